@@ -1,0 +1,63 @@
+/**
+ * Every error that Palimpsest throws on purpose, by stable code.
+ *
+ * Identity is the `code`, never the class: classes do not survive RPC. The message therefore starts with the code in
+ * brackets, so that a caller on the far side of a WebSocket or a Workflow can still tell them apart with
+ * {@link errorCode}. The text after it says what is wrong and what to do.
+ */
+
+/** Codes and whether the same call may succeed if it is simply made again. */
+const CODES = {
+  unknown_parent: { retryable: false },
+  unknown_leaf: { retryable: false },
+  unknown_message: { retryable: false },
+  unknown_session: { retryable: false },
+  unknown_overlay: { retryable: false },
+  unknown_run: { retryable: false },
+  invalid_message: { retryable: false },
+  not_serializable: { retryable: false },
+  message_too_large: { retryable: false },
+  reserved_id: { retryable: false },
+  cyclic_parent: { retryable: false },
+  invalid_range: { retryable: false },
+  invalid_options: { retryable: false },
+  invalid_input: { retryable: false },
+  invalid_state: { retryable: false },
+  import_failed: { retryable: false },
+  not_configured: { retryable: false },
+  newer_schema: { retryable: false },
+  broken_invariant: { retryable: false },
+  model_failed: { retryable: true },
+} as const satisfies Record<string, { retryable: boolean }>;
+
+export type ErrorCode = keyof typeof CODES;
+
+/** An error with a stable code and advice. `retryable` says whether the same call may succeed later. */
+export class PalimpsestError extends Error {
+  override readonly name = "PalimpsestError";
+  readonly code: ErrorCode;
+  readonly retryable: boolean;
+
+  constructor(code: ErrorCode, message: string, options?: ErrorOptions) {
+    super(`[${code}] ${message}`, options);
+    this.code = code;
+    this.retryable = CODES[code].retryable;
+  }
+}
+
+/** The code of an error made here, also after it crossed RPC and lost its class; `undefined` for any other error. */
+export function errorCode(error: unknown): ErrorCode | undefined {
+  const message = error instanceof Error ? error.message : "";
+  const code = /^(?:\w*Error: )?\[(\w+)\] /.exec(message)?.[1];
+  return code !== undefined && Object.hasOwn(CODES, code) ? (code as ErrorCode) : undefined;
+}
+
+/** Holds what must be true. A failure is a bug here, never bad input: it is not retried. */
+export function assert(condition: unknown, why: string): asserts condition {
+  if (!condition) throw new PalimpsestError("broken_invariant", why);
+}
+
+/** Closes an exhaustive switch: a new member of a union fails to compile here, and to run. */
+export function unreachable(value: never): never {
+  throw new PalimpsestError("broken_invariant", `Unexpected case: ${JSON.stringify(value)}`);
+}

@@ -1,0 +1,138 @@
+/**
+ * The tables, and how a database of any past version becomes one of this version.
+ *
+ * Job: own the DDL. Boundary: no query of rows lives here (statements.ts), and nothing outside src/memory sees SQL.
+ *
+ * What the keys are for:
+ * - A message's place is `(session_id, seq)`; `seq` rises by one per append and is never given out twice, so the row
+ *   with the highest `seq` is always a leaf, it is found with one read, and a path is walked in key order. There is no
+ *   secondary index on the hot path: an append writes one row. A message id is found through `fingerprints`: packed
+ *   32-bit hashes of ids in `seq` order, one row for thousands of messages, verified by reading the row itself.
+ * - `branch = 1` marks the rows whose parent was not the newest row when they were stored. Only those are indexed by
+ *   parent, so a linear conversation pays nothing and the children of any message are still found without a scan.
+ * - An overlay hangs on its last message (`to_seq`, `to_step`): a walk from a leaf meets it without knowing it exists,
+ *   and among overlays that end in one place the widest comes first.
+ *
+ * M2: the version only rises, each migration is one transaction with its version bump, and code older than the database refuses to open it.
+ */
+import { PalimpsestError } from "../errors.ts";
+
+/** The part of a Durable Object's storage that the memory layer uses. */
+export interface Storage {
+  readonly sql: Pick<SqlStorage, "exec">;
+  transactionSync<T>(closure: () => T): T;
+}
+
+const MIGRATIONS: readonly (readonly string[])[] = [
+  [
+    `CREATE TABLE palimpsest_sessions (
+       session_id        TEXT PRIMARY KEY,
+       name              TEXT,
+       created_at        INTEGER NOT NULL,
+       next_seq          INTEGER NOT NULL,
+       parent_session_id TEXT,
+       model             TEXT,
+       source            TEXT,
+       input_tokens      INTEGER NOT NULL DEFAULT 0,
+       output_tokens     INTEGER NOT NULL DEFAULT 0,
+       cost              REAL NOT NULL DEFAULT 0,
+       ended_at          INTEGER,
+       end_reason        TEXT
+     ) WITHOUT ROWID`,
+    // Small columns first: SQLite then reads a row's facts without loading the pages that hold a long content.
+    `CREATE TABLE palimpsest_messages (
+       session_id TEXT NOT NULL,
+       seq        INTEGER NOT NULL,
+       parent_seq INTEGER,
+       branch     INTEGER NOT NULL,
+       id         TEXT NOT NULL,
+       role       TEXT NOT NULL,
+       tokens     INTEGER NOT NULL,
+       bytes      INTEGER NOT NULL,
+       parts      INTEGER NOT NULL,
+       digest     TEXT NOT NULL,
+       facts      TEXT NOT NULL,
+       created_at INTEGER NOT NULL,
+       content    TEXT NOT NULL,
+       PRIMARY KEY (session_id, seq)
+     ) WITHOUT ROWID`,
+    `CREATE INDEX palimpsest_branches ON palimpsest_messages (session_id, parent_seq) WHERE branch = 1`,
+    `CREATE TABLE palimpsest_message_parts (
+       session_id TEXT NOT NULL,
+       seq        INTEGER NOT NULL,
+       part       INTEGER NOT NULL,
+       content    TEXT NOT NULL,
+       PRIMARY KEY (session_id, seq, part)
+     ) WITHOUT ROWID`,
+    `CREATE TABLE palimpsest_fingerprints (
+       session_id TEXT NOT NULL,
+       page       INTEGER NOT NULL,
+       hashes     BLOB NOT NULL,
+       PRIMARY KEY (session_id, page)
+     ) WITHOUT ROWID`,
+    `CREATE TABLE palimpsest_overlays (
+       session_id  TEXT NOT NULL,
+       to_seq      INTEGER NOT NULL,
+       to_step     INTEGER NOT NULL,
+       from_seq    INTEGER NOT NULL,
+       from_step   INTEGER NOT NULL,
+       overlay_id  TEXT NOT NULL,
+       state       TEXT NOT NULL,
+       tokens      INTEGER NOT NULL,
+       span_tokens INTEGER NOT NULL,
+       span_digest TEXT NOT NULL,
+       run_id      TEXT,
+       details     TEXT NOT NULL,
+       created_at  INTEGER NOT NULL,
+       summary     TEXT NOT NULL,
+       PRIMARY KEY (session_id, to_seq DESC, to_step DESC, from_seq ASC, from_step ASC, overlay_id DESC)
+     ) WITHOUT ROWID`,
+    // Overlays are few and written once per run, so finding one by its id may have an index.
+    `CREATE UNIQUE INDEX palimpsest_overlay_ids ON palimpsest_overlays (session_id, overlay_id)`,
+    // What was already paid for: a chunk's summary by the digest of its source, prompt version and model.
+    `CREATE TABLE palimpsest_drafts (
+       session_id    TEXT NOT NULL,
+       key           TEXT NOT NULL,
+       tokens        INTEGER NOT NULL,
+       details       TEXT NOT NULL,
+       created_at    INTEGER NOT NULL,
+       text          TEXT NOT NULL,
+       PRIMARY KEY (session_id, key)
+     ) WITHOUT ROWID`,
+    // The ledger. `live = 1` until the one outcome is written; the partial index is what a wake-up reads.
+    `CREATE TABLE palimpsest_runs (
+       session_id TEXT NOT NULL,
+       n          INTEGER NOT NULL,
+       run_id     TEXT NOT NULL,
+       live       INTEGER NOT NULL,
+       record     TEXT NOT NULL,
+       PRIMARY KEY (session_id, n)
+     ) WITHOUT ROWID`,
+    `CREATE UNIQUE INDEX palimpsest_run_ids ON palimpsest_runs (run_id)`,
+    `CREATE INDEX palimpsest_live_runs ON palimpsest_runs (session_id, n) WHERE live = 1`,
+  ],
+];
+
+export const SCHEMA_VERSION = MIGRATIONS.length;
+
+/** Brings a database to {@link SCHEMA_VERSION}. Costs one read when it already is there. Throws `newer_schema`. */
+export function migrate(storage: Storage): void {
+  const { sql } = storage;
+  sql.exec("CREATE TABLE IF NOT EXISTS palimpsest_schema (one INTEGER PRIMARY KEY CHECK (one = 1), version INTEGER NOT NULL)");
+  const found = sql.exec<{ version: number }>("SELECT version FROM palimpsest_schema").toArray()[0]?.version ?? 0;
+  if (found > SCHEMA_VERSION) {
+    throw new PalimpsestError(
+      "newer_schema",
+      `This database is at schema version ${found}; this code knows versions up to ${SCHEMA_VERSION}. Deploy the newer code again: rolling back past a migration is not supported.`,
+    );
+  }
+  for (let version = found; version < SCHEMA_VERSION; version++) {
+    storage.transactionSync(() => {
+      for (const statement of MIGRATIONS[version] ?? []) sql.exec(statement);
+      sql.exec(
+        "INSERT INTO palimpsest_schema (one, version) VALUES (1, ?) ON CONFLICT (one) DO UPDATE SET version = excluded.version",
+        version + 1,
+      );
+    });
+  }
+}

@@ -1,0 +1,56 @@
+/**
+ * The outline: what the planner may know of a view. No content, only shape: so that planning reads no payload, step
+ * results stay far under the platform's 1 MiB, and nothing private is kept in a Workflow's history.
+ *
+ * A row is an element of the view, oldest first: a message, the part of a message that an overlay left visible, or
+ * an overlay. Rows are what a cut may fall between; inside a message of several steps it may also fall between steps.
+ */
+
+/** `toStep` of a place that means "to the end of the message", however many steps it will have. */
+export const WHOLE_MESSAGE = 0x7fff_ffff;
+
+/**
+ * A closed range of a path, both ends included. A step is one model call inside an assistant message (AI SDK
+ * `step-start` parts), counted from 0; every message has at least one. A range of whole messages has
+ * `fromStep: 0` and `toStep: WHOLE_MESSAGE`.
+ */
+export interface Span {
+  readonly fromId: string;
+  readonly fromStep: number;
+  readonly toId: string;
+  readonly toStep: number;
+}
+
+export interface OutlineRow {
+  readonly kind: "message" | "overlay";
+  /** The message's id, or the overlay's. */
+  readonly id: string;
+  readonly role: "system" | "user" | "assistant";
+  /** Estimated tokens of what is visible of it. */
+  readonly tokens: number;
+  /** First visible step (0 unless an overlay ends inside this message). Always 0 for an overlay. */
+  readonly firstStep: number;
+  /** Estimated tokens of each visible step, `firstStep` first. Length 1 for a user message and an overlay. */
+  readonly steps: readonly number[];
+  /** True when the row's last visible step is the message's last step. */
+  readonly complete: boolean;
+  /** Tool calls made here whose result is not here, with the step that made them: `[callId, step]`. */
+  readonly calls: readonly (readonly [id: string, step: number])[];
+  /** Tool results here whose call is not here, with their step. */
+  readonly results: readonly (readonly [id: string, step: number])[];
+  /** Provider message id that several rows may share (thinking and tool use streamed apart); null when none. */
+  readonly group: string | null;
+}
+
+export interface Outline {
+  readonly sessionId: string;
+  /** The leaf of the path that was read. */
+  readonly leafId: string;
+  /** Tokens beside the messages: system prompt and tools, as last told. */
+  readonly overheadTokens: number;
+  /** Sum of the rows, plus the overhead. */
+  readonly tokens: number;
+  readonly rows: readonly OutlineRow[];
+  /** True when the view was longer than an outline may be: the rows are then its oldest part. */
+  readonly truncated: boolean;
+}

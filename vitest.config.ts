@@ -1,0 +1,31 @@
+import { cloudflareTest } from "@cloudflare/vitest-pool-workers";
+import { defineConfig } from "vitest/config";
+
+/** Two runners, one command: pure code in plain Node, everything durable in workerd. */
+export default defineConfig({
+  test: {
+    projects: [
+      {
+        test: {
+          name: "pure",
+          environment: "node",
+          include: ["test/{steps,import,model,scripts}/**/*.test.ts"],
+          testTimeout: 60_000,
+        },
+      },
+      {
+        plugins: [
+          cloudflareTest({
+            wrangler: { configPath: "./test/wrangler.jsonc" },
+            remoteBindings: false,
+          }),
+        ],
+        test: {
+          name: "workerd",
+          include: ["test/{memory,agent,workflows}/**/*.test.ts"],
+          testTimeout: 60_000,
+        },
+      },
+    ],
+  },
+});
