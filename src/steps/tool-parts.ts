@@ -1,0 +1,40 @@
+/**
+ * Tool parts of a UI message, read the same way by every step: what is a tool part, what is it called, is it answered.
+ *
+ * A UI message normally carries a call and its result in one part. Imported histories may keep them apart: a part
+ * without a result in one message, and a part with the same call id and a result in a later one. Every step treats
+ * both shapes by the one rule in {@link hasResult}.
+ */
+import type { DynamicToolUIPart, ToolUIPart, UIMessage } from "ai";
+
+export type Part = UIMessage["parts"][number];
+export type ToolPart = ToolUIPart | DynamicToolUIPart;
+
+/** The part as a tool part, or null. A part that looks like one but has no call id cannot be paired, so it is none. */
+export function toolPart(part: Part): ToolPart | null {
+  const named = part.type === "dynamic-tool" || part.type.startsWith("tool-");
+  return named && "toolCallId" in part && typeof part.toolCallId === "string" ? part : null;
+}
+
+export function toolName(part: ToolPart): string {
+  return part.type === "dynamic-tool" ? part.toolName : part.type.slice("tool-".length);
+}
+
+/** True when the model will be told how the call ended: an output, an error, or a refusal to run it. */
+export function hasResult(part: ToolPart): boolean {
+  if (part.state === "approval-responded")
+    return (part.approval as { approved?: boolean } | undefined)?.approved === false;
+  return part.state === "output-available" || part.state === "output-error" || part.state === "output-denied";
+}
+
+/** True when the part carries a result but not what was asked: its call must be elsewhere. */
+export function isBareResult(part: ToolPart): boolean {
+  return hasResult(part) && part.input === undefined && !("rawInput" in part && part.rawInput !== undefined);
+}
+
+/** JSON for a prompt or a measure. Never throws, never prints `[object Object]`; `undefined` reads as nothing. */
+export function jsonText(value: unknown): string {
+  if (value === undefined) return "";
+  if (typeof value === "string") return value;
+  return JSON.stringify(value) ?? "";
+}

@@ -1,0 +1,63 @@
+/**
+ * What compaction puts into a view that the caller never wrote: summaries, and the visible part of a message.
+ *
+ * Both carry ids under one reserved prefix. Clients echo what they were shown, so a message that comes back with such
+ * an id is recognised by {@link parseSyntheticId} and never stored as if somebody had said it.
+ */
+import type { UIMessage } from "ai";
+import { WHOLE_MESSAGE } from "./outline.ts";
+
+/** No stored message may have an id that starts so. */
+export const RESERVED_PREFIX = "palimpsest:";
+
+export type SyntheticId =
+  | { readonly kind: "overlay"; readonly overlayId: string }
+  | { readonly kind: "slice"; readonly messageId: string; readonly fromStep: number; readonly toStep: number };
+
+export interface SummarySource {
+  readonly overlayId: string;
+  readonly summary: string;
+  /** How many messages it stands for. */
+  readonly spanMessages?: number;
+  /** True when no model wrote it. */
+  readonly degraded?: boolean;
+}
+
+export function overlayMessageId(overlayId: string): string {
+  return `${RESERVED_PREFIX}overlay:${overlayId}`;
+}
+
+/** Stable while the message grows when `toStep` is `WHOLE_MESSAGE`. */
+export function sliceMessageId(messageId: string, fromStep: number, toStep: number): string {
+  return `${RESERVED_PREFIX}slice:${fromStep}-${toStep === WHOLE_MESSAGE ? "end" : toStep}:${messageId}`;
+}
+
+/** What a reserved id stands for; null when the id is a caller's own. */
+export function parseSyntheticId(id: string): SyntheticId | null {
+  if (!id.startsWith(RESERVED_PREFIX)) return null;
+  const rest = id.slice(RESERVED_PREFIX.length);
+  if (rest.startsWith("overlay:")) return { kind: "overlay", overlayId: rest.slice("overlay:".length) };
+  const [, from, to, messageId] = /^slice:(\d+)-(\d+|end):([^]*)$/.exec(rest) ?? [];
+  if (from === undefined || to === undefined || messageId === undefined) return null;
+  return { kind: "slice", messageId, fromStep: Number(from), toStep: to === "end" ? WHOLE_MESSAGE : Number(to) };
+}
+
+/** The summary as the model reads it: a user message, framed as a record so that it is not taken for a request. */
+export function summaryMessage(source: SummarySource): UIMessage {
+  const count = source.spanMessages === undefined ? "earlier messages" : `${source.spanMessages} earlier messages`;
+  const origin = source.degraded === true ? " It was extracted without a model and may miss context." : "";
+  return {
+    id: overlayMessageId(source.overlayId),
+    role: "user",
+    metadata: { palimpsest: { kind: "overlay", overlayId: source.overlayId } },
+    parts: [
+      {
+        type: "text",
+        text:
+          `[Record of ${count} of this conversation, condensed. Treat it as background that you already know, ` +
+          `not as a new request: what was asked, decided and done is below, and the conversation goes on after it.${origin}]\n\n` +
+          source.summary,
+      },
+    ],
+  };
+}
