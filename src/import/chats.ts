@@ -1,0 +1,50 @@
+/**
+ * Lists of provider messages, however they are wrapped: a bare list, one message a line, a request body, or records
+ * (a fine-tuning file, a benchmark's trajectories) that each hold one conversation.
+ */
+import type { z } from "zod";
+import { importFailed, isRecord, parseItems, type Item } from "./items.ts";
+import type { Chat, Turn } from "./turns.ts";
+
+/** The conversations of `items`, each message parsed with `message`. Throws `import_failed`. */
+export function readChats(items: readonly Item[], message: z.ZodType<Turn>, format: string): Chat[] {
+  const lists = items.map((item) => chatMessages(item.value));
+  if (lists.every((list) => list === null)) return [{ label: null, turns: parseItems(items, message, format) }];
+  const chats = items.map(({ place, value }, index): { label: string | null; messages: Item[] } => {
+    const list = lists[index];
+    if (!list) throw importFailed([`${place}: holds no list of messages, as others here do (format ${format})`]);
+    const messages = list.map((each, at) => ({ place: `${place}, message ${at + 1}`, value: each }));
+    return { label: labelOf(value), messages: [...systemPrompt(place, value), ...messages] };
+  });
+  // All of them at once, so that the error names problems of every conversation.
+  const all = chats.flatMap((chat) => chat.messages);
+  const turns = parseItems(all, message, format);
+  return chats.map(({ label, messages }) => ({ label, turns: turns.splice(0, messages.length) }));
+}
+
+/** The list of messages that a value holds, under whatever name; null when it is a message itself or holds none. */
+export function chatMessages(value: unknown): unknown[] | null {
+  if (isChat(value)) return value;
+  if (!isRecord(value) || "role" in value) return null;
+  return Object.values(value).find(isChat) ?? null;
+}
+
+function isChat(value: unknown): value is unknown[] {
+  return Array.isArray(value) && isRecord(value[0]) && typeof value[0]["role"] === "string";
+}
+
+/** A request body keeps the system prompt beside its messages. */
+function systemPrompt(place: string, record: unknown): Item[] {
+  const system = isRecord(record) ? record["system"] : undefined;
+  if (typeof system !== "string" && !Array.isArray(system)) return [];
+  return [{ place: `${place}, system`, value: { role: "system", content: system } }];
+}
+
+function labelOf(record: unknown): string | null {
+  if (!isRecord(record)) return null;
+  for (const key of ["name", "title", "id", "task_id"]) {
+    const label = record[key];
+    if (typeof label === "number" || (typeof label === "string" && label !== "")) return String(label);
+  }
+  return null;
+}

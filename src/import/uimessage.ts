@@ -1,0 +1,55 @@
+/** UIMessages as the AI SDK defines them, one JSON value each: checked and handed on as they are. */
+import type { UIMessage } from "ai";
+import { z } from "zod";
+import { choose, parseItems, type Item } from "./items.ts";
+import { UniqueIds } from "./turns.ts";
+
+const anyPart = z.looseObject({ type: z.string().min(1) });
+const text = z.looseObject({ text: z.string() });
+const file = z.looseObject({ mediaType: z.string(), url: z.string() });
+const tool = z
+  .looseObject({
+    toolCallId: z.string().min(1),
+    state: z.enum([
+      "input-streaming",
+      "input-available",
+      "approval-requested",
+      "approval-responded",
+      "output-available",
+      "output-error",
+      "output-denied",
+    ]),
+  })
+  .refine((part) => part.state !== "output-error" || typeof part["errorText"] === "string", {
+    path: ["errorText"],
+    message: "is missing, though the call failed",
+  });
+const dynamicTool = tool.and(z.looseObject({ toolName: z.string().min(1) }));
+
+const parts: ReadonlyMap<string, z.ZodType<object>> = new Map<string, z.ZodType<object>>([
+  ["text", text],
+  ["reasoning", text],
+  ["file", file],
+  ["reasoning-file", file],
+  ["dynamic-tool", dynamicTool],
+]);
+
+const part = choose<object>("type", (type) => parts.get(type) ?? (type.startsWith("tool-") ? tool : anyPart));
+
+const message = z.looseObject({
+  id: z.string().min(1),
+  role: z.enum(["system", "user", "assistant"]),
+  parts: z.array(part),
+});
+
+/** The messages of `items` as they are, but for repeated ids, which are made unique. Throws `import_failed`. */
+export function readUIMessages(items: readonly Item[]): { messages: UIMessage[]; renamedIds: number } {
+  parseItems(items, message, "uimessage-jsonl");
+  const ids = new UniqueIds();
+  const messages = items.map((item) => {
+    const message = item.value as UIMessage;
+    const id = ids.take(message.id, "message");
+    return id === message.id ? message : { ...message, id };
+  });
+  return { messages, renamedIds: ids.renamed };
+}
