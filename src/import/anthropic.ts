@@ -24,7 +24,7 @@ function file(mediaType: string): z.ZodType<Piece> {
 }
 
 const call = z
-  .object({ type: z.string(), id: z.string(), name: z.string(), input: z.unknown() })
+  .object({ type: z.string(), id: z.string(), name: z.string(), input: z.unknown().optional() })
   .transform((block): Piece => ({
     kind: "call",
     callId: block.id,

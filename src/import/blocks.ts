@@ -34,15 +34,21 @@ export const unknownBlock: z.ZodType<Piece> = z
 /** Content that is a string, a list of blocks, or absent, as a list of pieces. */
 export function content(block: z.ZodType<Piece>): z.ZodType<Piece[]> {
   const blocks = z.array(block);
-  return z.unknown().transform((value, context): Piece[] => {
-    if (value === undefined || value === null || value === "") return [];
-    return typeof value === "string" ? [textPiece(value)] : parseInside(blocks, value, context);
-  });
+  return z
+    .unknown()
+    .optional()
+    .transform((value, context): Piece[] => {
+      if (value === undefined || value === null || value === "") return [];
+      return typeof value === "string" ? [textPiece(value)] : parseInside(blocks, value, context);
+    });
 }
 
 /** A tool's output: text where it is nothing but text, else the blocks as they are. */
-export const toolOutput: z.ZodType = z.unknown().transform((value): unknown => {
-  if (value === undefined || value === null) return "";
-  const texts = z.array(z.object({ type: z.literal("text"), text: z.string() })).safeParse(value);
-  return texts.success ? texts.data.map((block) => block.text).join("\n") : value;
-});
+export const toolOutput: z.ZodType = z
+  .unknown()
+  .optional()
+  .transform((value): unknown => {
+    if (value === undefined || value === null) return "";
+    const texts = z.array(z.object({ type: z.literal("text"), text: z.string() })).safeParse(value);
+    return texts.success ? texts.data.map((block) => block.text).join("\n") : value;
+  });

@@ -15,9 +15,11 @@ const thinking = z.object({ thinking: z.string(), thinkingSignature: z.string().
 const image = z
   .object({ data: z.string(), mimeType: z.string() })
   .transform((block) => filePiece(block.mimeType, { base64: block.data }));
-const call = z.object({ id: z.string(), name: z.string(), arguments: z.unknown() }).transform((block): Piece => {
-  return { kind: "call", callId: block.id, toolName: block.name, input: block.arguments ?? {} };
-});
+const call = z
+  .object({ id: z.string(), name: z.string(), arguments: z.unknown().optional() })
+  .transform((block): Piece => {
+    return { kind: "call", callId: block.id, toolName: block.name, input: block.arguments ?? {} };
+  });
 const blocks = new Map<string, z.ZodType<Piece>>([
   ["text", text],
   ["thinking", thinking],

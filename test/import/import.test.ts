@@ -128,6 +128,17 @@ describe("anthropic", () => {
     });
   });
 
+  test("content, input and output that are left out are empty, not errors", () => {
+    const chat = [
+      { role: "assistant", content: [{ type: "tool_use", id: "t", name: "ping" }] },
+      { role: "user", content: [{ type: "tool_result", tool_use_id: "t" }] },
+      { role: "user" },
+    ];
+    const { messages } = importOne(JSON.stringify(chat));
+    expect(toolParts(messages)).toMatchObject([{ input: {}, output: "" }]);
+    expect(messages[1]?.parts).toEqual([{ type: "text", text: "(empty message)" }]);
+  });
+
   test("what the user said beside a tool result is a message of its own", () => {
     expect(messages[3]?.parts).toEqual([{ type: "text", text: "Try page 2." }]);
   });
