@@ -1,6 +1,6 @@
 /**
  * Every number that shapes a compaction, with its unit and its reason. One constant each; relations between those
- * that a caller may set are checked where the options are resolved (steps/plan.ts).
+ * that a caller may set are checked where the options are resolved (steps/policy.ts).
  */
 
 /** Tokens that one image is counted as: what the large providers charge for an image at their usual resolution. */
@@ -17,3 +17,45 @@ export const MESSAGE_OVERHEAD_TOKENS = 4;
 
 /** Tokens around a tool call with its result: the provider's own wrapping of names, ids and JSON. */
 export const TOOL_OVERHEAD_TOKENS = 40;
+
+/** Messages at the start of a path that are kept by default: usually the task as it was first put. */
+export const DEFAULT_PROTECT_HEAD = 3;
+
+/** Recent tokens kept by default, where the threshold leaves room for them. */
+export const DEFAULT_TAIL_TOKENS = 20_000;
+
+/** Most of a threshold that the default tail may take, as a divisor: two thirds stay for what is compacted. */
+export const TAIL_SHARE_OF_THRESHOLD = 3;
+
+/** Recent messages kept by default, whatever they weigh: the last question and the reply to it. */
+export const DEFAULT_MIN_TAIL_MESSAGES = 2;
+
+/** How far over its budget a tail may grow to start at a user turn or a safe boundary. */
+export const TAIL_STRETCH = 1.5;
+
+/** How little of its budget a tail may keep to start at a later user turn. */
+export const TAIL_SHRINK = 0.5;
+
+/** Default size of a summary: a tenth of the threshold, inside these bounds (tokens). Below, sections do not fit; above, it is a copy. */
+export const SUMMARY_SHARE_OF_THRESHOLD = 10;
+export const MIN_SUMMARY_TOKENS = 400;
+export const MAX_SUMMARY_TOKENS = 4_000;
+
+/** Largest share of its source that a summary may be: beyond it a compaction frees too little for its cost. */
+export const DEFAULT_SUMMARY_RATIO = 0.8;
+
+/** Default least span: a twentieth of the threshold, at least this many tokens. */
+export const SPAN_SHARE_OF_THRESHOLD = 20;
+export const MIN_SPAN_TOKENS = 200;
+
+/** Source tokens per call of the summariser by default: fits a 32,000-token model with its prompt and its answer. */
+export const DEFAULT_CHUNK_TOKENS = 24_000;
+
+/** Characters of one tool output that the summariser is shown: the start and the end tell what a call came to. */
+export const RENDER_TOOL_CHARS = 4_000;
+
+/** Characters of one text that the summariser is shown: long pastes rarely matter in the middle. */
+export const RENDER_TEXT_CHARS = 16_000;
+
+/** Characters of one reasoning part that the summariser is shown: what came of it is in the reply. */
+export const RENDER_REASONING_CHARS = 1_000;

@@ -1,0 +1,109 @@
+/**
+ * The policy: every number that a plan is made with, resolved and checked once, before anything is stored.
+ */
+import { PalimpsestError } from "../errors.ts";
+import {
+  DEFAULT_CHUNK_TOKENS,
+  DEFAULT_MIN_TAIL_MESSAGES,
+  DEFAULT_PROTECT_HEAD,
+  DEFAULT_SUMMARY_RATIO,
+  DEFAULT_TAIL_TOKENS,
+  MAX_SUMMARY_TOKENS,
+  MIN_SPAN_TOKENS,
+  MIN_SUMMARY_TOKENS,
+  SPAN_SHARE_OF_THRESHOLD,
+  SUMMARY_SHARE_OF_THRESHOLD,
+  TAIL_SHARE_OF_THRESHOLD,
+} from "../limits.ts";
+
+/** What a run may do to a view: resolved, validated numbers. Recorded with the run, so that a replay plans alike. */
+export interface Policy {
+  /** Compact when the view (overhead included) is estimated at more than this many tokens. */
+  readonly thresholdTokens: number;
+  /** Messages at the start of the path that are never replaced. */
+  readonly protectHead: number;
+  /** Recent tokens that are kept. */
+  readonly tailTokenBudget: number;
+  /** Recent messages that are kept, whatever they weigh. */
+  readonly minTailMessages: number;
+  /** A summary may be at most this many tokens. */
+  readonly summaryTokens: number;
+  /** A summary must be at most this share of the tokens it replaces. */
+  readonly maxSummaryRatio: number;
+  /** A span smaller than this many tokens is not worth a model call. */
+  readonly minSpanTokens: number;
+  /** Most source tokens given to the summariser in one call. */
+  readonly chunkTokens: number;
+}
+
+/** A {@link Policy} with defaults for all but the threshold. */
+export type PolicyOptions = { readonly [Key in Exclude<keyof Policy, "thresholdTokens">]?: Policy[Key] | undefined } & {
+  readonly thresholdTokens: number;
+  /** Tokens beside the messages (system prompt, tools): room that the view never has. Default 0. */
+  readonly overheadTokens?: number | undefined;
+};
+
+/** Fills in the defaults and checks each number and how they fit together. Throws `invalid_options`. */
+export function resolvePolicy(options: PolicyOptions): Policy {
+  const threshold = options.thresholdTokens;
+  whole("thresholdTokens", threshold, 1);
+  const summaryDefault = Math.min(
+    MAX_SUMMARY_TOKENS,
+    Math.max(MIN_SUMMARY_TOKENS, Math.floor(threshold / SUMMARY_SHARE_OF_THRESHOLD)),
+  );
+  const policy: Policy = {
+    thresholdTokens: threshold,
+    protectHead: options.protectHead ?? DEFAULT_PROTECT_HEAD,
+    tailTokenBudget:
+      options.tailTokenBudget ?? Math.min(DEFAULT_TAIL_TOKENS, Math.floor(threshold / TAIL_SHARE_OF_THRESHOLD)),
+    minTailMessages: options.minTailMessages ?? DEFAULT_MIN_TAIL_MESSAGES,
+    summaryTokens: options.summaryTokens ?? Math.min(summaryDefault, Math.ceil(threshold / 2)),
+    maxSummaryRatio: options.maxSummaryRatio ?? DEFAULT_SUMMARY_RATIO,
+    minSpanTokens: options.minSpanTokens ?? Math.max(MIN_SPAN_TOKENS, Math.floor(threshold / SPAN_SHARE_OF_THRESHOLD)),
+    chunkTokens: options.chunkTokens ?? DEFAULT_CHUNK_TOKENS,
+  };
+  whole("protectHead", policy.protectHead, 0);
+  whole("tailTokenBudget", policy.tailTokenBudget, 0);
+  whole("minTailMessages", policy.minTailMessages, 0);
+  whole("summaryTokens", policy.summaryTokens, 1);
+  whole("minSpanTokens", policy.minSpanTokens, 0);
+  whole("chunkTokens", policy.chunkTokens, 1);
+  if (!(policy.maxSummaryRatio > 0 && policy.maxSummaryRatio < 1)) {
+    throw invalid(
+      `maxSummaryRatio is ${policy.maxSummaryRatio}: a summary must be smaller than its source, so give a share between 0 and 1.`,
+    );
+  }
+  requireFit(policy, options.overheadTokens ?? 0);
+  return policy;
+}
+
+/** After a compaction the view holds the overhead, the tail and a summary: that must be under the threshold. */
+function requireFit(policy: Policy, overheadTokens: number): void {
+  whole("overheadTokens", overheadTokens, 0);
+  const { thresholdTokens, tailTokenBudget, summaryTokens } = policy;
+  if (overheadTokens >= thresholdTokens) {
+    throw invalid(
+      `overheadTokens (${overheadTokens}) is not under thresholdTokens (${thresholdTokens}): every append would compact. Raise the threshold or shorten the system prompt and tools.`,
+    );
+  }
+  const room = thresholdTokens - overheadTokens;
+  if (tailTokenBudget >= room) {
+    throw invalid(
+      `tailTokenBudget (${tailTokenBudget}) leaves nothing to compact under thresholdTokens (${thresholdTokens}, ${room} of it for messages). Lower the tail or raise the threshold.`,
+    );
+  }
+  if (summaryTokens >= room - tailTokenBudget) {
+    throw invalid(
+      `summaryTokens (${summaryTokens}) does not fit beside tailTokenBudget (${tailTokenBudget}) under thresholdTokens (${thresholdTokens}, ${room} of it for messages). Lower one of the two or raise the threshold.`,
+    );
+  }
+}
+
+function whole(name: keyof PolicyOptions, value: number, least: number): void {
+  if (Number.isSafeInteger(value) && value >= least) return;
+  throw invalid(`${name} is ${String(value)}: give a whole number of at least ${least}.`);
+}
+
+function invalid(message: string): PalimpsestError {
+  return new PalimpsestError("invalid_options", message);
+}

@@ -1,0 +1,250 @@
+/** What every plan keeps, whatever the conversation looks like. The checks know nothing of how a cut is found. */
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { WHOLE_MESSAGE, type Outline, type OutlineRow, type Span } from "../../src/steps/outline.ts";
+import { planCut, type Plan } from "../../src/steps/plan.ts";
+import type { Policy } from "../../src/steps/policy.ts";
+import { scene } from "./conversations.ts";
+
+interface Cell {
+  readonly row: OutlineRow;
+  readonly index: number;
+  readonly step: number;
+  readonly tokens: number;
+}
+
+const cellsOf = (outline: Outline): Cell[] =>
+  outline.rows.flatMap((row, index) => row.steps.map((tokens, n) => ({ row, index, step: row.firstStep + n, tokens })));
+
+/** Cells that a span names, found by its ids and steps only. */
+function inside(cells: readonly Cell[], span: Span): Cell[] {
+  const from = cells.findIndex(({ row, step }) => row.id === span.fromId && step === span.fromStep);
+  const to = cells.findLastIndex(({ row, step }) => row.id === span.toId && step <= span.toStep);
+  expect(from).toBeGreaterThanOrEqual(0);
+  expect(to).toBeGreaterThanOrEqual(from);
+  return cells.slice(from, to + 1);
+}
+
+/** Every call with the result that answers it, by the plainest reading: the latest call still open. */
+function pairs(cells: readonly Cell[]): [Cell, Cell][] {
+  const open = new Map<string, Cell>();
+  const found: [Cell, Cell][] = [];
+  for (const cell of cells) {
+    for (const [id, step] of cell.row.calls) if (step === cell.step) open.set(id, cell);
+    for (const [id, step] of cell.row.results) {
+      const call = step === cell.step ? open.get(id) : undefined;
+      if (call === undefined) continue;
+      found.push([call, cell]);
+      open.delete(id);
+    }
+  }
+  return found;
+}
+
+const policy: fc.Arbitrary<Policy> = fc
+  .record({
+    protectHead: fc.nat(5),
+    tailTokenBudget: fc.nat(4_000),
+    minTailMessages: fc.nat(4),
+    minSpanTokens: fc.nat(1_000),
+    chunkTokens: fc.integer({ min: 1, max: 3_000 }),
+    thresholdTokens: fc.integer({ min: 1, max: 4_000 }),
+  })
+  .map((numbers) => ({ ...numbers, summaryTokens: 400, maxSummaryRatio: 0.8 }));
+
+interface Planned {
+  readonly outline: Outline;
+  readonly policy: Policy;
+  readonly force: boolean;
+  readonly plan: Extract<Plan, { kind: "span" }>;
+  readonly cells: readonly Cell[];
+  readonly head: readonly Cell[];
+  readonly span: readonly Cell[];
+  readonly tail: readonly Cell[];
+}
+
+/** Runs the check on every generated case that has a plan, and makes sure that enough of them do. */
+function everyPlan(check: (planned: Planned) => void): void {
+  let planned = 0;
+  fc.assert(
+    fc.property(scene, policy, fc.boolean(), ({ outline }, policy, force) => {
+      const plan = planCut(outline, policy, { force });
+      if (plan.kind !== "span") return;
+      planned++;
+      const cells = cellsOf(outline);
+      const span = inside(cells, plan.span);
+      const from = cells.indexOf(span[0] as Cell);
+      check({
+        outline,
+        policy,
+        force,
+        plan,
+        cells,
+        span,
+        head: cells.slice(0, from),
+        tail: cells.slice(from + span.length),
+      });
+    }),
+    { numRuns: 1_500 },
+  );
+  expect(planned).toBeGreaterThan(300);
+}
+
+const sum = (cells: readonly Cell[]): number => cells.reduce((total, { tokens }) => total + tokens, 0);
+
+test("V1: head, span and tail cover the view exactly once, and their tokens add up", () => {
+  everyPlan(({ outline, plan, head, span, tail }) => {
+    expect([plan.headTokens, plan.spanTokens, plan.tailTokens]).toEqual([sum(head), sum(span), sum(tail)]);
+    expect(plan.headTokens + plan.spanTokens + plan.tailTokens + outline.overheadTokens).toBe(outline.tokens);
+    const last = span.at(-1);
+    const endsMessage = last?.row.kind === "overlay" || (last?.row.complete === true && tail[0]?.index !== last.index);
+    expect(plan.span.toStep === WHOLE_MESSAGE).toBe(endsMessage);
+  });
+});
+
+test("V1: chunks cover the span's messages exactly once, in order, and never an overlay", () => {
+  everyPlan(({ plan, policy, cells, span }) => {
+    expect(plan.overlayIds).toEqual(span.filter(({ row }) => row.kind === "overlay").map(({ row }) => row.id));
+    const covered = plan.chunks.map((chunk) => inside(cells, chunk));
+    expect(covered.flat()).toEqual(span.filter(({ row }) => row.kind === "message"));
+    plan.chunks.forEach((chunk, index) => {
+      expect(chunk.index).toBe(index);
+      expect(chunk.tokens).toBe(sum(covered[index] ?? []));
+      if (chunk.tokens > policy.chunkTokens) expect(covered[index]).toHaveLength(1);
+    });
+  });
+});
+
+test("V2: no boundary comes between a call and its result, in one message or in several", () => {
+  everyPlan(({ cells, head, span, tail }) => {
+    for (const [call, result] of pairs(cells)) {
+      const sides = [head, span, tail].map((part) => [part.includes(call), part.includes(result)]);
+      expect(sides.every(([one, other]) => one === other)).toBe(true);
+    }
+  });
+});
+
+test("V2: a chunk's edge comes between a call and its result only where keeping them together is too much for one call", () => {
+  everyPlan(({ plan, policy, cells }) => {
+    const ends = new Set(plan.chunks.map((chunk) => cells.indexOf(inside(cells, chunk).at(-1) as Cell)));
+    for (const [call, result] of pairs(cells)) {
+      const [from, to] = [cells.indexOf(call), cells.indexOf(result)];
+      const parted = [...ends].some((end) => end >= from && end < to);
+      if (!parted) continue;
+      const tied = tiedTo(cells, from, to);
+      if (tied.every(({ row }) => row.kind === "message")) expect(sum(tied)).toBeGreaterThan(policy.chunkTokens);
+    }
+  });
+});
+
+/** Cells tied, directly or through other pairs and replies, to those from `from` to `to`. */
+function tiedTo(cells: readonly Cell[], from: number, to: number): Cell[] {
+  const ties = [
+    ...pairs(cells).map(([a, b]) => [cells.indexOf(a), cells.indexOf(b)] as const),
+    ...[...new Set(cells.map(({ row }) => row.group))]
+      .filter((group) => group !== null)
+      .map(
+        (group) =>
+          [
+            cells.findIndex(({ row }) => row.group === group),
+            cells.findLastIndex(({ row }) => row.group === group),
+          ] as const,
+      ),
+  ];
+  for (let grown = true; grown;) {
+    grown = false;
+    for (const [a, b] of ties) {
+      if (a <= to && b >= from && (a < from || b > to)) {
+        [from, to, grown] = [Math.min(a, from), Math.max(b, to), true];
+      }
+    }
+  }
+  return cells.slice(from, to + 1);
+}
+
+test("messages of one provider reply stay on one side of every boundary", () => {
+  everyPlan(({ outline, head, span, tail }) => {
+    for (const group of new Set(outline.rows.map((row) => row.group))) {
+      if (group === null || outline.rows.filter((row) => row.group === group).length === 1) continue;
+      const sides = [head, span, tail].filter((part) => part.some(({ row }) => row.group === group));
+      expect(sides).toHaveLength(1);
+    }
+  });
+});
+
+test("the protected head is kept whole, up to an earlier overlay", () => {
+  everyPlan(({ outline, policy, span }) => {
+    const overlay = outline.rows.findIndex((row) => row.kind === "overlay");
+    const kept = Math.min(policy.protectHead, overlay === -1 ? outline.rows.length : overlay);
+    for (const { index } of span) expect(index).toBeGreaterThanOrEqual(kept);
+  });
+});
+
+test("the least tail is kept; only a message of several steps that outweighs the whole budget waives it", () => {
+  everyPlan(({ outline, policy, tail }) => {
+    if (outline.truncated) return;
+    const messages = new Set(tail.filter(({ row }) => row.kind === "message").map(({ index }) => index));
+    const first = tail[0];
+    const partial = first !== undefined && first.step > first.row.firstStep;
+    const whole = messages.size - (partial ? 1 : 0);
+    if (whole >= policy.minTailMessages) return;
+    expect(tail.some(({ row }) => row.steps.length > 1 && row.tokens > policy.tailTokenBudget)).toBe(true);
+  });
+});
+
+test("a span always holds something that no summary covers yet, and enough of it unless forced", () => {
+  everyPlan(({ policy, force, span }) => {
+    const fresh = sum(span.filter(({ row }) => row.kind === "message"));
+    expect(fresh).toBeGreaterThanOrEqual(force ? 1 : Math.max(1, policy.minSpanTokens));
+  });
+});
+
+test("a dangling call blocks nothing: where every tool part is left without a result, plans are those of plain text", () => {
+  fc.assert(
+    fc.property(scene, policy, ({ outline }, policy) => {
+      fc.pre(!outline.truncated);
+      const dangling = outline.rows.map((row) => ({ ...row, calls: [...row.calls, ...row.results], results: [] }));
+      const plain = outline.rows.map((row) => ({ ...row, calls: [], results: [] }));
+      expect(planCut({ ...outline, rows: dangling }, policy)).toEqual(planCut({ ...outline, rows: plain }, policy));
+    }),
+  );
+});
+
+test("force skips the threshold and the least span, and nothing else", () => {
+  fc.assert(
+    fc.property(scene, policy, ({ outline }, policy) => {
+      const plan = planCut(outline, policy);
+      const forced = planCut(outline, policy, { force: true });
+      if (plan.kind === "span") expect(forced.kind).toBe("span");
+      else if (plan.reason === "empty" || plan.reason === "too-short") expect(forced).toEqual(plan);
+      else expect(["span", "nothing"]).toContain(forced.kind);
+    }),
+  );
+});
+
+test("where a user turn begins near the budget, the tail begins at a user turn", () => {
+  everyPlan(({ outline, plan, policy, cells, head, span, tail }) => {
+    if (outline.truncated) return;
+    const start = cells.length - tail.length;
+    const crossed = new Set<number>();
+    for (const [call, result] of pairs(cells))
+      for (let at = cells.indexOf(call) + 1; at <= cells.indexOf(result); at++) crossed.add(at);
+    const turns = cells.flatMap(({ row, step }, at) => {
+      const kept = sum(cells.slice(at));
+      const near = kept <= policy.tailTokenBudget * 1.5 && kept >= policy.tailTokenBudget;
+      const enough =
+        sum(cells.slice(head.length, at).filter((cell) => cell.row.kind === "message")) >=
+        Math.max(1, policy.minSpanTokens);
+      const lastMessages = cells
+        .slice(at)
+        .filter((cell, n, all) => cell.row.kind === "message" && all[n - 1]?.index !== cell.index);
+      const fits = near && enough && at > head.length && lastMessages.length >= policy.minTailMessages;
+      return fits && row.kind === "message" && row.role === "user" && step === 0 && !crossed.has(at) ? [at] : [];
+    });
+    if (turns.length === 0) return;
+    expect(cells[start]?.row.role).toBe("user");
+    expect(cells[start]?.row.kind).toBe("message");
+    expect(span.length).toBeGreaterThan(0);
+    expect(plan.kind).toBe("span");
+  });
+});
