@@ -1,0 +1,227 @@
+/**
+ * What a demo run found out, as a page for the terminal.
+ *
+ * Job: one string from one value. Boundary: runs nothing, measures nothing, writes nothing. Safe to show any transcript:
+ * its text is stripped of what a terminal would obey.
+ */
+import { lineChart } from "./chart.ts";
+import { createPaint, type Paint, type Style } from "./paint.ts";
+import { strata } from "./strata.ts";
+import { progressBar, table } from "./table.ts";
+import { clip, columns, count, duration, inert, pad, plural, wrap } from "./text.ts";
+
+export interface StepReport {
+  readonly name: string;
+  readonly attempts: number;
+  readonly ms: number;
+  readonly inputTokens?: number;
+  readonly outputTokens?: number;
+}
+
+export interface RunReport {
+  readonly id: string;
+  readonly trigger: string;
+  /** The kind of the run's one outcome: `applied`, `stale`, `failed` … */
+  readonly outcome: string;
+  readonly steps: readonly StepReport[];
+  readonly spanTokens: number;
+  readonly summaryTokens: number;
+  readonly modelCalls: number;
+  readonly ms: number;
+}
+
+export interface OverlayReport {
+  readonly id: string;
+  /** First and last message that it replaces, counted from 0 along the path. */
+  readonly from: number;
+  readonly to: number;
+  readonly spanTokens: number;
+  readonly summaryTokens: number;
+  readonly active: boolean;
+}
+
+export interface DemoReport {
+  readonly transcript: string;
+  readonly messages: number;
+  /** One per appended message: tokens stored so far, and tokens that the model would be sent. */
+  readonly samples: readonly { readonly storedTokens: number; readonly visibleTokens: number }[];
+  readonly thresholdTokens: number;
+  readonly runs: readonly RunReport[];
+  readonly overlays: readonly OverlayReport[];
+  /** Markdown. */
+  readonly lastSummary: string;
+  readonly slowestAppendMs: number;
+  readonly medianAppendMs: number;
+  readonly links: readonly string[];
+  readonly checks: readonly { readonly name: string; readonly ok: boolean; readonly detail: string }[];
+}
+
+export interface PageOptions {
+  /** Columns; less than 60 is drawn as 60, more than 120 as 120. */
+  readonly width?: number;
+  readonly paint?: Paint;
+}
+
+interface Page {
+  readonly width: number;
+  readonly paint: Paint;
+}
+
+const MARGIN = "  ";
+const SUMMARY_LINES = 24;
+const CHART_ROWS = 10;
+
+/** The whole page, newline at its end included. */
+export function renderReport(report: DemoReport, options: PageOptions = {}): string {
+  const width = Math.min(120, Math.max(60, options.width ?? 80)) - MARGIN.length;
+  const page: Page = { width, paint: options.paint ?? createPaint(false) };
+  const blocks = [
+    headline(report, page),
+    section("Tokens, message by message", tokens(report, page), page),
+    section("The page and what was written over it", overlays(report, page), page),
+    section("Runs", runs(report, page), page),
+    section("Steps of the last run", steps(report, page), page),
+    section("The newest summary", summary(report, page), page),
+    section("Checks", checks(report, page), page),
+    section("Look around", report.links.map(inert), page),
+  ];
+  const shown = blocks.filter((block) => block.length > 0);
+  const indented = shown.map((block) => block.map((line) => (line === "" ? "" : MARGIN + line)).join("\n"));
+  return `\n${indented.join("\n\n")}\n\n`;
+}
+
+function section(title: string, body: readonly string[], { width, paint }: Page): string[] {
+  if (body.length === 0) return [];
+  return [`${paint(title, "bold")} ${paint("─".repeat(width - columns(title) - 1), "dim")}`, ...body];
+}
+
+function headline(report: DemoReport, { width, paint }: Page): string[] {
+  const last = report.samples.at(-1) ?? { storedTokens: 0, visibleTokens: 0 };
+  const saved = last.storedTokens === 0 ? 0 : 1 - last.visibleTokens / last.storedTokens;
+  const name = clip(inert(report.transcript), width - 14);
+  const view = `${count(last.visibleTokens)} of ${count(last.storedTokens)} tokens`;
+  const bar = width - columns(view) - 14;
+  const applied = report.runs.filter((run) => run.outcome === "applied").length;
+  const appends = `appends ${duration(report.medianAppendMs)} median, ${duration(report.slowestAppendMs)} slowest`;
+  return [
+    `${paint("Palimpsest", "bold", "cyan")}  ${paint(name, "bold")}`,
+    "",
+    `In view  ${paint(progressBar(last.visibleTokens, last.storedTokens, bar), "green")}  ${view}`,
+    `${Math.round(saved * 100)}% less to send, ${plural(report.messages, "message")} kept.`,
+    ...wrap(`${plural(report.runs.length, "run")}, ${applied} applied; ${appends}.`, width).map((line) =>
+      paint(line, "dim"),
+    ),
+  ];
+}
+
+function tokens(report: DemoReport, { width, paint }: Page): string[] {
+  if (report.samples.length === 0) return [];
+  return lineChart({
+    series: [
+      { name: "stored", values: report.samples.map((sample) => sample.storedTokens), style: "yellow" },
+      { name: "in view", values: report.samples.map((sample) => sample.visibleTokens), style: "green" },
+    ],
+    width,
+    height: CHART_ROWS,
+    threshold: report.thresholdTokens,
+    unit: "messages",
+    paint,
+  });
+}
+
+function overlays(report: DemoReport, { width, paint }: Page): string[] {
+  if (report.overlays.length === 0) return [];
+  const bands = report.overlays.map((overlay) => ({
+    ...overlay,
+    label: `${count(overlay.spanTokens)} → ${count(overlay.summaryTokens)}`,
+  }));
+  const drawing = strata({ messages: report.messages, overlays: bands, width, paint });
+  const legend = `${paint("█", "green")} sent as it is  ${paint("░", "dim")} sent as a summary, kept below it`;
+  return [...drawing, legend];
+}
+
+const OUTCOMES: ReadonlyMap<string, Style> = new Map([
+  ["applied", "green"],
+  ["failed", "red"],
+]);
+
+function runs(report: DemoReport, { width, paint }: Page): string[] {
+  if (report.runs.length === 0) return [];
+  const roomy = width >= 76;
+  const right = "right" as const;
+  const head = [
+    { title: "run" },
+    ...(roomy ? [{ title: "trigger" }] : []),
+    { title: "outcome" },
+    { title: "span → summary", align: right },
+    ...(roomy ? [{ title: "ratio", align: right }] : []),
+    { title: "calls", align: right },
+    { title: "time", align: right },
+  ];
+  const rows = report.runs.map((run) => {
+    const { spanTokens, summaryTokens } = run;
+    const ratio = spanTokens > 0 ? `${Math.round((100 * summaryTokens) / spanTokens)}%` : "–";
+    return [
+      clip(inert(run.id), width >= 100 ? 24 : 11),
+      ...(roomy ? [clip(inert(run.trigger), 9)] : []),
+      paint(clip(inert(run.outcome), 10), OUTCOMES.get(run.outcome) ?? "yellow"),
+      spanTokens > 0 ? `${count(spanTokens)} → ${count(summaryTokens)}` : "–",
+      ...(roomy ? [ratio] : []),
+      String(run.modelCalls),
+      duration(run.ms),
+    ];
+  });
+  return table(head, rows, paint);
+}
+
+/** A waterfall: each bar starts where the one before ended. Steps that ran side by side are drawn one after another. */
+function steps(report: DemoReport, { width, paint }: Page): string[] {
+  const list = report.runs.at(-1)?.steps ?? [];
+  if (list.length === 0) return [];
+  const total = list.reduce((sum, step) => sum + step.ms, 0);
+  const names = Math.min(34, Math.max(...list.map((step) => columns(inert(step.name)))));
+  const facts = list.map((step) => {
+    const tokens =
+      step.inputTokens === undefined ? "" : `${count(step.inputTokens)}→${count(step.outputTokens ?? 0)} tok`;
+    const tries = step.attempts > 1 ? `×${step.attempts}` : "";
+    return [tokens, tries].filter((each) => each !== "").join(" ");
+  });
+  const room = Math.max(8, width - names - Math.max(...facts.map(columns)) - 10 - 6);
+  let before = 0;
+  return list.map((step, at) => {
+    const start = total === 0 ? 0 : Math.min(room - 1, Math.floor((before / total) * room));
+    before += step.ms;
+    const end = total === 0 ? 1 : Math.min(room, Math.max(start + 1, Math.round((before / total) * room)));
+    const bar = pad(" ".repeat(start) + "━".repeat(end - start), room);
+    const name = pad(clip(inert(step.name), names), names);
+    const style = step.attempts > 1 ? "yellow" : "cyan";
+    return `${name}  ${paint(bar, style)}  ${pad(duration(step.ms), 10, "right")}  ${paint(facts[at] ?? "", "dim")}`.trimEnd();
+  });
+}
+
+function summary(report: DemoReport, { width, paint }: Page): string[] {
+  const lines: string[] = [];
+  for (const line of inert(report.lastSummary).split("\n")) {
+    const [, mark = "", heading] = /^(#{1,6}) +(.*)$/.exec(line) ?? [];
+    if (mark !== "" && heading !== undefined) {
+      lines.push(paint(clip(heading, width - 2), "bold"));
+      continue;
+    }
+    if (line.trim() === "" && lines.length > 0 && lines.at(-1) !== "") lines.push("");
+    const indent = /^\s*(?:[-*]|\d+\.)?\s*/.exec(line)?.[0] ?? "";
+    const hang = " ".repeat(columns(indent));
+    const wrapped = wrap(line.slice(indent.length), width - 2 - columns(indent));
+    for (const [at, each] of wrapped.entries()) lines.push((at === 0 ? indent : hang) + each);
+  }
+  const shown = lines.slice(0, SUMMARY_LINES).map((line) => `${paint("│", "dim")} ${line}`.trimEnd());
+  const more = lines.length - SUMMARY_LINES;
+  return more > 0 ? [...shown, paint(`╰ ${plural(more, "line")} more`, "dim")] : shown;
+}
+
+function checks(report: DemoReport, { width, paint }: Page): string[] {
+  return report.checks.flatMap((check) => {
+    const mark = check.ok ? paint("✓", "green") : paint("✗", "red", "bold");
+    const [first = "", ...rest] = wrap(`${inert(check.name)}: ${inert(check.detail)}`, width - 2);
+    return [`${mark} ${first}`, ...rest.map((line) => `  ${line}`)];
+  });
+}

@@ -1,0 +1,68 @@
+/**
+ * The stack of overlays over the path, as a section through layers: the messages lie at the bottom, each overlay is a
+ * band above what it replaces, wider ones above narrower ones. What the model still sees of the messages is solid.
+ */
+import { createPaint, type Paint } from "./paint.ts";
+import { clip, columns, pad } from "./text.ts";
+
+export interface Stratum {
+  /** First and last message that the overlay replaces, counted from 0. */
+  readonly from: number;
+  readonly to: number;
+  readonly label: string;
+  /** False for a band that gave way (rolled back or replaced): drawn dim, hides nothing. Default true. */
+  readonly active?: boolean;
+}
+
+export interface Strata {
+  readonly messages: number;
+  readonly overlays: readonly Stratum[];
+  readonly width: number;
+  readonly paint?: Paint;
+}
+
+/** The drawing's lines: bands, the widest first, then the messages, then their numbers. */
+export function strata({ messages, overlays, width, paint = createPaint(false) }: Strata): string[] {
+  const column = (message: number) => Math.floor((message * width) / Math.max(1, messages));
+  const end = (stratum: Stratum) => Math.max(column(stratum.from) + 1, column(stratum.to + 1));
+  const lines = layers(overlays)
+    .toReversed()
+    .map((layer) => {
+      let line = "";
+      for (const band of layer.toSorted((a, b) => a.from - b.from)) {
+        const drawn = drawBand(band, end(band) - column(band.from), paint);
+        line = pad(line, column(band.from)) + drawn;
+      }
+      return line;
+    });
+  const hidden = overlays.filter((overlay) => overlay.active !== false);
+  let path = "";
+  for (let at = 0; at < width; at++) {
+    const covered = hidden.some((overlay) => at >= column(overlay.from) && at < end(overlay));
+    path += covered ? paint("░", "dim") : paint("█", "green");
+  }
+  const last = String(messages);
+  return [...lines, path, paint(`1${pad(last, width - 1, "right")}`, "dim")];
+}
+
+/** Overlays by height: each as low as it can lie above all narrower ones that it touches. */
+function layers(overlays: readonly Stratum[]): Stratum[][] {
+  const stack: Stratum[][] = [];
+  for (const overlay of overlays.toSorted((a, b) => a.to - a.from - (b.to - b.from))) {
+    const top = stack.findLastIndex((layer) => layer.some((one) => one.from <= overlay.to && overlay.from <= one.to));
+    const layer = stack[top + 1];
+    if (layer === undefined) stack.push([overlay]);
+    else layer.push(overlay);
+  }
+  return stack;
+}
+
+function drawBand(band: Stratum, width: number, paint: Paint): string {
+  const styles = band.active === false ? (["dim"] as const) : (["cyan"] as const);
+  if (width < 3) return paint("▀".repeat(width), ...styles);
+  const room = width - 2;
+  const label = columns(band.label) + 2 <= room ? ` ${band.label} ` : clip(band.label, room);
+  const left = Math.floor((room - columns(label)) / 2);
+  const right = room - columns(label) - left;
+  return `${paint(`╭${"─".repeat(left)}`, ...styles)}${label}${paint(`${"─".repeat(right)}╮`, ...styles)}`;
+}
