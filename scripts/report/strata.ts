@@ -23,22 +23,24 @@ export interface Strata {
 
 /** The drawing's lines: bands, the widest first, then the messages, then their numbers. */
 export function strata({ messages, overlays, width, paint = createPaint(false) }: Strata): string[] {
-  const column = (message: number) => Math.floor((message * width) / Math.max(1, messages));
-  const end = (stratum: Stratum) => Math.max(column(stratum.from) + 1, column(stratum.to + 1));
+  // Rounded inwards, so that a kept head or tail of one message still shows.
+  const scale = width / Math.max(1, messages);
+  const start = (stratum: Stratum) => Math.min(width - 1, Math.ceil(stratum.from * scale));
+  const end = (stratum: Stratum) => Math.max(start(stratum) + 1, Math.floor((stratum.to + 1) * scale));
   const lines = layers(overlays)
     .toReversed()
     .map((layer) => {
       let line = "";
       for (const band of layer.toSorted((a, b) => a.from - b.from)) {
-        const drawn = drawBand(band, end(band) - column(band.from), paint);
-        line = pad(line, column(band.from)) + drawn;
+        const drawn = drawBand(band, end(band) - start(band), paint);
+        line = pad(line, start(band)) + drawn;
       }
       return line;
     });
   const hidden = overlays.filter((overlay) => overlay.active !== false);
   let path = "";
   for (let at = 0; at < width; at++) {
-    const covered = hidden.some((overlay) => at >= column(overlay.from) && at < end(overlay));
+    const covered = hidden.some((overlay) => at >= start(overlay) && at < end(overlay));
     path += covered ? paint("░", "dim") : paint("█", "green");
   }
   const last = String(messages);

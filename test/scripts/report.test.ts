@@ -72,7 +72,7 @@ describe("colour", () => {
 describe("drawings", () => {
   test("a sparkline shows the highest of what falls into each column", () => {
     expect(sparkline([0, 1, 2, 4, 8])).toBe("▁▂▃▅█");
-    expect(sparkline([0, 9, 0, 0], 2)).toBe("█▁");
+    expect(sparkline([9, 0, 0, 0], 2)).toBe("█▁");
     expect(sparkline([], 5)).toBe("");
   });
 
@@ -130,6 +130,11 @@ describe("drawings", () => {
       "███░░░░░░░░░░░░░░░░░░░░░░░░░░░██████████",
       "1                                     40",
     ]);
+  });
+
+  test("a kept head and tail of one message show, however narrow the drawing", () => {
+    const [, path] = strata({ messages: 1000, overlays: [{ from: 1, to: 998, label: "" }], width: 20 });
+    expect(path).toBe(`█${"░".repeat(18)}█`);
   });
 });
 
