@@ -38,7 +38,7 @@ export function lineChart(chart: LineChart): string[] {
   const top = niceTop(Math.max(...series.flatMap((one) => one.values), threshold ?? 0, 1));
   const axis = count(top).length;
   const ends = labelRows(chart, top);
-  const labels = Math.max(0, ...ends.values().map((label) => label.text.length));
+  const labels = Math.max(0, ...[...ends.values()].map((label) => label.text.length));
   const plot = Math.max(10, chart.width - axis - 2 - (labels > 0 ? labels + 1 : 0));
   const canvas = new Canvas(plot, height);
   if (threshold !== undefined) canvas.dashes(threshold / top);

@@ -25,7 +25,7 @@ export function plural(value: number, noun: string): string {
 /** Text of a transcript, with nothing in it that a terminal would obey. */
 export function inert(text: string): string {
   // The sequences first, or their harmless tails would be left behind as text.
-  return text.replace(ANSI, "").replace(CONTROLS, "");
+  return text.replace(ANSI, "").replaceAll("\t", "  ").replace(CONTROLS, "");
 }
 
 /** Columns that `text` takes. */
