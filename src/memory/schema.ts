@@ -11,7 +11,7 @@
  * - `branch = 1` marks the rows whose parent was not the newest row when they were stored. Only those are indexed by
  *   parent, so a linear conversation pays nothing and the children of any message are still found without a scan.
  * - An overlay hangs on its last message (`to_seq`, `to_step`): a walk from a leaf meets it without knowing it exists,
- *   and among overlays that end in one place the widest comes first.
+ *   and among overlays that end in one place the widest comes first, then the newest.
  *
  * M2: the version only rises, each migration is one transaction with its version bump, and code older than the database refuses to open it.
  */
@@ -70,25 +70,33 @@ const MIGRATIONS: readonly (readonly string[])[] = [
        hashes     BLOB NOT NULL,
        PRIMARY KEY (session_id, page)
      ) WITHOUT ROWID`,
+    // `n` counts a session's overlays; the newest wins where two cover exactly the same span.
     `CREATE TABLE palimpsest_overlays (
-       session_id  TEXT NOT NULL,
-       to_seq      INTEGER NOT NULL,
-       to_step     INTEGER NOT NULL,
-       from_seq    INTEGER NOT NULL,
-       from_step   INTEGER NOT NULL,
-       overlay_id  TEXT NOT NULL,
-       state       TEXT NOT NULL,
-       tokens      INTEGER NOT NULL,
-       span_tokens INTEGER NOT NULL,
-       span_digest TEXT NOT NULL,
-       run_id      TEXT,
-       details     TEXT NOT NULL,
-       created_at  INTEGER NOT NULL,
-       summary     TEXT NOT NULL,
-       PRIMARY KEY (session_id, to_seq DESC, to_step DESC, from_seq ASC, from_step ASC, overlay_id DESC)
+       session_id    TEXT NOT NULL,
+       n             INTEGER NOT NULL,
+       overlay_id    TEXT NOT NULL,
+       state         TEXT NOT NULL,
+       from_seq      INTEGER NOT NULL,
+       from_step     INTEGER NOT NULL,
+       to_seq        INTEGER NOT NULL,
+       to_step       INTEGER NOT NULL,
+       from_id       TEXT NOT NULL,
+       to_id         TEXT NOT NULL,
+       tokens        INTEGER NOT NULL,
+       span_tokens   INTEGER NOT NULL,
+       span_messages INTEGER NOT NULL,
+       span_digest   TEXT NOT NULL,
+       run_id        TEXT,
+       details       TEXT NOT NULL,
+       created_at    INTEGER NOT NULL,
+       summary       TEXT NOT NULL,
+       PRIMARY KEY (session_id, n)
      ) WITHOUT ROWID`,
-    // Overlays are few and written once per run, so finding one by its id may have an index.
+    // Overlays are few and written once per run, so both ways of finding one may have an index. The second holds only
+    // what a view may show: overlays that were rolled back or gave way to an edit cost a walk nothing.
     `CREATE UNIQUE INDEX palimpsest_overlay_ids ON palimpsest_overlays (session_id, overlay_id)`,
+    `CREATE INDEX palimpsest_active_overlays
+       ON palimpsest_overlays (session_id, to_seq DESC, to_step DESC, from_seq ASC, from_step ASC, n DESC) WHERE state = 'active'`,
     // What was already paid for: a chunk's summary by the digest of its source, prompt version and model.
     `CREATE TABLE palimpsest_drafts (
        session_id    TEXT NOT NULL,
@@ -118,7 +126,9 @@ export const SCHEMA_VERSION = MIGRATIONS.length;
 /** Brings a database to {@link SCHEMA_VERSION}. Costs one read when it already is there. Throws `newer_schema`. */
 export function migrate(storage: Storage): void {
   const { sql } = storage;
-  sql.exec("CREATE TABLE IF NOT EXISTS palimpsest_schema (one INTEGER PRIMARY KEY CHECK (one = 1), version INTEGER NOT NULL)");
+  sql.exec(
+    "CREATE TABLE IF NOT EXISTS palimpsest_schema (one INTEGER PRIMARY KEY CHECK (one = 1), version INTEGER NOT NULL)",
+  );
   const found = sql.exec<{ version: number }>("SELECT version FROM palimpsest_schema").toArray()[0]?.version ?? 0;
   if (found > SCHEMA_VERSION) {
     throw new PalimpsestError(

@@ -1,0 +1,381 @@
+/**
+ * One session's conversation: what callers append to, change and read.
+ *
+ * Job: put the tree and its overlays together. A write is checked first and then done in one transaction, so that it
+ * happens whole or not at all; a read costs rows in proportion to what is visible. Boundary: starts no run and knows no
+ * policy; whoever needs more in the same transaction opens it around the call (`Memory.transaction`).
+ */
+import type { UIMessage } from "ai";
+import { PalimpsestError } from "../errors.ts";
+import type { CountTokens } from "../steps/measure.ts";
+import { WHOLE_MESSAGE, type Outline, type Span } from "../steps/outline.ts";
+import { sliceMessage } from "../steps/slice.ts";
+import { parseSyntheticId, RESERVED_PREFIX } from "../steps/view.ts";
+import { checkShape, encodeMessage } from "./content.ts";
+import {
+  coveredSteps,
+  Overlays,
+  sliceDigest,
+  type CommitResult,
+  type OverlayInput,
+  type OverlayRecord,
+  type SpanDigest,
+} from "./overlays.ts";
+import type { ContentRow, OverlayRow, Place } from "./statements.ts";
+import { PathReader, type Tree } from "./tree.ts";
+import {
+  elementMessage,
+  overlayMessage,
+  readOutline,
+  readRecent,
+  readView,
+  spanElement,
+  type OutlineOptions,
+  type Recent,
+  type SpanElement,
+  type View,
+} from "./view.ts";
+import { elementTokens, walkSpan, walkView } from "./walk.ts";
+
+export interface AppendResult {
+  readonly inserted: boolean;
+  /** True when the message came out of a view (a summary, or a part of a message): nothing is ever stored for it. */
+  readonly synthetic: boolean;
+  /** The stored form: the given message, or what was there before. */
+  readonly message: UIMessage;
+}
+
+export interface HistoryOptions {
+  readonly now: () => number;
+  readonly countTokens: CountTokens | undefined;
+  readonly transaction: <T>(work: () => T) => T;
+}
+
+export class History {
+  readonly #tree: Tree;
+  readonly #overlays: Overlays;
+  readonly #options: HistoryOptions;
+  /** The active view's total, kept from append to append. */
+  #total: { readonly leafSeq: number; readonly tokens: number } | null = null;
+
+  constructor(tree: Tree, options: HistoryOptions) {
+    this.#tree = tree;
+    this.#overlays = new Overlays(tree, options);
+    this.#options = options;
+  }
+
+  get sessionId(): string {
+    return this.#tree.sessionId;
+  }
+
+  // Writing
+
+  /**
+   * Stores a message under `parentId`: undefined means the active leaf, null a new root. A repeated id changes nothing
+   * and returns what is stored. Throws `invalid_message`, `not_serializable`, `message_too_large`, `unknown_parent`,
+   * `cyclic_parent`, `reserved_id`.
+   */
+  append(message: UIMessage, parentId?: string | null): AppendResult {
+    checkShape(message);
+    const echoed = this.#recognise(message);
+    if (echoed !== null) return { inserted: false, synthetic: true, message: echoed };
+    const existing = this.#tree.findContent(message.id);
+    if (existing !== null) return { inserted: false, synthetic: false, message: this.#tree.decode(existing) };
+    const encoded = encodeMessage(message, this.#options.countTokens);
+    const parentSeq = this.#parentSeq(message.id, parentId);
+    return this.#options.transaction(() => {
+      const leafSeq = this.#tree.newest()?.seq ?? null;
+      const seq = this.#tree.insert(encoded, parentSeq);
+      const before = leafSeq === null ? 0 : this.#total?.leafSeq === leafSeq ? this.#total.tokens : null;
+      const grown = parentSeq === leafSeq && before !== null;
+      this.#total = grown ? { leafSeq: seq, tokens: before + encoded.tokens } : null;
+      return { inserted: true, synthetic: false, message };
+    });
+  }
+
+  /** Appends a new message, or updates the one with this id where it stands: a message never moves. */
+  upsert(message: UIMessage, parentId?: string | null): AppendResult {
+    checkShape(message);
+    const existing = this.#tree.find(message.id);
+    if (existing === null) return this.append(message, parentId);
+    const parent = typeof parentId === "string" ? this.#tree.find(parentId) : null;
+    if (parent !== null && this.#tree.isOnPath(existing.seq, parent.seq)) throw cyclic(message.id, parent.id);
+    return { inserted: false, synthetic: false, message: this.update(message) ?? message };
+  }
+
+  /**
+   * Replaces the content of a stored message; null when there is none with this id. An overlay that covers it gives way
+   * in the same transaction. Equal content writes nothing.
+   */
+  update(message: UIMessage): UIMessage | null {
+    checkShape(message);
+    const row = this.#tree.find(message.id);
+    if (row === null) return null;
+    const encoded = encodeMessage(message, this.#options.countTokens);
+    if (encoded.digest === row.digest) return message;
+    return this.#options.transaction(() => {
+      this.#overlays.invalidate([row], this.#unchangedPart(row.seq, message));
+      this.#tree.replace(row, encoded);
+      const grown = this.#total?.leafSeq === row.seq && !this.#overlays.reaches(row.seq);
+      this.#total =
+        grown && this.#total !== null
+          ? { leafSeq: row.seq, tokens: this.#total.tokens + encoded.tokens - row.tokens }
+          : null;
+      return message;
+    });
+  }
+
+  /** Takes messages out, and hangs what was under them under their nearest ancestor that is left. Returns how many. */
+  delete(ids: readonly string[]): number {
+    const rows = [...new Set(ids)].flatMap((id) => this.#tree.find(id) ?? []);
+    if (rows.length === 0) return 0;
+    return this.#options.transaction(() => {
+      this.#overlays.invalidate(rows);
+      this.#tree.remove(rows);
+      this.#total = null;
+      return rows.length;
+    });
+  }
+
+  /** Takes out every message, overlay and draft of the session (S2). */
+  clear(): void {
+    this.#options.transaction(() => {
+      this.#tree.clear();
+      this.#total = null;
+    });
+  }
+
+  // Reading messages
+
+  get(id: string): UIMessage | null {
+    const row = this.#tree.findContent(id);
+    return row === null ? null : this.#tree.decode(row);
+  }
+
+  /** The active leaf: the newest message that is left, on whichever branch. */
+  latestLeaf(): UIMessage | null {
+    const id = this.leafId();
+    return id === null ? null : this.get(id);
+  }
+
+  leafId(): string | null {
+    return this.#tree.newest()?.id ?? null;
+  }
+
+  /** The messages directly under one, oldest first; the roots for null. */
+  branches(id: string | null): UIMessage[] {
+    const row = id === null ? null : this.#tree.find(id);
+    if (id !== null && row === null) return [];
+    return this.#tree.childrenOf(row?.seq ?? null).flatMap((seq) => this.#decodeAt(seq) ?? []);
+  }
+
+  /** True when both exist and the first is the second or an ancestor of it. */
+  isOnPath(id: string, leafId: string): boolean {
+    const row = this.#tree.find(id);
+    const leaf = this.#tree.find(leafId);
+    return row !== null && leaf !== null && this.#tree.isOnPath(row.seq, leaf.seq);
+  }
+
+  /** Messages from the root to the leaf, hidden ones included. Reads a row for each. Throws `unknown_leaf`. */
+  pathLength(leafId?: string | null): number {
+    const leaf = this.#leafSeq(leafId);
+    return leaf === null ? 0 : [...this.#tree.pathDown(leaf, 0)].length;
+  }
+
+  /** The path's messages as they were stored, overlays or not, oldest first. Throws `unknown_leaf`. */
+  *originals(leafId?: string | null): Generator<UIMessage> {
+    const leaf = this.#leafSeq(leafId);
+    if (leaf === null) return;
+    for (const seq of [...this.#tree.pathDown(leaf, 0)].toReversed()) {
+      const message = this.#decodeAt(seq);
+      if (message !== null) yield message;
+    }
+  }
+
+  // Reading the view
+
+  /** The view's messages, root to leaf, as they are: tool calls are not paired. Throws `unknown_leaf`. */
+  getHistory(leafId?: string | null): UIMessage[] {
+    return [...this.history({ leafId: leafId ?? null, newestFirst: true })].toReversed();
+  }
+
+  /**
+   * The view's messages one by one. Root to leaf it first notes what is visible, content-free, and then reads each
+   * content when its turn comes; a message deleted meanwhile is left out. Newest first it reads nothing ahead, and
+   * throws `invalid_state` when a message that it stands on is deleted. Throws `unknown_leaf`.
+   */
+  *history(options: { leafId?: string | null; newestFirst?: boolean } = {}): Generator<UIMessage> {
+    const start = this.#start(options.leafId);
+    if (start === null) return;
+    if (options.newestFirst === true) {
+      for (const element of walkView(this.#tree, start, { content: true })) yield elementMessage(this.#tree, element);
+      return;
+    }
+    for (const element of [...walkView(this.#tree, start, { content: false })].toReversed()) {
+      if (element.kind === "overlay") {
+        yield overlayMessage(element.overlay);
+        continue;
+      }
+      const row = this.#tree.content(element.row.seq);
+      if (row !== undefined) yield elementMessage(this.#tree, { ...element, row });
+    }
+  }
+
+  /** The newest messages of the view whose JSON fits into `maxBytes`; the leaf whatever it weighs. Throws `unknown_leaf`. */
+  recent(maxBytes: number, options: { leafId?: string | null } = {}): Recent {
+    return readRecent(this.#tree, this.#start(options.leafId), maxBytes);
+  }
+
+  /** What a model is sent for a leaf, the active one without argument. Throws `unknown_leaf`. */
+  view(leafId?: string | null): View {
+    return { ...readView(this.#tree, this.#start(leafId)), leafId: leafId ?? this.leafId() };
+  }
+
+  /** The view without content. Null when the session is empty. Throws `unknown_leaf`. */
+  outline(leafId?: string | null, options: OutlineOptions = {}): Outline | null {
+    const start = this.#start(leafId);
+    const id = leafId ?? this.leafId();
+    return start === null || id === null ? null : { ...readOutline(this.#tree, start, options), leafId: id };
+  }
+
+  /** Estimated tokens of the view. Of the active leaf it is kept from append to append. Throws `unknown_leaf`. */
+  tokens(leafId?: string | null): number {
+    const start = this.#start(leafId);
+    if (start === null) return 0;
+    if (this.#total?.leafSeq === start.seq) return this.#total.tokens;
+    let tokens = 0;
+    for (const element of walkView(this.#tree, start, { content: false })) tokens += elementTokens(element);
+    if (start.seq === this.#tree.newest()?.seq) this.#total = { leafSeq: start.seq, tokens };
+    return tokens;
+  }
+
+  // Overlays
+
+  /** In every state, oldest first. */
+  overlays(): OverlayRecord[] {
+    return this.#overlays.list();
+  }
+
+  overlay(id: string): OverlayRecord | null {
+    return this.#overlays.get(id);
+  }
+
+  /** The originals under an overlay, oldest first; none when its messages were deleted. Throws `unknown_overlay`. */
+  expand(overlayId: string): UIMessage[] {
+    const overlay = this.#overlays.mustGetRow(overlayId);
+    const messages: UIMessage[] = [];
+    if (this.#tree.find(overlay.toId) === null) return messages;
+    const reader = new PathReader(this.#tree, { content: true });
+    for (let seq: number | null = overlay.toSeq; seq !== null && seq >= overlay.fromSeq;) {
+      const row: ContentRow = reader.read(seq);
+      const { fromStep, toStep } = coveredSteps(overlay, seq);
+      messages.push(sliceMessage(this.#tree.decode(row), fromStep, toStep));
+      seq = row.parentSeq;
+    }
+    return messages.toReversed();
+  }
+
+  /** Takes an overlay out of force; narrower ones under it show again. Throws `unknown_overlay`. */
+  rollback(overlayId: string): OverlayRecord {
+    return this.#options.transaction(() => {
+      this.#total = null;
+      return this.#overlays.rollback(overlayId);
+    });
+  }
+
+  /** The commit fence (C1, C2, C3, V3): see {@link CommitResult}. */
+  addOverlay(input: OverlayInput): CommitResult {
+    return this.#options.transaction(() => {
+      const result = this.#overlays.add(input);
+      if (result.kind === "applied" || result.kind === "rebased") this.#total = null;
+      return result;
+    });
+  }
+
+  /** What a span holds now; null when its ends are gone or not on one path. Throws `invalid_range` for bad steps. */
+  spanDigest(span: Span): SpanDigest | null {
+    const range = this.#overlays.locate(span);
+    return range === null ? null : this.#overlays.describe(range);
+  }
+
+  /** A span's visible elements with their content, oldest first; null as for {@link spanDigest}. */
+  spanMessages(span: Span): SpanElement[] | null {
+    const range = this.#overlays.locate(span);
+    const elements = range === null ? null : walkSpan(this.#tree, range, { content: true });
+    return elements?.toReversed().map((element) => spanElement(this.#tree, element)) ?? null;
+  }
+
+  /** Drops what is kept in memory: after a rollback only the rows know. */
+  forget(): void {
+    this.#total = null;
+    this.#tree.forget();
+  }
+
+  #decodeAt(seq: number): UIMessage | null {
+    const row = this.#tree.content(seq);
+    return row === undefined ? null : this.#tree.decode(row);
+  }
+
+  /** For a reserved id: the message that the view shows under it. Null for a caller's own id. */
+  #recognise(message: UIMessage): UIMessage | null {
+    if (!message.id.startsWith(RESERVED_PREFIX)) return null;
+    const synthetic = parseSyntheticId(message.id);
+    if (synthetic?.kind === "overlay") {
+      const overlay = this.#tree.sql.overlayById(this.sessionId, synthetic.overlayId);
+      if (overlay !== undefined) return overlayMessage(overlay);
+    }
+    if (synthetic?.kind === "slice") {
+      const stored = this.get(synthetic.messageId);
+      if (stored !== null) return sliceMessage(stored, synthetic.fromStep, synthetic.toStep);
+    }
+    throw new PalimpsestError(
+      "reserved_id",
+      `"${message.id}" begins with "${RESERVED_PREFIX}", which marks summaries and parts of messages in a view. Give the message an id of its own.`,
+    );
+  }
+
+  #parentSeq(id: string, parentId: string | null | undefined): number | null {
+    if (parentId === null) return null;
+    if (parentId === undefined) return this.#tree.newest()?.seq ?? null;
+    if (parentId === id) throw cyclic(id, parentId);
+    const parent = this.#tree.find(parentId);
+    if (parent !== null) return parent.seq;
+    throw new PalimpsestError(
+      "unknown_parent",
+      `There is no message "${parentId}" in session "${this.sessionId}" to append to. Leave the parent out to append to the active leaf, or pass null for a new root.`,
+    );
+  }
+
+  /** Whether the part of a message that an overlay covers is the same in its new content. */
+  #unchangedPart(seq: number, changed: UIMessage): (overlay: OverlayRow) => boolean {
+    return (overlay) => {
+      const steps = coveredSteps(overlay, seq);
+      if (steps.fromStep === 0 && steps.toStep === WHOLE_MESSAGE) return false;
+      const stored = this.#decodeAt(seq);
+      return stored !== null && sliceDigest(stored, steps) === sliceDigest(changed, steps);
+    };
+  }
+
+  #leafSeq(leafId: string | null | undefined): number | null {
+    if (leafId === undefined || leafId === null) return this.#tree.newest()?.seq ?? null;
+    const newest = this.#tree.newest();
+    const seq = newest?.id === leafId ? newest.seq : this.#tree.find(leafId)?.seq;
+    if (seq !== undefined) return seq;
+    throw new PalimpsestError(
+      "unknown_leaf",
+      `There is no message "${leafId}" in session "${this.sessionId}". Leave the leaf out to read the active branch.`,
+    );
+  }
+
+  #start(leafId: string | null | undefined): Place | null {
+    const seq = this.#leafSeq(leafId);
+    return seq === null ? null : { seq, step: WHOLE_MESSAGE };
+  }
+}
+
+function cyclic(id: string, parentId: string): PalimpsestError {
+  return new PalimpsestError(
+    "cyclic_parent",
+    `Message "${id}" cannot hang under "${parentId}", which is itself or hangs under it.`,
+  );
+}

@@ -1,0 +1,79 @@
+/**
+ * The memory of one Durable Object: its sessions, over its SQLite.
+ *
+ * Job: migrate, hand out sessions, and be the one place where transactions are opened. Safe because a transaction is
+ * synchronous, so nothing comes between its statements; and because whatever is kept in memory is a copy of rows that
+ * is dropped when a transaction throws, so that it can never say what was rolled back.
+ */
+import { PalimpsestError } from "../errors.ts";
+import type { CountTokens } from "../steps/measure.ts";
+import { History } from "./history.ts";
+import { migrate, type Storage } from "./schema.ts";
+import { Statements } from "./statements.ts";
+import { Tree } from "./tree.ts";
+
+/** UTF-16 units of a session id. */
+const SESSION_ID_MAX_LENGTH = 200;
+
+export interface MemoryOptions {
+  /** Epoch ms. */
+  readonly now: () => number;
+  /** Replaces the built-in token estimate. Stamped on a message when it is stored. */
+  readonly countTokens?: CountTokens;
+}
+
+export class Memory {
+  readonly statements: Statements;
+  readonly #storage: Storage;
+  readonly #options: MemoryOptions;
+  readonly #sessions = new Map<string, History>();
+  readonly #rollbackListeners: (() => void)[] = [];
+
+  /** Brings the database to the current schema. Throws `newer_schema`. */
+  constructor(storage: Storage, options: MemoryOptions) {
+    migrate(storage);
+    this.#storage = storage;
+    this.#options = options;
+    this.statements = new Statements(storage.sql);
+  }
+
+  /** A session's conversation; `""` is the default session. Reads nothing. Throws `invalid_input` for a bad id. */
+  session(sessionId: string): History {
+    const known = this.#sessions.get(sessionId);
+    if (known !== undefined) return known;
+    if (typeof sessionId !== "string" || sessionId.length > SESSION_ID_MAX_LENGTH || !sessionId.isWellFormed()) {
+      throw new PalimpsestError(
+        "invalid_input",
+        `A session id is a string of at most ${SESSION_ID_MAX_LENGTH} characters of valid Unicode.`,
+      );
+    }
+    const { now, countTokens } = this.#options;
+    const tree = new Tree(this.statements, sessionId, now);
+    const history = new History(tree, { now, countTokens, transaction: (work) => this.#transact(work) });
+    this.#sessions.set(sessionId, history);
+    return history;
+  }
+
+  /**
+   * Does the work whole or not at all; may be nested. The work must not be async: what it did after its first `await`
+   * would be outside.
+   */
+  transaction<T>(work: (() => T) & (T extends PromiseLike<unknown> ? never : unknown)): T {
+    return this.#transact(work);
+  }
+
+  /** Calls `listener` whenever a transaction was rolled back: for what others keep in memory of these rows. */
+  onRollback(listener: () => void): void {
+    this.#rollbackListeners.push(listener);
+  }
+
+  #transact<T>(work: () => T): T {
+    try {
+      return this.#storage.transactionSync(work);
+    } catch (error) {
+      for (const history of this.#sessions.values()) history.forget();
+      for (const listener of this.#rollbackListeners) listener();
+      throw error;
+    }
+  }
+}

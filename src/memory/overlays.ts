@@ -1,0 +1,369 @@
+/**
+ * Summaries laid over spans of a path: how one comes into force, and how it gives way.
+ *
+ * Job: the commit fence and its typed answers, rollback, and invalidation when a message under an overlay changes.
+ * Boundary: plans nothing, summarises nothing, shows nothing. Nothing here ever changes a message (M1).
+ *
+ * C2 two overlays in force on one path are disjoint or one holds the other: {@link Overlays.add} refuses the rest.
+ * C3 an overlay in force matches its source: it is added only over the digest it was planned on, and every change of a
+ * message that it covers takes it out of force in the same transaction ({@link Overlays.invalidate}).
+ * V3 it is smaller than what it replaces in any view that shows it.
+ */
+import type { UIMessage } from "ai";
+import { PalimpsestError } from "../errors.ts";
+import { digest, sumDigests } from "../steps/digest.ts";
+import { measureMessage, type CountTokens } from "../steps/measure.ts";
+import { WHOLE_MESSAGE, type Span } from "../steps/outline.ts";
+import { sliceMessage } from "../steps/slice.ts";
+import { summaryMessage } from "../steps/view.ts";
+import { parseFacts } from "./content.ts";
+import type { OverlayRow, Place, ShapeRow } from "./statements.ts";
+import type { Tree } from "./tree.ts";
+import {
+  comparePlaces,
+  elementTokens,
+  isWhole,
+  placeFrom,
+  placeTo,
+  walkSpan,
+  type Element,
+  type MessageElement,
+} from "./walk.ts";
+
+/** Only an `active` overlay is ever shown; the others are kept for what they say about the past. */
+export type OverlayState = "active" | "rolled-back" | "invalidated";
+
+export interface OverlayRecord {
+  readonly id: string;
+  /** 1 for the session's first. */
+  readonly n: number;
+  readonly state: OverlayState;
+  readonly span: Span;
+  readonly summary: string;
+  /** Estimated tokens of the summary as it is shown. */
+  readonly tokens: number;
+  /** Estimated tokens of what it replaced in the view, when it was added. */
+  readonly spanTokens: number;
+  /** Messages that it stands for. */
+  readonly spanMessages: number;
+  readonly spanDigest: string;
+  readonly runId: string | null;
+  /** What the caller keeps beside it. `degraded: true` marks a summary that no model wrote. */
+  readonly details: Readonly<Record<string, unknown>>;
+  /** Epoch ms. */
+  readonly createdAt: number;
+}
+
+export interface OverlayInput {
+  readonly span: Span;
+  readonly summary: string;
+  /** The span's digest when the summary was planned. Without it, whatever is there now is what is summarised. */
+  readonly digest?: string;
+  /** Overlays that were visible inside the span then. Without it, a change among them is not told. */
+  readonly overlayIds?: readonly string[];
+  /** The run that commits: it commits once (C1). */
+  readonly runId?: string;
+  readonly overlayId?: string;
+  readonly details?: Readonly<Record<string, unknown>>;
+}
+
+/**
+ * Why a planned overlay no longer fits: an end of its span is `gone`, its messages `changed`, another overlay covers a
+ * part of it and something else (`overlap`), or it would make the view `larger`.
+ */
+export type StaleReason = "gone" | "changed" | "overlap" | "larger";
+
+export type CommitResult =
+  | { readonly kind: "applied"; readonly overlay: OverlayRecord }
+  /** This run, or this very overlay, was committed before; nothing was written now. */
+  | { readonly kind: "already"; readonly overlay: OverlayRecord }
+  /** In force; the same messages, though other overlays than planned lie over them now. */
+  | { readonly kind: "rebased"; readonly overlay: OverlayRecord }
+  | { readonly kind: "stale"; readonly reason: StaleReason };
+
+/** What a span holds now. */
+export interface SpanDigest {
+  readonly digest: string;
+  readonly tokens: number;
+  readonly messages: number;
+  /** Its visible elements, counted. */
+  readonly elements: number;
+  /** Overlays visible inside it, oldest first. */
+  readonly overlayIds: readonly string[];
+}
+
+/** A span's ends as places on one path. */
+interface Range {
+  readonly from: Place;
+  readonly to: Place;
+}
+
+export class Overlays {
+  readonly #tree: Tree;
+  readonly #now: () => number;
+  readonly #countTokens: CountTokens | undefined;
+
+  constructor(tree: Tree, options: { now: () => number; countTokens: CountTokens | undefined }) {
+    this.#tree = tree;
+    this.#now = options.now;
+    this.#countTokens = options.countTokens;
+  }
+
+  get(overlayId: string): OverlayRecord | null {
+    const row = this.#row(overlayId);
+    return row === undefined ? null : toRecord(row);
+  }
+
+  /** Throws `unknown_overlay`. */
+  mustGetRow(overlayId: string): OverlayRow {
+    const row = this.#row(overlayId);
+    if (row !== undefined) return row;
+    throw new PalimpsestError(
+      "unknown_overlay",
+      `There is no overlay "${overlayId}". overlays() lists those of a session.`,
+    );
+  }
+
+  /** In every state, oldest first. */
+  list(): OverlayRecord[] {
+    return this.#tree.sql.overlays(this.#tree.sessionId).map(toRecord);
+  }
+
+  /** The span's ends as places; null when a message of it is gone or shorter than the span says. */
+  locate(span: Span): Range | null {
+    checkSteps(span);
+    const from = this.#tree.find(span.fromId);
+    const to = this.#tree.find(span.toId);
+    if (from === null || to === null || span.fromStep >= parseFacts(from.facts).steps.length) return null;
+    return { from: { seq: from.seq, step: span.fromStep }, to: { seq: to.seq, step: span.toStep } };
+  }
+
+  /** What the span holds now, read without content but for a message that it cuts; null when its ends are not on one path. */
+  describe(range: Range): SpanDigest | null {
+    const elements = walkSpan(this.#tree, range, { content: false });
+    if (elements === null) return null;
+    return {
+      digest: sumDigests(elements.map((element) => this.#digestOf(element))),
+      tokens: elements.reduce((sum, element) => sum + elementTokens(element), 0),
+      messages: elements.reduce((sum, each) => sum + (each.kind === "overlay" ? each.overlay.spanMessages : 1), 0),
+      elements: elements.length,
+      overlayIds: elements.flatMap((each) => (each.kind === "overlay" ? [each.overlay.overlayId] : [])).toReversed(),
+    };
+  }
+
+  /** The commit fence. Throws `invalid_input`, and, when no digest was given, `unknown_message` and `invalid_range`. */
+  add(input: OverlayInput): CommitResult {
+    checkInput(input);
+    const known = input.overlayId ?? (input.runId === undefined ? undefined : idFor("run", input.runId));
+    const earlier = known === undefined ? undefined : this.#row(known);
+    if (earlier !== undefined) return { kind: "already", overlay: toRecord(earlier) };
+    const range = this.locate(input.span);
+    const found = range === null ? null : this.describe(range);
+    if (range === null || found === null) {
+      if (input.digest === undefined) throw this.#badSpan(input.span);
+      return { kind: "stale", reason: "gone" };
+    }
+    if (input.digest !== undefined && input.digest !== found.digest) return { kind: "stale", reason: "changed" };
+    const overlayId = known ?? this.#freeId(input, found.digest);
+    const same = this.#row(overlayId);
+    if (same !== undefined) return { kind: "already", overlay: toRecord(same) };
+    const others = this.#tree.sql.activeOverlaysEndingFrom(this.#tree.sessionId, range.from.seq);
+    if (others.some((other) => this.#crosses(other, range))) return { kind: "stale", reason: "overlap" };
+    const row = this.#newRow(input, { range, found, overlayId });
+    if (row.tokens >= found.tokens) return { kind: "stale", reason: "larger" };
+    this.#tree.sql.insertOverlay(this.#tree.sessionId, row);
+    this.#tree.flush();
+    this.#tree.touch();
+    const planned = input.overlayIds === undefined || sameMembers(input.overlayIds, found.overlayIds);
+    const hidden = others.some((other) => this.#holds(other, range));
+    return { kind: planned && !hidden ? "applied" : "rebased", overlay: toRecord(row) };
+  }
+
+  /** Takes an overlay out of force: what lay under it shows again. Throws `unknown_overlay`. */
+  rollback(overlayId: string): OverlayRecord {
+    const row = this.mustGetRow(overlayId);
+    if (row.state !== "active") return toRecord(row);
+    this.#setState(row, "rolled-back");
+    return { ...toRecord(row), state: "rolled-back" };
+  }
+
+  /**
+   * Takes out of force every overlay that covers one of the rows, before they change. `keeps` may answer, for a
+   * message that an overlay covers only in part, that this part stays as it is.
+   */
+  invalidate(rows: readonly ShapeRow[], keeps: (overlay: OverlayRow) => boolean = () => false): void {
+    const oldest = rows.reduce((least, row) => Math.min(least, row.seq), Number.POSITIVE_INFINITY);
+    if (rows.length === 0) return;
+    let candidates = this.#tree.sql.activeOverlaysEndingFrom(this.#tree.sessionId, oldest);
+    while (candidates[0] !== undefined) {
+      // One walk per branch: every candidate whose end it passes lies on the same path.
+      const path = new Set(this.#tree.pathDown(candidates[0].toSeq, oldest));
+      const changed = rows.filter((row) => path.has(row.seq));
+      for (const overlay of candidates.filter((each) => path.has(each.toSeq))) {
+        const covered = changed.some((row) => row.seq >= overlay.fromSeq && row.seq <= overlay.toSeq);
+        if (covered && !keeps(overlay)) this.#setState(overlay, "invalidated");
+      }
+      candidates = candidates.filter((each) => !path.has(each.toSeq));
+    }
+  }
+
+  /** True when an overlay in force covers the message or a part of it, or ends later than it on any branch. */
+  reaches(seq: number): boolean {
+    return this.#tree.sql.activeOverlaysEndingFrom(this.#tree.sessionId, seq).length > 0;
+  }
+
+  #row(overlayId: string): OverlayRow | undefined {
+    return this.#tree.sql.overlayById(this.#tree.sessionId, overlayId);
+  }
+
+  #setState(row: OverlayRow, state: OverlayState): void {
+    this.#tree.sql.setOverlayState(this.#tree.sessionId, row.n, state);
+    this.#tree.touch();
+  }
+
+  #digestOf(element: Element): string {
+    if (element.kind === "overlay") return element.overlay.spanDigest;
+    if (isWhole(element)) return element.row.digest;
+    return sliceDigest(this.#decode(element), element);
+  }
+
+  #decode(element: MessageElement<ShapeRow>): UIMessage {
+    const row = this.#tree.content(element.row.seq);
+    return row === undefined
+      ? ({ id: element.row.id, role: "user", parts: [] } satisfies UIMessage)
+      : this.#tree.decode(row);
+  }
+
+  /** Partly over the range and partly not, on a path that both are on (C2). */
+  #crosses(other: OverlayRow, range: Range): boolean {
+    const from = comparePlaces(placeFrom(other), range.from);
+    const to = comparePlaces(placeTo(other), range.to);
+    if (from < 0 && to < 0) {
+      return comparePlaces(placeTo(other), range.from) >= 0 && this.#tree.isOnPath(other.toSeq, range.to.seq);
+    }
+    if (from > 0 && to > 0) {
+      return comparePlaces(placeFrom(other), range.to) <= 0 && this.#tree.isOnPath(range.to.seq, other.toSeq);
+    }
+    return false;
+  }
+
+  /** Covers all of the range and more, on a path that both are on. */
+  #holds(other: OverlayRow, range: Range): boolean {
+    const from = comparePlaces(placeFrom(other), range.from);
+    const to = comparePlaces(placeTo(other), range.to);
+    return from <= 0 && to >= 0 && (from < 0 || to > 0) && this.#tree.isOnPath(range.to.seq, other.toSeq);
+  }
+
+  #newRow(input: OverlayInput, place: { range: Range; found: SpanDigest; overlayId: string }): OverlayRow {
+    const { range, found, overlayId } = place;
+    const details = { ...input.details };
+    const shown = summaryMessage(
+      summarySource({ overlayId, summary: input.summary, spanMessages: found.messages, details }),
+    );
+    return {
+      n: this.#tree.sql.lastOverlayNumber(this.#tree.sessionId) + 1,
+      overlayId,
+      state: "active" satisfies OverlayState,
+      fromSeq: range.from.seq,
+      fromStep: range.from.step,
+      toSeq: range.to.seq,
+      toStep: range.to.step,
+      fromId: input.span.fromId,
+      toId: input.span.toId,
+      tokens: measureMessage(shown, this.#countTokens).tokens,
+      spanTokens: found.tokens,
+      spanMessages: found.messages,
+      spanDigest: found.digest,
+      runId: input.runId ?? null,
+      details: JSON.stringify(details),
+      createdAt: this.#now(),
+      summary: input.summary,
+    };
+  }
+
+  /** An id made of what the overlay is. One that is out of force does not keep its equal from coming into force. */
+  #freeId(input: OverlayInput, spanDigest: string): string {
+    for (let again = 0; ; again++) {
+      const { fromStep, toStep } = input.span;
+      const id = idFor("span", spanDigest, `${fromStep}-${toStep}-${again}`, input.summary);
+      const row = this.#row(id);
+      if (row === undefined || row.state === "active") return id;
+    }
+  }
+
+  #badSpan(span: Span): PalimpsestError {
+    const missing = [span.fromId, span.toId].find((id) => this.#tree.find(id) === null);
+    if (missing !== undefined) {
+      return new PalimpsestError(
+        "unknown_message",
+        `There is no message "${missing}" in this session: an overlay needs both of its ends.`,
+      );
+    }
+    return new PalimpsestError(
+      "invalid_range",
+      `Message "${span.fromId}" (from step ${span.fromStep}) does not come before "${span.toId}" on one path. Give the ends of a range on one branch, the older one first.`,
+    );
+  }
+}
+
+/** Names the visible part of a message: its own parts only, so that it stays the same while the message grows after it. */
+export function sliceDigest(message: UIMessage, steps: { readonly fromStep: number; readonly toStep: number }): string {
+  const { fromStep, toStep } = steps;
+  return digest(
+    message.id,
+    message.role,
+    `${fromStep}-${toStep}`,
+    JSON.stringify(sliceMessage(message, fromStep, toStep).parts),
+  );
+}
+
+/** The part of a message that an overlay covers. */
+export function coveredSteps(overlay: OverlayRow, seq: number): { fromStep: number; toStep: number } {
+  return {
+    fromStep: overlay.fromSeq === seq ? overlay.fromStep : 0,
+    toStep: overlay.toSeq === seq ? overlay.toStep : WHOLE_MESSAGE,
+  };
+}
+
+/** What the shown summary is made of. */
+export function summarySource(
+  overlay: Pick<OverlayRecord, "summary" | "spanMessages" | "details"> & { overlayId: string },
+) {
+  const { overlayId, summary, spanMessages, details } = overlay;
+  return { overlayId, summary, spanMessages, degraded: details["degraded"] === true };
+}
+
+export function toRecord(row: OverlayRow): OverlayRecord {
+  const { overlayId, state, fromId, fromStep, toId, toStep, details, fromSeq: _from, toSeq: _to, ...rest } = row;
+  return {
+    id: overlayId,
+    state: state as OverlayState,
+    span: { fromId, fromStep, toId, toStep },
+    details: JSON.parse(details) as Record<string, unknown>,
+    ...rest,
+  };
+}
+
+function idFor(...what: readonly string[]): string {
+  return `ov_${digest(...what).slice(0, 16)}`;
+}
+
+function sameMembers(a: readonly string[], b: readonly string[]): boolean {
+  return a.length === b.length && a.every((each) => b.includes(each));
+}
+
+function checkInput(input: OverlayInput): void {
+  if (typeof input.summary !== "string" || input.summary.trim() === "") {
+    throw new PalimpsestError("invalid_input", "An overlay needs a summary: a string with something in it.");
+  }
+}
+
+function checkSteps(span: Span): void {
+  const { fromId, fromStep, toId, toStep } = span;
+  const integers = Number.isInteger(fromStep) && Number.isInteger(toStep) && fromStep >= 0 && toStep >= 0;
+  if (integers && (fromId !== toId || fromStep <= toStep) && toStep <= WHOLE_MESSAGE) return;
+  throw new PalimpsestError(
+    "invalid_range",
+    `Steps ${fromStep} of "${fromId}" to ${toStep} of "${toId}" are no range: give integers from 0, the older end first, and WHOLE_MESSAGE for a message's end.`,
+  );
+}

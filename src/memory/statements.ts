@@ -1,0 +1,292 @@
+/**
+ * Every statement that touches rows, one verb each.
+ *
+ * Job: typed rows in, typed rows out, no decision. Boundary: the only file beside schema.ts that holds SQL; values are
+ * always bound, never put into the text. Each statement is a seek on a key or a range of one, so what it costs is what
+ * it returns; {@link Statements.meter} adds that up, and tests hold the totals to exact numbers.
+ */
+import type { Storage } from "./schema.ts";
+
+/** Rows read and written since this object was made, as the platform bills them. */
+export interface Meter {
+  rowsRead: number;
+  rowsWritten: number;
+}
+
+/** A message without its content: what walks, measures and plans need. */
+export type ShapeRow = {
+  seq: number;
+  parentSeq: number | null;
+  id: string;
+  role: string;
+  tokens: number;
+  bytes: number;
+  /** Rows that its content takes: 1, or more when it was split. */
+  parts: number;
+  digest: string;
+  facts: string;
+};
+
+/** `content` is the message's JSON, or its first piece when it was split. */
+export type ContentRow = ShapeRow & { content: string };
+
+export type NewMessage = ContentRow & { branch: 0 | 1; createdAt: number };
+
+export type OverlayRow = {
+  n: number;
+  overlayId: string;
+  state: string;
+  fromSeq: number;
+  fromStep: number;
+  toSeq: number;
+  toStep: number;
+  fromId: string;
+  toId: string;
+  tokens: number;
+  spanTokens: number;
+  spanMessages: number;
+  spanDigest: string;
+  runId: string | null;
+  details: string;
+  createdAt: number;
+  summary: string;
+};
+
+/** A place on a path: a message and a step in it. Places on one path are ordered by `seq`, then `step`. */
+export interface Place {
+  readonly seq: number;
+  readonly step: number;
+}
+
+const SHAPE = "seq, parent_seq AS parentSeq, id, role, tokens, bytes, parts, digest, facts";
+const CONTENT = `${SHAPE}, content`;
+const OVERLAY = `n, overlay_id AS overlayId, state, from_seq AS fromSeq, from_step AS fromStep, to_seq AS toSeq,
+  to_step AS toStep, from_id AS fromId, to_id AS toId, tokens, span_tokens AS spanTokens, span_messages AS spanMessages,
+  span_digest AS spanDigest, run_id AS runId, details, created_at AS createdAt, summary`;
+
+/** Tables that hold what was said, or what was made of it: all that clearing a session empties. */
+const CONTENT_TABLES = [
+  "palimpsest_messages",
+  "palimpsest_message_parts",
+  "palimpsest_fingerprints",
+  "palimpsest_overlays",
+  "palimpsest_drafts",
+] as const;
+
+export class Statements {
+  readonly meter: Meter = { rowsRead: 0, rowsWritten: 0 };
+  readonly #sql: Storage["sql"];
+
+  constructor(sql: Storage["sql"]) {
+    this.#sql = sql;
+  }
+
+  // Sessions
+
+  session(sessionId: string): { nextSeq: number } | undefined {
+    const sql = "SELECT next_seq AS nextSeq FROM palimpsest_sessions WHERE session_id = ?";
+    return this.#all<{ nextSeq: number }>(sql, [sessionId])[0];
+  }
+
+  insertSession(sessionId: string, createdAt: number): void {
+    const sql = `INSERT INTO palimpsest_sessions (session_id, created_at, next_seq) VALUES (?, ?, 0)
+       ON CONFLICT (session_id) DO NOTHING`;
+    this.#run(sql, [sessionId, createdAt]);
+  }
+
+  raiseNextSeq(sessionId: string, nextSeq: number): void {
+    const sql = "UPDATE palimpsest_sessions SET next_seq = max(next_seq, ?) WHERE session_id = ?";
+    this.#run(sql, [nextSeq, sessionId]);
+  }
+
+  clearSession(sessionId: string): void {
+    for (const table of CONTENT_TABLES) this.#run(`DELETE FROM ${table} WHERE session_id = ?`, [sessionId]);
+  }
+
+  // Messages
+
+  newestMessage(sessionId: string): { seq: number; id: string } | undefined {
+    const sql = "SELECT seq, id FROM palimpsest_messages WHERE session_id = ? ORDER BY seq DESC LIMIT 1";
+    return this.#all<{ seq: number; id: string }>(sql, [sessionId])[0];
+  }
+
+  messageShape(sessionId: string, seq: number): ShapeRow | undefined {
+    const sql = `SELECT ${SHAPE} FROM palimpsest_messages WHERE session_id = ? AND seq = ?`;
+    return this.#all<ShapeRow>(sql, [sessionId, seq])[0];
+  }
+
+  messageContent(sessionId: string, seq: number): ContentRow | undefined {
+    const sql = `SELECT ${CONTENT} FROM palimpsest_messages WHERE session_id = ? AND seq = ?`;
+    return this.#all<ContentRow>(sql, [sessionId, seq])[0];
+  }
+
+  /** The rest of a content that was split, in order. */
+  messageParts(sessionId: string, seq: number): { content: string }[] {
+    const sql = "SELECT content FROM palimpsest_message_parts WHERE session_id = ? AND seq = ? ORDER BY part";
+    return this.#all(sql, [sessionId, seq]);
+  }
+
+  /** Rows at or below `seq`, newest first, read one by one as they are asked for. */
+  shapesDown(sessionId: string, seq: number): Generator<ShapeRow> {
+    const sql = `SELECT ${SHAPE} FROM palimpsest_messages WHERE session_id = ? AND seq <= ? ORDER BY seq DESC`;
+    return this.#step(sql, [sessionId, seq]);
+  }
+
+  contentsDown(sessionId: string, seq: number): Generator<ContentRow> {
+    const sql = `SELECT ${CONTENT} FROM palimpsest_messages WHERE session_id = ? AND seq <= ? ORDER BY seq DESC`;
+    return this.#step(sql, [sessionId, seq]);
+  }
+
+  /** Ids of the rows from `seq` up. */
+  idsFrom(sessionId: string, seq: number): { seq: number; id: string }[] {
+    const sql = "SELECT seq, id FROM palimpsest_messages WHERE session_id = ? AND seq >= ? ORDER BY seq";
+    return this.#all(sql, [sessionId, seq]);
+  }
+
+  /** The row that was stored next after `seq` among those that are left. */
+  messageAfter(sessionId: string, seq: number): { seq: number; parentSeq: number | null } | undefined {
+    const sql = `SELECT seq, parent_seq AS parentSeq FROM palimpsest_messages
+       WHERE session_id = ? AND seq > ? ORDER BY seq LIMIT 1`;
+    return this.#all<{ seq: number; parentSeq: number | null }>(sql, [sessionId, seq])[0];
+  }
+
+  /** Children of a row that were marked as branches; of no row (roots) when `parentSeq` is null. */
+  branchesOf(sessionId: string, parentSeq: number | null): { seq: number }[] {
+    const sql = `SELECT seq FROM palimpsest_messages
+       WHERE session_id = ? AND parent_seq IS ? AND branch = 1 ORDER BY seq`;
+    return this.#all(sql, [sessionId, parentSeq]);
+  }
+
+  insertMessage(sessionId: string, row: NewMessage): void {
+    const sql = `INSERT INTO palimpsest_messages
+         (session_id, seq, parent_seq, branch, id, role, tokens, bytes, parts, digest, facts, created_at, content)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
+    const place = [sessionId, row.seq, row.parentSeq, row.branch, row.id];
+    const shape = [row.role, row.tokens, row.bytes, row.parts, row.digest, row.facts];
+    this.#run(sql, [...place, ...shape, row.createdAt, row.content]);
+  }
+
+  updateMessage(sessionId: string, row: Omit<ContentRow, "parentSeq" | "id">): void {
+    const sql = `UPDATE palimpsest_messages
+       SET role = ?, tokens = ?, bytes = ?, parts = ?, digest = ?, facts = ?, content = ? WHERE session_id = ? AND seq = ?`;
+    const shape = [row.role, row.tokens, row.bytes, row.parts, row.digest, row.facts];
+    this.#run(sql, [...shape, row.content, sessionId, row.seq]);
+  }
+
+  insertMessagePart(sessionId: string, seq: number, piece: { part: number; content: string }): void {
+    const sql = "INSERT INTO palimpsest_message_parts (session_id, seq, part, content) VALUES (?, ?, ?, ?)";
+    this.#run(sql, [sessionId, seq, piece.part, piece.content]);
+  }
+
+  deleteMessageParts(sessionId: string, seq: number): void {
+    this.#run("DELETE FROM palimpsest_message_parts WHERE session_id = ? AND seq = ?", [sessionId, seq]);
+  }
+
+  deleteMessage(sessionId: string, seq: number): void {
+    this.#run("DELETE FROM palimpsest_messages WHERE session_id = ? AND seq = ?", [sessionId, seq]);
+  }
+
+  /** Hangs a row under another parent, as a branch of it. */
+  reparentMessage(sessionId: string, seq: number, parentSeq: number | null): void {
+    const sql = "UPDATE palimpsest_messages SET parent_seq = ?, branch = 1 WHERE session_id = ? AND seq = ?";
+    this.#run(sql, [parentSeq, sessionId, seq]);
+  }
+
+  // Fingerprints
+
+  fingerprintPages(sessionId: string): { page: number; hashes: ArrayBuffer }[] {
+    const sql = "SELECT page, hashes FROM palimpsest_fingerprints WHERE session_id = ? ORDER BY page";
+    return this.#all(sql, [sessionId]);
+  }
+
+  putFingerprintPage(sessionId: string, page: number, hashes: Uint8Array): void {
+    const sql = `INSERT INTO palimpsest_fingerprints (session_id, page, hashes) VALUES (?, ?, ?)
+       ON CONFLICT (session_id, page) DO UPDATE SET hashes = excluded.hashes`;
+    this.#run(sql, [sessionId, page, hashes]);
+  }
+
+  // Overlays
+
+  /**
+   * Of the overlays in force that end at `at` or before, the one that ends last, then the widest, then the newest.
+   * Those that begin before `floor` are not looked for.
+   */
+  overlayAtOrBelow(sessionId: string, at: Place, floor: Place): OverlayRow | undefined {
+    const sql = `SELECT ${OVERLAY} FROM palimpsest_overlays INDEXED BY palimpsest_active_overlays
+       WHERE session_id = ? AND state = 'active' AND (to_seq, to_step) <= (?, ?) AND (from_seq, from_step) >= (?, ?)
+       ORDER BY to_seq DESC, to_step DESC, from_seq ASC, from_step ASC, n DESC LIMIT 1`;
+    return this.#all<OverlayRow>(sql, [sessionId, at.seq, at.step, floor.seq, floor.step])[0];
+  }
+
+  /** Overlays in force that end in the message at `seq` or in a later one, last end first. */
+  activeOverlaysEndingFrom(sessionId: string, seq: number): OverlayRow[] {
+    const sql = `SELECT ${OVERLAY} FROM palimpsest_overlays INDEXED BY palimpsest_active_overlays
+       WHERE session_id = ? AND state = 'active' AND to_seq >= ? ORDER BY to_seq DESC, to_step DESC`;
+    return this.#all(sql, [sessionId, seq]);
+  }
+
+  overlayById(sessionId: string, overlayId: string): OverlayRow | undefined {
+    const sql = `SELECT ${OVERLAY} FROM palimpsest_overlays WHERE session_id = ? AND overlay_id = ?`;
+    return this.#all<OverlayRow>(sql, [sessionId, overlayId])[0];
+  }
+
+  /** All overlays of the session in every state, oldest first. */
+  overlays(sessionId: string): OverlayRow[] {
+    return this.#all(`SELECT ${OVERLAY} FROM palimpsest_overlays WHERE session_id = ? ORDER BY n`, [sessionId]);
+  }
+
+  lastOverlayNumber(sessionId: string): number {
+    const sql = "SELECT n FROM palimpsest_overlays WHERE session_id = ? ORDER BY n DESC LIMIT 1";
+    return this.#all<{ n: number }>(sql, [sessionId])[0]?.n ?? 0;
+  }
+
+  insertOverlay(sessionId: string, row: OverlayRow): void {
+    const sql = `INSERT INTO palimpsest_overlays
+         (session_id, n, overlay_id, state, from_seq, from_step, to_seq, to_step, from_id, to_id,
+          tokens, span_tokens, span_messages, span_digest, run_id, details, created_at, summary)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
+    const name = [sessionId, row.n, row.overlayId, row.state];
+    const span = [row.fromSeq, row.fromStep, row.toSeq, row.toStep, row.fromId, row.toId];
+    const measure = [row.tokens, row.spanTokens, row.spanMessages, row.spanDigest];
+    this.#run(sql, [...name, ...span, ...measure, row.runId, row.details, row.createdAt, row.summary]);
+  }
+
+  setOverlayState(sessionId: string, n: number, state: string): void {
+    this.#run("UPDATE palimpsest_overlays SET state = ? WHERE session_id = ? AND n = ?", [state, sessionId, n]);
+  }
+
+  // Runs and drafts
+
+  // How a statement is run
+
+  #run(sql: string, bindings: readonly Binding[]): void {
+    this.#count(this.#sql.exec(sql, ...bindings));
+  }
+
+  #all<Found extends Row>(sql: string, bindings: readonly Binding[]): Found[] {
+    const cursor = this.#sql.exec<Found>(sql, ...bindings);
+    const rows = cursor.toArray();
+    this.#count(cursor);
+    return rows;
+  }
+
+  /** Rows as they are asked for. Never kept over a write: a rollback aborts the cursor. */
+  *#step<Found extends Row>(sql: string, bindings: readonly Binding[]): Generator<Found> {
+    const cursor = this.#sql.exec<Found>(sql, ...bindings);
+    let counted = 0;
+    for (const row of cursor) {
+      this.meter.rowsRead += cursor.rowsRead - counted;
+      counted = cursor.rowsRead;
+      yield row;
+    }
+    this.meter.rowsRead += cursor.rowsRead - counted;
+  }
+
+  #count(cursor: { readonly rowsRead: number; readonly rowsWritten: number }): void {
+    this.meter.rowsRead += cursor.rowsRead;
+    this.meter.rowsWritten += cursor.rowsWritten;
+  }
+}
+
+type Row = Record<string, SqlStorageValue>;
+type Binding = SqlStorageValue | Uint8Array;
