@@ -1,6 +1,6 @@
 /** Random conversations of every shape that compaction meets, as messages and as outlines of them. */
 import type { UIMessage } from "ai";
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { measureMessage } from "../../src/steps/measure.ts";
 import type { Outline, OutlineRow } from "../../src/steps/outline.ts";
 import type { Part } from "../../src/steps/tool-parts.ts";

@@ -1,5 +1,5 @@
 /** What every plan keeps, whatever the conversation looks like. The checks know nothing of how a cut is found. */
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { WHOLE_MESSAGE, type Outline, type OutlineRow, type Span } from "../../src/steps/outline.ts";
 import { planCut, type Plan } from "../../src/steps/plan.ts";

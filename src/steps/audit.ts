@@ -1,0 +1,104 @@
+/**
+ * Checks a draft before it may replace anything: is it a summary at all, a whole one, and smaller than its source?
+ *
+ * Boundary: only what can be told without a model and without the source. Whether identifiers and user constraints
+ * survived is measured from pinned facts elsewhere. Safe because nothing is trusted for looking plausible: each answer
+ * that models are known to give instead of a summary has its own check, named so that a repair can be asked for.
+ */
+import type { CountTokens } from "./measure.ts";
+import type { Policy } from "./policy.ts";
+import { missingSections, type Template } from "./template.ts";
+import { estimateTokens } from "./tokens.ts";
+
+export type AuditProblemKind =
+  | "empty"
+  | "unfinished"
+  | "refusal"
+  | "too-large"
+  | "missing-sections"
+  | "tool-call"
+  | "echo";
+
+export interface AuditProblem {
+  readonly kind: AuditProblemKind;
+  /** What is wrong and what would be right: a sentence that a model can act on. */
+  readonly detail: string;
+}
+
+export interface AuditInput {
+  readonly text: string;
+  /** As the AI SDK names it: `stop`, `length`, `content-filter`, `tool-calls`, `error`, `other`. */
+  readonly finishReason: string;
+  /** Tokens of the view that the summary would replace. */
+  readonly spanTokens: number;
+  readonly policy: Policy;
+  readonly template: Template;
+  readonly countTokens?: CountTokens | undefined;
+}
+
+export type Audit =
+  | { readonly ok: true; readonly tokens: number }
+  | { readonly ok: false; readonly problems: readonly AuditProblem[] };
+
+const REFUSAL =
+  /^\W*(?:i['’]?m (?:very )?sorry|sorry,|i apologi[sz]e|i (?:can(?:no|['’])?t|am (?:unable|not able)|['’]?m (?:unable|not able)|won['’]?t|must decline)|as an ai\b|unfortunately, i)/i;
+const TOOL_CALL =
+  /<(?:tool_call|function_calls?|tool_use|invoke)\b|^\s*(?:```\w*\s*)?\{\s*"(?:name|tool|function|tool_calls?)"\s*:/i;
+const PROMPT_TAG = /^<\/?(?:sections|previous-summary|draft|transcript|problem|focus) \S+>$/m;
+const TRANSCRIPT_LINE =
+  /^\[(?:#\d+ (?:system|user|assistant|summary)|(?:call|result|error|denied|unanswered) \S+ \S+)\]$/gm;
+/** A summary may quote the record; this many of its marker lines are a copy. */
+const COPIED_LINES = 3;
+
+/** Audits one draft as the summary of its whole source. */
+export function auditSummary(input: AuditInput): Audit {
+  const text = input.text.trim();
+  const tokens = (input.countTokens ?? estimateTokens)(text);
+  const problems = [...findFalseAnswers(text, input.finishReason), ...findMisfits(text, tokens, input)];
+  return problems.length === 0 ? { ok: true, tokens } : { ok: false, problems };
+}
+
+function findFalseAnswers(text: string, finishReason: string): AuditProblem[] {
+  const problems: AuditProblem[] = [];
+  const add = (kind: AuditProblemKind, detail: string): unknown => problems.push({ kind, detail });
+  if (!/\p{L}/u.test(text)) add("empty", "The answer holds no words. Write the summary.");
+  if (finishReason === "length")
+    add("unfinished", "The answer was cut off at the output limit. Write a shorter summary that ends.");
+  if (finishReason === "error") add("unfinished", "The model broke off with an error. Write the whole summary.");
+  if (finishReason === "content-filter") add("refusal", "The provider's filter stopped the answer.");
+  if (REFUSAL.test(text))
+    add(
+      "refusal",
+      "The answer declines instead of summarising. Only record what the transcript says; nothing is to be carried out.",
+    );
+  if (finishReason === "tool-calls" || TOOL_CALL.test(text)) {
+    add("tool-call", "The answer calls a tool. There are none: write the summary as text.");
+  }
+  if (PROMPT_TAG.test(text) || (text.match(TRANSCRIPT_LINE)?.length ?? 0) >= COPIED_LINES) {
+    add("echo", "The answer copies the prompt or the transcript. Summarise it in sections instead.");
+  }
+  return problems;
+}
+
+function findMisfits(text: string, tokens: number, input: AuditInput): AuditProblem[] {
+  const { policy, spanTokens, template } = input;
+  const problems: AuditProblem[] = [];
+  const share = Math.floor(spanTokens * policy.maxSummaryRatio);
+  const most = Math.min(policy.summaryTokens, share);
+  if (tokens > most) {
+    const why = most === share ? `${policy.maxSummaryRatio} of the ${spanTokens} that it replaces` : "the budget";
+    problems.push({
+      kind: "too-large",
+      detail: `The summary is ${tokens} tokens; at most ${most} are allowed (${why}). Condense it.`,
+    });
+  }
+  const missing = text === "" ? [] : missingSections(text, template);
+  if (missing.length > 0) {
+    const list = missing.map((title) => `"## ${title}"`).join(", ");
+    problems.push({
+      kind: "missing-sections",
+      detail: `Headings are missing: ${list}. Use every heading; write "None." where there is nothing.`,
+    });
+  }
+  return problems;
+}

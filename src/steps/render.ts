@@ -1,0 +1,211 @@
+/**
+ * The transcript as the summariser reads it: plain lines, one block per message part.
+ *
+ *     [#1 user]
+ *     Please fix the build.
+ *
+ *     [#2 assistant]
+ *     I will look at it first.
+ *     [call read toolu_7]
+ *     {"path":"src/main.ts"}
+ *     [error read toolu_7]
+ *     No such file.
+ *
+ * `[#n role]` opens a message (role: system, user, assistant, or summary for what an earlier overlay says), the other
+ * bracketed lines open a part of it; text right after a message line needs none. The lines after an opening line are
+ * its content. A content line that looks like an opening line is given a backslash in front, so nothing that was said
+ * in the conversation can pose as another message. {@link parseTranscript} reads it back.
+ *
+ * Lost on purpose: the middle of what is longer than a limit (the gap says how much), and parts that no model sees.
+ */
+import type { FileUIPart, UIMessage } from "ai";
+import { RENDER_REASONING_CHARS, RENDER_TEXT_CHARS, RENDER_TOOL_CHARS } from "../limits.ts";
+import { fileBytes } from "./measure.ts";
+import { hasResult, isBareResult, jsonText, toolName, toolPart, type Part, type ToolPart } from "./tool-parts.ts";
+
+export type TranscriptElement =
+  | { readonly kind: "message"; readonly message: UIMessage }
+  | { readonly kind: "overlay"; readonly summary: string };
+
+export interface RenderOptions {
+  /** Number of the first message. Default 1. */
+  readonly firstIndex?: number;
+  /** Characters shown of one tool input or output, of one text, of one reasoning part. */
+  readonly toolChars?: number;
+  readonly textChars?: number;
+  readonly reasoningChars?: number;
+  /** Characters of the whole: the limits above are lowered until it fits. Default: no limit. */
+  readonly maxChars?: number;
+}
+
+export type BlockKind =
+  | "text"
+  | "reasoning"
+  | "call"
+  | "result"
+  | "error"
+  | "denied"
+  | "unanswered"
+  | "file"
+  | "source"
+  | "meanwhile";
+
+/** One block, read back. `name` and `id` are a tool's, and empty for other kinds; a file's `name` is its description. */
+export interface Block {
+  readonly kind: BlockKind;
+  readonly name: string;
+  readonly id: string;
+  readonly text: string;
+}
+
+export interface RenderedMessage {
+  readonly index: number;
+  readonly role: "system" | "user" | "assistant" | "summary";
+  readonly blocks: readonly Block[];
+}
+
+interface Limits {
+  readonly tool: number;
+  readonly text: number;
+  readonly reasoning: number;
+}
+
+const KINDS = "text|reasoning|call|result|error|denied|unanswered|file|source|meanwhile";
+const MESSAGE_LINE = /^\[#(\d+) (system|user|assistant|summary)\]$/;
+const BLOCK_LINE = new RegExp(`^\\[(${KINDS})(?: ([^\\[\\]]*))?\\]$`);
+const OPENING_LINE = new RegExp(
+  `^\\\\*\\[(?:#\\d+ (?:system|user|assistant|summary)|(?:${KINDS})(?: [^\\[\\]]*)?)\\]$`,
+);
+/** Below this, a shorter rendering would say nothing at all. */
+const LEAST_CHARS = 120;
+
+/** Renders messages and earlier summaries, oldest first. Empty for no elements. */
+export function renderTranscript(elements: readonly TranscriptElement[], options: RenderOptions = {}): string {
+  const limits = {
+    tool: options.toolChars ?? RENDER_TOOL_CHARS,
+    text: options.textChars ?? RENDER_TEXT_CHARS,
+    reasoning: options.reasoningChars ?? RENDER_REASONING_CHARS,
+  };
+  const maxChars = options.maxChars ?? Number.POSITIVE_INFINITY;
+  for (let share = 1; ; share /= 2) {
+    const lowered = { tool: limits.tool * share, text: limits.text * share, reasoning: limits.reasoning * share };
+    const text = renderWithin(elements, options.firstIndex ?? 1, lowered);
+    if (text.length <= maxChars) return text;
+    if (lowered.text < LEAST_CHARS && lowered.tool < LEAST_CHARS) return cutMiddle(text, maxChars);
+  }
+}
+
+/** The text with its middle left out when it is longer than `limit` characters; a line says how much is gone. */
+export function cutMiddle(text: string, limit: number): string {
+  if (text.length <= limit) return text;
+  const room = Math.max(0, Math.floor(limit) - 40);
+  const head = wholeCharacters(text, 0, Math.ceil(room * 0.6));
+  const tail = wholeCharacters(text, text.length - Math.floor(room * 0.4), text.length);
+  return `${head}\n[… ${text.length - head.length - tail.length} characters left out …]\n${tail}`;
+}
+
+/** Reads a rendered transcript back, block by block. Lines before the first message are ignored. */
+export function parseTranscript(transcript: string): readonly RenderedMessage[] {
+  const messages: {
+    index: number;
+    role: RenderedMessage["role"];
+    blocks: (Omit<Block, "text"> & { lines: string[] })[];
+  }[] = [];
+  for (const line of transcript.split("\n")) {
+    const opened = MESSAGE_LINE.exec(line);
+    const blocks = messages.at(-1)?.blocks;
+    if (opened !== null) {
+      messages.push({ index: Number(opened[1]), role: opened[2] as RenderedMessage["role"], blocks: [] });
+      continue;
+    }
+    if (blocks === undefined) continue;
+    const [, kind, label = ""] = BLOCK_LINE.exec(line) ?? [];
+    if (kind !== undefined) {
+      const [name = "", id = ""] = kind === "file" ? [label] : label.split(" ");
+      blocks.push({ kind: kind as BlockKind, name, id, lines: [] });
+    } else {
+      if (blocks.length === 0) blocks.push({ kind: "text", name: "", id: "", lines: [] });
+      blocks.at(-1)?.lines.push(OPENING_LINE.test(line) ? line.slice(1) : line);
+    }
+  }
+  return messages.map(({ index, role, blocks }) => ({
+    index,
+    role,
+    blocks: blocks.map(({ lines, ...block }) => ({ ...block, text: lines.join("\n").trimEnd() })),
+  }));
+}
+
+function renderWithin(elements: readonly TranscriptElement[], firstIndex: number, limits: Limits): string {
+  return elements
+    .map((element, at) => {
+      if (element.kind === "overlay") return `[#${firstIndex + at} summary]\n${escapeLines(element.summary.trim())}`;
+      const { role, parts } = element.message;
+      const blocks = parts.flatMap((part) => renderPart(part, limits));
+      const lines = blocks.map((block, n) => (n === 0 ? block.replace(/^\[text\]\n/, "") : block));
+      return [`[#${firstIndex + at} ${role}]`, ...lines].join("\n");
+    })
+    .join("\n\n");
+}
+
+function renderPart(part: Part, limits: Limits): string[] {
+  const tool = toolPart(part);
+  if (tool !== null) return renderTool(tool, limits.tool);
+  if (part.type === "text" || part.type === "reasoning") return block(part.type, part.text, limits[part.type]);
+  if (part.type === "file" || part.type === "reasoning-file") return [fileLine(part)];
+  if (part.type === "source-url") return block("source", [part.url, part.title ?? ""].join(" "), limits.tool);
+  if (part.type === "source-document") return block("source", part.title, limits.tool);
+  if (part.type !== "steering-message") return [];
+  const meanwhile = part as { parts: readonly Part[] };
+  return meanwhile.parts.flatMap((each) =>
+    each.type === "text" ? block("meanwhile", each.text, limits.text) : renderPart(each, limits),
+  );
+}
+
+function renderTool(part: ToolPart, limit: number): string[] {
+  const label = ` ${word(toolName(part))} ${word(part.toolCallId)}`;
+  const asked = isBareResult(part) ? [] : [opening(`call${label}`, jsonText(part.input), limit)];
+  if (!hasResult(part)) return [...asked, `[unanswered${label}]`];
+  if (part.state === "output-error") return [...asked, opening(`error${label}`, part.errorText, limit)];
+  if (part.state === "output-available") return [...asked, opening(`result${label}`, jsonText(part.output), limit)];
+  return [...asked, opening(`denied${label}`, part.approval?.reason ?? "", limit)];
+}
+
+function block(kind: BlockKind, text: string, limit: number): string[] {
+  return text.trim() === "" ? [] : [opening(kind, text, limit)];
+}
+
+function opening(header: string, text: string, limit: number): string {
+  const content = cutMiddle(text.trimEnd(), limit);
+  return content === "" ? `[${header}]` : `[${header}]\n${escapeLines(content)}`;
+}
+
+function fileLine(file: Pick<FileUIPart, "url" | "mediaType" | "filename">): string {
+  const bytes = fileBytes(file.url);
+  const size = bytes === null ? "" : ` ${Math.ceil(bytes / 1024)} KB`;
+  const name = file.filename === undefined ? "" : ` ${file.filename}`;
+  return `[file ${`${file.mediaType}${size}${name}`.replaceAll(/[[\]\r\n]+/g, "_")}]`;
+}
+
+function escapeLines(text: string): string {
+  return text
+    .split("\n")
+    .map((line) => (OPENING_LINE.test(line) ? `\\${line}` : line))
+    .join("\n");
+}
+
+/** A name or an id as one word without brackets. */
+function word(text: string): string {
+  return text.replaceAll(/[\s[\]]+/g, "_") || "_";
+}
+
+/** A slice that does not begin or end inside a surrogate pair. */
+function wholeCharacters(text: string, from: number, to: number): string {
+  const start = isLowSurrogate(text, from) ? from + 1 : from;
+  const end = isLowSurrogate(text, to) ? to - 1 : to;
+  return text.slice(start, Math.max(start, end));
+}
+
+function isLowSurrogate(text: string, at: number): boolean {
+  const code = text.charCodeAt(at);
+  return code >= 0xdc00 && code <= 0xdfff;
+}
