@@ -49,7 +49,7 @@ function pairCalls(messages: readonly UIMessage[], slots: readonly Slot[], openT
     const part = slot.part === null ? null : toolPart(slot.part);
     if (part === null) continue;
     const call = open.get(part.toolCallId);
-    if (hasResult(part) && call !== undefined) {
+    if (call !== undefined && answers(part, call.part as ToolPart)) {
       call.part = answered(call.part as ToolPart, part);
       slot.part = null;
       open.delete(part.toolCallId);
@@ -71,6 +71,12 @@ function pairCalls(messages: readonly UIMessage[], slots: readonly Slot[], openT
   }
 }
 
+/** A result answers an open call with its id, unless it shows that something else was asked under the same id. */
+function answers(part: ToolPart, call: ToolPart): boolean {
+  if (!hasResult(part)) return false;
+  return isBareResult(part) || call.state === "input-streaming" || jsonText(part.input) === jsonText(call.input);
+}
+
 /** Some models reuse call ids from turn to turn; providers refuse that within one request. */
 function unusedId(id: string, used: ReadonlySet<string>): string {
   let candidate = id;
@@ -81,9 +87,9 @@ function unusedId(id: string, used: ReadonlySet<string>): string {
 /** The call's part with the result of another part. The approval goes: it was the call's way to a result. */
 function answered(call: ToolPart, result: ToolPart): ToolPart {
   if (result.state === "output-available") {
-    return { ...bare(call), state: "output-available", input: call.input, output: result.output } as ToolPart;
+    return { ...bare(call), state: "output-available", input: result.input ?? call.input ?? {}, output: result.output } as ToolPart;
   }
-  return closed(call, result.errorText ?? refusal(result));
+  return closed({ ...call, input: result.input ?? call.input } as ToolPart, result.errorText ?? refusal(result));
 }
 
 function closed(part: ToolPart, errorText: string): ToolPart {
