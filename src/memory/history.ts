@@ -31,11 +31,13 @@ import {
   readView,
   spanElement,
   type OutlineOptions,
-  type Recent,
+  type RecentHistory,
   type SpanElement,
   type View,
 } from "./view.ts";
 import { elementTokens, walkSpan, walkView } from "./walk.ts";
+
+export type { RecentHistory, View } from "./view.ts";
 
 export interface AppendResult {
   readonly inserted: boolean;
@@ -169,6 +171,11 @@ export class History {
     return this.#tree.childrenOf(row?.seq ?? null).flatMap((seq) => this.#decodeAt(seq) ?? []);
   }
 
+  /** True when a message with this id is stored. Reads no content. */
+  has(id: string): boolean {
+    return this.#tree.find(id) !== null;
+  }
+
   /** True when both exist and the first is the second or an ancestor of it. */
   isOnPath(id: string, leafId: string): boolean {
     const row = this.#tree.find(id);
@@ -222,7 +229,7 @@ export class History {
   }
 
   /** The newest messages of the view whose JSON fits into `maxBytes`; the leaf whatever it weighs. Throws `unknown_leaf`. */
-  recent(maxBytes: number, options: { leafId?: string | null } = {}): Recent {
+  recent(maxBytes: number, options: { leafId?: string | null } = {}): RecentHistory {
     return readRecent(this.#tree, this.#start(options.leafId), maxBytes);
   }
 

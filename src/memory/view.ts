@@ -43,7 +43,7 @@ export type SpanElement =
   | { readonly kind: "overlay"; readonly summary: string };
 
 /** The newest part of a view. */
-export interface Recent {
+export interface RecentHistory {
   /** Oldest first. */
   readonly messages: UIMessage[];
   /** True when older messages were left out. */
@@ -75,7 +75,7 @@ export function readOutline(tree: Tree, start: Place, options: OutlineOptions): 
   return { sessionId: tree.sessionId, overheadTokens, tokens, rows, truncated: rows.length < walked.length };
 }
 
-export function readRecent(tree: Tree, start: Place | null, maxBytes: number): Recent {
+export function readRecent(tree: Tree, start: Place | null, maxBytes: number): RecentHistory {
   const newestFirst: UIMessage[] = [];
   let bytes = 0;
   let truncated = false;

@@ -1,0 +1,88 @@
+/** A memory over a fresh Durable Object's real SQLite, with its meter, and messages to put into it. */
+import { runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import type { UIMessage } from "ai";
+import { History } from "../../src/memory/history.ts";
+import { Memory } from "../../src/memory/memory.ts";
+import type { Meter } from "../../src/memory/statements.ts";
+import { WHOLE_MESSAGE, type Span } from "../../src/steps/outline.ts";
+
+let made = 0;
+
+export interface Probe {
+  readonly storage: DurableObjectStorage;
+  readonly memory: Memory;
+  /** The default session. */
+  readonly history: History;
+  /** What the work read and wrote. */
+  cost(work: () => unknown): Meter;
+  /** Another memory over the same storage: what a wake-up sees. */
+  reopen(): Memory;
+}
+
+/** Runs a test inside a Durable Object of its own. */
+export async function withProbe<T>(test: (probe: Probe) => T): Promise<T> {
+  const probes = (env as unknown as { StorageProbe: DurableObjectNamespace }).StorageProbe;
+  const stub = probes.get(probes.idFromName(`probe-${made++}`));
+  return runInDurableObject(stub, (_, { storage }) => {
+    const memory = new Memory(storage, { now: () => 1_000 });
+    return test({
+      storage,
+      memory,
+      history: memory.session(""),
+      cost: (work) => measure(memory, work),
+      reopen: () => new Memory(storage, { now: () => 2_000 }),
+    });
+  });
+}
+
+export function measure(memory: Memory, work: () => unknown): Meter {
+  const before = { ...memory.statements.meter };
+  work();
+  const { rowsRead, rowsWritten } = memory.statements.meter;
+  return { rowsRead: rowsRead - before.rowsRead, rowsWritten: rowsWritten - before.rowsWritten };
+}
+
+/** Long enough that a short summary is smaller than any of them. */
+export function say(id: string, text = `message ${id} `.repeat(20)): UIMessage {
+  return { id, role: "user", parts: [{ type: "text", text }] };
+}
+
+/** An assistant message of several steps. */
+export function steps(id: string, ...texts: readonly string[]): UIMessage {
+  const parts = texts.flatMap((text) => [
+    { type: "step-start" as const },
+    { type: "text" as const, text: `${text} `.repeat(80) },
+  ]);
+  return { id, role: "assistant", parts };
+}
+
+/** Whole messages, or from and to steps of them. */
+export function span(fromId: string, toId: string, fromStep = 0, toStep = WHOLE_MESSAGE): Span {
+  return { fromId, fromStep, toId, toStep };
+}
+
+/** Appends `m<first>` to `m<last>`. */
+export function fill(history: History, first: number, last: number): void {
+  for (let n = first; n <= last; n++) history.append(say(`m${n}`));
+}
+
+/** The view as short words: ids, `[summary]` for an overlay, `id:from-to` for a part of a message. */
+export function shown(history: History, leafId?: string): string[] {
+  return history.view(leafId).elements.map((element) => {
+    if (element.kind === "overlay") return `[${history.overlay(element.id)?.summary ?? "?"}]`;
+    if (element.fromStep === 0 && element.toStep === WHOLE_MESSAGE) return element.id;
+    return `${element.id}:${element.fromStep}-${element.toStep === WHOLE_MESSAGE ? "" : element.toStep}`;
+  });
+}
+
+/** Every row of every table, for tests that look for leftovers. */
+export function dump(storage: DurableObjectStorage, sessionId: string): Record<string, number> {
+  const tables = ["messages", "message_parts", "fingerprints", "overlays", "drafts"];
+  return Object.fromEntries(
+    tables.map((table) => {
+      const query = `SELECT count(*) AS n FROM palimpsest_${table} WHERE session_id = ?`;
+      return [table, storage.sql.exec<{ n: number }>(query, sessionId).one().n];
+    }),
+  );
+}
