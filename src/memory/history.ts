@@ -116,13 +116,10 @@ export class History {
     const encoded = encodeMessage(message, this.#options.countTokens);
     if (encoded.digest === row.digest) return message;
     return this.#options.transaction(() => {
-      this.#overlays.invalidate([row], this.#unchangedPart(row.seq, message));
+      const covered = this.#overlays.invalidate([row], this.#unchangedPart(row.seq, message));
       this.#tree.replace(row, encoded);
-      const grown = this.#total?.leafSeq === row.seq && !this.#overlays.reaches(row.seq);
-      this.#total =
-        grown && this.#total !== null
-          ? { leafSeq: row.seq, tokens: this.#total.tokens + encoded.tokens - row.tokens }
-          : null;
+      const before = !covered && this.#total?.leafSeq === row.seq ? this.#total.tokens : null;
+      this.#total = before === null ? null : { leafSeq: row.seq, tokens: before - row.tokens + encoded.tokens };
       return message;
     });
   }

@@ -189,12 +189,13 @@ export class Overlays {
 
   /**
    * Takes out of force every overlay that covers one of the rows, before they change. `keeps` may answer, for a
-   * message that an overlay covers only in part, that this part stays as it is.
+   * message that an overlay covers only in part, that this part stays as it is. Returns true when an overlay may show
+   * at or above one of them: what is visible there is then not the row alone.
    */
-  invalidate(rows: readonly ShapeRow[], keeps: (overlay: OverlayRow) => boolean = () => false): void {
+  invalidate(rows: readonly ShapeRow[], keeps: (overlay: OverlayRow) => boolean = () => false): boolean {
     const oldest = rows.reduce((least, row) => Math.min(least, row.seq), Number.POSITIVE_INFINITY);
-    if (rows.length === 0) return;
     let candidates = this.#tree.sql.activeOverlaysEndingFrom(this.#tree.sessionId, oldest);
+    const reached = candidates.length > 0;
     while (candidates[0] !== undefined) {
       // One walk per branch: every candidate whose end it passes lies on the same path.
       const path = new Set(this.#tree.pathDown(candidates[0].toSeq, oldest));
@@ -205,11 +206,7 @@ export class Overlays {
       }
       candidates = candidates.filter((each) => !path.has(each.toSeq));
     }
-  }
-
-  /** True when an overlay in force covers the message or a part of it, or ends later than it on any branch. */
-  reaches(seq: number): boolean {
-    return this.#tree.sql.activeOverlaysEndingFrom(this.#tree.sessionId, seq).length > 0;
+    return reached;
   }
 
   #row(overlayId: string): OverlayRow | undefined {
