@@ -23,10 +23,13 @@ export interface Strata {
 
 /** The drawing's lines: bands, the widest first, then the messages, then their numbers. */
 export function strata({ messages, overlays, width, paint = createPaint(false) }: Strata): string[] {
-  // Rounded inwards, so that a kept head or tail of one message still shows.
-  const scale = width / Math.max(1, messages);
-  const start = (stratum: Stratum) => Math.min(width - 1, Math.ceil(stratum.from * scale));
-  const end = (stratum: Stratum) => Math.max(start(stratum) + 1, Math.floor((stratum.to + 1) * scale));
+  const column = (message: number) => Math.round((message * width) / Math.max(1, messages));
+  // A kept head or tail of one message still shows, and so does an overlay of one message.
+  const start = ({ from }: Stratum) => Math.min(width - 2, Math.max(from > 0 ? 1 : 0, column(from)));
+  const end = (stratum: Stratum) => {
+    const last = stratum.to < messages - 1 ? width - 1 : width;
+    return Math.max(start(stratum) + 1, Math.min(last, column(stratum.to + 1)));
+  };
   const lines = layers(overlays)
     .toReversed()
     .map((layer) => {

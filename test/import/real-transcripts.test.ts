@@ -9,7 +9,7 @@ const folder = resolve(process.env["PALIMPSEST_TRANSCRIPTS"] ?? "../shared/trans
 
 function absent(file: string): boolean {
   if (existsSync(resolve(folder, file))) return false;
-  console.info(`${file} is not in ${folder}: its tests are skipped. PALIMPSEST_TRANSCRIPTS names another folder.`);
+  console.info(`${file} is absent: its tests are skipped. PALIMPSEST_TRANSCRIPTS names the folder that holds it.`);
   return true;
 }
 

@@ -138,6 +138,17 @@ describe("drawings", () => {
   });
 });
 
+test("overlays that touch leave nothing between them that looks as if it were sent", () => {
+  const overlays = [
+    { from: 0, to: 90, label: "" },
+    { from: 91, to: 149, label: "" },
+  ];
+  for (const width of [58, 60, 77]) {
+    const drawing = strata({ messages: 150, overlays, width });
+    expect(drawing.at(-2)).toBe("░".repeat(width));
+  }
+});
+
 describe("the page", () => {
   const size = fc.integer({ min: 0, max: 2_000_000 });
   const time = fc.double({ min: 0, max: 500_000, noNaN: true });
