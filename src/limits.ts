@@ -16,7 +16,7 @@ export const FILE_BYTES_PER_TOKEN = 4;
 export const MESSAGE_OVERHEAD_TOKENS = 4;
 
 /** Tokens around a tool call with its result: the provider's own wrapping of names, ids and JSON. */
-export const TOOL_OVERHEAD_TOKENS = 40;
+export const TOOL_OVERHEAD_TOKENS = 60;
 
 /** Messages at the start of a path that are kept by default: usually the task as it was first put. */
 export const DEFAULT_PROTECT_HEAD = 3;
@@ -59,3 +59,40 @@ export const RENDER_TEXT_CHARS = 16_000;
 
 /** Characters of one reasoning part that the summariser is shown: what came of it is in the reply. */
 export const RENDER_REASONING_CHARS = 1_000;
+
+/** Bounds on what a caller may send: long enough for any real use, short enough to keep a row and a page small. */
+export const MAX_ID_CHARS = 512;
+export const MAX_SESSION_ID_CHARS = 200;
+export const MAX_FOCUS_CHARS = 2_000;
+export const MAX_BATCH_MESSAGES = 10_000;
+export const MAX_PAGE = 500;
+
+/** Longest that a caller may wait for a run in one call (ms): under the platform's idle limits for a request. */
+export const MAX_WAIT_MS = 300_000;
+
+/** Chunks summarised at the same time: more would meet a provider's rate limit before it saved time. */
+export const PARALLEL_CHUNKS = 4;
+
+/** Tokens that a prompt carries beside source and earlier summary: instructions and section hints. */
+export const PROMPT_OVERHEAD_TOKENS = 1_500;
+
+/** A live run that no step was heard from for this long (ms) is looked at. */
+export const QUIET_RUN_MS = 15_000;
+
+/** Between two nudges of one run (ms): an engine that is only waiting for a model keeps every event it is sent. */
+export const NUDGE_AGAIN_MS = 300_000;
+
+/** Seconds between two looks of the watchdog while a run is live. */
+export const WATCHDOG_SECONDS = 15;
+
+/** How often an instance that the engine gave up is started again before its run fails. */
+export const MAX_INSTANCE_RESTARTS = 3;
+
+/** Steps kept in a run's ledger row: a row must stay far under 2 MB whatever a run does. */
+export const MAX_STEP_RECORDS = 500;
+
+/** How far back the newest finished run is looked for: live runs are at most one per branch. */
+export const MAX_LIVE_RUNS = 20;
+
+/** Rows of one outline: with ids of ordinary length it stays under half of the 1 MiB that a step's result may take. */
+export const MAX_OUTLINE_ROWS = 4_000;

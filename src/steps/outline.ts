@@ -13,6 +13,9 @@ export const WHOLE_MESSAGE = 0x7fff_ffff;
  * A closed range of a path, both ends included. A step is one model call inside an assistant message (AI SDK
  * `step-start` parts), counted from 0; every message has at least one. A range of whole messages has
  * `fromStep: 0` and `toStep: WHOLE_MESSAGE`.
+ *
+ * In a plan, either end may be an overlay of the view: its id stands in `fromId` with `fromStep: 0`, or in `toId` with
+ * `toStep: WHOLE_MESSAGE`, and means that overlay's own first or last place.
  */
 export interface Span {
   readonly fromId: string;
@@ -34,9 +37,9 @@ export interface OutlineRow {
   readonly steps: readonly number[];
   /** True when the row's last visible step is the message's last step. */
   readonly complete: boolean;
-  /** Tool calls made here whose result is not here, with the step that made them: `[callId, step]`. */
+  /** Tool parts here that wait for a result, with their step: `[callId, step]`. */
   readonly calls: readonly (readonly [id: string, step: number])[];
-  /** Tool results here whose call is not here, with their step. */
+  /** Tool parts here that have one, with their step. Pairs with a call of the same id in an earlier part, if any waits. */
   readonly results: readonly (readonly [id: string, step: number])[];
   /** Provider message id that several rows may share (thinking and tool use streamed apart); null when none. */
   readonly group: string | null;

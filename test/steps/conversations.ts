@@ -83,14 +83,13 @@ const separate: fc.Arbitrary<Unit> = fc
     const ids = Array.from({ length: calls }, (_, n) => `${name}-${n}`);
     const keys = new Map(ids.map((id, n) => [id, order[n]]));
     const answered = ids.filter((_, n) => n !== lost).toSorted((a, b) => (keys.get(a) ?? 0) - (keys.get(b) ?? 0));
-    return [
-      say(`${name}-ask`, "assistant", text("looking"), ...ids.map((id) => call(id))),
-      ...answered.flatMap((id, n) => [
-        ...(chatter && n === 1 ? [say(`${name}-chat`, "user", text("are you there"))] : []),
-        say(`${name}-answer-${n}`, "assistant", bareResult(id)),
-      ]),
-      ...(orphan === 0 ? [say(`${name}-orphan`, "assistant", bareResult(`${name}-nobody`))] : []),
-    ];
+    const messages = [say(`${name}-ask`, "assistant", text("looking"), ...ids.map((id) => call(id)))];
+    answered.forEach((id, n) => {
+      if (chatter && n === 1) messages.push(say(`${name}-chat`, "user", text("are you there")));
+      messages.push(say(`${name}-answer-${n}`, "assistant", bareResult(id)));
+    });
+    if (orphan === 0) messages.push(say(`${name}-orphan`, "assistant", bareResult(`${name}-nobody`)));
+    return messages;
   });
 
 const grouped: fc.Arbitrary<Unit> = fc.integer({ min: 2, max: 4 }).map(

@@ -36,11 +36,43 @@ const toolState = fc.constantFrom<(id: string) => Part>(
   (id) => ({ type: "tool-look", toolCallId: id, state: "output-error", input: { q: 1 }, errorText: "broke" }),
   (id) => ({ type: "tool-look", toolCallId: id, state: "output-error", input: undefined, errorText: "bad input" }),
   (id) => ({ type: "tool-look", toolCallId: id, state: "approval-requested", input: {}, approval: { id: `a-${id}` } }),
-  (id) => ({ type: "tool-look", toolCallId: id, state: "approval-responded", input: {}, approval: { id: `a-${id}`, approved: true } }),
-  (id) => ({ type: "tool-look", toolCallId: id, state: "approval-responded", input: {}, approval: { id: `a-${id}`, approved: false } }),
-  (id) => ({ type: "tool-look", toolCallId: id, state: "output-denied", input: {}, approval: { id: `a-${id}`, approved: false } }),
-  (id) => ({ type: "tool-look", toolCallId: id, state: "output-denied", input: {}, providerExecuted: true, approval: { id: `a-${id}`, approved: false } }),
-  (id) => ({ type: "tool-look", toolCallId: id, state: "output-available", input: {}, output: 1, providerExecuted: true }),
+  (id) => ({
+    type: "tool-look",
+    toolCallId: id,
+    state: "approval-responded",
+    input: {},
+    approval: { id: `a-${id}`, approved: true },
+  }),
+  (id) => ({
+    type: "tool-look",
+    toolCallId: id,
+    state: "approval-responded",
+    input: {},
+    approval: { id: `a-${id}`, approved: false },
+  }),
+  (id) => ({
+    type: "tool-look",
+    toolCallId: id,
+    state: "output-denied",
+    input: {},
+    approval: { id: `a-${id}`, approved: false },
+  }),
+  (id) => ({
+    type: "tool-look",
+    toolCallId: id,
+    state: "output-denied",
+    input: {},
+    providerExecuted: true,
+    approval: { id: `a-${id}`, approved: false },
+  }),
+  (id) => ({
+    type: "tool-look",
+    toolCallId: id,
+    state: "output-available",
+    input: {},
+    output: 1,
+    providerExecuted: true,
+  }),
   (id) => ({ type: "tool-look", toolCallId: id, state: "input-available", input: {}, providerExecuted: true }),
 );
 
@@ -58,10 +90,16 @@ const anyPart: fc.Arbitrary<Part> = fc.oneof(
 );
 
 const anyMessages: fc.Arbitrary<UIMessage[]> = fc
-  .array(fc.record({ role: fc.constantFrom("user", "assistant", "assistant", "assistant", "system"), parts: fc.array(anyPart, { maxLength: 6 }) }), {
-    maxLength: 10,
-  })
-  .map((messages) => messages.map(({ role, parts }, n) => say(`m${n}`, role as UIMessage["role"], ...parts)));
+  .array(
+    fc.record({
+      role: fc.constantFrom<UIMessage["role"]>("user", "assistant", "assistant", "assistant", "system"),
+      parts: fc.array(anyPart, { maxLength: 6 }),
+    }),
+    {
+      maxLength: 10,
+    },
+  )
+  .map((messages) => messages.map(({ role, parts }, n) => say(`m${n}`, role, ...parts)));
 
 test("V2: any list of messages converts with every call paired once, call ids unique", async () => {
   await fc.assert(
@@ -100,7 +138,8 @@ test("nothing is lost: every text, output and error is still there after a repai
       const after = JSON.stringify(repairMessages(messages));
       for (const { parts } of messages) {
         for (const part of parts) {
-          if ("output" in part && part.output !== undefined) expect(after).toContain((part.output as { found: string }).found);
+          if ("output" in part && part.output !== undefined)
+            expect(after).toContain((part.output as { found: string }).found);
           if (part.type === "text") expect(after).toContain(part.text);
         }
       }
@@ -121,7 +160,12 @@ describe("what becomes of each kind of damage", () => {
 
   test("V2: a call that was never answered is closed with an error that says so", () => {
     const [message] = repairMessages([say("1", "assistant", call("a")), say("2", "user", text("go on"))]);
-    expect(message?.parts[0]).toMatchObject({ state: "output-error", toolCallId: "a", input: { q: "a" }, errorText: NO_RESULT });
+    expect(message?.parts[0]).toMatchObject({
+      state: "output-error",
+      toolCallId: "a",
+      input: { q: "a" },
+      errorText: NO_RESULT,
+    });
   });
 
   test("the open calls of the last message stay open when asked, and only they", () => {
@@ -137,7 +181,10 @@ describe("what becomes of each kind of damage", () => {
   });
 
   test("call ids that a model used again are told apart, in order", () => {
-    const repaired = repairMessages([say("1", "assistant", done("call_0", 1)), say("2", "assistant", done("call_0", 2))]);
+    const repaired = repairMessages([
+      say("1", "assistant", done("call_0", 1)),
+      say("2", "assistant", done("call_0", 2)),
+    ]);
     const ids = repaired.flatMap(({ parts }) => parts.map((part) => ("toolCallId" in part ? part.toolCallId : "")));
     expect(ids).toEqual(["call_0", "call_0~2"]);
   });
@@ -150,7 +197,14 @@ describe("what becomes of each kind of damage", () => {
   });
 
   test("an error result keeps its words when it is folded", () => {
-    const failed: Part = { type: "dynamic-tool", toolName: "look", toolCallId: "a", state: "output-error", input: undefined, errorText: "no such file" };
+    const failed: Part = {
+      type: "dynamic-tool",
+      toolName: "look",
+      toolCallId: "a",
+      state: "output-error",
+      input: undefined,
+      errorText: "no such file",
+    };
     const [message] = repairMessages([say("1", "assistant", call("a")), say("2", "assistant", failed)]);
     expect(message?.parts[0]).toMatchObject({ state: "output-error", errorText: "no such file", input: { q: "a" } });
   });
