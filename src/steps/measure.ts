@@ -58,7 +58,7 @@ export function measureMessage(message: UIMessage, countTokens: CountTokens = es
 }
 
 /** Estimated tokens of one part as the model is sent it: parts that are only for the page (data, sources) cost nothing. */
-export function partTokens(part: Part, countTokens: CountTokens): number {
+function partTokens(part: Part, countTokens: CountTokens): number {
   const count = (text: string): number => {
     const tokens = Math.ceil(countTokens(text));
     return Number.isFinite(tokens) && tokens >= 0 ? tokens : estimateTokens(text);
