@@ -10,7 +10,7 @@
  */
 import type { Outline, OutlineRow } from "./outline.ts";
 
-export interface Cell {
+interface Cell {
   readonly row: OutlineRow;
   /** The row's place in the outline. */
   readonly rowIndex: number;
@@ -20,7 +20,7 @@ export interface Cell {
 }
 
 /** What a boundary would break. */
-export type Tie = "tool-pair" | "group";
+type Tie = "tool-pair" | "group";
 
 export interface Layout {
   readonly cells: readonly Cell[];

@@ -10,7 +10,7 @@ import type { Policy } from "./policy.ts";
 import { missingSections, type Template } from "./template.ts";
 import { estimateTokens } from "./tokens.ts";
 
-export type AuditProblemKind =
+type AuditProblemKind =
   | "empty"
   | "unfinished"
   | "refusal"

@@ -27,7 +27,7 @@ import { hasResult, jsonText, toolName, toolPart, type Part } from "./tool-parts
 export type CountTokens = (text: string) => number;
 
 /** A tool call id and the step that holds it. */
-export type CallPlace = readonly [id: string, step: number];
+type CallPlace = readonly [id: string, step: number];
 
 export interface Measure {
   /** Estimated tokens of the message: the sum of `steps`. */

@@ -14,7 +14,7 @@ export const PROMPT_VERSION = "1";
  * - `chunk`: summarise a transcript. - `update`: carry a previous summary on over a transcript.
  * - `merge`: fold drafts of consecutive parts, and what came before them. - `repair`: mend a draft that was refused.
  */
-export type PromptKind = "chunk" | "update" | "merge" | "repair";
+type PromptKind = "chunk" | "update" | "merge" | "repair";
 
 export interface PromptInput {
   readonly kind: PromptKind;

@@ -38,7 +38,7 @@ export interface RenderOptions {
   readonly maxChars?: number;
 }
 
-export type BlockKind =
+type BlockKind =
   | "text"
   | "reasoning"
   | "call"
