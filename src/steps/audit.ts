@@ -10,14 +10,7 @@ import type { Policy } from "./policy.ts";
 import { missingSections, type Template } from "./template.ts";
 import { estimateTokens } from "./tokens.ts";
 
-type AuditProblemKind =
-  | "empty"
-  | "unfinished"
-  | "refusal"
-  | "too-large"
-  | "missing-sections"
-  | "tool-call"
-  | "echo";
+type AuditProblemKind = "empty" | "unfinished" | "refusal" | "too-large" | "missing-sections" | "tool-call" | "echo";
 
 export interface AuditProblem {
   readonly kind: AuditProblemKind;

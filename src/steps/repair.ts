@@ -89,7 +89,7 @@ function answered(call: ToolPart, result: ToolPart): ToolPart {
   if (result.state === "output-available") {
     return { ...bare(call), state: "output-available", input: result.input ?? call.input ?? {}, output: result.output } as ToolPart;
   }
-  return closed({ ...call, input: result.input ?? call.input } as ToolPart, result.errorText ?? refusal(result));
+  return closed({ ...call, input: result.input ?? call.input }, result.errorText ?? refusal(result));
 }
 
 function closed(part: ToolPart, errorText: string): ToolPart {
