@@ -20,6 +20,29 @@ function codeOf(work: () => unknown): string | undefined {
   return "nothing thrown";
 }
 
+function holding(value: unknown): UIMessage {
+  const data = { "odd key": [{ when: value }] };
+  return {
+    id: "x",
+    role: "assistant",
+    parts: [
+      { type: "text", text: "" },
+      { type: "data-x", data },
+    ],
+  };
+}
+
+/** What JSON would drop, change or never finish. */
+function lossyValues(): unknown[] {
+  const cycle: Record<string, unknown> = {};
+  cycle["self"] = cycle;
+  let deep: unknown = 1;
+  for (let n = 0; n < 100_000; n++) deep = [deep];
+  const objects = [new Date(0), new Map(), new Set(), new URL("https://example.com"), new Uint8Array(1), cycle, deep];
+  const primitives = [Number.NaN, Number.POSITIVE_INFINITY, 1n, Symbol("s"), () => 1];
+  return [...objects, ...primitives, [undefined], Array(2), { toJSON: () => 1 }, { [Symbol("s")]: 1 }];
+}
+
 describe("appending", () => {
   test("undefined means the active leaf, null a new root, an id that message; the newest is the active leaf", async () => {
     await withProbe(({ history }) => {
@@ -51,35 +74,10 @@ describe("appending", () => {
   test("refuses what it cannot keep, with a code and a path, and writes nothing", async () => {
     await withProbe(({ history, storage, cost }) => {
       fill(history, 1, 1);
-      const holding = (value: unknown): UIMessage => ({
-        id: "x",
-        role: "assistant",
-        parts: [
-          { type: "text", text: "" },
-          { type: "data-x", data: { "odd key": [{ when: value }] } },
-        ],
-      });
-      class Money {}
-      const cycle: Record<string, unknown> = {};
-      cycle["self"] = cycle;
-      let deep: unknown = 1;
-      for (let n = 0; n < 100_000; n++) deep = [deep];
-      const lossy = [
-        ...[[undefined], [, 1], Number.NaN, Number.POSITIVE_INFINITY, 1n, () => 1, Symbol("s"), new Date(0)],
-        ...[
-          new Map(),
-          new Set(),
-          new Money(),
-          cycle,
-          deep,
-          { toJSON: () => 1 },
-          new Uint8Array(1),
-          { [Symbol("s")]: 1 },
-        ],
-      ];
       const before = dump(storage, "");
       const spent = cost(() => {
-        for (const value of lossy) expect(codeOf(() => history.append(holding(value)))).toBe("not_serializable");
+        for (const value of lossyValues())
+          expect(codeOf(() => history.append(holding(value)))).toBe("not_serializable");
         expect(() => history.append(holding(new Date(0)))).toThrow('at parts[1].data["odd key"][0].when');
         const bad: unknown[] = [null, "text", {}, { ...say("a"), id: "" }, { ...say("a"), id: "i".repeat(513) }];
         bad.push({ ...say("a"), id: "\ud800" }, { ...say("a"), id: 7 }, { ...say("a"), role: "tool" });
@@ -228,7 +226,7 @@ describe("changing", () => {
       const walking = history.history({ newestFirst: true });
       walking.next();
       expect(() =>
-        memory.transaction(() => {
+        memory.transaction((): void => {
           fill(history, 6, 80);
           history.update(say("m2", "changed"));
           history.delete(["m1", "m80"]);

@@ -1,11 +1,12 @@
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import type { History } from "../../src/memory/history.ts";
 import type { Memory } from "../../src/memory/memory.ts";
+import type { CommitResult } from "../../src/memory/overlays.ts";
 import { measureMessage } from "../../src/steps/measure.ts";
 import { WHOLE_MESSAGE, type Span } from "../../src/steps/outline.ts";
 import { summaryMessage } from "../../src/steps/view.ts";
-import { Naive } from "./naive.ts";
+import { Naive, type NaiveElement } from "./naive.ts";
 import { steps, withProbe } from "./probe.ts";
 
 /** Numbers pick from what exists when the step comes: `at % count`. */
@@ -66,6 +67,8 @@ interface Twin {
   model: Naive;
   planned: { span: Span; digest: string; source: string; runId: string; model: Naive } | null;
   runs: number;
+  /** What the script met, counted: shared by all twins. */
+  readonly seen: Record<string, number>;
 }
 
 test("M1, V1, C2, C3, V3, S1: any sequence of changes reads like the naive model, warm and cold", async () => {
@@ -81,15 +84,16 @@ test("M1, V1, C2, C3, V3, S1: any sequence of changes reads like the naive model
           model: new Naive(),
           planned: null,
           runs: 0,
+          seen,
         }));
         for (const [which, each] of script) {
           const twin = twins[which] as Twin;
           if (each.do === "reopen") current = reopen();
-          else apply(current, twin, each, seen);
-          check(current.session(twin.sessionId), twin.model, seen);
+          else apply(current, twin, each);
+          check(current.session(twin.sessionId), twin);
         }
         const cold = reopen();
-        for (const twin of twins) check(cold.session(twin.sessionId), twin.model, seen);
+        for (const twin of twins) check(cold.session(twin.sessionId), twin);
       }),
       { numRuns: 150 },
     );
@@ -98,93 +102,85 @@ test("M1, V1, C2, C3, V3, S1: any sequence of changes reads like the naive model
   });
 });
 
-type Seen = Record<string, number>;
-
 function pick<T>(from: readonly T[], n: number): T | undefined {
   return from[n % Math.max(1, from.length)];
 }
 
-function apply(memory: Memory, twin: Twin, step: Exclude<Step, { do: "reopen" }>, seen: Seen): void {
+function meet(twin: Twin, what: string): void {
+  twin.seen[what] = (twin.seen[what] ?? 0) + 1;
+}
+
+function apply(memory: Memory, twin: Twin, step: Exclude<Step, { do: "reopen" }>): void {
   const { model } = twin;
   const history = memory.session(twin.sessionId);
-  switch (step.do) {
-    case "append": {
-      const message = steps(`m${step.id}`, ...step.texts);
-      const parent = step.parent === "leaf" ? undefined : step.parent === "root" ? null : pick(model.ids, step.parent);
-      if (parent === message.id) return;
-      const existed = model.find(message.id)?.message;
-      const result = history.append(message, parent);
-      expect(result).toEqual({ inserted: existed === undefined, synthetic: false, message: existed ?? message });
-      model.append(message, parent);
-      return;
-    }
-    case "upsert":
-    case "update":
-    case "grow": {
-      const id = pick(model.ids, step.at) ?? "nobody";
-      const old = model.find(id)?.message;
-      const grown = step.do === "grow" ? [...(old?.parts ?? []), ...steps(id, step.text).parts] : null;
-      const message =
-        grown === null ? steps(id, ...(step as { texts: string[] }).texts) : { ...steps(id), parts: grown };
-      if (step.do === "upsert") history.upsert(message);
-      else expect(history.update(message)).toEqual(old === undefined ? null : message);
-      if (step.do === "upsert") model.append(message, undefined);
-      model.update(message);
-      return;
-    }
-    case "delete": {
-      const ids = step.at.flatMap((n) => pick(model.ids, n) ?? []);
-      expect(history.delete([...ids, "never stored"])).toBe(new Set(ids).size);
-      model.delete(ids);
-      return;
-    }
-    case "clear":
-      history.clear();
-      model.clear();
-      return;
-    case "overlay":
-      addOverlay(history, model, step, seen);
-      return;
-    case "plan": {
-      const span = pickSpan(model, step);
-      const found = span === null ? null : history.spanDigest(span);
-      if (span === null || found === null) return;
-      expect(found.tokens).toBe(sum(model.inside(span)));
-      twin.planned = {
-        span,
-        digest: found.digest,
-        source: source(model, span),
-        runId: `run${twin.runs++}`,
-        model: model.copy(),
-      };
-      return;
-    }
-    case "commit":
-      commit(history, twin, seen);
-      return;
-    case "rollback": {
-      const cover = pick(model.covers, step.at);
-      if (cover === undefined) return;
-      history.rollback(cover.id);
-      cover.active = false;
-      return;
-    }
-    case "throw":
-      expect(() =>
-        memory.transaction(() => {
-          const id = pick(model.ids, step.at) ?? "nobody";
-          history.append(steps("lost", "lost"));
-          history.update(steps(id, "lost"));
-          history.delete([id]);
-          if (step.at % 2 === 0) history.clear();
-          history.tokens();
-          throw new Error("on purpose");
-        }),
-      ).toThrow("on purpose");
-      return;
-    default:
-      return step satisfies never;
+  if (step.do === "append") append(history, model, step);
+  if (step.do === "upsert" || step.do === "update" || step.do === "grow") change(history, model, step);
+  if (step.do === "overlay") addOverlay(history, twin, step);
+  if (step.do === "plan") plan(history, twin, step);
+  if (step.do === "commit") commit(history, twin);
+  if (step.do === "throw") throwAfterChanges(memory, twin, step.at);
+  if (step.do === "delete") {
+    const ids = step.at.flatMap((n) => pick(model.ids, n) ?? []);
+    expect(history.delete([...ids, "never stored"])).toBe(new Set(ids).size);
+    model.delete(ids);
   }
+  if (step.do === "clear") {
+    history.clear();
+    model.clear();
+  }
+  const cover = step.do === "rollback" ? pick(model.covers, step.at) : undefined;
+  if (cover !== undefined) {
+    history.rollback(cover.id);
+    cover.active = false;
+  }
+}
+
+function append(history: History, model: Naive, step: Step & { do: "append" }): void {
+  const message = steps(`m${step.id}`, ...step.texts);
+  const parent = step.parent === "leaf" ? undefined : step.parent === "root" ? null : pick(model.ids, step.parent);
+  if (parent === message.id) return;
+  const existed = model.find(message.id)?.message;
+  const result = history.append(message, parent);
+  expect(result).toEqual({ inserted: existed === undefined, synthetic: false, message: existed ?? message });
+  model.append(message, parent);
+}
+
+function change(history: History, model: Naive, step: Step & { do: "upsert" | "update" | "grow" }): void {
+  const id = pick(model.ids, step.at) ?? "nobody";
+  const old = model.find(id)?.message;
+  const message =
+    step.do === "grow"
+      ? { ...steps(id), parts: [...(old?.parts ?? []), ...steps(id, step.text).parts] }
+      : steps(id, ...step.texts);
+  if (step.do === "upsert") history.upsert(message);
+  else expect(history.update(message)).toEqual(old === undefined ? null : message);
+  if (step.do === "upsert") model.append(message, undefined);
+  model.update(message);
+}
+
+function plan(history: History, twin: Twin, step: Step & { do: "plan" }): void {
+  const { model } = twin;
+  const span = pickSpan(model, step);
+  const found = span === null ? null : history.spanDigest(span);
+  if (span === null || found === null) return;
+  expect(found.tokens).toBe(sum(model.inside(span)));
+  const runId = `run${twin.runs++}`;
+  twin.planned = { span, digest: found.digest, source: source(model, span), runId, model: model.copy() };
+}
+
+function throwAfterChanges(memory: Memory, twin: Twin, at: number): void {
+  const history = memory.session(twin.sessionId);
+  expect(() =>
+    memory.transaction((): void => {
+      const id = pick(twin.model.ids, at) ?? "nobody";
+      history.append(steps("lost", "lost"));
+      history.update(steps(id, "lost"));
+      history.delete([id]);
+      if (at % 2 === 0) history.clear();
+      history.tokens();
+      throw new Error("on purpose");
+    }),
+  ).toThrow("on purpose");
 }
 
 function pickSpan(model: Naive, step: { leaf: number; from: number; length: number }): Span | null {
@@ -194,7 +190,8 @@ function pickSpan(model: Naive, step: { leaf: number; from: number; length: numb
   return fromId === undefined || toId === undefined ? null : { fromId, fromStep: 0, toId, toStep: WHOLE_MESSAGE };
 }
 
-function addOverlay(history: History, model: Naive, step: Step & { do: "overlay" }, seen: Seen): void {
+function addOverlay(history: History, twin: Twin, step: Step & { do: "overlay" }): void {
+  const { model } = twin;
   const whole = pickSpan(model, step);
   if (whole === null) return;
   const cut = step.cut === "start" ? { fromStep: 1 } : step.cut === "end" ? { toStep: 1 } : {};
@@ -206,19 +203,22 @@ function addOverlay(history: History, model: Naive, step: Step & { do: "overlay"
   }
   const inside = model.inside(span);
   const result = history.addOverlay({ span, summary: "word ".repeat(step.words) });
-  settle(history, model, { span, inside, result, summary: "word ".repeat(step.words) }, seen);
+  settle(history, twin, { span, inside, result, summary: "word ".repeat(step.words) });
 }
 
-function settle(
-  history: History,
-  model: Naive,
-  what: { span: Span; inside: ReturnType<Naive["inside"]>; result: ReturnType<History["addOverlay"]>; summary: string },
-  seen: Seen,
-): void {
+interface Answer {
+  span: Span;
+  inside: NaiveElement[];
+  result: CommitResult;
+  summary: string;
+}
+
+function settle(history: History, twin: Twin, what: Answer): void {
+  const { model } = twin;
   const { span, inside, result, summary } = what;
   if (result.kind === "already") return;
   if (result.kind === "stale") {
-    seen[result.reason] = (seen[result.reason] ?? 0) + 1;
+    meet(twin, result.reason);
     const tokens = measureMessage(
       summaryMessage({ overlayId: "ov_0123456789abcdef", summary, spanMessages: 9 }),
     ).tokens;
@@ -226,16 +226,16 @@ function settle(
     if (result.reason === "larger") expect(tokens).toBeGreaterThanOrEqual(sum(inside) - 1);
     return;
   }
-  seen[result.kind] = (seen[result.kind] ?? 0) + 1;
-  if (inside.some((each) => each.kind === "overlay")) seen["nested"] = (seen["nested"] ?? 0) + 1;
+  meet(twin, result.kind);
+  if (overlayIds(inside).length > 0) meet(twin, "nested");
   expect(model.crossed(span), "C2").toBe(false);
   expect(result.overlay.spanTokens).toBe(sum(inside));
   expect(result.overlay.tokens, "V3").toBeLessThan(sum(inside));
   expect(result.overlay).toEqual(history.overlay(result.overlay.id));
-  model.cover(result.overlay.id, span, summary, result.overlay.spanMessages);
+  model.cover(result.overlay);
 }
 
-function commit(history: History, twin: Twin, seen: Seen): void {
+function commit(history: History, twin: Twin): void {
   const { planned, model } = twin;
   if (planned === null) return;
   const { span, digest, runId } = planned;
@@ -250,12 +250,12 @@ function commit(history: History, twin: Twin, seen: Seen): void {
   if (result.kind === "stale" && result.reason === "gone") expect(model.fits(span)).toBe(false);
   if (result.kind === "applied" || result.kind === "rebased") expect(source(model, span), "C3").toBe(planned.source);
   if (result.kind === "applied") expect(overlayIds(inside)).toEqual(overlayIds(planned.model.inside(span)));
-  settle(history, model, { span, inside, result, summary: "S" }, seen);
+  settle(history, twin, { span, inside, result, summary: "S" });
   if (result.kind !== "stale")
     expect(history.addOverlay({ span, digest, runId, summary: "S" }).kind, "C1").toBe("already");
 }
 
-function overlayIds(elements: ReturnType<Naive["inside"]>): string[] {
+function overlayIds(elements: readonly NaiveElement[]): string[] {
   return elements.flatMap((each) => (each.kind === "overlay" ? [each.id] : []));
 }
 
@@ -269,7 +269,8 @@ function sum(elements: readonly { tokens: number }[]): number {
   return elements.reduce((total, each) => total + each.tokens, 0);
 }
 
-function check(history: History, model: Naive, seen: Seen): void {
+function check(history: History, twin: Twin): void {
+  const { model } = twin;
   expect(history.leafId()).toBe(model.leaf);
   expect(history.branches(null).map((each) => each.id)).toEqual(model.children(null));
   expect(history.tokens()).toBe(sum(model.view(model.leaf)));
@@ -293,7 +294,7 @@ function check(history: History, model: Naive, seen: Seen): void {
     expect(outline?.rows.map((row) => row.tokens)).toEqual(expected.map((each) => each.tokens));
     expect([...history.history({ leafId: leaf })]).toEqual(history.getHistory(leaf));
     if (expected.some((each) => each.kind === "message" && (each.fromStep > 0 || each.toStep < WHOLE_MESSAGE))) {
-      seen["slices"] = (seen["slices"] ?? 0) + 1;
+      meet(twin, "slices");
     }
   }
   for (const cover of model.covers) {

@@ -106,9 +106,10 @@ export class Naive {
   }
 
   /** Puts a cover down without asking whether it may. */
-  cover(id: string, span: Span, summary: string, shownMessages: number): void {
-    const shown = summaryMessage({ overlayId: id, summary, spanMessages: shownMessages });
-    this.covers.push({ id, span, summary, tokens: measureMessage(shown).tokens, active: true });
+  cover(overlay: { id: string; span: Span; summary: string; spanMessages: number }): void {
+    const { id: overlayId, span, summary, spanMessages } = overlay;
+    const { tokens } = measureMessage(summaryMessage({ overlayId, summary, spanMessages }));
+    this.covers.push({ id: overlayId, span, summary, tokens, active: true });
   }
 
   /** Whether the two ends are on one path, the older first. */

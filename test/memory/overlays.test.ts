@@ -73,15 +73,15 @@ describe("the view", () => {
     await withProbe(({ history }) => {
       history.append(say("m1"));
       history.append(steps("turn", "one", "two", "three", "four"));
-      add(history, span("m1", "turn", 0, 1), "start");
+      add(history, span("m1", "turn", [0, 1]), "start");
       expect(shown(history)).toEqual(["[start]", "turn:2-"]);
       const [, rest] = history.view().messages;
       expect(rest?.parts).toEqual(steps("turn", "three", "four").parts);
       expect(history.outline()?.rows[1]).toMatchObject({ id: "turn", firstStep: 2, complete: true });
       expect(history.append(rest as UIMessage)).toEqual({ inserted: false, synthetic: true, message: rest });
-      add(history, span("turn", "turn", 2, 2), "more");
+      add(history, span("turn", "turn", [2, 2]), "more");
       expect(shown(history)).toEqual(["[start]", "[more]", "turn:3-"]);
-      add(history, span("m1", "turn", 0, 2), "both");
+      add(history, span("m1", "turn", [0, 2]), "both");
       expect(shown(history)).toEqual(["[both]", "turn:3-"]);
       expect(history.tokens()).toBe(history.view().tokens);
     });
@@ -115,7 +115,7 @@ describe("the view", () => {
       fill(history, 1, 4);
       history.append(steps("turn", "one", "two"));
       const inner = add(history, span("m2", "m3"), "inner");
-      const outer = add(history, span("m2", "turn", 0, 0), "outer");
+      const outer = add(history, span("m2", "turn", [0, 0]), "outer");
       expect(history.expand(inner.id)).toEqual([say("m2"), say("m3")]);
       expect(ids(history.expand(outer.id))).toEqual(["m2", "m3", "m4", "palimpsest:slice:0-0:turn"]);
       history.rollback(outer.id);
@@ -220,8 +220,8 @@ describe("the commit fence", () => {
       const reversed = (): unknown => history.addOverlay({ span: span("m3", "m1"), summary: "S" });
       expect(reversed).toThrow(/^\[invalid_range\].*"m3".*"m1"/);
       expect(() => history.addOverlay({ span: span("m3", "b1"), summary: "S" })).toThrow(/"m3".*"b1"/);
-      expect(() => history.addOverlay({ span: span("m1", "m1", 2, 1), summary: "S" })).toThrow("[invalid_range]");
-      expect(() => history.addOverlay({ span: span("m1", "m2", 5), summary: "S" })).toThrow("[invalid_range]");
+      expect(() => history.addOverlay({ span: span("m1", "m1", [2, 1]), summary: "S" })).toThrow("[invalid_range]");
+      expect(() => history.addOverlay({ span: span("m1", "m2", [5, 5]), summary: "S" })).toThrow("[invalid_range]");
       expect(() => history.addOverlay({ span: span("m1", "nobody"), summary: "S" })).toThrow(
         '[unknown_message] There is no message "nobody"',
       );
@@ -236,13 +236,13 @@ describe("the commit fence", () => {
       fill(history, 1, 3);
       history.append(steps("turn", "one", "two", "three"));
       add(history, span("m1", "m2"), "S");
-      const given = history.spanMessages(span("m1", "turn", 0, 1));
+      const given = history.spanMessages(span("m1", "turn", [0, 1]));
       expect(given?.map((each) => (each.kind === "overlay" ? each.summary : each.message.id))).toEqual([
         "S",
         "m3",
         "palimpsest:slice:0-1:turn",
       ]);
-      expect(history.spanDigest(span("m1", "turn", 0, 1))).toMatchObject({ elements: 3, messages: 4 });
+      expect(history.spanDigest(span("m1", "turn", [0, 1]))).toMatchObject({ elements: 3, messages: 4 });
     });
   });
 });
@@ -295,7 +295,7 @@ describe("giving way", () => {
     await withProbe(({ history }) => {
       history.append(say("m1"));
       history.append(steps("turn", "one", "two", "three"));
-      const range = span("m1", "turn", 0, 1);
+      const range = span("m1", "turn", [0, 1]);
       const digest = history.spanDigest(range)?.digest ?? "";
       history.update(steps("turn", "one", "two", "three", "four"));
       expect(history.addOverlay({ span: range, summary: "S", digest }).kind).toBe("applied");

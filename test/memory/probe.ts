@@ -2,7 +2,7 @@
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import type { UIMessage } from "ai";
-import { History } from "../../src/memory/history.ts";
+import type { History } from "../../src/memory/history.ts";
 import { Memory } from "../../src/memory/memory.ts";
 import type { Meter } from "../../src/memory/statements.ts";
 import { WHOLE_MESSAGE, type Span } from "../../src/steps/outline.ts";
@@ -15,16 +15,16 @@ export interface Probe {
   /** The default session. */
   readonly history: History;
   /** What the work read and wrote. */
-  cost(work: () => unknown): Meter;
+  readonly cost: (work: () => unknown) => Meter;
   /** Another memory over the same storage: what a wake-up sees. */
-  reopen(): Memory;
+  readonly reopen: () => Memory;
 }
 
 /** Runs a test inside a Durable Object of its own. */
 export async function withProbe<T>(test: (probe: Probe) => T): Promise<T> {
   const probes = (env as unknown as { StorageProbe: DurableObjectNamespace }).StorageProbe;
   const stub = probes.get(probes.idFromName(`probe-${made++}`));
-  return runInDurableObject(stub, (_, { storage }) => {
+  return runInDurableObject(stub, (_object, { storage }) => {
     const memory = new Memory(storage, { now: () => 1_000 });
     return test({
       storage,
@@ -57,9 +57,13 @@ export function steps(id: string, ...texts: readonly string[]): UIMessage {
   return { id, role: "assistant", parts };
 }
 
-/** Whole messages, or from and to steps of them. */
-export function span(fromId: string, toId: string, fromStep = 0, toStep = WHOLE_MESSAGE): Span {
-  return { fromId, fromStep, toId, toStep };
+/** Whole messages, or only steps of the first and last of them. */
+export function span(
+  fromId: string,
+  toId: string,
+  steps: readonly [from: number, to: number] = [0, WHOLE_MESSAGE],
+): Span {
+  return { fromId, fromStep: steps[0], toId, toStep: steps[1] };
 }
 
 /** Appends `m<first>` to `m<last>`. */
