@@ -96,3 +96,9 @@ export const MAX_LIVE_RUNS = 20;
 
 /** Rows of one outline: with ids of ordinary length it stays under half of the 1 MiB that a step's result may take. */
 export const MAX_OUTLINE_ROWS = 4_000;
+
+/** Runs in a row that may lose a race with an edit before the next one waits for the view to grow. */
+export const MAX_STALE_STREAK = 3;
+
+/** Characters per token beyond which a rendered chunk is cut, whatever the estimate said: English runs at 4 to 4.5. */
+export const MAX_CHARS_PER_TOKEN = 4;

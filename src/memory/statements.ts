@@ -257,6 +257,55 @@ export class Statements {
 
   // Runs and drafts
 
+  draft(sessionId: string, key: string): DraftRow | undefined {
+    const sql = "SELECT tokens, details, created_at AS createdAt, text FROM palimpsest_drafts WHERE session_id = ? AND key = ?";
+    return this.#all<DraftRow>(sql, [sessionId, key])[0];
+  }
+
+  /** The first draft stored under a key stays. */
+  insertDraft(sessionId: string, key: string, row: DraftRow): void {
+    const sql = `INSERT INTO palimpsest_drafts (session_id, key, tokens, details, created_at, text)
+       VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (session_id, key) DO NOTHING`;
+    this.#run(sql, [sessionId, key, row.tokens, row.details, row.createdAt, row.text]);
+  }
+
+  lastRunNumber(sessionId: string): number {
+    const sql = "SELECT n FROM palimpsest_runs WHERE session_id = ? ORDER BY n DESC LIMIT 1";
+    return this.#all<{ n: number }>(sql, [sessionId])[0]?.n ?? 0;
+  }
+
+  insertRun(sessionId: string, n: number, row: { runId: string } & RunRow): void {
+    const sql = "INSERT INTO palimpsest_runs (session_id, n, run_id, live, record) VALUES (?, ?, ?, 1, ?)";
+    this.#run(sql, [sessionId, n, row.runId, row.record]);
+  }
+
+  updateRun(sessionId: string, n: number, row: { live: 0 | 1 } & RunRow): void {
+    const sql = "UPDATE palimpsest_runs SET live = ?, record = ? WHERE session_id = ? AND n = ?";
+    this.#run(sql, [row.live, row.record, sessionId, n]);
+  }
+
+  runById(runId: string): RunRow | undefined {
+    return this.#all<RunRow>("SELECT record FROM palimpsest_runs WHERE run_id = ?", [runId])[0];
+  }
+
+  runsNewestFirst(sessionId: string, before: number, limit: number): RunRow[] {
+    const sql = "SELECT record FROM palimpsest_runs WHERE session_id = ? AND n < ? ORDER BY n DESC LIMIT ?";
+    return this.#all(sql, [sessionId, before, limit]);
+  }
+
+  liveRunsOf(sessionId: string): RunRow[] {
+    const sql = `SELECT record FROM palimpsest_runs INDEXED BY palimpsest_live_runs
+       WHERE session_id = ? AND live = 1 ORDER BY n`;
+    return this.#all(sql, [sessionId]);
+  }
+
+  /** Of every session. */
+  liveRuns(): RunRow[] {
+    const sql = `SELECT record FROM palimpsest_runs INDEXED BY palimpsest_live_runs
+       WHERE live = 1 ORDER BY session_id, n`;
+    return this.#all(sql, []);
+  }
+
   // How a statement is run
 
   #run(sql: string, bindings: readonly Binding[]): void {
@@ -287,6 +336,11 @@ export class Statements {
     this.meter.rowsWritten += cursor.rowsWritten;
   }
 }
+
+/** A run's ledger record, as JSON. */
+export type RunRow = { record: string };
+
+export type DraftRow = { tokens: number; details: string; createdAt: number; text: string };
 
 type Row = Record<string, SqlStorageValue>;
 type Binding = SqlStorageValue | Uint8Array;

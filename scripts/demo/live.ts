@@ -1,0 +1,71 @@
+/**
+ * What is seen while the demo works: one line per step of a run, and a bar for the replay that redraws itself in a
+ * terminal and stays away elsewhere, so that a log holds no control characters.
+ */
+import type { RunEvent } from "../../src/agent/events.ts";
+import type { Paint } from "../report/paint.ts";
+import { progressBar } from "../report/table.ts";
+import { clip } from "../report/text.ts";
+
+export class Live {
+  readonly #out: NodeJS.WriteStream;
+  readonly #paint: Paint;
+  readonly #shown = new Set<string>();
+  #bar = "";
+
+  constructor(out: NodeJS.WriteStream, paint: Paint) {
+    this.#out = out;
+    this.#paint = paint;
+  }
+
+  /** Prints a line of its own, above the bar. */
+  line(text: string): void {
+    this.#clear();
+    this.#out.write(`${text}\n`);
+    this.#draw();
+  }
+
+  progress(done: number, total: number, label: string): void {
+    if (!this.#out.isTTY) return;
+    this.#clear();
+    const width = Math.min(100, this.#out.columns);
+    this.#bar = clip(`  ${progressBar(done, total, 28)} ${label}`, width - 1);
+    this.#draw();
+  }
+
+  run(event: RunEvent): void {
+    const key = `${event.runId}/${event.step ?? ""}/${event.attempt}/${event.outcome?.kind ?? ""}`;
+    if (this.#shown.has(key)) return;
+    this.#shown.add(key);
+    const name = this.#paint(`  run ${event.n}`, "dim");
+    if (event.outcome !== null) this.line(`${name} ${this.#outcome(event)}`);
+    else if (event.step === null) this.line(`${name} asked for by ${event.trigger}`);
+    else
+      this.line(
+        `${name} ${progressBar(event.done, event.total, 10)} ${event.step}${event.attempt > 1 ? ` (attempt ${event.attempt})` : ""}`,
+      );
+  }
+
+  done(): void {
+    this.#clear();
+    this.#bar = "";
+  }
+
+  #outcome({ outcome, modelCalls }: RunEvent): string {
+    if (outcome === null) return "";
+    const calls = `${modelCalls} model ${modelCalls === 1 ? "call" : "calls"}`;
+    if (outcome.kind === "applied" || outcome.kind === "rebased") {
+      const sizes = `${outcome.tokensBefore} → ${outcome.tokensAfter} tokens, ${calls}${outcome.degraded ? ", degraded" : ""}`;
+      return `${this.#paint(outcome.kind, "green")} ${sizes}`;
+    }
+    return `${this.#paint(outcome.kind, "red")} ${"reason" in outcome ? outcome.reason : ""}`;
+  }
+
+  #clear(): void {
+    if (this.#bar !== "") this.#out.write("\r\u001b[2K");
+  }
+
+  #draw(): void {
+    if (this.#bar !== "") this.#out.write(this.#bar);
+  }
+}

@@ -1,0 +1,97 @@
+/**
+ * The real Worker on this machine: `wrangler dev --local` in a process group of its own, so that it can be killed whole.
+ *
+ * Killing only wrangler would leave its workerd children behind, still serving and holding the port.
+ */
+import { spawn, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { createServer } from "node:net";
+
+export interface LocalWorkerOptions {
+  /** Where Durable Objects and Workflows keep their state. */
+  readonly stateDir: string;
+  readonly port: number;
+  readonly vars: Readonly<Record<string, string>>;
+}
+
+export class LocalWorker {
+  readonly #options: LocalWorkerOptions;
+  #child: ChildProcess | null = null;
+  #log = "";
+
+  constructor(options: LocalWorkerOptions) {
+    this.#options = options;
+  }
+
+  get url(): string {
+    return `http://localhost:${this.#options.port}`;
+  }
+
+  /** Resolves when the Worker answers. Throws with the end of its log when it does not within a minute. */
+  async start(): Promise<void> {
+    const { port, stateDir, vars } = this.#options;
+    const flags = Object.entries(vars).flatMap(([name, value]) => ["--var", `${name}:${value}`]);
+    const args = [
+      "dev",
+      "--local",
+      "--port",
+      String(port),
+      "--persist-to",
+      stateDir,
+      "--show-interactive-dev-session=false",
+    ];
+    const child = spawn("wrangler", [...args, ...flags], {
+      detached: true,
+      stdio: ["ignore", "pipe", "pipe"],
+      env: { ...process.env, WRANGLER_SEND_METRICS: "false", NO_COLOR: "1", FORCE_COLOR: "0" },
+    });
+    this.#child = child;
+    const keep = (data: Buffer): void => {
+      this.#log = (this.#log + data.toString()).slice(-8_000);
+    };
+    child.stdout?.on("data", keep);
+    child.stderr?.on("data", keep);
+    for (let tries = 0; tries < 300; tries++) {
+      if (child.exitCode !== null) break;
+      if (await answers(this.url)) return;
+      await new Promise((resolve) => setTimeout(resolve, 200));
+    }
+    await this.kill();
+    throw new Error(`The Worker did not start on port ${port}. The end of its log:\n${this.#log}`);
+  }
+
+  /** SIGKILL to the whole group: no handler runs, nothing is flushed. */
+  async kill(): Promise<void> {
+    const child = this.#child;
+    if (child?.pid === undefined) return;
+    this.#child = null;
+    const gone = child.exitCode === null && child.signalCode === null ? once(child, "exit") : Promise.resolve();
+    try {
+      process.kill(-child.pid, "SIGKILL");
+    } catch {
+      // The group is gone already: that is what was wanted.
+    }
+    await gone;
+  }
+}
+
+async function answers(url: string): Promise<boolean> {
+  try {
+    await fetch(url, { signal: AbortSignal.timeout(2_000) });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** A port that nobody listens on at this moment. */
+export async function freePort(): Promise<number> {
+  const server = createServer();
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const address = server.address();
+  server.close();
+  await once(server, "close");
+  if (address === null || typeof address === "string") throw new Error("The system gave no port.");
+  return address.port;
+}

@@ -1,0 +1,198 @@
+/**
+ * From the ledger to the Workflows engine and back: the outbox, the watchdog, and control by hand.
+ *
+ * Why every run ends (R1), whoever dies when: a run is written before anything is started for it; the watchdog is armed
+ * before its instance is created and fires after any restart; what it finds decides. Pending: create the instance
+ * (its name is the run's id, so a second creation joins the first). Not heard of for a while: ask the engine. An engine
+ * that lost its thread is nudged with an event, an instance that failed is restarted a few times, and one that is gone
+ * is created again, from the drafts already paid for. The ledger's outcome is final whatever the engine says.
+ */
+import { PalimpsestError } from "../errors.ts";
+import { MAX_INSTANCE_RESTARTS, NUDGE_AGAIN_MS, QUIET_RUN_MS } from "../limits.ts";
+import type { Outcome, RunRecord } from "../memory/runs.ts";
+import type { Core } from "./core.ts";
+import { finishRun } from "./finish.ts";
+import { runInline } from "./inline.ts";
+import { startOrJoin } from "./trigger.ts";
+
+export class Conductor {
+  readonly #core: Core;
+  /** When each run was last nudged by this incarnation of the object: the first look after a start always nudges. */
+  readonly #nudgedAt = new Map<string, number>();
+  readonly #dispatching = new Set<string>();
+
+  constructor(core: Core) {
+    this.#core = core;
+  }
+
+  /** Starts what was asked for since the last call, without making the caller wait. Call after a transaction. */
+  dispatchPending(): void {
+    for (const run of this.#core.runs.takeFresh()) this.#core.platform.background(this.#dispatch(run));
+  }
+
+  async #dispatch(run: RunRecord): Promise<void> {
+    if (this.#dispatching.has(run.id)) return;
+    this.#dispatching.add(run.id);
+    try {
+      await this.#core.platform.armWatchdog();
+      this.#core.announce(run);
+      if (this.#core.settings.get(run.sessionId).inline !== null) await runInline(this.#core, run);
+      else await this.#core.platform.createInstance(run);
+      this.#nudgedAt.set(run.id, this.#core.platform.now());
+    } catch (error) {
+      // A platform that is busy or restarting is tried again by the watchdog; a missing binding will not appear.
+      if (error instanceof PalimpsestError) this.end(run.id, { kind: "failed", reason: error.message });
+    } finally {
+      this.#dispatching.delete(run.id);
+    }
+  }
+
+  /** One look at every live run. Called by the watchdog's alarm; disarms it when nothing is left to watch. */
+  async watch(): Promise<void> {
+    for (const run of this.#core.runs.allLive()) {
+      if (run.state === "pending") await this.#dispatch(run);
+      else await this.#reconcile(run);
+    }
+    if (this.#core.runs.allLive().length === 0) await this.#core.platform.disarmWatchdog();
+  }
+
+  async #reconcile(run: RunRecord): Promise<void> {
+    if (this.#core.settings.get(run.sessionId).inline !== null) {
+      // An inline function died with the object that ran it: run it again.
+      if (!this.#dispatching.has(run.id)) this.#core.runs.change(run.id, { state: "pending" });
+      return;
+    }
+    const now = this.#core.platform.now();
+    const nudgedAt = this.#nudgedAt.get(run.id);
+    const heardLately = run.heardAt !== null && now - run.heardAt < QUIET_RUN_MS;
+    if (nudgedAt !== undefined && heardLately) return;
+    const instance = await this.#core.platform.instance(run.id);
+    const { status, error } = await instance.status();
+    switch (status) {
+      case "missing":
+        this.#core.runs.change(run.id, { state: "pending" });
+        return;
+      case "complete":
+      case "terminated":
+        this.#settle(run.id, status);
+        return;
+      case "errored":
+        await this.#restartOrFail(run, error ?? "The workflow failed without saying why.");
+        return;
+      case "paused":
+      case "waitingForPause":
+        this.#core.runs.change(run.id, { state: "paused" });
+        return;
+      case "queued":
+      case "running":
+      case "waiting":
+      case "rollingBack":
+      case "unknown":
+        if (nudgedAt !== undefined && now - nudgedAt < NUDGE_AGAIN_MS) return;
+        this.#nudgedAt.set(run.id, now);
+        await instance.nudge();
+    }
+  }
+
+  /** The engine is done but the ledger was not told: the run ends here, unless its last call landed meanwhile. */
+  #settle(runId: string, status: "complete" | "terminated"): void {
+    if (status === "terminated") this.end(runId, { kind: "cancelled" });
+    else this.end(runId, { kind: "failed", reason: "The workflow ended without reporting an outcome." });
+  }
+
+  async #restartOrFail(run: RunRecord, error: string): Promise<void> {
+    if (run.restarts >= MAX_INSTANCE_RESTARTS) {
+      this.end(run.id, { kind: "failed", reason: error });
+      return;
+    }
+    this.#core.runs.change(run.id, { restarts: run.restarts + 1, heardAt: this.#core.platform.now() });
+    const instance = await this.#core.platform.instance(run.id);
+    await instance.restart();
+  }
+
+  /** Ends a run from outside its workflow. The first outcome stands. */
+  end(runId: string, outcome: Outcome): RunRecord {
+    this.#core.transaction(() => finishRun(this.#core, runId, outcome));
+    const ended = this.#core.runs.mustGet(runId);
+    this.#core.announce(ended);
+    this.dispatchPending();
+    return ended;
+  }
+
+  /** The ledger first, so that a step already under way can commit nothing; then the engine. */
+  async cancel(runId: string): Promise<RunRecord> {
+    const run = this.#core.runs.mustGet(runId);
+    if (run.outcome !== null) return run;
+    const ended = this.end(runId, { kind: "cancelled" });
+    await this.#control(run, (instance) => instance.terminate());
+    return ended;
+  }
+
+  async pause(runId: string): Promise<RunRecord> {
+    const run = this.#mustBeLive(runId);
+    if (run.state === "pending") {
+      throw new PalimpsestError(
+        "invalid_state",
+        `Run "${runId}" has not started yet. Pause it once it runs, or cancel it.`,
+      );
+    }
+    await this.#control(run, (instance) => instance.pause());
+    const paused = this.#core.runs.change(runId, { state: "paused" });
+    this.#core.announce(paused);
+    return paused;
+  }
+
+  async resume(runId: string): Promise<RunRecord> {
+    const run = this.#mustBeLive(runId);
+    await this.#control(run, (instance) => instance.resume());
+    const resumed = this.#core.runs.change(runId, { state: "running", heardAt: this.#core.platform.now() });
+    this.#core.announce(resumed);
+    return resumed;
+  }
+
+  /** Starts a run in place of one that ended; drafts that one paid for are found again by their keys. */
+  retry(runId: string): { run: RunRecord; joined: boolean } {
+    const { outcome, sessionId, leafId, focus } = this.#core.runs.mustGet(runId);
+    if (outcome === null)
+      throw new PalimpsestError("invalid_state", `Run "${runId}" is still at work. Cancel it first, or wait for it.`);
+    const receipt = this.#core.transaction(() =>
+      startOrJoin(this.#core, sessionId, {
+        trigger: "manual",
+        leafId: this.#leafToRetry(sessionId, leafId),
+        focus,
+        force: true,
+        retryOf: runId,
+      }),
+    );
+    this.dispatchPending();
+    return receipt;
+  }
+
+  /** The branch that the ended run looked at, as far as it has grown since. */
+  #leafToRetry(sessionId: string, leafId: string): string {
+    const history = this.#core.memory.session(sessionId);
+    const active = history.leafId();
+    if (active !== null && history.isOnPath(leafId, active)) return active;
+    if (history.has(leafId)) return leafId;
+    throw new PalimpsestError("invalid_state", "The branch of that run is gone. Use compact for the active one.");
+  }
+
+  async #control(
+    run: RunRecord,
+    act: (instance: Awaited<ReturnType<Core["platform"]["instance"]>>) => Promise<void>,
+  ): Promise<void> {
+    const instance = await this.#core.platform.instance(run.id);
+    const { status } = await instance.status();
+    if (status === "missing" || status === "complete" || status === "terminated") return;
+    await act(instance);
+  }
+
+  #mustBeLive(runId: string): RunRecord {
+    const run = this.#core.runs.mustGet(runId);
+    if (run.outcome === null) return run;
+    throw new PalimpsestError(
+      "invalid_state",
+      `Run "${runId}" has ended (${run.outcome.kind}). Use retryRun to start another one from what it already paid for.`,
+    );
+  }
+}

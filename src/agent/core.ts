@@ -1,0 +1,104 @@
+/**
+ * What one agent object holds: its memory, its ledger, its settings, and the few things it needs from the platform.
+ *
+ * Boundary: knows no Agents SDK. The mixin (with-compaction.ts) fills in {@link Platform}; everything else in this
+ * folder works against this.
+ */
+import { PalimpsestError } from "../errors.ts";
+import { Drafts } from "../memory/drafts.ts";
+import { Memory } from "../memory/memory.ts";
+import type { Storage } from "../memory/schema.ts";
+import { Runs, type RunRecord } from "../memory/runs.ts";
+import { Conductor } from "./conductor.ts";
+import { runEvent, type RunEvent } from "./events.ts";
+import { SettingsTable } from "./settings.ts";
+
+/** The state of a workflow instance as the engine tells it, or `missing` when it knows no such instance. */
+export type InstanceStatus =
+  | "queued"
+  | "running"
+  | "waiting"
+  | "waitingForPause"
+  | "paused"
+  | "complete"
+  | "errored"
+  | "terminated"
+  | "rollingBack"
+  | "unknown"
+  | "missing";
+
+export interface Instance {
+  status(): Promise<{ status: InstanceStatus; error?: string }>;
+  /** Wakes an instance whose engine lost its thread; any event does, and one that nothing waits for is harmless. */
+  nudge(): Promise<void>;
+  pause(): Promise<void>;
+  resume(): Promise<void>;
+  restart(): Promise<void>;
+  terminate(): Promise<void>;
+}
+
+export interface Platform {
+  now(): number;
+  /** A fresh id that is unique across agents; letters, digits and `-` only. */
+  newId(): string;
+  /** Lets work go on after the caller was answered. */
+  background(work: Promise<unknown>): void;
+  broadcast(event: RunEvent): void;
+  /** Creates the workflow instance named after the run. Creating one that exists joins it. */
+  createInstance(run: RunRecord): Promise<void>;
+  instance(runId: string): Promise<Instance>;
+  /** Sees to it that `watch` is called again and again, also after the process died, until disarmed. */
+  armWatchdog(): Promise<void>;
+  disarmWatchdog(): Promise<void>;
+}
+
+export class Core {
+  readonly memory: Memory;
+  readonly runs: Runs;
+  readonly drafts: Drafts;
+  readonly settings: SettingsTable;
+  readonly platform: Platform;
+  readonly conductor: Conductor;
+  readonly #waiters = new Map<string, ((run: RunRecord) => void)[]>();
+
+  constructor(storage: Storage, platform: Platform, configure: (sessionId: string) => void) {
+    this.platform = platform;
+    this.memory = new Memory(storage, { now: () => platform.now() });
+    this.runs = new Runs(this.memory.statements, () => platform.now());
+    this.drafts = new Drafts(this.memory.statements, () => platform.now());
+    this.settings = new SettingsTable(configure);
+    this.memory.onRollback(() => this.runs.forget());
+    this.conductor = new Conductor(this);
+  }
+
+  /** One transaction over messages and ledger. If it throws, nothing of it stays, in storage or in memory. */
+  transaction<T>(work: (() => T) & (T extends PromiseLike<unknown> ? never : unknown)): T {
+    return this.memory.transaction(work);
+  }
+
+  /** Tells clients, and whoever waits for the run's end. Called after the transaction, never inside it. */
+  announce(run: RunRecord): void {
+    this.platform.broadcast(runEvent(run, this.platform.now()));
+    if (run.outcome === null) return;
+    if (run.outcome.kind === "failed") this.#reportFailure(run, run.outcome.reason);
+    for (const resolve of this.#waiters.get(run.id) ?? []) resolve(run);
+    this.#waiters.delete(run.id);
+  }
+
+  #reportFailure(run: RunRecord, reason: string): void {
+    const { onError } = this.settings.get(run.sessionId);
+    if (onError === null) return;
+    // A handler that throws must not turn a finished run into an error of whoever finished it.
+    const handled = (async () => onError(new PalimpsestError("model_failed", reason), run))();
+    this.platform.background(handled.catch(() => undefined));
+  }
+
+  /** Resolves when the run has its outcome. Throws `unknown_run`. */
+  ended(runId: string): Promise<RunRecord> {
+    const run = this.runs.mustGet(runId);
+    if (run.outcome !== null) return Promise.resolve(run);
+    return new Promise((resolve) => {
+      this.#waiters.set(runId, [...(this.#waiters.get(runId) ?? []), resolve]);
+    });
+  }
+}

@@ -1,0 +1,57 @@
+/**
+ * What connected clients hear: a small, whole picture of a run each time it moves. No content, so it may go to every
+ * connection; a client that missed one loses nothing, because the next one says everything again.
+ */
+import type { Outcome, RunRecord, RunState, Trigger } from "../memory/runs.ts";
+
+export const RUN_EVENT = "palimpsest:run";
+
+export interface RunEvent {
+  readonly type: typeof RUN_EVENT;
+  readonly runId: string;
+  readonly sessionId: string;
+  readonly n: number;
+  readonly trigger: Trigger;
+  readonly state: RunState;
+  /** The step at work, or the last one. */
+  readonly step: string | null;
+  readonly attempt: number;
+  /** Steps done, of how many: known once the cut is planned. */
+  readonly done: number;
+  readonly total: number;
+  readonly modelCalls: number;
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  /** Set once, at the end. */
+  readonly outcome: Outcome | null;
+  /** Epoch ms. */
+  readonly at: number;
+}
+
+/** Read, plan, audit, commit: what every run does beside its chunks. */
+const FIXED_STEPS = 4;
+
+export function runEvent(run: RunRecord, at: number): RunEvent {
+  const last = run.steps.at(-1);
+  const chunks = Math.max(1, run.chunkDigests.length);
+  const merge = run.chunkDigests.length > 1 ? 1 : 0;
+  const done = run.steps.filter((step) => step.endedAt !== null).length;
+  const total = Math.max(FIXED_STEPS + chunks + merge, run.steps.length);
+  return {
+    type: RUN_EVENT,
+    runId: run.id,
+    sessionId: run.sessionId,
+    n: run.n,
+    trigger: run.trigger,
+    state: run.state,
+    step: last?.name ?? null,
+    attempt: last?.attempts ?? 0,
+    done: run.outcome === null ? done : total,
+    total,
+    modelCalls: run.modelCalls,
+    inputTokens: run.inputTokens,
+    outputTokens: run.outputTokens,
+    outcome: run.outcome,
+    at,
+  };
+}

@@ -1,0 +1,60 @@
+/**
+ * What callers may send over RPC, parsed before anything is read or written. Sizes are bounded here, so that no later
+ * room has to think about a hostile caller. Messages keep their unknown fields; memory checks what they must be.
+ */
+import type { UIMessage } from "ai";
+import { z } from "zod";
+import { PalimpsestError } from "../errors.ts";
+import {
+  MAX_ID_CHARS,
+  MAX_PAGE,
+  MAX_BATCH_MESSAGES,
+  MAX_FOCUS_CHARS,
+  MAX_SESSION_ID_CHARS,
+  MAX_WAIT_MS,
+} from "../limits.ts";
+
+const sessionId = z.string().max(MAX_SESSION_ID_CHARS).default("");
+const id = z.string().min(1).max(MAX_ID_CHARS);
+const parentId = z.union([id, z.null()]).optional();
+const leafId = id.optional();
+const message = z.custom<UIMessage>(
+  (value) => typeof value === "object" && value !== null,
+  "expected a UIMessage object",
+);
+
+export const inputs = {
+  session: z.object({ sessionId }),
+  append: z.object({ sessionId, message, parentId }),
+  appendAll: z.object({ sessionId, messages: z.array(message).max(MAX_BATCH_MESSAGES), parentId }),
+  upsert: z.object({ sessionId, message, parentId }),
+  update: z.object({ sessionId, message }),
+  deleteMessages: z.object({ sessionId, ids: z.array(id).max(MAX_BATCH_MESSAGES) }),
+  branch: z.object({ sessionId, leafId }),
+  message: z.object({ sessionId, id }),
+  recent: z.object({ sessionId, maxBytes: z.number().int().positive(), leafId }),
+  plan: z.object({ sessionId, leafId, force: z.boolean().default(false) }),
+  compact: z.object({ sessionId, leafId, focus: z.string().max(MAX_FOCUS_CHARS).optional() }),
+  compactNow: z.object({
+    sessionId,
+    leafId,
+    focus: z.string().max(MAX_FOCUS_CHARS).optional(),
+    reason: z.enum(["overflow", "manual"]).default("overflow"),
+  }),
+  run: z.object({ runId: id }),
+  wait: z.object({ runId: id, timeoutMs: z.number().int().positive().max(MAX_WAIT_MS).default(60_000) }),
+  runs: z.object({
+    sessionId,
+    limit: z.number().int().positive().max(MAX_PAGE).default(50),
+    before: z.number().int().positive().optional(),
+  }),
+  overlay: z.object({ sessionId, overlayId: id }),
+} as const;
+
+/** Parses one call's input. Throws `invalid_input` naming each field that is wrong and what was expected. */
+export function parseInput<S extends z.ZodType>(schema: S, input: unknown): z.output<S> {
+  const parsed = schema.safeParse(input ?? {});
+  if (parsed.success) return parsed.data;
+  const wrong = parsed.error.issues.map((issue) => `${issue.path.join(".") || "input"}: ${issue.message}`).join("; ");
+  throw new PalimpsestError("invalid_input", `${wrong}. Send one object with these fields.`);
+}

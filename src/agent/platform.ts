@@ -1,0 +1,116 @@
+/**
+ * The Agents SDK and the Workflows engine, as a {@link Platform}.
+ *
+ * Facts behind this file: creating an instance whose id is taken throws, and means that it exists; `get` throws for one
+ * that does not; the SDK's own tracking row may lag or be missing, so control goes through the binding, by run id.
+ */
+import type { Agent } from "agents";
+import { PalimpsestError } from "../errors.ts";
+import { WATCHDOG_SECONDS } from "../limits.ts";
+import type { RunRecord } from "../memory/runs.ts";
+import type { CompactionParams } from "../workflows/compaction.ts";
+import type { Instance, InstanceStatus, Platform } from "./core.ts";
+
+export const WORKFLOW_BINDING = "COMPACTION_WORKFLOW";
+
+/** An agent that has the method which its watchdog's schedule calls. */
+type Watched = Agent & { watchCompactions(): Promise<void> };
+
+export function agentPlatform(agent: Watched, ctx: DurableObjectState, env: Cloudflare.Env): Platform {
+  let armed = false;
+  return {
+    now: () => Date.now(),
+    newId: () => `run-${crypto.randomUUID()}`,
+    background: (work) => ctx.waitUntil(work),
+    broadcast: (event) => agent.broadcast(JSON.stringify(event)),
+    createInstance: (run) => createInstance(agent, { ctx, env, run }),
+    instance: async (runId) => openInstance(workflowOf(env), runId),
+    armWatchdog: async () => {
+      if (armed) return;
+      await agent.scheduleEvery(WATCHDOG_SECONDS, "watchCompactions");
+      armed = true;
+    },
+    disarmWatchdog: async () => {
+      armed = false;
+      const schedules = await agent.listSchedules();
+      for (const schedule of schedules) {
+        if (schedule.callback === "watchCompactions") await agent.cancelSchedule(schedule.id);
+      }
+    },
+  };
+}
+
+async function createInstance(
+  agent: Watched,
+  { ctx, env, run }: { ctx: DurableObjectState; env: Cloudflare.Env; run: RunRecord },
+): Promise<void> {
+  workflowOf(env);
+  const binding = bindingOf(env, ctx.id, agent.name);
+  const params: CompactionParams = { runId: run.id, agent: { binding, name: agent.name } };
+  const metadata = { sessionId: run.sessionId, trigger: run.trigger, n: run.n };
+  try {
+    await agent.runWorkflow(WORKFLOW_BINDING, params, { id: run.id, agentBinding: binding, metadata });
+  } catch (error) {
+    if (!(error instanceof Error) || !/already[ _](?:exists|being tracked)/.test(error.message)) throw error;
+  }
+}
+
+function workflowOf(env: Cloudflare.Env): Workflow<CompactionParams> {
+  const workflow = (env as unknown as Record<string, Workflow<CompactionParams> | undefined>)[WORKFLOW_BINDING];
+  if (workflow !== undefined) return workflow;
+  throw new PalimpsestError(
+    "not_configured",
+    `There is no Workflow binding "${WORKFLOW_BINDING}". Export CompactionWorkflow from your Worker and add { "name": "palimpsest-compaction", "binding": "${WORKFLOW_BINDING}", "class_name": "CompactionWorkflow" } under "workflows" in wrangler.jsonc.`,
+  );
+}
+
+/** The Durable Object binding that leads to this very object: the one whose id for our name is our id. */
+function bindingOf(env: Cloudflare.Env, id: DurableObjectId, name: string): string {
+  for (const [binding, value] of Object.entries(env as unknown as Record<string, unknown>)) {
+    if (isNamespace(value) && value.idFromName(name).equals(id)) return binding;
+  }
+  throw new PalimpsestError(
+    "not_configured",
+    `No Durable Object binding leads to the agent "${name}". Workflows reach an agent by binding and name: address it with idFromName or getAgentByName.`,
+  );
+}
+
+/** By the platform's own name for it: a service binding claims every property, and calling one would be a request. */
+function isNamespace(value: unknown): value is DurableObjectNamespace {
+  return typeof value === "object" && value !== null && value.constructor.name === "DurableObjectNamespace";
+}
+
+async function openInstance(workflow: Workflow<CompactionParams>, runId: string): Promise<Instance> {
+  let found: WorkflowInstance | null = null;
+  try {
+    found = await workflow.get(runId);
+  } catch (error) {
+    if (!isMissing(error)) throw error;
+  }
+  const mustBeThere = (): WorkflowInstance => {
+    if (found !== null) return found;
+    throw new PalimpsestError("invalid_state", `The engine knows no instance of run "${runId}".`);
+  };
+  return {
+    status: async () => (found === null ? { status: "missing" } : statusOf(found)),
+    nudge: async () => mustBeThere().sendEvent({ type: "nudge", payload: {} }),
+    pause: async () => mustBeThere().pause(),
+    resume: async () => mustBeThere().resume(),
+    restart: async () => mustBeThere().restart(),
+    terminate: async () => mustBeThere().terminate(),
+  };
+}
+
+async function statusOf(instance: WorkflowInstance): Promise<{ status: InstanceStatus; error?: string }> {
+  try {
+    const { status, error } = await instance.status();
+    return error === undefined || error === null ? { status } : { status, error: error.message };
+  } catch (error) {
+    if (isMissing(error)) return { status: "missing" };
+    throw error;
+  }
+}
+
+function isMissing(error: unknown): boolean {
+  return error instanceof Error && /not[ _.]found/.test(error.message);
+}

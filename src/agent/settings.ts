@@ -1,0 +1,84 @@
+/**
+ * What a session was configured with. Settings live in memory and come from code at every wake-up, so a deployed change
+ * of policy takes effect with the next run; a run keeps the policy that it started with, in its ledger row.
+ */
+import type { UIMessage } from "ai";
+import type { RunRecord } from "../memory/runs.ts";
+import { resolvePolicy, type Policy, type PolicyOptions } from "../steps/policy.ts";
+import { DEFAULT_TEMPLATE, parseTemplate, type Template, type TemplateInput } from "../steps/template.ts";
+
+/** A summary that the caller made: the range it replaces, both ends included, by message (or overlay) id. */
+export interface InlineSummary {
+  readonly summary: string;
+  readonly fromMessageId: string;
+  readonly toMessageId: string;
+}
+
+/** Replaces the durable workflow for one session: gets the view, returns a summary, or null for nothing to do. */
+export type InlineCompaction = (messages: readonly UIMessage[]) => Promise<InlineSummary | null>;
+
+export interface SessionSettings {
+  /** Null: never compacts by itself. */
+  readonly policy: Policy | null;
+  readonly template: Template;
+  /** Tokens beside the messages: system prompt and tools. */
+  readonly overheadTokens: number;
+  readonly inline: InlineCompaction | null;
+  readonly onError: ((error: Error, run: RunRecord) => void | Promise<void>) | null;
+}
+
+export interface CompactAfterOptions extends Omit<PolicyOptions, "thresholdTokens"> {
+  /** Tokens beside the messages that count against the threshold: system prompt and tools. Default 0. */
+  readonly overheadTokens?: number | undefined;
+  /** The sections of a summary. */
+  readonly template?: TemplateInput | undefined;
+}
+
+const UNCONFIGURED: SessionSettings = {
+  policy: null,
+  template: DEFAULT_TEMPLATE,
+  overheadTokens: 0,
+  inline: null,
+  onError: null,
+};
+
+export class SettingsTable {
+  readonly #configured = new Map<string, SessionSettings>();
+  readonly #configure: (sessionId: string) => void;
+
+  /** `configure` may call {@link set} for a session that no code has named yet, such as one that arrives over RPC. */
+  constructor(configure: (sessionId: string) => void) {
+    this.#configure = configure;
+  }
+
+  get(sessionId: string): SessionSettings {
+    if (!this.#configured.has(sessionId)) {
+      this.#configured.set(sessionId, UNCONFIGURED);
+      this.#configure(sessionId);
+    }
+    return this.#configured.get(sessionId) ?? UNCONFIGURED;
+  }
+
+  set(sessionId: string, settings: SessionSettings): void {
+    this.#configured.set(sessionId, settings);
+  }
+}
+
+/** Settings under construction; every setter returns a new value, so builders may call them in any order. */
+export function compactAfter(
+  settings: SessionSettings,
+  thresholdTokens: number,
+  options: CompactAfterOptions = {},
+): SessionSettings {
+  const { overheadTokens, template, ...policy } = options;
+  return {
+    ...settings,
+    policy: resolvePolicy({ ...policy, thresholdTokens, overheadTokens }),
+    overheadTokens: overheadTokens ?? settings.overheadTokens,
+    template: template === undefined ? settings.template : parseTemplate(template),
+  };
+}
+
+export function unconfigured(): SessionSettings {
+  return UNCONFIGURED;
+}

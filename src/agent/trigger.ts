@@ -1,0 +1,83 @@
+/**
+ * Whether a session's active branch should be compacted now, and the ledger row that says so.
+ *
+ * Runs inside the transaction of whatever grew the view, so there is no moment at which a message is stored and its run
+ * is not. Warm it costs no row while the view is under the threshold; it reads no content and calls nothing outside.
+ * Hysteresis: after a run, the view must have grown by a span worth a model call before another is asked for, whatever
+ * the first one came to. Only a run that lost a race (`stale`) may be followed at once, and only a few times in a row:
+ * whatever keeps changing the same messages will still be at it.
+ */
+import type { RunRecord, Trigger } from "../memory/runs.ts";
+import type { Core } from "./core.ts";
+import type { Policy } from "../steps/plan.ts";
+import { PalimpsestError } from "../errors.ts";
+import { MAX_STALE_STREAK } from "../limits.ts";
+
+export interface RunRequest {
+  readonly trigger: Trigger;
+  readonly leafId: string;
+  readonly focus?: string | null;
+  readonly force?: boolean;
+  readonly retryOf?: string | null;
+}
+
+/** Starts a run when the threshold is crossed and none is at work on this branch (R2). Call inside a transaction. */
+export function triggerIfDue(core: Core, sessionId: string, trigger: Trigger): RunRecord | null {
+  const { policy, overheadTokens } = core.settings.get(sessionId);
+  if (policy === null) return null;
+  const history = core.memory.session(sessionId);
+  const tokens = history.tokens() + overheadTokens;
+  if (tokens <= policy.thresholdTokens) return null;
+  const leafId = history.leafId();
+  if (leafId === null || liveOnBranch(core, sessionId, leafId) !== null) return null;
+  if (tokens <= quietUpTo(core.runs.latestEnded(sessionId), policy)) return null;
+  return startRun(core, sessionId, { trigger, leafId });
+}
+
+/** Starts a run, or returns the one that is at work on this branch. Call inside a transaction. */
+export function startOrJoin(core: Core, sessionId: string, request: RunRequest): { run: RunRecord; joined: boolean } {
+  const live = liveOnBranch(core, sessionId, request.leafId);
+  if (live !== null) return { run: live, joined: true };
+  return { run: startRun(core, sessionId, request), joined: false };
+}
+
+function startRun(core: Core, sessionId: string, request: RunRequest): RunRecord {
+  const { policy, overheadTokens } = core.settings.get(sessionId);
+  if (policy === null) {
+    throw new PalimpsestError(
+      "not_configured",
+      `Session "${sessionId}" has no compaction policy. Call compactAfter(tokens) on it, or return settings for it from configureSession().`,
+    );
+  }
+  const last = core.runs.latestEnded(sessionId);
+  return core.runs.start({
+    id: core.platform.newId(),
+    sessionId,
+    trigger: request.trigger,
+    focus: request.focus ?? null,
+    force: request.force ?? false,
+    leafId: request.leafId,
+    tokensBefore: core.memory.session(sessionId).tokens(request.leafId) + overheadTokens,
+    policy,
+    retryOf: request.retryOf ?? null,
+    staleStreak: last?.outcome?.kind === "stale" ? last.staleStreak + 1 : 0,
+  });
+}
+
+/** The live run whose branch this leaf continues, if any: its leaf is on the path of this one, or the reverse. */
+function liveOnBranch(core: Core, sessionId: string, leafId: string): RunRecord | null {
+  const history = core.memory.session(sessionId);
+  for (const run of core.runs.live(sessionId)) {
+    if (history.isOnPath(run.leafId, leafId) || history.isOnPath(leafId, run.leafId)) return run;
+  }
+  return null;
+}
+
+/** The view's size up to which a finished run keeps the trigger quiet. */
+function quietUpTo(last: RunRecord | null, policy: Policy): number {
+  if (last?.outcome == null || last.tokensAtEnd === null) return 0;
+  // The plan covered all that fitted into an outline; what is left is not growth but the rest of the backlog.
+  const lostRaces = last.outcome.kind === "stale" ? last.staleStreak + 1 : 0;
+  if (last.partial || (lostRaces > 0 && lostRaces <= MAX_STALE_STREAK)) return 0;
+  return last.tokensAtEnd + policy.minSpanTokens;
+}

@@ -1,0 +1,238 @@
+/**
+ * Compaction for any agent class: `withCompaction(Base)`, and `CompactingAgent`, which is that of the SDK's Agent.
+ *
+ * Job: give a {@link Core} to an agent and a callable surface to the world. Thin on purpose: every method parses its
+ * input and hands on. The port for workflows is reachable by binding only, never by a client.
+ */
+import { Agent, callable } from "agents";
+import type { UIMessage } from "ai";
+import type { AppendResult, RecentHistory } from "../memory/history.ts";
+import type { View } from "../memory/view.ts";
+import type { OverlayRecord } from "../memory/overlays.ts";
+import type { RunRecord } from "../memory/runs.ts";
+import { Core } from "./core.ts";
+import type { PlanReport } from "./explain.ts";
+import { inputs, parseInput } from "./inputs.ts";
+import { agentPlatform } from "./platform.ts";
+import { callPort, RunPort } from "./run-port.ts";
+import type { PortMethod } from "../workflows/port.ts";
+import { Session, type CompactReceipt, type SessionStatus } from "./session.ts";
+
+/** Methods that a connected client may call. Each takes one object; `sessionId` is "" unless given. */
+const CALLABLE = [
+  "append",
+  "appendAll",
+  "upsert",
+  "update",
+  "deleteMessages",
+  "clearMessages",
+  "getHistory",
+  "getMessage",
+  "getBranches",
+  "getPathLength",
+  "getRecentHistory",
+  "getView",
+  "status",
+  "plan",
+  "compact",
+  "compactNow",
+  "runs",
+  "getRun",
+  "waitForRun",
+  "cancelRun",
+  "pauseRun",
+  "resumeRun",
+  "retryRun",
+  "getCompactions",
+  "expand",
+  "rollback",
+] as const;
+
+/** What the SDK is told about each method. */
+const DESCRIPTION = "Palimpsest";
+
+function mix(Base: typeof Agent<Cloudflare.Env>) {
+  class Compacting extends Base {
+    readonly palimpsest: Core;
+
+    constructor(ctx: DurableObjectState, env: Cloudflare.Env) {
+      super(ctx, env);
+      const configure = (sessionId: string): void => this.configureSession(Session.create(this).forSession(sessionId));
+      this.palimpsest = new Core(ctx.storage, agentPlatform(this, ctx, env), configure);
+    }
+
+    /** Override to configure sessions that no other code names: `session.compactAfter(60_000)`. Called once per wake-up and session. */
+    configureSession(_session: Session): void {}
+
+    /** For workflows: all that one run may do to this agent. */
+    async compactionStep(runId: string, method: PortMethod, args: readonly unknown[]): Promise<unknown> {
+      return callPort(new RunPort(this.palimpsest, runId), method, args);
+    }
+
+    /** Called by the watchdog's alarm while runs are live. */
+    async watchCompactions(): Promise<void> {
+      await this.palimpsest.conductor.watch();
+    }
+
+    async append(input: unknown): Promise<AppendResult> {
+      const { sessionId, message, parentId } = parseInput(inputs.append, input);
+      return this.#session(sessionId).appendMessage(message, parentId);
+    }
+
+    async appendAll(input: unknown): Promise<AppendResult[]> {
+      const { sessionId, messages, parentId } = parseInput(inputs.appendAll, input);
+      return this.#session(sessionId).appendMessages(messages, parentId);
+    }
+
+    async upsert(input: unknown): Promise<AppendResult> {
+      const { sessionId, message, parentId } = parseInput(inputs.upsert, input);
+      return this.#session(sessionId).upsertMessage(message, parentId);
+    }
+
+    async update(input: unknown): Promise<UIMessage | null> {
+      const { sessionId, message } = parseInput(inputs.update, input);
+      return this.#session(sessionId).updateMessage(message);
+    }
+
+    async deleteMessages(input: unknown): Promise<number> {
+      const { sessionId, ids } = parseInput(inputs.deleteMessages, input);
+      return this.#session(sessionId).deleteMessages(ids);
+    }
+
+    async clearMessages(input: unknown): Promise<void> {
+      return this.#session(parseInput(inputs.session, input).sessionId).clearMessages();
+    }
+
+    async getHistory(input: unknown): Promise<UIMessage[]> {
+      const { sessionId, leafId } = parseInput(inputs.branch, input);
+      return this.#session(sessionId).getHistory(leafId);
+    }
+
+    async getMessage(input: unknown): Promise<UIMessage | null> {
+      const { sessionId, id } = parseInput(inputs.message, input);
+      return this.#session(sessionId).getMessage(id);
+    }
+
+    async getBranches(input: unknown): Promise<UIMessage[]> {
+      const { sessionId, id } = parseInput(inputs.message, input);
+      return this.#session(sessionId).getBranches(id);
+    }
+
+    async getPathLength(input: unknown): Promise<number> {
+      const { sessionId, leafId } = parseInput(inputs.branch, input);
+      return this.#session(sessionId).getPathLength(leafId);
+    }
+
+    async getRecentHistory(input: unknown): Promise<RecentHistory> {
+      const { sessionId, maxBytes, leafId } = parseInput(inputs.recent, input);
+      return this.#session(sessionId).getRecentHistory(maxBytes, leafId === undefined ? {} : { leafId });
+    }
+
+    async getView(input: unknown): Promise<View> {
+      const { sessionId, leafId } = parseInput(inputs.branch, input);
+      return this.#session(sessionId).getView(leafId);
+    }
+
+    async status(input: unknown): Promise<SessionStatus> {
+      return this.#session(parseInput(inputs.session, input).sessionId).status();
+    }
+
+    async plan(input: unknown): Promise<PlanReport> {
+      const { sessionId, ...options } = parseInput(inputs.plan, input);
+      return this.#session(sessionId).plan(options);
+    }
+
+    async compact(input: unknown): Promise<CompactReceipt> {
+      const { sessionId, ...options } = parseInput(inputs.compact, input);
+      return this.#session(sessionId).compact(options);
+    }
+
+    async compactNow(input: unknown): Promise<CompactReceipt> {
+      const { sessionId, ...options } = parseInput(inputs.compactNow, input);
+      return this.#session(sessionId).compactNow(options);
+    }
+
+    async runs(input: unknown): Promise<RunRecord[]> {
+      const { sessionId, limit, before } = parseInput(inputs.runs, input);
+      return this.palimpsest.runs.list(sessionId, { limit, ...(before === undefined ? {} : { before }) });
+    }
+
+    async getRun(input: unknown): Promise<RunRecord> {
+      return this.palimpsest.runs.mustGet(parseInput(inputs.run, input).runId);
+    }
+
+    /** The run once it has its outcome, or as it stands after `timeoutMs`. */
+    async waitForRun(input: unknown): Promise<RunRecord> {
+      const { runId, timeoutMs } = parseInput(inputs.wait, input);
+      const timedOut = new Promise<void>((resolve) => setTimeout(resolve, timeoutMs));
+      await Promise.race([this.palimpsest.ended(runId), timedOut]);
+      return this.palimpsest.runs.mustGet(runId);
+    }
+
+    async cancelRun(input: unknown): Promise<RunRecord> {
+      return this.palimpsest.conductor.cancel(parseInput(inputs.run, input).runId);
+    }
+
+    async pauseRun(input: unknown): Promise<RunRecord> {
+      return this.palimpsest.conductor.pause(parseInput(inputs.run, input).runId);
+    }
+
+    async resumeRun(input: unknown): Promise<RunRecord> {
+      return this.palimpsest.conductor.resume(parseInput(inputs.run, input).runId);
+    }
+
+    /** Another run in place of one that ended without effect. What that one paid for is used again. */
+    async retryRun(input: unknown): Promise<CompactReceipt> {
+      return this.palimpsest.conductor.retry(parseInput(inputs.run, input).runId);
+    }
+
+    async getCompactions(input: unknown): Promise<OverlayRecord[]> {
+      return this.#session(parseInput(inputs.session, input).sessionId).getCompactions();
+    }
+
+    async expand(input: unknown): Promise<UIMessage[]> {
+      const { sessionId, overlayId } = parseInput(inputs.overlay, input);
+      return this.#session(sessionId).expand(overlayId);
+    }
+
+    async rollback(input: unknown): Promise<void> {
+      const { sessionId, overlayId } = parseInput(inputs.overlay, input);
+      return this.#session(sessionId).rollback(overlayId);
+    }
+
+    #session(sessionId: string): Session {
+      return Session.create(this).forSession(sessionId);
+    }
+  }
+  for (const name of CALLABLE) register(Compacting.prototype[name]);
+  return Compacting;
+}
+
+/** What `@callable()` does, without decorator syntax: this file then needs no transform in a user's build. */
+function register(method: (input: unknown) => Promise<unknown>): void {
+  callable({ description: DESCRIPTION })(method, {} as ClassMethodDecoratorContext);
+}
+
+type Compacting = InstanceType<ReturnType<typeof mix>>;
+
+/** An agent with what `withCompaction` adds. */
+export type CompactionSurface = Compacting;
+
+/** Adds durable compaction to an agent class: `class Chat extends withCompaction(AIChatAgent<Env>) {}`. */
+export function withCompaction<Env extends Cloudflare.Env, Base extends Agent<Env>>(
+  base: new (ctx: DurableObjectState, env: Env) => Base,
+): new (ctx: DurableObjectState, env: Env) => Base & CompactionSurface {
+  return mix(base as unknown as typeof Agent<Cloudflare.Env>) as unknown as new (
+    ctx: DurableObjectState,
+    env: Env,
+  ) => Base & CompactionSurface;
+}
+
+/** The Agents SDK's Agent with durable compaction: `class Chat extends CompactingAgent<Env> {}`. */
+export const CompactingAgent = withCompaction(Agent) as unknown as new <
+  Env extends Cloudflare.Env = Cloudflare.Env,
+  State = unknown,
+>(
+  ctx: DurableObjectState,
+  env: Env,
+) => Agent<Env, State> & CompactionSurface;

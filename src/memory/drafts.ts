@@ -1,0 +1,46 @@
+/**
+ * What was already paid for: summaries of chunks, by a key made of the exact source, the prompt's version and the model.
+ *
+ * A retry, another run over the same span, a fork or a rewind asks here before it asks a model (R3). The text stays in
+ * the agent, so it leaves with the session that it belongs to (S2).
+ */
+import type { AuditProblem } from "../steps/audit.ts";
+import type { Statements } from "./statements.ts";
+
+export interface Draft {
+  readonly key: string;
+  readonly text: string;
+  readonly tokens: number;
+  readonly model: string;
+  readonly finishReason: string;
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  /** True when no model made it. */
+  readonly degraded: boolean;
+  /** What an audit found wrong with it; a draft with problems is kept for repair only. */
+  readonly problems: readonly AuditProblem[];
+}
+
+export class Drafts {
+  readonly #sql: Statements;
+  readonly #now: () => number;
+
+  constructor(sql: Statements, now: () => number) {
+    this.#sql = sql;
+    this.#now = now;
+  }
+
+  get(sessionId: string, key: string): Draft | null {
+    const row = this.#sql.draft(sessionId, key);
+    if (row === undefined) return null;
+    const details = JSON.parse(row.details) as Omit<Draft, "key" | "text" | "tokens">;
+    return { key, text: row.text, tokens: row.tokens, ...details };
+  }
+
+  /** Stores a draft unless its key is taken: the first stored wins, so that every reader sees one text. */
+  save(sessionId: string, draft: Draft): Draft {
+    const { key, text, tokens, ...details } = draft;
+    this.#sql.insertDraft(sessionId, key, { tokens, text, details: JSON.stringify(details), createdAt: this.#now() });
+    return this.get(sessionId, key) ?? draft;
+  }
+}

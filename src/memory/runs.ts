@@ -1,0 +1,259 @@
+/**
+ * The ledger: one record per attempt to compact, from the transaction that asked for it to its one outcome.
+ *
+ * Job: be the truth about runs. The Workflows engine and the SDK's tracking table are both asked, never believed: a run
+ * is live until its outcome stands here. Boundary: knows no workflow, no model and no policy decisions.
+ *
+ * R1 one outcome: {@link Runs.end} writes it only while the run is live, and answers the outcome that stands.
+ * R2 one live run per branch: the caller checks with {@link Runs.live} in the transaction that starts another.
+ */
+import { PalimpsestError } from "../errors.ts";
+import { MAX_LIVE_RUNS, MAX_STEP_RECORDS } from "../limits.ts";
+import type { StaleReason } from "./overlays.ts";
+import type { NothingReason, Plan, Policy } from "../steps/plan.ts";
+import type { Statements } from "./statements.ts";
+
+/** What asked for the run. */
+export type Trigger = "threshold" | "manual" | "overflow" | "rebuild";
+
+/** Exactly one of these ends a run. */
+export type Outcome =
+  /** The overlay is in force. `degraded` when no model's summary passed and the deterministic digest stands in. */
+  | {
+      readonly kind: "applied";
+      readonly overlayId: string;
+      readonly tokensBefore: number;
+      readonly tokensAfter: number;
+      readonly degraded: boolean;
+    }
+  /** As applied, over overlays that changed meanwhile while the messages did not. */
+  | {
+      readonly kind: "rebased";
+      readonly overlayId: string;
+      readonly tokensBefore: number;
+      readonly tokensAfter: number;
+      readonly degraded: boolean;
+    }
+  /** The messages changed while the model was thinking; nothing was written. */
+  | { readonly kind: "stale"; readonly reason: StaleReason }
+  | { readonly kind: "nothing"; readonly reason: NothingReason | "declined"; readonly detail: string }
+  | { readonly kind: "cancelled" }
+  | { readonly kind: "failed"; readonly reason: string };
+
+export type RunState = "pending" | "running" | "paused" | "ended";
+
+/** One step of a run as the ledger saw it. Times in epoch ms. */
+export interface StepRecord {
+  readonly name: string;
+  readonly attempts: number;
+  readonly startedAt: number;
+  readonly endedAt: number | null;
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  readonly calls: number;
+  /** True when an earlier draft was used again instead of a model call. */
+  readonly reused: boolean;
+}
+
+export interface RunRecord {
+  readonly id: string;
+  readonly sessionId: string;
+  /** 1 for the session's first run. */
+  readonly n: number;
+  readonly kind: "compaction";
+  readonly trigger: Trigger;
+  readonly state: RunState;
+  readonly focus: string | null;
+  /** Skips the soft reasons for doing nothing; never an invariant. */
+  readonly force: boolean;
+  /** The leaf whose view the run looks at, and that view's estimate when the run was asked for. */
+  readonly leafId: string;
+  readonly tokensBefore: number;
+  readonly policy: Policy;
+  readonly retryOf: string | null;
+  /** Runs just before this one that lost a race with an edit. */
+  readonly staleStreak: number;
+  /** How often the watchdog restarted the instance after the engine gave it up. */
+  readonly restarts: number;
+  readonly createdAt: number;
+  readonly startedAt: number | null;
+  /** When a step last called; the watchdog leaves a run alone that was heard lately. */
+  readonly heardAt: number | null;
+  readonly endedAt: number | null;
+  readonly plan: (Plan & { kind: "span" }) | null;
+  readonly planDigest: string | null;
+  readonly chunkDigests: readonly string[];
+  readonly steps: readonly StepRecord[];
+  readonly modelCalls: number;
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  readonly outcome: Outcome | null;
+  /** The view's estimate when the run ended: what it must outgrow before another run is asked for. */
+  readonly tokensAtEnd: number | null;
+  /** True when the view was longer than one outline and the plan covers only its oldest part. */
+  readonly partial: boolean;
+}
+
+export type NewRun = Pick<
+  RunRecord,
+  "id" | "sessionId" | "trigger" | "focus" | "force" | "leafId" | "tokensBefore" | "policy" | "retryOf" | "staleStreak"
+>;
+
+export class Runs {
+  readonly #sql: Statements;
+  readonly #now: () => number;
+  readonly #fresh = new Map<string, RunRecord>();
+  readonly #live = new Map<string, readonly RunRecord[]>();
+  readonly #latestEnded = new Map<string, RunRecord | null>();
+
+  constructor(sql: Statements, now: () => number) {
+    this.#sql = sql;
+    this.#now = now;
+  }
+
+  /** Writes a new live run. Belongs into the transaction of whatever asked for it. */
+  start(run: NewRun): RunRecord {
+    const record: RunRecord = {
+      ...run,
+      n: this.#sql.lastRunNumber(run.sessionId) + 1,
+      kind: "compaction",
+      state: "pending",
+      createdAt: this.#now(),
+      restarts: 0,
+      startedAt: null,
+      heardAt: null,
+      endedAt: null,
+      plan: null,
+      planDigest: null,
+      chunkDigests: [],
+      steps: [],
+      modelCalls: 0,
+      inputTokens: 0,
+      outputTokens: 0,
+      outcome: null,
+      tokensAtEnd: null,
+      partial: false,
+    };
+    this.#sql.insertRun(record.sessionId, record.n, { runId: record.id, record: JSON.stringify(record) });
+    this.#live.delete(record.sessionId);
+    this.#fresh.set(record.id, record);
+    return record;
+  }
+
+  /** The runs started since the last call, for whoever starts their instances. */
+  takeFresh(): RunRecord[] {
+    const fresh = [...this.#fresh.values()];
+    this.#fresh.clear();
+    return fresh;
+  }
+
+  get(runId: string): RunRecord | null {
+    return parse(this.#sql.runById(runId));
+  }
+
+  /** Throws `unknown_run`. */
+  mustGet(runId: string): RunRecord {
+    const run = this.get(runId);
+    if (run === null)
+      throw new PalimpsestError("unknown_run", `There is no run "${runId}". runs() lists those of a session.`);
+    return run;
+  }
+
+  /** Newest first. `before` is a run's `n`, to page on. */
+  list(sessionId: string, options: { limit: number; before?: number }): RunRecord[] {
+    return this.#sql
+      .runsNewestFirst(sessionId, options.before ?? Number.MAX_SAFE_INTEGER, options.limit)
+      .map(mustParse);
+  }
+
+  /** The session's newest run that has its outcome. Kept in memory: a trigger over its threshold asks at every append. */
+  latestEnded(sessionId: string): RunRecord | null {
+    const known = this.#latestEnded.get(sessionId);
+    if (known !== undefined) return known;
+    const found = this.list(sessionId, { limit: MAX_LIVE_RUNS }).find((run) => run.outcome !== null) ?? null;
+    this.#latestEnded.set(sessionId, found);
+    return found;
+  }
+
+  /** The session's runs without an outcome. Kept in memory, like the one before. */
+  live(sessionId: string): readonly RunRecord[] {
+    const known = this.#live.get(sessionId);
+    if (known !== undefined) return known;
+    const found = this.#sql.liveRunsOf(sessionId).map(mustParse);
+    this.#live.set(sessionId, found);
+    return found;
+  }
+
+  /** Every run of every session without an outcome, read from the ledger. */
+  allLive(): RunRecord[] {
+    return this.#sql.liveRuns().map(mustParse);
+  }
+
+  /** Drops what is kept in memory: after a transaction was rolled back, the ledger alone knows. */
+  forget(): void {
+    this.#fresh.clear();
+    this.#live.clear();
+    this.#latestEnded.clear();
+  }
+
+  /** Changes a live run; a run that has ended is returned as it stands and nothing is written. */
+  change(runId: string, patch: Partial<Omit<RunRecord, "id" | "sessionId" | "n" | "outcome">>): RunRecord {
+    const run = this.mustGet(runId);
+    if (run.outcome !== null) return run;
+    const changed = { ...run, ...patch };
+    this.#sql.updateRun(run.sessionId, run.n, { live: 1, record: JSON.stringify(changed) });
+    const live = this.#live.get(run.sessionId);
+    if (live !== undefined)
+      this.#live.set(
+        run.sessionId,
+        live.map((each) => (each.id === runId ? changed : each)),
+      );
+    return changed;
+  }
+
+  /** Gives a run its outcome, once. Returns the run with the outcome that stands. */
+  end(runId: string, outcome: Outcome, patch: Partial<Pick<RunRecord, "steps" | "tokensAtEnd">> = {}): RunRecord {
+    const run = this.mustGet(runId);
+    if (run.outcome !== null) return run;
+    const ended: RunRecord = { ...run, ...patch, state: "ended", outcome, endedAt: this.#now() };
+    this.#sql.updateRun(run.sessionId, run.n, { live: 0, record: JSON.stringify(ended) });
+    this.#live.delete(run.sessionId);
+    this.#latestEnded.set(run.sessionId, ended);
+    return ended;
+  }
+}
+
+/** Notes that attempt `attempt` of a step began; a step already there counts its attempts. */
+export function markStep(
+  steps: readonly StepRecord[],
+  mark: { name: string; attempt: number; at: number },
+): StepRecord[] {
+  const index = steps.findIndex((step) => step.name === mark.name);
+  const known = steps[index];
+  if (known !== undefined) return steps.with(index, { ...known, attempts: Math.max(known.attempts, mark.attempt) });
+  const fresh: StepRecord = {
+    name: mark.name,
+    attempts: mark.attempt,
+    startedAt: mark.at,
+    endedAt: null,
+    inputTokens: 0,
+    outputTokens: 0,
+    calls: 0,
+    reused: false,
+  };
+  return [...steps, fresh].slice(-MAX_STEP_RECORDS);
+}
+
+/** Notes what a step came to. */
+export function closeStep(steps: readonly StepRecord[], name: string, result: Partial<StepRecord>): StepRecord[] {
+  return steps.map((step) => (step.name === name ? { ...step, ...result } : step));
+}
+
+function parse(row: { record: string } | undefined): RunRecord | null {
+  return row === undefined ? null : mustParse(row);
+}
+
+/** The record was written by this file, under this schema version: it is trusted as stored. */
+function mustParse(row: { record: string }): RunRecord {
+  return JSON.parse(row.record) as RunRecord;
+}
