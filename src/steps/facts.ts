@@ -218,7 +218,8 @@ export function extractConstraints(userText: string): string[] {
   return [...found];
 }
 
-function isRule(sentence: string): boolean {
+/** Whether a sentence of a user states a rule, a prohibition or a preference. */
+export function isRule(sentence: string): boolean {
   if (sentence.length < 8 || !sentence.includes(" ") || looksLikeData(sentence)) return false;
   if (QUESTION.test(sentence) && (ASKED.test(sentence) || !FIRM.test(sentence))) return false;
   return RULES.some((rule) => rule.test(sentence));

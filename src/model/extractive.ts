@@ -1,0 +1,83 @@
+/**
+ * A language model without a model: it answers a summariser's prompt with the deterministic extract of what is in it.
+ *
+ * Boundary: the AI SDK's language-model interface over a pure function; no network, no account, no clock. Safe as the
+ * default and as the last resort because it cannot be down, cannot refuse and cannot invent.
+ */
+import type {
+  LanguageModelV4,
+  LanguageModelV4CallOptions,
+  LanguageModelV4GenerateResult,
+  LanguageModelV4Prompt,
+  LanguageModelV4StreamPart,
+} from "@ai-sdk/provider";
+import { extractSummary, type ExtractInput } from "../steps/extract.ts";
+import { parsePrompt } from "../steps/prompt.ts";
+import { DEFAULT_TEMPLATE } from "../steps/template.ts";
+import { estimateTokens } from "../steps/tokens.ts";
+
+/** Most tokens of an answer to a prompt that names no budget. */
+const DEFAULT_BUDGET = 1_000;
+
+/**
+ * The extractive model, for `generateText` and `streamText`. It reads its task from a prompt that `buildPrompt` made;
+ * any other text is summarised as if a user had said it.
+ */
+export function extractiveModel(): LanguageModelV4 {
+  return {
+    specificationVersion: "v4",
+    provider: "palimpsest",
+    modelId: "palimpsest-extractive-1",
+    supportedUrls: {},
+    doGenerate: async (options) => answer(options),
+    doStream: async (options) => ({ stream: streamOf(answer(options)) }),
+  };
+}
+
+type Answer = Pick<LanguageModelV4GenerateResult, "finishReason" | "usage" | "warnings"> & {
+  content: [{ type: "text"; text: string }];
+};
+
+function answer({ prompt, maxOutputTokens }: LanguageModelV4CallOptions): Answer {
+  const asked = textOf(prompt);
+  const task = readTask(asked);
+  const text = extractSummary({ ...task, summaryTokens: Math.min(task.summaryTokens, maxOutputTokens ?? Infinity) });
+  const [input, output] = [estimateTokens(asked), estimateTokens(text)];
+  return {
+    content: [{ type: "text", text }],
+    finishReason: { unified: "stop", raw: "stop" },
+    usage: {
+      inputTokens: { total: input, noCache: input, cacheRead: 0, cacheWrite: 0 },
+      outputTokens: { total: output, text: output, reasoning: 0 },
+    },
+    warnings: [],
+  };
+}
+
+function readTask(asked: string): ExtractInput {
+  const task = parsePrompt(asked);
+  if (task !== null) return { ...task, template: task.sections.length === 0 ? DEFAULT_TEMPLATE : task };
+  const transcript = `[#1 user]\n${asked}`;
+  return { transcript, previous: null, drafts: [], template: DEFAULT_TEMPLATE, summaryTokens: DEFAULT_BUDGET };
+}
+
+function streamOf({ content, finishReason, usage, warnings }: Answer): ReadableStream<LanguageModelV4StreamPart> {
+  return new ReadableStream({
+    start(controller) {
+      controller.enqueue({ type: "stream-start", warnings });
+      controller.enqueue({ type: "text-start", id: "0" });
+      controller.enqueue({ type: "text-delta", id: "0", delta: content[0].text });
+      controller.enqueue({ type: "text-end", id: "0" });
+      controller.enqueue({ type: "finish", finishReason, usage });
+      controller.close();
+    },
+  });
+}
+
+function textOf(prompt: LanguageModelV4Prompt): string {
+  return prompt
+    .flatMap((message) =>
+      message.role === "user" ? message.content.flatMap((part) => (part.type === "text" ? [part.text] : [])) : [],
+    )
+    .join("\n");
+}

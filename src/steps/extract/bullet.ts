@@ -1,0 +1,57 @@
+/**
+ * A bullet: one slice of a conversation, and what it is worth to a summary.
+ *
+ * Boundary: the shape that readers of a conversation hand over and that the summary is put together from; the cutting
+ * of text to size.
+ */
+
+/** What a slice is for. The sections of a template are matched to these. */
+export type Topic =
+  | "goal"
+  | "constraints"
+  | "decisions"
+  | "done"
+  | "doing"
+  | "files"
+  | "errors"
+  | "questions"
+  | "state";
+
+export interface Bullet {
+  readonly topic: Topic;
+  readonly text: string;
+  /** What is more worth keeping, from 0 upward. */
+  readonly weight: number;
+  /** Its place in time: bullets of a topic are shown in this order. */
+  readonly order: number;
+}
+
+/** How a reader of a conversation hands in a slice: its topic, the text, where it stands, a fixed label before it. */
+export type Add = (
+  topic: Topic,
+  text: string,
+  more: { readonly at: number; readonly weight?: number; readonly label?: string },
+) => void;
+
+/** Longest slice in a bullet, in characters. Rules of the user are never cut. */
+export const MAX_SLICE = 280;
+
+export function wordCount(text: string): number {
+  return text.split(" ").length;
+}
+
+/** Sentences in a row; `…` between two that no full stop parts, because something stood there. */
+export function joinSentences(sentences: readonly string[]): string {
+  return sentences.reduce((all, each) => (all === "" ? each : `${all}${/[.!?:]$/.test(all) ? "" : " …"} ${each}`), "");
+}
+
+export function oneLine(text: string): string {
+  return text.replace(/\s+/g, " ").trim();
+}
+
+/** At most `length` characters, cut between words, with `…` where something is missing. */
+export function clip(text: string, length: number): string {
+  if (text.length <= length) return text;
+  const cut = text.lastIndexOf(" ", length - 1);
+  return `${text.slice(0, cut > length / 2 ? cut : length - 1).trimEnd()}…`;
+}

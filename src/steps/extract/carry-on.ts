@@ -1,0 +1,83 @@
+/**
+ * Carries earlier summaries on: their bullets stay, newer ones are added, and what is out of date gives way.
+ *
+ * Boundary: bullets in, bullets out. Safe against drift because nothing is written anew: a bullet is kept word for
+ * word, replaced by a newer one of its kind, or left to the budget.
+ */
+import type { Bullet, Topic } from "./bullet.ts";
+import { NAME_LIST } from "./names.ts";
+import { meaningfulWords } from "./rank.ts";
+import { readSummary } from "./summary-shape.ts";
+import { describeOperations } from "./tool-use.ts";
+
+/** Orders of bullets from a summary lie below 0, this far apart from one summary to the next. */
+const SUMMARY_SPACING = 10_000;
+/** A question is taken for answered when this share of its words came up afterwards. */
+const ANSWERED = 0.6;
+
+/** The bullets of `summaries`, oldest first, joined with the `fresh` ones of the conversation that followed them. */
+export function carryOn(summaries: readonly string[], fresh: readonly Bullet[]): Bullet[] {
+  const carried = summaries.flatMap((summary, index) =>
+    readCarried(summary, index - summaries.length, summaries.length),
+  );
+  const all = [...carried, ...fresh];
+  const newest = (topic: Topic): number => Math.max(...all.filter((each) => each.topic === topic).map(generationOf));
+  const [newestState, newestDoing] = [newest("state"), newest("doing")];
+  const said = new Set(fresh.flatMap((each) => (each.topic === "questions" ? [] : [...meaningfulWords(each.text)])));
+  const current = all.filter((each) => {
+    if (each.topic === "state") return generationOf(each) === newestState;
+    if (each.topic === "doing") return generationOf(each) === newestDoing;
+    return each.topic !== "questions" || each.order >= 0 || !isAnswered(each.text, said);
+  });
+  return [...current.filter((each) => each.topic !== "files"), ...mergeFiles(current)];
+}
+
+/** 0 for the conversation, -1 for the newest summary, and so on. */
+function generationOf(bullet: Bullet): number {
+  return bullet.order >= 0 ? 0 : Math.floor(bullet.order / SUMMARY_SPACING);
+}
+
+function readCarried(summary: string, generation: number, count: number): Bullet[] {
+  const lines = readSummary(summary).filter((line) => !NAME_LIST.test(line.text));
+  return lines.slice(0, SUMMARY_SPACING).map(({ topic, text }, place) => {
+    const along = (count + generation + (place + 1) / lines.length) / Math.max(1, count);
+    return { topic, text, weight: carriedWeight(topic, along), order: generation * SUMMARY_SPACING + place };
+  });
+}
+
+/** The first goal is the goal; of what was done and decided, the newer counts for more. */
+function carriedWeight(topic: Topic, along: number): number {
+  return topic === "goal" ? 2.6 - along : 0.9 + along * 0.5;
+}
+
+function isAnswered(question: string, said: ReadonlySet<string>): boolean {
+  const words = [...meaningfulWords(question)];
+  return words.length > 0 && words.filter((word) => said.has(word)).length / words.length >= ANSWERED;
+}
+
+const FILE_BULLET = /^`?([^\s`]+)`? \(((?:created|edited|deleted|read)[^()]*)\)$/;
+
+/** One bullet a file, with all that happened to it. Bullets that are not of this form are kept as they are. */
+function mergeFiles(bullets: readonly Bullet[]): Bullet[] {
+  const kept: Bullet[] = [];
+  const files = new Map<string, { bullet: Bullet; times: Map<string, number> }>();
+  for (const bullet of bullets) {
+    if (bullet.topic !== "files") continue;
+    const [, path, operations] = FILE_BULLET.exec(bullet.text) ?? [];
+    if (path === undefined || operations === undefined) {
+      kept.push(bullet);
+      continue;
+    }
+    const times = files.get(path)?.times ?? new Map<string, number>();
+    for (const part of operations.split(", ")) {
+      const [name = "", count = "1"] = part.split(" ×");
+      times.set(name, (times.get(name) ?? 0) + Number(count));
+    }
+    files.set(path, { times, bullet });
+  }
+  for (const [path, { bullet, times }] of files) {
+    const weight = times.has("read") && times.size === 1 ? Math.min(bullet.weight, 0.9) : bullet.weight;
+    kept.push({ ...bullet, weight, text: `${path} (${describeOperations(times)})` });
+  }
+  return kept;
+}

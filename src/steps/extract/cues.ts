@@ -1,0 +1,62 @@
+/**
+ * The words by which people and models show what a sentence is for: an ask, a decision, a result, a rest to do.
+ *
+ * Boundary: one sentence in, yes or no out. Patterns are run on sentences of bounded length and hold no nested repeats.
+ */
+
+const GREETING =
+  /^(?:hi|hello|hey|thanks|thank you|ok(?:ay)?|yes|yep|no|sure|great|perfect|good|nice|wow|cool|bye|yo)\b[\s,!.]*/i;
+const REQUEST =
+  /\b(?:please|can you|could you|would you|can we|could we|i(?:['’]d)? (?:want|need|would like|like|wish)|we (?:need|want|should|have) to|let['’]?s|help me|i(?:['’]m| am) (?:looking|trying|hoping)|looking (?:to|for)|how (?:do|can) (?:i|we)|your task|the (?:goal|task) is)\b/i;
+const IMPERATIVE =
+  /^(?:(?:ok|okay|alright|now|then|also|and|so|next|first|btw)[,:]?\s+)*(?:add|analy[sz]e|book|build|cancel|change|check|clean|commit|continue|convert|create|debug|delete|deploy|design|do|draft|explain|extend|find|fix|give|implement|improve|investigate|keep|list|look|make|merge|migrate|move|open|port|prepare|propose|publish|read|refactor|release|remove|rename|replace|review|rewrite|run|search|send|set|show|start|summari[sz]e|tell|test|translate|try|update|upgrade|use|verify|write)\b/i;
+const APPROVAL =
+  /^(?:yes|yep|yeah|yup|sure|ok(?:ay)?|correct|right|agreed|approved|confirm(?:ed)?|perfect|great|exactly|absolutely|go ahead|sounds good|looks (?:good|amazing|great)|please (?:do|proceed|go ahead)|do it|that works|i (?:confirm|agree)|proceed)\b/i;
+const PROPOSAL =
+  /\b(?:would you like|shall (?:i|we)|should (?:i|we)|do you (?:want|agree|confirm)|ready to|is (?:that|this) (?:ok|correct|right)|does (?:that|this)|sound good|proceed|(?:you|please) confirm)\b/i;
+const DECISION =
+  /\b(?:decided|decision|we(?:['’]ll| will) (?:use|keep|go|do|put|move|have|make)|i(?:['’]ll| will) (?:go with|take|use|keep)|go(?:ing)? with|switch(?:ed|ing)? to|chose|chosen|opted|agreed|settled on|the approach|plan is|makes sense to|better to|the right (?:way|approach|place))\b/i;
+const USER_DECISION =
+  /\b(?:let['’]?s|instead|we(?:['’]ll| will)|i(?:['’]ll| will)|rather|go with|actually|belongs? (?:in|to)|should (?:be|go|have)|move (?:it|that|this|them)|works for me|can leave|keep)\b|->|→|=>/i;
+const DONE =
+  /\b(?:done|fixed|added|created|implemented|updated|removed|deleted|committed|pushed|merged|moved|renamed|extracted|refactored|replaced|completed?|finished|deployed|released|migrated|resolved|passes|passing|passed|works now|now (?:works|passes|uses|returns|supports|has)|booked|cancell?ed|refunded|confirmed|processed|issued|transferred|changed|upgraded|successful(?:ly)?|verified|found)\b|✅|✓/i;
+const NOT_DONE =
+  /\b(?:will|would|could|should|shall|may|might|once|if|unless|until|can be|to be|need(?:s|ed)? to|needs|want|please|let me|going to|not (?:yet|been)|cannot|can['’]?t|isn['’]?t|wasn['’]?t|hasn['’]?t|unable|before)\b|\?$/i;
+const DONE_LEAD = /^(?:(?:all )?(?:done|fixed|committed|complete[d]?|pushed)\b|✅|✓)/i;
+const TODO =
+  /\b(?:to-?do|remaining|remains|still (?:need|have|has|needs|missing|failing|to)|next(?: step|,| is| i| we|:)|not yet|left to do|(?:is|are|still) pending|yet to|in progress|working on|follow-?up)\b/i;
+const BLOCKED =
+  /\b(?:blocked|blocker|waiting (?:for|on)|stuck|depends on|need(?:s)? (?:your|access|approval|permission))\b/i;
+const CAUSE =
+  /\b(?:root cause|the (?:real |actual )?(?:issue|problem|bug|error|cause|fix|solution|culprit) (?:is|was|here|lies|occurs|comes)|caused by|this (?:fails|failed|breaks|broke|happens|happened) because|fix(?:ed)? (?:by|it by|this by)|the reason (?:is|was|why))\b/i;
+const NARRATION =
+  /^(?:(?:good|great|perfect|ok(?:ay)?|alright|now|excellent|right|yes|hmm|wait|actually|sure|certainly)[,.!]?\s+)*(?:let me|let['’]s|i['’]ll|i will|i need to|i should|now\b|i['’]m going to|i see\b|this (?:uses|is)\b|first,? (?:let|i)|here(?:['’]s| is| are)|looking at|to (?:assist|help|proceed|book|find)|could you|can you|please|how can i|is there anything|if\b|once\b|when you|feel free|no worries|no problem|unfortunately, i|thank you|i apologi[sz]e|you['’]re (?:absolutely )?(?:right|welcome))\b/i;
+
+/** Asks for something to be done. */
+export const isRequest = (sentence: string): boolean => REQUEST.test(sentence) || IMPERATIVE.test(sentence);
+/** Says yes to what was proposed before. */
+export const isApproval = (text: string): boolean =>
+  text.length <= 80 && APPROVAL.test(text) && !text.trimEnd().endsWith("?");
+/** Offers something that a yes would settle. */
+export const isProposal = (sentence: string): boolean => isQuestion(sentence) && PROPOSAL.test(sentence);
+/** Tells what an assistant settled on. */
+export const isDecision = (sentence: string): boolean => DECISION.test(sentence) && !isQuestion(sentence);
+/** Tells what a user settled on. */
+export const isUserDecision = (sentence: string): boolean => USER_DECISION.test(sentence) && !isQuestion(sentence);
+/** Tells a result, not a plan or a condition. */
+export const isDone = (sentence: string): boolean =>
+  DONE_LEAD.test(sentence) || (DONE.test(sentence) && !NOT_DONE.test(sentence));
+/** Tells what is left to do. */
+export const isTodo = (sentence: string): boolean => TODO.test(sentence) && !isQuestion(sentence);
+/** Tells what stands in the way. */
+export const isBlocked = (sentence: string): boolean => BLOCKED.test(sentence) && !isQuestion(sentence);
+/** Tells why something failed, or what mended it. */
+export const isCause = (sentence: string): boolean => CAUSE.test(sentence) && !isQuestion(sentence);
+/** Talks about the talking: what comes next, courtesies. */
+export const isNarration = (sentence: string): boolean => NARRATION.test(sentence);
+/** Announces a list or code that is not part of the sentence. */
+export const isIntroduction = (sentence: string): boolean => /:\W*$/.test(sentence);
+/** Asks. */
+export const isQuestion = (sentence: string): boolean => /\?["'’”)\]]*$/.test(sentence);
+/** The sentence without the courtesy at its start. */
+export const withoutGreeting = (sentence: string): string => sentence.replace(GREETING, "");

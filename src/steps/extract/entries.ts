@@ -1,0 +1,49 @@
+/**
+ * A rendered transcript as a row of events: what was said, what tools were asked and what they answered.
+ *
+ * Boundary: text that render.ts wrote in, events out. Reasoning and system text are left out: the one is superseded by
+ * what was said, the other is still in force and not part of what happened.
+ */
+import { unreachable } from "../../errors.ts";
+import { parseTranscript, type Block } from "../render.ts";
+
+/** One event of a conversation, oldest first. */
+export type Entry =
+  | { readonly kind: "said"; readonly by: "user" | "assistant"; readonly text: string }
+  | { readonly kind: "call"; readonly id: string; readonly tool: string; readonly input: string }
+  | { readonly kind: "result"; readonly id: string; readonly output: string; readonly failed: boolean }
+  | { readonly kind: "file"; readonly name: string };
+
+/** The events of a transcript, and the earlier summaries that stand in it. */
+export function readTranscript(transcript: string): { entries: Entry[]; summaries: string[] } {
+  const entries: Entry[] = [];
+  const summaries: string[] = [];
+  for (const { role, blocks } of parseTranscript(transcript)) {
+    if (role === "summary") summaries.push(blocks.map((block) => block.text).join("\n"));
+    else if (role !== "system") entries.push(...blocks.flatMap((block) => readBlock(block, role)));
+  }
+  return { entries, summaries };
+}
+
+function readBlock({ kind, id, name, text }: Block, role: "user" | "assistant"): Entry[] {
+  switch (kind) {
+    case "text":
+      return [{ kind: "said", by: role, text }];
+    case "meanwhile":
+      return [{ kind: "said", by: "user", text }];
+    case "call":
+      return [{ kind: "call", id, tool: name, input: text }];
+    case "result":
+    case "error":
+      return [{ kind: "result", id, output: text, failed: kind === "error" }];
+    case "denied":
+      return [{ kind: "result", id, output: text === "" ? kind : text, failed: true }];
+    case "file":
+      return [{ kind: "file", name }];
+    case "reasoning":
+    case "unanswered":
+    case "source":
+      return [];
+  }
+  return unreachable(kind);
+}

@@ -1,0 +1,206 @@
+/**
+ * Reads a conversation and says which slices of it belong under which heading of a summary.
+ *
+ * Boundary: what was said and done in, bullets out, each a slice of the input behind at most one fixed label. Safe to
+ * repeat: deterministic, and linear in the conversation but for short look-aheads.
+ */
+import { clip, joinSentences, MAX_SLICE, oneLine, wordCount, type Add, type Bullet, type Topic } from "./bullet.ts";
+import {
+  isApproval,
+  isBlocked,
+  isCause,
+  isDecision,
+  isDone,
+  isIntroduction,
+  isNarration,
+  isProposal,
+  isQuestion,
+  isRequest,
+  isTodo,
+  isUserDecision,
+  withoutGreeting,
+} from "./cues.ts";
+import type { Entry } from "./entries.ts";
+import { extractConstraints, isRule } from "../facts.ts";
+import { createRanker, meaningfulWords } from "./rank.ts";
+import { splitSentences, type Sentence } from "../sentences.ts";
+import { readToolUse } from "./tool-use.ts";
+
+/** What was left to do is only news near the end: in this last part of the conversation. */
+const RECENT = 0.6;
+
+/** From this rank on, a sentence that is no result, cause or plan is worth telling for what it is about. */
+const TELLING = 0.45;
+
+/** Sentences at the start of the first message that are told beside its asks: they say why. */
+const BACKGROUND = 3;
+/** What is read of one sentence, in characters: so that no pattern meets an endless one. */
+const MAX_SENTENCE = 1_000;
+/** Tool-call markup, quoted: a summary that holds it reads as if it called a tool. */
+const TOOL_MARKUP = /<(?:tool_call|function_calls?|tool_use|invoke)\b/i;
+
+interface Said {
+  readonly by: "user" | "assistant";
+  readonly at: number;
+  readonly sentences: readonly Sentence[];
+}
+
+export interface ReadingOptions {
+  /** Favours slices that share words with it. */
+  readonly focus: string;
+  /** True when an earlier summary knows how it all began. */
+  readonly continues: boolean;
+}
+
+/** Everything in `entries` that a summary could say, in no order. */
+export function gatherEvidence(entries: readonly Entry[], { focus, continues }: ReadingOptions): Bullet[] {
+  const said: Said[] = [];
+  entries.forEach((entry, at) => {
+    if (entry.kind === "said") said.push({ by: entry.by, at, sentences: readable(entry.text) });
+  });
+  const rank = rankWithFocus(said, focus);
+  const span = Math.max(1, entries.length);
+  const bullets: Bullet[] = [];
+  const opening = said.findIndex((each) => isUser(each) && each.sentences.length > 0);
+  const add: Add = (topic, text, more) => {
+    const slice = topic === "constraints" ? oneLine(text) : clip(oneLine(text), MAX_SLICE + 20);
+    const weight = (more.weight ?? 0) + rank(slice) + (more.at / span) * 0.4;
+    if (slice !== "" && !TOOL_MARKUP.test(slice))
+      bullets.push({ topic, text: (more.label ?? "") + slice, weight, order: more.at + bullets.length / 1e6 });
+  };
+  said.forEach((each, index) => {
+    if (each.by === "user") readUser({ each, before: said[index - 1], first: index === opening && !continues }, add);
+    else readAssistant({ each, recent: each.at / span >= RECENT, rank }, add);
+  });
+  entries.forEach((entry, at) => {
+    if (entry.kind !== "said" || entry.by !== "user") return;
+    for (const rule of extractConstraints(entry.text)) add("constraints", rule, { at, weight: 1 });
+  });
+  entries.forEach((entry, at) => {
+    if (entry.kind === "file") add("files", entry.name, { at, weight: 0.5, label: "Attached: " });
+  });
+  readToolUse(entries, add);
+  readState(entries, said, add);
+  return bullets;
+}
+
+function isUser(each: Said): boolean {
+  return each.by === "user";
+}
+
+/** Prose that a person would read: no pasted data, no fragments. */
+function readable(text: string): Sentence[] {
+  return splitSentences(text).flatMap(({ text: whole, bullet }) => {
+    const sentence = whole.slice(0, MAX_SENTENCE);
+    const letters = sentence.match(/[\p{L} ]/gu)?.length ?? 0;
+    const prose = letters >= sentence.length * 0.6 && !/^(?:at |import |const |<\/?\w)/.test(sentence);
+    return prose ? [{ text: sentence, bullet }] : [];
+  });
+}
+
+function rankWithFocus(said: readonly Said[], focus: string): (text: string) => number {
+  const rank = createRanker(said.flatMap((each) => each.sentences.map((sentence) => sentence.text)));
+  const wanted = meaningfulWords(focus);
+  return (text) => {
+    if (wanted.size === 0) return rank(text);
+    let shared = 0;
+    for (const word of meaningfulWords(text)) if (wanted.has(word)) shared++;
+    return rank(text) + Math.min(1, shared / Math.min(4, wanted.size));
+  };
+}
+
+function readUser(turn: { each: Said; before: Said | undefined; first: boolean }, add: Add): void {
+  const { each, before, first } = turn;
+  const whole = joinSentences(each.sentences.slice(0, 4).map((sentence) => sentence.text));
+  if (before?.by === "assistant" && each.sentences.length < 4 && isApproval(whole)) {
+    const proposed = readProposal(
+      before.sentences.filter((sentence) => !sentence.bullet).map((sentence) => sentence.text),
+    );
+    if (proposed !== "") add("decisions", proposed, { at: each.at, weight: 0.6, label: "User agreed to: " });
+  }
+  const full = each.sentences.filter(({ text }) => !isIntroduction(text) && wordCount(withoutGreeting(text)) >= 4);
+  full.forEach(({ text }, place) => {
+    const ask = isRequest(text);
+    if (!ask && (!first || place >= BACKGROUND || isRule(text))) return;
+    const weight = first ? (ask ? 2 : 1.5) : 0.5;
+    add("goal", withoutGreeting(text), { at: each.at, weight });
+  });
+  for (const { text } of each.sentences) {
+    if (wordCount(text) >= 5 && isUserDecision(text) && !isIntroduction(text))
+      add("decisions", text, { at: each.at, weight: 0.5, label: "User: " });
+  }
+}
+
+/** The question that a yes answers, after the end of what it asks about. */
+function readProposal(sentences: readonly string[]): string {
+  const at = sentences.findLastIndex((text) => isProposal(text));
+  const question = sentences[at];
+  if (question === undefined) return "";
+  const about = sentences.slice(Math.max(0, at - 2), at).filter((text) => !isIntroduction(text));
+  return joinSentences([...about.map((text) => clip(text, 100)), question]);
+}
+
+interface Place {
+  readonly topic: Topic;
+  readonly weight: number;
+  readonly label?: string;
+}
+
+function readAssistant(turn: { each: Said; recent: boolean; rank: (text: string) => number }, add: Add): void {
+  const { each, recent, rank } = turn;
+  for (const { text, bullet } of each.sentences) {
+    if (wordCount(text) < 3 || isIntroduction(text) || isQuestion(text)) continue;
+    const place = (recent ? placeOpenWork(text) : null) ?? placeSettled(text, bullet);
+    const told = !bullet && wordCount(text) >= 8 && !isNarration(text) && rank(text) >= TELLING;
+    if (place !== null) add(place.topic, text, { ...place, at: each.at });
+    else if (told) add("done", text, { at: each.at, weight: -0.5 });
+  }
+}
+
+function placeOpenWork(text: string): Place | null {
+  if (isCause(text)) return null;
+  if (isBlocked(text) && !isNarration(text)) return { topic: "doing", weight: 0.3, label: "Blocked: " };
+  return isTodo(text) ? { topic: "doing", weight: 0.3, label: "To do: " } : null;
+}
+
+function placeSettled(text: string, bullet: boolean): Place | null {
+  const narration = isNarration(text);
+  if (isCause(text) && !narration) return { topic: "errors", weight: 0.5 };
+  if (isDecision(text) && wordCount(text) >= 5) return { topic: "decisions", weight: narration ? 0 : 0.3 };
+  if (!narration && isDone(text) && wordCount(text) >= 4) return { topic: "done", weight: bullet ? 0.3 : 0.5 };
+  return null;
+}
+
+/** How things stand at the end: the last words of both sides, and what nobody has answered yet. */
+function readState(entries: readonly Entry[], said: readonly Said[], add: Add): void {
+  const user = said.findLast((each) => isUser(each) && each.sentences.length > 0);
+  const assistant = said.findLast((each) => each.by === "assistant" && each.sentences.length > 0);
+  const userLast = (user?.at ?? -1) > (assistant?.at ?? -1);
+  if (user !== undefined) {
+    const words = user.sentences.slice(0, 3).map((sentence) => sentence.text);
+    add("state", joinSentences(words), { at: user.at, weight: 2, label: "User last said: " });
+    if (userLast)
+      for (const question of words.filter(isQuestion)) add("questions", question, { at: user.at, weight: 2 });
+  }
+  if (assistant !== undefined) {
+    const words = lastWords(assistant.sentences);
+    add("state", words, { at: assistant.at, weight: 1.5, label: "Assistant last said: " });
+    const asked = assistant.sentences.filter(({ text }) => isQuestion(text) && wordCount(text) >= 4).slice(-3);
+    if (!userLast)
+      for (const { text } of asked) add("questions", text, { at: assistant.at, weight: 1, label: "To the user: " });
+  }
+  const last = entries.findLastIndex((entry) => entry.kind === "call");
+  const call = entries[last];
+  if (call?.kind === "call" && last > Math.max(user?.at ?? -1, assistant?.at ?? -1)) {
+    add("state", `${call.tool} ${call.input}`, { at: last, weight: 1, label: "Last action: " });
+  }
+}
+
+/** The first and the last sentence of a message, which say what it is about and where it ends. */
+function lastWords(sentences: readonly Sentence[]): string {
+  const all = sentences.map((sentence) => sentence.text).filter((text) => wordCount(text) >= 3);
+  const telling = all.filter((text) => !isNarration(text) || isQuestion(text));
+  const [first = "", ...rest] = telling.length > 0 ? telling : all;
+  const last = rest.at(-1);
+  return last === undefined ? first : `${clip(first, MAX_SLICE / 2)} … ${clip(last, MAX_SLICE / 2)}`;
+}

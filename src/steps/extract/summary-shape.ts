@@ -1,0 +1,79 @@
+/**
+ * The shape of a summary: markdown with `##` headings over bullets, and which heading holds what.
+ *
+ * Boundary: text to bullets and back. A heading is known by its words, so that a template of other headings, or a
+ * summary that a model wrote, reads as well as our own.
+ */
+import { oneLine, type Topic } from "./bullet.ts";
+
+/** What a section that has nothing says. */
+export const NOTHING = "None.";
+
+const HEADING_WORDS: readonly (readonly [Topic, RegExp])[] = [
+  ["state", /\b(?:current|state|next|status|situation)\b/i],
+  ["doing", /^(?:in progress|pending|to-?do|remaining|blocked|blockers)\b/i],
+  ["constraints", /\b(?:constraints?|preferences?|rules?|requirements?|instructions?)\b/i],
+  ["goal", /\b(?:goals?|objectives?|intent|purpose|tasks?|requests?|asks?)\b/i],
+  ["decisions", /\b(?:decisions?|agreed|agreements?|rationale|choices)\b/i],
+  ["files", /\b(?:files?|artifacts?|resources?|references?|paths?)\b/i],
+  ["errors", /\b(?:errors?|fix(?:es)?|problems?|issues?|failures?|bugs?)\b/i],
+  ["questions", /\b(?:open|questions?|unresolved|unknowns?)\b/i],
+  ["done", /\b(?:progress|done|completed|work|history|happened|results?|accomplishments?|actions?)\b/i],
+];
+/** Where a topic goes that has no heading of its own: the first of these that has one. */
+const STAND_INS: readonly Topic[] = ["done", "state", "goal", "decisions", "constraints"];
+
+/** What a heading is for; null when its words do not say. */
+export function topicOf(title: string): Topic | null {
+  return HEADING_WORDS.find(([, words]) => words.test(title))?.[0] ?? null;
+}
+
+/** The heading under which each topic is told. With any heading at all, every topic has one. */
+export function placeTopics(titles: readonly string[]): ReadonlyMap<Topic, string> {
+  const homes = new Map<Topic, string>();
+  for (const title of titles) {
+    const topic = topicOf(title);
+    if (topic !== null && !homes.has(topic)) homes.set(topic, title);
+  }
+  const standIn = STAND_INS.map((topic) => homes.get(topic)).find((title) => title !== undefined) ?? titles[0];
+  for (const [topic] of HEADING_WORDS) {
+    if (!homes.has(topic) && standIn !== undefined) homes.set(topic, standIn);
+  }
+  return homes;
+}
+
+/** Markdown: every title, in order, with its bullets or {@link NOTHING}. */
+export function layOut(titles: readonly string[], bodies: ReadonlyMap<string, readonly string[]>): string {
+  return titles
+    .map((title) => {
+      const lines = bodies.get(title) ?? [];
+      return `## ${title}\n${lines.length === 0 ? NOTHING : lines.map((line) => `- ${line}`).join("\n")}`;
+    })
+    .join("\n\n");
+}
+
+const LIST_MARK = /^(?:[-*+•]|\d{1,3}[.)])\s+/;
+
+/** The bullets of a summary with their topics, in order. Lines under an unknown heading, or none, count as done. */
+export function readSummary(markdown: string): { topic: Topic; text: string }[] {
+  const found: { topic: Topic; text: string }[] = [];
+  let topic: Topic = "done";
+  let nested = false;
+  for (const raw of markdown.split("\n")) {
+    const line = raw.trim();
+    const title = /^#{1,6}\s+(.+)$/.exec(line)?.[1] ?? /^\*\*([^*]{1,80})\*\*:?$/.exec(line)?.[1];
+    if (title !== undefined) {
+      topic = topicOf(title) ?? "done";
+      nested = false;
+      continue;
+    }
+    const text = oneLine(line.replace(LIST_MARK, ""));
+    if (text === "" || /^(?:none|n\/a|nothing|-+)\.?$/i.test(text)) continue;
+    const continues = nested && !LIST_MARK.test(line) && /^\s/.test(raw);
+    const last = found.at(-1);
+    if (continues && last !== undefined) found[found.length - 1] = { topic: last.topic, text: `${last.text} ${text}` };
+    else found.push({ topic, text });
+    nested = true;
+  }
+  return found;
+}
