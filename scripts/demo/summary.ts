@@ -1,0 +1,78 @@
+/** From what the replay and the ledger say to what the report draws. */
+import type { OverlayRecord } from "../../src/memory/overlays.ts";
+import type { RunRecord } from "../../src/memory/runs.ts";
+import type { DemoReport, OverlayReport, RunReport } from "../report/report.ts";
+import type { Check } from "./checks.ts";
+import type { Replay } from "./replay.ts";
+
+export interface Findings {
+  readonly name: string;
+  readonly replays: readonly Replay[];
+  /** The longest conversation: the one that is charted. */
+  readonly main: Replay;
+  readonly runs: readonly RunRecord[];
+  /** Of the charted conversation. */
+  readonly overlays: readonly OverlayRecord[];
+  readonly checks: readonly Check[];
+  readonly thresholdTokens: number;
+  readonly url: string;
+}
+
+export function createReport(findings: Findings): DemoReport {
+  const { main, replays, runs, overlays, url } = findings;
+  const during = replays.flatMap((each) =>
+    each.appends.filter((append) => append.duringRun).map((append) => append.ms),
+  );
+  const all = replays.flatMap((each) => each.appends.map((append) => append.ms)).toSorted((a, b) => a - b);
+  const last = runs.findLast((run) => run.outcome?.kind === "applied");
+  return {
+    transcript: findings.name,
+    messages: replays.reduce((sum, each) => sum + each.messages.length, 0),
+    samples: main.samples,
+    thresholdTokens: findings.thresholdTokens,
+    runs: runs.map((run) => runReport(run, overlays)),
+    overlays: overlays.flatMap((overlay) => overlayReport(overlay, main)),
+    lastSummary: overlays.findLast((overlay) => overlay.state === "active")?.summary ?? "",
+    // While a run was at work, where there was such a moment: that is the append that could have been in its way.
+    slowestAppendMs: Math.max(0, ...(during.length > 0 ? during : all)),
+    medianAppendMs: all[Math.floor(all.length / 2)] ?? 0,
+    links: last === undefined ? [] : linksTo(url, last.id),
+    checks: findings.checks,
+  };
+}
+
+function runReport(run: RunRecord, overlays: readonly OverlayRecord[]): RunReport {
+  const overlay = overlays.find((each) => each.runId === run.id);
+  const degraded = run.outcome !== null && "degraded" in run.outcome && run.outcome.degraded;
+  return {
+    id: `#${run.n}`,
+    trigger: run.trigger,
+    outcome: `${run.outcome?.kind ?? "live"}${degraded ? " (degraded)" : ""}`,
+    steps: run.steps.map((step) => ({
+      name: step.name,
+      attempts: step.attempts,
+      ms: (step.endedAt ?? step.startedAt) - step.startedAt,
+      ...(step.calls > 0 ? { inputTokens: step.inputTokens, outputTokens: step.outputTokens } : {}),
+    })),
+    spanTokens: run.plan?.spanTokens ?? 0,
+    summaryTokens: overlay?.tokens ?? 0,
+    modelCalls: run.modelCalls,
+    ms: (run.endedAt ?? run.createdAt) - run.createdAt,
+  };
+}
+
+function overlayReport(overlay: OverlayRecord, main: Replay): OverlayReport[] {
+  const from = main.messages.findIndex((message) => message.id === overlay.span.fromId);
+  const to = main.messages.findIndex((message) => message.id === overlay.span.toId);
+  if (from < 0 || to < 0) return [];
+  const { id, spanTokens, tokens: summaryTokens } = overlay;
+  return [{ id, from, to, spanTokens, summaryTokens, active: overlay.state === "active" }];
+}
+
+function linksTo(url: string, runId: string): string[] {
+  const port = new URL(url).port;
+  return [
+    `${url}/cdn-cgi/local/explorer`,
+    `npx wrangler workflows instances describe palimpsest-compaction ${runId} --local --port ${port}`,
+  ];
+}
