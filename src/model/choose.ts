@@ -7,7 +7,7 @@
  */
 import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
 import type { LanguageModelV4, LanguageModelV4Middleware } from "@ai-sdk/provider";
-import { wrapLanguageModel } from "ai";
+import { wrapLanguageModel, type LanguageModel } from "ai";
 import { createWorkersAI } from "workers-ai-provider";
 import { PalimpsestError } from "../errors.ts";
 import { extractiveModel } from "./extractive.ts";
@@ -46,7 +46,7 @@ export interface ModelEnv {
 }
 
 export interface ChosenModel {
-  readonly model: LanguageModelV4;
+  readonly model: LanguageModel;
   /** `provider:model`, for ledgers and digests. */
   readonly name: string;
   /** Context window, in tokens. */
@@ -69,7 +69,9 @@ export function chooseModel(env: ModelEnv): ChosenModel {
   };
 }
 
-function chooseProvider(env: ModelEnv): ChosenModel {
+type Provided = ChosenModel & { readonly model: LanguageModelV4 };
+
+function chooseProvider(env: ModelEnv): Provided {
   const url = env.PALIMPSEST_MODEL_URL?.trim();
   const id = env.PALIMPSEST_MODEL?.trim();
   if (url) return fromEndpoint(url, id, env.PALIMPSEST_MODEL_KEY?.trim());
@@ -82,7 +84,7 @@ function chooseProvider(env: ModelEnv): ChosenModel {
   return { model, name: `${model.provider}:${model.modelId}`, windowTokens: EXTRACTIVE_WINDOW };
 }
 
-function fromEndpoint(url: string, modelId: string | undefined, key: string | undefined): ChosenModel {
+function fromEndpoint(url: string, modelId: string | undefined, key: string | undefined): Provided {
   const parsed = URL.canParse(url) ? new URL(url) : null;
   if (parsed === null || (parsed.protocol !== "http:" && parsed.protocol !== "https:")) {
     throw new PalimpsestError(

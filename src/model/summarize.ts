@@ -4,11 +4,11 @@
  * Boundary: prompt in, text or a classified failure out; nothing is stored and nothing is tried again here, because the
  * step that calls it has the retry policy. Safe to log: a reason carries no key and no credentials of a URL.
  */
-import { APICallError, type LanguageModelV4 } from "@ai-sdk/provider";
-import { generateText } from "ai";
+import { APICallError } from "@ai-sdk/provider";
+import { generateText, type LanguageModel } from "ai";
 
 export interface SummarizeInput {
-  readonly model: LanguageModelV4;
+  readonly model: LanguageModel;
   readonly system: string;
   readonly prompt: string;
   readonly maxOutputTokens: number;

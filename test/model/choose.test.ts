@@ -1,9 +1,11 @@
-import { generateText } from "ai";
-import { describe, expect, it, vi } from "vitest";
+import { generateText, streamText } from "ai";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import { errorCode } from "../../src/errors.ts";
 import { chooseModel, type ModelEnv } from "../../src/model/choose.ts";
-import { DEFAULT_TEMPLATE } from "../../src/steps/template.ts";
+import { extractiveModel } from "../../src/model/extractive.ts";
 import { buildPrompt } from "../../src/steps/prompt.ts";
+import { DEFAULT_TEMPLATE, missingSections } from "../../src/steps/template.ts";
+import { estimateTokens } from "../../src/steps/tokens.ts";
 
 const binding = { run: () => Promise.reject(new Error("not called")) } as unknown as Ai;
 
@@ -54,33 +56,67 @@ describe("the model follows from the environment", () => {
 
 describe("the extractive model speaks the AI SDK's interface", () => {
   const { system, prompt } = buildPrompt({
-    kind: "chunk",
-    transcript: "",
-    previous: null,
+    kind: "update",
+    transcript:
+      "[#1 user]\nPlease rename the parser to reader.\n\n[#2 assistant]\nRenamed the parser in src/reader.ts.",
+    previous: "## User constraints\n- Never push to main.",
     template: DEFAULT_TEMPLATE,
     summaryTokens: 500,
-    boundary: "b",
+    boundary: "b0undary",
   });
 
-  it("answers generateText with all sections and a usage", async () => {
-    const { text, finishReason, usage } = await generateText({ model: chooseModel({}).model, system, prompt });
+  it("answers generateText from the prompt's blocks, within its budget, with a usage", async () => {
+    const { text, finishReason, usage } = await generateText({ model: extractiveModel(), system, prompt });
     expect(finishReason).toBe("stop");
-    expect(usage.inputTokens).toBeGreaterThan(0);
-    for (const { title } of DEFAULT_TEMPLATE.sections) expect(text).toContain(`## ${title}`);
+    expect(missingSections(text, DEFAULT_TEMPLATE)).toEqual([]);
+    expect(text).toContain("- Please rename the parser to reader.");
+    expect(text).toContain("- Never push to main.");
+    expect(text).not.toContain("b0undary");
+    expect(usage).toMatchObject({ inputTokens: estimateTokens(prompt), outputTokens: estimateTokens(text) });
+  });
+
+  it("streams the same text", async () => {
+    const { text } = await generateText({ model: extractiveModel(), system, prompt });
+    expect(await streamText({ model: extractiveModel(), system, prompt }).text).toBe(text);
+  });
+
+  it("keeps to the caller's limit, and lays a refused draft out anew", async () => {
+    const refused = { kind: "repair" as const, drafts: ["**Goal**\nShip it"], problems: ["Headings are missing."] };
+    const repair = buildPrompt({ ...refused, template: DEFAULT_TEMPLATE, summaryTokens: 500, boundary: "x" });
+    const { text } = await generateText({ model: extractiveModel(), prompt: repair.prompt, maxOutputTokens: 90 });
+    expect(text).toContain("## Goal\n- Ship it");
+    expect(missingSections(text, DEFAULT_TEMPLATE)).toEqual([]);
+    expect(estimateTokens(text)).toBeLessThanOrEqual(90);
+  });
+
+  it("summarises any other text as something that a user said", async () => {
+    const { text } = await generateText({ model: extractiveModel(), prompt: "Please fix the build of the parser." });
+    expect(text).toContain("## Goal\n- Please fix the build of the parser.");
   });
 });
 
 describe("a delay", () => {
-  it("holds the answer back by that long, and an abort ends the wait", async () => {
+  afterEach(() => vi.useRealTimers());
+
+  it("holds the answer back by that long", async () => {
     vi.useFakeTimers();
-    try {
-      const { model } = chooseModel({ PALIMPSEST_MODEL_DELAY_MS: "60000" });
-      const stop = new AbortController();
-      const waiting = generateText({ model, prompt: "x", maxRetries: 0, abortSignal: stop.signal });
-      stop.abort(new DOMException("stop", "AbortError"));
-      await expect(waiting).rejects.toThrow("stop");
-    } finally {
-      vi.useRealTimers();
-    }
+    const { model } = chooseModel({ PALIMPSEST_MODEL_DELAY_MS: "60000" });
+    let answered = false;
+    const waiting = generateText({ model, prompt: "x", maxRetries: 0 }).then(() => (answered = true));
+    await vi.advanceTimersByTimeAsync(59_999);
+    expect(answered).toBe(false);
+    await vi.advanceTimersByTimeAsync(1);
+    await waiting;
+    expect(answered).toBe(true);
+  });
+
+  it("ends at once when the call is aborted", async () => {
+    vi.useFakeTimers();
+    const { model } = chooseModel({ PALIMPSEST_MODEL_DELAY_MS: "60000" });
+    const stop = new AbortController();
+    const waiting = generateText({ model, prompt: "x", maxRetries: 0, abortSignal: stop.signal });
+    stop.abort(new DOMException("stop", "AbortError"));
+    await expect(waiting).rejects.toThrow("stop");
+    expect(vi.getTimerCount()).toBe(0);
   });
 });
