@@ -21,6 +21,9 @@ export const TOOL_OVERHEAD_TOKENS = 60;
 /** Messages at the start of a path that are kept by default: usually the task as it was first put. */
 export const DEFAULT_PROTECT_HEAD = 3;
 
+/** Most of a threshold that the protected start may take by default, as a divisor: the task as it was put, not its files. */
+export const HEAD_SHARE_OF_THRESHOLD = 10;
+
 /** Recent tokens kept by default, where the threshold leaves room for them. */
 export const DEFAULT_TAIL_TOKENS = 20_000;
 

@@ -16,12 +16,15 @@ export interface Cut {
 
 /**
  * The boundary after the protected messages: the first `protectHead` of the path, fewer when an earlier overlay comes
- * first, more when the last of them is tied to what follows. Equals the number of cells when everything is tied.
+ * first or their budget is spent, more when the last of them is tied to what follows. Equals the number of cells when everything is tied.
  */
 export function cutHead(layout: Layout, policy: Policy): Cut {
   const { cells, rowStarts, ties } = layout;
+  const affordable = (rows: number): boolean =>
+    tokensBetween(layout, 0, rowStarts[rows] ?? cells.length) <= policy.headTokenBudget;
+  const protectable = (rows: number): boolean => cells[rowStarts[rows] ?? cells.length]?.row.kind === "message";
   let rows = 0;
-  while (rows < policy.protectHead && cells[rowStarts[rows] ?? cells.length]?.row.kind === "message") rows++;
+  while (rows < policy.protectHead && protectable(rows) && affordable(rows + 1)) rows++;
   const wanted = rowStarts[rows] ?? cells.length;
   let at = wanted;
   while (at < cells.length && ties[at] !== null) at++;

@@ -7,6 +7,7 @@ import {
   DEFAULT_MIN_TAIL_MESSAGES,
   DEFAULT_PROTECT_HEAD,
   DEFAULT_SUMMARY_RATIO,
+  HEAD_SHARE_OF_THRESHOLD,
   DEFAULT_TAIL_TOKENS,
   MAX_SUMMARY_TOKENS,
   MIN_SPAN_TOKENS,
@@ -20,8 +21,10 @@ import {
 export interface Policy {
   /** Compact when the view (overhead included) is estimated at more than this many tokens. */
   readonly thresholdTokens: number;
-  /** Messages at the start of the path that are never replaced. */
+  /** Messages at the start of the path that are never replaced, as far as {@link headTokenBudget} reaches. */
   readonly protectHead: number;
+  /** Most tokens that the protected start may take: one that opens with whole files would leave no room to compact. */
+  readonly headTokenBudget: number;
   /** Recent tokens that are kept. */
   readonly tailTokenBudget: number;
   /** Recent messages that are kept, whatever they weigh. */
@@ -54,6 +57,7 @@ export function resolvePolicy(options: PolicyOptions): Policy {
   const policy: Policy = {
     thresholdTokens: threshold,
     protectHead: options.protectHead ?? DEFAULT_PROTECT_HEAD,
+    headTokenBudget: options.headTokenBudget ?? Math.floor(threshold / HEAD_SHARE_OF_THRESHOLD),
     tailTokenBudget:
       options.tailTokenBudget ?? Math.min(DEFAULT_TAIL_TOKENS, Math.floor(threshold / TAIL_SHARE_OF_THRESHOLD)),
     minTailMessages: options.minTailMessages ?? DEFAULT_MIN_TAIL_MESSAGES,
@@ -63,6 +67,7 @@ export function resolvePolicy(options: PolicyOptions): Policy {
     chunkTokens: options.chunkTokens ?? DEFAULT_CHUNK_TOKENS,
   };
   whole("protectHead", policy.protectHead, 0);
+  whole("headTokenBudget", policy.headTokenBudget, 0);
   whole("tailTokenBudget", policy.tailTokenBudget, 0);
   whole("minTailMessages", policy.minTailMessages, 0);
   whole("summaryTokens", policy.summaryTokens, 1);
@@ -77,10 +82,10 @@ export function resolvePolicy(options: PolicyOptions): Policy {
   return policy;
 }
 
-/** After a compaction the view holds the overhead, the tail and a summary: that must be under the threshold. */
+/** After a compaction the view holds the overhead, the head, the tail and a summary: that must be under the threshold. */
 function requireFit(policy: Policy, overheadTokens: number): void {
   whole("overheadTokens", overheadTokens, 0);
-  const { thresholdTokens, tailTokenBudget, summaryTokens } = policy;
+  const { thresholdTokens, headTokenBudget, tailTokenBudget, summaryTokens } = policy;
   if (overheadTokens >= thresholdTokens) {
     throw invalid(
       `overheadTokens (${overheadTokens}) is not under thresholdTokens (${thresholdTokens}): every append would compact. Raise the threshold or shorten the system prompt and tools.`,
@@ -90,6 +95,11 @@ function requireFit(policy: Policy, overheadTokens: number): void {
   if (tailTokenBudget >= room) {
     throw invalid(
       `tailTokenBudget (${tailTokenBudget}) leaves nothing to compact under thresholdTokens (${thresholdTokens}, ${room} of it for messages). Lower the tail or raise the threshold.`,
+    );
+  }
+  if (headTokenBudget >= room - tailTokenBudget) {
+    throw invalid(
+      `headTokenBudget (${headTokenBudget}) and tailTokenBudget (${tailTokenBudget}) leave nothing to compact under thresholdTokens (${thresholdTokens}, ${room} of it for messages). Lower one of the two or raise the threshold.`,
     );
   }
   if (summaryTokens >= room - tailTokenBudget) {

@@ -43,6 +43,7 @@ function pairs(cells: readonly Cell[]): [Cell, Cell][] {
 
 const policy: fc.Arbitrary<Policy> = fc.record({
   protectHead: fc.nat(5),
+  headTokenBudget: fc.constantFrom(0, 50, 500, 100_000),
   tailTokenBudget: fc.nat(4_000),
   minTailMessages: fc.nat(4),
   minSpanTokens: fc.nat(1_000),
@@ -172,10 +173,13 @@ test("messages of one provider reply stay on one side of every boundary", () => 
   });
 });
 
-test("the protected head is kept whole, up to an earlier overlay", () => {
+test("the protected head is kept whole, up to an earlier overlay and within its budget", () => {
   everyPlan(({ outline, policy, span }) => {
     const overlay = outline.rows.findIndex((row) => row.kind === "overlay");
-    const kept = Math.min(policy.protectHead, overlay === -1 ? outline.rows.length : overlay);
+    let left = policy.headTokenBudget;
+    const tooDear = outline.rows.findIndex((row) => (left -= row.tokens) < 0);
+    const ends = [overlay, tooDear].map((at) => (at === -1 ? outline.rows.length : at));
+    const kept = Math.min(policy.protectHead, ...ends);
     for (const { index } of span) expect(index).toBeGreaterThanOrEqual(kept);
   });
 });

@@ -15,6 +15,7 @@ import { readTranscript } from "./transcripts.ts";
 const policy: Policy = {
   thresholdTokens: 1_000,
   protectHead: 1,
+  headTokenBudget: 100_000,
   tailTokenBudget: 300,
   minTailMessages: 2,
   summaryTokens: 200,
@@ -225,6 +226,7 @@ describe("policies", () => {
     expect(resolvePolicy({ thresholdTokens: 100_000 })).toEqual({
       thresholdTokens: 100_000,
       protectHead: 3,
+      headTokenBudget: 10_000,
       tailTokenBudget: 20_000,
       minTailMessages: 2,
       summaryTokens: 4_000,
