@@ -33,6 +33,10 @@ export type Add = (
   more: { readonly at: number; readonly weight?: number; readonly label?: string },
 ) => void;
 
+/** Label of the user's last words. */
+export const USER_SAID = "User last said: ";
+/** Label of what the assistant asked and nobody answered yet. */
+export const ASKED_USER = "To the user: ";
 /** Longest slice in a bullet, in characters. Rules of the user are never cut. */
 export const MAX_SLICE = 280;
 

@@ -4,7 +4,7 @@
  * Boundary: bullets in, bullets out. Safe against drift because nothing is written anew: a bullet is kept word for
  * word, replaced by a newer one of its kind, or left to the budget.
  */
-import type { Bullet, Topic } from "./bullet.ts";
+import { ASKED_USER, USER_SAID, type Bullet, type Topic } from "./bullet.ts";
 import { NAME_LIST } from "./names.ts";
 import { meaningfulWords } from "./rank.ts";
 import { readSummary } from "./summary-shape.ts";
@@ -13,7 +13,7 @@ import { describeOperations } from "./tool-use.ts";
 /** Orders of bullets from a summary lie below 0, this far apart from one summary to the next. */
 const SUMMARY_SPACING = 10_000;
 /** A question is taken for answered when this share of its words came up afterwards. */
-const ANSWERED = 0.6;
+const ANSWERED = 0.5;
 
 /** The bullets of `summaries`, oldest first, joined with the `fresh` ones of the conversation that followed them. */
 export function carryOn(summaries: readonly string[], fresh: readonly Bullet[]): Bullet[] {
@@ -24,10 +24,12 @@ export function carryOn(summaries: readonly string[], fresh: readonly Bullet[]):
   const newest = (topic: Topic): number => Math.max(...all.filter((each) => each.topic === topic).map(generationOf));
   const [newestState, newestDoing] = [newest("state"), newest("doing")];
   const said = new Set(fresh.flatMap((each) => (each.topic === "questions" ? [] : [...meaningfulWords(each.text)])));
+  const userSpoke = fresh.some((each) => each.text.startsWith(USER_SAID));
   const current = all.filter((each) => {
     if (each.topic === "state") return generationOf(each) === newestState;
     if (each.topic === "doing") return generationOf(each) === newestDoing;
-    return each.topic !== "questions" || each.order >= 0 || !isAnswered(each.text, said);
+    if (each.topic !== "questions" || each.order >= 0) return true;
+    return each.text.startsWith(ASKED_USER) ? !userSpoke : !isAnswered(each.text, said);
   });
   return [...current.filter((each) => each.topic !== "files"), ...mergeFiles(current)];
 }

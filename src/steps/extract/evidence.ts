@@ -4,7 +4,18 @@
  * Boundary: what was said and done in, bullets out, each a slice of the input behind at most one fixed label. Safe to
  * repeat: deterministic, and linear in the conversation but for short look-aheads.
  */
-import { clip, joinSentences, MAX_SLICE, oneLine, wordCount, type Add, type Bullet, type Topic } from "./bullet.ts";
+import {
+  ASKED_USER,
+  USER_SAID,
+  clip,
+  joinSentences,
+  MAX_SLICE,
+  oneLine,
+  wordCount,
+  type Add,
+  type Bullet,
+  type Topic,
+} from "./bullet.ts";
 import {
   isApproval,
   isBlocked,
@@ -178,7 +189,7 @@ function readState(entries: readonly Entry[], said: readonly Said[], add: Add): 
   const userLast = (user?.at ?? -1) > (assistant?.at ?? -1);
   if (user !== undefined) {
     const words = user.sentences.slice(0, 3).map((sentence) => sentence.text);
-    add("state", joinSentences(words), { at: user.at, weight: 2, label: "User last said: " });
+    add("state", joinSentences(words), { at: user.at, weight: 2, label: USER_SAID });
     if (userLast)
       for (const question of words.filter(isQuestion)) add("questions", question, { at: user.at, weight: 2 });
   }
@@ -187,7 +198,7 @@ function readState(entries: readonly Entry[], said: readonly Said[], add: Add): 
     add("state", words, { at: assistant.at, weight: 1.5, label: "Assistant last said: " });
     const asked = assistant.sentences.filter(({ text }) => isQuestion(text) && wordCount(text) >= 4).slice(-3);
     if (!userLast)
-      for (const { text } of asked) add("questions", text, { at: assistant.at, weight: 1, label: "To the user: " });
+      for (const { text } of asked) add("questions", text, { at: assistant.at, weight: 1, label: ASKED_USER });
   }
   const last = entries.findLastIndex((entry) => entry.kind === "call");
   const call = entries[last];
