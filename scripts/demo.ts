@@ -12,7 +12,7 @@ import { errorCode } from "../src/errors.ts";
 import { importTranscript } from "../src/import/import.ts";
 import type { RunRecord } from "../src/memory/runs.ts";
 import { DemoAgent } from "./demo/agent.ts";
-import { originalsIntact, runsEnded, viewsBounded, viewsValid } from "./demo/checks.ts";
+import { originalsIntact, runsEnded, viewsBounded, viewsValid, writersNeverWait } from "./demo/checks.ts";
 import { Live } from "./demo/live.ts";
 import { freePort, LocalWorker } from "./demo/local-worker.ts";
 import { parseOptions, USAGE, type DemoOptions } from "./demo/options.ts";
@@ -117,7 +117,8 @@ class Demo {
   async #report(replays: readonly Replay[]): Promise<DemoReport> {
     const agent = this.#connected();
     const runs: RunRecord[] = [];
-    for (const { sessionId } of replays) runs.push(...(await agent.call("runs", { sessionId, limit: 500 })).reverse());
+    for (const { sessionId } of replays)
+      runs.push(...(await agent.call("runs", { sessionId, limit: 500 })).toReversed());
     const [main = replays[0]] = replays.toSorted((a, b) => b.samples.length - a.samples.length);
     if (main === undefined) throw new Error("There was nothing to replay.");
     const overlays = await agent.call("getCompactions", { sessionId: main.sessionId });
@@ -126,6 +127,7 @@ class Demo {
       await viewsValid(this.#views),
       viewsBounded(replays, this.#options.thresholdTokens),
       runsEnded(runs),
+      ...writersNeverWait(replays, this.#options.modelDelayMs),
       ...(this.#options.kill ? [this.#survived(runs)] : []),
     ];
     const { thresholdTokens } = this.#options;
@@ -158,13 +160,15 @@ class Demo {
 function readOptions(): DemoOptions {
   try {
     const parsed = parseOptions(process.argv.slice(2));
-    if (parsed !== "help") return parsed;
-    process.stdout.write(USAGE);
-    process.exit(0);
+    return parsed === "help" ? leave(0, USAGE) : parsed;
   } catch (error) {
-    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n\n${USAGE}`);
-    process.exit(2);
+    return leave(2, `${error instanceof Error ? error.message : String(error)}\n\n${USAGE}`);
   }
+}
+
+function leave(code: number, text: string): never {
+  (code === 0 ? process.stdout : process.stderr).write(text);
+  process.exit(code);
 }
 
 function transcriptName({ file }: DemoOptions): string {

@@ -62,6 +62,17 @@ export function runsEnded(runs: readonly RunRecord[]): Check {
   };
 }
 
+/** With a slowed summariser: no append took as long as the summariser, while it was at work (E1). */
+export function writersNeverWait(replays: readonly Replay[], modelDelayMs: number): Check[] {
+  const during = replays.flatMap((each) =>
+    each.appends.filter((append) => append.duringRun).map((append) => append.ms),
+  );
+  if (modelDelayMs === 0 || during.length === 0) return [];
+  const slowest = Math.max(...during);
+  const detail = `${during.length} appends while a summariser of ${modelDelayMs} ms was at work; the slowest took ${slowest.toFixed(0)} ms`;
+  return [{ name: "writers never wait", ok: slowest < modelDelayMs, detail }];
+}
+
 function orphanCalls(messages: readonly ModelMessage[]): string[] {
   const open = new Map<string, number>();
   for (const message of messages) {

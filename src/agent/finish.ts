@@ -1,4 +1,4 @@
-/** How a run ends, whoever ends it: one outcome, the view's size at that moment, and another look at the trigger. */
+/** How a run ends, whoever ends it: one outcome, and another look at the trigger. */
 import type { CommitResult } from "../memory/overlays.ts";
 import type { Outcome, RunRecord } from "../memory/runs.ts";
 import type { Core } from "./core.ts";
@@ -12,10 +12,8 @@ export function finishRun(core: Core, runId: string, outcome: Outcome): Outcome 
   const run = core.runs.mustGet(runId);
   if (run.outcome !== null) return run.outcome;
   const at = core.platform.now();
-  const { overheadTokens } = core.settings.get(run.sessionId);
   core.runs.end(runId, outcome, {
     steps: run.steps.map((step) => (step.endedAt === null ? { ...step, endedAt: at } : step)),
-    tokensAtEnd: core.memory.session(run.sessionId).tokens() + overheadTokens,
   });
   triggerIfDue(core, run.sessionId, "threshold");
   return outcome;

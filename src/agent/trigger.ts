@@ -75,9 +75,12 @@ function liveOnBranch(core: Core, sessionId: string, leafId: string): RunRecord 
 
 /** The view's size up to which a finished run keeps the trigger quiet. */
 function quietUpTo(last: RunRecord | null, policy: Policy): number {
-  if (last?.outcome == null || last.tokensAtEnd === null) return 0;
+  if (last?.outcome == null) return 0;
   // The plan covered all that fitted into an outline; what is left is not growth but the rest of the backlog.
   const lostRaces = last.outcome.kind === "stale" ? last.staleStreak + 1 : 0;
   if (last.partial || (lostRaces > 0 && lostRaces <= MAX_STALE_STREAK)) return 0;
-  return last.tokensAtEnd + policy.minSpanTokens;
+  // What was appended while the run was at work is growth already: measure from the view that the run looked at.
+  const { outcome } = last;
+  const settled = outcome.kind === "applied" || outcome.kind === "rebased" ? outcome.tokensAfter : last.tokensBefore;
+  return settled + policy.minSpanTokens;
 }

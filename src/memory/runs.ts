@@ -88,8 +88,6 @@ export interface RunRecord {
   readonly inputTokens: number;
   readonly outputTokens: number;
   readonly outcome: Outcome | null;
-  /** The view's estimate when the run ended: what it must outgrow before another run is asked for. */
-  readonly tokensAtEnd: number | null;
   /** True when the view was longer than one outline and the plan covers only its oldest part. */
   readonly partial: boolean;
 }
@@ -131,7 +129,6 @@ export class Runs {
       inputTokens: 0,
       outputTokens: 0,
       outcome: null,
-      tokensAtEnd: null,
       partial: false,
     };
     this.#sql.insertRun(record.sessionId, record.n, { runId: record.id, record: JSON.stringify(record) });
@@ -212,7 +209,7 @@ export class Runs {
   }
 
   /** Gives a run its outcome, once. Returns the run with the outcome that stands. */
-  end(runId: string, outcome: Outcome, patch: Partial<Pick<RunRecord, "steps" | "tokensAtEnd">> = {}): RunRecord {
+  end(runId: string, outcome: Outcome, patch: Partial<Pick<RunRecord, "steps">> = {}): RunRecord {
     const run = this.mustGet(runId);
     if (run.outcome !== null) return run;
     const ended: RunRecord = { ...run, ...patch, state: "ended", outcome, endedAt: this.#now() };
