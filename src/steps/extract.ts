@@ -123,11 +123,12 @@ function choose(candidates: readonly Bullet[], total: number): { bullets: Bullet
     for (const candidate of wanted) {
       const { topic, text } = candidate;
       const words = meaningfulWords(text);
-      if ((counts.get(topic) ?? 0) >= (most.get(topic) ?? 0) || isRepeat(candidate, words, chosen)) continue;
-      const bullet = fit(candidate, room, shorten);
+      const count = counts.get(topic) ?? 0;
+      if (count >= (most.get(topic) ?? 0) || isRepeat(candidate, words, chosen)) continue;
+      const bullet = fit(candidate, room, shorten || count === 0);
       if (bullet === null) continue;
       chosen.set(bullet, words);
-      counts.set(topic, (counts.get(topic) ?? 0) + 1);
+      counts.set(topic, count + 1);
       left -= cost(bullet.text);
       room -= cost(bullet.text);
     }

@@ -12,6 +12,8 @@ import { describeOperations } from "./tool-use.ts";
 
 /** Orders of bullets from a summary lie below 0, this far apart from one summary to the next. */
 const SUMMARY_SPACING = 10_000;
+/** Goals at the start of the oldest summary that outweigh later ones: what it is all for. Of the rest, newer count more. */
+const FOUNDING_GOALS = 4;
 /** A question is taken for answered when this share of its words came up afterwards. */
 const ANSWERED = 0.5;
 
@@ -41,15 +43,13 @@ function generationOf(bullet: Bullet): number {
 
 function readCarried(summary: string, generation: number, count: number): Bullet[] {
   const lines = readSummary(summary).filter((line) => !NAME_LIST.test(line.text));
+  let goals = 0;
   return lines.slice(0, SUMMARY_SPACING).map(({ topic, text }, place) => {
     const along = (count + generation + (place + 1) / lines.length) / Math.max(1, count);
-    return { topic, text, weight: carriedWeight(topic, along), order: generation * SUMMARY_SPACING + place };
+    const founding = topic === "goal" && goals++ < FOUNDING_GOALS && generation === -count;
+    const weight = founding ? 2.6 - along : 0.9 + along * 0.5;
+    return { topic, text, weight, order: generation * SUMMARY_SPACING + place };
   });
-}
-
-/** The first goal is the goal; of what was done and decided, the newer counts for more. */
-function carriedWeight(topic: Topic, along: number): number {
-  return topic === "goal" ? 2.6 - along : 0.9 + along * 0.5;
 }
 
 function isAnswered(question: string, said: ReadonlySet<string>): boolean {
