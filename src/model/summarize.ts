@@ -16,7 +16,7 @@ export interface SummarizeInput {
 }
 
 /** Why there is no text. Closed: callers switch on it. */
-export type SummarizeFailure =
+type SummarizeFailure =
   | "auth"
   | "quota"
   | "rate-limit"
