@@ -28,6 +28,12 @@ const CODES = {
   newer_schema: { retryable: false },
   broken_invariant: { retryable: false },
   model_failed: { retryable: true },
+  unknown_block: { retryable: false },
+  block_exists: { retryable: false },
+  block_full: { retryable: false },
+  readonly_block: { retryable: false },
+  unknown_skill: { retryable: false },
+  provider_failed: { retryable: true },
 } as const satisfies Record<string, { retryable: boolean }>;
 
 export type ErrorCode = keyof typeof CODES;

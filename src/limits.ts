@@ -88,6 +88,9 @@ export const NUDGE_AGAIN_MS = 300_000;
 /** Seconds between two looks of the watchdog while a run is live. */
 export const WATCHDOG_SECONDS = 15;
 
+/** Longest that a Worker may set between two looks (s): a run whose engine died rests until the next one. */
+export const MAX_WATCHDOG_SECONDS = 600;
+
 /** How often an instance that the engine gave up is started again before its run fails. */
 export const MAX_INSTANCE_RESTARTS = 3;
 
@@ -105,3 +108,22 @@ export const MAX_STALE_STREAK = 3;
 
 /** Characters per token beyond which a rendered chunk is cut, whatever the estimate said: English runs at 4 to 4.5. */
 export const MAX_CHARS_PER_TOKEN = 4;
+
+/** How long a context provider may take (ms): a person waits for this turn, and an object store answers in well under a second. */
+export const PROVIDER_LIMIT_MS = 10_000;
+
+/** Bytes of one block, of one keyed entry, and of a stored prompt: a row may take 2 MB with its keys. */
+export const MAX_BLOCK_BYTES = 1_000_000;
+export const MAX_PROMPT_BYTES = 1_900_000;
+
+/** Bounds on the names that a model is shown in tool schemas and types back. */
+export const MAX_LABEL_CHARS = 64;
+export const MAX_ENTRY_KEY_CHARS = 200;
+
+/** Entries that one search of a block returns at most, and the characters after which no further one is added. */
+export const SEARCH_ENTRIES = 10;
+export const SEARCH_ANSWER_CHARS = 40_000;
+
+/** Skills listed in a prompt at most, and characters of each one's description: the list is paid for with every call. */
+export const MAX_SKILLS = 1_000;
+export const SKILL_DESCRIPTION_CHARS = 300;

@@ -119,6 +119,35 @@ const MIGRATIONS: readonly (readonly string[])[] = [
     `CREATE UNIQUE INDEX palimpsest_run_ids ON palimpsest_runs (run_id)`,
     `CREATE INDEX palimpsest_live_runs ON palimpsest_runs (session_id, n) WHERE live = 1`,
   ],
+  // Context blocks (src/context). `scope` is one session's, or the one that is shared on purpose.
+  [
+    `CREATE TABLE palimpsest_blocks (
+       scope   TEXT NOT NULL,
+       label   TEXT NOT NULL,
+       content TEXT NOT NULL,
+       PRIMARY KEY (scope, label)
+     ) WITHOUT ROWID`,
+    // No row: nothing is frozen. An empty prompt is a row.
+    `CREATE TABLE palimpsest_prompts (scope TEXT PRIMARY KEY, prompt TEXT NOT NULL) WITHOUT ROWID`,
+    `CREATE TABLE palimpsest_loaded_skills (
+       scope TEXT NOT NULL,
+       label TEXT NOT NULL,
+       key   TEXT NOT NULL,
+       PRIMARY KEY (scope, label, key)
+     ) WITHOUT ROWID`,
+    `CREATE TABLE palimpsest_block_entries (
+       id      INTEGER PRIMARY KEY,
+       scope   TEXT NOT NULL,
+       label   TEXT NOT NULL,
+       key     TEXT NOT NULL,
+       content TEXT NOT NULL,
+       UNIQUE (scope, label, key)
+     )`,
+    // Keeps no text of its own: the entry with the same id has it, so an entry is replaced by its id, without a scan.
+    // `shelf` is one word that names scope and label: the index itself looks at one block's entries only.
+    `CREATE VIRTUAL TABLE palimpsest_block_index
+       USING fts5 (shelf, words, content = '', contentless_delete = 1, tokenize = 'porter unicode61')`,
+  ],
 ];
 
 export const SCHEMA_VERSION = MIGRATIONS.length;
