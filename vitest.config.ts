@@ -1,7 +1,7 @@
 import { cloudflareTest } from "@cloudflare/vitest-pool-workers";
 import { defineConfig } from "vitest/config";
 
-/** Two runners, one command: pure code in plain Node, everything durable in workerd. */
+/** One command: pure code in plain Node, everything durable in workerd, and the real Worker killed from outside. */
 export default defineConfig({
   test: {
     projects: [
@@ -24,6 +24,15 @@ export default defineConfig({
           name: "workerd",
           include: ["test/{memory,agent,workflows}/**/*.test.ts"],
           testTimeout: 60_000,
+        },
+      },
+      {
+        test: {
+          name: "bundle",
+          environment: "node",
+          include: ["test/{kill,examples}/**/*.test.ts"],
+          fileParallelism: false,
+          testTimeout: 180_000,
         },
       },
     ],

@@ -1,12 +1,13 @@
 /** The deployable Worker: one agent class with its workflow, reached at `/agents/palimpsest-agent/<name>`. */
 import { routeAgentRequest } from "agents";
 import { CompactingAgent } from "./agent/with-compaction.ts";
+import type { WatchdogEnv } from "./agent/platform.ts";
 import type { Session } from "./agent/session.ts";
 import type { ModelEnv } from "./model/choose.ts";
 
 export { CompactionWorkflow } from "./workflows/compaction.ts";
 
-interface Env extends Cloudflare.Env, ModelEnv {
+interface Env extends Cloudflare.Env, ModelEnv, WatchdogEnv {
   /** Tokens of a view beyond which it is compacted. */
   readonly PALIMPSEST_THRESHOLD?: string;
   /** Most source tokens per call of the summariser. */

@@ -60,14 +60,14 @@ export class LocalWorker {
     throw new Error(`The Worker did not start on port ${port}. The end of its log:\n${this.#log}`);
   }
 
-  /** SIGKILL to the whole group: no handler runs, nothing is flushed. */
-  async kill(): Promise<void> {
+  /** Ends the whole group. By default with SIGKILL: no handler runs, nothing is flushed. */
+  async kill(signal: "SIGKILL" | "SIGINT" = "SIGKILL"): Promise<void> {
     const child = this.#child;
     if (child?.pid === undefined) return;
     this.#child = null;
     const gone = child.exitCode === null && child.signalCode === null ? once(child, "exit") : Promise.resolve();
     try {
-      process.kill(-child.pid, "SIGKILL");
+      process.kill(-child.pid, signal);
     } catch {
       // The group is gone already: that is what was wanted.
     }

@@ -13,6 +13,12 @@ import type { Instance, InstanceStatus, Platform } from "./core.ts";
 
 export const WORKFLOW_BINDING = "COMPACTION_WORKFLOW";
 
+/** What of a Worker's environment decides how runs are watched. */
+export interface WatchdogEnv {
+  /** Seconds between two looks at live runs: a run whose engine died rests so long at most. Default 15. */
+  readonly PALIMPSEST_WATCHDOG_SECONDS?: string;
+}
+
 /** An agent that has the method which its watchdog's schedule calls. */
 type Watched = Agent & { watchCompactions(): Promise<void> };
 
@@ -27,7 +33,7 @@ export function agentPlatform(agent: Watched, ctx: DurableObjectState, env: Clou
     instance: async (runId) => openInstance(workflowOf(env), runId),
     armWatchdog: async () => {
       if (armed) return;
-      await agent.scheduleEvery(WATCHDOG_SECONDS, "watchCompactions");
+      await agent.scheduleEvery(watchdogSeconds(env as WatchdogEnv), "watchCompactions");
       armed = true;
     },
     disarmWatchdog: async () => {
@@ -38,6 +44,16 @@ export function agentPlatform(agent: Watched, ctx: DurableObjectState, env: Clou
       }
     },
   };
+}
+
+function watchdogSeconds(env: WatchdogEnv): number {
+  const raw = env.PALIMPSEST_WATCHDOG_SECONDS?.trim();
+  if (!raw) return WATCHDOG_SECONDS;
+  if (/^[1-9]\d{0,2}$/.test(raw)) return Number(raw);
+  throw new PalimpsestError(
+    "invalid_options",
+    `PALIMPSEST_WATCHDOG_SECONDS must be a whole number from 1 to 999, or be left out; it is ${JSON.stringify(raw)}.`,
+  );
 }
 
 async function createInstance(

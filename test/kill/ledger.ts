@@ -1,0 +1,51 @@
+/**
+ * The agent's ledger, read from its database file: what is seen here was asked of nobody, so it cannot have woken anyone.
+ *
+ * Safe beside a live Worker: a copy is read, never the file that the Worker writes; a copy torn by a write is an error
+ * of SQLite's, and whoever polls reads again.
+ */
+import { copyFile, mkdtemp, readdir, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import type { RunRecord } from "../../src/memory/runs.ts";
+
+export interface Ledger {
+  /** Oldest first. */
+  readonly runs: readonly RunRecord[];
+  readonly overlays: number;
+  readonly drafts: number;
+}
+
+/** Throws when the agent has no database yet, or when it was caught in the middle of a write. */
+export async function readLedger(stateDir: string): Promise<Ledger> {
+  const objects = join(stateDir, "v3", "do", "palimpsest-PalimpsestAgent");
+  const files = await readdir(objects);
+  const name = files.find((file) => /^[0-9a-f]{64}\.sqlite$/.test(file));
+  if (name === undefined) throw new Error("The agent has stored nothing yet.");
+  const copies = await mkdtemp(join(tmpdir(), "palimpsest-ledger-"));
+  try {
+    for (const file of files.filter((each) => each === name || each === `${name}-wal`)) {
+      await copyFile(join(objects, file), join(copies, file));
+    }
+    return read(join(copies, name));
+  } finally {
+    await rm(copies, { recursive: true, force: true });
+  }
+}
+
+function read(path: string): Ledger {
+  const db = new DatabaseSync(path);
+  try {
+    const count = (table: string): number =>
+      (db.prepare(`SELECT count(*) AS n FROM ${table}`).get() as { n: number }).n;
+    const rows = db.prepare("SELECT record FROM palimpsest_runs ORDER BY n").all() as { record: string }[];
+    return {
+      runs: rows.map(({ record }) => JSON.parse(record) as RunRecord),
+      overlays: count("palimpsest_overlays"),
+      drafts: count("palimpsest_drafts"),
+    };
+  } finally {
+    db.close();
+  }
+}

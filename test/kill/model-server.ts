@@ -1,0 +1,108 @@
+/**
+ * A summariser on loopback that a test holds by the hand: an OpenAI-compatible endpoint that says what it was asked,
+ * answers only what it is told to, and outlives the Worker that asks.
+ *
+ * Safe to count by: a request is named by the digest of the content in its prompt, so the same chunk has the same name
+ * in every attempt of every life of the Worker, whatever boundary its prompt was given.
+ */
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { digest } from "../../src/steps/digest.ts";
+import { parsePrompt, type ParsedPrompt } from "../../src/steps/prompt.ts";
+
+/** One call of the summariser. */
+export interface Asked {
+  /** Names what was asked: equal for equal content. */
+  readonly key: string;
+  readonly kind: ParsedPrompt["kind"];
+  answered: boolean;
+}
+
+export class ModelServer {
+  /** Every call so far, in order of arrival. */
+  readonly asked: Asked[] = [];
+  /** Whether a call that arrives is answered; one that is not hangs until its caller dies. */
+  answers: (asked: Asked) => boolean = () => true;
+  readonly #server: Server;
+
+  private constructor() {
+    this.#server = createServer((request, response) => void this.#serve(request, response));
+  }
+
+  static async start(): Promise<ModelServer> {
+    const model = new ModelServer();
+    model.#server.listen(0, "127.0.0.1");
+    await once(model.#server, "listening");
+    return model;
+  }
+
+  get url(): string {
+    const address = this.#server.address();
+    if (address === null || typeof address === "string") throw new Error("The model server has stopped.");
+    return `http://127.0.0.1:${address.port}/v1`;
+  }
+
+  /** Calls that were never answered: what was in flight when the Worker died. */
+  get unanswered(): Asked[] {
+    return this.asked.filter((each) => !each.answered);
+  }
+
+  /** How often each thing was asked. */
+  get timesAsked(): ReadonlyMap<string, number> {
+    const times = new Map<string, number>();
+    for (const { key } of this.asked) times.set(key, (times.get(key) ?? 0) + 1);
+    return times;
+  }
+
+  /** What was asked once more after it had been answered: paid for twice. */
+  get askedAgain(): Asked[] {
+    const answered = new Set<string>();
+    return this.asked.filter(({ key, answered: now }) => {
+      const again = answered.has(key);
+      if (now) answered.add(key);
+      return again;
+    });
+  }
+
+  async stop(): Promise<void> {
+    this.#server.closeAllConnections();
+    this.#server.close();
+    await once(this.#server, "close");
+  }
+
+  async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const prompt = await readPrompt(request);
+    const content = [prompt.transcript ?? "", prompt.previous ?? "", ...prompt.drafts];
+    const asked: Asked = { key: digest(prompt.kind, ...content), kind: prompt.kind, answered: false };
+    this.asked.push(asked);
+    if (!this.answers(asked)) return;
+    asked.answered = true;
+    response.setHeader("content-type", "application/json");
+    response.end(JSON.stringify(completion(summaryOf(prompt, asked.key))));
+  }
+}
+
+async function readPrompt(request: IncomingMessage): Promise<ParsedPrompt> {
+  let body = "";
+  for await (const piece of request.setEncoding("utf8")) body += piece as string;
+  const { messages } = JSON.parse(body) as { messages: { role: string; content: string }[] };
+  const prompt = parsePrompt(messages.findLast(({ role }) => role === "user")?.content ?? "");
+  if (prompt === null) throw new Error(`Not a summariser's prompt: ${body.slice(0, 200)}`);
+  return prompt;
+}
+
+/** Passes the audit: every section that was asked for, and small. */
+function summaryOf({ sections }: ParsedPrompt, key: string): string {
+  return sections.map(({ title }, index) => `## ${title}\n${index === 0 ? `- Seen: ${key}` : "None."}`).join("\n");
+}
+
+function completion(content: string): object {
+  return {
+    id: "completion",
+    object: "chat.completion",
+    created: 0,
+    model: "held",
+    choices: [{ index: 0, message: { role: "assistant", content }, finish_reason: "stop" }],
+    usage: { prompt_tokens: 100, completion_tokens: 20, total_tokens: 120 },
+  };
+}

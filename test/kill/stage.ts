@@ -1,0 +1,155 @@
+/**
+ * The stage of a kill test: the deployable Worker, a held summariser, and one conversation that outgrows its threshold.
+ *
+ * Once the Worker was killed, nothing here calls the agent until a test asks it to: what happens after the restart is
+ * watched in the summariser's calls and in the database file.
+ */
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { UIMessage } from "ai";
+import { vi } from "vitest";
+import { DemoAgent } from "../../scripts/demo/agent.ts";
+import { freePort, LocalWorker } from "../../scripts/demo/local-worker.ts";
+import type { RunEvent } from "../../src/agent/events.ts";
+import type { SessionStatus } from "../../src/agent/session.ts";
+import type { OverlayRecord } from "../../src/memory/overlays.ts";
+import type { View } from "../../src/memory/view.ts";
+import { measureMessage } from "../../src/steps/measure.ts";
+import { readLedger, type Ledger } from "./ledger.ts";
+import { ModelServer } from "./model-server.ts";
+
+/** Sets the size of the conversation: its span makes eight chunks, two more than a run has at hand before one is done. */
+const THRESHOLD = 3_000;
+const SESSION = "killed";
+/** How long anything that must happen may take on a busy machine (ms). */
+const DEADLINE = 60_000;
+
+export class Stage {
+  readonly model: ModelServer;
+  readonly said: UIMessage[] = [];
+  readonly #worker: LocalWorker;
+  readonly #stateDir: string;
+  #agent: DemoAgent | null = null;
+  #onRun: (event: RunEvent) => void = () => undefined;
+
+  private constructor(model: ModelServer, worker: LocalWorker, stateDir: string) {
+    this.model = model;
+    this.#worker = worker;
+    this.#stateDir = stateDir;
+  }
+
+  static async open(): Promise<Stage> {
+    const model = await ModelServer.start();
+    const stateDir = await mkdtemp(join(tmpdir(), "palimpsest-kill-"));
+    const vars = {
+      PALIMPSEST_MODEL_URL: model.url,
+      PALIMPSEST_MODEL: "held",
+      PALIMPSEST_MODEL_WINDOW: "32000",
+      PALIMPSEST_THRESHOLD: String(THRESHOLD),
+      PALIMPSEST_CHUNK_TOKENS: "300",
+      PALIMPSEST_WATCHDOG_SECONDS: "2",
+    };
+    const stage = new Stage(model, new LocalWorker({ stateDir, port: await freePort(), vars }), stateDir);
+    await stage.#worker.start();
+    return stage;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.kill();
+    await this.model.stop();
+    await rm(this.#stateDir, { recursive: true, force: true });
+  }
+
+  /** Kills the Worker the moment it tells of an event like this; resolves when it is dead. */
+  async killAt(moment: (event: RunEvent) => boolean): Promise<void> {
+    await new Promise<void>((resolve) => {
+      this.#onRun = (event) => {
+        if (moment(event)) resolve(this.kill());
+      };
+    });
+  }
+
+  async #connect(): Promise<DemoAgent> {
+    this.#agent ??= await DemoAgent.connect(this.#worker.url, (event) => this.#onRun(event));
+    return this.#agent;
+  }
+
+  /** Says one more thing; resolves when the Worker has answered that it is stored. */
+  async say(): Promise<void> {
+    const message = messageNumber(this.said.length);
+    const agent = await this.#connect();
+    await agent.call("append", { sessionId: SESSION, message });
+    this.said.push(message);
+  }
+
+  /** Talks until the next message will outgrow the threshold. */
+  async approach(): Promise<void> {
+    const agent = await this.#connect();
+    let viewTokens = 0;
+    while (viewTokens + measureMessage(messageNumber(this.said.length)).tokens <= THRESHOLD) {
+      await this.say();
+      ({ viewTokens } = await agent.call("status", { sessionId: SESSION }));
+    }
+  }
+
+  /** Ends the Worker, then silence: the connection would otherwise dial again and wake the agent. */
+  async kill(signal?: "SIGKILL" | "SIGINT"): Promise<void> {
+    await this.#worker.kill(signal);
+    this.#agent?.close();
+    this.#agent = null;
+  }
+
+  async restart(): Promise<void> {
+    await this.#worker.start();
+  }
+
+  ledger(): Promise<Ledger> {
+    return readLedger(this.#stateDir);
+  }
+
+  /** Waits, without a word to the agent, until every run in its database has an outcome. */
+  async untilEnded(): Promise<Ledger> {
+    return vi.waitFor(
+      async () => {
+        const ledger = await this.ledger();
+        if (ledger.runs.some((run) => run.outcome === null)) throw new Error("A run is still live.");
+        return ledger;
+      },
+      { timeout: DEADLINE, interval: 50 },
+    );
+  }
+
+  /** Waits until the summariser was called this often, in all. */
+  async untilAsked(calls: number): Promise<void> {
+    await vi.waitFor(
+      () => {
+        if (this.model.asked.length < calls) throw new Error(`Asked ${this.model.asked.length} of ${calls} times.`);
+      },
+      { timeout: DEADLINE, interval: 10 },
+    );
+  }
+
+  /** The agent as it is after all: asked only when nothing is left to happen. */
+  async look(): Promise<{
+    view: View;
+    stored: (UIMessage | null)[];
+    status: SessionStatus;
+    overlays: OverlayRecord[];
+  }> {
+    const agent = await this.#connect();
+    const sessionId = SESSION;
+    return {
+      view: await agent.call("getView", { sessionId }),
+      stored: await Promise.all(this.said.map(({ id }) => agent.call("getMessage", { sessionId, id }))),
+      status: await agent.call("status", { sessionId }),
+      overlays: await agent.call("getCompactions", { sessionId }),
+    };
+  }
+}
+
+/** About 110 tokens, unlike any other. */
+function messageNumber(n: number): UIMessage {
+  const text = `Step ${n}: src/part-${n}.ts now keeps its promise number ${n}, and its test says so. `.repeat(5);
+  return { id: `m${n}`, role: n % 2 === 0 ? "user" : "assistant", parts: [{ type: "text", text }] };
+}
