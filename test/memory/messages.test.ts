@@ -156,7 +156,7 @@ describe("finding by id", () => {
     const [one, two] = pair;
     await withProbe(({ history, reopen }) => {
       history.append(say(one, "first"));
-      expect(history.get(two)).toBeNull();
+      expect([history.get(two), history.has(two), history.update(say(two))]).toEqual([null, false, null]);
       history.append(say(two, "second"));
       for (const each of [history, reopen().session("")]) {
         expect([each.get(one), each.get(two)]).toEqual([say(one, "first"), say(two, "second")]);

@@ -142,7 +142,10 @@ describe("the commit fence", () => {
       expect(history.addOverlay({ ...input, summary: "late attempt" })).toEqual({ ...first, kind: "already" });
       if (first.kind === "applied") history.rollback(first.overlay.id);
       expect(history.addOverlay(input).kind).toBe("already");
-      expect(shown(history).length).toBe(6);
+      history.update(say("m2", "changed since"));
+      history.delete(["m4"]);
+      expect(history.addOverlay(input).kind).toBe("already");
+      expect(shown(history).length).toBe(5);
     });
   });
 
