@@ -1,6 +1,14 @@
 /** What a user of the package imports. */
 export { CompactingAgent, withCompaction, type CompactionSurface } from "./agent/with-compaction.ts";
-export { Session, type CompactionHost, type CompactOptions, type CompactReceipt } from "./agent/session.ts";
+export {
+  Session,
+  type ImportReceipt,
+  type ImportTranscriptOptions,
+  type SessionStatus,
+  type CompactionHost,
+  type CompactOptions,
+  type CompactReceipt,
+} from "./agent/session.ts";
 export type { CompactAfterOptions, InlineCompaction, InlineSummary } from "./agent/settings.ts";
 export type { PlanReport } from "./agent/explain.ts";
 export { RUN_EVENT, type RunEvent } from "./agent/events.ts";
@@ -10,5 +18,13 @@ export type { View } from "./memory/view.ts";
 export type { OverlayRecord } from "./memory/overlays.ts";
 export { CompactionWorkflow, type CompactionParams } from "./workflows/compaction.ts";
 export { chooseModel, type ChosenModel, type ModelEnv } from "./model/choose.ts";
-export { importTranscript, type ImportResult } from "./import/import.ts";
+export { exportJsonl } from "./import/export.ts";
+export {
+  detectFormat,
+  FORMATS,
+  importTranscript,
+  type Format,
+  type ImportOptions,
+  type ImportResult,
+} from "./import/import.ts";
 export { PalimpsestError, errorCode, type ErrorCode } from "./errors.ts";

@@ -5,6 +5,7 @@
 import type { UIMessage } from "ai";
 import { z } from "zod";
 import { PalimpsestError } from "../errors.ts";
+import { FORMATS } from "../import/import.ts";
 import {
   MAX_ID_CHARS,
   MAX_PAGE,
@@ -47,6 +48,12 @@ export const inputs = {
     sessionId,
     limit: z.number().int().positive().max(MAX_PAGE).default(50),
     before: z.number().int().positive().optional(),
+  }),
+  importTranscript: z.object({
+    sessionId,
+    text: z.string(),
+    format: z.enum(FORMATS).optional(),
+    index: z.number().int().nonnegative().optional(),
   }),
   overlay: z.object({ sessionId, overlayId: id }),
 } as const;

@@ -67,17 +67,16 @@ export class RunPort implements CompactionPort {
       const history = this.#core.memory.session(run.sessionId);
       const plan = { ...proposed, span: resolveEnds(history, proposed) };
       const span = history.spanDigest(plan.span);
-      const chunks = plan.chunks.map((chunk) => ({ ...chunk, digest: history.spanDigest(chunk)?.digest }));
-      if (span === null || chunks.some((chunk) => chunk.digest === undefined)) {
+      const chunkDigests = plan.chunks.flatMap((chunk) => history.spanDigest(chunk)?.digest ?? []);
+      if (span === null || chunkDigests.length < plan.chunks.length) {
         return this.#end(run, { kind: "stale", reason: "gone" });
       }
-      const planned = chunks.map((chunk) => ({ ...chunk, digest: chunk.digest ?? "" }));
-      this.#close(mark, {}, { plan, planDigest: span.digest, chunkDigests: planned.map((chunk) => chunk.digest) });
+      this.#close(mark, {}, { plan, planDigest: span.digest, chunkDigests });
       return {
         kind: "planned",
         digest: span.digest,
         spanTokens: plan.spanTokens,
-        chunks: planned,
+        chunks: plan.chunks.map(({ index, tokens }) => ({ index, tokens, digest: chunkDigests[index] ?? "" })),
         hasPrevious: plan.overlayIds.length > 0,
       };
     });

@@ -11,6 +11,8 @@ import type { OverlayRecord } from "../memory/overlays.ts";
 import type { RunRecord } from "../memory/runs.ts";
 import { PalimpsestError } from "../errors.ts";
 import { MAX_OUTLINE_ROWS } from "../limits.ts";
+import { exportJsonl } from "../import/export.ts";
+import { importTranscript, type Format } from "../import/import.ts";
 import { WHOLE_MESSAGE } from "../steps/outline.ts";
 import { planCut } from "../steps/plan.ts";
 import type { Core } from "./core.ts";
@@ -49,6 +51,21 @@ export interface SessionStatus {
   readonly viewTokens: number;
   readonly thresholdTokens: number | null;
   readonly liveRunIds: readonly string[];
+}
+
+export interface ImportTranscriptOptions {
+  readonly format?: Format | undefined;
+  readonly index?: number | undefined;
+}
+
+export interface ImportReceipt {
+  readonly format: Format;
+  readonly name: string;
+  readonly messages: number;
+  /** How many were new: messages whose ids the session knew already were left alone. */
+  readonly inserted: number;
+  /** What was left out, in words. */
+  readonly notes: readonly string[];
 }
 
 export class Session {
@@ -189,6 +206,34 @@ export class Session {
       thresholdTokens: policy?.thresholdTokens ?? null,
       liveRunIds: this.#core.runs.live(this.#id).map((run) => run.id),
     };
+  }
+
+  // --- transcripts ---------------------------------------------------------------------------------------------------
+
+  /**
+   * Appends a transcript file's conversation, its branches included, all or nothing. A file that holds several needs
+   * `index`, from 0. Throws `import_failed` naming each bad line, and what appending throws.
+   */
+  async importTranscript(text: string, options: ImportTranscriptOptions = {}): Promise<ImportReceipt> {
+    const { format, index } = options;
+    const { conversations, notes, ...found } = importTranscript(text, format === undefined ? {} : { format });
+    const conversation = conversations[index ?? 0];
+    if (conversation === undefined || (index === undefined && conversations.length > 1)) {
+      throw new PalimpsestError(
+        "invalid_input",
+        `The file holds ${conversations.length} conversations. Pass index, 0 to ${conversations.length - 1}, to choose one.`,
+      );
+    }
+    const inserted = this.#write((history) => {
+      const { messages, branches } = conversation;
+      return messages.filter((message) => history.append(message, branches.get(message.id)).inserted).length;
+    });
+    return { format: found.format, name: conversation.name, messages: conversation.messages.length, inserted, notes };
+  }
+
+  /** The path as it was stored, a JSON `UIMessage` a line. */
+  async *exportTranscript(leafId?: string): AsyncGenerator<string> {
+    yield* exportJsonl(this.#history.originals(leafId));
   }
 
   // --- compaction ----------------------------------------------------------------------------------------------------

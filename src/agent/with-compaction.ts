@@ -16,7 +16,7 @@ import { inputs, parseInput } from "./inputs.ts";
 import { agentPlatform } from "./platform.ts";
 import { callPort, RunPort } from "./run-port.ts";
 import type { PortMethod } from "../workflows/port.ts";
-import { Session, type CompactReceipt, type SessionStatus } from "./session.ts";
+import { Session, type CompactReceipt, type ImportReceipt, type SessionStatus } from "./session.ts";
 
 /** Methods that a connected client may call. Each takes one object; `sessionId` is "" unless given. */
 const CALLABLE = [
@@ -33,6 +33,8 @@ const CALLABLE = [
   "getRecentHistory",
   "getView",
   "status",
+  "importTranscript",
+  "exportTranscript",
   "plan",
   "compact",
   "compactNow",
@@ -135,6 +137,17 @@ function mix(Base: typeof Agent<Cloudflare.Env>) {
 
     async status(input: unknown): Promise<SessionStatus> {
       return this.#session(parseInput(inputs.session, input).sessionId).status();
+    }
+
+    async importTranscript(input: unknown): Promise<ImportReceipt> {
+      const { sessionId, text, ...options } = parseInput(inputs.importTranscript, input);
+      return this.#session(sessionId).importTranscript(text, options);
+    }
+
+    /** JSONL, whole: for a path of more than some 10 MB call `Session.exportTranscript` in the agent and stream it. */
+    async exportTranscript(input: unknown): Promise<string> {
+      const { sessionId, leafId } = parseInput(inputs.branch, input);
+      return (await Array.fromAsync(this.#session(sessionId).exportTranscript(leafId))).join("");
     }
 
     async plan(input: unknown): Promise<PlanReport> {

@@ -23,8 +23,8 @@ export type OutlineReading =
   | { readonly kind: "outline"; readonly outline: Outline; readonly policy: Policy; readonly force: boolean }
   | RunEnded;
 
-/** A chunk with the digest of its exact source, which is in its step's name. */
-export interface PlannedChunk extends ChunkPlan {
+/** A chunk by its place in the plan, with the digest of its exact source, which is in its step's name. */
+export interface PlannedChunk extends Pick<ChunkPlan, "index" | "tokens"> {
   readonly digest: string;
 }
 
