@@ -1,0 +1,49 @@
+/**
+ * Calls a provider and lets nothing but an answer or a typed error come back.
+ *
+ * A provider is the caller's code over a network. It may throw, never answer, or answer with something else than text;
+ * each of these must end as one `provider_failed` that a model can be shown, within a known time.
+ */
+import { PalimpsestError } from "../errors.ts";
+
+export interface Ask<T> {
+  readonly label: string;
+  /** "read", "write", "search", "load": for the message. */
+  readonly verb: string;
+  readonly limitMs: number;
+  readonly call: () => Promise<T>;
+}
+
+/** The provider's text, or null when it has none. Throws `provider_failed`. */
+export async function askForText(ask: Ask<string | null>): Promise<string | null> {
+  const answer: unknown = await askProvider(ask);
+  if (answer === null) return null;
+  // What is not well-formed would come back from storage as another text than went in.
+  if (typeof answer === "string") return answer.toWellFormed();
+  throw failure(
+    ask,
+    `it answered with ${answer === undefined ? "nothing" : `a value of type ${typeof answer}`}, not text`,
+  );
+}
+
+/** Calls at once, without a turn of the event loop between. Throws `provider_failed`. */
+export async function askProvider<T>(ask: Ask<T>): Promise<T> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const late = new Promise<never>((_resolve, reject) => {
+    const advice = ask.verb === "write" ? ". The write may still happen: read the block before you write again" : "";
+    timer = setTimeout(() => reject(failure(ask, `no answer within ${ask.limitMs} ms${advice}`)), ask.limitMs);
+  });
+  try {
+    return await Promise.race([ask.call(), late]);
+  } catch (error) {
+    if (error instanceof PalimpsestError) throw error;
+    throw failure(ask, error instanceof Error ? error.message : String(error), error);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function failure(ask: Pick<Ask<unknown>, "label" | "verb">, why: string, cause?: unknown): PalimpsestError {
+  const message = `Block "${ask.label}" could not be reached to ${ask.verb}: ${why}. Nothing else was changed. Go on without it, or try again later.`;
+  return new PalimpsestError("provider_failed", message, { cause });
+}

@@ -1,0 +1,374 @@
+/**
+ * The context blocks of one session: what the system prompt says, and how the model and the caller change it.
+ *
+ * Nothing of a block is kept in memory: it is what its provider says when asked. Changes to one block wait for each
+ * other, so none is computed from a text that another is about to replace. Every check comes before the write, and a
+ * session that was cleared while a provider was thinking is not written to any more (S2).
+ */
+import type { ToolSet, UIMessage } from "ai";
+import { PalimpsestError } from "../errors.ts";
+import { MAX_BLOCK_BYTES, MAX_ENTRY_KEY_CHARS } from "../limits.ts";
+import { askForText, askProvider, type Ask } from "./ask.ts";
+import { declare, type BlockConfig, type BlockOptions, type Declared } from "./declared.ts";
+import { frozenAt, frozenInMemory, frozenInSqlite, type FrozenPrompt } from "./frozen.ts";
+import type { SearchProvider, SkillProvider, WritableContextProvider } from "./provider.ts";
+import { renderFill, renderPrompt, renderReminder, type ContextBlock } from "./render.ts";
+import { claim, labelFor, sessionScope, type BlockScope } from "./scope.ts";
+import type { ContextStatements } from "./statements.ts";
+import { contextTools } from "./tools.ts";
+import type { Turns } from "./turns.ts";
+import { hideUnloadedSkills, skillName } from "./unloaded.ts";
+
+/** What all sessions of one agent have in common. */
+export interface BlocksHost {
+  readonly statements: ContextStatements;
+  readonly transactionSync: BlockScope["transactionSync"];
+  readonly turns: Turns;
+  readonly limitMs: number;
+  readonly countTokens: (text: string) => number;
+  /** Told of what a tool answered with "Not done". */
+  readonly onToolError: (error: PalimpsestError) => void;
+}
+
+/** What is written under a key. The description is for providers that list their entries. */
+export interface Entry {
+  readonly key: string;
+  readonly content: string;
+  readonly description?: string | undefined;
+}
+
+export class ContextBlocks {
+  readonly #host: BlocksHost;
+  readonly #sessionId: string;
+  readonly #declared = new Map<string, Declared>();
+  #frozen: FrozenPrompt = frozenInMemory();
+  /** Counts how often the session was emptied. */
+  #epoch = 0;
+
+  constructor(host: BlocksHost, sessionId: string, configs: readonly BlockConfig[] = []) {
+    this.#host = host;
+    this.#sessionId = sessionId;
+    for (const { label, ...options } of configs) this.withContext(label, options);
+  }
+
+  // --- declaring -----------------------------------------------------------------------------------------------------
+
+  /** Declares a block, or declares it anew. Reads nothing. Throws `invalid_options`. */
+  withContext(label: string, options: BlockOptions = {}): this {
+    this.#declared.set(label, this.#declare(label, options));
+    return this;
+  }
+
+  /** Keeps the frozen prompt when the object is evicted: in SQLite, or with a provider (a function makes one per session). */
+  withCachedPrompt(provider?: WritableContextProvider | ((scope: BlockScope) => WritableContextProvider)): this {
+    const { statements, transactionSync, limitMs } = this.#host;
+    const scope = sessionScope(this.#sessionId);
+    if (provider === undefined) {
+      this.#frozen = frozenInSqlite(statements, scope);
+      return this;
+    }
+    const label = "_system_prompt";
+    const block = { sessionId: this.#sessionId, label, place: { scope, label }, statements, transactionSync };
+    const store = typeof provider === "function" ? provider(block) : provider;
+    claim(store, block);
+    store.init?.(labelFor(block));
+    this.#frozen = frozenAt(store, limitMs);
+    return this;
+  }
+
+  /**
+   * Declares a block while the session is in use. The frozen prompt stays until it is refreshed, and the declaration
+   * until the object is evicted. Throws `block_exists`, `invalid_options`, `provider_failed`; then nothing was declared.
+   */
+  async addContext(label: string, options: BlockOptions = {}): Promise<ContextBlock> {
+    this.#mustNotExist(label);
+    const declared = this.#declare(label, options);
+    const block = await this.#read(declared);
+    this.#mustNotExist(label);
+    this.#declared.set(label, declared);
+    return block;
+  }
+
+  /** Takes the block out of prompt and tools; its content stays where it is. False when there is none. */
+  removeContext(label: string): boolean {
+    return this.#declared.delete(label);
+  }
+
+  // --- reading and writing -------------------------------------------------------------------------------------------
+
+  /** Null when no such block is declared. Throws `provider_failed`. */
+  async getContextBlock(label: string): Promise<ContextBlock | null> {
+    const declared = this.#declared.get(label);
+    return declared === undefined ? null : this.#read(declared);
+  }
+
+  /** In the order of their declaration. Throws `provider_failed`. */
+  async getContextBlocks(): Promise<ContextBlock[]> {
+    return Promise.all([...this.#declared.values()].map((declared) => this.#read(declared)));
+  }
+
+  /** Throws `unknown_block`, `readonly_block`, `invalid_input` (keyed), `block_full`, `provider_failed`. */
+  async replaceContextBlock(label: string, content: string): Promise<ContextBlock> {
+    return this.#rewrite(label, async () => ({ content, before: null }));
+  }
+
+  /** Adds to the end, on a new line. Throws as {@link replaceContextBlock}. */
+  async appendContextBlock(label: string, text: string): Promise<ContextBlock> {
+    return this.#rewrite(label, async (declared) => {
+      const before = await this.#read(declared);
+      const joint = before.content === "" || text.startsWith("\n") ? "" : "\n";
+      return { content: before.content + joint + text, before };
+    });
+  }
+
+  /** Stores or replaces one entry of a keyed block. Throws as {@link replaceContextBlock}. */
+  async setContextEntry(label: string, entry: Entry): Promise<void> {
+    const declared = this.#mustWrite(label);
+    if (!declared.shape.keyed) {
+      throw new PalimpsestError(
+        "invalid_input",
+        `Block "${label}" is one text without keys. Write its text, and leave the key out.`,
+      );
+    }
+    checkKey(entry.key);
+    await this.#inTurn(declared, async () => {
+      const content = entry.content.toWellFormed();
+      this.#checkSize(declared, content, null);
+      await this.#write(declared, () => {
+        const set = (declared.provider as Required<SkillProvider>).set.bind(declared.provider);
+        return entry.description === undefined ? set(entry.key, content) : set(entry.key, content, entry.description);
+      });
+    });
+  }
+
+  /** Matches as one text, best first, or null. Throws `unknown_block`, `invalid_input`, `provider_failed`. */
+  async searchContext(label: string, query: string): Promise<string | null> {
+    const declared = this.#mustHave(label);
+    if (!declared.shape.searchable) throw new PalimpsestError("invalid_input", `Block "${label}" cannot be searched.`);
+    return this.#text(declared, "search", () => (declared.provider as SearchProvider).search(query));
+  }
+
+  // --- skills --------------------------------------------------------------------------------------------------------
+
+  /** The skill's text; from then on it counts as loaded. Throws `unknown_block`, `unknown_skill`, `invalid_input`, `provider_failed`. */
+  async loadSkill(label: string, key: string): Promise<string> {
+    const declared = this.#mustHave(label);
+    if (declared.shape.kind !== "loadable") {
+      throw new PalimpsestError("invalid_input", `Block "${label}" has nothing to load.`);
+    }
+    checkKey(key);
+    const epoch = this.#epoch;
+    const text = await this.#text(declared, "load", () => (declared.provider as SkillProvider).load(key));
+    if (text === null) {
+      throw new PalimpsestError(
+        "unknown_skill",
+        `There is no "${key}" in "${label}". Its keys are listed in the system prompt.`,
+      );
+    }
+    this.#checkEpoch(epoch);
+    this.#host.statements.insertLoadedSkill(this.#skillPlace(label), key);
+    return text;
+  }
+
+  /** False when it was not loaded. */
+  async unloadSkill(label: string, key: string): Promise<boolean> {
+    return this.#host.statements.deleteLoadedSkill(this.#skillPlace(label), key);
+  }
+
+  /** `label:key` of each skill that was loaded and not unloaded since. */
+  async getLoadedSkillKeys(): Promise<Set<string>> {
+    return this.#loaded();
+  }
+
+  /** What to send to the model: each loaded text once, and none that was unloaded. See unloaded.ts. */
+  hideUnloadedSkills(messages: readonly UIMessage[]): UIMessage[] {
+    return hideUnloadedSkills(messages, this.#loaded());
+  }
+
+  // --- the prompt ----------------------------------------------------------------------------------------------------
+
+  /** The same string at every call until {@link refreshSystemPrompt}. Throws `provider_failed`: then nothing is frozen. */
+  async freezeSystemPrompt(): Promise<string> {
+    return this.#inPromptTurn(async () => (await this.#frozen.read()) ?? this.#freeze());
+  }
+
+  /** Renders the blocks as they are now and freezes that. Throws `provider_failed`: then the old prompt stays. */
+  async refreshSystemPrompt(): Promise<string> {
+    return this.#inPromptTurn(() => this.#freeze());
+  }
+
+  /**
+   * What blocks with `whenChanged: "remind"` say that the frozen prompt does not, to be sent at the end of the
+   * conversation and not stored; null when there is nothing to say or nothing is frozen. Throws `provider_failed`.
+   */
+  async reminder(): Promise<string | null> {
+    const declared = [...this.#declared.values()].filter(({ config }) => config.whenChanged === "remind");
+    const frozen = declared.length === 0 ? null : await this.#frozen.read();
+    if (frozen === null) return null;
+    return renderReminder(frozen, await Promise.all(declared.map((each) => this.#read(each))));
+  }
+
+  /** Tools for what the declared blocks can do. They answer every failure; none throws what a provider threw. */
+  tools(): ToolSet {
+    return contextTools([...this.#declared.values()], { blocks: this, onError: this.#host.onToolError });
+  }
+
+  /** Called when the session's rows were deleted: whatever is still under way will not write. */
+  forget(): void {
+    this.#epoch++;
+    this.#frozen.forget();
+  }
+
+  // --- how -----------------------------------------------------------------------------------------------------------
+
+  #declare(label: string, options: BlockOptions): Declared {
+    return declare(this.#sessionId, { ...options, label }, this.#host);
+  }
+
+  async #freeze(): Promise<string> {
+    const epoch = this.#epoch;
+    const prompt = renderPrompt(await this.getContextBlocks());
+    this.#checkEpoch(epoch);
+    await this.#frozen.write(prompt);
+    return prompt;
+  }
+
+  #inPromptTurn<T>(work: () => Promise<T>): Promise<T> {
+    const epoch = this.#epoch;
+    return this.#host.turns.run(`prompt ${this.#sessionId}`, () => {
+      this.#checkEpoch(epoch);
+      return work();
+    });
+  }
+
+  async #rewrite(label: string, make: (declared: Declared) => Promise<Rewrite>): Promise<ContextBlock> {
+    const declared = this.#mustWrite(label);
+    if (declared.shape.keyed) {
+      throw new PalimpsestError(
+        "invalid_input",
+        `Block "${label}" is written entry by entry: give the key of the entry, and its whole text.`,
+      );
+    }
+    return this.#inTurn(declared, async (epoch) => {
+      const rewrite = await make(declared);
+      const content = rewrite.content.toWellFormed();
+      this.#checkSize(declared, content, rewrite.before);
+      this.#checkEpoch(epoch);
+      await this.#write(declared, () => (declared.provider as WritableContextProvider).set(content));
+      return this.#describe(declared, content);
+    });
+  }
+
+  #inTurn<T>({ scope }: Declared, work: (epoch: number) => Promise<T>): Promise<T> {
+    const epoch = this.#epoch;
+    return this.#host.turns.run(`block ${scope.place.scope} ${scope.label}`, () => {
+      this.#checkEpoch(epoch);
+      return work(epoch);
+    });
+  }
+
+  async #read(declared: Declared): Promise<ContextBlock> {
+    return this.#describe(declared, (await this.#text(declared, "read", () => declared.provider.get())) ?? "");
+  }
+
+  #text({ config }: Declared, verb: string, call: () => Promise<string | null>): Promise<string | null> {
+    return askForText(this.#ask(config.label, verb, call));
+  }
+
+  #write({ config }: Declared, call: () => Promise<void>): Promise<void> {
+    return askProvider(this.#ask(config.label, "write", call));
+  }
+
+  #ask<T>(label: string, verb: string, call: () => Promise<T>): Ask<T> {
+    return { label, verb, call, limitMs: this.#host.limitMs };
+  }
+
+  #describe({ config, shape }: Declared, content: string): ContextBlock {
+    const { label, description, maxTokens, whenChanged } = config;
+    return {
+      label,
+      ...(description === undefined ? {} : { description }),
+      content,
+      tokens: this.#host.countTokens(content),
+      ...(maxTokens === undefined ? {} : { maxTokens }),
+      kind: shape.kind,
+      writable: shape.writable,
+      remind: whenChanged === "remind",
+    };
+  }
+
+  #skillPlace(label: string): { scope: string; label: string } {
+    // What is loaded is in a session's messages, also when the block is shared.
+    return { scope: sessionScope(this.#sessionId), label };
+  }
+
+  #loaded(): Set<string> {
+    const rows = this.#host.statements.loadedSkills(sessionScope(this.#sessionId));
+    return new Set(rows.map(({ label, key }) => skillName(label, key)));
+  }
+
+  #mustHave(label: string): Declared {
+    const declared = this.#declared.get(label);
+    if (declared !== undefined) return declared;
+    const known = [...this.#declared.keys()].map((each) => `"${each}"`).join(", ");
+    throw new PalimpsestError(
+      "unknown_block",
+      `There is no block "${label}". ${known === "" ? "None is declared." : `There are: ${known}.`}`,
+    );
+  }
+
+  #mustWrite(label: string): Declared {
+    const declared = this.#mustHave(label);
+    if (declared.shape.writable) return declared;
+    throw new PalimpsestError("readonly_block", `Block "${label}" can only be read.`);
+  }
+
+  #mustNotExist(label: string): void {
+    if (!this.#declared.has(label)) return;
+    throw new PalimpsestError(
+      "block_exists",
+      `There already is a block "${label}". Remove it first, or choose another label.`,
+    );
+  }
+
+  #checkEpoch(epoch: number): void {
+    if (epoch === this.#epoch) return;
+    throw new PalimpsestError("invalid_state", "The session was cleared meanwhile. Nothing was written.");
+  }
+
+  #checkSize({ config, shape }: Declared, content: string, before: ContextBlock | null): void {
+    const { label, maxTokens } = config;
+    const tokens = this.#host.countTokens(content);
+    if (maxTokens !== undefined && tokens > maxTokens) {
+      const holds =
+        before === null ? "" : ` It holds ${before.content === "" ? "nothing" : renderFill(before.tokens, maxTokens)}.`;
+      const what = shape.keyed ? "An entry of block" : "Block";
+      const advice =
+        before === null
+          ? "Write a shorter text"
+          : "Add less, or replace the whole text with a shorter one that keeps what still matters";
+      throw new PalimpsestError(
+        "block_full",
+        `${what} "${label}" would be at ${renderFill(tokens, maxTokens)}.${holds} Nothing was written. ${advice}.`,
+      );
+    }
+    if (new TextEncoder().encode(content).length > MAX_BLOCK_BYTES) {
+      throw new PalimpsestError(
+        "block_full",
+        `A text in block "${label}" may take ${MAX_BLOCK_BYTES} bytes. Nothing was written. Write a shorter text.`,
+      );
+    }
+  }
+}
+
+/** A block's next text, and the block as it was when the text was made from it. */
+interface Rewrite {
+  readonly content: string;
+  readonly before: ContextBlock | null;
+}
+
+function checkKey(key: unknown): void {
+  if (typeof key === "string" && key.length <= MAX_ENTRY_KEY_CHARS && key.isWellFormed() && /^[^\p{Cc}]+$/u.test(key))
+    return;
+  throw new PalimpsestError("invalid_input", `A key is 1 to ${MAX_ENTRY_KEY_CHARS} characters in one line.`);
+}

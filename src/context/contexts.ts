@@ -1,0 +1,69 @@
+/**
+ * The context blocks of all sessions of one agent, over its SQLite.
+ *
+ * Job: one {@link ContextBlocks} per session, so that all handles of a session share one frozen prompt and one order of
+ * writes; and one way to delete what a session stored.
+ */
+import { PROVIDER_LIMIT_MS } from "../limits.ts";
+import type { PalimpsestError } from "../errors.ts";
+import { migrate, type Storage } from "../memory/schema.ts";
+import { estimateTokens } from "../steps/tokens.ts";
+import { ContextBlocks, type BlocksHost } from "./blocks.ts";
+import { sessionScope } from "./scope.ts";
+import { ContextStatements } from "./statements.ts";
+import { Turns } from "./turns.ts";
+
+export interface ContextsOptions {
+  /** How long a provider may take (ms). */
+  readonly limitMs?: number | undefined;
+  /** Replaces the built-in token estimate. */
+  readonly countTokens?: ((text: string) => number) | undefined;
+  /** Told of every failure that a tool answered for. */
+  readonly onToolError?: ((error: PalimpsestError, sessionId: string) => void) | undefined;
+}
+
+export class Contexts {
+  readonly statements: ContextStatements;
+  readonly #storage: Storage;
+  readonly #options: ContextsOptions;
+  readonly #turns = new Turns();
+  readonly #sessions = new Map<string, ContextBlocks>();
+
+  /** Brings the database to the current schema. Throws `newer_schema`. */
+  constructor(storage: Storage, options: ContextsOptions = {}) {
+    migrate(storage);
+    this.statements = new ContextStatements(storage.sql);
+    this.#storage = storage;
+    this.#options = options;
+  }
+
+  /** A session's blocks, always the same object; `""` is the default session. Reads nothing. */
+  session(sessionId: string): ContextBlocks {
+    const known = this.#sessions.get(sessionId);
+    if (known !== undefined) return known;
+    const blocks = new ContextBlocks(this.#hostFor(sessionId), sessionId);
+    this.#sessions.set(sessionId, blocks);
+    return blocks;
+  }
+
+  /**
+   * Deletes blocks, entries, frozen prompt and loaded skills of a session (S2). What is shared stays, and so does what
+   * a provider of the caller's stored elsewhere. Declarations stay: they are code. May run inside a transaction.
+   */
+  forgetSession(sessionId: string): void {
+    this.#storage.transactionSync(() => this.statements.forget(sessionScope(sessionId)));
+    this.#sessions.get(sessionId)?.forget();
+  }
+
+  #hostFor(sessionId: string): BlocksHost {
+    const { limitMs = PROVIDER_LIMIT_MS, countTokens = estimateTokens, onToolError } = this.#options;
+    return {
+      statements: this.statements,
+      transactionSync: (work) => this.#storage.transactionSync(work),
+      turns: this.#turns,
+      limitMs,
+      countTokens,
+      onToolError: (error) => onToolError?.(error, sessionId),
+    };
+  }
+}

@@ -1,0 +1,68 @@
+/**
+ * A block as its owner declared it: checked, with its provider made or taken.
+ *
+ * Boundary: decides what a block is; reads nothing. Throws before anything is called on the provider but `init`.
+ */
+import { PalimpsestError } from "../errors.ts";
+import { MAX_LABEL_CHARS } from "../limits.ts";
+import { shapeOf, type BlockProvider, type Shape } from "./provider.ts";
+import { claim, labelFor, sessionScope, SHARED_SCOPE, type BlockScope } from "./scope.ts";
+import { sqliteBlock } from "./sqlite-block.ts";
+
+export interface BlockOptions {
+  /** What the block is for, in a line: the model sees it in the prompt and in the tools. */
+  readonly description?: string | undefined;
+  /** Most estimated tokens of its text; of one entry where the block is keyed. Default: none. */
+  readonly maxTokens?: number | undefined;
+  /** An object, or a function that makes one for this session. Default: writable, kept in the agent's SQLite. */
+  readonly provider?: BlockProvider | ((scope: BlockScope) => BlockProvider) | undefined;
+  /** After a change the frozen prompt may `wait` for the next refresh, or `reminder()` says it. Default `wait`. */
+  readonly whenChanged?: "wait" | "remind" | undefined;
+  /** One content for all sessions of the agent that declare this label as shared. Default false. */
+  readonly shared?: boolean | undefined;
+}
+
+export interface BlockConfig extends BlockOptions {
+  /** Up to 64 characters in one line, without `@` and `:`. */
+  readonly label: string;
+}
+
+export interface Declared {
+  readonly config: BlockConfig;
+  readonly scope: BlockScope;
+  readonly provider: BlockProvider;
+  readonly shape: Shape;
+}
+
+/** Throws `invalid_options`. */
+export function declare(
+  sessionId: string,
+  config: BlockConfig,
+  storage: Pick<BlockScope, "statements" | "transactionSync">,
+): Declared {
+  const { label, maxTokens, shared = false } = config;
+  checkLabel(label);
+  if (maxTokens !== undefined && !(Number.isSafeInteger(maxTokens) && maxTokens > 0)) {
+    throw new PalimpsestError("invalid_options", `Block "${label}": maxTokens is a whole number above 0.`);
+  }
+  const place = { scope: shared ? SHARED_SCOPE : sessionScope(sessionId), label };
+  const { statements, transactionSync } = storage;
+  const scope: BlockScope = { sessionId: shared ? null : sessionId, label, place, statements, transactionSync };
+  const given = config.provider ?? sqliteBlock;
+  const provider = typeof given === "function" ? given(scope) : given;
+  const shape = shapeOf(provider);
+  // What cannot be written to holds nothing of a session.
+  if (shape.writable) claim(provider, scope);
+  provider.init?.(shape.writable ? labelFor(scope) : label);
+  return { config, scope, provider, shape };
+}
+
+function checkLabel(label: unknown): void {
+  // "@" and ":" part a label from what is put beside it: a session's id, a skill's key.
+  const fits = typeof label === "string" && label.length <= MAX_LABEL_CHARS && label.isWellFormed();
+  if (fits && label.trim() === label && /^[^@:\p{Cc}\p{Zl}\p{Zp}]+$/u.test(label)) return;
+  throw new PalimpsestError(
+    "invalid_options",
+    `A block's label is 1 to ${MAX_LABEL_CHARS} characters in one line, without "@" and ":", and without spaces around it.`,
+  );
+}

@@ -1,0 +1,55 @@
+/**
+ * Where a frozen prompt is kept: in memory, in SQLite, or with a provider of the caller's.
+ *
+ * `null` is "nothing is frozen"; an empty prompt is a prompt.
+ */
+import { PalimpsestError } from "../errors.ts";
+import { MAX_PROMPT_BYTES } from "../limits.ts";
+import { askForText, askProvider } from "./ask.ts";
+import type { WritableContextProvider } from "./provider.ts";
+import type { ContextStatements } from "./statements.ts";
+
+export interface FrozenPrompt {
+  read(): Promise<string | null>;
+  write(prompt: string): Promise<void>;
+  /** Drops what is kept in memory only. */
+  forget(): void;
+}
+
+/** Until the object is evicted. */
+export function frozenInMemory(): FrozenPrompt {
+  let frozen: string | null = null;
+  return {
+    read: async () => frozen,
+    write: async (prompt) => void (frozen = prompt),
+    forget: () => void (frozen = null),
+  };
+}
+
+/** One row per session. `write` throws `block_full` when the prompt is too large for one. */
+export function frozenInSqlite(statements: ContextStatements, scope: string): FrozenPrompt {
+  return {
+    read: async () => statements.prompt(scope),
+    write: async (prompt) => {
+      const bytes = new TextEncoder().encode(prompt).length;
+      if (bytes > MAX_PROMPT_BYTES) {
+        throw new PalimpsestError(
+          "block_full",
+          `The system prompt takes ${bytes} bytes, and at most ${MAX_PROMPT_BYTES} can be kept. Give the largest blocks a maxTokens.`,
+        );
+      }
+      statements.putPrompt(scope, prompt);
+    },
+    forget: () => undefined,
+  };
+}
+
+/** `read` and `write` throw `provider_failed`. */
+export function frozenAt(provider: WritableContextProvider, limitMs: number): FrozenPrompt {
+  const label = "system prompt";
+  return {
+    read: () => askForText({ label, verb: "read", limitMs, call: () => provider.get() }),
+    write: (prompt) => askProvider({ label, verb: "write", limitMs, call: () => provider.set(prompt) }),
+    forget: () => undefined,
+  };
+}

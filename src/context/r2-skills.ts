@@ -1,0 +1,99 @@
+/**
+ * Skills in an R2 bucket: one object each, its description in the object's custom metadata.
+ *
+ * `<prefix><key>/SKILL.md` is the skill `<key>`, and what else lies in its folder can be loaded by path but is not listed;
+ * any other object `<prefix><key>` is a skill of its own. Safe because every name that is asked for is put behind the
+ * prefix, and R2 has no way up from there.
+ */
+import { MAX_SKILLS, SKILL_DESCRIPTION_CHARS } from "../limits.ts";
+import type { SkillProvider } from "./provider.ts";
+import { oneLine } from "./render.ts";
+
+const SKILL_FILE = "/SKILL.md";
+
+type Bucket = Pick<R2Bucket, "list" | "get" | "head" | "put">;
+
+export interface R2SkillOptions {
+  /** In front of every object's name; ends in "/" as a rule. Default: the whole bucket. */
+  readonly prefix?: string | undefined;
+}
+
+/** Read-only: a model that may rewrite instructions could instruct later sessions. */
+export class R2SkillProvider implements SkillProvider {
+  protected readonly bucket: Bucket;
+  readonly #prefix: string;
+
+  constructor(bucket: Bucket, options: R2SkillOptions = {}) {
+    this.bucket = bucket;
+    this.#prefix = options.prefix ?? "";
+  }
+
+  /** `- key: description` a line, in the order of keys. */
+  async get(): Promise<string | null> {
+    const { objects, more } = await this.#list();
+    const folders = new Set(objects.filter(({ name }) => name.endsWith(SKILL_FILE)).map(({ name }) => folderOf(name)));
+    const skills = objects.filter(({ name }) => name.endsWith(SKILL_FILE) || !isInside(name, folders));
+    const lines = skills.map(({ name, description }) => {
+      const key = name.endsWith(SKILL_FILE) ? folderOf(name) : name;
+      return description === "" ? `- ${key}` : `- ${key}: ${description}`;
+    });
+    if (more) lines.push("(There are more, which can be loaded by key.)");
+    return lines.length === 0 ? null : lines.join("\n");
+  }
+
+  async load(key: string): Promise<string | null> {
+    const found = (await this.bucket.get(this.fileOf(key))) ?? (await this.bucket.get(this.nameOf(key)));
+    return found === null ? null : found.text();
+  }
+
+  protected nameOf(key: string): string {
+    return this.#prefix + key;
+  }
+
+  protected fileOf(key: string): string {
+    return this.#prefix + key + SKILL_FILE;
+  }
+
+  async #list(): Promise<{ objects: { name: string; description: string }[]; more: boolean }> {
+    const objects: { name: string; description: string }[] = [];
+    let cursor: string | undefined;
+    do {
+      const page = await this.bucket.list({
+        prefix: this.#prefix,
+        include: ["customMetadata"],
+        ...(cursor === undefined ? {} : { cursor }),
+      });
+      for (const object of page.objects) {
+        const name = object.key.slice(this.#prefix.length);
+        const description = oneLine(object.customMetadata?.["description"] ?? "").slice(0, SKILL_DESCRIPTION_CHARS);
+        if (name !== "" && !name.endsWith("/")) objects.push({ name, description });
+      }
+      cursor = page.truncated ? page.cursor : undefined;
+    } while (cursor !== undefined && objects.length < MAX_SKILLS);
+    return { objects: objects.slice(0, MAX_SKILLS), more: cursor !== undefined || objects.length > MAX_SKILLS };
+  }
+}
+
+/** With `set`: the model may write skills, in the place that they were read from or else under their plain key. */
+export class WritableR2SkillProvider extends R2SkillProvider {
+  async set(key: string, content: string, description?: string): Promise<void> {
+    const inFolder = await this.bucket.head(this.fileOf(key));
+    const known = inFolder ?? (await this.bucket.head(this.nameOf(key)));
+    const kept = known?.customMetadata ?? {};
+    await this.bucket.put(inFolder === null ? this.nameOf(key) : this.fileOf(key), content, {
+      httpMetadata: { contentType: "text/markdown; charset=utf-8" },
+      customMetadata: description === undefined ? kept : { ...kept, description },
+    });
+  }
+}
+
+function folderOf(name: string): string {
+  return name.slice(0, -SKILL_FILE.length);
+}
+
+function isInside(name: string, folders: ReadonlySet<string>): boolean {
+  for (let slash = name.indexOf("/"); slash !== -1; slash = name.indexOf("/", slash + 1)) {
+    if (folders.has(name.slice(0, slash))) return true;
+  }
+  return false;
+}

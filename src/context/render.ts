@@ -1,0 +1,65 @@
+/**
+ * Blocks as the text of a system prompt, and back: which sections does a prompt hold?
+ *
+ * Boundary: pure. The format is the Agents SDK's. Safe because a heavy rule inside a block's text is drawn light, so
+ * that a heavy rule always opens or closes a header: no stored text can pass for another block.
+ */
+import type { BlockKind } from "./provider.ts";
+
+const RULE = "═".repeat(46);
+const LIGHT_RULE = "─".repeat(46);
+const BREAK = `\n\n${RULE}\n`;
+
+const REMINDER =
+  "The following blocks have changed since the system prompt was written. What stands here replaces what stands there.";
+
+/** A block as it is now. `tokens` is an estimate of its content. */
+export interface ContextBlock {
+  readonly label: string;
+  readonly description?: string;
+  readonly content: string;
+  readonly tokens: number;
+  /** Of the content; of one entry where the block is keyed (searchable or loadable). */
+  readonly maxTokens?: number;
+  readonly kind: BlockKind;
+  readonly writable: boolean;
+  /** The block has a section even when it is a read-only one without content. */
+  readonly remind: boolean;
+}
+
+/** Read-only blocks without content are left out; the others are shown empty, so that the model knows them. */
+export function renderPrompt(blocks: readonly ContextBlock[]): string {
+  return blocks.filter(isShown).map(renderSection).join("\n\n");
+}
+
+/** What the remind blocks say that `prompt` does not, or null when they agree. */
+export function renderReminder(prompt: string, blocks: readonly ContextBlock[]): string | null {
+  const held = new Set(`\n\n${prompt}`.split(BREAK));
+  const changed = blocks.filter((block) => block.remind).map(renderSection);
+  const missing = changed.filter((section) => !held.has(section.slice(RULE.length + 1)));
+  return missing.length === 0 ? null : [REMINDER, ...missing].join("\n\n");
+}
+
+export function renderSection(block: ContextBlock): string {
+  const description = block.description === undefined ? "" : ` (${oneLine(block.description)})`;
+  const full = block.maxTokens === undefined || isKeyed(block) ? "" : ` [${renderFill(block.tokens, block.maxTokens)}]`;
+  const header = `${block.label.toUpperCase()}${description}${full} [${block.kind}]`;
+  return `${RULE}\n${header}\n${RULE}\n${block.content.replaceAll(RULE, LIGHT_RULE)}`;
+}
+
+/** How full: `45% — 495/1100 tokens`. */
+export function renderFill(tokens: number, maxTokens: number): string {
+  return `${Math.round((100 * tokens) / maxTokens)}% — ${tokens}/${maxTokens} tokens`;
+}
+
+export function oneLine(text: string): string {
+  return text.replaceAll(/\s+/g, " ").replaceAll(RULE, LIGHT_RULE).trim();
+}
+
+function isKeyed(block: ContextBlock): boolean {
+  return block.kind === "searchable" || block.kind === "loadable";
+}
+
+function isShown(block: ContextBlock): boolean {
+  return block.content !== "" || block.remind || block.kind !== "readonly";
+}

@@ -1,0 +1,128 @@
+/**
+ * Every statement on the rows of context blocks, one verb each; the counterpart of memory/statements.ts.
+ *
+ * Boundary: the only SQL in this folder, values always bound. Every statement is told a scope, so what it sees is one
+ * session's or the shared one's (S1). Each is a seek on a key or a range of one.
+ */
+import type { Meter } from "../memory/statements.ts";
+import type { Storage } from "../memory/schema.ts";
+
+export type EntryRow = { key: string; content: string };
+export type SkillRow = { label: string; key: string };
+
+/** Where a block's rows are: a scope (see scope.ts) and its label. */
+export interface Place {
+  readonly scope: string;
+  readonly label: string;
+}
+
+export class ContextStatements {
+  readonly meter: Meter = { rowsRead: 0, rowsWritten: 0 };
+  readonly #sql: Storage["sql"];
+
+  constructor(sql: Storage["sql"]) {
+    this.#sql = sql;
+  }
+
+  // Blocks and prompts
+
+  block({ scope, label }: Place): string | null {
+    const sql = "SELECT content FROM palimpsest_blocks WHERE scope = ? AND label = ?";
+    return this.#all<{ content: string }>(sql, scope, label)[0]?.content ?? null;
+  }
+
+  /** An unchanged content writes no row. */
+  putBlock({ scope, label }: Place, content: string): void {
+    const sql = `INSERT INTO palimpsest_blocks (scope, label, content) VALUES (?, ?, ?)
+       ON CONFLICT (scope, label) DO UPDATE SET content = excluded.content WHERE content <> excluded.content`;
+    this.#all(sql, scope, label, content);
+  }
+
+  prompt(scope: string): string | null {
+    const sql = "SELECT prompt FROM palimpsest_prompts WHERE scope = ?";
+    return this.#all<{ prompt: string }>(sql, scope)[0]?.prompt ?? null;
+  }
+
+  putPrompt(scope: string, prompt: string): void {
+    const sql = `INSERT INTO palimpsest_prompts (scope, prompt) VALUES (?, ?)
+       ON CONFLICT (scope) DO UPDATE SET prompt = excluded.prompt WHERE prompt <> excluded.prompt`;
+    this.#all(sql, scope, prompt);
+  }
+
+  // Loaded skills
+
+  loadedSkills(scope: string): SkillRow[] {
+    const sql = "SELECT label, key FROM palimpsest_loaded_skills WHERE scope = ? ORDER BY label, key";
+    return this.#all<SkillRow>(sql, scope);
+  }
+
+  insertLoadedSkill({ scope, label }: Place, key: string): void {
+    const sql = `INSERT INTO palimpsest_loaded_skills (scope, label, key) VALUES (?, ?, ?)
+       ON CONFLICT (scope, label, key) DO NOTHING`;
+    this.#all(sql, scope, label, key);
+  }
+
+  /** False when it was not there. */
+  deleteLoadedSkill({ scope, label }: Place, key: string): boolean {
+    const sql = "DELETE FROM palimpsest_loaded_skills WHERE scope = ? AND label = ? AND key = ? RETURNING key";
+    return this.#all(sql, scope, label, key).length > 0;
+  }
+
+  // Entries and their index
+
+  countEntries({ scope, label }: Place): number {
+    const sql = "SELECT count(*) AS n FROM palimpsest_block_entries WHERE scope = ? AND label = ?";
+    return this.#all<{ n: number }>(sql, scope, label)[0]?.n ?? 0;
+  }
+
+  entry({ scope, label }: Place, key: string): { id: number; content: string } | undefined {
+    const sql = "SELECT id, content FROM palimpsest_block_entries WHERE scope = ? AND label = ? AND key = ?";
+    return this.#all<{ id: number; content: string }>(sql, scope, label, key)[0];
+  }
+
+  /** The new entry's id. */
+  insertEntry({ scope, label }: Place, row: EntryRow): number {
+    const sql = "INSERT INTO palimpsest_block_entries (scope, label, key, content) VALUES (?, ?, ?, ?) RETURNING id";
+    return this.#all<{ id: number }>(sql, scope, label, row.key, row.content)[0]?.id ?? 0;
+  }
+
+  updateEntry(id: number, content: string): void {
+    this.#all("UPDATE palimpsest_block_entries SET content = ? WHERE id = ?", content, id);
+  }
+
+  insertIndexed(id: number, row: { shelf: string; words: string }): void {
+    const sql = "INSERT INTO palimpsest_block_index (rowid, shelf, words) VALUES (?, ?, ?)";
+    this.#all(sql, id, row.shelf, row.words);
+  }
+
+  deleteIndexed(id: number): void {
+    this.#all("DELETE FROM palimpsest_block_index WHERE rowid = ?", id);
+  }
+
+  /** The best matches of an FTS5 expression, best first. The place is checked on the row as well as in the expression. */
+  searchEntries({ scope, label }: Place, expression: string, limit: number): EntryRow[] {
+    const sql = `SELECT entry.key, entry.content FROM palimpsest_block_index AS found
+       CROSS JOIN palimpsest_block_entries AS entry ON entry.id = found.rowid
+       WHERE palimpsest_block_index MATCH ? AND entry.scope = ? AND entry.label = ?
+       ORDER BY bm25(palimpsest_block_index, 0, 1), entry.id LIMIT ?`;
+    return this.#all<EntryRow>(sql, expression, scope, label, limit);
+  }
+
+  /** Everything that was stored under a scope. */
+  forget(scope: string): void {
+    const indexed =
+      "DELETE FROM palimpsest_block_index WHERE rowid IN (SELECT id FROM palimpsest_block_entries WHERE scope = ?)";
+    this.#all(indexed, scope);
+    for (const table of ["block_entries", "blocks", "prompts", "loaded_skills"]) {
+      this.#all(`DELETE FROM palimpsest_${table} WHERE scope = ?`, scope);
+    }
+  }
+
+  #all<Found extends Record<string, SqlStorageValue>>(sql: string, ...bindings: readonly (string | number)[]): Found[] {
+    const cursor = this.#sql.exec<Found>(sql, ...bindings);
+    const rows = cursor.toArray();
+    this.meter.rowsRead += cursor.rowsRead;
+    this.meter.rowsWritten += cursor.rowsWritten;
+    return rows;
+  }
+}

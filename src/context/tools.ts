@@ -1,0 +1,158 @@
+/**
+ * The blocks as tools of a model.
+ *
+ * Safe because a tool never throws what was expected to go wrong: the model is told what happened and what it can do,
+ * and the caller is given the same as a typed error. Only a bug here comes out as an exception.
+ */
+import { tool, type ToolSet } from "ai";
+import { z } from "zod";
+import { PalimpsestError } from "../errors.ts";
+import { MAX_ENTRY_KEY_CHARS, SKILL_DESCRIPTION_CHARS } from "../limits.ts";
+import type { ContextBlocks } from "./blocks.ts";
+import type { Declared } from "./declared.ts";
+import { oneLine, renderFill, type ContextBlock } from "./render.ts";
+import { LOAD_TOOL, NOT_DONE } from "./unloaded.ts";
+
+type ToolBlock = Pick<Declared, "config" | "shape">;
+
+export interface ToolTarget {
+  readonly blocks: Pick<
+    ContextBlocks,
+    "replaceContextBlock" | "appendContextBlock" | "setContextEntry" | "searchContext" | "loadSkill" | "unloadSkill"
+  >;
+  readonly onError: (error: PalimpsestError) => void;
+}
+
+/** `set_context`, `load_context`, `unload_context`, `search_context`: those that one of the blocks has a use for. */
+export function contextTools(blocks: readonly ToolBlock[], target: ToolTarget): ToolSet {
+  const writable = blocks.filter(({ shape }) => shape.writable);
+  const loadable = blocks.filter(({ shape }) => shape.kind === "loadable");
+  const searchable = blocks.filter(({ shape }) => shape.searchable);
+  return {
+    ...(writable.length > 0 && { set_context: setTool(writable, target) }),
+    ...(loadable.length > 0 && {
+      [LOAD_TOOL]: loadTool(loadable, target),
+      unload_context: unloadTool(loadable, target),
+    }),
+    ...(searchable.length > 0 && { search_context: searchTool(searchable, target) }),
+  };
+}
+
+function setTool(writable: readonly ToolBlock[], target: ToolTarget) {
+  return tool({
+    description: `Writes to a block of your context. It is kept beyond this conversation turn.\n${list(writable)}`,
+    inputSchema: setInput(writable),
+    execute: (input) => answer(target, () => set(input, target)),
+  });
+}
+
+/** Only the fields that one of the blocks has a use for. */
+function setInput(writable: readonly ToolBlock[]): z.ZodType<SetInput> {
+  const either = z.object({ label: labelOf(writable), content: z.string().describe("The text to write.") });
+  const plain = writable.every(({ shape }) => shape.keyed)
+    ? either
+    : either.extend({ action: z.enum(["replace", "append"]).optional().describe(ACTION_HELP) });
+  if (!writable.some(({ shape }) => shape.keyed)) return plain;
+  return plain.extend({
+    key: z.string().max(MAX_ENTRY_KEY_CHARS).optional().describe(KEY_HELP),
+    description: z.string().max(SKILL_DESCRIPTION_CHARS).optional().describe(DESCRIPTION_HELP),
+  });
+}
+
+const ACTION_HELP =
+  "replace (the default) writes the whole text anew; append adds to its end. Leave it out with a key.";
+const KEY_HELP = "Only for keyed blocks: the entry's name. The same key replaces the entry.";
+const DESCRIPTION_HELP = "Only for keyed blocks: what the entry is about, in a line.";
+
+interface SetInput {
+  readonly label: string;
+  readonly content: string;
+  readonly action?: "replace" | "append" | undefined;
+  /** Models fill in what they mean to leave out with an empty text. */
+  readonly key?: string | undefined;
+  readonly description?: string | undefined;
+}
+
+async function set({ label, content, action, key, description }: SetInput, { blocks }: ToolTarget): Promise<string> {
+  if (key === undefined || key === "") {
+    const append = action === "append";
+    const block = await (append
+      ? blocks.appendContextBlock(label, content)
+      : blocks.replaceContextBlock(label, content));
+    return `Written to "${label}"${fillOf(block)}. The system prompt shows it when it is next refreshed.`;
+  }
+  // An entry has no append: taken as a replace, it would lose text that the model means to keep.
+  if (action === "append") {
+    throw new PalimpsestError(
+      "invalid_input",
+      "With a key, the text replaces the entry whole: give all of it, and leave action out.",
+    );
+  }
+  const entry = description === undefined || description === "" ? { key, content } : { key, content, description };
+  await blocks.setContextEntry(label, entry);
+  return `Written to "${key}" in "${label}".`;
+}
+
+function loadTool(loadable: readonly ToolBlock[], target: ToolTarget) {
+  return tool({
+    description: `Reads one entry of a block whole. The system prompt lists the keys.\n${list(loadable)}`,
+    inputSchema: z.object({ label: labelOf(loadable), key: keyOf() }),
+    execute: ({ label, key }) => answer(target, () => target.blocks.loadSkill(label, key)),
+  });
+}
+
+function unloadTool(loadable: readonly ToolBlock[], target: ToolTarget) {
+  return tool({
+    description: `Takes an entry that you no longer need out of your context, which makes room. It can be loaded again.`,
+    inputSchema: z.object({ label: labelOf(loadable), key: keyOf() }),
+    execute: ({ label, key }) =>
+      answer(target, async () =>
+        (await target.blocks.unloadSkill(label, key)) ? `Unloaded "${key}".` : `"${key}" of "${label}" was not loaded.`,
+      ),
+  });
+}
+
+function searchTool(searchable: readonly ToolBlock[], target: ToolTarget) {
+  return tool({
+    description: `Finds entries of a block by their words.\n${list(searchable)}`,
+    inputSchema: z.object({
+      label: labelOf(searchable),
+      query: z.string().min(1).describe('Words that must all occur; "quoted words" must occur side by side.'),
+    }),
+    execute: ({ label, query }) =>
+      answer(target, async () => {
+        const found = await target.blocks.searchContext(label, query);
+        return found === null || found === "" ? `Nothing in "${label}" matches. Try fewer or other words.` : found;
+      }),
+  });
+}
+
+async function answer({ onError }: ToolTarget, work: () => Promise<string>): Promise<string> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof PalimpsestError)) throw error;
+    onError(error);
+    return NOT_DONE + error.message.replace(`[${error.code}] `, "");
+  }
+}
+
+function fillOf({ tokens, maxTokens }: ContextBlock): string {
+  return maxTokens === undefined ? "" : `, which is now at ${renderFill(tokens, maxTokens)}`;
+}
+
+function labelOf(blocks: readonly ToolBlock[]) {
+  return z.enum(blocks.map(({ config }) => config.label)).describe("The block's label.");
+}
+
+function keyOf() {
+  return z.string().min(1).max(MAX_ENTRY_KEY_CHARS).describe("The entry's key.");
+}
+
+function list(blocks: readonly ToolBlock[]): string {
+  const lines = blocks.map(({ config: { label, description, maxTokens }, shape: { keyed } }) => {
+    const bound = maxTokens === undefined ? "" : `, at most ${maxTokens} tokens${keyed ? " an entry" : ""}`;
+    return `- "${label}" (${keyed ? "keyed entries" : "one text"}${bound})${description === undefined ? "" : `: ${oneLine(description)}`}`;
+  });
+  return `Blocks:\n${lines.join("\n")}`;
+}

@@ -1,0 +1,63 @@
+/**
+ * Leaves the text of skills that are no longer loaded out of what a model is sent.
+ *
+ * Boundary: pure, on copies. What was stored stays as it was (M1): the text comes back when the skill is loaded again.
+ */
+import type { UIMessage } from "ai";
+import { toolName, toolPart } from "../steps/tool-parts.ts";
+import type { Part } from "../steps/tool-parts.ts";
+
+export const LOAD_TOOL = "load_context";
+
+/** How an answer starts that brought no text. */
+export const NOT_DONE = "Not done. ";
+
+/** `label:key`. Unambiguous, because a label has no colon. */
+export function skillName(label: string, key: string): string {
+  return `${label}:${key}`;
+}
+
+/**
+ * The messages with each loaded text shown once, where it was loaded last, and a short note in place of every other.
+ *
+ * @param loaded names as {@link skillName} makes them
+ */
+export function hideUnloadedSkills(messages: readonly UIMessage[], loaded: ReadonlySet<string>): UIMessage[] {
+  const shown = new Set<string>();
+  // From the newest to the oldest, so that the first text met under a name is the one that stays.
+  const newestFirst = messages.toReversed().map((message) => {
+    const notes = message.parts.toReversed().map((part) => noteFor(part, loaded, shown));
+    return notes.every((note) => note === null) ? message : withNotes(message, notes.toReversed());
+  });
+  return newestFirst.toReversed();
+}
+
+/** A copy with the output of each part that has a note replaced by it. */
+function withNotes(message: UIMessage, notes: readonly (string | null)[]): UIMessage {
+  const parts = message.parts.map((part, at) => {
+    const note = notes[at] ?? null;
+    return note === null ? part : (Object.assign({}, part, { output: note }) as Part);
+  });
+  return { ...message, parts };
+}
+
+/** What stands in for the part's output, or null when the part stays. */
+function noteFor(part: Part, loaded: ReadonlySet<string>, shown: Set<string>): string | null {
+  const name = loadedBy(part);
+  if (name === null) return null;
+  if (loaded.has(name) && !shown.has(name)) {
+    shown.add(name);
+    return null;
+  }
+  const why = loaded.has(name) ? "loaded again below" : "unloaded";
+  return `(The text of "${name}" was ${why} and is not shown here. Call ${LOAD_TOOL} to read it.)`;
+}
+
+/** The skill whose text this part carries, or null. */
+function loadedBy(part: Part): string | null {
+  const call = toolPart(part);
+  if (call === null || toolName(call) !== LOAD_TOOL || call.state !== "output-available") return null;
+  if (typeof call.output !== "string" || call.output.startsWith(NOT_DONE)) return null;
+  const { label, key } = (call.input ?? {}) as { label?: unknown; key?: unknown };
+  return typeof label === "string" && typeof key === "string" ? skillName(label, key) : null;
+}
