@@ -9,9 +9,10 @@ import { Drafts } from "../memory/drafts.ts";
 import { Memory } from "../memory/memory.ts";
 import type { Storage } from "../memory/schema.ts";
 import { Runs, type RunRecord } from "../memory/runs.ts";
+import { estimateTokens } from "../steps/tokens.ts";
 import { Conductor } from "./conductor.ts";
 import { runEvent, type RunEvent } from "./events.ts";
-import { SettingsTable } from "./settings.ts";
+import { SettingsTable, type SessionSettings } from "./settings.ts";
 
 /** The state of a workflow instance as the engine tells it, or `missing` when it knows no such instance. */
 export type InstanceStatus =
@@ -63,7 +64,8 @@ export class Core {
 
   constructor(storage: Storage, platform: Platform, configure: (sessionId: string) => void) {
     this.platform = platform;
-    this.memory = new Memory(storage, { now: () => platform.now() });
+    const countTokens = (text: string, sessionId: string): number => countWith(this.settings.get(sessionId), text);
+    this.memory = new Memory(storage, { now: () => platform.now(), countTokens });
     this.runs = new Runs(this.memory.statements, () => platform.now());
     this.drafts = new Drafts(this.memory.statements, () => platform.now());
     this.settings = new SettingsTable(configure);
@@ -101,4 +103,10 @@ export class Core {
       this.#waiters.set(runId, [...(this.#waiters.get(runId) ?? []), resolve]);
     });
   }
+}
+
+/** A counter of the caller's that answers no number is not worth losing a message for: the estimate stands in. */
+function countWith({ tokenCounter }: SessionSettings, text: string): number {
+  const counted = tokenCounter === null ? Number.NaN : tokenCounter(text);
+  return Number.isFinite(counted) && counted >= 0 ? Math.ceil(counted) : estimateTokens(text);
 }

@@ -4,6 +4,7 @@
  */
 import type { UIMessage } from "ai";
 import type { RunRecord } from "../memory/runs.ts";
+import type { CountTokens } from "../steps/measure.ts";
 import { resolvePolicy, type Policy, type PolicyOptions } from "../steps/policy.ts";
 import { DEFAULT_TEMPLATE, parseTemplate, type Template, type TemplateInput } from "../steps/template.ts";
 
@@ -23,6 +24,8 @@ export interface SessionSettings {
   readonly template: Template;
   /** Tokens beside the messages: system prompt and tools. */
   readonly overheadTokens: number;
+  /** Estimates the tokens of a text; null is the built-in estimate. */
+  readonly tokenCounter: CountTokens | null;
   readonly inline: InlineCompaction | null;
   readonly onError: ((error: Error, run: RunRecord) => void | Promise<void>) | null;
 }
@@ -30,6 +33,8 @@ export interface SessionSettings {
 export interface CompactAfterOptions extends Omit<PolicyOptions, "thresholdTokens"> {
   /** Tokens beside the messages that count against the threshold: system prompt and tools. Default 0. */
   readonly overheadTokens?: number | undefined;
+  /** Replaces the built-in estimate for messages stored from now on. What it answers that is no number is ignored. */
+  readonly tokenCounter?: CountTokens | undefined;
   /** The sections of a summary. */
   readonly template?: TemplateInput | undefined;
 }
@@ -38,6 +43,7 @@ const UNCONFIGURED: SessionSettings = {
   policy: null,
   template: DEFAULT_TEMPLATE,
   overheadTokens: 0,
+  tokenCounter: null,
   inline: null,
   onError: null,
 };
@@ -70,11 +76,12 @@ export function compactAfter(
   thresholdTokens: number,
   options: CompactAfterOptions = {},
 ): SessionSettings {
-  const { overheadTokens, template, ...policy } = options;
+  const { overheadTokens, tokenCounter, template, ...policy } = options;
   return {
     ...settings,
     policy: resolvePolicy({ ...policy, thresholdTokens, overheadTokens }),
     overheadTokens: overheadTokens ?? settings.overheadTokens,
+    tokenCounter: tokenCounter ?? settings.tokenCounter,
     template: template === undefined ? settings.template : parseTemplate(template),
   };
 }
