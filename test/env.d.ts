@@ -6,6 +6,7 @@ declare global {
     interface Env {
       PalimpsestAgent: DurableObjectNamespace<PalimpsestAgent>;
       StorageProbe: DurableObjectNamespace<StorageProbe>;
+      SKILLS: R2Bucket;
       COMPACTION_WORKFLOW: Workflow<CompactionParams>;
     }
   }
