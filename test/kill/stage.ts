@@ -19,7 +19,7 @@ import { measureMessage } from "../../src/steps/measure.ts";
 import { readLedger, type Ledger } from "./ledger.ts";
 import { ModelServer } from "./model-server.ts";
 
-/** Sets the size of the conversation: its span makes eight chunks, two more than a run has at hand before one is done. */
+/** Makes a span of eight chunks: a kill finds two of them done, four being summarised and two yet to come. */
 const THRESHOLD = 3_000;
 const SESSION = "killed";
 /** How long anything that must happen may take on a busy machine (ms). */
@@ -63,11 +63,17 @@ export class Stage {
 
   /** Kills the Worker the moment it tells of an event like this; resolves when it is dead. */
   async killAt(moment: (event: RunEvent) => boolean): Promise<void> {
-    await new Promise<void>((resolve) => {
-      this.#onRun = (event) => {
-        if (moment(event)) resolve(this.kill());
-      };
-    });
+    const deaths: Promise<void>[] = [];
+    this.#onRun = (event) => {
+      if (deaths.length === 0 && moment(event)) deaths.push(this.kill());
+    };
+    await vi.waitFor(
+      () => {
+        if (deaths.length === 0) throw new Error("The moment to kill did not come.");
+      },
+      { timeout: DEADLINE, interval: 10 },
+    );
+    await deaths[0];
   }
 
   async #connect(): Promise<DemoAgent> {
