@@ -88,9 +88,6 @@ export const NUDGE_AGAIN_MS = 300_000;
 /** Seconds between two looks of the watchdog while a run is live. */
 export const WATCHDOG_SECONDS = 15;
 
-/** Longest that a Worker may set between two looks (s): a run whose engine died rests until the next one. */
-export const MAX_WATCHDOG_SECONDS = 600;
-
 /** How often an instance that the engine gave up is started again before its run fails. */
 export const MAX_INSTANCE_RESTARTS = 3;
 
