@@ -88,6 +88,9 @@ export const NUDGE_AGAIN_MS = 300_000;
 /** Seconds between two looks of the watchdog while a run is live. */
 export const WATCHDOG_SECONDS = 15;
 
+/** How long a run may wait for the engine to take it (ms): an outage is waited out, a run is not kept for ever. */
+export const PENDING_LIMIT_MS = 3_600_000;
+
 /** How often an instance that the engine gave up is started again before its run fails. */
 export const MAX_INSTANCE_RESTARTS = 3;
 

@@ -8,7 +8,7 @@
  * is created again, from the drafts already paid for. The ledger's outcome is final whatever the engine says.
  */
 import { PalimpsestError } from "../errors.ts";
-import { MAX_INSTANCE_RESTARTS, NUDGE_AGAIN_MS, QUIET_RUN_MS } from "../limits.ts";
+import { MAX_INSTANCE_RESTARTS, NUDGE_AGAIN_MS, PENDING_LIMIT_MS, QUIET_RUN_MS } from "../limits.ts";
 import type { Outcome, RunRecord } from "../memory/runs.ts";
 import type { Core } from "./core.ts";
 import { finishRun } from "./finish.ts";
@@ -41,7 +41,9 @@ export class Conductor {
       this.#nudgedAt.set(run.id, this.#core.platform.now());
     } catch (error) {
       // A platform that is busy or restarting is tried again by the watchdog; a missing binding will not appear.
-      if (error instanceof PalimpsestError) this.end(run.id, { kind: "failed", reason: error.message });
+      const hopeless = error instanceof PalimpsestError || this.#core.platform.now() - run.createdAt > PENDING_LIMIT_MS;
+      if (hopeless)
+        this.end(run.id, { kind: "failed", reason: error instanceof Error ? error.message : String(error) });
     } finally {
       this.#dispatching.delete(run.id);
     }
@@ -53,7 +55,15 @@ export class Conductor {
       if (run.state === "pending") await this.#dispatch(run);
       else await this.#reconcile(run);
     }
-    if (this.#core.runs.allLive().length === 0) await this.#core.platform.disarmWatchdog();
+    if (this.#core.runs.allLive().length > 0) return;
+    await this.#core.platform.disarmWatchdog();
+    // A run may have been asked for while the schedule was being taken away.
+    if (this.#core.runs.allLive().length > 0) await this.#core.platform.armWatchdog();
+  }
+
+  /** After the object was started: a crash between a run's ledger row and its watchdog leaves one without the other. */
+  async wake(): Promise<void> {
+    if (this.#core.runs.allLive().length > 0) await this.#core.platform.armWatchdog();
   }
 
   async #reconcile(run: RunRecord): Promise<void> {

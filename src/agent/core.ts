@@ -60,6 +60,8 @@ export class Core {
   readonly settings: SettingsTable;
   readonly platform: Platform;
   readonly conductor: Conductor;
+  /** For each live run, the newest leaf that is known to continue its branch: saves a walk per append. */
+  readonly branchLeaf = new Map<string, string>();
   readonly #waiters = new Map<string, ((run: RunRecord) => void)[]>();
 
   constructor(storage: Storage, platform: Platform, configure: (sessionId: string) => void) {

@@ -15,7 +15,8 @@ export function finishRun(core: Core, runId: string, outcome: Outcome): Outcome 
   core.runs.end(runId, outcome, {
     steps: run.steps.map((step) => (step.endedAt === null ? { ...step, endedAt: at } : step)),
   });
-  triggerIfDue(core, run.sessionId, "threshold");
+  core.branchLeaf.delete(runId);
+  triggerIfDue(core, run.sessionId);
   return outcome;
 }
 

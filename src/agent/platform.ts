@@ -37,11 +37,11 @@ export function agentPlatform(agent: Watched, ctx: DurableObjectState, env: Clou
       armed = true;
     },
     disarmWatchdog: async () => {
-      armed = false;
       const schedules = await agent.listSchedules();
       for (const schedule of schedules) {
         if (schedule.callback === "watchCompactions") await agent.cancelSchedule(schedule.id);
       }
+      armed = false;
     },
   };
 }

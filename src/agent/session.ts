@@ -68,6 +68,13 @@ export interface ImportReceipt {
   readonly notes: readonly string[];
 }
 
+interface WriteOptions {
+  /** The leaf that is appended to, where that is known. */
+  readonly continues?: string | null;
+  /** Looks at no threshold: undoing a compaction by hand must not bring it straight back. */
+  readonly quiet?: boolean;
+}
+
 export class Session {
   readonly #core: Core;
   #id: string;
@@ -124,7 +131,9 @@ export class Session {
 
   /** `parentId`: undefined is the active leaf, null a new root. A known id changes nothing. See History.append for errors. */
   async appendMessage(message: UIMessage, parentId?: string | null): Promise<AppendResult> {
-    return this.#write((history) => history.append(message, parentId));
+    const leafId = this.#history.leafId();
+    const continues = parentId === undefined || parentId === leafId ? leafId : null;
+    return this.#write((history) => history.append(message, parentId), { continues });
   }
 
   /** Appends in order, all or none; each message's parent is the one before it. */
@@ -326,11 +335,10 @@ export class Session {
   }
 
   /** One transaction: the change and, if it made the view too large, the run that will see to it. */
-  #write<T>(change: (history: History) => T, options: { quiet?: boolean } = {}): T {
+  #write<T>(change: (history: History) => T, options: WriteOptions = {}): T {
     const result = this.#core.transaction<{ value: T }>(() => {
       const value = change(this.#history);
-      // Undoing a compaction by hand must not bring it straight back.
-      if (options.quiet !== true) triggerIfDue(this.#core, this.#id, "threshold");
+      if (options.quiet !== true) triggerIfDue(this.#core, this.#id, options.continues);
       return { value };
     });
     this.#core.conductor.dispatchPending();

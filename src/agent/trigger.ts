@@ -21,22 +21,25 @@ export interface RunRequest {
   readonly retryOf?: string | null;
 }
 
-/** Starts a run when the threshold is crossed and none is at work on this branch (R2). Call inside a transaction. */
-export function triggerIfDue(core: Core, sessionId: string, trigger: Trigger): RunRecord | null {
+/**
+ * Starts a run when the threshold is crossed and none is at work on this branch (R2). Call inside a transaction.
+ * `continues` is the leaf that the active one was just appended to, where the caller knows.
+ */
+export function triggerIfDue(core: Core, sessionId: string, continues: string | null = null): RunRecord | null {
   const { policy, overheadTokens } = core.settings.get(sessionId);
   if (policy === null) return null;
   const history = core.memory.session(sessionId);
   const tokens = history.tokens() + overheadTokens;
   if (tokens <= policy.thresholdTokens) return null;
   const leafId = history.leafId();
-  if (leafId === null || liveOnBranch(core, sessionId, leafId) !== null) return null;
+  if (leafId === null || liveOnBranch(core, sessionId, { leafId, continues }) !== null) return null;
   if (tokens <= quietUpTo(core.runs.latestEnded(sessionId), policy)) return null;
-  return startRun(core, sessionId, { trigger, leafId });
+  return startRun(core, sessionId, { trigger: "threshold", leafId });
 }
 
 /** Starts a run, or returns the one that is at work on this branch. Call inside a transaction. */
 export function startOrJoin(core: Core, sessionId: string, request: RunRequest): { run: RunRecord; joined: boolean } {
-  const live = liveOnBranch(core, sessionId, request.leafId);
+  const live = liveOnBranch(core, sessionId, { leafId: request.leafId, continues: null });
   if (live !== null) return { run: live, joined: true };
   return { run: startRun(core, sessionId, request), joined: false };
 }
@@ -65,10 +68,18 @@ function startRun(core: Core, sessionId: string, request: RunRequest): RunRecord
 }
 
 /** The live run whose branch this leaf continues, if any: its leaf is on the path of this one, or the reverse. */
-function liveOnBranch(core: Core, sessionId: string, leafId: string): RunRecord | null {
+function liveOnBranch(
+  core: Core,
+  sessionId: string,
+  { leafId, continues }: { leafId: string; continues: string | null },
+): RunRecord | null {
   const history = core.memory.session(sessionId);
   for (const run of core.runs.live(sessionId)) {
-    if (history.isOnPath(run.leafId, leafId) || history.isOnPath(leafId, run.leafId)) return run;
+    const known = core.branchLeaf.get(run.id) ?? run.leafId;
+    const same = known === leafId || (continues !== null && known === continues);
+    if (!same && !history.isOnPath(run.leafId, leafId) && !history.isOnPath(leafId, run.leafId)) continue;
+    core.branchLeaf.set(run.id, leafId);
+    return run;
   }
   return null;
 }

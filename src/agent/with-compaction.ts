@@ -61,6 +61,8 @@ function mix(Base: typeof Agent<Cloudflare.Env>) {
       super(ctx, env);
       const configure = (sessionId: string): void => this.configureSession(Session.create(this).forSession(sessionId));
       this.palimpsest = new Core(ctx.storage, agentPlatform(this, ctx, env), configure);
+      // Once the subclass's fields are there too: they may name sessions.
+      ctx.waitUntil(Promise.resolve().then(() => this.palimpsest.conductor.wake()));
     }
 
     /** Override to configure sessions that no other code names: `session.compactAfter(60_000)`. Called once per wake-up and session. */
