@@ -21,6 +21,7 @@ import {
   type OverlayRecord,
   type SpanDigest,
 } from "./overlays.ts";
+import type { MessageSearch } from "./search.ts";
 import type { ContentRow, OverlayRow, Place } from "./statements.ts";
 import { PathReader, type Tree } from "./tree.ts";
 import {
@@ -50,6 +51,7 @@ export interface AppendResult {
 export interface HistoryOptions {
   readonly now: () => number;
   readonly countTokens: CountTokens | undefined;
+  readonly search: MessageSearch;
   readonly transaction: <T>(work: () => T) => T;
 }
 
@@ -118,6 +120,7 @@ export class History {
     return this.#options.transaction(() => {
       const covered = this.#overlays.invalidate([row], this.#unchangedPart(row.seq, message));
       this.#tree.replace(row, encoded);
+      this.#options.search.replaced(this.sessionId, row.seq, message);
       const before = !covered && this.#total?.leafSeq === row.seq ? this.#total.tokens : null;
       this.#total = before === null ? null : { leafSeq: row.seq, tokens: before - row.tokens + encoded.tokens };
       return message;
@@ -130,6 +133,7 @@ export class History {
     if (rows.length === 0) return 0;
     return this.#options.transaction(() => {
       this.#overlays.invalidate(rows);
+      this.#options.search.removed(this.sessionId, rows);
       this.#tree.remove(rows);
       this.#total = null;
       return rows.length;
@@ -139,6 +143,7 @@ export class History {
   /** Takes out every message, overlay and draft of the session (S2). */
   clear(): void {
     this.#options.transaction(() => {
+      this.#options.search.clearing(this.sessionId);
       this.#tree.clear();
       this.#total = null;
     });

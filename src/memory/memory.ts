@@ -9,6 +9,7 @@ import { PalimpsestError } from "../errors.ts";
 import type { CountTokens } from "../steps/measure.ts";
 import { History } from "./history.ts";
 import { migrate, type Storage } from "./schema.ts";
+import { MessageSearch } from "./search.ts";
 import { Statements } from "./statements.ts";
 import { Tree } from "./tree.ts";
 
@@ -18,12 +19,14 @@ const SESSION_ID_MAX_LENGTH = 200;
 export interface MemoryOptions {
   /** Epoch ms. */
   readonly now: () => number;
-  /** Replaces the built-in token estimate. Stamped on a message when it is stored. */
-  readonly countTokens?: CountTokens;
+  /** Replaces the built-in token estimate, by session. Stamped on a message when it is stored. */
+  readonly countTokens?: (text: string, sessionId: string) => number;
 }
 
 export class Memory {
   readonly statements: Statements;
+  /** Over the messages of all sessions. */
+  readonly search: MessageSearch;
   readonly #storage: Storage;
   readonly #options: MemoryOptions;
   readonly #sessions = new Map<string, History>();
@@ -35,6 +38,7 @@ export class Memory {
     this.#storage = storage;
     this.#options = options;
     this.statements = new Statements(storage.sql);
+    this.search = new MessageSearch(storage, this.statements, (work) => this.#transact(work));
   }
 
   /** A session's conversation; `""` is the default session. Reads nothing. Throws `invalid_input` for a bad id. */
@@ -47,9 +51,11 @@ export class Memory {
         `A session id is a string of at most ${SESSION_ID_MAX_LENGTH} characters of valid Unicode.`,
       );
     }
-    const { now, countTokens } = this.#options;
+    const { search } = this;
+    const { now, countTokens: count } = this.#options;
+    const countTokens: CountTokens | undefined = count && ((text) => count(text, sessionId));
     const tree = new Tree(this.statements, sessionId, now);
-    const history = new History(tree, { now, countTokens, transaction: (work) => this.#transact(work) });
+    const history = new History(tree, { now, countTokens, search, transaction: (work) => this.#transact(work) });
     this.#sessions.set(sessionId, history);
     return history;
   }
@@ -72,6 +78,7 @@ export class Memory {
       return this.#storage.transactionSync(work);
     } catch (error) {
       for (const history of this.#sessions.values()) history.forget();
+      this.search.forget();
       for (const listener of this.#rollbackListeners) listener();
       throw error;
     }

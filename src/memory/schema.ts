@@ -148,6 +148,14 @@ const MIGRATIONS: readonly (readonly string[])[] = [
     `CREATE VIRTUAL TABLE palimpsest_block_index
        USING fts5 (shelf, words, content = '', contentless_delete = 1, tokenize = 'porter unicode61')`,
   ],
+  // Search. How far each session is indexed; none is until it is searched, which is when the index itself is made.
+  [
+    `CREATE TABLE palimpsest_searched_sessions (
+       n          INTEGER PRIMARY KEY,
+       session_id TEXT NOT NULL UNIQUE,
+       indexed_to INTEGER NOT NULL
+     )`,
+  ],
 ];
 
 export const SCHEMA_VERSION = MIGRATIONS.length;

@@ -258,7 +258,8 @@ export class Statements {
   // Runs and drafts
 
   draft(sessionId: string, key: string): DraftRow | undefined {
-    const sql = "SELECT tokens, details, created_at AS createdAt, text FROM palimpsest_drafts WHERE session_id = ? AND key = ?";
+    const sql =
+      "SELECT tokens, details, created_at AS createdAt, text FROM palimpsest_drafts WHERE session_id = ? AND key = ?";
     return this.#all<DraftRow>(sql, [sessionId, key])[0];
   }
 

@@ -1,0 +1,121 @@
+/**
+ * Every statement of the search index, one verb each; in the manner of statements.ts, whose meter it shares.
+ *
+ * The index is one FTS5 table over all sessions. A message's row in it has the number `session * 2^31 + seq`, so it is
+ * found, replaced and deleted by its key, and a session's messages are one range of numbers. `secure-delete` takes the
+ * words of a deleted row out of the index at once, not at some later merge (S2).
+ */
+import type { Storage } from "./schema.ts";
+import type { Meter } from "./statements.ts";
+
+/** How far a session is indexed. `n` is its number in the index. */
+export type IndexedRow = { n: number; indexedTo: number };
+
+export type SourceRow = { seq: number; parts: number; content: string };
+export type MatchRow = { rowid: number; rank: number };
+export type FoundRow = { id: string; role: string; createdAt: number };
+
+/** Numbers of one session: more messages than any session can hold, while numbers of 4 million sessions stay exact. */
+const SESSION_SIZE = 2 ** 31;
+
+/** Numbers are bound as floating point, and FTS5 takes no notice of a row number of that type. */
+const ROWID = "CAST(? AS INTEGER)";
+
+/** Tokens of a snippet; a character of an unspaced script is one. */
+const SNIPPET_TOKENS = 32;
+
+export function rowidOf(n: number, seq: number): number {
+  return n * SESSION_SIZE + seq;
+}
+
+export function placeOf(rowid: number): { n: number; seq: number } {
+  return { n: Math.floor(rowid / SESSION_SIZE), seq: rowid % SESSION_SIZE };
+}
+
+export class SearchStatements {
+  readonly #sql: Storage["sql"];
+  readonly #meter: Meter;
+
+  constructor(sql: Storage["sql"], meter: Meter) {
+    this.#sql = sql;
+    this.#meter = meter;
+  }
+
+  createIndex(): void {
+    this.#all(`CREATE VIRTUAL TABLE IF NOT EXISTS palimpsest_search
+       USING fts5 (words, tokenize = 'unicode61 remove_diacritics 2')`);
+    this.#all("INSERT INTO palimpsest_search (palimpsest_search, rank) VALUES ('secure-delete', 1)");
+  }
+
+  sessionIds(): { sessionId: string }[] {
+    return this.#all("SELECT session_id AS sessionId FROM palimpsest_sessions");
+  }
+
+  indexed(sessionId: string): IndexedRow | undefined {
+    const sql = "SELECT n, indexed_to AS indexedTo FROM palimpsest_searched_sessions WHERE session_id = ?";
+    return this.#all<IndexedRow>(sql, sessionId)[0];
+  }
+
+  /** Gives the session a number. */
+  insertIndexed(sessionId: string): number {
+    const sql = "INSERT INTO palimpsest_searched_sessions (session_id, indexed_to) VALUES (?, -1) RETURNING n";
+    return this.#all<{ n: number }>(sql, sessionId)[0]?.n ?? 0;
+  }
+
+  setIndexedTo(n: number, seq: number): void {
+    this.#all("UPDATE palimpsest_searched_sessions SET indexed_to = ? WHERE n = ?", seq, n);
+  }
+
+  deleteIndexed(n: number): void {
+    this.#all("DELETE FROM palimpsest_searched_sessions WHERE n = ?", n);
+  }
+
+  /** The first message after `seq`. One at a time: a message may take megabytes. */
+  messageAfter(sessionId: string, seq: number): SourceRow | undefined {
+    const sql = `SELECT seq, parts, content FROM palimpsest_messages
+       WHERE session_id = ? AND seq > ? ORDER BY seq LIMIT 1`;
+    return this.#all<SourceRow>(sql, sessionId, seq)[0];
+  }
+
+  message(sessionId: string, seq: number): FoundRow | undefined {
+    const sql = "SELECT id, role, created_at AS createdAt FROM palimpsest_messages WHERE session_id = ? AND seq = ?";
+    return this.#all<FoundRow>(sql, sessionId, seq)[0];
+  }
+
+  insertWords(rowid: number, words: string): void {
+    this.#all(`INSERT INTO palimpsest_search (rowid, words) VALUES (${ROWID}, ?)`, rowid, words);
+  }
+
+  deleteWords(rowid: number): void {
+    this.#all(`DELETE FROM palimpsest_search WHERE rowid = ${ROWID}`, rowid);
+  }
+
+  /** Of every message of the session that is still stored. */
+  deleteSessionWords(sessionId: string, indexed: IndexedRow): void {
+    const sql = `DELETE FROM palimpsest_search WHERE rowid IN
+       (SELECT ${ROWID} + seq FROM palimpsest_messages WHERE session_id = ? AND seq <= ?)`;
+    this.#all(sql, rowidOf(indexed.n, 0), sessionId, indexed.indexedTo);
+  }
+
+  /** The best matches, best first, the newer of equals first; in one session when `n` is given. */
+  matches(match: string, n: number | null, limit: number): MatchRow[] {
+    const sql = `SELECT rowid, rank FROM palimpsest_search
+       WHERE palimpsest_search MATCH ? AND rowid BETWEEN ${ROWID} AND ${ROWID} ORDER BY rank, rowid DESC LIMIT ?`;
+    const last = n === null ? Number.MAX_SAFE_INTEGER : rowidOf(n + 1, 0) - 1;
+    return this.#all(sql, match, rowidOf(n ?? 0, 0), last, limit);
+  }
+
+  snippet(match: string, rowid: number): string {
+    const sql = `SELECT snippet(palimpsest_search, 0, '', '', '…', ?) AS text FROM palimpsest_search
+       WHERE palimpsest_search MATCH ? AND rowid = ${ROWID}`;
+    return this.#all<{ text: string }>(sql, SNIPPET_TOKENS, match, rowid)[0]?.text ?? "";
+  }
+
+  #all<Found extends Record<string, SqlStorageValue>>(sql: string, ...bindings: SqlStorageValue[]): Found[] {
+    const cursor = this.#sql.exec<Found>(sql, ...bindings);
+    const rows = cursor.toArray();
+    this.#meter.rowsRead += cursor.rowsRead;
+    this.#meter.rowsWritten += cursor.rowsWritten;
+    return rows;
+  }
+}

@@ -1,0 +1,225 @@
+/**
+ * Full-text search over messages, hidden ones and other branches included.
+ *
+ * Job: keep an index, answer queries. Boundary: the index is made of the message rows and can be made again from them;
+ * it decides nothing about what a model sees.
+ *
+ * Why it is exact and costs nothing until it is used: a search first indexes what was stored since the last one, so an
+ * append writes nothing here, before the first search or after. Only a change to a message that is indexed already
+ * (update, delete, clear) changes the index, in the same transaction.
+ *
+ * Words are found without regard to case and accents. Scripts that put no spaces between words are indexed character
+ * by character and asked for as a phrase, so any part of a text is found, of whatever length.
+ */
+import type { UIMessage } from "ai";
+import { PalimpsestError } from "../errors.ts";
+import { hasResult, toolName, toolPart, type Part } from "../steps/tool-parts.ts";
+import { decodeMessage } from "./content.ts";
+import type { Storage } from "./schema.ts";
+import { placeOf, rowidOf, SearchStatements, type IndexedRow, type SourceRow } from "./search-statements.ts";
+import type { Statements } from "./statements.ts";
+
+export interface SearchOptions {
+  /** Default: all sessions. */
+  readonly sessionId?: string;
+  /** Most hits. Default 20, at most 100. */
+  readonly limit?: number;
+}
+
+export interface SearchHit {
+  readonly sessionId: string;
+  /** Of the message. */
+  readonly id: string;
+  readonly role: string;
+  /** The part of its text around a match, in some 30 words, cuts marked by "…". */
+  readonly snippet: string;
+  /** Higher is better; comparable within one answer only. */
+  readonly score: number;
+  /** Epoch ms. */
+  readonly createdAt: number;
+}
+
+const DEFAULT_LIMIT = 20;
+const MAX_LIMIT = 100;
+
+/** Characters of a query that are looked at. */
+const MAX_QUERY_CHARS = 2_000;
+
+/** Put between characters of unspaced scripts: nobody writes it, it parts words for the index, and it shows as nothing. */
+const GAP = "\u2063";
+
+const UNSPACED =
+  "\\p{scx=Han}\\p{scx=Hira}\\p{scx=Kana}\\p{scx=Hang}\\p{scx=Thai}\\p{scx=Laoo}\\p{scx=Khmr}\\p{scx=Mymr}";
+const CHARACTER_EDGE = new RegExp(`(?<![${UNSPACED}])(?=[${UNSPACED}])|(?<=[${UNSPACED}])`, "gu");
+
+/** Images, archives, keys: bytes that nobody searches for, in more room than all that is said. */
+const ENCODED = /^(?:data:|[\w+/=-]{1000,}$)/;
+
+export class MessageSearch {
+  readonly #statements: Statements;
+  readonly #sql: SearchStatements;
+  readonly #transaction: <T>(work: () => T) => T;
+  /** By session; null for one that is not indexed. What is not in here was not asked for yet. */
+  readonly #indexed = new Map<string, IndexedRow | null>();
+
+  constructor(storage: Storage, statements: Statements, transaction: <T>(work: () => T) => T) {
+    this.#statements = statements;
+    this.#sql = new SearchStatements(storage.sql, statements.meter);
+    this.#transaction = transaction;
+  }
+
+  /**
+   * The messages that hold every word of the query: `word`, `begin*`, `"some phrase"`. Anything else in a query is
+   * looked for as text, so no query is malformed; one without any letter or digit finds nothing. Best match first.
+   * Throws `invalid_options`.
+   */
+  find(query: string, options: SearchOptions = {}): SearchHit[] {
+    const { sessionId, limit = DEFAULT_LIMIT } = options;
+    if (!Number.isInteger(limit) || limit < 1 || limit > MAX_LIMIT) {
+      throw new PalimpsestError("invalid_options", `limit is ${limit}: give a whole number from 1 to ${MAX_LIMIT}.`);
+    }
+    const match = matchExpression(query);
+    if (match === "") return [];
+    const sessionIds = sessionId === undefined ? this.#sql.sessionIds().map((row) => row.sessionId) : [sessionId];
+    const sessions = new Map<number, string>();
+    for (const each of sessionIds) {
+      const indexed = this.#catchUp(each);
+      if (indexed !== null) sessions.set(indexed.n, each);
+    }
+    if (sessions.size === 0) return [];
+    const only = sessionId === undefined ? null : ([...sessions.keys()][0] ?? null);
+    return this.#sql.matches(match, only, limit).flatMap(({ rowid, rank }) => {
+      const { n, seq } = placeOf(rowid);
+      const found = sessions.get(n);
+      const message = found === undefined ? undefined : this.#sql.message(found, seq);
+      if (found === undefined || message === undefined) return [];
+      const snippet = this.#sql.snippet(match, rowid).replaceAll(GAP, "");
+      return [{ sessionId: found, ...message, snippet, score: -rank }];
+    });
+  }
+
+  /** Says that a message has a new content. */
+  replaced(sessionId: string, seq: number, message: UIMessage): void {
+    const indexed = this.#load(sessionId);
+    if (indexed === null || seq > indexed.indexedTo) return;
+    this.#sql.deleteWords(rowidOf(indexed.n, seq));
+    this.#insert(indexed, seq, message);
+  }
+
+  /** Says that messages were deleted. */
+  removed(sessionId: string, rows: readonly { readonly seq: number }[]): void {
+    const indexed = this.#load(sessionId);
+    if (indexed === null) return;
+    for (const { seq } of rows) if (seq <= indexed.indexedTo) this.#sql.deleteWords(rowidOf(indexed.n, seq));
+  }
+
+  /** Says that a session's messages are about to be deleted, all of them. */
+  clearing(sessionId: string): void {
+    const indexed = this.#load(sessionId);
+    if (indexed === null) return;
+    this.#sql.deleteSessionWords(sessionId, indexed);
+    this.#sql.deleteIndexed(indexed.n);
+    this.#indexed.set(sessionId, null);
+  }
+
+  /** Drops what is kept in memory: after a rollback only the rows know. */
+  forget(): void {
+    this.#indexed.clear();
+  }
+
+  /** Indexes what was stored since the last time; null when nothing ever was. */
+  #catchUp(sessionId: string): IndexedRow | null {
+    const indexed = this.#load(sessionId);
+    const first = this.#sql.messageAfter(sessionId, indexed?.indexedTo ?? -1);
+    if (first === undefined) return indexed;
+    return this.#transaction(() => {
+      if (indexed === null) this.#sql.createIndex();
+      const n = indexed?.n ?? this.#sql.insertIndexed(sessionId);
+      let indexedTo = first.seq;
+      for (
+        let row: SourceRow | undefined = first;
+        row !== undefined;
+        row = this.#sql.messageAfter(sessionId, row.seq)
+      ) {
+        const { seq, parts, content } = row;
+        const rest = parts === 1 ? [] : this.#statements.messageParts(sessionId, seq).map((piece) => piece.content);
+        this.#insert({ n, indexedTo }, seq, decodeMessage([content, ...rest]));
+        indexedTo = seq;
+      }
+      this.#sql.setIndexedTo(n, indexedTo);
+      const caughtUp = { n, indexedTo };
+      this.#indexed.set(sessionId, caughtUp);
+      return caughtUp;
+    });
+  }
+
+  #insert(indexed: IndexedRow, seq: number, message: UIMessage): void {
+    this.#sql.insertWords(rowidOf(indexed.n, seq), spaced(wordsOf(message)));
+  }
+
+  #load(sessionId: string): IndexedRow | null {
+    let indexed = this.#indexed.get(sessionId);
+    if (indexed === undefined) {
+      indexed = this.#sql.indexed(sessionId) ?? null;
+      this.#indexed.set(sessionId, indexed);
+    }
+    return indexed;
+  }
+}
+
+/** The query as FTS5 reads it: each term in quotes, so that nothing in it is an operator. Empty when it asks nothing. */
+function matchExpression(query: string): string {
+  const terms: string[] = [];
+  for (const [, phrase, star, word] of query.slice(0, MAX_QUERY_CHARS).matchAll(/"([^"]*)"?(\*?)|([^\s"]+)/g)) {
+    const text = spaced(phrase ?? word ?? "");
+    const prefix = star === "*" || word?.endsWith("*") === true;
+    if (/[\p{L}\p{N}]/u.test(text)) terms.push(`"${text}"${prefix ? " *" : ""}`);
+  }
+  return terms.join(" ");
+}
+
+/** Text as it is indexed and asked for. What SQLite could not keep (NUL, lone surrogates) parts words. */
+function spaced(text: string): string {
+  return text.toWellFormed().replaceAll("\0", " ").normalize("NFC").replaceAll(CHARACTER_EDGE, GAP);
+}
+
+/** Everything in a message that was said, asked of a tool or answered by one. */
+function wordsOf(message: UIMessage): string {
+  const words: string[] = [];
+  for (const part of message.parts) addPart(part, words);
+  return words.join("\n");
+}
+
+function addPart(part: Part, words: string[]): void {
+  const tool = toolPart(part);
+  if (tool !== null) {
+    words.push(toolName(tool));
+    addValue(tool.input, words);
+    if (hasResult(tool)) addValue(tool.state === "output-available" ? tool.output : tool.errorText, words);
+  } else if (part.type === "text" || part.type === "reasoning") {
+    words.push(part.text);
+  } else if (part.type === "file" || part.type === "source-document") {
+    addValue(part.filename, words);
+    if (part.type === "source-document") words.push(part.title);
+  } else if (part.type === "source-url") {
+    addValue([part.title, part.url], words);
+  } else if (part.type === "steering-message" && "parts" in part) {
+    for (const each of part.parts) addPart(each, words);
+  }
+}
+
+/** The strings and numbers in a value, with the names they have there. */
+function addValue(value: unknown, words: string[]): void {
+  if (typeof value === "string") {
+    if (!ENCODED.test(value)) words.push(value);
+  } else if (typeof value === "number") {
+    words.push(String(value));
+  } else if (Array.isArray(value)) {
+    for (const each of value) addValue(each, words);
+  } else if (typeof value === "object" && value !== null) {
+    for (const [key, each] of Object.entries(value)) {
+      words.push(key);
+      addValue(each, words);
+    }
+  }
+}

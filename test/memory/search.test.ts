@@ -1,0 +1,368 @@
+/** Search: finds what is stored, nothing that is not, costs nothing until it is used, and never fails on a query. */
+import type { UIMessage } from "ai";
+import * as fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { errorCode } from "../../src/errors.ts";
+import type { Memory } from "../../src/memory/memory.ts";
+import { fill, say, span, withProbe } from "./probe.ts";
+
+function found(memory: Memory, query: string, sessionId = ""): string[] {
+  return memory.search.find(query, { sessionId }).map((hit) => hit.id);
+}
+
+/** Whether any page of the index still holds these bytes. */
+function leftInIndex(storage: DurableObjectStorage, word: string): boolean {
+  // FTS5 writes what it holds back when a savepoint begins, as it does when a transaction commits.
+  storage.transactionSync(() => undefined);
+  const shadows = ["data", "content", "idx", "docsize"].map((name) => `palimpsest_search_${name}`);
+  return shadows.some((table) =>
+    storage.sql
+      .exec(`SELECT * FROM ${table}`)
+      .toArray()
+      .flatMap((row) => Object.values(row))
+      .some((value) => bytes(value).includes(word)),
+  );
+}
+
+function bytes(value: unknown): string {
+  return value instanceof ArrayBuffer ? new TextDecoder("latin1").decode(value) : String(value);
+}
+
+describe("a query", () => {
+  test("means all of its words, a phrase in quotes, a beginning before a star, whatever their case and accents", async () => {
+    await withProbe(({ memory, history }) => {
+      history.append(say("a", "The deployment is scheduled for Friday"));
+      history.append(say("b", "Friday the deployments moved; café über Zürich"));
+      expect(found(memory, "deployment Friday")).toEqual(["a"]);
+      expect(found(memory, "FRIDAY deploy*")).toEqual(expect.arrayContaining(["a", "b"]));
+      expect(found(memory, '"deployment is scheduled"')).toEqual(["a"]);
+      expect(found(memory, '"scheduled deployment"')).toEqual([]);
+      expect(found(memory, '"the deploy"*')).toEqual(expect.arrayContaining(["a", "b"]));
+      expect(found(memory, "cafe uber ZURICH")).toEqual(["b"]);
+      expect(found(memory, "caf\u00e9")).toEqual(["b"]);
+      expect(found(memory, "cafe\u0301")).toEqual(["b"]);
+      expect(found(memory, "friday nothing")).toEqual([]);
+      expect(found(memory, '"unbalanced')).toEqual([]);
+    });
+  });
+
+  test("finds any part of a text in scripts without spaces, of one character and of many", async () => {
+    await withProbe(({ memory, history }) => {
+      history.append(say("ja", "本番サーバーのデプロイは金曜日に予定されています。Cloudflare上で。"));
+      history.append(say("zh", "部署计划在星期五进行,𠮷野家除外"));
+      history.append(say("ko", "배포는 금요일로 예정되어 있습니다"));
+      history.append(say("th", "การปรับใช้กำหนดไว้วันศุกร์"));
+      for (const part of ["サーバー", "バー", "金", "金曜日に予定", "cloudflare上", "デプロイ 金曜"]) {
+        expect(found(memory, part), part).toEqual(["ja"]);
+      }
+      for (const part of ["星期五", "𠮷野", "计划在"]) expect(found(memory, part), part).toEqual(["zh"]);
+      for (const part of ["금요일", "요일로", "배포"]) expect(found(memory, part), part).toEqual(["ko"]);
+      expect(found(memory, "กำหนด")).toEqual(["th"]);
+      expect(found(memory, "曜金")).toEqual([]);
+      expect(memory.search.find("金曜日")[0]?.snippet).toContain("デプロイは金曜日に予定");
+    });
+  });
+
+  test("is never malformed, whatever is in it, before the first write and after", async () => {
+    await withProbe(({ memory, history, reopen }) => {
+      const operators = ['"', "'", "*", "^", ":", "-", "+", "(", ")", "{", "}", "NEAR(", "NEAR/3", "AND", "OR", "NOT"];
+      const piece = fc.oneof(
+        fc.constantFrom(...operators, "\0", "\ud800", "\udc00", "words", "words:", ";--", "?", "文字", "\u2063", "👩‍👩‍👧"),
+        fc.string({ unit: "binary", maxLength: 8 }),
+      );
+      const query = fc.array(piece, { maxLength: 12 }).map((pieces) => pieces.join(""));
+      const spaced = fc.array(piece, { maxLength: 12 }).map((pieces) => pieces.join(" "));
+      const check = (runs: number): void =>
+        fc.assert(
+          fc.property(fc.oneof(query, spaced), (text) => {
+            expect(Array.isArray(memory.search.find(text))).toBe(true);
+          }),
+          { numRuns: runs },
+        );
+      check(50);
+      history.append(say("m", operators.join(" ")));
+      check(1_000);
+      expect(found(memory, "near words OR")).toEqual([]);
+      expect(found(memory, "near OR and NOT")).toEqual(["m"]);
+      expect(found(reopen(), "w ".repeat(5_000_000))).toEqual([]);
+      expect(found(memory, "!!! ...")).toEqual([]);
+    });
+  });
+
+  test("finds any text again by the whole of it, in any mixture of scripts", async () => {
+    await withProbe(({ memory, history }) => {
+      const mixed = fc.stringMatching(/^[a-zA-Zà-öø-ÿа-яё0-9ぁ-んァ-ヶー一-鿋 .,-]{1,20}$/u);
+      let n = 0;
+      fc.assert(
+        fc.property(mixed, (text) => {
+          history.append(say(`m${n}`, `before ${text} after ${n}`));
+          expect(found(memory, `"before ${text} after ${n}"`)).toEqual([`m${n++}`]);
+        }),
+        { numRuns: 200 },
+      );
+    });
+  });
+
+  test("answers with the best first, a snippet, and no more than asked for; an impossible limit is refused", async () => {
+    await withProbe(({ memory, history }) => {
+      for (let n = 0; n < 30; n++)
+        history.append(say(`n${n}`, `${"filler ".repeat(60)} needle ${"filler ".repeat(60)}`));
+      history.append({ id: "best", role: "assistant", parts: [{ type: "text", text: "needle needle" }] });
+      const hits = memory.search.find("needle", { limit: 5 });
+      expect(hits.map((hit) => hit.id)).toEqual(["best", "n29", "n28", "n27", "n26"]);
+      expect(hits[0]).toEqual({
+        id: "best",
+        sessionId: "",
+        role: "assistant",
+        createdAt: 1_000,
+        snippet: "needle needle",
+        score: expect.any(Number),
+      });
+      expect(hits[1]?.snippet).toMatch(/^….*needle.*…$/);
+      expect(hits[0]?.score).toBeGreaterThan(hits[1]?.score ?? 0);
+      expect(memory.search.find("needle").length).toBe(20);
+      for (const limit of [0, -1, 1.5, 101, Number.NaN])
+        expect(codeOf(() => memory.search.find("x", { limit }))).toBe("invalid_options");
+    });
+  });
+});
+
+function codeOf(work: () => unknown): string | undefined {
+  try {
+    work();
+  } catch (error) {
+    return errorCode(error);
+  }
+  return "nothing thrown";
+}
+
+describe("the index", () => {
+  test("holds texts, reasoning, calls, results, errors, names of files and sources; no encoded bytes", async () => {
+    await withProbe(({ memory, history }) => {
+      const call = {
+        type: "dynamic-tool" as const,
+        toolName: "lookup",
+        toolCallId: "c",
+        input: { inputKey: "inputValue\nsecondLine" },
+      };
+      const parts: UIMessage["parts"] = [
+        { type: "text", text: "said" },
+        { type: "reasoning", text: "thought" },
+        { ...call, state: "output-available", output: [{ outputKey: ["outputValue", 4711] }] },
+        { ...call, state: "output-error", errorText: "ENOENT missing" },
+        {
+          type: "file",
+          mediaType: "image/png",
+          filename: "plan.png",
+          url: `data:image/png;base64,${"QUJD".repeat(400)}`,
+        },
+        { type: "source-url", sourceId: "s", url: "https://example.com/page", title: "Titled" },
+        { type: "data-private", data: { secret: "hidden" } },
+      ];
+      history.append({ id: "m", role: "assistant", parts });
+      const words = [
+        "said",
+        "thought",
+        "lookup",
+        "inputKey",
+        "secondLine",
+        "outputKey",
+        "outputValue",
+        "4711",
+        "enoent",
+      ];
+      for (const word of [...words, "plan.png", "example.com/page", "titled"])
+        expect(found(memory, word), word).toEqual(["m"]);
+      for (const word of ["hidden", "QUJDQUJD*", "base64"]) expect(found(memory, word), word).toEqual([]);
+    });
+  });
+
+  test("S2: after update, delete and clear nothing of the old text is found, nor left in the index", async () => {
+    await withProbe(({ memory, history, storage }) => {
+      history.append(say("a", "alphaword stays"));
+      history.append(say("b", "betaword goes"));
+      history.append(say("c", "gammaword 漢字 stays"));
+      expect(found(memory, "betaword")).toEqual(["b"]);
+      history.update(say("b", "deltaword came"));
+      expect([found(memory, "betaword"), found(memory, "deltaword")]).toEqual([[], ["b"]]);
+      expect(leftInIndex(storage, "betaword")).toBe(false);
+      history.delete(["b"]);
+      expect([found(memory, "deltaword"), found(memory, "stays").toSorted()]).toEqual([[], ["a", "c"]]);
+      expect(leftInIndex(storage, "deltaword")).toBe(false);
+      history.clear();
+      expect(found(memory, "stays")).toEqual([]);
+      for (const word of ["alphaword", "gammaword", "stays"]) expect(leftInIndex(storage, word)).toBe(false);
+      history.append(say("d", "alphaword again"));
+      expect(found(memory, "alphaword")).toEqual(["d"]);
+    });
+  });
+
+  test("is exact for messages split over rows, stored before the first search, after it, and updated", async () => {
+    await withProbe(({ memory, history }) => {
+      const filler = Array.from({ length: 300_000 }, (_, n) => `f${n % 97}`).join(" ");
+      history.append(say("old", `${filler} ${filler} ${filler} endofold`));
+      expect(found(memory, "endofold")).toEqual(["old"]);
+      history.append(say("new", `${filler} ${filler} ${filler} endofnew`));
+      expect(found(memory, "endofnew")).toEqual(["new"]);
+      history.update(say("old", `${filler} ${filler} ${filler} changedend`));
+      expect([found(memory, "endofold"), found(memory, "changedend")]).toEqual([[], ["old"]]);
+    });
+  });
+
+  test("S1: a session's search sees that session only, the memory's sees all; equal ids are told apart", async () => {
+    await withProbe(({ memory }) => {
+      for (const id of ["one", "two", "three"]) memory.session(id).append(say("same", `secretword of ${id}`));
+      expect(memory.search.find("secretword", { sessionId: "two" })).toMatchObject([{ sessionId: "two", id: "same" }]);
+      expect(memory.search.find("secretword", { sessionId: "four" })).toEqual([]);
+      expect(
+        memory.search
+          .find("secretword")
+          .map((hit) => hit.sessionId)
+          .toSorted(),
+      ).toEqual(["one", "three", "two"]);
+      memory.session("two").clear();
+      expect(
+        memory.search
+          .find("secretword")
+          .map((hit) => hit.sessionId)
+          .toSorted(),
+      ).toEqual(["one", "three"]);
+    });
+  });
+
+  test("finds what an overlay hides and what is on other branches", async () => {
+    await withProbe(({ memory, history }) => {
+      fill(history, 1, 20);
+      history.append(say("branch", "elsewhere"), "m3");
+      history.append(say("end"), "m20");
+      expect(history.addOverlay({ span: span("m1", "m15"), summary: "S" }).kind).toBe("applied");
+      expect(found(memory, "m7")).toEqual(["m7"]);
+      expect(found(memory, "elsewhere")).toEqual(["branch"]);
+    });
+  });
+
+  test("agrees with the rows after any sequence of changes, searches, rollbacks and wake-ups", async () => {
+    await withProbe(({ memory, reopen }) => {
+      const word = fc.constantFrom("alpha", "beta", "gamma", "文字列", "delta");
+      const change = fc.oneof(
+        fc.record({ do: fc.constant("append" as const), text: fc.array(word, { minLength: 1 }) }),
+        fc.record({ do: fc.constant("update" as const), at: fc.nat(), text: fc.array(word, { minLength: 1 }) }),
+        fc.record({ do: fc.constantFrom("delete" as const, "rollback" as const), at: fc.nat() }),
+        fc.record({ do: fc.constantFrom("search" as const, "reopen" as const, "clear" as const) }),
+      );
+      let run = 0;
+      fc.assert(
+        fc.property(fc.array(change, { minLength: 5, maxLength: 30 }), (changes) => {
+          const sessionId = `s${run++}`;
+          let current = memory;
+          const stored = new Map<string, string>();
+          const check = (): void => {
+            for (const each of ["alpha", "beta", "gamma", "字列", "delta"]) {
+              const expected = [...stored].flatMap(([id, text]) => (text.includes(each) ? [id] : []));
+              const hits = current.search.find(each, { sessionId, limit: 100 }).map((hit) => hit.id);
+              expect(hits.toSorted()).toEqual(expected.toSorted());
+            }
+          };
+          changes.forEach((each, n) => {
+            const history = current.session(sessionId);
+            const id = "at" in each ? [...stored.keys()][each.at % Math.max(1, stored.size)] : undefined;
+            if (each.do === "append") {
+              history.append(say(`m${n}`, each.text.join(" ")));
+              stored.set(`m${n}`, each.text.join(" "));
+            } else if (each.do === "update" && id !== undefined) {
+              history.update(say(id, each.text.join(" ")));
+              stored.set(id, each.text.join(" "));
+            } else if (each.do === "delete" && id !== undefined) {
+              history.delete([id]);
+              stored.delete(id);
+            } else if (each.do === "rollback") {
+              expect(() =>
+                current.transaction((): void => {
+                  history.append(say("lost", "alpha beta gamma"));
+                  if (id !== undefined) history.update(say(id, "alpha"));
+                  current.search.find("alpha", { sessionId });
+                  history.clear();
+                  throw new Error("on purpose");
+                }),
+              ).toThrow("on purpose");
+            } else if (each.do === "clear") {
+              history.clear();
+              stored.clear();
+            } else if (each.do === "reopen") {
+              current = reopen();
+            } else {
+              check();
+            }
+          });
+          check();
+        }),
+        { numRuns: 60 },
+      );
+    });
+  });
+});
+
+describe("cost", () => {
+  test("an append writes 1 row, before the first search and after; an update of an indexed message 3, a delete 1 more", async () => {
+    await withProbe(({ memory, history, cost }) => {
+      fill(history, 0, 20);
+      expect(cost(() => history.append(say("before")))).toEqual({ rowsRead: 0, rowsWritten: 1 });
+      expect(cost(() => history.update(say("before", "changed")))).toMatchObject({ rowsWritten: 1 });
+      memory.search.find("message");
+      expect(cost(() => history.append(say("after")))).toEqual({ rowsRead: 0, rowsWritten: 1 });
+      expect(cost(() => history.update(say("after", "not yet indexed")))).toMatchObject({ rowsWritten: 1 });
+      expect(cost(() => history.update(say("before", "indexed")))).toMatchObject({ rowsWritten: 3 });
+      const leaf = cost(() => history.delete(["after"]));
+      memory.search.find("message");
+      fill(history, 30, 30);
+      memory.search.find("message");
+      expect(cost(() => history.delete(["m30"])).rowsWritten).toBe(leaf.rowsWritten + 1);
+    });
+  });
+
+  test("deleting and updating read as many rows in a large index as in a small one", async () => {
+    const reads: number[] = [];
+    for (const size of [50, 3_000]) {
+      await withProbe(({ memory, history, cost }) => {
+        fill(history, 1, size);
+        memory.search.find("message");
+        reads.push(cost(() => history.update(say(`m${size - 1}`, "changed"))).rowsRead);
+        reads.push(cost(() => history.delete([`m${size - 2}`])).rowsRead);
+      });
+    }
+    expect(reads.slice(0, 2)).toEqual(reads.slice(2));
+    expect(Math.max(...reads)).toBeLessThanOrEqual(6);
+  });
+
+  test("a search reads its session's matches and 2 rows a hit, writes nothing when nothing is new, and indexes each message once", async () => {
+    await withProbe(({ memory, history, cost, reopen }) => {
+      for (let n = 0; n < 50; n++) memory.session("other").append(say(`x${n}`, "needle"));
+      found(memory, "needle", "other");
+      fill(history, 1, 500);
+      history.append(say("n1", "needle"));
+      history.append(say("n2", "needle"));
+      const first = cost(() => memory.search.find("needle", { sessionId: "" }));
+      expect(first.rowsWritten).toBeLessThanOrEqual(502 + 8);
+      const again = cost(() => expect(found(memory, "needle").length).toBe(2));
+      // Each match twice, as they are sorted; each hit's snippet and message; where the last indexed message is.
+      expect(again).toEqual({ rowsRead: 2 * 2 + 2 * 2 + 1, rowsWritten: 0 });
+      fill(history, 501, 502);
+      expect(cost(() => found(memory, "needle")).rowsWritten).toBe(2 + 1);
+      const cold = reopen();
+      const before = { ...cold.statements.meter };
+      expect(found(cold, "needle").length).toBe(2);
+      expect(cold.statements.meter.rowsWritten - before.rowsWritten).toBe(0);
+    });
+  });
+
+  test("clearing one session reads and writes that session's rows only", async () => {
+    await withProbe(({ memory, cost }) => {
+      fill(memory.session("large"), 1, 500);
+      fill(memory.session("small"), 1, 5);
+      memory.search.find("message");
+      const { rowsRead, rowsWritten } = cost(() => memory.session("small").clear());
+      expect(rowsRead).toBeLessThanOrEqual(5 * 4 + 8);
+      expect(rowsWritten).toBeLessThanOrEqual(5 * 3 + 8);
+    });
+  });
+});
