@@ -2,13 +2,12 @@
 export { CompactingAgent, withCompaction, type CompactionSurface } from "./agent/with-compaction.ts";
 export {
   Session,
-  type ImportReceipt,
-  type ImportTranscriptOptions,
   type SessionStatus,
   type CompactionHost,
   type CompactOptions,
   type CompactReceipt,
 } from "./agent/session.ts";
+export type { ImportReceipt, ImportTranscriptOptions } from "./agent/session-history.ts";
 export type { CompactAfterOptions, InlineCompaction, InlineSummary } from "./agent/settings.ts";
 export type { PlanReport } from "./agent/explain.ts";
 export { RUN_EVENT, type RunEvent } from "./agent/events.ts";

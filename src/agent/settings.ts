@@ -85,7 +85,3 @@ export function compactAfter(
     template: template === undefined ? settings.template : parseTemplate(template),
   };
 }
-
-export function unconfigured(): SessionSettings {
-  return UNCONFIGURED;
-}

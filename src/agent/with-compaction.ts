@@ -16,7 +16,8 @@ import { inputs, parseInput } from "./inputs.ts";
 import { agentPlatform } from "./platform.ts";
 import { callPort, RunPort } from "./run-port.ts";
 import type { PortMethod } from "../workflows/port.ts";
-import { Session, type CompactReceipt, type ImportReceipt, type SessionStatus } from "./session.ts";
+import { Session, type CompactReceipt, type SessionStatus } from "./session.ts";
+import type { ImportReceipt } from "./session-history.ts";
 
 /** Methods that a connected client may call. Each takes one object; `sessionId` is "" unless given. */
 const CALLABLE = [

@@ -1,0 +1,169 @@
+/**
+ * What was said in one session: messages in and out, each write one transaction.
+ *
+ * In that transaction the trigger may add a ledger row; nothing here awaits a model or the start of a workflow, so an
+ * append returns as fast with a compaction under way as without (E1).
+ */
+import type { UIMessage } from "ai";
+import { PalimpsestError } from "../errors.ts";
+import { exportJsonl } from "../import/export.ts";
+import { importTranscript, type Format } from "../import/import.ts";
+import type { AppendResult, History, RecentHistory } from "../memory/history.ts";
+import type { View } from "../memory/view.ts";
+import type { Core } from "./core.ts";
+import { triggerIfDue } from "./trigger.ts";
+
+export interface ImportTranscriptOptions {
+  readonly format?: Format | undefined;
+  readonly index?: number | undefined;
+}
+
+export interface ImportReceipt {
+  readonly format: Format;
+  readonly name: string;
+  readonly messages: number;
+  /** How many were new: messages whose ids the session knew already were left alone. */
+  readonly inserted: number;
+  /** What was left out, in words. */
+  readonly notes: readonly string[];
+}
+
+export interface WriteOptions {
+  /** The leaf that is appended to, where that is known. */
+  readonly continues?: string | null;
+  /** Looks at no threshold: undoing a compaction by hand must not bring it straight back. */
+  readonly quiet?: boolean;
+}
+
+export abstract class SessionHistory {
+  protected readonly core: Core;
+
+  constructor(core: Core) {
+    this.core = core;
+  }
+
+  abstract get id(): string;
+
+  protected get stored(): History {
+    return this.core.memory.session(this.id);
+  }
+
+  // --- history -------------------------------------------------------------------------------------------------------
+
+  /** `parentId`: undefined is the active leaf, null a new root. A known id changes nothing. See History.append for errors. */
+  async appendMessage(message: UIMessage, parentId?: string | null): Promise<AppendResult> {
+    const leafId = this.stored.leafId();
+    const continues = parentId === undefined || parentId === leafId ? leafId : null;
+    return this.write((history) => history.append(message, parentId), { continues });
+  }
+
+  /** Appends in order, all or none; each message's parent is the one before it. */
+  async appendMessages(messages: readonly UIMessage[], parentId?: string | null): Promise<AppendResult[]> {
+    return this.write((history) => {
+      const results: AppendResult[] = [];
+      for (const message of messages) {
+        const before = results.findLast((result) => !result.synthetic)?.message.id;
+        results.push(history.append(message, before ?? parentId));
+      }
+      return results;
+    });
+  }
+
+  /** Stores the message, or replaces the one with its id: what streaming persistence calls many times. */
+  async upsertMessage(message: UIMessage, parentId?: string | null): Promise<AppendResult> {
+    return this.write((history) => history.upsert(message, parentId));
+  }
+
+  /** Null when there is no message with this id. */
+  async updateMessage(message: UIMessage): Promise<UIMessage | null> {
+    return this.write((history) => history.update(message));
+  }
+
+  /** Children of a deleted message move to its nearest surviving ancestor. Returns how many were deleted. */
+  async deleteMessages(ids: readonly string[]): Promise<number> {
+    return this.write((history) => history.delete(ids));
+  }
+
+  /** Empties the session: messages, overlays, drafts. Live runs end as `stale`. */
+  async clearMessages(): Promise<void> {
+    this.write((history) => {
+      history.clear();
+      for (const run of this.core.runs.live(this.id)) this.core.runs.end(run.id, { kind: "stale", reason: "gone" });
+    });
+  }
+
+  async getHistory(leafId?: string): Promise<UIMessage[]> {
+    return this.stored.getHistory(leafId);
+  }
+
+  /** The path with overlays applied, one message at a time. */
+  async *history(options: { leafId?: string; newestFirst?: boolean } = {}): AsyncGenerator<UIMessage> {
+    yield* this.stored.history(options);
+  }
+
+  async getMessage(id: string): Promise<UIMessage | null> {
+    return this.stored.get(id);
+  }
+
+  async getLatestLeaf(): Promise<UIMessage | null> {
+    return this.stored.latestLeaf();
+  }
+
+  /** The messages whose parent this is: more than one where the conversation branches. */
+  async getBranches(id: string): Promise<UIMessage[]> {
+    return this.stored.branches(id);
+  }
+
+  async getPathLength(leafId?: string): Promise<number> {
+    return this.stored.pathLength(leafId);
+  }
+
+  /** The newest part of the view within a byte budget; the leaf always. */
+  async getRecentHistory(maxBytes: number, options: { leafId?: string } = {}): Promise<RecentHistory> {
+    return this.stored.recent(maxBytes, options);
+  }
+
+  /** What the model should see: overlays applied, repaired so that the AI SDK accepts it. */
+  async getView(leafId?: string): Promise<View> {
+    return this.stored.view(leafId);
+  }
+
+  // --- transcripts ---------------------------------------------------------------------------------------------------
+
+  /**
+   * Appends a transcript file's conversation, its branches included, all or nothing. A file that holds several needs
+   * `index`, from 0. Throws `import_failed` naming each bad line, and what appending throws.
+   */
+  async importTranscript(text: string, options: ImportTranscriptOptions = {}): Promise<ImportReceipt> {
+    const { format, index } = options;
+    const { conversations, notes, ...found } = importTranscript(text, format === undefined ? {} : { format });
+    const conversation = conversations[index ?? 0];
+    if (conversation === undefined || (index === undefined && conversations.length > 1)) {
+      throw new PalimpsestError(
+        "invalid_input",
+        `The file holds ${conversations.length} conversations. Pass index, 0 to ${conversations.length - 1}, to choose one.`,
+      );
+    }
+    const inserted = this.write((history) => {
+      const { messages, branches } = conversation;
+      return messages.filter((message) => history.append(message, branches.get(message.id)).inserted).length;
+    });
+    return { format: found.format, name: conversation.name, messages: conversation.messages.length, inserted, notes };
+  }
+
+  /** The path as it was stored, a JSON `UIMessage` a line. */
+  async *exportTranscript(leafId?: string): AsyncGenerator<string> {
+    yield* exportJsonl(this.stored.originals(leafId));
+  }
+
+  /** One transaction: the change and, if it made the view too large, the run that will see to it. */
+  protected write<T>(change: (history: History) => T, options: WriteOptions = {}): T {
+    const result = this.core.transaction<{ value: T }>(() => {
+      const value = change(this.stored);
+      if (options.quiet !== true) triggerIfDue(this.core, this.id, options.continues);
+      return { value };
+    });
+    this.core.conductor.dispatchPending();
+    return result.value;
+  }
+}
