@@ -28,6 +28,7 @@ export function createReport(findings: Findings): DemoReport {
   return {
     transcript: findings.name,
     messages: replays.reduce((sum, each) => sum + each.messages.length, 0),
+    chartedMessages: main.messages.length,
     samples: main.samples,
     thresholdTokens: findings.thresholdTokens,
     runs: runs.map((run) => runReport(run, overlays)),

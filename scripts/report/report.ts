@@ -43,6 +43,8 @@ export interface OverlayReport {
 export interface DemoReport {
   readonly transcript: string;
   readonly messages: number;
+  /** Messages of the one conversation that is charted and drawn: the longest. */
+  readonly chartedMessages: number;
   /** One per appended message: tokens stored so far, and tokens that the model would be sent. */
   readonly samples: readonly { readonly storedTokens: number; readonly visibleTokens: number }[];
   readonly thresholdTokens: number;
@@ -70,6 +72,9 @@ interface Page {
 const MARGIN = "  ";
 const SUMMARY_LINES = 24;
 const CHART_ROWS = 10;
+/** Layers and runs beyond which the newest tell enough. */
+const MOST_LAYERS = 12;
+const MOST_RUNS = 20;
 
 /** The whole page, newline at its end included. */
 export function renderReport(report: DemoReport, options: PageOptions = {}): string {
@@ -101,7 +106,7 @@ function headline(report: DemoReport, { width, paint }: Page): string[] {
   const name = clip(inert(report.transcript), width - 14);
   const view = `${count(last.visibleTokens)} of ${count(last.storedTokens)} tokens`;
   const bar = width - columns(view) - 14;
-  const applied = report.runs.filter((run) => run.outcome === "applied").length;
+  const applied = report.runs.filter((run) => run.outcome.startsWith("applied")).length;
   const appends = `appends ${duration(report.medianAppendMs)} median, ${duration(report.slowestAppendMs)} slowest`;
   return [
     `${paint("Palimpsest", "bold", "cyan")}  ${paint(name, "bold")}`,
@@ -131,13 +136,14 @@ function tokens(report: DemoReport, { width, paint }: Page): string[] {
 
 function overlays(report: DemoReport, { width, paint }: Page): string[] {
   if (report.overlays.length === 0) return [];
-  const bands = report.overlays.map((overlay) => ({
-    ...overlay,
-    label: `${count(overlay.spanTokens)} → ${count(overlay.summaryTokens)}`,
-  }));
-  const drawing = strata({ messages: report.messages, overlays: bands, width, paint });
+  const bands = report.overlays.slice(-MOST_LAYERS).map(({ id, from, to, active, ...overlay }) => {
+    const label = `${count(overlay.spanTokens)} → ${count(overlay.summaryTokens)}`;
+    return { id, from, to, active, label };
+  });
+  const drawing = strata({ messages: report.chartedMessages, overlays: bands, width, paint });
+  const deeper = report.overlays.length - bands.length;
   const legend = `${paint("█", "green")} sent as it is  ${paint("░", "dim")} sent as a summary, kept below it`;
-  return [...drawing, legend];
+  return [...drawing, deeper > 0 ? `${legend}; ${plural(deeper, "older layer")} not drawn` : legend];
 }
 
 const OUTCOMES: ReadonlyMap<string, Style> = new Map([
@@ -158,7 +164,8 @@ function runs(report: DemoReport, { width, paint }: Page): string[] {
     { title: "calls", align: right },
     { title: "time", align: right },
   ];
-  const rows = report.runs.map((run) => {
+  const hidden = Math.max(0, report.runs.length - MOST_RUNS);
+  const rows = report.runs.slice(hidden).map((run) => {
     const { spanTokens, summaryTokens } = run;
     const ratio = spanTokens > 0 ? `${Math.round((100 * summaryTokens) / spanTokens)}%` : "–";
     return [
@@ -171,7 +178,8 @@ function runs(report: DemoReport, { width, paint }: Page): string[] {
       duration(run.ms),
     ];
   });
-  return table(head, rows, paint);
+  const older = hidden > 0 ? [paint(`${plural(hidden, "earlier run")}; --json has all of them`, "dim")] : [];
+  return [...table(head, rows, paint), ...older];
 }
 
 /** A waterfall: each bar starts where the one before ended. Steps that ran side by side are drawn one after another. */

@@ -171,6 +171,7 @@ describe("the page", () => {
   const report: fc.Arbitrary<DemoReport> = fc.record({
     transcript: word,
     messages: fc.constant(200),
+    chartedMessages: fc.constant(200),
     samples: fc.array(fc.record({ storedTokens: size, visibleTokens: size }), { maxLength: 300 }),
     thresholdTokens: size,
     runs: fc.array(run, { maxLength: 4 }),
