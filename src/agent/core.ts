@@ -4,6 +4,7 @@
  * Boundary: knows no Agents SDK. The mixin (with-compaction.ts) fills in {@link Platform}; everything else in this
  * folder works against this.
  */
+import { Contexts } from "../context/contexts.ts";
 import { PalimpsestError } from "../errors.ts";
 import { Drafts } from "../memory/drafts.ts";
 import { Memory } from "../memory/memory.ts";
@@ -57,6 +58,7 @@ export class Core {
   readonly memory: Memory;
   readonly runs: Runs;
   readonly drafts: Drafts;
+  readonly contexts: Contexts;
   readonly settings: SettingsTable;
   readonly platform: Platform;
   readonly conductor: Conductor;
@@ -68,6 +70,7 @@ export class Core {
     this.platform = platform;
     const countTokens = (text: string, sessionId: string): number => countWith(this.settings.get(sessionId), text);
     this.memory = new Memory(storage, { now: () => platform.now(), countTokens });
+    this.contexts = new Contexts(storage);
     this.runs = new Runs(this.memory.statements, () => platform.now());
     this.drafts = new Drafts(this.memory.statements, () => platform.now());
     this.settings = new SettingsTable(configure);

@@ -11,6 +11,7 @@ import { importTranscript, type Format } from "../import/import.ts";
 import type { AppendResult, History, RecentHistory } from "../memory/history.ts";
 import type { View } from "../memory/view.ts";
 import type { Core } from "./core.ts";
+import type { SessionSettings } from "./settings.ts";
 import { triggerIfDue } from "./trigger.ts";
 
 export interface ImportTranscriptOptions {
@@ -44,7 +45,16 @@ export abstract class SessionHistory {
 
   abstract get id(): string;
 
+  /** Puts into force what a builder was told. Happens by itself before the session is used. */
+  abstract apply(): void;
+
+  protected get settings(): SessionSettings {
+    this.apply();
+    return this.core.settings.get(this.id);
+  }
+
   protected get stored(): History {
+    this.apply();
     return this.core.memory.session(this.id);
   }
 

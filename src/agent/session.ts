@@ -3,13 +3,15 @@
  */
 import type { UIMessage } from "ai";
 import type { OverlayRecord } from "../memory/overlays.ts";
+import type { ContextBlocks } from "../context/blocks.ts";
+import type { BlockOptions } from "../context/declared.ts";
 import type { RunRecord } from "../memory/runs.ts";
 import { PalimpsestError } from "../errors.ts";
 import { MAX_OUTLINE_ROWS } from "../limits.ts";
 import { WHOLE_MESSAGE } from "../steps/outline.ts";
 import { planCut } from "../steps/plan.ts";
 import type { Core } from "./core.ts";
-import { SessionHistory } from "./session-history.ts";
+import { SessionContext } from "./session-context.ts";
 import { explainPlan, type PlanReport } from "./explain.ts";
 import { compactAfter, type CompactAfterOptions, type InlineCompaction, type SessionSettings } from "./settings.ts";
 import { startOrJoin } from "./trigger.ts";
@@ -41,20 +43,22 @@ export interface SessionStatus {
   readonly liveRunIds: readonly string[];
 }
 
-export class Session extends SessionHistory {
-  #id: string;
-  #changes: ((settings: SessionSettings) => SessionSettings)[] = [];
-  /** What the session was configured with before this handle had its say. */
-  #before: SessionSettings | null = null;
+/** One thing that the builder was told: about the session's settings, or about its context blocks. */
+interface Said {
+  settings?(settings: SessionSettings): SessionSettings;
+  context?(blocks: ContextBlocks): unknown;
+}
 
-  private constructor(core: Core, id: string) {
-    super(core);
-    this.#id = id;
-  }
+export class Session extends SessionContext {
+  #id = "";
+  #said: Said[] = [];
 
-  /** A handle on the agent's default session; {@link forSession} names another. Builder calls may come in any order. */
+  /**
+   * A handle on the agent's default session; {@link forSession} names another. Builder calls may come in any order: they
+   * are kept until all of them were made, and applied before the session is first used.
+   */
   static create(agent: CompactionHost): Session {
-    return new Session(agent.palimpsest, "");
+    return new Session(agent.palimpsest);
   }
 
   override get id(): string {
@@ -62,11 +66,8 @@ export class Session extends SessionHistory {
   }
 
   forSession(sessionId: string): this {
-    // What was set before the session was named was not meant for the one that it was said to.
-    if (this.#before !== null) this.core.settings.set(this.#id, this.#before);
-    this.#before = null;
     this.#id = sessionId;
-    return this.#configure();
+    return this;
   }
 
   /**
@@ -74,33 +75,47 @@ export class Session extends SessionHistory {
    * {@link onCompaction} brings a function. Throws `invalid_options`.
    */
   compactAfter(thresholdTokens: number, options: CompactAfterOptions = {}): this {
-    return this.#configure((settings) => compactAfter(settings, thresholdTokens, options));
+    const change = compactAfter(thresholdTokens, options);
+    return this.#say({ settings: change });
   }
 
   /** Replaces the durable workflow by a function of the caller's, called off the append's path. */
   onCompaction(inline: InlineCompaction): this {
-    return this.#configure((settings) => ({ ...settings, inline }));
+    return this.#say({ settings: (settings) => ({ ...settings, inline }) });
   }
 
   /** Is told of every run that ends in `failed`. What it throws is swallowed. */
   onCompactionError(onError: NonNullable<SessionSettings["onError"]>): this {
-    return this.#configure((settings) => ({ ...settings, onError }));
+    return this.#say({ settings: (settings) => ({ ...settings, onError }) });
   }
 
-  #configure(change?: (settings: SessionSettings) => SessionSettings): this {
-    const changes = change === undefined ? this.#changes : [...this.#changes, change];
-    if (changes.length === 0) return this;
-    const before = this.#before ?? this.core.settings.get(this.#id);
-    // All of them once before anything is kept: an option that is refused leaves the session as it was.
-    const settings = changes.reduce((sofar, each) => each(sofar), before);
-    this.#changes = changes;
-    this.#before = before;
-    this.core.settings.set(this.#id, settings);
+  /** Declares a context block: writable and kept in SQLite unless a provider says otherwise. */
+  withContext(label: string, options: BlockOptions = {}): this {
+    return this.#say({ context: (blocks) => blocks.withContext(label, options) });
+  }
+
+  /** Keeps the frozen system prompt across hibernation: in SQLite, or with a provider. */
+  withCachedPrompt(provider?: Parameters<ContextBlocks["withCachedPrompt"]>[0]): this {
+    return this.#say({ context: (blocks) => blocks.withCachedPrompt(provider) });
+  }
+
+  #say(said: Said): this {
+    // A session may also be used past this handle, over RPC: what was said must be in force by then.
+    if (this.#said.length === 0) queueMicrotask(() => this.apply());
+    this.#said.push(said);
     return this;
   }
 
+  override apply(): void {
+    const said = this.#said.splice(0);
+    if (said.length === 0) return;
+    const settings = said.reduce((sofar, each) => each.settings?.(sofar) ?? sofar, this.core.settings.get(this.#id));
+    this.core.settings.set(this.#id, settings);
+    for (const each of said) each.context?.(this.core.contexts.session(this.#id));
+  }
+
   async status(): Promise<SessionStatus> {
-    const { policy, overheadTokens } = this.core.settings.get(this.#id);
+    const { policy, overheadTokens } = this.settings;
     return {
       leafId: this.stored.leafId(),
       viewTokens: this.stored.tokens() + overheadTokens,
@@ -190,7 +205,7 @@ export class Session extends SessionHistory {
   }
 
   #policy(): { policy: NonNullable<SessionSettings["policy"]>; overheadTokens: number } {
-    const { policy, overheadTokens } = this.core.settings.get(this.#id);
+    const { policy, overheadTokens } = this.settings;
     if (policy !== null) return { policy, overheadTokens };
     throw new PalimpsestError(
       "not_configured",

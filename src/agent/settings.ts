@@ -70,18 +70,19 @@ export class SettingsTable {
   }
 }
 
-/** Settings under construction; every setter returns a new value, so builders may call them in any order. */
+/** What `compactAfter` changes about a session's settings. Checks at once. Throws `invalid_options`. */
 export function compactAfter(
-  settings: SessionSettings,
   thresholdTokens: number,
   options: CompactAfterOptions = {},
-): SessionSettings {
-  const { overheadTokens, tokenCounter, template, ...policy } = options;
-  return {
+): (settings: SessionSettings) => SessionSettings {
+  const { overheadTokens, tokenCounter, template, ...limits } = options;
+  const policy = resolvePolicy({ ...limits, thresholdTokens, overheadTokens });
+  const sections = template === undefined ? null : parseTemplate(template);
+  return (settings) => ({
     ...settings,
-    policy: resolvePolicy({ ...policy, thresholdTokens, overheadTokens }),
+    policy,
     overheadTokens: overheadTokens ?? settings.overheadTokens,
     tokenCounter: tokenCounter ?? settings.tokenCounter,
-    template: template === undefined ? settings.template : parseTemplate(template),
-  };
+    template: sections ?? settings.template,
+  });
 }

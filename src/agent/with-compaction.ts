@@ -60,7 +60,11 @@ function mix(Base: typeof Agent<Cloudflare.Env>) {
 
     constructor(ctx: DurableObjectState, env: Cloudflare.Env) {
       super(ctx, env);
-      const configure = (sessionId: string): void => this.configureSession(Session.create(this).forSession(sessionId));
+      const configure = (sessionId: string): void => {
+        const session = this.#session(sessionId);
+        this.configureSession(session);
+        session.apply();
+      };
       this.palimpsest = new Core(ctx.storage, agentPlatform(this, ctx, env), configure);
       // Once the subclass's fields are there too: they may name sessions.
       ctx.waitUntil(Promise.resolve().then(() => this.palimpsest.conductor.wake()));

@@ -1,0 +1,88 @@
+/**
+ * What a model is told beside the conversation: context blocks, the system prompt made of them, and search.
+ *
+ * Job: give the blocks of this session (src/context) and its search (src/memory) their names on the handle. Nothing is
+ * decided here.
+ */
+import type { ToolSet } from "ai";
+import type { BlockOptions } from "../context/declared.ts";
+import type { ContextBlocks } from "../context/blocks.ts";
+import type { ContextBlock } from "../context/render.ts";
+import type { SearchHit } from "../memory/search.ts";
+import type { View } from "../memory/view.ts";
+import { SessionHistory } from "./session-history.ts";
+
+export abstract class SessionContext extends SessionHistory {
+  /** The session's blocks, with everything that they can do. */
+  get context(): ContextBlocks {
+    this.apply();
+    return this.core.contexts.session(this.id);
+  }
+
+  /** As the history's view, without what was loaded into the context and unloaded again. */
+  override async getView(leafId?: string): Promise<View> {
+    const view = await super.getView(leafId);
+    return { ...view, messages: this.context.hideUnloadedSkills(view.messages) };
+  }
+
+  /** Declares a block while the session is in use. Throws `block_exists`, `invalid_options`, `provider_failed`. */
+  async addContext(label: string, options: BlockOptions = {}): Promise<ContextBlock> {
+    return this.context.addContext(label, options);
+  }
+
+  /** Takes a block out of prompt and tools; its content stays where it is. */
+  removeContext(label: string): boolean {
+    return this.context.removeContext(label);
+  }
+
+  async getContextBlock(label: string): Promise<ContextBlock | null> {
+    return this.context.getContextBlock(label);
+  }
+
+  async getContextBlocks(): Promise<ContextBlock[]> {
+    return this.context.getContextBlocks();
+  }
+
+  /** Throws `unknown_block`, `readonly_block`, `block_full`, `provider_failed`. */
+  async replaceContextBlock(label: string, content: string): Promise<ContextBlock> {
+    return this.context.replaceContextBlock(label, content);
+  }
+
+  async appendContextBlock(label: string, content: string): Promise<ContextBlock> {
+    return this.context.appendContextBlock(label, content);
+  }
+
+  /** Frees what a skill took of the context; the stored messages stay as they are. */
+  async unloadSkill(label: string, key: string): Promise<boolean> {
+    return this.context.unloadSkill(label, key);
+  }
+
+  async getLoadedSkillKeys(): Promise<Set<string>> {
+    return this.context.getLoadedSkillKeys();
+  }
+
+  /** The same string at every call until {@link refreshSystemPrompt}, so that a provider's prompt cache holds. */
+  async freezeSystemPrompt(): Promise<string> {
+    return this.context.freezeSystemPrompt();
+  }
+
+  async refreshSystemPrompt(): Promise<string> {
+    return this.context.refreshSystemPrompt();
+  }
+
+  /** What changed since the prompt was frozen, to be sent at the end of the conversation and not stored; null when nothing. */
+  async reminder(): Promise<string | null> {
+    return this.context.reminder();
+  }
+
+  /** Tools for the model, by what the declared blocks can do: set_context, load_context, unload_context, search_context. */
+  async tools(): Promise<ToolSet> {
+    return this.context.tools();
+  }
+
+  /** Messages of this session that hold all the words; "phrases" in quotes, `prefix*`. Never a syntax error. */
+  async search(query: string, options: { limit?: number | undefined } = {}): Promise<SearchHit[]> {
+    const limit = options.limit === undefined ? {} : { limit: options.limit };
+    return this.core.memory.search.find(query, { sessionId: this.id, ...limit });
+  }
+}
