@@ -11,7 +11,10 @@ import { oneLine } from "./render.ts";
 
 const SKILL_FILE = "/SKILL.md";
 
-type Bucket = Pick<R2Bucket, "list" | "get" | "head" | "put">;
+/** What reading needs of a bucket. */
+interface ReadableBucket extends Pick<R2Bucket, "list"> {
+  get(key: string): Promise<{ text(): Promise<string> } | null>;
+}
 
 export interface R2SkillOptions {
   /** In front of every object's name; ends in "/" as a rule. Default: the whole bucket. */
@@ -20,11 +23,11 @@ export interface R2SkillOptions {
 
 /** Read-only: a model that may rewrite instructions could instruct later sessions. */
 export class R2SkillProvider implements SkillProvider {
-  protected readonly bucket: Bucket;
+  readonly #bucket: ReadableBucket;
   readonly #prefix: string;
 
-  constructor(bucket: Bucket, options: R2SkillOptions = {}) {
-    this.bucket = bucket;
+  constructor(bucket: ReadableBucket, options: R2SkillOptions = {}) {
+    this.#bucket = bucket;
     this.#prefix = options.prefix ?? "";
   }
 
@@ -42,7 +45,7 @@ export class R2SkillProvider implements SkillProvider {
   }
 
   async load(key: string): Promise<string | null> {
-    const found = (await this.bucket.get(this.fileOf(key))) ?? (await this.bucket.get(this.nameOf(key)));
+    const found = (await this.#bucket.get(this.fileOf(key))) ?? (await this.#bucket.get(this.nameOf(key)));
     return found === null ? null : found.text();
   }
 
@@ -58,7 +61,7 @@ export class R2SkillProvider implements SkillProvider {
     const objects: { name: string; description: string }[] = [];
     let cursor: string | undefined;
     do {
-      const page = await this.bucket.list({
+      const page = await this.#bucket.list({
         prefix: this.#prefix,
         include: ["customMetadata"],
         ...(cursor === undefined ? {} : { cursor }),
@@ -76,11 +79,18 @@ export class R2SkillProvider implements SkillProvider {
 
 /** With `set`: the model may write skills, in the place that they were read from or else under their plain key. */
 export class WritableR2SkillProvider extends R2SkillProvider {
+  readonly #bucket: R2Bucket;
+
+  constructor(bucket: R2Bucket, options?: R2SkillOptions) {
+    super(bucket, options);
+    this.#bucket = bucket;
+  }
+
   async set(key: string, content: string, description?: string): Promise<void> {
-    const inFolder = await this.bucket.head(this.fileOf(key));
-    const known = inFolder ?? (await this.bucket.head(this.nameOf(key)));
+    const inFolder = await this.#bucket.head(this.fileOf(key));
+    const known = inFolder ?? (await this.#bucket.head(this.nameOf(key)));
     const kept = known?.customMetadata ?? {};
-    await this.bucket.put(inFolder === null ? this.nameOf(key) : this.fileOf(key), content, {
+    await this.#bucket.put(inFolder === null ? this.nameOf(key) : this.fileOf(key), content, {
       httpMetadata: { contentType: "text/markdown; charset=utf-8" },
       customMetadata: description === undefined ? kept : { ...kept, description },
     });

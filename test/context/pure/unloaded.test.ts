@@ -1,0 +1,63 @@
+/** What a model is sent of texts that were loaded, and what stays stored. */
+import type { UIMessage } from "ai";
+import { describe, expect, test } from "vitest";
+import { hideUnloadedSkills, NOT_DONE, skillName } from "../../../src/context/unloaded.ts";
+
+function loading(id: string, key: string, output: string): UIMessage {
+  const call = {
+    type: "tool-load_context",
+    toolCallId: id,
+    state: "output-available",
+    input: { label: "skills", key },
+    output,
+  };
+  return { id, role: "assistant", parts: [{ type: "step-start" }, call as UIMessage["parts"][number]] };
+}
+
+function outputs(messages: readonly UIMessage[]): unknown[] {
+  return messages.flatMap(({ parts }) => parts.flatMap((part) => ("output" in part ? [part.output] : [])));
+}
+
+const LOADED = new Set([skillName("skills", "pdf")]);
+
+describe("loaded texts in what a model is sent", () => {
+  test("stay while they are loaded, and give way to a short note once unloaded", () => {
+    const messages = [loading("1", "pdf", "PDF TEXT"), loading("2", "sql", "SQL TEXT")];
+    expect(outputs(hideUnloadedSkills(messages, LOADED))).toEqual([
+      "PDF TEXT",
+      expect.stringContaining("was unloaded"),
+    ]);
+    expect(outputs(hideUnloadedSkills(messages, new Set())).join()).not.toContain("TEXT");
+  });
+
+  test("are shown once, where they were loaded last", () => {
+    const messages = [loading("1", "pdf", "OLD"), loading("2", "pdf", "OLD"), loading("3", "pdf", "NEW")];
+    const note = expect.stringContaining("loaded again below");
+    expect(outputs(hideUnloadedSkills(messages, LOADED))).toEqual([note, note, "NEW"]);
+    const together = [{ ...messages[0]!, parts: messages.flatMap(({ parts }) => parts) }];
+    expect(outputs(hideUnloadedSkills(together, LOADED))).toEqual([note, note, "NEW"]);
+  });
+
+  test("come from dynamic tools too; answers that brought no text, other tools and open calls are left alone", () => {
+    const dynamic = loading("1", "sql", "SQL TEXT");
+    dynamic.parts = [
+      { ...dynamic.parts[1], type: "dynamic-tool", toolName: "load_context" } as UIMessage["parts"][number],
+    ];
+    expect(outputs(hideUnloadedSkills([dynamic], LOADED))).toEqual([expect.stringContaining("was unloaded")]);
+    const failed = loading("2", "sql", `${NOT_DONE}There is none.`);
+    const other = loading("3", "sql", "rows");
+    other.parts = [{ ...other.parts[1], type: "tool-query" } as UIMessage["parts"][number]];
+    const open = loading("4", "sql", "");
+    open.parts = [{ type: "tool-load_context", toolCallId: "4", state: "input-available", input: undefined }];
+    const kept = [failed, other, open];
+    expect(hideUnloadedSkills(kept, LOADED)).toEqual(kept);
+  });
+
+  test("M1: are left out of a copy; the messages themselves are not touched", () => {
+    const messages = [loading("1", "sql", "SQL TEXT"), loading("2", "pdf", "PDF TEXT")];
+    const before = structuredClone(messages);
+    const shown = hideUnloadedSkills(messages, LOADED);
+    expect(messages).toEqual(before);
+    expect(shown[1]).toBe(messages[1]);
+  });
+});

@@ -1,0 +1,170 @@
+/** S1: nothing of one session is visible in another. S2: what a session stored is gone when it is forgotten. */
+import { AgentContextProvider, AgentSearchProvider } from "agents/context";
+import { describe, expect, test } from "vitest";
+import type { ContextBlocks } from "../../../src/context/blocks.ts";
+import { sqliteSearch } from "../../../src/context/sqlite-search.ts";
+import { codeOf, dump, NOTHING, reads, withContexts, writes } from "./probe.ts";
+
+type Value = string | number | boolean | null;
+
+/** What the SDK's own providers ask of an agent. */
+function agentOver(storage: DurableObjectStorage) {
+  return {
+    sql: <T>(strings: TemplateStringsArray, ...values: Value[]): T[] =>
+      storage.sql.exec(strings.join("?"), ...(values as (string | number | null)[])).toArray() as T[],
+  };
+}
+
+function declareAll(blocks: ContextBlocks): ContextBlocks {
+  return blocks
+    .withContext("memory")
+    .withContext("facts", { provider: sqliteSearch })
+    .withContext("skills", { provider: { get: async () => "- a", load: async (key) => `text of ${key}` } })
+    .withCachedPrompt();
+}
+
+async function fill(blocks: ContextBlocks, word: string): Promise<void> {
+  await blocks.replaceContextBlock("memory", word);
+  await blocks.setContextEntry("facts", { key: "k", content: word });
+  await blocks.loadSkill("skills", word);
+  await blocks.freezeSystemPrompt();
+}
+
+describe("S1: sessions of one agent", () => {
+  test("share no block, entry, prompt or loaded skill, whatever they are called", async () => {
+    await withContexts(async ({ contexts }) => {
+      const ids = ["", "a", "shared", "session:a", "a@b"];
+      for (const id of ids) await fill(declareAll(contexts.session(id)), `secret of ${id}.`);
+      for (const id of ids) {
+        const blocks = contexts.session(id);
+        expect((await blocks.getContextBlock("memory"))?.content).toBe(`secret of ${id}.`);
+        expect(await blocks.searchContext("facts", "secret")).toBe(`[k]\nsecret of ${id}.`);
+        expect(await blocks.getLoadedSkillKeys()).toEqual(new Set([`skills:secret of ${id}.`]));
+        expect(await blocks.freezeSystemPrompt()).toContain(`secret of ${id}.`);
+      }
+    });
+  });
+
+  test("may not share a writable provider object by accident; they may on purpose, or have one each", async () => {
+    await withContexts(async ({ contexts, reopen }) => {
+      const [a, b] = [contexts.session("a"), contexts.session("b")];
+      const provider = writes();
+      a.withContext("memory", { provider });
+      expect(await codeOf(() => b.withContext("memory", { provider }))).toBe("invalid_options");
+      expect(await codeOf(() => b.withContext("memory", { provider, shared: true }))).toBe("invalid_options");
+      expect(await codeOf(() => reopen().session("a").withContext("memory", { provider }))).toBeUndefined();
+      const readonly = reads(() => "for all");
+      for (const each of [a, b]) each.withContext("soul", { provider: readonly });
+
+      const team = writes();
+      for (const each of [a, b])
+        each.withContext("team", { provider: team, shared: true }).withContext("wiki", { shared: true });
+      await a.replaceContextBlock("team", "from a");
+      await a.replaceContextBlock("wiki", "from a");
+      expect((await b.getContextBlock("team"))?.content).toBe("from a");
+      expect((await b.appendContextBlock("wiki", "from b")).content).toBe("from a\nfrom b");
+
+      const made = new Map<string | null, ReturnType<typeof writes>>();
+      for (const each of [a, b]) {
+        each.withContext("own", { provider: ({ sessionId }) => made.set(sessionId, writes()).get(sessionId)! });
+      }
+      await a.replaceContextBlock("own", "of a");
+      expect([made.get("a")?.written, made.get("b")?.written]).toEqual([["of a"], []]);
+    });
+  });
+
+  test("plug in the SDK's own providers unchanged, and are kept apart by the label that they are given", async () => {
+    await withContexts(async ({ contexts, storage }) => {
+      const agent = agentOver(storage);
+      for (const id of ["", "a", "b"]) {
+        const blocks = contexts
+          .session(id)
+          .withContext("notes", { provider: new AgentContextProvider(agent) })
+          .withContext("facts", { provider: new AgentSearchProvider(agent) });
+        await blocks.appendContextBlock("notes", `of ${id}.`);
+        await blocks.setContextEntry("facts", { key: "k", content: `fact of ${id}.` });
+        expect((await blocks.getContextBlock("notes"))?.content).toBe(`of ${id}.`);
+        expect(await blocks.searchContext("facts", "fact")).toBe(`[k]\nfact of ${id}.`);
+      }
+      // The default session finds what the SDK stored under the plain label.
+      expect(await new AgentContextProvider(agent, "notes").get()).toBe("of .");
+    });
+  });
+});
+
+describe("S2: a session that is forgotten", () => {
+  test("leaves no row, keeps no prompt, and leaves other sessions and what is shared alone", async () => {
+    await withContexts(async ({ contexts, storage }) => {
+      const [a, b] = [declareAll(contexts.session("a")), declareAll(contexts.session("b"))];
+      await fill(a, "of a");
+      contexts.forgetSession("a");
+      expect(dump(storage)).toEqual(NOTHING);
+      expect(await a.freezeSystemPrompt()).not.toContain("of a");
+      expect(await a.getLoadedSkillKeys()).toEqual(new Set());
+      expect(await a.searchContext("facts", "of")).toBeNull();
+
+      await fill(b, "of b");
+      b.withContext("wiki", { shared: true });
+      await b.replaceContextBlock("wiki", "shared");
+      await fill(a, "of a");
+      contexts.forgetSession("a");
+      expect((await b.getContextBlock("memory"))?.content).toBe("of b");
+      expect(await b.searchContext("facts", "of b")).toContain("of b");
+      contexts.forgetSession("b");
+      expect(dump(storage)).toEqual({ ...NOTHING, blocks: 1 });
+    });
+  });
+
+  test("also forgets a prompt that was frozen in memory only", async () => {
+    await withContexts(async ({ blocks, contexts }) => {
+      await blocks.withContext("memory").replaceContextBlock("memory", "secret");
+      await blocks.freezeSystemPrompt();
+      contexts.forgetSession("");
+      expect(await blocks.freezeSystemPrompt()).not.toContain("secret");
+    });
+  });
+
+  test("is not written to by what was under way: a freeze, an append, a load, and what waited behind them", async () => {
+    await withContexts(async ({ blocks, contexts, storage }) => {
+      const gate = Promise.withResolvers<void>();
+      const slow = async () => {
+        await gate.promise;
+        return "secret";
+      };
+      const store = writes();
+      blocks
+        .withContext("skills", { provider: { get: slow, load: slow } })
+        .withContext("notes", { provider: { ...store, get: slow } })
+        .withContext("memory")
+        .withCachedPrompt();
+      const working = [
+        blocks.freezeSystemPrompt(),
+        blocks.refreshSystemPrompt(),
+        blocks.appendContextBlock("notes", "more"),
+        blocks.replaceContextBlock("notes", "other"),
+        blocks.loadSkill("skills", "k"),
+      ].map((work) => codeOf(work));
+      contexts.forgetSession("");
+      gate.resolve();
+      expect(new Set(await Promise.all(working))).toEqual(new Set(["invalid_state"]));
+      expect(store.written).toEqual([]);
+      expect(dump(storage)).toEqual(NOTHING);
+    });
+  });
+
+  test("is forgotten with the transaction that does it, or not at all", async () => {
+    await withContexts(async ({ contexts, storage }) => {
+      const a = declareAll(contexts.session("a"));
+      await fill(a, "of a");
+      const before = dump(storage);
+      expect(() =>
+        storage.transactionSync(() => {
+          contexts.forgetSession("a");
+          throw new Error("rolled back");
+        }),
+      ).toThrow("rolled back");
+      expect(dump(storage)).toEqual(before);
+      expect(await a.freezeSystemPrompt()).toContain("of a");
+    });
+  });
+});
