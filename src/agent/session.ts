@@ -4,7 +4,7 @@
 import type { UIMessage } from "ai";
 import type { OverlayRecord } from "../memory/overlays.ts";
 import type { ContextBlocks } from "../context/blocks.ts";
-import type { BlockOptions } from "../context/declared.ts";
+import { checkBlock, type BlockOptions } from "../context/declared.ts";
 import type { RunRecord } from "../memory/runs.ts";
 import { PalimpsestError } from "../errors.ts";
 import { MAX_OUTLINE_ROWS } from "../limits.ts";
@@ -89,8 +89,9 @@ export class Session extends SessionContext {
     return this.#say({ settings: (settings) => ({ ...settings, onError }) });
   }
 
-  /** Declares a context block: writable and kept in SQLite unless a provider says otherwise. */
+  /** Declares a context block: writable and kept in SQLite unless a provider says otherwise. Throws `invalid_options`. */
   withContext(label: string, options: BlockOptions = {}): this {
+    checkBlock({ label, maxTokens: options.maxTokens });
     return this.#say({ context: (blocks) => blocks.withContext(label, options) });
   }
 

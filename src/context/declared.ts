@@ -34,17 +34,21 @@ export interface Declared {
   readonly shape: Shape;
 }
 
+/** What can be said of a declaration without making it. Throws `invalid_options`. */
+export function checkBlock({ label, maxTokens }: Pick<BlockConfig, "label" | "maxTokens">): void {
+  checkLabel(label);
+  if (maxTokens === undefined || (Number.isSafeInteger(maxTokens) && maxTokens > 0)) return;
+  throw new PalimpsestError("invalid_options", `Block "${label}": maxTokens is a whole number above 0.`);
+}
+
 /** Throws `invalid_options`. */
 export function declare(
   sessionId: string,
   config: BlockConfig,
   storage: Pick<BlockScope, "statements" | "transactionSync">,
 ): Declared {
-  const { label, maxTokens, shared = false } = config;
-  checkLabel(label);
-  if (maxTokens !== undefined && !(Number.isSafeInteger(maxTokens) && maxTokens > 0)) {
-    throw new PalimpsestError("invalid_options", `Block "${label}": maxTokens is a whole number above 0.`);
-  }
+  const { label, shared = false } = config;
+  checkBlock(config);
   const place = { scope: shared ? SHARED_SCOPE : sessionScope(sessionId), label };
   const { statements, transactionSync } = storage;
   const scope: BlockScope = { sessionId: shared ? null : sessionId, label, place, statements, transactionSync };
