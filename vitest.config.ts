@@ -9,7 +9,7 @@ export default defineConfig({
         test: {
           name: "pure",
           environment: "node",
-          include: ["test/{steps,import,model,scripts,context/pure}/**/*.test.ts"],
+          include: ["test/{steps,import,model,scripts,{context,events}/pure}/**/*.test.ts"],
           testTimeout: 60_000,
         },
       },
@@ -22,7 +22,7 @@ export default defineConfig({
         ],
         test: {
           name: "workerd",
-          include: ["test/{memory,agent,workflows,context/workerd}/**/*.test.ts"],
+          include: ["test/{memory,agent,workflows,{context,events}/workerd}/**/*.test.ts"],
           testTimeout: 60_000,
         },
       },

@@ -1,0 +1,180 @@
+/**
+ * Messages as events and events as messages.
+ *
+ * Job: the projection, both ways, exact: a message taken apart and put together is the same message. Boundary: pure.
+ * A user's or a system's message is one event. An assistant's message is one event for each run of what it said, one
+ * for each tool call and one for each result, in the order of its parts.
+ */
+import type { UIMessage } from "ai";
+import { PalimpsestError } from "../errors.ts";
+import { hasResult, isBareResult, toolName, toolPart, type Part, type ToolPart } from "../steps/tool-parts.ts";
+import { summaryMessage } from "../steps/view.ts";
+import type { ConversationEvent, EventOf } from "./event.ts";
+
+/** The fields of a tool part that say how the call ended. */
+const RESULT_FIELDS = new Set(["state", "approval", "preliminary", "resultProviderMetadata"]);
+
+const STATES = { ok: "output-available", error: "output-error", denied: "output-denied" } as const;
+
+/** Part number and kind of an event's place, as its id says it. */
+const PLACE = /#(\d+)(:result)?$/;
+
+type Fields = Record<string, unknown>;
+type Body = ConversationEvent extends infer Each ? (Each extends unknown ? Omit<Each, keyof Base> : never) : never;
+type Base = Pick<ConversationEvent, "id" | "messageId" | "createdAt" | "message">;
+
+/** At least one event. `createdAt`: when the message was stored, epoch ms. */
+export function messageToEvents(message: UIMessage, createdAt = 0): ConversationEvent[] {
+  const { id: messageId, role, parts, ...rest } = message;
+  const bodies = role === "assistant" ? assistantBodies(parts) : [{ at: "#0", body: spoken(role, parts) }];
+  return bodies.map(({ at, body }, index) => {
+    const first = index === 0;
+    const base: Base = { id: first ? messageId : messageId + at, messageId, createdAt };
+    const more = first && Object.keys(rest).length > 0 ? { message: rest } : {};
+    return Object.assign(base, more, body) as ConversationEvent;
+  });
+}
+
+/** For a message that is one event. Throws `invalid_input` when it is several. */
+export function messageToEvent(message: UIMessage, createdAt = 0): ConversationEvent {
+  const [event, ...more] = messageToEvents(message, createdAt);
+  if (event !== undefined && more.length === 0) return event;
+  throw new PalimpsestError(
+    "invalid_input",
+    `Message "${message.id}" is ${more.length + 1} events. Take it apart with messageToEvents.`,
+  );
+}
+
+/**
+ * The messages that the events are parts of, in order; neighbours with the same message id are one message. A call
+ * whose result is not among them is open; a result whose call is not is a part of its own, as separate messages have it.
+ */
+export function eventsToMessages(events: readonly ConversationEvent[]): UIMessage[] {
+  const messages: UIMessage[] = [];
+  for (const event of events) {
+    const last = messages.at(-1);
+    if (event.action === "compaction") {
+      const { overlayId, summary, messages: spanMessages } = event;
+      messages.push(summaryMessage({ overlayId, summary, spanMessages }));
+    } else if (last?.id === event.messageId) {
+      addTo(last.parts, event);
+    } else {
+      const parts: Part[] = [];
+      addTo(parts, event);
+      messages.push({ id: event.messageId, role: roleOf(event), parts, ...event.message });
+    }
+  }
+  return messages;
+}
+
+/** The message that is this event alone. */
+export function eventToMessage(event: ConversationEvent): UIMessage {
+  return eventsToMessages([event])[0] as UIMessage;
+}
+
+/** The number of the part at which an event of a message begins. */
+export function firstPart(event: ConversationEvent): number {
+  return event.id === event.messageId ? 0 : Number(PLACE.exec(event.id)?.[1] ?? 0);
+}
+
+/** The id of the message that an event id, as events of a message have it, belongs to. */
+export function messageIdOf(eventId: string): string {
+  return eventId.replace(PLACE, "");
+}
+
+function roleOf(event: ConversationEvent): UIMessage["role"] {
+  if (event.action === "user_message") return "user";
+  return event.action === "system_instruction" ? "system" : "assistant";
+}
+
+function spoken(role: "user" | "system", content: Part[]): Body {
+  return { action: role === "user" ? "user_message" : "system_instruction", content };
+}
+
+function assistantBodies(parts: readonly Part[]): { at: string; body: Body }[] {
+  const bodies: { at: string; body: Body }[] = [];
+  let said: { at: string; body: Body & { content: Part[] } } | null = null;
+  parts.forEach((part, index) => {
+    const tool = toolPart(part);
+    if (tool === null) {
+      if (said === null) bodies.push((said = { at: `#${index}`, body: { action: "agent_message", content: [] } }));
+      said.body.content.push(part);
+      return;
+    }
+    // The mark of a new step alone is nothing that was said: it goes with the call.
+    const stepStart = said !== null && isStepMark(said.body.content);
+    if (stepStart) bodies.pop();
+    const at = stepStart ? (said?.at ?? "") : `#${index}`;
+    said = null;
+    const [first, ...more] = toolBodies(tool);
+    if (first !== undefined)
+      bodies.push({ at, body: stepStart ? { ...first, part: { ...first.part, stepStart } } : first });
+    for (const body of more) bodies.push({ at: `#${index}:result`, body });
+  });
+  return bodies.length > 0 ? bodies : [{ at: "#0", body: { action: "agent_message", content: [] } }];
+}
+
+function isStepMark(content: readonly Part[]): boolean {
+  return content.length === 1 && content[0]?.type === "step-start" && Object.keys(content[0]).length === 1;
+}
+
+type ToolBody = Extract<Body, { part: Fields }>;
+
+function toolBodies(part: ToolPart): ToolBody[] {
+  const { toolCallId, toolName: _name, input, output, errorText, ...rest } = part as ToolPart & { toolName?: string };
+  const names = { toolCallId, toolName: toolName(part) };
+  if (!hasResult(part)) return [{ action: "tool_call_request", ...names, input, part: rest }];
+  const bare = isBareResult(part);
+  const own = pick(rest, (key) => bare || RESULT_FIELDS.has(key));
+  const status = part.state === "output-available" ? "ok" : part.state === "output-error" ? "error" : "denied";
+  const ended = { ...(status === "ok" && { output }), ...(status === "error" && { errorText }) };
+  const result: ToolBody = { action: "tool_result", ...names, status, ...ended, part: own };
+  if (bare) return [result];
+  const asked = pick(rest, (key) => !RESULT_FIELDS.has(key));
+  return [{ action: "tool_call_request", ...names, input, part: asked }, result];
+}
+
+function pick(fields: object, keep: (key: string) => boolean): Fields {
+  return Object.fromEntries(Object.entries(fields).filter(([key]) => keep(key)));
+}
+
+function addTo(parts: Part[], event: Exclude<ConversationEvent, { action: "compaction" }>): void {
+  if (!("toolCallId" in event)) {
+    parts.push(...event.content);
+    return;
+  }
+  const { stepStart, ...fields } = event.part;
+  if (stepStart === true) parts.push({ type: "step-start" });
+  if (event.action === "tool_call_request") {
+    parts.push(asPart({ ...called(event), input: event.input, state: "input-available", ...fields }));
+    return;
+  }
+  // A result that was stored apart from its call has a type of its own, and stays apart.
+  const at = "type" in fields ? -1 : parts.findLastIndex((part) => isOpenCall(part, event.toolCallId));
+  const call = at < 0 ? called(event) : parts[at];
+  const ended =
+    event.status === "ok"
+      ? { output: event.output }
+      : event.status === "error"
+        ? { errorText: event.errorText ?? "" }
+        : {};
+  const part = asPart({ ...call, state: STATES[event.status], ...ended, ...fields });
+  if (at < 0) parts.push(part);
+  else parts[at] = part;
+}
+
+function isOpenCall(part: Part, toolCallId: string): boolean {
+  const tool = toolPart(part);
+  return tool?.toolCallId === toolCallId && !hasResult(tool);
+}
+
+/** A part of a tool whose type is not known is dynamic; one whose type is known has its name there. */
+function called({ part, toolCallId, toolName }: EventOf<"tool_call_request" | "tool_result">): Fields {
+  const { type = "dynamic-tool" } = part;
+  return type === "dynamic-tool" ? { type, toolName, toolCallId } : { type, toolCallId };
+}
+
+/** Checked when it is stored. */
+function asPart(fields: Fields): Part {
+  return fields as unknown as Part;
+}
