@@ -1,55 +1,107 @@
 /**
- * A summariser that does what a test says. The default is the real offline model; a script may answer, fail, wait.
+ * A summariser that does what a test says, agent by agent, so that no test hears of another's runs. Without a script it
+ * is the real offline model.
  *
  * Kept on globalThis, because a test and the Worker under test share an isolate but not every module.
  */
-import type { LanguageModelV4, LanguageModelV4CallOptions } from "@ai-sdk/provider";
+import type { LanguageModelV4, LanguageModelV4CallOptions, LanguageModelV4FinishReason } from "@ai-sdk/provider";
 import { MockLanguageModelV4 } from "ai/test";
 import { extractiveModel } from "../src/model/extractive.ts";
 import { parsePrompt, type ParsedPrompt } from "../src/steps/prompt.ts";
 
-/** Given the prompt, read back, and how many calls came before: the answer's text, or what it throws. */
-export type Script = (prompt: ParsedPrompt, call: number) => string | Promise<string>;
+/** What the model says: a text that ends by itself, or one of the ways in which a real one goes wrong. */
+export type Answer =
+  | string
+  | { readonly text: string; readonly finishReason: LanguageModelV4FinishReason["unified"] }
+  | { readonly toolName: string };
 
-interface Stage {
+/** Given the prompt, read back, and how many calls came before: the answer, or what it throws. */
+export type Script = (prompt: ParsedPrompt, call: number) => Answer | Promise<Answer>;
+
+interface Part {
   script: Script | null;
-  calls: ParsedPrompt[];
+  readonly calls: ParsedPrompt[];
 }
 
-const stage = ((globalThis as { palimpsestStage?: Stage }).palimpsestStage ??= { script: null, calls: [] });
+const parts = ((globalThis as { palimpsestParts?: Map<string, Part> }).palimpsestParts ??= new Map<string, Part>());
 
-/** Puts a script in place and forgets earlier calls; null is the offline model. */
-export function scriptModel(script: Script | null): void {
-  stage.script = script;
-  stage.calls = [];
+/** Gives the agent's summariser a script; null is the offline model. The returned calls grow as they are made. */
+export function scriptModel(agentName: string, script: Script | null): readonly ParsedPrompt[] {
+  const part = partOf(agentName);
+  part.script = script;
+  return part.calls;
 }
 
-/** The prompts that were asked since the script was put in place. */
-export function modelCalls(): readonly ParsedPrompt[] {
-  return stage.calls;
+/** A summary that passes every audit: each section that was asked for, with the words under it. */
+export function summaryOf(prompt: ParsedPrompt, words: string): string {
+  return prompt.sections.map(({ title }) => `## ${title}\n${words}`).join("\n\n");
 }
 
-export function scriptedModel(): LanguageModelV4 {
+/** Where a script waits until the test has done what it wants done meanwhile. */
+export interface Gate {
+  /** For the script. */
+  pass(): Promise<void>;
+  /** For the test: until a call waits at the gate. */
+  reached(): Promise<void>;
+  open(): void;
+}
+
+/**
+ * Both sides look instead of awaiting one promise: they are different requests, and whoever goes on after a promise of
+ * another request goes on in that one's context, where none of its own stubs work.
+ */
+export function makeGate(): Gate {
+  const is = { reached: false, open: false };
+  const until = async (what: keyof typeof is): Promise<void> => {
+    while (!is[what]) await scheduler.wait(1);
+  };
+  return {
+    pass: () => {
+      is.reached = true;
+      return until("open");
+    },
+    reached: () => until("reached"),
+    open: () => {
+      is.open = true;
+    },
+  };
+}
+
+export function scriptedModel(agentName: string): LanguageModelV4 {
   const offline = extractiveModel();
   return new MockLanguageModelV4({
     modelId: "scripted",
     doGenerate: async (options: LanguageModelV4CallOptions) => {
+      const part = partOf(agentName);
       const prompt = parsePrompt(textOf(options));
-      const call = stage.calls.length;
-      if (prompt !== null) stage.calls.push(prompt);
-      if (stage.script === null || prompt === null) return offline.doGenerate(options);
-      const text = await stage.script(prompt, call);
-      return {
-        content: [{ type: "text", text }],
-        finishReason: { unified: "stop", raw: "stop" },
-        usage: {
-          inputTokens: { total: 100, noCache: 100, cacheRead: 0, cacheWrite: 0 },
-          outputTokens: { total: 10, text: 10, reasoning: 0 },
-        },
-        warnings: [],
-      };
+      if (prompt === null) throw new Error("The summariser was asked something that is no prompt of ours.");
+      const call = part.calls.push(prompt) - 1;
+      if (part.script === null) return offline.doGenerate(options);
+      return generated(await part.script(prompt, call));
     },
   });
+}
+
+function generated(answer: Answer) {
+  const spoken = typeof answer === "string" ? { text: answer, finishReason: "stop" as const } : answer;
+  const usage = {
+    inputTokens: { total: 100, noCache: 100, cacheRead: 0, cacheWrite: 0 },
+    outputTokens: { total: 10, text: 10, reasoning: 0 },
+  };
+  if ("toolName" in spoken) {
+    const call = { type: "tool-call" as const, toolCallId: "t1", toolName: spoken.toolName, input: "{}" };
+    return { content: [call], finishReason: { unified: "tool-calls" as const, raw: undefined }, usage, warnings: [] };
+  }
+  const content = [{ type: "text" as const, text: spoken.text }];
+  return { content, finishReason: { unified: spoken.finishReason, raw: undefined }, usage, warnings: [] };
+}
+
+function partOf(agentName: string): Part {
+  const known = parts.get(agentName);
+  if (known !== undefined) return known;
+  const fresh: Part = { script: null, calls: [] };
+  parts.set(agentName, fresh);
+  return fresh;
 }
 
 function textOf({ prompt }: LanguageModelV4CallOptions): string {

@@ -25,8 +25,12 @@ export class Conductor {
     this.#core = core;
   }
 
-  /** Starts what was asked for since the last call, without making the caller wait. Call after a transaction. */
+  /**
+   * Tells of the runs that ended since the last call, and starts those that were asked for, without making the caller
+   * wait. Call after a transaction.
+   */
   dispatchPending(): void {
+    for (const run of this.#core.runs.takeEnded()) this.#core.announceEnd(run);
     for (const run of this.#core.runs.takeFresh()) this.#core.platform.background(this.#dispatch(run));
   }
 
@@ -123,10 +127,8 @@ export class Conductor {
   /** Ends a run from outside its workflow. The first outcome stands. */
   end(runId: string, outcome: Outcome): RunRecord {
     this.#core.transaction(() => finishRun(this.#core, runId, outcome));
-    const ended = this.#core.runs.mustGet(runId);
-    this.#core.announce(ended);
     this.dispatchPending();
-    return ended;
+    return this.#core.runs.mustGet(runId);
   }
 
   /** The ledger first, so that a step already under way can commit nothing; then the engine. */

@@ -83,11 +83,15 @@ export class Core {
     return this.memory.transaction(work);
   }
 
-  /** Tells clients, and whoever waits for the run's end. Called after the transaction, never inside it. */
+  /** Tells clients where a live run stands. Called after the transaction, never inside it. */
   announce(run: RunRecord): void {
+    if (run.outcome === null) this.platform.broadcast(runEvent(run, this.platform.now()));
+  }
+
+  /** Tells clients, and whoever waits, how a run ended: once for each, because {@link Runs.takeEnded} gives it once. */
+  announceEnd(run: RunRecord): void {
     this.platform.broadcast(runEvent(run, this.platform.now()));
-    if (run.outcome === null) return;
-    if (run.outcome.kind === "failed") this.#reportFailure(run, run.outcome.reason);
+    if (run.outcome?.kind === "failed") this.#reportFailure(run, run.outcome.reason);
     for (const resolve of this.#waiters.get(run.id) ?? []) resolve(run);
     this.#waiters.delete(run.id);
   }

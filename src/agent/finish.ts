@@ -25,11 +25,12 @@ export function outcomeOf(core: Core, run: RunRecord, commit: { result: CommitRe
   const { result, degraded } = commit;
   if (result.kind === "stale") return { kind: "stale", reason: result.reason };
   const { overheadTokens } = core.settings.get(run.sessionId);
+  const history = core.memory.session(run.sessionId);
   return {
     kind: result.kind === "rebased" ? "rebased" : "applied",
     overlayId: result.overlay.id,
     tokensBefore: run.tokensBefore,
-    tokensAfter: core.memory.session(run.sessionId).tokens(run.leafId) + overheadTokens,
+    tokensAfter: history.tokens(history.has(run.leafId) ? run.leafId : null) + overheadTokens,
     degraded,
   };
 }

@@ -23,7 +23,7 @@ export async function runInline(core: Core, pending: RunRecord): Promise<void> {
     const reason = error instanceof Error ? error.message : String(error);
     core.transaction(() => finishRun(core, run.id, { kind: "failed", reason }));
   }
-  core.announce(core.runs.mustGet(run.id));
+  core.conductor.dispatchPending();
 }
 
 function commit(core: Core, run: RunRecord, given: InlineSummary | null): Outcome {

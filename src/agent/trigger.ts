@@ -77,7 +77,14 @@ function liveOnBranch(
   for (const run of core.runs.live(sessionId)) {
     const known = core.branchLeaf.get(run.id) ?? run.leafId;
     const same = known === leafId || (continues !== null && known === continues);
-    if (!same && !history.isOnPath(run.leafId, leafId) && !history.isOnPath(leafId, run.leafId)) continue;
+    // A leaf that was deleted does not tell which branch it was on: then any is taken to be this one.
+    if (
+      !same &&
+      history.has(run.leafId) &&
+      !history.isOnPath(run.leafId, leafId) &&
+      !history.isOnPath(leafId, run.leafId)
+    )
+      continue;
     core.branchLeaf.set(run.id, leafId);
     return run;
   }

@@ -101,6 +101,7 @@ export class Runs {
   readonly #sql: Statements;
   readonly #now: () => number;
   readonly #fresh = new Map<string, RunRecord>();
+  readonly #ended = new Map<string, RunRecord>();
   readonly #live = new Map<string, readonly RunRecord[]>();
   readonly #latestEnded = new Map<string, RunRecord | null>();
 
@@ -139,9 +140,12 @@ export class Runs {
 
   /** The runs started since the last call, for whoever starts their instances. */
   takeFresh(): RunRecord[] {
-    const fresh = [...this.#fresh.values()];
-    this.#fresh.clear();
-    return fresh;
+    return takeAll(this.#fresh);
+  }
+
+  /** The runs that got their outcome since the last call, for whoever tells of it. */
+  takeEnded(): RunRecord[] {
+    return takeAll(this.#ended);
   }
 
   get(runId: string): RunRecord | null {
@@ -189,6 +193,7 @@ export class Runs {
   /** Drops what is kept in memory: after a transaction was rolled back, the ledger alone knows. */
   forget(): void {
     this.#fresh.clear();
+    this.#ended.clear();
     this.#live.clear();
     this.#latestEnded.clear();
   }
@@ -216,8 +221,15 @@ export class Runs {
     this.#sql.updateRun(run.sessionId, run.n, { live: 0, record: JSON.stringify(ended) });
     this.#live.delete(run.sessionId);
     this.#latestEnded.set(run.sessionId, ended);
+    this.#ended.set(runId, ended);
     return ended;
   }
+}
+
+function takeAll(runs: Map<string, RunRecord>): RunRecord[] {
+  const taken = [...runs.values()];
+  runs.clear();
+  return taken;
 }
 
 /** Notes that attempt `attempt` of a step began; a step already there counts its attempts. */

@@ -1,0 +1,47 @@
+/** Agents for tests: each test has its own, with its own summariser. */
+import { env } from "cloudflare:workers";
+import { introspectWorkflow } from "cloudflare:test";
+import { beforeAll } from "vitest";
+import type { RunRecord } from "../src/memory/runs.ts";
+import { talk } from "./conversation.ts";
+import { scriptModel, type Script } from "./scripted-model.ts";
+import type { PalimpsestAgent } from "./worker.ts";
+
+/** Enough messages to cross the threshold of a test's session (2,000 tokens) by a little. */
+export const ENOUGH = 17;
+
+/** No retry waits in this file: a test that fails a step sees the next attempt at once. */
+export function skipRetryDelays(): void {
+  beforeAll(async () => {
+    // Never disposed: that aborts instances, and one that is about to end by itself would then never answer.
+    const workflows = await introspectWorkflow(env.COMPACTION_WORKFLOW);
+    await workflows.modifyAll((modifier) => modifier.disableRetryDelays());
+  });
+}
+
+let agents = 0;
+
+/** An agent that no other test knows. Its stub is typed as the agent's own class: every method is async there as well. */
+export function newAgent(script: Script | null = null) {
+  const name = `agent-${agents++}`;
+  const calls = scriptModel(name, script);
+  return { name, calls, agent: stubOf(name), stub: env.PalimpsestAgent.get(env.PalimpsestAgent.idFromName(name)) };
+}
+
+/** A new stub for an agent: what a client gets after a reset broke the one it had. */
+export function stubOf(name: string): PalimpsestAgent {
+  return env.PalimpsestAgent.get(env.PalimpsestAgent.idFromName(name)) as unknown as PalimpsestAgent;
+}
+
+/** Says enough in one batch to start a run; the ledger row that the append left behind. */
+export async function startRun(agent: PalimpsestAgent, sessionId = "", messages = ENOUGH): Promise<RunRecord> {
+  await agent.appendAll({ sessionId, messages: talk(0, messages) });
+  const [run] = await agent.runs({ sessionId });
+  if (run === undefined) throw new Error("The append started no run.");
+  return run;
+}
+
+/** The id of the overlay that a run brought into force; empty when it brought none. */
+export function overlayOf({ outcome }: RunRecord): string {
+  return outcome?.kind === "applied" || outcome?.kind === "rebased" ? outcome.overlayId : "";
+}

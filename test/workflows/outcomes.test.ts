@@ -1,0 +1,230 @@
+/** What a run comes to: with a model that works, and with each way in which one does not. */
+import { APICallError } from "@ai-sdk/provider";
+import { expect, test } from "vitest";
+import type { RunRecord } from "../../src/memory/runs.ts";
+import { newAgent, overlayOf, startRun, skipRetryDelays } from "../agents.ts";
+import { say, talk, textOf } from "../conversation.ts";
+import { makeGate, summaryOf, type Answer } from "../scripted-model.ts";
+
+skipRetryDelays();
+
+function modelSteps(run: RunRecord): string[] {
+  return run.steps.map((step) => step.name).filter((name) => /^(?:summarize|merge|repair|digest)/.test(name));
+}
+
+// --- a model that works -------------------------------------------------------------------------------------------------
+
+test("a conversation that crosses its threshold is compacted by a durable run, and nothing of it is lost (E1, M1, R1)", async () => {
+  const { agent } = newAgent();
+  const stored = talk(0, 40);
+  for (const message of stored) await agent.append({ message });
+  for (const run of await agent.runs({})) await agent.waitForRun({ runId: run.id });
+  const runs = await agent.runs({});
+  expect(runs.map((run) => run.outcome?.kind)).toEqual(runs.map(() => "applied"));
+  expect(runs.length).toBeGreaterThan(0);
+  expect((await agent.getView({})).tokens).toBeLessThan(2_000 + 300);
+  for (const message of stored) expect(await agent.getMessage({ id: message.id })).toEqual(message);
+});
+
+test("the append that crosses the threshold leaves a ledger row behind when it returns (E1)", async () => {
+  const gate = makeGate();
+  const { agent } = newAgent(async (prompt) => {
+    await gate.pass();
+    return summaryOf(prompt, "done");
+  });
+  let appended = 0;
+  while ((await agent.runs({})).length === 0) await agent.append({ message: say(appended++) });
+  const [run] = await agent.runs({});
+  expect(run).toMatchObject({ trigger: "threshold", leafId: `m${appended - 1}`, outcome: null });
+  expect(run?.tokensBefore).toBeGreaterThan(2_000);
+  gate.open();
+  expect((await agent.waitForRun({ runId: run?.id })).outcome).toMatchObject({ kind: "applied", degraded: false });
+});
+
+test("a manual run compacts under the threshold, and its focus reaches the summariser (E2)", async () => {
+  const { agent, calls } = newAgent((prompt) => summaryOf(prompt, "done"));
+  await agent.appendAll({ messages: talk(0, 13) });
+  const { run, joined } = await agent.compact({ focus: "the name of the parser" });
+  expect(joined).toBe(false);
+  const ended = await agent.waitForRun({ runId: run.id });
+  expect(ended).toMatchObject({ trigger: "manual", focus: "the name of the parser", outcome: { kind: "applied" } });
+  expect(calls.map((call) => call.focus)).toEqual(["the name of the parser"]);
+});
+
+test("a caller whose prompt was refused as too long asks for a run and waits for it (E3)", async () => {
+  const { agent } = newAgent((prompt) => summaryOf(prompt, "done"));
+  await agent.appendAll({ messages: talk(0, 13) });
+  const before = (await agent.getView({})).tokens;
+  const { run } = await agent.compactNow({ reason: "overflow" });
+  const ended = await agent.waitForRun({ runId: run.id });
+  expect(ended).toMatchObject({ trigger: "overflow", outcome: { kind: "applied", tokensBefore: before } });
+  expect((await agent.getView({})).tokens).toBeLessThan(before);
+});
+
+test("the next run updates the summary of the one before, and reads only what is new (E8)", async () => {
+  const { agent, calls } = newAgent((prompt, call) => summaryOf(prompt, `summary ${call}`));
+  const first = await agent.waitForRun({ runId: (await startRun(agent)).id });
+  await agent.appendAll({ messages: talk(17, 27) });
+  const [latest] = await agent.runs({});
+  const second = await agent.waitForRun({ runId: latest?.id });
+  expect(first.outcome).toMatchObject({ kind: "applied" });
+  expect(second.outcome).toMatchObject({ kind: "applied" });
+  expect(second.plan?.overlayIds).toEqual([overlayOf(first)]);
+  expect(calls).toHaveLength(2);
+  expect(calls[1]).toMatchObject({ kind: "update", previous: expect.stringContaining("summary 0") });
+  const firstRead = calls[0]?.transcript?.match(/Message \d+:/g) ?? [];
+  const secondRead = calls[1]?.transcript?.match(/Message \d+:/g) ?? [];
+  expect(secondRead.length).toBeGreaterThan(0);
+  expect(secondRead.filter((message) => firstRead.includes(message))).toEqual([]);
+  const shown = textOf((await agent.getView({})).messages);
+  expect(shown).toContain("summary 1");
+  expect(shown).not.toContain("summary 0");
+});
+
+test("a span larger than one call is summarised in parts at the same time, and merged (E9)", async () => {
+  const gate = makeGate();
+  let waiting = 0;
+  const { agent, calls } = newAgent(async (prompt) => {
+    if (prompt.kind === "merge") return summaryOf(prompt, "merged");
+    // Opens only when all of them wait: one after the other would wait for ever.
+    if (++waiting === 3) gate.open();
+    await gate.pass();
+    return summaryOf(prompt, "part");
+  });
+  const run = await startRun(agent, "long!6000", 49);
+  const ended = await agent.waitForRun({ runId: run.id });
+  expect(ended.outcome).toMatchObject({ kind: "applied", degraded: false });
+  expect(ended.chunkDigests).toHaveLength(3);
+  expect(calls.map((call) => call.kind)).toEqual(["chunk", "chunk", "chunk", "merge"]);
+  expect(calls[3]?.drafts).toHaveLength(3);
+  expect(ended.modelCalls).toBe(4);
+  expect(textOf((await agent.getView({ sessionId: "long!6000" })).messages)).toContain("merged");
+});
+
+test("a retry of a cancelled run makes no call for what was already paid for (R3)", async () => {
+  const merging = makeGate();
+  const { agent, calls } = newAgent(async (prompt) => {
+    if (prompt.kind === "merge") await merging.pass();
+    return summaryOf(prompt, prompt.kind);
+  });
+  const run = await startRun(agent, "long!6000", 49);
+  await merging.reached();
+  await agent.cancelRun({ runId: run.id });
+  merging.open();
+  const retried = await agent.retryRun({ runId: run.id });
+  const ended = await agent.waitForRun({ runId: retried.run.id });
+  expect(ended).toMatchObject({ retryOf: run.id, modelCalls: 1, outcome: { kind: "applied" } });
+  expect(calls.filter((call) => call.kind === "chunk")).toHaveLength(3);
+  expect(ended.steps.filter((step) => step.reused).map((step) => step.name.slice(0, 9))).toEqual([
+    "summarize",
+    "summarize",
+    "summarize",
+  ]);
+});
+
+test("a run over a rolled back span finds its drafts again: compacting the same twice costs nothing (R3)", async () => {
+  const { agent, calls } = newAgent((prompt) => summaryOf(prompt, "done"));
+  const first = await startRun(agent);
+  const ended = await agent.waitForRun({ runId: first.id });
+  const paid = calls.length;
+  await agent.rollback({ overlayId: overlayOf(ended) });
+  const { run } = await agent.compact({});
+  expect((await agent.waitForRun({ runId: run.id })).outcome).toMatchObject({ kind: "applied" });
+  expect(calls).toHaveLength(paid);
+});
+
+test("having nothing to do is an outcome, with its reason (E19)", async () => {
+  const { agent, calls } = newAgent();
+  await agent.appendAll({ messages: talk(0, 3) });
+  const { run } = await agent.compact({});
+  expect((await agent.waitForRun({ runId: run.id })).outcome).toMatchObject({ kind: "nothing", reason: "too-short" });
+  expect(calls).toEqual([]);
+});
+
+// --- a model that does not ----------------------------------------------------------------------------------------------
+
+test("a summariser that fails and then answers costs attempts, which the ledger counts, and nothing else", async () => {
+  const { agent, calls } = newAgent((prompt, call) => {
+    if (call < 3) throw new Error("503 overloaded");
+    return summaryOf(prompt, "at last");
+  });
+  const ended = await agent.waitForRun({ runId: (await startRun(agent)).id });
+  expect(ended.outcome).toMatchObject({ kind: "applied", degraded: false });
+  expect(ended.steps.find((step) => step.name.startsWith("summarize"))?.attempts).toBe(4);
+  expect(calls).toHaveLength(4);
+  expect(ended.modelCalls).toBe(1);
+});
+
+test("a summariser that is down for good is replaced by a digest, and the overlay says so (E12)", async () => {
+  const { agent, calls } = newAgent(() => {
+    throw new Error("connection refused");
+  });
+  const ended = await agent.waitForRun({ runId: (await startRun(agent)).id });
+  expect(ended.outcome).toMatchObject({ kind: "applied", degraded: true });
+  expect(calls).toHaveLength(5);
+  const [overlay] = await agent.getCompactions({});
+  expect(overlay?.details).toMatchObject({ degraded: true, model: "deterministic-digest" });
+});
+
+test("a failure that no retry cures is not retried: one call, then the digest", async () => {
+  const { agent, calls } = newAgent(() => {
+    throw new APICallError({
+      message: "bad key",
+      url: "https://model.example",
+      requestBodyValues: {},
+      statusCode: 401,
+    });
+  });
+  const ended = await agent.waitForRun({ runId: (await startRun(agent)).id });
+  expect(ended.outcome).toMatchObject({ kind: "applied", degraded: true });
+  expect(calls).toHaveLength(1);
+});
+
+const UNSOUND: readonly (readonly [string, Answer])[] = [
+  ["an empty answer", ""],
+  ["a refusal", "I'm sorry, but I can't help with that SECRET."],
+  ["an unfinished answer", { text: "## Goal\nSECRET and the", finishReason: "length" }],
+  ["a filtered answer", { text: "SECRET", finishReason: "content-filter" }],
+  ["an answer longer than its source", "## Goal\n" + "SECRET and more of the same. ".repeat(2_000)],
+  ["an echo of the transcript", "[#1 user]\nSECRET\n[#2 assistant]\nyes\n[#3 user]\nmore\n[#4 assistant]\nwell"],
+  ["a tool call", { toolName: "search" }],
+  ["a tool call written as text", '{"name": "search", "arguments": {"q": "SECRET"}}'],
+  ["a summary without its sections", "We talked about SECRET for a while."],
+];
+
+test.each(UNSOUND)("%s is never shown: the digest stands in, and says so (V3, E11)", async (_what, answer) => {
+  const { agent } = newAgent(() => answer);
+  const ended = await agent.waitForRun({ runId: (await startRun(agent)).id });
+  expect(ended.outcome).toMatchObject({ kind: "applied", degraded: true });
+  const view = await agent.getView({});
+  expect(textOf(view.messages)).not.toContain("SECRET");
+  expect(view.tokens).toBeLessThan(ended.tokensBefore);
+});
+
+test.each(UNSOUND)(
+  "%s is asked for again, by retry or repair, and a sound one is used (E12)",
+  async (_what, answer) => {
+    const { agent, calls } = newAgent((prompt, call) => (call === 0 ? answer : summaryOf(prompt, "sound")));
+    const ended = await agent.waitForRun({ runId: (await startRun(agent)).id });
+    const filtered = typeof answer === "object" && "finishReason" in answer && answer.finishReason === "content-filter";
+    expect(ended.outcome).toMatchObject({ kind: "applied", degraded: filtered });
+    expect(calls).toHaveLength(filtered ? 1 : 2);
+    const shown = textOf((await agent.getView({})).messages);
+    expect(shown).not.toContain("SECRET");
+    // What was refused must not be found as a draft later: a rerun over the same span finds the sound one.
+    await agent.rollback({ overlayId: overlayOf(ended) });
+    const again = await agent.waitForRun({ runId: (await agent.compact({})).run.id });
+    expect(again.outcome).toMatchObject({ kind: "applied", degraded: false });
+    expect(modelSteps(again)).toHaveLength(1);
+  },
+);
+
+test("a repair is told what was wrong, and what was refused", async () => {
+  const { agent, calls } = newAgent((prompt) =>
+    prompt.kind === "repair" ? summaryOf(prompt, "mended") : "We talked about files for a while.",
+  );
+  const ended = await agent.waitForRun({ runId: (await startRun(agent)).id });
+  expect(ended.outcome).toMatchObject({ kind: "applied", degraded: false });
+  expect(calls[1]).toMatchObject({ kind: "repair", drafts: ["We talked about files for a while."] });
+  expect(calls[1]?.problems.join()).toContain("Headings are missing");
+});
