@@ -3,7 +3,7 @@ import { CompactingAgent, CompactionWorkflow, Session } from "palimpsest";
 
 export { CompactionWorkflow };
 
-export class ChatAgent extends CompactingAgent<Cloudflare.Env> {
+export class ChatAgent extends CompactingAgent {
   session = Session.create(this).compactAfter(60_000);
 
   async say(id: string, text: string): Promise<number> {
