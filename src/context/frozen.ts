@@ -12,7 +12,7 @@ import type { ContextStatements } from "./statements.ts";
 export interface FrozenPrompt {
   read(): Promise<string | null>;
   write(prompt: string): Promise<void>;
-  /** Drops what is kept in memory only. */
+  /** What was kept is not to be read any more; rows are deleted by whoever calls this. */
   forget(): void;
 }
 
@@ -47,9 +47,14 @@ export function frozenInSqlite(statements: ContextStatements, scope: string): Fr
 /** `read` and `write` throw `provider_failed`. */
 export function frozenAt(provider: WritableContextProvider, limitMs: number): FrozenPrompt {
   const label = "system prompt";
+  // A provider cannot be told to drop a text: what a forgotten session left there is passed over until it is replaced.
+  let isForgotten = false;
   return {
-    read: () => askForText({ label, verb: "read", limitMs, call: () => provider.get() }),
-    write: (prompt) => askProvider({ label, verb: "write", limitMs, call: () => provider.set(prompt) }),
-    forget: () => undefined,
+    read: async () => (isForgotten ? null : askForText({ label, verb: "read", limitMs, call: () => provider.get() })),
+    write: async (prompt) => {
+      await askProvider({ label, verb: "write", limitMs, call: () => provider.set(prompt) });
+      isForgotten = false;
+    },
+    forget: () => void (isForgotten = true),
   };
 }

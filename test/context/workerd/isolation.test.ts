@@ -45,6 +45,13 @@ describe("S1: sessions of one agent", () => {
     });
   });
 
+  test("are kept apart from what is shared, also by a session of that name", async () => {
+    await withContexts(async ({ contexts }) => {
+      await contexts.session("a").withContext("memory", { shared: true }).replaceContextBlock("memory", "for all");
+      expect((await contexts.session("shared").withContext("memory").getContextBlock("memory"))?.content).toBe("");
+    });
+  });
+
   test("may not share a writable provider object by accident; they may on purpose, or have one each", async () => {
     await withContexts(async ({ contexts, reopen }) => {
       const [a, b] = [contexts.session("a"), contexts.session("b")];
@@ -115,26 +122,44 @@ describe("S2: a session that is forgotten", () => {
     });
   });
 
-  test("also forgets a prompt that was frozen in memory only", async () => {
-    await withContexts(async ({ blocks, contexts }) => {
-      await blocks.withContext("memory").replaceContextBlock("memory", "secret");
-      await blocks.freezeSystemPrompt();
-      contexts.forgetSession("");
-      expect(await blocks.freezeSystemPrompt()).not.toContain("secret");
+  test("does not read its old prompt again, wherever that was kept", async () => {
+    await withContexts(async ({ contexts }) => {
+      const inMemory = contexts.session("a");
+      const elsewhere = contexts.session("b").withCachedPrompt(writes());
+      for (const blocks of [inMemory, elsewhere]) {
+        await blocks.withContext("memory").replaceContextBlock("memory", "secret");
+        expect(await blocks.freezeSystemPrompt()).toContain("secret");
+      }
+      for (const id of ["a", "b"]) contexts.forgetSession(id);
+      for (const blocks of [inMemory, elsewhere]) {
+        const frozen = await blocks.freezeSystemPrompt();
+        expect(frozen).not.toContain("secret");
+        await blocks.replaceContextBlock("memory", "new");
+        expect(await blocks.freezeSystemPrompt()).toBe(frozen);
+      }
     });
   });
 
-  test("is not written to by what was under way: a freeze, an append, a load, and what waited behind them", async () => {
+  test("is not written to by what was under way, nor by what waited behind it", async () => {
     await withContexts(async ({ blocks, contexts, storage }) => {
       const gate = Promise.withResolvers<void>();
+      const started = Promise.withResolvers<void>();
+      let asked = 0;
       const slow = async () => {
+        asked++;
+        if (asked === 5) started.resolve();
         await gate.promise;
         return "secret";
       };
-      const store = writes();
+      const notes = writes();
+      const stored: string[] = [];
+      const store = async (key: string) => {
+        stored.push(key);
+        await slow();
+      };
       blocks
-        .withContext("skills", { provider: { get: slow, load: slow } })
-        .withContext("notes", { provider: { ...store, get: slow } })
+        .withContext("skills", { provider: { get: slow, load: slow, set: store } })
+        .withContext("notes", { provider: { ...notes, get: slow } })
         .withContext("memory")
         .withCachedPrompt();
       const working = [
@@ -143,11 +168,16 @@ describe("S2: a session that is forgotten", () => {
         blocks.appendContextBlock("notes", "more"),
         blocks.replaceContextBlock("notes", "other"),
         blocks.loadSkill("skills", "k"),
+        blocks.setContextEntry("skills", { key: "was being written", content: "x" }),
+        blocks.setContextEntry("skills", { key: "waited", content: "x" }),
       ].map((work) => codeOf(work));
+      // Of a freeze, an append, a load and a write, each is now waiting for its provider.
+      await started.promise;
       contexts.forgetSession("");
       gate.resolve();
-      expect(new Set(await Promise.all(working))).toEqual(new Set(["invalid_state"]));
-      expect(store.written).toEqual([]);
+      const stopped = "invalid_state";
+      expect(await Promise.all(working)).toEqual([stopped, stopped, stopped, stopped, stopped, undefined, stopped]);
+      expect([notes.written, stored]).toEqual([[], ["was being written"]]);
       expect(dump(storage)).toEqual(NOTHING);
     });
   });
