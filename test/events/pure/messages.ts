@@ -5,21 +5,23 @@ import type { Part } from "../../../src/steps/tool-parts.ts";
 
 const words = fc.string({ unit: "binary", maxLength: 12 });
 const json = fc.jsonValue().map((value) => structuredClone(value) as unknown);
+/** What a call was made with. A model that gives nothing gives an empty object. */
+const input = json.map((value) => value ?? {});
 const metadata = fc.record({ provider: fc.dictionary(words, words) });
 
 const callId = fc.constantFrom("c1", "c2", "c3");
 const state = fc.oneof(
-  fc.record({ state: fc.constantFrom("input-streaming", "input-available"), input: json }),
-  fc.record({ state: fc.constant("output-available"), input: json, output: json }),
-  fc.record({ state: fc.constant("output-available"), input: json, output: json, preliminary: fc.constant(true) }),
+  fc.record({ state: fc.constantFrom("input-streaming", "input-available"), input }),
+  fc.record({ state: fc.constant("output-available"), input, output: json }),
+  fc.record({ state: fc.constant("output-available"), input, output: json, preliminary: fc.constant(true) }),
   fc.record({ state: fc.constant("output-available"), output: json }),
-  fc.record({ state: fc.constant("output-error"), input: json, errorText: words }),
-  fc.record({ state: fc.constant("output-error"), rawInput: json, errorText: words }),
+  fc.record({ state: fc.constant("output-error"), input, errorText: words }),
+  fc.record({ state: fc.constant("output-error"), rawInput: input, errorText: words }),
   fc.record({ state: fc.constant("output-error"), errorText: words, resultProviderMetadata: metadata }),
-  fc.record({ state: fc.constant("approval-requested"), input: json, approval: fc.record({ id: words }) }),
+  fc.record({ state: fc.constant("approval-requested"), input, approval: fc.record({ id: words }) }),
   fc.record({
     state: fc.constantFrom("approval-responded", "output-denied"),
-    input: json,
+    input,
     approval: fc.record({ id: words, approved: fc.boolean(), reason: words }),
   }),
 );

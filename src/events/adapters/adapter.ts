@@ -1,0 +1,193 @@
+/**
+ * What every model format has in common: how a conversation is put to a model, and how a reply becomes messages.
+ *
+ * Job: the interface, and both halves of it that do not depend on the format. Boundary: no request is made. Safe because
+ * messages are repaired before they are sent, so whatever is in a history, each call has exactly one result (V2).
+ */
+import { convertToModelMessages, type ModelMessage, type UIMessage } from "ai";
+import { z } from "zod";
+import { PalimpsestError } from "../../errors.ts";
+import type { Piece, ToolResult, Turn } from "../../import/turns.ts";
+import { repairMessages } from "../../steps/repair.ts";
+import { jsonText, type Part } from "../../steps/tool-parts.ts";
+
+/** `Prompt`: what a request of the format carries of a conversation. */
+export interface ModelFormatAdapter<Prompt> {
+  readonly name: string;
+  /** The messages as a model is sent them, every tool call paired with its result. */
+  toModel(messages: readonly UIMessage[]): Promise<Prompt>;
+  /**
+   * Messages of the format, a model's reply or a tool's results among them, each as messages of its own: a result finds
+   * its call when they are read together. Ids come from `newId`. Throws `invalid_input` that names what is wrong.
+   */
+  fromModel(prompt: Prompt, newId: () => string): UIMessage[];
+}
+
+/** A prompt's messages without what only one format has. Results follow their calls, whoever ran the tool. */
+export type Exchange =
+  | { readonly role: "system"; readonly text: string }
+  | { readonly role: "user"; readonly content: readonly (Text | File)[] }
+  | { readonly role: "assistant"; readonly content: readonly (Text | Reasoning | Call)[] }
+  | { readonly role: "tool"; readonly results: readonly Result[] };
+
+interface Text {
+  readonly kind: "text";
+  readonly text: string;
+}
+
+export interface File {
+  readonly kind: "file";
+  readonly mediaType: string;
+  readonly filename: string | null;
+  /** Null when only the provider that holds the file could use its name for it. */
+  readonly url: string | null;
+}
+
+/** `options`: by provider, as the AI SDK keeps them. */
+interface Reasoning {
+  readonly kind: "reasoning";
+  readonly text: string;
+  readonly options: Record<string, Record<string, unknown>>;
+}
+
+interface Call {
+  readonly kind: "call";
+  readonly callId: string;
+  readonly toolName: string;
+  readonly input: unknown;
+}
+
+interface Result {
+  readonly callId: string;
+  readonly toolName: string;
+  readonly text: string;
+  readonly failed: boolean;
+}
+
+/** What says nothing to a model (a message of data parts only) is left out: providers refuse empty messages. */
+export async function toModelMessages(messages: readonly UIMessage[]): Promise<ModelMessage[]> {
+  const converted = await convertToModelMessages(repairMessages([...messages]));
+  return converted.filter((message) => message.content.length > 0);
+}
+
+export async function toExchanges(messages: readonly UIMessage[]): Promise<Exchange[]> {
+  const exchanges: Exchange[] = [];
+  /** Call ids of the last reply, in their order. */
+  let calls: string[] = [];
+  for (const exchange of (await toModelMessages(messages)).flatMap(exchangesOf)) {
+    const last = exchanges.at(-1);
+    if (exchange.role === "assistant")
+      calls = exchange.content.flatMap((part) => (part.kind === "call" ? [part.callId] : []));
+    if (exchange.role !== "tool") exchanges.push(exchange);
+    else if (last?.role !== "tool") exchanges.push({ role: "tool", results: inOrder(exchange.results, calls) });
+    else exchanges.splice(-1, 1, { role: "tool", results: inOrder([...last.results, ...exchange.results], calls) });
+  }
+  return exchanges;
+}
+
+function inOrder(results: readonly Result[], calls: readonly string[]): Result[] {
+  return results.toSorted((a, b) => calls.indexOf(a.callId) - calls.indexOf(b.callId));
+}
+
+function exchangesOf(message: ModelMessage): Exchange[] {
+  if (message.role === "system") return [{ role: "system", text: message.content }];
+  if (typeof message.content === "string") {
+    const content = [{ kind: "text" as const, text: message.content }];
+    return [message.role === "user" ? { role: "user", content } : { role: "assistant", content }];
+  }
+  const results = message.content.flatMap((part) => (part.type === "tool-result" ? [resultOf(part)] : []));
+  const after: Exchange[] = results.length === 0 ? [] : [{ role: "tool", results }];
+  if (message.role === "tool") return after;
+  if (message.role === "user") {
+    const content = message.content.map(userContent).filter((part) => part.kind === "file" || part.text !== "");
+    return content.length === 0 ? [] : [{ role: "user", content }];
+  }
+  const content = message.content.flatMap((part): (Text | Reasoning | Call)[] => {
+    if (part.type === "text") return [{ kind: "text", text: part.text }];
+    if (part.type === "reasoning") return [{ kind: "reasoning", text: part.text, options: part.providerOptions ?? {} }];
+    if (part.type !== "tool-call") return [];
+    return [{ kind: "call", callId: part.toolCallId, toolName: part.toolName, input: part.input }];
+  });
+  return content.length === 0 ? after : [{ role: "assistant", content }, ...after];
+}
+
+type Content<Role> = Exclude<Extract<ModelMessage, { role: Role }>["content"], string>[number];
+type ResultPart = Extract<Content<"tool">, { type: "tool-result" }>;
+
+function userContent(part: Content<"user">): Text | File {
+  if (part.type === "text") return { kind: "text", text: part.text };
+  const data = part.type === "file" ? part.data : null;
+  const url =
+    typeof data === "object" && data !== null && "url" in data && data.url instanceof URL ? data.url.href : null;
+  return {
+    kind: "file",
+    mediaType: part.mediaType ?? "image",
+    filename: (part.type === "file" && part.filename) || null,
+    url,
+  };
+}
+
+function resultOf({ toolCallId: callId, toolName, output }: ResultPart): Result {
+  const failed = output.type === "error-text" || output.type === "error-json" || output.type === "execution-denied";
+  return { callId, toolName, text: outputText(output), failed };
+}
+
+function outputText(output: ResultPart["output"]): string {
+  if (output.type === "execution-denied") return output.reason ?? "The call was refused.";
+  if (output.type !== "content") return jsonText(output.value);
+  return output.value.map((part) => (part.type === "text" ? part.text : jsonText(part))).join("\n");
+}
+
+/** A file in a format that cannot carry it. */
+export function fileNote({ filename, mediaType, url }: File): string {
+  const address = url === null || url.startsWith("data:") ? "" : ` at ${url}`;
+  return `[File ${filename ?? "without a name"} (${mediaType})${address}: not sent, this model does not take it]`;
+}
+
+/** Media type and base64 of a data URL; null for any other. */
+export function base64Of(url: string): { mediaType: string; data: string } | null {
+  const [, mediaType, data] = /^data:([^;,]*);base64,(.*)$/s.exec(url) ?? [];
+  return mediaType === undefined || data === undefined ? null : { mediaType, data };
+}
+
+/** Each value as the schema reads it. Throws `invalid_input`. */
+export function parseTurns(schema: z.ZodType<Turn>, values: readonly unknown[], format: string): Turn[] {
+  const parsed = z.array(schema).safeParse(values);
+  if (parsed.success) return parsed.data;
+  throw new PalimpsestError("invalid_input", `These are no messages of ${format}:\n${z.prettifyError(parsed.error)}`);
+}
+
+/** One message for what a turn says and one for the results in it. A tool's name is looked for in the calls before. */
+export function turnsToMessages(turns: readonly Turn[], newId: () => string): UIMessage[] {
+  const names = new Map<string, string>();
+  const messages: UIMessage[] = [];
+  for (const { role, pieces } of turns) {
+    const results = pieces.filter((piece) => piece.kind === "result");
+    const parts = pieces.flatMap((piece) => saidPart(piece, names));
+    if (results.length > 0) {
+      const answers = results.map((result) => resultPart(result, names.get(result.callId)));
+      messages.push({ id: newId(), role: "assistant", parts: answers });
+    }
+    if (role !== null && (parts.length > 0 || results.length === 0)) messages.push({ id: newId(), role, parts });
+  }
+  return messages;
+}
+
+function saidPart(piece: Piece, names: Map<string, string>): Part[] {
+  if (piece.kind === "part") return [piece.part];
+  if (piece.kind === "result") return [];
+  const { callId: toolCallId, toolName, input, providerExecuted } = piece;
+  names.set(toolCallId, toolName);
+  const part: Part = { type: "dynamic-tool", toolName, toolCallId, state: "input-available", input };
+  return [providerExecuted === undefined ? part : { ...part, providerExecuted }];
+}
+
+/** A result apart from its call: a part without input (see steps/tool-parts.ts). */
+export function resultPart(
+  { callId: toolCallId, toolName, output, failed }: Omit<ToolResult, "kind">,
+  called?: string,
+): Part {
+  const part = { type: "dynamic-tool" as const, toolName: toolName ?? called ?? "tool", toolCallId, input: undefined };
+  if (failed) return { ...part, state: "output-error", errorText: jsonText(output) };
+  return { ...part, state: "output-available", output };
+}

@@ -1,0 +1,127 @@
+/** The AI SDK's own `ModelMessage[]`: what `generateText` and `streamText` take and return. */
+import { modelMessageSchema, type ModelMessage, type UIMessage } from "ai";
+import { z } from "zod";
+import { PalimpsestError, unreachable } from "../../errors.ts";
+import { toolPart, type Part } from "../../steps/tool-parts.ts";
+import { resultPart, toModelMessages, type ModelFormatAdapter } from "./adapter.ts";
+
+/**
+ * Results come back as values where they are text or JSON. Approvals are a matter between the SDK and the page, and
+ * are not carried.
+ */
+export const aiSdkAdapter: ModelFormatAdapter<ModelMessage[]> = {
+  name: "ai-sdk",
+  toModel: toModelMessages,
+  fromModel(messages, newId) {
+    const parsed = z.array(modelMessageSchema).safeParse(messages);
+    if (parsed.success) return parsed.data.map((message) => messageOf(message, newId()));
+    throw new PalimpsestError(
+      "invalid_input",
+      `These are no messages of the AI SDK:\n${z.prettifyError(parsed.error)}`,
+    );
+  },
+};
+
+type Content = Exclude<ModelMessage["content"], string>[number];
+type ContentOf<Type> = Extract<Content, { type: Type }>;
+interface WithOptions {
+  readonly providerOptions?: ContentOf<"text">["providerOptions"];
+}
+
+function messageOf({ role, content }: ModelMessage, id: string): UIMessage {
+  const parts: Part[] = [];
+  const contents: readonly Content[] = typeof content === "string" ? [{ type: "text", text: content }] : content;
+  for (const each of contents) {
+    if (each.type === "tool-result") addResult(parts, each);
+    else parts.push(...partOf(each));
+  }
+  return { id, role: role === "tool" ? "assistant" : role, parts };
+}
+
+function partOf(part: Exclude<Content, { type: "tool-result" }>): Part[] {
+  switch (part.type) {
+    case "text":
+      return [{ type: "text", text: part.text, ...metadataOf(part) }];
+    case "reasoning":
+      return [{ type: "reasoning", text: part.text, ...metadataOf(part) }];
+    case "custom":
+      return [{ type: "custom", kind: part.kind, ...metadataOf(part) }];
+    case "image":
+      return [filePart({ ...part, mediaType: part.mediaType ?? "image", data: part.image })];
+    case "file":
+      return [filePart(part)];
+    case "reasoning-file": {
+      const { type, mediaType, data } = part;
+      return [{ type, mediaType, url: urlOf(data, mediaType) ?? "", ...metadataOf(part) }];
+    }
+    case "tool-call": {
+      const { toolCallId, toolName, input, providerExecuted, providerOptions } = part;
+      const call = { type: "dynamic-tool" as const, toolName, toolCallId, state: "input-available" as const, input };
+      const ran = providerExecuted === undefined ? {} : { providerExecuted };
+      return [{ ...call, ...ran, ...(providerOptions && { callProviderMetadata: providerOptions }) }];
+    }
+    case "tool-approval-request":
+    case "tool-approval-response":
+      return [];
+    default:
+      return unreachable(part);
+  }
+}
+
+/** The result of a tool that the provider ran stands in the message of its call, with options of its own. */
+function addResult(parts: Part[], part: ContentOf<"tool-result">): void {
+  const { toolCallId, toolName, output, providerOptions } = part;
+  const denied = output.type === "execution-denied";
+  const value = denied ? (output.reason ?? "The call was refused.") : output.value;
+  const failed = denied || output.type === "error-text" || output.type === "error-json";
+  const result = resultPart({ callId: toolCallId, toolName, output: value, failed });
+  const at = parts.findLastIndex((each) => toolPart(each)?.toolCallId === toolCallId);
+  if (at < 0) {
+    parts.push(result);
+    return;
+  }
+  const { input: _none, ...answer } = result as Extract<Part, { type: "dynamic-tool" }>;
+  const options = providerOptions && { resultProviderMetadata: providerOptions };
+  parts[at] = { ...parts[at], ...answer, ...options } as Part;
+}
+
+/** Options of a part are sent back as they came: that is what they are for. */
+function metadataOf({ providerOptions }: WithOptions) {
+  return providerOptions === undefined ? {} : { providerMetadata: providerOptions };
+}
+
+interface FileContent extends WithOptions {
+  readonly mediaType: string;
+  readonly filename?: string | undefined;
+  readonly data: unknown;
+}
+
+function filePart({ mediaType, filename, data, ...rest }: FileContent): Part {
+  const url = urlOf(data, mediaType);
+  const named = filename === undefined ? {} : { filename };
+  const reference = url === null ? { providerReference: referenceOf(data) } : {};
+  return { type: "file", mediaType, url: url ?? "", ...named, ...reference, ...metadataOf(rest) };
+}
+
+/** The address of a file however the SDK is given it; null for a provider's own reference. */
+function urlOf(data: unknown, mediaType: string): string | null {
+  if (data instanceof URL) return data.href;
+  if (typeof data === "string") return /^(?:https?|data):/.test(data) ? data : `data:${mediaType};base64,${data}`;
+  if (data instanceof ArrayBuffer) return urlOf(new Uint8Array(data), mediaType);
+  if (data instanceof Uint8Array) return `data:${mediaType};base64,${base64(data)}`;
+  const tagged = data as { type?: string; url?: URL; data?: unknown; text?: string };
+  if (tagged.type === "url") return tagged.url?.href ?? null;
+  if (tagged.type === "text") return `data:${mediaType},${encodeURIComponent(tagged.text ?? "")}`;
+  return tagged.type === "data" ? urlOf(tagged.data, mediaType) : null;
+}
+
+function referenceOf(data: unknown): Record<string, string> {
+  const { reference } = data as { reference?: Record<string, string> };
+  return reference ?? (data as Record<string, string>);
+}
+
+function base64(bytes: Uint8Array): string {
+  let binary = "";
+  for (const byte of bytes) binary += String.fromCharCode(byte);
+  return btoa(binary);
+}

@@ -1,0 +1,107 @@
+/**
+ * Chat-completions messages: as OpenAI and its compatibles take them, and as Workers AI does.
+ *
+ * They differ in what is not text: Workers AI takes images only, wants content to be a string wherever it can be, names
+ * the tool of a result, and takes a reasoning model's own reasoning back. Neither can say that a result is an error.
+ */
+import type { UIMessage } from "ai";
+import { openAiMessage } from "../../import/openai.ts";
+import {
+  fileNote,
+  parseTurns,
+  toExchanges,
+  turnsToMessages,
+  type Exchange,
+  type File,
+  type ModelFormatAdapter,
+} from "./adapter.ts";
+
+/** As the platform's types have it for the chat-completions models of Workers AI. */
+export type ChatMessage = ChatCompletionMessageParam;
+
+/** As `env.AI.run` takes them beside `ChatMessage`: reasoning of the model's own, and the name of a result's tool. */
+export type WorkersAiMessage = ChatMessage & { reasoning?: string };
+
+type UserPart = Exclude<Extract<ChatMessage, { role: "user" }>["content"], string>[number];
+
+export const openAiAdapter: ModelFormatAdapter<ChatMessage[]> = {
+  name: "openai",
+  async toModel(messages) {
+    return (await toExchanges(messages)).flatMap((exchange) => chatMessages(exchange, { file: openAiFile }));
+  },
+  fromModel: (messages, newId) => readChat(messages, newId, "OpenAI chat completions"),
+};
+
+export const workersAiAdapter: ModelFormatAdapter<WorkersAiMessage[]> = {
+  name: "workers-ai",
+  async toModel(messages) {
+    return (await toExchanges(messages)).flatMap((exchange) =>
+      chatMessages(exchange, { file: imageOnly, workersAi: true }),
+    );
+  },
+  fromModel(messages, newId) {
+    const known = messages.map(({ reasoning, ...message }) =>
+      reasoning === undefined ? message : { ...message, reasoning_content: reasoning },
+    );
+    return readChat(known, newId, "Workers AI chat completions");
+  },
+};
+
+interface Style {
+  readonly file: (file: File) => UserPart;
+  readonly workersAi?: boolean;
+}
+
+function chatMessages(exchange: Exchange, style: Style): WorkersAiMessage[] {
+  if (exchange.role === "system") return [{ role: "system", content: exchange.text }];
+  if (exchange.role === "user") return userMessage(exchange.content, style);
+  if (exchange.role === "assistant") return assistantMessage(exchange.content, style);
+  return exchange.results.map(({ callId: tool_call_id, toolName: name, text: content }) => {
+    return { role: "tool", tool_call_id, content, ...(style.workersAi === true && { name }) };
+  });
+}
+
+type ContentOf<Role> = Extract<Exchange, { role: Role; content: unknown }>["content"];
+
+function userMessage(content: ContentOf<"user">, { file, workersAi = false }: Style): ChatMessage[] {
+  const parts = content.map((part): UserPart =>
+    part.kind === "text" ? { type: "text", text: part.text } : file(part),
+  );
+  const texts = parts.flatMap((part) => (part.type === "text" ? [part.text ?? ""] : []));
+  const plain = texts.length === parts.length && (workersAi || parts.length === 1);
+  return [{ role: "user", content: plain ? texts.join("\n") : parts }];
+}
+
+function assistantMessage(content: ContentOf<"assistant">, { workersAi = false }: Style): WorkersAiMessage[] {
+  const join = (kind: "text" | "reasoning"): string =>
+    content.flatMap((part) => (part.kind === kind ? [part.text] : [])).join("");
+  const calls = content.flatMap((part) => (part.kind === "call" ? [part] : []));
+  const tool_calls = calls.map(({ callId: id, toolName: name, input }) => {
+    return { id, type: "function" as const, function: { name, arguments: JSON.stringify(input ?? {}) } };
+  });
+  const text = join("text");
+  const reasoning = workersAi ? join("reasoning") : "";
+  if (text === "" && reasoning === "" && calls.length === 0) return [];
+  return [
+    {
+      role: "assistant",
+      content: text === "" && !workersAi ? null : text,
+      ...(reasoning !== "" && { reasoning }),
+      ...(calls.length > 0 && { tool_calls }),
+    },
+  ];
+}
+
+function openAiFile(file: File): UserPart {
+  if (file.mediaType.startsWith("image") || file.url?.startsWith("data:") !== true) return imageOnly(file);
+  return { type: "file", file: { file_data: file.url, filename: file.filename ?? "file" } };
+}
+
+function imageOnly(file: File): UserPart {
+  if (!file.mediaType.startsWith("image") || file.url === null) return { type: "text", text: fileNote(file) };
+  return { type: "image_url", image_url: { url: file.url } };
+}
+
+function readChat(messages: readonly unknown[], newId: () => string, format: string): UIMessage[] {
+  return turnsToMessages(parseTurns(openAiMessage, messages, format), newId);
+}
