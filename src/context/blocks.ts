@@ -9,7 +9,7 @@ import type { ToolSet, UIMessage } from "ai";
 import { PalimpsestError } from "../errors.ts";
 import { MAX_BLOCK_BYTES, MAX_ENTRY_KEY_CHARS } from "../limits.ts";
 import { askForText, askProvider, type Ask } from "./ask.ts";
-import { declare, type BlockConfig, type BlockOptions, type Declared } from "./declared.ts";
+import { declare, type BlockOptions, type Declared } from "./declared.ts";
 import { frozenAt, frozenInMemory, frozenInSqlite, type FrozenPrompt } from "./frozen.ts";
 import type { SearchProvider, SkillProvider, WritableContextProvider } from "./provider.ts";
 import { renderFill, renderPrompt, renderReminder, type ContextBlock } from "./render.ts";
@@ -45,10 +45,9 @@ export class ContextBlocks {
   /** Counts how often the session was emptied. */
   #epoch = 0;
 
-  constructor(host: BlocksHost, sessionId: string, configs: readonly BlockConfig[] = []) {
+  constructor(host: BlocksHost, sessionId: string) {
     this.#host = host;
     this.#sessionId = sessionId;
-    for (const { label, ...options } of configs) this.withContext(label, options);
   }
 
   // --- declaring -----------------------------------------------------------------------------------------------------
