@@ -45,3 +45,13 @@ export async function startRun(agent: PalimpsestAgent, sessionId = "", messages 
 export function overlayOf({ outcome }: RunRecord): string {
   return outcome?.kind === "applied" || outcome?.kind === "rebased" ? outcome.overlayId : "";
 }
+
+/** Why a call was refused; empty when it was not. Awaited here: a call's promise that is passed on rejects twice. */
+export async function refusalOf(call: () => Promise<unknown>): Promise<string> {
+  try {
+    await call();
+    return "";
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
+}

@@ -10,10 +10,13 @@
 import { PalimpsestError } from "../errors.ts";
 import { MAX_INSTANCE_RESTARTS, NUDGE_AGAIN_MS, PENDING_LIMIT_MS, QUIET_RUN_MS } from "../limits.ts";
 import type { Outcome, RunRecord } from "../memory/runs.ts";
-import type { Core } from "./core.ts";
+import type { Core, InstanceStatus } from "./core.ts";
 import { finishRun } from "./finish.ts";
 import { runInline } from "./inline.ts";
 import { startOrJoin } from "./trigger.ts";
+
+/** What is not there, or has ended, cannot be controlled: the engine would throw. */
+const ENDED: ReadonlySet<InstanceStatus> = new Set(["missing", "complete", "errored", "terminated"]);
 
 export class Conductor {
   readonly #core: Core;
@@ -41,8 +44,9 @@ export class Conductor {
       await this.#core.platform.armWatchdog();
       this.#core.announce(run);
       if (this.#core.settings.get(run.sessionId).inline !== null) await runInline(this.#core, run);
-      else await this.#core.platform.createInstance(run);
-      this.#nudgedAt.set(run.id, this.#core.platform.now());
+      else if ((await this.#core.platform.createInstance(run)) === "created")
+        this.#nudgedAt.set(run.id, this.#core.platform.now());
+      else await this.#reconcile(run);
     } catch (error) {
       // A platform that is busy or restarting is tried again by the watchdog; a missing binding will not appear.
       const hopeless = error instanceof PalimpsestError || this.#core.platform.now() - run.createdAt > PENDING_LIMIT_MS;
@@ -195,7 +199,7 @@ export class Conductor {
   ): Promise<void> {
     const instance = await this.#core.platform.instance(run.id);
     const { status } = await instance.status();
-    if (status === "missing" || status === "complete" || status === "terminated") return;
+    if (ENDED.has(status)) return;
     await act(instance);
   }
 

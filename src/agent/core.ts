@@ -47,7 +47,7 @@ export interface Platform {
   background(work: Promise<unknown>): void;
   broadcast(event: RunEvent): void;
   /** Creates the workflow instance named after the run. Creating one that exists joins it. */
-  createInstance(run: RunRecord): Promise<void>;
+  createInstance(run: RunRecord): Promise<"created" | "joined">;
   instance(runId: string): Promise<Instance>;
   /** Sees to it that `watch` is called again and again, also after the process died, until disarmed. */
   armWatchdog(): Promise<void>;

@@ -59,15 +59,17 @@ function watchdogSeconds(env: WatchdogEnv): number {
 async function createInstance(
   agent: Watched,
   { ctx, env, run }: { ctx: DurableObjectState; env: Cloudflare.Env; run: RunRecord },
-): Promise<void> {
+): Promise<"created" | "joined"> {
   workflowOf(env);
   const binding = bindingOf(env, ctx.id, agent.name);
   const params: CompactionParams = { runId: run.id, agent: { binding, name: agent.name } };
   const metadata = { sessionId: run.sessionId, trigger: run.trigger, n: run.n };
   try {
     await agent.runWorkflow(WORKFLOW_BINDING, params, { id: run.id, agentBinding: binding, metadata });
+    return "created";
   } catch (error) {
     if (!(error instanceof Error) || !/already[ _](?:exists|being tracked)/.test(error.message)) throw error;
+    return "joined";
   }
 }
 

@@ -2,6 +2,7 @@
 import { APICallError } from "@ai-sdk/provider";
 import { expect, test } from "vitest";
 import type { RunRecord } from "../../src/memory/runs.ts";
+import type { ParsedPrompt } from "../../src/steps/prompt.ts";
 import { newAgent, overlayOf, startRun, skipRetryDelays } from "../agents.ts";
 import { say, talk, textOf } from "../conversation.ts";
 import { makeGate, summaryOf, type Answer } from "../scripted-model.ts";
@@ -10,6 +11,10 @@ skipRetryDelays();
 
 function modelSteps(run: RunRecord): string[] {
   return run.steps.map((step) => step.name).filter((name) => /^(?:summarize|merge|repair|digest)/.test(name));
+}
+
+function messagesIn({ transcript }: ParsedPrompt): string[] {
+  return [...(transcript ?? "").matchAll(/Message \d+:/g)].map(([message]) => message);
 }
 
 // --- a model that works -------------------------------------------------------------------------------------------------
@@ -72,8 +77,7 @@ test("the next run updates the summary of the one before, and reads only what is
   expect(second.plan?.overlayIds).toEqual([overlayOf(first)]);
   expect(calls).toHaveLength(2);
   expect(calls[1]).toMatchObject({ kind: "update", previous: expect.stringContaining("summary 0") });
-  const firstRead = calls[0]?.transcript?.match(/Message \d+:/g) ?? [];
-  const secondRead = calls[1]?.transcript?.match(/Message \d+:/g) ?? [];
+  const [firstRead = [], secondRead = []] = calls.map(messagesIn);
   expect(secondRead.length).toBeGreaterThan(0);
   expect(secondRead.filter((message) => firstRead.includes(message))).toEqual([]);
   const shown = textOf((await agent.getView({})).messages);
