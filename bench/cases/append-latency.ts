@@ -1,0 +1,53 @@
+/** Whether an append takes longer while a summariser is at work. */
+import type { Finding } from "../case.ts";
+import type { Lab } from "../lab.ts";
+import type { AppendTimes } from "../objects/client.ts";
+import { quantile } from "../stats.ts";
+
+const DELAY_MS = 5_000;
+/** Inside the summariser's time, with room for the run to start before and for the last look after. */
+const APPENDING_MS = 4_000;
+const ROUNDS = 8;
+const STORED = 10;
+/** The view begins a little under it, so that one of the first appends starts the run. */
+const THRESHOLD_TOKENS = 2_000;
+
+export async function timeAppends(lab: Lab): Promise<Finding> {
+  const rows: (string | number)[][] = [];
+  const all: AppendTimes = { plain: [], busy: [] };
+  let rowsRead = 0;
+  for (let round = 1; round <= (lab.quick ? 1 : ROUNDS); round++) {
+    const plain = `plain-${round}`;
+    const busy = `busy-${round}?threshold=${THRESHOLD_TOKENS}&delay=${DELAY_MS}`;
+    for (const name of [plain, busy]) await lab.subject("Ours", name).fill(STORED);
+    const times = await lab.client().appendInTurn(plain, busy, APPENDING_MS);
+    const [last] = await lab.subject("Ours", busy).count("append", 1);
+    const runs = await lab.subject("Ours", busy).runs();
+    if (runs.length !== 1 || runs[0]?.outcome !== null) throw new Error("The summariser was not at work throughout.");
+    rowsRead = Math.max(rowsRead, last?.read ?? 0);
+    all.plain.push(...times.plain);
+    all.busy.push(...times.busy);
+    rows.push([round, ...compare(times)]);
+  }
+  const total = compare(all);
+  const [, , , median = 0, , , slowest = 0] = total;
+  return {
+    title: "Appends while a summariser works",
+    about: `Two agents of ours in turn, one of them with a run at work whose summariser takes ${DELAY_MS / 1_000} s; through the agent's callable \`append\`, from inside its process. Milliseconds of one machine: only the ratios mean something.`,
+    columns: ["round", "appends", "p50 without", "p50 during", "ratio", "p99 without", "p99 during", "ratio"],
+    rows: [...rows, ["all", ...total]],
+    checks: [
+      { claim: "p50 of appends during a run, over appends without", measured: median, target: 1.1 },
+      { claim: "p99 of appends during a run, over appends without", measured: slowest, target: 1.1 },
+      { claim: "rows read by the last append of a run", measured: rowsRead, target: 2 },
+    ],
+  };
+}
+
+function compare({ plain, busy }: AppendTimes): number[] {
+  const both = (share: number): number[] => {
+    const [without, during] = [quantile(plain, share), quantile(busy, share)];
+    return [without, during, during / without];
+  };
+  return [busy.length, ...both(0.5), ...both(0.99)];
+}

@@ -1,0 +1,52 @@
+/** What a compaction costs beside its model: time over an empty workflow's, and counts. */
+import type { Finding } from "../case.ts";
+import type { Lab } from "../lab.ts";
+import { ratios, spread } from "../stats.ts";
+
+const ROUNDS = 15;
+const QUICK_ROUNDS = 3;
+const WARM_UP_ROUNDS = 2;
+const STORED = 20;
+/** Tokens: so that what is visible beside head and tail is one chunk. */
+const THRESHOLD_TOKENS = 2_000;
+
+export async function timeRuns(lab: Lab): Promise<Finding> {
+  const cost = await countOne(lab);
+  const { steps } = cost;
+  const times = { run: [] as number[], empty: [] as number[], calling: [] as number[] };
+  const rounds = lab.quick ? QUICK_ROUNDS : ROUNDS;
+  for (let round = -WARM_UP_ROUNDS; round < rounds; round++) {
+    const agent = `run-${round}?threshold=${THRESHOLD_TOKENS}`;
+    await lab.subject("Ours", agent).fill(STORED);
+    const empty = await lab.client().timeEmpty({ steps, agent: null });
+    const calling = await lab.client().timeEmpty({ steps, agent });
+    const run = await lab.client().timeRun(agent);
+    if (round < 0) continue;
+    times.empty.push(empty);
+    times.calling.push(calling);
+    times.run.push(run);
+  }
+  const row = (name: string, ms: readonly number[]) => [name, steps, spread(ms), ratios(ms, times.empty)];
+  return {
+    title: "A run of one chunk, with a model that answers at once",
+    about: `From asking for it to its workflow's end, over workflows of as many steps on the same engine, in turn, ${rounds} times. One run: ${cost.requests} calls of the workflow to the object, ${cost.modelCalls} model call, ${cost.inputTokens} tokens in and ${cost.outputTokens} out, ${cost.rows.read} rows read and ${cost.rows.written} written by the object, the SDK's own included.`,
+    columns: ["workflow", "steps", "ms", "over empty"],
+    rows: [
+      row("empty", times.empty),
+      row("empty, one call to the object a step", times.calling),
+      row("ours", times.run),
+    ],
+    checks: [
+      { claim: "a run's time over an empty workflow's", measured: ratios(times.run, times.empty).median, target: 2 },
+      { claim: "model calls of a run of one chunk", measured: cost.modelCalls, target: 1 },
+    ],
+  };
+}
+
+async function countOne(lab: Lab) {
+  const subject = lab.subject("Ours", `count?threshold=${THRESHOLD_TOKENS}`);
+  await subject.fill(STORED);
+  const cost = await subject.countRun();
+  if (cost.outcome?.kind !== "applied") throw new Error(`The run ended in ${JSON.stringify(cost.outcome)}.`);
+  return cost;
+}

@@ -1,0 +1,15 @@
+import type { CompactionParams } from "../src/workflows/compaction.ts";
+import type { EmptyParams } from "./objects/workflows.ts";
+
+declare global {
+  namespace Cloudflare {
+    interface Env {
+      Ours: DurableObjectNamespace;
+      Sdk020: DurableObjectNamespace;
+      Sdk032: DurableObjectNamespace;
+      Client: DurableObjectNamespace;
+      COMPACTION_WORKFLOW: Workflow<CompactionParams>;
+      EMPTY_WORKFLOW: Workflow<EmptyParams>;
+    }
+  }
+}

@@ -1,0 +1,95 @@
+/**
+ * The Worker under measurement, started once for all cases, and its objects as a case calls them.
+ *
+ * Boundary: the only place that knows how the Worker is run. Its own traces are off: they cost more than what is
+ * measured. Its state lives in a temporary directory of the harness.
+ */
+import type { createTestHarness } from "wrangler";
+import type { RunRecord } from "../src/memory/runs.ts";
+import type { AppendTimes } from "./objects/client.ts";
+import type { RunCost } from "./objects/ours.ts";
+import type { RigMethods } from "./objects/rig.ts";
+import type { EmptyParams } from "./objects/workflows.ts";
+
+export const CONTENDERS = ["Ours", "Sdk032", "Sdk020"] as const;
+export type ContenderName = (typeof CONTENDERS)[number];
+
+/** One named object: what its rig can do, and `evict`, after which the object starts from its rows alone. */
+export interface Subject extends RigMethods {
+  evict(): Promise<void>;
+  /** Ours only. */
+  countRun(): Promise<RunCost>;
+  /** Ours only: the ledger, newest first. */
+  runs(): Promise<readonly RunRecord[]>;
+}
+
+export interface ClientCalls {
+  appendInTurn(plain: string, busy: string, forMs: number): Promise<AppendTimes>;
+  timeRun(agent: string): Promise<number>;
+  timeEmpty(params: EmptyParams): Promise<number>;
+}
+
+interface Stub extends ClientCalls {
+  rig(...asked: readonly unknown[]): Promise<never>;
+  evict(): Promise<void>;
+  countRun(): Promise<RunCost>;
+  runs(input: object): Promise<readonly RunRecord[]>;
+}
+
+interface Namespace {
+  getByName(name: string): Stub;
+}
+
+type Harness = ReturnType<typeof createTestHarness>;
+
+export class Lab {
+  /** True for a run that only shows that everything works: small numbers, few repetitions. */
+  readonly quick: boolean;
+  readonly #harness: Harness;
+  readonly #env: Record<ContenderName | "Client", Namespace>;
+
+  private constructor(harness: Harness, env: Record<ContenderName | "Client", Namespace>, quick: boolean) {
+    this.#harness = harness;
+    this.#env = env;
+    this.quick = quick;
+  }
+
+  static async open(options: { readonly quick: boolean }): Promise<Lab> {
+    process.env["X_LOCAL_OBSERVABILITY"] = "false";
+    process.env["CLOUDFLARE_CF_FETCH_ENABLED"] = "false";
+    const { createTestHarness } = await import("wrangler");
+    const harness = createTestHarness({ root: import.meta.dirname, workers: [{ configPath: "./wrangler.jsonc" }] });
+    await harness.listen();
+    return new Lab(
+      harness,
+      await harness.getWorker<Record<ContenderName | "Client", Namespace>>().getEnv(),
+      options.quick,
+    );
+  }
+
+  async close(): Promise<void> {
+    await this.#harness.close();
+  }
+
+  client(): ClientCalls {
+    return this.#env.Client.getByName("client");
+  }
+
+  subject(contender: ContenderName, name: string): Subject {
+    const stub = (): Stub => this.#env[contender].getByName(name);
+    return {
+      fill: (size) => stub().rig("fill", size),
+      prepare: (size) => stub().rig("prepare", size),
+      count: (operation, times) => stub().rig("count", operation, times),
+      time: (operation, times) => stub().rig("time", operation, times),
+      appendWhileSummarising: (delayMs, times) => stub().rig("appendWhileSummarising", delayMs, times),
+      countRun: () => stub().countRun(),
+      runs: () => stub().runs({}),
+      // The object is gone before it can answer: an error is the expected answer.
+      evict: () =>
+        stub()
+          .evict()
+          .catch(() => undefined),
+    };
+  }
+}

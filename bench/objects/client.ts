@@ -1,0 +1,78 @@
+/** Whoever calls an agent, in the agent's own process: what is timed here is no network, only the agent. */
+import { DurableObject } from "cloudflare:workers";
+import type { UIMessage } from "ai";
+import { timed } from "./clock.ts";
+import { messageAt } from "./messages.ts";
+import type { EmptyParams } from "./workflows.ts";
+
+interface Agent {
+  append(input: { message: UIMessage }): Promise<unknown>;
+  compact(input: object): Promise<{ run: { id: string } }>;
+}
+
+export interface AppendTimes {
+  readonly plain: number[];
+  readonly busy: number[];
+}
+
+/** Between two looks at whether a workflow is done (ms). The same for every workflow. */
+const POLL_MS = 1;
+
+export class Client extends DurableObject {
+  /** Appends to two agents in turn for `forMs`: A B, B A, A B, so that no drift of the machine is a difference. */
+  async appendInTurn(plain: string, busy: string, forMs: number): Promise<AppendTimes> {
+    const times: AppendTimes = { plain: [], busy: [] };
+    const sides = [
+      { agent: this.#agent(plain), ms: times.plain },
+      { agent: this.#agent(busy), ms: times.busy },
+    ];
+    await Promise.all(sides.map(({ agent }) => agent.append({ message: messageAt(1) })));
+    const end = Date.now() + forMs;
+    for (let n = 1; Date.now() < end; n++) {
+      const message = { ...messageAt(n), id: `extra-${n}` };
+      for (const { agent, ms } of n % 2 === 0 ? sides : sides.toReversed()) {
+        ms.push(await timed(() => agent.append({ message })));
+      }
+    }
+    return times;
+  }
+
+  /** Milliseconds from asking an agent for a compaction until its workflow instance is complete. */
+  async timeRun(agent: string): Promise<number> {
+    return timed(async () => {
+      const { run } = await this.#agent(agent).compact({});
+      await complete(this.env.COMPACTION_WORKFLOW, run.id);
+    });
+  }
+
+  /** As {@link timeRun}, for a workflow whose steps do nothing, or no more than call an agent once. */
+  async timeEmpty(params: EmptyParams): Promise<number> {
+    return timed(async () => {
+      const { id } = await this.env.EMPTY_WORKFLOW.create({ params });
+      await complete(this.env.EMPTY_WORKFLOW, id);
+    });
+  }
+
+  #agent(name: string): Agent {
+    return this.env.Ours.getByName(name) as unknown as Agent;
+  }
+}
+
+async function complete(workflow: Workflow<never>, id: string): Promise<void> {
+  for (;;) {
+    const status = await statusOf(workflow, id);
+    if (status === "complete") return;
+    if (status === "errored" || status === "terminated") throw new Error(`Workflow ${id} is ${status}.`);
+    await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+  }
+}
+
+/** An instance that is not there yet is about to be created. */
+async function statusOf(workflow: Workflow<never>, id: string): Promise<string> {
+  try {
+    return (await (await workflow.get(id)).status()).status;
+  } catch (error) {
+    if (error instanceof Error && /not[ _.]found/.test(error.message)) return "missing";
+    throw error;
+  }
+}

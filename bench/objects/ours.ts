@@ -1,0 +1,105 @@
+/**
+ * Ours: a CompactingAgent with its workflow. An agent's name says how it is set up, as in `busy?threshold=3000&delay=5000`:
+ * the threshold in tokens (never reached without it) and how many milliseconds its summariser needs.
+ */
+import type { AgentContext } from "agents";
+import type { AgentWorkflowEvent, AgentWorkflowStep } from "agents/workflows";
+import { Session } from "../../src/agent/session.ts";
+import { CompactingAgent } from "../../src/agent/with-compaction.ts";
+import type { Outcome, RunRecord } from "../../src/memory/runs.ts";
+import type { ChosenModel } from "../../src/model/choose.ts";
+import { CompactionWorkflow as RealWorkflow, type CompactionParams } from "../../src/workflows/compaction.ts";
+import type { PortMethod } from "../../src/workflows/port.ts";
+import { Meter, type Rows } from "./meter.ts";
+import { NEVER, Rig, type Asked, type Contender } from "./rig.ts";
+import { slowModel } from "./summariser.ts";
+
+export class Ours extends CompactingAgent {
+  readonly #rig: Rig;
+  readonly #meter: Meter;
+  #requests = 0;
+
+  constructor(ctx: AgentContext, env: Cloudflare.Env) {
+    const meter = new Meter(ctx.storage);
+    super(ctx, env);
+    this.#meter = meter;
+    this.#rig = new Rig(ctx, meter, contender(this));
+  }
+
+  override configureSession(session: Session): void {
+    session.compactAfter(setting(this.name, "threshold") ?? NEVER);
+  }
+
+  async rig(...asked: Asked): Promise<unknown> {
+    return this.#rig.answer(asked);
+  }
+
+  async evict(): Promise<void> {
+    this.ctx.abort("evicted");
+  }
+
+  /** One compaction of what is stored, with everything that it costs this object. */
+  async countRun(): Promise<RunCost> {
+    const session = Session.create(this);
+    this.#requests = 0;
+    let runId = "";
+    const rows = await this.#meter.count(async () => {
+      const { run } = await session.compact();
+      runId = run.id;
+      await session.ended(runId);
+    });
+    const { steps, modelCalls, inputTokens, outputTokens, outcome } = this.palimpsest.runs.mustGet(runId);
+    const requests = this.#requests;
+    return { outcome, steps: steps.length, modelCalls, inputTokens, outputTokens, requests, rows };
+  }
+
+  async ping(): Promise<void> {}
+
+  override async compactionStep(runId: string, method: PortMethod, args: readonly unknown[]): Promise<unknown> {
+    this.#requests += 1;
+    return super.compactionStep(runId, method, args);
+  }
+}
+
+/** Counts of one run. Requests are the workflow's calls to the object; rows are all that the object read and wrote. */
+export interface RunCost extends Pick<RunRecord, "outcome" | "modelCalls" | "inputTokens" | "outputTokens"> {
+  readonly steps: number;
+  readonly requests: number;
+  readonly rows: Rows;
+}
+
+export class CompactionWorkflow extends RealWorkflow {
+  #delayMs = 0;
+
+  protected override model(): ChosenModel {
+    return { model: slowModel(this.#delayMs), name: "bench", windowTokens: 128_000 };
+  }
+
+  override async run(event: AgentWorkflowEvent<CompactionParams>, step: AgentWorkflowStep): Promise<Outcome> {
+    this.#delayMs = setting(event.payload.agent.name, "delay") ?? 0;
+    return super.run(event, step);
+  }
+}
+
+function setting(name: string, key: string): number | null {
+  const value = new URLSearchParams(name.split("?")[1]).get(key);
+  return value === null ? null : Number(value);
+}
+
+function contender(agent: Ours): Contender {
+  const session = Session.create(agent);
+  return {
+    append: (message) => session.appendMessage(message),
+    appendAll: (messages) => session.appendMessages(messages),
+    addSummary: (summary, fromId, toId) => session.addCompaction(summary, fromId, toId),
+    view: async () => (await session.getView()).messages,
+    update: (message) => session.updateMessage(message),
+    remove: (id) => session.deleteMessages([id]),
+    branches: (id) => session.getBranches(id),
+    // How long the summariser takes is in the agent's name.
+    compactAfter: (tokens) => {
+      session.compactAfter(tokens);
+      return () => agent.palimpsest.runs.list(session.id, { limit: 100 }).length;
+    },
+  };
+}

@@ -1,0 +1,129 @@
+/**
+ * Drives one store through the operations under test, inside its Durable Object.
+ *
+ * Job: the same numbered messages, the same operations in the same order, whoever stores them. Rows are counted in one
+ * pass and times taken in another, so that counting costs no time.
+ */
+import type { UIMessage } from "ai";
+import { timed } from "./clock.ts";
+import { messageAt, messagesBetween } from "./messages.ts";
+import type { Meter, Rows } from "./meter.ts";
+
+/** A conversation store, as its users call it. */
+export interface Contender {
+  append(message: UIMessage): Promise<unknown>;
+  /** Stores many by the shortest public way: how a conversation came to be long is not what is measured. */
+  appendAll(messages: readonly UIMessage[]): Promise<unknown>;
+  addSummary(summary: string, fromId: string, toId: string): Promise<unknown>;
+  /** Reads what a model would be sent. */
+  view(): Promise<readonly UIMessage[]>;
+  update(message: UIMessage): Promise<unknown>;
+  remove(id: string): Promise<unknown>;
+  branches(id: string): Promise<unknown>;
+  /** Makes it compact by itself, with a summariser that needs `delayMs`. Returns how many compactions were begun since. */
+  compactAfter(tokens: number, delayMs: number): () => number;
+}
+
+export const OPERATIONS = ["view", "branches", "update", "append", "delete"] as const;
+export type Operation = (typeof OPERATIONS)[number];
+
+/** What may be asked of a rig from outside its object: a method, and what it takes. */
+export type RigMethods = Pick<Rig, "fill" | "prepare" | "count" | "time" | "appendWhileSummarising">;
+export type Asked = {
+  [Name in keyof RigMethods]: [name: Name, ...args: Parameters<RigMethods[Name]>];
+}[keyof RigMethods];
+
+/** Tokens that are looked at after every append, and never reached. */
+export const NEVER = 1_000_000_000;
+/** Tokens: a conversation of 40 messages is over it. */
+const THRESHOLD_TOKENS = 3_000;
+const BATCH = 1_000;
+/** Messages shown before and after the summary: with it, 14 are visible. */
+const HEAD = 3;
+const TAIL = 10;
+
+export class Rig {
+  readonly #contender: Contender;
+  readonly #meter: Meter;
+  readonly #storage: DurableObjectStorage;
+  #last = 0;
+  #revision = 0;
+
+  constructor(ctx: DurableObjectState, meter: Meter, contender: Contender) {
+    this.#storage = ctx.storage;
+    this.#meter = meter;
+    this.#contender = contender;
+  }
+
+  answer([name, ...args]: Asked): Promise<unknown> {
+    const method = this[name] as (...args: readonly unknown[]) => Promise<unknown>;
+    return method.apply(this, args);
+  }
+
+  /** Stores `size` messages. */
+  async fill(size: number): Promise<void> {
+    for (let first = 1; first <= size; first += BATCH) {
+      await this.#contender.appendAll(messagesBetween(first, Math.min(size, first + BATCH - 1)));
+    }
+    await this.#keepLast(size);
+  }
+
+  /** Stores `size` messages, all but 13 of them under one summary. Returns how many the view shows. */
+  async prepare(size: number): Promise<number> {
+    await this.fill(size);
+    await this.#contender.addSummary("What was said before.", `m${HEAD + 1}`, `m${size - TAIL}`);
+    return (await this.#contender.view()).length;
+  }
+
+  /** Rows of each of `times` operations. */
+  async count(operation: Operation, times: number): Promise<Rows[]> {
+    const rows: Rows[] = [];
+    for (let time = 0; time < times; time++) {
+      const work = await this.#next(operation);
+      rows.push(await this.#meter.count(work));
+    }
+    return rows;
+  }
+
+  /** Milliseconds of each of `times` operations. */
+  async time(operation: Operation, times: number): Promise<number[]> {
+    const ms: number[] = [];
+    for (let time = 0; time < times; time++) {
+      const work = await this.#next(operation);
+      ms.push(await timed(work));
+    }
+    return ms;
+  }
+
+  /** Appends while it compacts by itself. Milliseconds of each, and how many compactions were begun. */
+  async appendWhileSummarising(delayMs: number, times: number): Promise<{ ms: number[]; begun: number }> {
+    const begun = this.#contender.compactAfter(THRESHOLD_TOKENS, delayMs);
+    const ms = await this.time("append", times);
+    return { ms, begun: begun() };
+  }
+
+  /** What is to be measured, with everything that must be there first done already. */
+  async #next(operation: Operation): Promise<() => Promise<unknown>> {
+    const contender = this.#contender;
+    const last = await this.#readLast();
+    if (operation === "view") return () => contender.view();
+    if (operation === "branches") return () => contender.branches(`m${last - 2}`);
+    if (operation === "update") return () => contender.update(messageAt(last, ++this.#revision));
+    await this.#keepLast(last + 1);
+    if (operation === "append") return () => contender.append(messageAt(last + 1));
+    // The newest one: 0.20 loses all that came before a message that is deleted from the middle.
+    await contender.append(messageAt(last + 1));
+    return () => contender.remove(`m${last + 1}`);
+  }
+
+  /** Beside the store, because an evicted object forgets. */
+  async #readLast(): Promise<number> {
+    if (this.#last === 0) this.#last = (await this.#storage.get<number>("bench:last")) ?? 0;
+    return this.#last;
+  }
+
+  async #keepLast(last: number): Promise<void> {
+    this.#last = last;
+    await this.#storage.put("bench:last", last);
+  }
+}

@@ -1,0 +1,51 @@
+/** The Agents SDK's sessions as they were in 0.20: `agents/experimental/memory/session`, inside an Agent. */
+import { Agent, type AgentContext } from "upstream-020";
+import { AgentSessionProvider, Session } from "upstream-020/experimental/memory/session";
+import { Meter } from "./meter.ts";
+import { NEVER, Rig, type Asked, type Contender } from "./rig.ts";
+import { slowSummariser } from "./summariser.ts";
+
+export class Sdk020 extends Agent {
+  readonly #rig: Rig;
+
+  constructor(ctx: AgentContext, env: Cloudflare.Env) {
+    const meter = new Meter(ctx.storage);
+    super(ctx, env);
+    this.#rig = new Rig(ctx, meter, contender(this));
+  }
+
+  async rig(...asked: Asked): Promise<unknown> {
+    return this.#rig.answer(asked);
+  }
+
+  async evict(): Promise<void> {
+    this.ctx.abort("evicted");
+  }
+}
+
+function contender(agent: Sdk020): Contender {
+  const session = Session.create(agent);
+  const rows = new AgentSessionProvider(agent);
+  let last: string | null = null;
+  session.onCompaction(async () => null).compactAfter(NEVER);
+  return {
+    append: (message) => session.appendMessage(message),
+    // Below the session, which reads the whole conversation again after every append.
+    appendAll: async (messages) => {
+      for (const message of messages) {
+        rows.appendMessage(message, last);
+        last = message.id;
+      }
+    },
+    addSummary: (summary, fromId, toId) => session.addCompaction(summary, fromId, toId),
+    view: () => session.getHistory() as ReturnType<Contender["view"]>,
+    update: (message) => session.updateMessage(message),
+    remove: (id) => session.deleteMessages([id]),
+    branches: (id) => session.getBranches(id),
+    compactAfter: (tokens, delayMs) => {
+      const { summarise, begun } = slowSummariser(delayMs);
+      session.onCompaction(summarise).compactAfter(tokens);
+      return begun;
+    },
+  };
+}

@@ -1,0 +1,46 @@
+/** The Agents SDK's sessions as they are now: `agents/sessions`, a capability of an Agent. */
+import { Agent, type AgentContext } from "agents";
+import { Sessions } from "agents/sessions";
+import { Meter } from "./meter.ts";
+import { NEVER, Rig, type Asked, type Contender } from "./rig.ts";
+import { slowSummariser } from "./summariser.ts";
+
+export class Sdk032 extends Agent {
+  readonly #rig: Rig;
+
+  constructor(ctx: AgentContext, env: Cloudflare.Env) {
+    const meter = new Meter(ctx.storage);
+    super(ctx, env);
+    const sessions = new Sessions();
+    this.lifecycle.use(sessions);
+    this.#rig = new Rig(ctx, meter, contender(sessions.session()));
+  }
+
+  async rig(...asked: Asked): Promise<unknown> {
+    return this.#rig.answer(asked);
+  }
+
+  async evict(): Promise<void> {
+    this.ctx.abort("evicted");
+  }
+}
+
+function contender(session: ReturnType<Sessions["session"]>): Contender {
+  session.onCompaction(async () => null).compactAfter(NEVER);
+  return {
+    append: (message) => session.appendMessage(message),
+    appendAll: async (messages) => {
+      for (const message of messages) await session.appendMessage(message);
+    },
+    addSummary: (summary, fromId, toId) => session.addCompaction(summary, fromId, toId),
+    view: () => session.getHistory() as ReturnType<Contender["view"]>,
+    update: (message) => session.updateMessage(message),
+    remove: (id) => session.deleteMessages([id]),
+    branches: (id) => session.getBranches(id),
+    compactAfter: (tokens, delayMs) => {
+      const { summarise, begun } = slowSummariser(delayMs);
+      session.onCompaction(summarise).compactAfter(tokens);
+      return begun;
+    },
+  };
+}

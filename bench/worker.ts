@@ -1,0 +1,8 @@
+/** The Worker under measurement: ours and two versions of the SDK's sessions, one Durable Object class each. */
+export { Client } from "./objects/client.ts";
+export { CompactionWorkflow, Ours } from "./objects/ours.ts";
+export { Sdk020 } from "./objects/sdk-020.ts";
+export { Sdk032 } from "./objects/sdk-032.ts";
+export { EmptyWorkflow } from "./objects/workflows.ts";
+
+export default { fetch: () => new Response("bench") } satisfies ExportedHandler;
