@@ -1,0 +1,161 @@
+/** What is learned from a provider's own count, and what no report can do to it. */
+import * as fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { MESSAGE_OVERHEAD_TOKENS, TOOL_OVERHEAD_TOKENS } from "../../src/limits.ts";
+import {
+  calibrate,
+  calibrationRatio,
+  predictTokens,
+  type Calibration,
+  type CountedPrompt,
+} from "../../src/steps/calibrate.ts";
+import { estimateTokens } from "../../src/steps/tokens.ts";
+import { readTranscript } from "./transcripts.ts";
+
+const size = fc.integer({ min: 0, max: 2_000_000 });
+const prompts = fc.array(fc.record({ counted: size, estimate: size }), { minLength: 1, maxLength: 30 });
+
+function learn(calls: readonly CountedPrompt[]): Calibration | null {
+  return calls.reduce<Calibration | null>(calibrate, null);
+}
+
+test("before the first call, a view is what it is estimated at", () => {
+  fc.assert(fc.property(size, (estimate) => predictTokens(null, estimate) === estimate));
+});
+
+test("the prompt that was counted last is what was counted, unless that is under half of its estimate", () => {
+  fc.assert(
+    fc.property(prompts, (calls) => {
+      const { counted, estimate } = calls.at(-1)!;
+      expect(predictTokens(learn(calls), estimate)).toBe(Math.max(counted, Math.round(estimate / 2)));
+    }),
+  );
+});
+
+test("whatever was reported, a larger view is never predicted smaller, and none under half of its estimate", () => {
+  fc.assert(
+    fc.property(prompts, size, size, (calls, estimate, more) => {
+      const calibration = learn(calls);
+      const predicted = predictTokens(calibration, estimate);
+      expect(Number.isInteger(predicted)).toBe(true);
+      expect(predicted).toBeGreaterThanOrEqual(Math.round(estimate / 2));
+      expect(predictTokens(calibration, estimate + more)).toBeGreaterThanOrEqual(predicted);
+    }),
+  );
+});
+
+test("a constant error and a system prompt nobody estimated are learned, through compactions", () => {
+  const share = fc.double({ min: 0.6, max: 2.5, noNaN: true });
+  fc.assert(
+    fc.property(share, fc.integer({ min: 0, max: 60_000 }), (ratio, overhead) => {
+      const count = (estimate: number): number => Math.round(overhead + ratio * estimate);
+      const estimates = Array.from({ length: 300 }, (_, call) => 3_000 + (call % 60) * 1_500);
+      const calibration = learn(estimates.map((estimate) => ({ counted: count(estimate), estimate })))!;
+      expect(Math.abs(calibrationRatio(calibration) / ratio - 1)).toBeLessThan(0.05);
+      for (const estimate of [5_000, 50_000, 100_000]) {
+        expect(Math.abs(predictTokens(calibration, estimate) - count(estimate))).toBeLessThan(0.02 * (ratio * 100_000));
+      }
+    }),
+  );
+});
+
+test("a large system prompt is no reason to distrust the estimates", () => {
+  const calibration = learn(
+    Array.from({ length: 50 }, (_, call) => ({ counted: 20_000 + call * 10, estimate: call * 10 })),
+  );
+  expect(calibrationRatio(calibration!)).toBeCloseTo(1, 5);
+  expect(predictTokens(calibration, 490 + 15_000)).toBe(35_490);
+});
+
+test("one wild count does not turn the ratio", () => {
+  const steady = Array.from({ length: 20 }, (_, call) => ({ counted: call * 1_000, estimate: call * 1_000 }));
+  const wild = calibrate(learn(steady), { counted: 19_000 + 5_000, estimate: 19_000 + 500 });
+  expect(calibrationRatio(wild)).toBeLessThan(1.2);
+});
+
+interface Entry {
+  readonly type: string;
+  readonly summary?: string;
+  readonly message?: {
+    readonly role: string;
+    readonly content?: string | readonly { type: string; text?: string; name?: string; arguments?: unknown }[];
+    readonly usage?: { input: number; output: number; cacheRead: number; cacheWrite: number };
+  };
+}
+
+/** A call as the session recorded it, what each way of counting said just before it, and what grew since the one before. */
+interface Step {
+  readonly counted: number;
+  readonly predicted: number;
+  readonly quarter: number;
+  readonly grown: { readonly counted: number; readonly predicted: number; readonly quarter: number } | null;
+}
+
+/** Replays a session: a prediction before every call, and its usage recorded after it. */
+function replay(entries: readonly Entry[]): Step[] {
+  const steps: Step[] = [];
+  let calibration: Calibration | null = null;
+  let view = { estimate: 0, chars: 0 };
+  let last: { estimate: number; chars: number } | null = null;
+  for (const { type, summary, message } of entries) {
+    if (type === "compaction") {
+      view = { estimate: estimateTokens(summary ?? ""), chars: summary?.length ?? 0 };
+      last = null;
+    }
+    if (message?.content === undefined) continue;
+    const { usage, content } = message;
+    const counted = usage === undefined ? 0 : usage.input + usage.cacheRead + usage.cacheWrite;
+    // A call that was broken off before it began reports nothing.
+    if (counted > 0) {
+      const predicted = predictTokens(calibration, view.estimate);
+      const grown: Step["grown"] = last && {
+        counted: counted - (calibration?.lastCounted ?? 0),
+        predicted: predicted - predictTokens(calibration, last.estimate),
+        quarter: (view.chars - last.chars) / 4,
+      };
+      steps.push({ counted, predicted, quarter: view.chars / 4, grown });
+      calibration = calibrate(calibration, { counted, estimate: view.estimate });
+      last = view;
+    }
+    const parts = typeof content === "string" ? [{ type: "text", text: content }] : content;
+    for (const part of parts.filter((part) => part.type !== "thinking")) {
+      const text = part.text ?? `${part.name}${JSON.stringify(part.arguments)}`;
+      const overhead = part.type === "toolCall" ? TOOL_OVERHEAD_TOKENS : 0;
+      view = { estimate: view.estimate + estimateTokens(text) + overhead, chars: view.chars + text.length };
+    }
+    view = { ...view, estimate: view.estimate + MESSAGE_OVERHEAD_TOKENS };
+  }
+  return steps;
+}
+
+describe("a real coding session of 484 calls", () => {
+  const source = readTranscript("pi-coding-session.jsonl");
+  const steps = replay(
+    (source ?? "")
+      .split("\n")
+      .filter(Boolean)
+      .map((line) => JSON.parse(line) as Entry),
+  );
+
+  test.skipIf(source === null)(
+    "each step's growth is predicted with at most half of the error of characters / 4",
+    () => {
+      const grown = steps.flatMap((step) => step.grown ?? []).filter(({ counted }) => counted > 0);
+      const error = (guess: "predicted" | "quarter"): number =>
+        grown.reduce((sum, each) => sum + Math.abs(each[guess] - each.counted), 0) / grown.length;
+      expect(grown.length).toBeGreaterThan(400);
+      expect(error("predicted")).toBeLessThanOrEqual(error("quarter") / 2);
+    },
+  );
+
+  test.skipIf(source === null)(
+    "a trigger at 90% of 200,000 fires before the prompt that overflowed it, characters / 4 never",
+    () => {
+      const overflow = steps.findIndex((step) => step.counted === Math.max(...steps.map(({ counted }) => counted)));
+      const fired = steps.findIndex((step) => step.predicted > 180_000);
+      expect(fired).toBeGreaterThan(0);
+      expect(fired).toBeLessThan(overflow);
+      expect(steps.some((step) => step.quarter > 180_000)).toBe(false);
+    },
+  );
+});
