@@ -1,10 +1,16 @@
 import type { CompactionParams } from "../src/workflows/compaction.ts";
-import type { PalimpsestAgent, StorageProbe } from "./worker.ts";
+import type { BareAgent, BuiltAgent, PalimpsestAgent, StorageProbe, UnboundAgent } from "./worker.ts";
 
 declare global {
   namespace Cloudflare {
+    interface GlobalProps {
+      mainModule: typeof import("./worker.ts");
+    }
     interface Env {
       PalimpsestAgent: DurableObjectNamespace<PalimpsestAgent>;
+      BuiltAgent: DurableObjectNamespace<BuiltAgent>;
+      UnboundAgent: DurableObjectNamespace<UnboundAgent>;
+      BareAgent: DurableObjectNamespace<BareAgent>;
       StorageProbe: DurableObjectNamespace<StorageProbe>;
       SKILLS: R2Bucket;
       COMPACTION_WORKFLOW: Workflow<CompactionParams>;

@@ -1,9 +1,10 @@
 /** The Worker under test: what is deployed, with a scripted summariser, and Durable Objects that only tests need. */
 import { DurableObject } from "cloudflare:workers";
-import { routeAgentRequest } from "agents";
+import { Agent, routeAgentRequest } from "agents";
 import type { AgentWorkflowEvent, AgentWorkflowStep } from "agents/workflows";
-import { CompactingAgent } from "../src/agent/with-compaction.ts";
+import { CompactingAgent, withCompaction } from "../src/agent/with-compaction.ts";
 import { Session } from "../src/agent/session.ts";
+import type { InlineCompaction } from "../src/agent/settings.ts";
 import type { OverlayRecord } from "../src/memory/overlays.ts";
 import type { Outcome } from "../src/memory/runs.ts";
 import type { ChosenModel } from "../src/model/choose.ts";
@@ -23,6 +24,47 @@ export class PalimpsestAgent extends CompactingAgent {
   /** Lays a summary of the caller's own, as an agent's own code may at any time. */
   async cover({ summary, fromId, toId }: { summary: string; fromId: string; toId: string }): Promise<OverlayRecord> {
     return Session.create(this).addCompaction(summary, fromId, toId);
+  }
+}
+
+/** Any class of a user's own: compaction is mixed in, and a method of its own stays. */
+class Notebook extends Agent<Cloudflare.Env> {
+  async note(text: string): Promise<string> {
+    return `noted: ${text}`;
+  }
+}
+
+/** Sessions as an agent's own code declares them: each in another order, with a function of its own or without. */
+export class BuiltAgent extends withCompaction(Notebook) {
+  /** Replaced by a test. */
+  summarise: InlineCompaction = async () => null;
+  readonly reported: { message: string; runId: string }[] = [];
+
+  readonly nameFirst = Session.create(this).forSession("name-first").compactAfter(2_000);
+  readonly nameLast = Session.create(this).compactAfter(3_000).forSession("name-last");
+  readonly inlineFirst = Session.create(this)
+    .onCompactionError((error, run) => void this.reported.push({ message: error.message, runId: run.id }))
+    .onCompaction((messages) => this.summarise(messages))
+    .forSession("inline")
+    .compactAfter(2_000);
+}
+
+/** An agent whose Worker was deployed without its Workflow. */
+export class UnboundAgent extends CompactingAgent {
+  constructor(ctx: DurableObjectState, env: Cloudflare.Env) {
+    const { COMPACTION_WORKFLOW: _left, ...rest } = env;
+    super(ctx, rest as Cloudflare.Env);
+  }
+
+  override configureSession(session: Session): void {
+    session.compactAfter(2_000);
+  }
+}
+
+/** An agent with no policy, or, in sessions that say so, with one that cannot work. */
+export class BareAgent extends CompactingAgent {
+  override configureSession(session: Session): void {
+    if (session.id === "broken") session.compactAfter(Number.NaN);
   }
 }
 

@@ -8,13 +8,13 @@ import { checkBlock, type BlockOptions } from "../context/declared.ts";
 import type { RunRecord } from "../memory/runs.ts";
 import { PalimpsestError } from "../errors.ts";
 import { MAX_OUTLINE_ROWS } from "../limits.ts";
-import { WHOLE_MESSAGE } from "../steps/outline.ts";
 import { planCut } from "../steps/plan.ts";
 import type { Core } from "./core.ts";
 import { SessionContext } from "./session-context.ts";
 import { explainPlan, type PlanReport } from "./explain.ts";
 import { compactAfter, type CompactAfterOptions, type InlineCompaction, type SessionSettings } from "./settings.ts";
 import { startOrJoin } from "./trigger.ts";
+import { visibleSpan } from "./visible-span.ts";
 
 /** Anything that holds a core: an agent made with `withCompaction`. */
 export interface CompactionHost {
@@ -108,9 +108,11 @@ export class Session extends SessionContext {
   }
 
   override apply(): void {
+    // Asked for in any case: that is when a session is told what all are told, its context blocks included.
+    const before = this.core.settings.get(this.#id);
     const said = this.#said.splice(0);
     if (said.length === 0) return;
-    const settings = said.reduce((sofar, each) => each.settings?.(sofar) ?? sofar, this.core.settings.get(this.#id));
+    const settings = said.reduce((sofar, each) => each.settings?.(sofar) ?? sofar, before);
     this.core.settings.set(this.#id, settings);
     for (const each of said) each.context?.(this.core.contexts.session(this.#id));
   }
@@ -150,12 +152,14 @@ export class Session extends SessionContext {
     return this.core.ended(runId);
   }
 
-  /** Adds a summary of the caller's own over a range of one path, both ends included. Throws `invalid_range`. */
+  /**
+   * Adds a summary of the caller's own over a range of one path, both ends included, by ids as a view shows them. Throws
+   * `invalid_range`, `unknown_message`.
+   */
   async addCompaction(summary: string, fromMessageId: string, toMessageId: string): Promise<OverlayRecord> {
-    const span = { fromId: fromMessageId, fromStep: 0, toId: toMessageId, toStep: WHOLE_MESSAGE };
     const commit = this.write((history) =>
       history.addOverlay({
-        span,
+        span: visibleSpan(history, fromMessageId, toMessageId),
         summary,
         details: { model: "caller", degraded: false, trigger: "manual", focus: null },
       }),

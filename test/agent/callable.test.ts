@@ -1,0 +1,249 @@
+/** The agent's callable surface: what a client hears, what it may page through, and what it is told when it asks wrongly. */
+import { env, exports } from "cloudflare:workers";
+import { expect, test } from "vitest";
+import { RUN_EVENT, type RunEvent } from "../../src/agent/events.ts";
+import { newAgent, refusalOf, skipRetryDelays, startRun } from "../agents.ts";
+import { say, talk } from "../conversation.ts";
+import { makeGate, summaryOf } from "../scripted-model.ts";
+import type { BareAgent, PalimpsestAgent, UnboundAgent } from "../worker.ts";
+
+skipRetryDelays();
+
+type Heard = { readonly type: string } & Record<string, unknown>;
+
+/** A client as a browser is one: a WebSocket through the Worker's route. */
+async function connect(name: string) {
+  const response = await exports.default.fetch(`http://test/agents/palimpsest-agent/${name}`, {
+    headers: { Upgrade: "websocket" },
+  });
+  const socket = response.webSocket;
+  if (socket === null) throw new Error(`No WebSocket: ${response.status}`);
+  const heard: Heard[] = [];
+  socket.addEventListener("message", ({ data }) => void heard.push(JSON.parse(String(data)) as Heard));
+  socket.accept();
+  const events = (): RunEvent[] => heard.filter((each) => each.type === RUN_EVENT) as unknown as RunEvent[];
+  return {
+    events,
+    async until<T>(find: () => T | undefined): Promise<T> {
+      for (;;) {
+        const found = find();
+        if (found !== undefined) return found;
+        await scheduler.wait(1);
+      }
+    },
+    async call(method: string, ...args: unknown[]): Promise<Heard> {
+      const id = crypto.randomUUID();
+      socket.send(JSON.stringify({ type: "rpc", id, method, args }));
+      return this.until(() => heard.find((each) => each["id"] === id));
+    },
+  };
+}
+
+// --- events and the ledger ------------------------------------------------------------------------------------------------
+
+test("a connected client calls by name, and hears of a run from its start to its one outcome (E17)", async () => {
+  const { name } = newAgent((prompt) => summaryOf(prompt, "done"));
+  const client = await connect(name);
+  expect(await client.call("appendAll", { messages: talk(0, 17) })).toMatchObject({ success: true });
+  const ended = await client.until(() => client.events().find((event) => event.outcome !== null));
+  expect(ended.outcome).toMatchObject({ kind: "applied" });
+  const events = client.events();
+  expect(events[0]).toMatchObject({ state: "pending", step: null, runId: ended.runId });
+  expect(new Set(events.map((event) => event.step))).toContain("audit");
+  expect(events.every((event) => event.done <= event.total)).toBe(true);
+  expect(ended.done).toBe(ended.total);
+});
+
+test("each run's end is told once, however it comes: applied, cancelled, cleared away (R1)", async () => {
+  const gate = makeGate();
+  const { name, agent } = newAgent(async (prompt, call) => {
+    if (call > 0) await gate.pass();
+    return summaryOf(prompt, "done");
+  });
+  const client = await connect(name);
+  const applied = await startRun(agent, "a");
+  await agent.waitForRun({ runId: applied.id });
+  const cancelled = await startRun(agent, "b");
+  await gate.reached();
+  await agent.cancelRun({ runId: cancelled.id });
+  await agent.cancelRun({ runId: cancelled.id });
+  const cleared = await startRun(agent, "c");
+  await agent.clearMessages({ sessionId: "c" });
+  gate.open();
+  const ids = [applied.id, cancelled.id, cleared.id];
+  await client.until(() => client.events().find((event) => event.runId === cleared.id && event.outcome !== null));
+  // An answer to a later call: everything said before it has been heard.
+  await client.call("status", {});
+  const ends = client.events().filter((event) => event.outcome !== null);
+  expect(ends.map((event) => event.runId)).toEqual(ids);
+  expect(ends.map((event) => event.outcome?.kind)).toEqual(["applied", "cancelled", "stale"]);
+});
+
+test("a client can reach neither the workflow's port nor what is not listed", async () => {
+  const { name } = newAgent();
+  const client = await connect(name);
+  for (const method of ["compactionStep", "watchCompactions", "configureSession", "cover"]) {
+    expect(await client.call(method, "run", "readOutline", [])).toMatchObject({ success: false });
+  }
+});
+
+test("runs are paged newest first, by number (E18)", async () => {
+  const { agent } = newAgent();
+  await agent.appendAll({ messages: talk(0, 2) });
+  for (let n = 0; n < 5; n++) await agent.waitForRun({ runId: (await agent.compact({})).run.id });
+  const first = await agent.runs({ limit: 2 });
+  const second = await agent.runs({ limit: 2, before: first.at(-1)?.n });
+  const third = await agent.runs({ limit: 2, before: second.at(-1)?.n });
+  expect([first, second, third].map((page) => page.map((run) => run.n))).toEqual([[5, 4], [3, 2], [1]]);
+  expect([first, second, third].flat().every((run) => run.outcome?.kind === "nothing")).toBe(true);
+  expect(await agent.getRun({ runId: first[0]?.id })).toEqual(first[0]);
+});
+
+test("who waits for a run too long gets the run as it stands", async () => {
+  const gate = makeGate();
+  const { agent } = newAgent(async (prompt) => {
+    await gate.pass();
+    return summaryOf(prompt, "done");
+  });
+  const run = await startRun(agent);
+  await gate.reached();
+  expect(await agent.waitForRun({ runId: run.id, timeoutMs: 1 })).toMatchObject({ id: run.id, outcome: null });
+  gate.open();
+  expect(await agent.waitForRun({ runId: run.id })).toMatchObject({ outcome: { kind: "applied" } });
+});
+
+// --- bad input ------------------------------------------------------------------------------------------------------------
+
+type Method = Extract<
+  {
+    [Name in keyof PalimpsestAgent]: PalimpsestAgent[Name] extends (input: unknown) => Promise<unknown> ? Name : never;
+  }[keyof PalimpsestAgent],
+  string
+>;
+
+const WRONG: readonly (readonly [method: Method, input: unknown, field: string])[] = [
+  ["append", {}, "message"],
+  ["append", { message: "hello" }, "message"],
+  ["append", { message: null }, "message"],
+  ["append", { message: say(9), parentId: 7 }, "parentId"],
+  ["append", { message: say(9), parentId: "" }, "parentId"],
+  ["append", { message: say(9), sessionId: null }, "sessionId"],
+  ["append", { message: say(9), sessionId: "x".repeat(201) }, "sessionId"],
+  ["append", "hello", "input"],
+  ["append", [], "input"],
+  ["appendAll", { messages: say(9) }, "messages"],
+  ["appendAll", { messages: [say(9), null] }, "messages.1"],
+  ["upsert", {}, "message"],
+  ["update", { message: 1 }, "message"],
+  ["deleteMessages", {}, "ids"],
+  ["deleteMessages", { ids: "m1" }, "ids"],
+  ["deleteMessages", { ids: ["m1", 2] }, "ids.1"],
+  ["clearMessages", { sessionId: 1 }, "sessionId"],
+  ["getHistory", { leafId: 1 }, "leafId"],
+  ["getMessage", {}, "id"],
+  ["getBranches", {}, "id"],
+  ["getPathLength", { leafId: "" }, "leafId"],
+  ["getRecentHistory", {}, "maxBytes"],
+  ["getRecentHistory", { maxBytes: -1 }, "maxBytes"],
+  ["getView", { leafId: {} }, "leafId"],
+  ["status", { sessionId: {} }, "sessionId"],
+  ["importTranscript", {}, "text"],
+  ["importTranscript", { text: "", format: "word" }, "format"],
+  ["exportTranscript", { leafId: 0 }, "leafId"],
+  ["plan", { force: "yes" }, "force"],
+  ["compact", { focus: 1 }, "focus"],
+  ["compact", { focus: "x".repeat(2_001) }, "focus"],
+  ["compactNow", { reason: "because" }, "reason"],
+  ["runs", { limit: 0 }, "limit"],
+  ["runs", { limit: 501 }, "limit"],
+  ["runs", { before: "last" }, "before"],
+  ["getRun", {}, "runId"],
+  ["waitForRun", { runId: "r", timeoutMs: 0 }, "timeoutMs"],
+  ["cancelRun", {}, "runId"],
+  ["pauseRun", {}, "runId"],
+  ["resumeRun", {}, "runId"],
+  ["retryRun", { runId: 3 }, "runId"],
+  ["getCompactions", { sessionId: [] }, "sessionId"],
+  ["expand", {}, "overlayId"],
+  ["rollback", { overlayId: "" }, "overlayId"],
+];
+
+const UNKNOWN: readonly (readonly [method: Method, input: unknown, code: string])[] = [
+  ["append", { message: say(9), parentId: "nobody" }, "unknown_parent"],
+  ["append", { message: { id: "m9" } }, "invalid_message"],
+  ["appendAll", { messages: [say(9), { id: "", role: "user", parts: [] }] }, "invalid_message"],
+  ["append", { message: { ...say(9), metadata: { at: 1n } } }, "not_serializable"],
+  ["getHistory", { leafId: "nobody" }, "unknown_leaf"],
+  ["getView", { leafId: "nobody" }, "unknown_leaf"],
+  ["getPathLength", { leafId: "nobody" }, "unknown_leaf"],
+  ["plan", { leafId: "nobody" }, "unknown_leaf"],
+  ["plan", { sessionId: "empty" }, "invalid_state"],
+  ["compact", { leafId: "nobody" }, "unknown_leaf"],
+  ["compact", { sessionId: "empty" }, "invalid_state"],
+  ["compactNow", { leafId: "nobody" }, "unknown_leaf"],
+  ["getRun", { runId: "nobody" }, "unknown_run"],
+  ["waitForRun", { runId: "nobody" }, "unknown_run"],
+  ["cancelRun", { runId: "nobody" }, "unknown_run"],
+  ["pauseRun", { runId: "nobody" }, "unknown_run"],
+  ["resumeRun", { runId: "nobody" }, "unknown_run"],
+  ["retryRun", { runId: "nobody" }, "unknown_run"],
+  ["expand", { overlayId: "nobody" }, "unknown_overlay"],
+  ["rollback", { overlayId: "nobody" }, "unknown_overlay"],
+];
+
+async function everythingOf(agent: PalimpsestAgent): Promise<unknown> {
+  return [await agent.getHistory({}), await agent.runs({}), await agent.getCompactions({}), await agent.status({})];
+}
+
+const asked = newAgent();
+
+test.each(WRONG)("%s(%j) is refused, %s is named, and nothing is written", async (method, input, field) => {
+  await asked.agent.append({ message: say(0) });
+  const before = await everythingOf(asked.agent);
+  const refusal = await refusalOf(() => asked.agent[method](input));
+  expect(refusal).toContain(`[invalid_input] ${field}:`);
+  expect(await everythingOf(asked.agent)).toEqual(before);
+});
+
+test.each(UNKNOWN)("%s(%o) is refused as %s, and nothing is written", async (method, input, code) => {
+  await asked.agent.append({ message: say(0) });
+  const before = await everythingOf(asked.agent);
+  expect(await refusalOf(() => asked.agent[method](input))).toContain(`[${code}] `);
+  expect(await everythingOf(asked.agent)).toEqual(before);
+});
+
+test("a session id that is no text is refused, and nothing is written", async () => {
+  const refusal = await refusalOf(() => asked.agent.append({ message: say(9), sessionId: "\ud800" }));
+  expect(refusal).toContain("[invalid_input] ");
+});
+
+// --- an agent that was set up wrongly -----------------------------------------------------------------------------------
+
+test("a session without a policy keeps its messages and says what is missing when asked to compact", async () => {
+  const agent = env.BareAgent.get(env.BareAgent.idFromName("bare")) as unknown as BareAgent;
+  await agent.appendAll({ messages: talk(0, 40) });
+  expect(await agent.runs({})).toEqual([]);
+  for (const call of [() => agent.compact({}), () => agent.compactNow({}), () => agent.plan({})]) {
+    expect(await refusalOf(call)).toMatch(/\[not_configured\].*compactAfter/);
+  }
+});
+
+test("a policy that cannot work is refused at every call, before anything is written", async () => {
+  const agent = env.BareAgent.get(env.BareAgent.idFromName("broken")) as unknown as BareAgent;
+  for (let call = 0; call < 2; call++) {
+    const refusal = await refusalOf(() => agent.append({ sessionId: "broken", message: say(0) }));
+    expect(refusal).toMatch(/\[invalid_options\] thresholdTokens is NaN/);
+  }
+  expect(await agent.getHistory({ sessionId: "broken" })).toEqual([]);
+});
+
+test("without its Workflow binding a run fails at once and says what to add; the conversation goes on (R1)", async () => {
+  const agent = env.UnboundAgent.get(env.UnboundAgent.idFromName("unbound")) as unknown as UnboundAgent;
+  await agent.appendAll({ messages: talk(0, 17) });
+  const [run] = await agent.runs({});
+  const ended = await agent.waitForRun({ runId: run?.id });
+  expect(ended.outcome).toMatchObject({ kind: "failed", reason: expect.stringContaining("COMPACTION_WORKFLOW") });
+  await agent.append({ message: say(17) });
+  expect(await agent.getHistory({})).toHaveLength(18);
+  expect(await agent.runs({})).toHaveLength(1);
+});
