@@ -2,8 +2,8 @@
  * Messages as events and events as messages.
  *
  * Job: the projection, both ways, exact: a message taken apart and put together is the same message. Boundary: pure.
- * A user's or a system's message is one event. An assistant's message is one event for each run of what it said, one
- * for each tool call and one for each result, in the order of its parts.
+ * A user's or a system's message is one event. An assistant's message is one event for what it said at a stretch within
+ * a step, one for each tool call and one for each result, in the order of its parts.
  */
 import type { UIMessage } from "ai";
 import { PalimpsestError } from "../errors.ts";
@@ -97,7 +97,11 @@ function assistantBodies(parts: readonly Part[]): { at: string; body: Body }[] {
   parts.forEach((part, index) => {
     const tool = toolPart(part);
     if (tool === null) {
-      if (said === null) bodies.push((said = { at: `#${index}`, body: { action: "agent_message", content: [] } }));
+      const begins = part.type === "step-start" && said?.body.content.some((each) => each.type !== "step-start");
+      if (said === null || begins === true) {
+        said = { at: `#${index}`, body: { action: "agent_message", content: [] } };
+        bodies.push(said);
+      }
       said.body.content.push(part);
       return;
     }

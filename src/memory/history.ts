@@ -178,6 +178,11 @@ export class History {
     return this.#tree.find(id) !== null;
   }
 
+  /** When the message was first stored (epoch ms); null when there is none with this id. Reads no content. */
+  createdAt(id: string): number | null {
+    return this.#tree.find(id)?.createdAt ?? null;
+  }
+
   /** True when both exist and the first is the second or an ancestor of it. */
   isOnPath(id: string, leafId: string): boolean {
     const row = this.#tree.find(id);

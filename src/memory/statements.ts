@@ -25,12 +25,13 @@ export type ShapeRow = {
   parts: number;
   digest: string;
   facts: string;
+  createdAt: number;
 };
 
 /** `content` is the message's JSON, or its first piece when it was split. */
 export type ContentRow = ShapeRow & { content: string };
 
-export type NewMessage = ContentRow & { branch: 0 | 1; createdAt: number };
+export type NewMessage = ContentRow & { branch: 0 | 1 };
 
 export type OverlayRow = {
   n: number;
@@ -58,7 +59,7 @@ export interface Place {
   readonly step: number;
 }
 
-const SHAPE = "seq, parent_seq AS parentSeq, id, role, tokens, bytes, parts, digest, facts";
+const SHAPE = "seq, parent_seq AS parentSeq, id, role, tokens, bytes, parts, digest, facts, created_at AS createdAt";
 const CONTENT = `${SHAPE}, content`;
 const OVERLAY = `n, overlay_id AS overlayId, state, from_seq AS fromSeq, from_step AS fromStep, to_seq AS toSeq,
   to_step AS toStep, from_id AS fromId, to_id AS toId, tokens, span_tokens AS spanTokens, span_messages AS spanMessages,
@@ -86,6 +87,11 @@ export class Statements {
   session(sessionId: string): { nextSeq: number } | undefined {
     const sql = "SELECT next_seq AS nextSeq FROM palimpsest_sessions WHERE session_id = ?";
     return this.#all<{ nextSeq: number }>(sql, [sessionId])[0];
+  }
+
+  parentSession(sessionId: string): string | null {
+    const sql = "SELECT parent_session_id AS parent FROM palimpsest_sessions WHERE session_id = ?";
+    return this.#all<{ parent: string | null }>(sql, [sessionId])[0]?.parent ?? null;
   }
 
   insertSession(sessionId: string, createdAt: number): void {
@@ -166,7 +172,7 @@ export class Statements {
     this.#run(sql, [...place, ...shape, row.createdAt, row.content]);
   }
 
-  updateMessage(sessionId: string, row: Omit<ContentRow, "parentSeq" | "id">): void {
+  updateMessage(sessionId: string, row: Omit<ContentRow, "parentSeq" | "id" | "createdAt">): void {
     const sql = `UPDATE palimpsest_messages
        SET role = ?, tokens = ?, bytes = ?, parts = ?, digest = ?, facts = ?, content = ? WHERE session_id = ? AND seq = ?`;
     const shape = [row.role, row.tokens, row.bytes, row.parts, row.digest, row.facts];

@@ -1,0 +1,224 @@
+/**
+ * A session as a log of events, over its message rows.
+ *
+ * Job: page through it, add to it, take from it. Boundary: nothing is stored but messages and overlays, so what is
+ * written here is in every view, search and export, and the reverse. Each call is checked as a whole first and then is
+ * one transaction: it happens whole or not at all.
+ */
+import type { UIMessage } from "ai";
+import { PalimpsestError } from "../errors.ts";
+import { MAX_BATCH_MESSAGES, MAX_PAGE } from "../limits.ts";
+import type { History } from "../memory/history.ts";
+import type { Memory } from "../memory/memory.ts";
+import type { OverlayRecord } from "../memory/overlays.ts";
+import { WHOLE_MESSAGE } from "../steps/outline.ts";
+import { messageSteps } from "../steps/slice.ts";
+import { overlayMessageId, parseSyntheticId } from "../steps/view.ts";
+import { parseEvent, type ConversationEvent, type EventOf } from "./event.ts";
+import { eventsToMessages, firstPart, messageIdOf, messageToEvents } from "./project.ts";
+
+export interface LoadEventsOptions {
+  /** Default 50, at most 500. */
+  readonly limit?: number;
+  /** The id of an event: those before it. Default: the newest. */
+  readonly before?: string;
+  /** The branch that ends in this message; the active one by default. */
+  readonly leafId?: string;
+  /** A compaction's `overlayId`: the events that it stands for. */
+  readonly under?: string;
+}
+
+/** An event to append. Without ids it gets one; text stands for one text part. */
+export type NewEvent =
+  | (Spoken & { readonly action: "system_instruction" | "user_message" | "agent_message" })
+  | (Optional & Pick<EventOf<"tool_call_request">, "action" | "toolCallId" | "toolName" | "input">)
+  | (Optional & Pick<EventOf<"tool_result">, "action" | "toolCallId" | "toolName" | "status" | "output" | "errorText">)
+  | Pick<EventOf<"compaction">, "action" | "summary" | "fromMessageId" | "toMessageId">;
+
+interface Optional {
+  readonly id?: string;
+  /** Neighbours with the same one become one message. Default: the event's id. */
+  readonly messageId?: string;
+}
+
+interface Spoken extends Optional {
+  readonly content: string | UIMessage["parts"];
+}
+
+/**
+ * The newest events of a branch as its view has them, oldest first: a compaction stands for what it hides. Reads rows in
+ * proportion to what it returns. Throws `invalid_options`, `unknown_leaf`, `unknown_overlay`, and `unknown_message`
+ * when `before` is not in the log.
+ */
+export function loadEvents(memory: Memory, sessionId: string, options: LoadEventsOptions = {}): ConversationEvent[] {
+  const { limit = 50, before, leafId, under } = options;
+  if (!Number.isInteger(limit) || limit < 1 || limit > MAX_PAGE) {
+    throw new PalimpsestError("invalid_options", `limit is ${limit}: give a whole number from 1 to ${MAX_PAGE}.`);
+  }
+  const history = memory.session(sessionId);
+  const start = before === undefined || under !== undefined ? leafId : anchorOf(history, before);
+  const newestFirst =
+    under === undefined
+      ? history.history({ leafId: start ?? null, newestFirst: true })
+      : history.expand(under).toReversed();
+  const events: ConversationEvent[] = [];
+  let reached = before === undefined;
+  for (const message of newestFirst) {
+    for (const event of eventsOf(history, message).toReversed()) {
+      if (reached) events.push(event);
+      if (events.length === limit) return events.toReversed();
+      reached ||= event.id === before;
+    }
+  }
+  if (!reached) throw unknownEvent(before ?? "");
+  return events.toReversed();
+}
+
+/**
+ * Appends to the active branch, all events or none; returns them as they are stored. Appending the same events again, by
+ * id, changes nothing. A compaction may only stand for messages that are before it. Throws `invalid_input`, all that
+ * `History.append` throws; for a compaction that cannot be, `unknown_message` and `invalid_range`.
+ */
+export function appendEvents(memory: Memory, sessionId: string, events: readonly NewEvent[]): ConversationEvent[] {
+  if (!Array.isArray(events) || events.length > MAX_BATCH_MESSAGES) {
+    throw new PalimpsestError("invalid_input", `Give a list of at most ${MAX_BATCH_MESSAGES} events.`);
+  }
+  const complete = events.map((event) => parseEvent(completed(event)));
+  const history = memory.session(sessionId);
+  return memory.transaction<ConversationEvent[]>(() => {
+    const stored: ConversationEvent[] = [];
+    for (const [at, event] of complete.entries()) {
+      if (event.action === "compaction") {
+        stored.push(compactionEvent(addCompaction(history, event)));
+      } else if (complete[at - 1]?.messageId !== event.messageId) {
+        const next = complete.findIndex((each, index) => index > at && each.messageId !== event.messageId);
+        const [message] = eventsToMessages(complete.slice(at, next < 0 ? complete.length : next));
+        if (message === undefined) continue;
+        appendOnce(history, message);
+        stored.push(...messageToEvents(message, history.createdAt(message.id) ?? 0));
+      }
+    }
+    return stored;
+  });
+}
+
+/**
+ * Deletes events, all in one transaction; ids that are not in the log are passed over. A call takes its result with it;
+ * a message whose last event goes is deleted; a deleted compaction is rolled back. Returns how many events are gone.
+ */
+export function deleteEvents(memory: Memory, sessionId: string, ids: readonly string[]): number {
+  const history = memory.session(sessionId);
+  const wanted = new Set(ids);
+  return memory.transaction<number>(() => {
+    let gone = 0;
+    for (const messageId of new Set(ids.map((id) => ownerOf(history, id)))) {
+      const synthetic = parseSyntheticId(messageId);
+      if (synthetic?.kind === "overlay") gone += rollBack(history, synthetic.overlayId);
+      else gone += deleteFrom(history, messageId, wanted);
+    }
+    return gone;
+  });
+}
+
+/**
+ * Appends a message under a parent, the active leaf by default. One that is stored already must be the same. Throws
+ * `invalid_input` when it is not, and all that `History.append` throws.
+ */
+export function appendOnce(history: History, message: UIMessage, parentId?: string | null): { inserted: boolean } {
+  const { inserted, synthetic, message: stored } = history.append(message, parentId);
+  if (inserted || synthetic || JSON.stringify(stored) === JSON.stringify(message)) return { inserted };
+  throw new PalimpsestError(
+    "invalid_input",
+    `Message "${message.id}" is stored with another content. Give the new one an id of its own, or update the old one.`,
+  );
+}
+
+/** The events of one message of a view. */
+function eventsOf(history: History, message: UIMessage): ConversationEvent[] {
+  const synthetic = parseSyntheticId(message.id);
+  if (synthetic === null) return messageToEvents(message, history.createdAt(message.id) ?? 0);
+  if (synthetic.kind === "overlay") {
+    const overlay = history.overlay(synthetic.overlayId);
+    return overlay === null ? [] : [compactionEvent(overlay)];
+  }
+  // A part of a message: its events keep the ids that they have in the whole.
+  const whole = history.get(synthetic.messageId);
+  if (whole === null) return [];
+  const from = messageSteps(whole).slice(0, synthetic.fromStep).flat().length;
+  const events = messageToEvents(whole, history.createdAt(whole.id) ?? 0);
+  return events.filter((event) => firstPart(event) >= from && firstPart(event) < from + message.parts.length);
+}
+
+function compactionEvent({ id, span, summary, spanMessages, createdAt }: OverlayRecord): EventOf<"compaction"> {
+  const [fromMessageId, toMessageId] = [span.fromId, span.toId];
+  const messageId = overlayMessageId(id);
+  const said = { overlayId: id, summary, fromMessageId, toMessageId, messages: spanMessages };
+  return { id: messageId, messageId, createdAt, action: "compaction", ...said };
+}
+
+/** The stored id of what an event belongs to: a message's, or the one under which an overlay is shown. */
+function ownerOf(history: History, eventId: string): string {
+  return history.has(eventId) || parseSyntheticId(eventId) !== null ? eventId : messageIdOf(eventId);
+}
+
+/** The message from which a walk meets the event first. */
+function anchorOf(history: History, eventId: string): string {
+  const owner = ownerOf(history, eventId);
+  const synthetic = parseSyntheticId(owner);
+  const anchor = synthetic?.kind === "overlay" ? history.overlay(synthetic.overlayId)?.span.toId : owner;
+  if (anchor !== undefined && history.has(anchor)) return anchor;
+  throw unknownEvent(eventId);
+}
+
+function unknownEvent(id: string): PalimpsestError {
+  return new PalimpsestError("unknown_message", `There is no event "${id}" in this log. Load the newest events again.`);
+}
+
+/** What a caller may leave out, put in. What is no event at all is left for {@link parseEvent} to say. */
+function completed(event: NewEvent): unknown {
+  if (typeof event !== "object" || event === null) return event;
+  const id = "id" in event && event.id !== undefined ? event.id : crypto.randomUUID();
+  const ids = { id, messageId: ("messageId" in event ? event.messageId : undefined) ?? id, createdAt: 0 };
+  if (event.action === "compaction") return { ...event, ...ids, overlayId: id, messages: 0 };
+  if (!("content" in event) || typeof event.content !== "string") return { ...event, ...ids };
+  return { ...event, ...ids, content: [{ type: "text", text: event.content }] };
+}
+
+function addCompaction(history: History, event: EventOf<"compaction">): OverlayRecord {
+  const { summary, fromMessageId: fromId, toMessageId: toId } = event;
+  const same = (each: OverlayRecord): boolean =>
+    each.state === "active" && each.summary === summary && each.span.fromId === fromId && each.span.toId === toId;
+  const known = history.overlays().find(same);
+  if (known !== undefined) return known;
+  const span = { fromId, fromStep: 0, toId, toStep: WHOLE_MESSAGE };
+  const details = { model: "caller", degraded: false, trigger: "manual", focus: null };
+  const result = history.addOverlay({ span, summary, details });
+  if (result.kind !== "stale") return result.overlay;
+  throw new PalimpsestError(
+    "invalid_range",
+    `The compaction of ${fromId} to ${toId} was not added (${result.reason}): it must stand for messages of one branch, be smaller than they are, and cut through no other.`,
+  );
+}
+
+function rollBack(history: History, overlayId: string): number {
+  if (history.overlay(overlayId)?.state !== "active") return 0;
+  history.rollback(overlayId);
+  return 1;
+}
+
+function deleteFrom(history: History, messageId: string, wanted: ReadonlySet<string>): number {
+  const message = history.get(messageId);
+  if (message === null) return 0;
+  const events = messageToEvents(message);
+  const calls = new Set(
+    events.flatMap((event) => (wanted.has(event.id) && "toolCallId" in event ? [event.toolCallId] : [])),
+  );
+  const left = events.filter(
+    (event) => !wanted.has(event.id) && !(event.action === "tool_result" && calls.has(event.toolCallId)),
+  );
+  if (left.length === events.length) return 0;
+  const parts = eventsToMessages(left)[0]?.parts;
+  if (parts === undefined) history.delete([messageId]);
+  else history.update({ ...message, parts });
+  return events.length - left.length;
+}

@@ -1,0 +1,78 @@
+/** A working context: pure, paired, and with a turn's own messages apart. */
+import type { UIMessage } from "ai";
+import { describe, expect, test } from "vitest";
+import { errorCode } from "../../../src/errors.ts";
+import { anthropicAdapter } from "../../../src/events/adapters/anthropic.ts";
+import { openAiAdapter } from "../../../src/events/adapters/chat-completions.ts";
+import { buildWorkingContext } from "../../../src/events/context.ts";
+import { messageToEvents } from "../../../src/events/project.ts";
+import { done, say, text } from "../../steps/conversations.ts";
+
+function ids(): () => string {
+  let n = 0;
+  return () => `new${n++}`;
+}
+
+function codeOf(work: () => unknown): string | undefined {
+  try {
+    work();
+  } catch (error) {
+    return errorCode(error);
+  }
+  return "nothing thrown";
+}
+
+const question = messageToEvents(say("u1", "user", text("Which port?")));
+
+describe("a working context", () => {
+  test("V2: pairs a model's calls with the results that come after, in the model's own format", async () => {
+    const context = buildWorkingContext(question, { system: "Be brief." });
+    const newId = ids();
+    const call = { id: "c1", type: "function" as const, function: { name: "read", arguments: '{"path":"a"}' } };
+    const reply = { role: "assistant" as const, content: null, tool_calls: [call] };
+    const result = { role: "tool" as const, tool_call_id: "c1", content: "port 80" };
+    for (const message of openAiAdapter.fromModel([reply, result], newId)) context.addMessage(message);
+    expect(context.getNewMessages()[1]?.parts[0]).toMatchObject({ toolName: "read", output: "port 80" });
+    expect(await context.toModel(openAiAdapter)).toEqual([
+      { role: "system", content: "Be brief." },
+      { role: "user", content: "Which port?" },
+      reply,
+      result,
+    ]);
+    const { system, messages } = await context.toModel(anthropicAdapter);
+    expect([system, messages.map((message) => message.role)]).toEqual(["Be brief.", ["user", "assistant", "user"]]);
+  });
+
+  test("keeps what was added apart from what was loaded, and what was loaded as it was", () => {
+    const events = structuredClone(question);
+    const context = buildWorkingContext(events);
+    const answer = say("a1", "assistant", text("80"));
+    context.addMessage(answer);
+    context.getNewMessages().pop();
+    expect(context.leafId).toBe("u1");
+    expect(context.getNewMessages()).toEqual([answer]);
+    expect(context.getMessages().map((message) => message.id)).toEqual(["u1", "a1"]);
+    expect(events).toEqual(question);
+    expect(buildWorkingContext([]).leafId).toBe(null);
+  });
+
+  test("shortens older outputs when it is told to, and only for the model", () => {
+    const long = "word ".repeat(1_000);
+    const messages = Array.from({ length: 20 }, (_, n) => say(`a${n}`, "assistant", done(`c${n}`, long)));
+    const context = buildWorkingContext(
+      messages.flatMap((message) => messageToEvents(message)),
+      { truncate: {} },
+    );
+    const lengths = context.getMessages().map((message) => JSON.stringify(message).length < 1_000);
+    expect([lengths.indexOf(false), lengths.lastIndexOf(true)]).toEqual([16, 15]);
+  });
+
+  test("refuses what is no message, an id it has already, and options that cannot be", () => {
+    const context = buildWorkingContext(question);
+    context.addMessage(say("a1", "assistant", text("80")));
+    expect(codeOf(() => context.addMessage({ id: "x" } as UIMessage))).toBe("invalid_message");
+    for (const id of ["u1", "a1"]) expect(codeOf(() => context.addMessage(say(id, "user")))).toBe("invalid_input");
+    expect(context.getNewMessages().length).toBe(1);
+    expect(codeOf(() => buildWorkingContext([], { truncate: { step: 0 } }))).toBe("invalid_options");
+  });
+});
