@@ -31,7 +31,7 @@ async function main(args: readonly string[]): Promise<void> {
   const findings = await runCases(quick);
   if (quick) return;
   const date = new Date().toISOString().slice(0, 10);
-  await writeFile(join(HERE, "results.json"), `${JSON.stringify({ date, versions, findings }, null, 2)}\n`);
+  await writeFile(join(HERE, "results.json"), `${JSON.stringify({ date, versions, findings }, round, 2)}\n`);
   await writeFile(join(HERE, "RESULTS.md"), renderPage({ date, versions, findings }));
 }
 
@@ -53,15 +53,8 @@ async function runCases(quick: boolean): Promise<Finding[]> {
 function renderPage(results: { date: string; versions: Record<string, string>; findings: readonly Finding[] }): string {
   const { date, versions, findings } = results;
   const list = Object.entries(versions).map(([name, version]) => `${name} ${version}`);
-  return [
-    "# Benchmark",
-    `Written by \`npm run bench\` on ${date}, with ${list.join(", ")}. Rows are exact. Times are of one machine with others at work on it: read the ratios, each taken within this one run.`,
-    ...findings.map(renderFinding),
-    "",
-  ]
-    .join("\n\n")
-    .trimEnd()
-    .concat("\n");
+  const head = `Written by \`npm run bench\` on ${date}, with ${list.join(", ")}. Rows are exact. Times are of one machine with others at work on it: read the ratios, each taken within this one run.`;
+  return `${["# Benchmark", head, ...findings.map(renderFinding)].join("\n\n")}\n`;
 }
 
 async function readVersions(): Promise<Record<string, string>> {
@@ -71,6 +64,11 @@ async function readVersions(): Promise<Record<string, string>> {
     versions[name] = (JSON.parse(await readFile(file, "utf8")) as { version: string }).version;
   }
   return versions;
+}
+
+/** More digits than four are noise. */
+function round(_key: string, value: unknown): unknown {
+  return typeof value === "number" && !Number.isInteger(value) ? Number(value.toPrecision(4)) : value;
 }
 
 await main(process.argv.slice(2));

@@ -12,7 +12,7 @@ const ROUNDS = 5;
 /** At sizes where one operation of 0.20 takes seconds. */
 const SLOW_ROUNDS = 3;
 /** Of each operation, in one round. */
-const TIMES = 10;
+const TIMES = 30;
 /** For 0.20, at sizes where one append takes a good part of a second. */
 const SLOW_SIZE = 5_000;
 

@@ -24,7 +24,8 @@ export interface Contender {
   compactAfter(tokens: number, delayMs: number): () => number;
 }
 
-export const OPERATIONS = ["view", "branches", "update", "append", "delete"] as const;
+/** Appending comes last: it makes the view longer. */
+export const OPERATIONS = ["view", "branches", "update", "delete", "append"] as const;
 export type Operation = (typeof OPERATIONS)[number];
 
 /** What may be asked of a rig from outside its object: a method, and what it takes. */
