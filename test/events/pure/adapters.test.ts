@@ -1,4 +1,6 @@
 /** Every model format: valid as its provider checks it, paired as a model needs it, and the same after a round trip. */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { modelMessageSchema, type ModelMessage, type UIMessage } from "ai";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
@@ -8,6 +10,9 @@ import type { ModelFormatAdapter } from "../../../src/events/adapters/adapter.ts
 import { aiSdkAdapter } from "../../../src/events/adapters/ai-sdk.ts";
 import { anthropicAdapter, type AnthropicPrompt } from "../../../src/events/adapters/anthropic.ts";
 import { openAiAdapter, workersAiAdapter, type ChatMessage } from "../../../src/events/adapters/chat-completions.ts";
+import { eventsToMessages, messageToEvents } from "../../../src/events/project.ts";
+import { importTranscript } from "../../../src/import/import.ts";
+import { truncateOlderMessages } from "../../../src/steps/truncate.ts";
 import { conversation } from "../../steps/conversations.ts";
 import { anyMessage } from "./messages.ts";
 
@@ -228,6 +233,12 @@ describe("a conversation", () => {
   });
 });
 
+/** The coding session that comes with the project. */
+function realSession(): UIMessage[] {
+  const path = join(import.meta.dirname, "../../../examples/transcripts/palimpsest-session.jsonl");
+  return importTranscript(readFileSync(path, "utf8")).conversations.flatMap((each) => each.messages);
+}
+
 describe.each(cases)("$adapter.name", ({ adapter, schema, pairs }) => {
   const anything = fc.oneof(conversation, fc.array(anyMessage, { maxLength: 6 }));
 
@@ -255,6 +266,19 @@ describe.each(cases)("$adapter.name", ({ adapter, schema, pairs }) => {
     );
     const sent = await adapter.toModel(talk);
     expect(await adapter.toModel(adapter.fromModel(sent, ids()))).toEqual(sent);
+  });
+
+  test("V2: carries a real coding session, call by call, also as events and with old outputs shortened", async () => {
+    const messages = realSession();
+    expect(eventsToMessages(messages.flatMap((message) => messageToEvents(message)))).toEqual(messages);
+    for (const each of [messages, truncateOlderMessages(messages)]) {
+      const prompt = await adapter.toModel(each);
+      expect(schema.safeParse(prompt).error).toBe(undefined);
+      const { calls, results } = pairs(prompt);
+      expect(calls.length).toBeGreaterThan(20);
+      expect(results).toEqual(calls);
+      expect(await adapter.toModel(adapter.fromModel(prompt, ids()))).toEqual(prompt);
+    }
   });
 
   test("refuses what is no message of its format", () => {
