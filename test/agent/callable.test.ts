@@ -1,4 +1,5 @@
 /** The agent's callable surface: what a client hears, what it may page through, and what it is told when it asks wrongly. */
+import { runInDurableObject } from "cloudflare:test";
 import { env, exports } from "cloudflare:workers";
 import { expect, test } from "vitest";
 import { RUN_EVENT, type RunEvent } from "../../src/agent/events.ts";
@@ -229,12 +230,16 @@ test("a session without a policy keeps its messages and says what is missing whe
 });
 
 test("a policy that cannot work is refused at every call, before anything is written", async () => {
-  const agent = env.BareAgent.get(env.BareAgent.idFromName("broken")) as unknown as BareAgent;
+  const stub = env.BareAgent.get(env.BareAgent.idFromName("broken"));
+  const agent = stub as unknown as BareAgent;
   for (let call = 0; call < 2; call++) {
     const refusal = await refusalOf(() => agent.append({ sessionId: "broken", message: say(0) }));
     expect(refusal).toMatch(/\[invalid_options\] thresholdTokens is NaN/);
   }
-  expect(await agent.getHistory({ sessionId: "broken" })).toEqual([]);
+  const stored = await runInDurableObject(stub, ({ palimpsest }: BareAgent) =>
+    palimpsest.memory.session("broken").leafId(),
+  );
+  expect(stored).toBeNull();
 });
 
 test("without its Workflow binding a run fails at once and says what to add; the conversation goes on (R1)", async () => {
