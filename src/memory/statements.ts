@@ -286,9 +286,15 @@ export class Statements {
     this.#run(sql, [sessionId, n, row.runId, row.record]);
   }
 
-  updateRun(sessionId: string, n: number, row: { live: 0 | 1 } & RunRow): void {
-    const sql = "UPDATE palimpsest_runs SET live = ?, record = ? WHERE session_id = ? AND n = ?";
-    this.#run(sql, [row.live, row.record, sessionId, n]);
+  updateRun(sessionId: string, n: number, record: string): void {
+    const sql = "UPDATE palimpsest_runs SET record = ? WHERE session_id = ? AND n = ?";
+    this.#run(sql, [record, sessionId, n]);
+  }
+
+  /** Takes the run out of the live ones: a statement of its own, because only it touches their index. */
+  endRun(sessionId: string, n: number, record: string): void {
+    const sql = "UPDATE palimpsest_runs SET live = 0, record = ? WHERE session_id = ? AND n = ?";
+    this.#run(sql, [record, sessionId, n]);
   }
 
   runById(runId: string): RunRow | undefined {
