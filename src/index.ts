@@ -8,6 +8,7 @@ export {
   type CompactReceipt,
 } from "./agent/session.ts";
 export type { ImportReceipt, ImportTranscriptOptions } from "./agent/session-history.ts";
+export { SessionManager } from "./agent/session-manager.ts";
 export type { CompactAfterOptions, InlineCompaction, InlineSummary } from "./agent/settings.ts";
 export type { BlockOptions } from "./context/declared.ts";
 export type { ContextProvider, SearchProvider, SkillProvider, WritableContextProvider } from "./context/provider.ts";
@@ -16,7 +17,8 @@ export type { ContextBlock } from "./context/render.ts";
 export type { BlockScope } from "./context/scope.ts";
 export { sqliteBlock } from "./context/sqlite-block.ts";
 export { sqliteSearch } from "./context/sqlite-search.ts";
-export type { SearchHit } from "./memory/search.ts";
+export type { CreateSessionOptions, ListSessionsOptions, SessionInfo } from "./memory/sessions.ts";
+export type { SearchHit, SearchOptions } from "./memory/search.ts";
 export type { PlanReport } from "./agent/explain.ts";
 export { RUN_EVENT, type RunEvent } from "./agent/events.ts";
 export type { Outcome, RunRecord, RunState, StepRecord, Trigger } from "./memory/runs.ts";

@@ -127,3 +127,13 @@ export const SEARCH_ANSWER_CHARS = 40_000;
 /** Skills listed in a prompt at most, and characters of each one's description: the list is paid for with every call. */
 export const MAX_SKILLS = 1_000;
 export const SKILL_DESCRIPTION_CHARS = 300;
+
+/** Characters of a session's title: a line of a list. */
+export const TITLE_CHARS = 60;
+
+/** Characters of a session's name, and of the words that say where it came from and which model it talks to. */
+export const MAX_NAME_CHARS = 200;
+
+/** Hits that the model's own search returns, and characters of each: a few hundred tokens, enough to know what to read. */
+export const SESSION_SEARCH_HITS = 10;
+export const SESSION_SEARCH_CHARS = 400;

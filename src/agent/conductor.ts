@@ -42,12 +42,14 @@ export class Conductor {
     this.#dispatching.add(run.id);
     try {
       await this.#core.platform.armWatchdog();
+      if (!this.#isLive(run.id)) return;
       this.#core.announce(run);
       if (this.#core.settings.get(run.sessionId).inline !== null) await runInline(this.#core, run);
       else if ((await this.#core.platform.createInstance(run)) === "created")
         this.#nudgedAt.set(run.id, this.#core.platform.now());
       else await this.#reconcile(run);
     } catch (error) {
+      if (!this.#isLive(run.id)) return;
       // A platform that is busy or restarting is tried again by the watchdog; a missing binding will not appear.
       const hopeless = error instanceof PalimpsestError || this.#core.platform.now() - run.createdAt > PENDING_LIMIT_MS;
       if (hopeless)
@@ -60,6 +62,7 @@ export class Conductor {
   /** One look at every live run. Called by the watchdog's alarm; disarms it when nothing is left to watch. */
   async watch(): Promise<void> {
     for (const run of this.#core.runs.allLive()) {
+      if (!this.#isLive(run.id)) continue;
       if (run.state === "pending") await this.#dispatch(run);
       else await this.#reconcile(run);
     }
@@ -82,10 +85,10 @@ export class Conductor {
     }
     const now = this.#core.platform.now();
     const nudgedAt = this.#nudgedAt.get(run.id);
-    const heardLately = run.heardAt !== null && now - run.heardAt < QUIET_RUN_MS;
-    if (nudgedAt !== undefined && heardLately) return;
+    if (nudgedAt !== undefined && heardLately(run, now)) return;
     const instance = await this.#core.platform.instance(run.id);
     const { status, error } = await instance.status();
+    if (!this.#isLive(run.id)) return;
     switch (status) {
       case "missing":
         this.#core.runs.change(run.id, { state: "pending" });
@@ -142,6 +145,14 @@ export class Conductor {
     const ended = this.end(runId, { kind: "cancelled" });
     await this.#control(run, (instance) => instance.terminate());
     return ended;
+  }
+
+  /**
+   * Stops the instances of runs that have ended, or whose session was deleted. One that the engine cannot stop now ends
+   * by itself: its next step is told that the run is over.
+   */
+  async stop(runs: readonly RunRecord[]): Promise<void> {
+    await Promise.allSettled(runs.map((run) => this.#control(run, (instance) => instance.terminate())));
   }
 
   async pause(runId: string): Promise<RunRecord> {
@@ -203,6 +214,11 @@ export class Conductor {
     await act(instance);
   }
 
+  /** Asked again after every wait: meanwhile a run may have ended, or have been deleted with its session. */
+  #isLive(runId: string): boolean {
+    return this.#core.runs.get(runId)?.outcome === null;
+  }
+
   #mustBeLive(runId: string): RunRecord {
     const run = this.#core.runs.mustGet(runId);
     if (run.outcome === null) return run;
@@ -211,4 +227,8 @@ export class Conductor {
       `Run "${runId}" has ended (${run.outcome.kind}). Use retryRun to start another one from what it already paid for.`,
     );
   }
+}
+
+function heardLately({ heardAt }: RunRecord, now: number): boolean {
+  return heardAt !== null && now - heardAt < QUIET_RUN_MS;
 }

@@ -11,6 +11,7 @@ import {
   MAX_PAGE,
   MAX_BATCH_MESSAGES,
   MAX_FOCUS_CHARS,
+  MAX_NAME_CHARS,
   MAX_SESSION_ID_CHARS,
   MAX_WAIT_MS,
 } from "../limits.ts";
@@ -19,6 +20,7 @@ const sessionId = z.string().max(MAX_SESSION_ID_CHARS).default("");
 const id = z.string().min(1).max(MAX_ID_CHARS);
 const parentId = z.union([id, z.null()]).optional();
 const leafId = id.optional();
+const name = z.string().max(MAX_NAME_CHARS);
 const message = z.custom<UIMessage>(
   (value) => typeof value === "object" && value !== null,
   "expected a UIMessage object",
@@ -56,6 +58,24 @@ export const inputs = {
     index: z.number().int().nonnegative().optional(),
   }),
   overlay: z.object({ sessionId, overlayId: id }),
+  createSession: z.object({
+    name: name.optional(),
+    parentSessionId: z.string().max(MAX_SESSION_ID_CHARS).optional(),
+    model: name.optional(),
+    source: name.optional(),
+  }),
+  listSessions: z.object({
+    limit: z.number().int().positive().max(MAX_PAGE).default(50),
+    before: z.object({ createdAt: z.number().int(), id: z.string().max(MAX_SESSION_ID_CHARS) }).optional(),
+  }),
+  renameSession: z.object({ sessionId, name }),
+  forkSession: z.object({ sessionId, atMessageId: id, name: name.optional() }),
+  addUsage: z.object({
+    sessionId,
+    inputTokens: z.number().nonnegative(),
+    outputTokens: z.number().nonnegative(),
+    cost: z.number().nonnegative().default(0),
+  }),
 } as const;
 
 /** Parses one call's input. Throws `invalid_input` naming each field that is wrong and what was expected. */

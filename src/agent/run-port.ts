@@ -160,7 +160,9 @@ export class RunPort implements CompactionPort {
   #inRun<T>(mark: StepMark, work: (run: RunRecord) => T): T | RunEnded {
     const core = this.#core;
     const result = core.transaction(() => {
-      const found = core.runs.mustGet(this.#runId);
+      const found = core.runs.get(this.#runId);
+      // The session was deleted, and its ledger with it: a step that comes late has nothing left to do.
+      if (found === null) return { kind: "ended", outcome: { kind: "cancelled" } } as const;
       if (found.outcome !== null) return { kind: "ended", outcome: found.outcome } as const;
       const at = core.platform.now();
       const run = core.runs.change(found.id, {
@@ -172,7 +174,8 @@ export class RunPort implements CompactionPort {
       });
       return work(run);
     });
-    core.announce(core.runs.mustGet(this.#runId));
+    const after = core.runs.get(this.#runId);
+    if (after !== null) core.announce(after);
     core.conductor.dispatchPending();
     return result;
   }

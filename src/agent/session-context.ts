@@ -15,7 +15,8 @@ import { SessionHistory } from "./session-history.ts";
 export abstract class SessionContext extends SessionHistory {
   /** The session's blocks, with everything that they can do. */
   get context(): ContextBlocks {
-    this.apply();
+    // Asked for first: that is when a session is told what all sessions are told, its blocks included.
+    void this.settings;
     return this.core.contexts.session(this.id);
   }
 

@@ -50,6 +50,9 @@ const UNCONFIGURED: SessionSettings = {
 
 export class SettingsTable {
   readonly #configured = new Map<string, SessionSettings>();
+  /** Those among them that no code has named. */
+  readonly #unnamed = new Set<string>();
+  readonly #tellEvery: ((sessionId: string) => void)[] = [];
   readonly #configure: (sessionId: string) => void;
 
   /** `configure` may call {@link set} for a session that no code has named yet, such as one that arrives over RPC. */
@@ -60,13 +63,29 @@ export class SettingsTable {
   get(sessionId: string): SessionSettings {
     if (!this.#configured.has(sessionId)) {
       this.#configured.set(sessionId, UNCONFIGURED);
-      this.#configure(sessionId);
+      try {
+        for (const tell of this.#tellEvery) tell(sessionId);
+        this.#configure(sessionId);
+        this.#unnamed.add(sessionId);
+      } catch (error) {
+        // Options that were refused are refused at every call: no session goes on without its policy unnoticed.
+        this.#configured.delete(sessionId);
+        throw error;
+      }
     }
     return this.#configured.get(sessionId) ?? UNCONFIGURED;
   }
 
   set(sessionId: string, settings: SessionSettings): void {
     this.#configured.set(sessionId, settings);
+    this.#unnamed.delete(sessionId);
+  }
+
+  /** What each session is told before any code of its own: those met from now on, and those that no code has named yet. */
+  tellEvery(tell: (sessionId: string) => void): void {
+    this.#tellEvery.push(tell);
+    for (const sessionId of this.#unnamed) this.#configured.delete(sessionId);
+    this.#unnamed.clear();
   }
 }
 

@@ -10,10 +10,12 @@ import type { AppendResult, RecentHistory } from "../memory/history.ts";
 import type { View } from "../memory/view.ts";
 import type { OverlayRecord } from "../memory/overlays.ts";
 import type { RunRecord } from "../memory/runs.ts";
+import type { SessionInfo } from "../memory/sessions.ts";
 import { Core } from "./core.ts";
 import type { PlanReport } from "./explain.ts";
 import { inputs, parseInput } from "./inputs.ts";
 import { agentPlatform } from "./platform.ts";
+import { SessionManager } from "./session-manager.ts";
 import { callPort, RunPort } from "./run-port.ts";
 import type { PortMethod } from "../workflows/port.ts";
 import { Session, type CompactReceipt, type SessionStatus } from "./session.ts";
@@ -49,6 +51,13 @@ const CALLABLE = [
   "getCompactions",
   "expand",
   "rollback",
+  "createSession",
+  "listSessions",
+  "getSessionInfo",
+  "renameSession",
+  "deleteSession",
+  "forkSession",
+  "addUsage",
 ] as const;
 
 /** What the SDK is told about each method. */
@@ -184,9 +193,10 @@ function mix(Base: typeof Agent<Cloudflare.Env>) {
     /** The run once it has its outcome, or as it stands after `timeoutMs`. */
     async waitForRun(input: unknown): Promise<RunRecord> {
       const { runId, timeoutMs } = parseInput(inputs.wait, input);
-      const timedOut = new Promise<void>((resolve) => setTimeout(resolve, timeoutMs));
-      await Promise.race([this.palimpsest.ended(runId), timedOut]);
-      return this.palimpsest.runs.mustGet(runId);
+      const { promise: timedOut, resolve } = Promise.withResolvers<void>();
+      const timer = setTimeout(resolve, timeoutMs);
+      const ended = await Promise.race([this.palimpsest.ended(runId), timedOut]).finally(() => clearTimeout(timer));
+      return ended ?? this.palimpsest.runs.mustGet(runId);
     }
 
     async cancelRun(input: unknown): Promise<RunRecord> {
@@ -218,6 +228,44 @@ function mix(Base: typeof Agent<Cloudflare.Env>) {
     async rollback(input: unknown): Promise<void> {
       const { sessionId, overlayId } = parseInput(inputs.overlay, input);
       return this.#session(sessionId).rollback(overlayId);
+    }
+
+    async createSession(input: unknown): Promise<SessionInfo> {
+      const { name, ...options } = parseInput(inputs.createSession, input);
+      return this.#manager.create(name, options);
+    }
+
+    async listSessions(input: unknown): Promise<SessionInfo[]> {
+      return this.#manager.list(parseInput(inputs.listSessions, input));
+    }
+
+    /** Null when there is no such session. */
+    async getSessionInfo(input: unknown): Promise<SessionInfo | null> {
+      return this.#manager.get(parseInput(inputs.session, input).sessionId);
+    }
+
+    async renameSession(input: unknown): Promise<SessionInfo> {
+      const { sessionId, name } = parseInput(inputs.renameSession, input);
+      return this.#manager.rename(sessionId, name);
+    }
+
+    /** False when there was no such session. */
+    async deleteSession(input: unknown): Promise<boolean> {
+      return this.#manager.delete(parseInput(inputs.session, input).sessionId);
+    }
+
+    async forkSession(input: unknown): Promise<SessionInfo> {
+      const { sessionId, atMessageId, name } = parseInput(inputs.forkSession, input);
+      return this.#manager.fork(sessionId, atMessageId, name);
+    }
+
+    async addUsage(input: unknown): Promise<SessionInfo> {
+      const { sessionId, inputTokens, outputTokens, cost } = parseInput(inputs.addUsage, input);
+      return this.#manager.addUsage(sessionId, inputTokens, outputTokens, cost);
+    }
+
+    get #manager(): SessionManager {
+      return SessionManager.create(this);
     }
 
     #session(sessionId: string): Session {

@@ -30,7 +30,22 @@ export class Drafts {
     this.#now = now;
   }
 
+  /**
+   * The session's own draft, or one of a session that it was forked or split from: the same key is the same source, so
+   * nothing is told that the session does not hold itself. One that is found there is kept here as well, because the
+   * other session may be deleted while a run builds on it.
+   */
   get(sessionId: string, key: string): Draft | null {
+    const own = this.#own(sessionId, key);
+    if (own !== null) return own;
+    for (let parent = this.#sql.parentSession(sessionId); parent !== null; parent = this.#sql.parentSession(parent)) {
+      const inherited = this.#own(parent, key);
+      if (inherited !== null) return this.save(sessionId, inherited);
+    }
+    return null;
+  }
+
+  #own(sessionId: string, key: string): Draft | null {
     const row = this.#sql.draft(sessionId, key);
     if (row === undefined) return null;
     const details = JSON.parse(row.details) as Omit<Draft, "key" | "text" | "tokens">;
@@ -41,6 +56,6 @@ export class Drafts {
   save(sessionId: string, draft: Draft): Draft {
     const { key, text, tokens, ...details } = draft;
     this.#sql.insertDraft(sessionId, key, { tokens, text, details: JSON.stringify(details), createdAt: this.#now() });
-    return this.get(sessionId, key) ?? draft;
+    return this.#own(sessionId, key) ?? draft;
   }
 }

@@ -10,6 +10,7 @@ import type { CountTokens } from "../steps/measure.ts";
 import { History } from "./history.ts";
 import { migrate, type Storage } from "./schema.ts";
 import { MessageSearch } from "./search.ts";
+import { Sessions } from "./sessions.ts";
 import { Statements } from "./statements.ts";
 import { Tree } from "./tree.ts";
 
@@ -27,9 +28,11 @@ export class Memory {
   readonly statements: Statements;
   /** Over the messages of all sessions. */
   readonly search: MessageSearch;
+  /** Their rows and lineage; {@link session} is what is said in one. */
+  readonly sessions: Sessions;
   readonly #storage: Storage;
   readonly #options: MemoryOptions;
-  readonly #sessions = new Map<string, History>();
+  readonly #histories = new Map<string, History>();
   readonly #rollbackListeners: (() => void)[] = [];
 
   /** Brings the database to the current schema. Throws `newer_schema`. */
@@ -39,11 +42,18 @@ export class Memory {
     this.#options = options;
     this.statements = new Statements(storage.sql);
     this.search = new MessageSearch(storage, this.statements, (work) => this.#transact(work));
+    this.sessions = new Sessions({
+      storage,
+      statements: this.statements,
+      now: options.now,
+      history: (sessionId) => this.session(sessionId),
+      transaction: (work) => this.#transact(work),
+    });
   }
 
   /** A session's conversation; `""` is the default session. Reads nothing. Throws `invalid_input` for a bad id. */
   session(sessionId: string): History {
-    const known = this.#sessions.get(sessionId);
+    const known = this.#histories.get(sessionId);
     if (known !== undefined) return known;
     if (typeof sessionId !== "string" || sessionId.length > SESSION_ID_MAX_LENGTH || !sessionId.isWellFormed()) {
       throw new PalimpsestError(
@@ -56,7 +66,7 @@ export class Memory {
     const countTokens: CountTokens | undefined = count && ((text) => count(text, sessionId));
     const tree = new Tree(this.statements, sessionId, now);
     const history = new History(tree, { now, countTokens, search, transaction: (work) => this.#transact(work) });
-    this.#sessions.set(sessionId, history);
+    this.#histories.set(sessionId, history);
     return history;
   }
 
@@ -77,7 +87,7 @@ export class Memory {
     try {
       return this.#storage.transactionSync(work);
     } catch (error) {
-      for (const history of this.#sessions.values()) history.forget();
+      for (const history of this.#histories.values()) history.forget();
       this.search.forget();
       for (const listener of this.#rollbackListeners) listener();
       throw error;

@@ -198,12 +198,18 @@ export class Runs {
     this.#latestEnded.clear();
   }
 
+  /** Drops what is kept in memory of a session whose ledger was deleted. Ends that nobody was told of yet stay. */
+  forgetSession(sessionId: string): void {
+    this.#live.delete(sessionId);
+    this.#latestEnded.delete(sessionId);
+  }
+
   /** Changes a live run; a run that has ended is returned as it stands and nothing is written. */
   change(runId: string, patch: Partial<Omit<RunRecord, "id" | "sessionId" | "n" | "outcome">>): RunRecord {
     const run = this.mustGet(runId);
     if (run.outcome !== null) return run;
     const changed = { ...run, ...patch };
-    this.#sql.updateRun(run.sessionId, run.n, { live: 1, record: JSON.stringify(changed) });
+    this.#sql.updateRun(run.sessionId, run.n, JSON.stringify(changed));
     const live = this.#live.get(run.sessionId);
     if (live !== undefined)
       this.#live.set(
@@ -218,7 +224,7 @@ export class Runs {
     const run = this.mustGet(runId);
     if (run.outcome !== null) return run;
     const ended: RunRecord = { ...run, ...patch, state: "ended", outcome, endedAt: this.#now() };
-    this.#sql.updateRun(run.sessionId, run.n, { live: 0, record: JSON.stringify(ended) });
+    this.#sql.endRun(run.sessionId, run.n, JSON.stringify(ended));
     this.#live.delete(run.sessionId);
     this.#latestEnded.set(run.sessionId, ended);
     this.#ended.set(runId, ended);

@@ -156,6 +156,8 @@ const MIGRATIONS: readonly (readonly string[])[] = [
        indexed_to INTEGER NOT NULL
      )`,
   ],
+  // Sessions by age. One more row is written when a session is created, none later; a page of a list reads that page.
+  [`CREATE INDEX palimpsest_sessions_by_age ON palimpsest_sessions (created_at, session_id)`],
 ];
 
 export const SCHEMA_VERSION = MIGRATIONS.length;

@@ -1,0 +1,222 @@
+/**
+ * The sessions of one agent: made, listed, named, copied and deleted by id, and what all of them have in common.
+ *
+ * It keeps nothing of its own, so a call works the same whether or not its session was touched since the last wake-up.
+ * Methods on rows answer at once; those on messages are a {@link Session}'s.
+ */
+import { tool, type ToolSet, type UIMessage } from "ai";
+import { z } from "zod";
+import { checkBlock, type BlockOptions } from "../context/declared.ts";
+import { shapeOf, type SearchProvider, type WritableContextProvider } from "../context/provider.ts";
+import type { BlockScope } from "../context/scope.ts";
+import { PalimpsestError } from "../errors.ts";
+import { SESSION_SEARCH_CHARS, SESSION_SEARCH_HITS } from "../limits.ts";
+import type { AppendResult } from "../memory/history.ts";
+import type { SearchHit, SearchOptions } from "../memory/search.ts";
+import type { CreateSessionOptions, ListSessionsOptions, SessionInfo } from "../memory/sessions.ts";
+import { Session, type CompactionHost } from "./session.ts";
+import { compactAfter, type CompactAfterOptions, type InlineCompaction, type SessionSettings } from "./settings.ts";
+
+const DEFAULT_PAGE = 50;
+
+export class SessionManager {
+  readonly #host: CompactionHost;
+
+  private constructor(host: CompactionHost) {
+    this.#host = host;
+  }
+
+  /** A handle on the agent's sessions. Builder calls may come in any order; a session's own settings go before them. */
+  static create(agent: CompactionHost): SessionManager {
+    return new SessionManager(agent);
+  }
+
+  // --- what every session is told, before any code of its own --------------------------------------------------------
+
+  /** As {@link Session.compactAfter}. Throws `invalid_options`. */
+  compactAfter(thresholdTokens: number, options: CompactAfterOptions = {}): this {
+    compactAfter(thresholdTokens, options);
+    return this.#tellEvery((session) => session.compactAfter(thresholdTokens, options));
+  }
+
+  onCompaction(inline: InlineCompaction): this {
+    return this.#tellEvery((session) => session.onCompaction(inline));
+  }
+
+  onCompactionError(onError: NonNullable<SessionSettings["onError"]>): this {
+    return this.#tellEvery((session) => session.onCompactionError(onError));
+  }
+
+  /**
+   * As {@link Session.withContext}: a block of this label in each session, with a content of its own. Throws
+   * `invalid_options`, also for a writable provider object: sessions would share what it stores (S1).
+   */
+  withContext(label: string, options: BlockOptions = {}): this {
+    checkBlock({ label, maxTokens: options.maxTokens });
+    const { provider, shared = false } = options;
+    if (typeof provider === "object" && shapeOf(provider).writable && !shared) {
+      throw new PalimpsestError(
+        "invalid_options",
+        `Block "${label}": one writable provider object cannot be every session's. Give a function (scope) => provider to make one per session, or say shared: true.`,
+      );
+    }
+    return this.#tellEvery((session) => session.withContext(label, options));
+  }
+
+  /** As {@link Session.withCachedPrompt}, with a provider made for each session. */
+  withCachedPrompt(provider?: (scope: BlockScope) => WritableContextProvider): this {
+    return this.#tellEvery((session) => session.withCachedPrompt(provider));
+  }
+
+  /** A searchable block over what was said in all of the agent's sessions. */
+  withSearchableHistory(label: string): this {
+    const provider: SearchProvider = {
+      get: async () => "All past conversations, found with search_context.",
+      search: (query) => this.#searchAnswer(query),
+    };
+    return this.withContext(label, { provider });
+  }
+
+  #tellEvery(tell: (session: Session) => Session): this {
+    this.#core.settings.tellEvery((sessionId) => tell(this.getSession(sessionId)).apply());
+    return this;
+  }
+
+  // --- sessions ------------------------------------------------------------------------------------------------------
+
+  /** Without a name it goes by the beginning of its first user message. Throws `invalid_input`, `unknown_session` for the parent. */
+  create(name?: string, options: CreateSessionOptions = {}): SessionInfo {
+    return this.#sessions.create(crypto.randomUUID(), name, options);
+  }
+
+  get(id: string): SessionInfo | null {
+    return this.#sessions.get(id);
+  }
+
+  /** A handle; the session need not exist yet. */
+  getSession(id: string): Session {
+    return Session.create(this.#host).forSession(id);
+  }
+
+  /** Newest first, by creation, 50 a page unless told. Reads four rows for a session at most. */
+  list(options: Partial<ListSessionsOptions> = {}): SessionInfo[] {
+    return this.#sessions.list({ limit: DEFAULT_PAGE, ...options });
+  }
+
+  /** A blank name gives the session its title back. Throws `unknown_session`, `invalid_input`. */
+  rename(id: string, name: string): SessionInfo {
+    return this.#sessions.rename(id, name);
+  }
+
+  /** Adds what a model call cost to the session's sums. Throws `unknown_session`, `invalid_input`. */
+  addUsage(id: string, ...usage: [inputTokens: number, outputTokens: number, cost?: number]): SessionInfo {
+    const [inputTokens, outputTokens, cost = 0] = usage;
+    return this.#sessions.addUsage(id, { inputTokens, outputTokens, cost });
+  }
+
+  /**
+   * Deletes all that was stored of a session: messages, summaries, drafts, ledger, search, context blocks (S2). Its
+   * live runs end as `cancelled`. False when there was no such session, so that a repeated call does no harm.
+   */
+  async delete(id: string): Promise<boolean> {
+    const core = this.#core;
+    const { existed, live } = core.transaction(() => {
+      const live = core.runs.live(id);
+      for (const run of live) {
+        core.runs.end(run.id, { kind: "cancelled" });
+        core.branchLeaf.delete(run.id);
+      }
+      core.contexts.forgetSession(id);
+      const existed = core.memory.sessions.delete(id);
+      core.runs.forgetSession(id);
+      return { existed, live };
+    });
+    core.conductor.dispatchPending();
+    await core.conductor.stop(live);
+    return existed;
+  }
+
+  /**
+   * A new session that begins as a copy of the path up to a message, ids and summaries included, and knows where it came
+   * from. Compacting it again asks no model for what its parent has a draft of. Writes a row for each message. Throws
+   * `unknown_session`, `unknown_message`, `invalid_input`.
+   */
+  async fork(id: string, atMessageId: string, name?: string): Promise<SessionInfo> {
+    return this.#sessions.fork(id, { id: crypto.randomUUID(), atMessageId, name });
+  }
+
+  // --- messages, by session id ---------------------------------------------------------------------------------------
+
+  async append(id: string, message: UIMessage, parentId?: string | null): Promise<AppendResult> {
+    return this.getSession(id).appendMessage(message, parentId);
+  }
+
+  async upsert(id: string, message: UIMessage, parentId?: string | null): Promise<AppendResult> {
+    return this.getSession(id).upsertMessage(message, parentId);
+  }
+
+  /** In order, all or none. Without a parent they continue from the session's leaf. */
+  async appendAll(id: string, messages: readonly UIMessage[], parentId?: string | null): Promise<AppendResult[]> {
+    return this.getSession(id).appendMessages(messages, parentId);
+  }
+
+  async getHistory(id: string, leafId?: string): Promise<UIMessage[]> {
+    return this.getSession(id).getHistory(leafId);
+  }
+
+  /** Of the active path, hidden ones included. Reads a row for each. */
+  async getMessageCount(id: string): Promise<number> {
+    return this.getSession(id).getPathLength();
+  }
+
+  async clearMessages(id: string): Promise<void> {
+    return this.getSession(id).clearMessages();
+  }
+
+  async deleteMessages(id: string, messageIds: readonly string[]): Promise<number> {
+    return this.getSession(id).deleteMessages(messageIds);
+  }
+
+  async getBranches(id: string, messageId: string): Promise<UIMessage[]> {
+    return this.getSession(id).getBranches(messageId);
+  }
+
+  // --- across sessions -----------------------------------------------------------------------------------------------
+
+  /** Messages of every session, or of one, that hold every word of the query. Throws `invalid_options`. */
+  async search(query: string, options: SearchOptions = {}): Promise<SearchHit[]> {
+    return this.#core.memory.search.find(query, options);
+  }
+
+  /** `session_search`: lets a model look for what was said in any of this agent's conversations. */
+  tools(): ToolSet {
+    return {
+      session_search: tool({
+        description:
+          'Searches all past conversations, this one included. Every word must occur; "quoted words" side by side; begin* finds beginnings.',
+        inputSchema: z.object({ query: z.string().min(1).describe("The words to look for.") }),
+        execute: async ({ query }) => (await this.#searchAnswer(query)) ?? "Nothing matches. Try fewer or other words.",
+      }),
+    };
+  }
+
+  async #searchAnswer(query: string): Promise<string | null> {
+    const hits = await this.search(query, { limit: SESSION_SEARCH_HITS });
+    if (hits.length === 0) return null;
+    return hits.map((hit) => this.#describe(hit)).join("\n\n");
+  }
+
+  #describe({ sessionId, id, role, createdAt, snippet }: SearchHit): string {
+    const where = this.get(sessionId)?.name ?? sessionId;
+    const day = new Date(createdAt).toISOString().slice(0, 10);
+    return `${day}, ${role}, in "${where}" (session ${sessionId}, message ${id}):\n${snippet.slice(0, SESSION_SEARCH_CHARS)}`;
+  }
+
+  get #core() {
+    return this.#host.palimpsest;
+  }
+
+  get #sessions() {
+    return this.#core.memory.sessions;
+  }
+}

@@ -1,0 +1,133 @@
+/**
+ * Every statement on sessions as such, one verb each; in the manner of statements.ts, whose meter it shares.
+ *
+ * Boundary: what was said in a session is the business of statements.ts, but for copying it whole. A copy is made inside
+ * SQLite, so that no message passes through memory.
+ */
+import type { Storage } from "./schema.ts";
+import type { Meter } from "./statements.ts";
+
+export type SessionRow = {
+  id: string;
+  name: string | null;
+  createdAt: number;
+  lastMessageAt: number | null;
+  parentSessionId: string | null;
+  model: string | null;
+  source: string | null;
+  inputTokens: number;
+  outputTokens: number;
+  cost: number;
+  endedAt: number | null;
+  endReason: string | null;
+};
+
+export type NewSession = Pick<SessionRow, "id" | "name" | "createdAt" | "parentSessionId" | "model" | "source">;
+
+export type OpeningRow = { seq: number; parts: number; content: string };
+
+/** Messages on a path that follow each other in the table. */
+export interface Stretch {
+  readonly fromSeq: number;
+  readonly toSeq: number;
+}
+
+/** Messages at the start of a session among which a user's first one is looked for. */
+const OPENING_MESSAGES = 10;
+
+const SESSION = `each.session_id AS id, each.name, each.created_at AS createdAt,
+  (SELECT last.created_at FROM palimpsest_messages AS last WHERE last.session_id = each.session_id
+     ORDER BY last.seq DESC LIMIT 1) AS lastMessageAt,
+  each.parent_session_id AS parentSessionId, each.model, each.source, each.input_tokens AS inputTokens,
+  each.output_tokens AS outputTokens, each.cost, each.ended_at AS endedAt, each.end_reason AS endReason`;
+
+/** Columns that a copied message or overlay keeps: all but the session, and whether the row begins a branch. */
+const MESSAGE_KEEPS = "seq, parent_seq, id, role, tokens, bytes, parts, digest, facts, created_at, content";
+const OVERLAY_KEEPS = `n, overlay_id, state, from_seq, from_step, to_seq, to_step, from_id, to_id, tokens, span_tokens,
+  span_messages, span_digest, run_id, details, created_at, summary`;
+
+export class SessionStatements {
+  readonly #sql: Storage["sql"];
+  readonly #meter: Meter;
+
+  constructor(sql: Storage["sql"], meter: Meter) {
+    this.#sql = sql;
+    this.#meter = meter;
+  }
+
+  session(sessionId: string): SessionRow | undefined {
+    const sql = `SELECT ${SESSION} FROM palimpsest_sessions AS each WHERE each.session_id = ?`;
+    return this.#all<SessionRow>(sql, sessionId)[0];
+  }
+
+  exists(sessionId: string): boolean {
+    return this.#all("SELECT 1 FROM palimpsest_sessions WHERE session_id = ?", sessionId).length > 0;
+  }
+
+  /** Created before the given one, newest first. */
+  sessionsBefore(before: { createdAt: number; id: string }, limit: number): SessionRow[] {
+    const sql = `SELECT ${SESSION} FROM palimpsest_sessions AS each INDEXED BY palimpsest_sessions_by_age
+       WHERE (each.created_at, each.session_id) < (?, ?)
+       ORDER BY each.created_at DESC, each.session_id DESC LIMIT ?`;
+    return this.#all(sql, before.createdAt, before.id, limit);
+  }
+
+  /** A user's first message, if it is among the first that were said. */
+  opening(sessionId: string): OpeningRow | undefined {
+    const sql = `SELECT seq, parts, content FROM palimpsest_messages WHERE session_id = ? AND seq =
+       (SELECT seq FROM (SELECT seq, role FROM palimpsest_messages WHERE session_id = ? ORDER BY seq LIMIT ?)
+        WHERE role = 'user' LIMIT 1)`;
+    return this.#all<OpeningRow>(sql, sessionId, sessionId, OPENING_MESSAGES)[0];
+  }
+
+  insertSession(row: NewSession): void {
+    const sql = `INSERT INTO palimpsest_sessions (session_id, name, created_at, next_seq, parent_session_id, model, source)
+       VALUES (?, ?, ?, 0, ?, ?, ?)`;
+    this.#all(sql, row.id, row.name, row.createdAt, row.parentSessionId, row.model, row.source);
+  }
+
+  setName(sessionId: string, name: string | null): void {
+    this.#all("UPDATE palimpsest_sessions SET name = ? WHERE session_id = ?", name, sessionId);
+  }
+
+  addUsage(sessionId: string, usage: Pick<SessionRow, "inputTokens" | "outputTokens" | "cost">): void {
+    const sql = `UPDATE palimpsest_sessions
+       SET input_tokens = input_tokens + ?, output_tokens = output_tokens + ?, cost = cost + ? WHERE session_id = ?`;
+    this.#all(sql, usage.inputTokens, usage.outputTokens, usage.cost, sessionId);
+  }
+
+  /** What is left of a session when its content is gone (`Statements.clearSession`). Its children stay, without a parent. */
+  deleteSession(sessionId: string): void {
+    this.#all("DELETE FROM palimpsest_runs WHERE session_id = ?", sessionId);
+    this.#all("DELETE FROM palimpsest_sessions WHERE session_id = ?", sessionId);
+    this.#all("UPDATE palimpsest_sessions SET parent_session_id = NULL WHERE parent_session_id = ?", sessionId);
+  }
+
+  // Copying. Places stay the same numbers, so parents and overlays need no translation.
+
+  /** In the copy every message hangs on the row before it: none of them is a branch. */
+  copyMessages(from: string, to: string, { fromSeq, toSeq }: Stretch): void {
+    const messages = `INSERT INTO palimpsest_messages (session_id, branch, ${MESSAGE_KEEPS})
+       SELECT ?, 0, ${MESSAGE_KEEPS} FROM palimpsest_messages WHERE session_id = ? AND seq BETWEEN ? AND ?`;
+    this.#all(messages, to, from, fromSeq, toSeq);
+    const parts = `INSERT INTO palimpsest_message_parts (session_id, seq, part, content)
+       SELECT ?, seq, part, content FROM palimpsest_message_parts WHERE session_id = ? AND seq BETWEEN ? AND ?`;
+    this.#all(parts, to, from, fromSeq, toSeq);
+  }
+
+  /** Those in force that end in one of the messages: where an overlay ends on a path, all of it is on that path. */
+  copyActiveOverlays(from: string, to: string, { fromSeq, toSeq }: Stretch): void {
+    const sql = `INSERT INTO palimpsest_overlays (session_id, ${OVERLAY_KEEPS})
+       SELECT ?, ${OVERLAY_KEEPS} FROM palimpsest_overlays INDEXED BY palimpsest_active_overlays
+       WHERE session_id = ? AND state = 'active' AND to_seq BETWEEN ? AND ?`;
+    this.#all(sql, to, from, fromSeq, toSeq);
+  }
+
+  #all<Found extends Record<string, SqlStorageValue>>(sql: string, ...bindings: SqlStorageValue[]): Found[] {
+    const cursor = this.#sql.exec<Found>(sql, ...bindings);
+    const rows = cursor.toArray();
+    this.#meter.rowsRead += cursor.rowsRead;
+    this.#meter.rowsWritten += cursor.rowsWritten;
+    return rows;
+  }
+}

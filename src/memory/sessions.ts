@@ -1,0 +1,214 @@
+/**
+ * The sessions of one agent as such: their rows, their lineage, and what is done to a session as a whole.
+ *
+ * Job: create, list, name, copy, delete. Boundary: what is said in a session is the business of {@link History}; a row is
+ * made for a session that nobody created when its first message is stored.
+ *
+ * S2 delete is one transaction over every table of this room that has a session's rows. Its ends are in two lists:
+ * `Statements.clearSession` for content, `SessionStatements.deleteSession` for the rest.
+ */
+import { PalimpsestError } from "../errors.ts";
+import { MAX_NAME_CHARS } from "../limits.ts";
+import { titleOf } from "../steps/title.ts";
+import { decodeMessage } from "./content.ts";
+import type { History } from "./history.ts";
+import type { Storage } from "./schema.ts";
+import { SessionStatements, type SessionRow, type Stretch } from "./session-statements.ts";
+import type { Statements } from "./statements.ts";
+import { Tree } from "./tree.ts";
+
+export interface SessionInfo {
+  readonly id: string;
+  /** What it was named, or else the beginning of its first user message; null while there is neither. */
+  readonly name: string | null;
+  /** Epoch ms. */
+  readonly createdAt: number;
+  /** When the newest message that is left was stored, epoch ms. */
+  readonly lastMessageAt: number | null;
+  /** The session that it was forked or split from; null as well when that one was deleted. */
+  readonly parentSessionId: string | null;
+  readonly model: string | null;
+  /** Where it came from, in a word of the caller's; `fork` for a fork. */
+  readonly source: string | null;
+  /** Sums of what `addUsage` was told. */
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  readonly cost: number;
+  /** Epoch ms; null while the session goes on. */
+  readonly endedAt: number | null;
+  readonly endReason: string | null;
+}
+
+export interface CreateSessionOptions {
+  readonly parentSessionId?: string | undefined;
+  readonly model?: string | undefined;
+  readonly source?: string | undefined;
+}
+
+export interface ListSessionsOptions {
+  /** Sessions of a page, at least 1. */
+  readonly limit: number;
+  /** The last session of the page before. */
+  readonly before?: Pick<SessionInfo, "createdAt" | "id"> | undefined;
+}
+
+export interface Usage {
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  readonly cost: number;
+}
+
+export interface SessionsOptions {
+  readonly storage: Storage;
+  readonly statements: Statements;
+  readonly now: () => number;
+  readonly history: (sessionId: string) => History;
+  readonly transaction: <T>(work: () => T) => T;
+}
+
+const NEWEST = { createdAt: Number.MAX_SAFE_INTEGER, id: "" };
+
+export class Sessions {
+  readonly #sql: SessionStatements;
+  readonly #options: SessionsOptions;
+
+  constructor(options: SessionsOptions) {
+    this.#sql = new SessionStatements(options.storage.sql, options.statements.meter);
+    this.#options = options;
+  }
+
+  /** Writes the row of a new session. `id` must be fresh. Throws `invalid_input`, `unknown_session` for the parent. */
+  create(id: string, name?: string, options: CreateSessionOptions = {}): SessionInfo {
+    const { parentSessionId = null } = options;
+    const row = {
+      id,
+      name: cleanText("name", name),
+      createdAt: this.#options.now(),
+      parentSessionId,
+      model: cleanText("model", options.model),
+      source: cleanText("source", options.source),
+    };
+    if (parentSessionId !== null && !this.#sql.exists(parentSessionId)) throw unknownSession(parentSessionId);
+    this.#sql.insertSession(row);
+    return this.mustGet(id);
+  }
+
+  get(id: string): SessionInfo | null {
+    const row = this.#sql.session(id);
+    return row === undefined ? null : this.#info(row);
+  }
+
+  /** Throws `unknown_session`. */
+  mustGet(id: string): SessionInfo {
+    const info = this.get(id);
+    if (info === null) throw unknownSession(id);
+    return info;
+  }
+
+  /** Newest first, by creation. Reads two rows for a session, two more when it has no name, whatever it holds. */
+  list({ limit, before = NEWEST }: ListSessionsOptions): SessionInfo[] {
+    return this.#sql.sessionsBefore(before, limit).map((row) => this.#info(row));
+  }
+
+  /** A blank name gives the session its title back. Throws `unknown_session`, `invalid_input`. */
+  rename(id: string, name: string): SessionInfo {
+    const cleaned = cleanText("name", name);
+    this.#mustExist(id);
+    this.#sql.setName(id, cleaned);
+    return this.mustGet(id);
+  }
+
+  /** Adds to the session's sums. Throws `unknown_session`, `invalid_input` for what is no number of at least 0. */
+  addUsage(id: string, usage: Usage): SessionInfo {
+    for (const [field, value] of Object.entries(usage)) {
+      if (Number.isFinite(value) && (value as number) >= 0) continue;
+      throw new PalimpsestError("invalid_input", `${field} is ${String(value)}: give a number of at least 0.`);
+    }
+    this.#mustExist(id);
+    this.#sql.addUsage(id, usage);
+    return this.mustGet(id);
+  }
+
+  /**
+   * A new session that begins as a copy of a path: messages with their ids, order, sizes and digests, and the overlays
+   * in force that lie on it whole. Of n messages it reads 4 n rows and writes n and their split parts, 3 for each
+   * overlay, and 3 more. Throws `unknown_session`, `unknown_message`, `invalid_input`.
+   */
+  fork(sessionId: string, copy: { id: string; atMessageId: string; name?: string | undefined }): SessionInfo {
+    const { statements, now, transaction } = this.#options;
+    const { model } = this.mustGet(sessionId);
+    const tree = new Tree(statements, sessionId, now);
+    const at = tree.find(copy.atMessageId);
+    if (at === null) {
+      throw new PalimpsestError(
+        "unknown_message",
+        `There is no message "${copy.atMessageId}" in session "${sessionId}" to fork at. Give the id of a stored message; a summary in a view is none.`,
+      );
+    }
+    return transaction(() => {
+      this.create(copy.id, copy.name, { parentSessionId: sessionId, model: model ?? undefined, source: "fork" });
+      for (const stretch of stretches([...tree.pathDown(at.seq, 0)])) {
+        this.#sql.copyMessages(sessionId, copy.id, stretch);
+        this.#sql.copyActiveOverlays(sessionId, copy.id, stretch);
+      }
+      this.#options.history(copy.id).forget();
+      new Tree(statements, copy.id, now).flush();
+      return this.mustGet(copy.id);
+    });
+  }
+
+  /**
+   * Deletes a session and all that was stored in it (S2); false when there was none. Writes each of its rows once, and reads
+   * every session's row to part its children from it.
+   */
+  delete(id: string): boolean {
+    return this.#options.transaction(() => {
+      const existed = this.#sql.exists(id);
+      this.#options.history(id).clear();
+      this.#sql.deleteSession(id);
+      return existed;
+    });
+  }
+
+  #mustExist(id: string): void {
+    if (!this.#sql.exists(id)) throw unknownSession(id);
+  }
+
+  #info(row: SessionRow): SessionInfo {
+    return row.name === null ? { ...row, name: this.#title(row.id) } : row;
+  }
+
+  /** Read when asked for, never stored: a title leaves with the message that it was taken from (S2). */
+  #title(sessionId: string): string | null {
+    const opening = this.#sql.opening(sessionId);
+    if (opening === undefined) return null;
+    const { seq, parts, content } = opening;
+    const rest = parts === 1 ? [] : this.#options.statements.messageParts(sessionId, seq).map((part) => part.content);
+    return titleOf(decodeMessage([content, ...rest]));
+  }
+}
+
+/** A path's numbers, highest first, as the fewest stretches. */
+function stretches(seqs: readonly number[]): Stretch[] {
+  const found: { fromSeq: number; toSeq: number }[] = [];
+  for (const seq of seqs) {
+    const last = found.at(-1);
+    if (last !== undefined && last.fromSeq === seq + 1) last.fromSeq = seq;
+    else found.push({ fromSeq: seq, toSeq: seq });
+  }
+  return found;
+}
+
+/** One line of valid Unicode, or null for none. */
+function cleanText(field: string, text: string | undefined): string | null {
+  const cleaned = text?.trim() ?? "";
+  if (cleaned.length <= MAX_NAME_CHARS && cleaned.isWellFormed() && !/\p{Cc}/u.test(cleaned)) return cleaned || null;
+  throw new PalimpsestError(
+    "invalid_input",
+    `A session's ${field} is one line of at most ${MAX_NAME_CHARS} characters of valid Unicode.`,
+  );
+}
+
+function unknownSession(id: string): PalimpsestError {
+  return new PalimpsestError("unknown_session", `There is no session "${id}". list() names those that there are.`);
+}
