@@ -108,11 +108,9 @@ export class Session extends SessionContext {
   }
 
   override apply(): void {
-    // Asked for in any case: that is when a session is told what all are told, its context blocks included.
-    const before = this.core.settings.get(this.#id);
     const said = this.#said.splice(0);
     if (said.length === 0) return;
-    const settings = said.reduce((sofar, each) => each.settings?.(sofar) ?? sofar, before);
+    const settings = said.reduce((sofar, each) => each.settings?.(sofar) ?? sofar, this.core.settings.get(this.#id));
     this.core.settings.set(this.#id, settings);
     for (const each of said) each.context?.(this.core.contexts.session(this.#id));
   }
