@@ -10,7 +10,9 @@ import { Drafts } from "../memory/drafts.ts";
 import { Memory } from "../memory/memory.ts";
 import type { Storage } from "../memory/schema.ts";
 import { Runs, type RunRecord } from "../memory/runs.ts";
+import { UsageStatements } from "../memory/usage-statements.ts";
 import { estimateTokens } from "../steps/tokens.ts";
+import { Usage } from "./calibration.ts";
 import { Conductor } from "./conductor.ts";
 import { runEvent, type RunEvent } from "./events.ts";
 import { SettingsTable, type SessionSettings } from "./settings.ts";
@@ -59,6 +61,7 @@ export class Core {
   readonly runs: Runs;
   readonly drafts: Drafts;
   readonly contexts: Contexts;
+  readonly usage: Usage;
   readonly settings: SettingsTable;
   readonly platform: Platform;
   readonly conductor: Conductor;
@@ -73,8 +76,10 @@ export class Core {
     this.contexts = new Contexts(storage);
     this.runs = new Runs(this.memory.statements, () => platform.now());
     this.drafts = new Drafts(this.memory.statements, () => platform.now());
+    this.usage = new Usage(new UsageStatements(storage.sql, this.memory.statements.meter));
     this.settings = new SettingsTable(configure);
     this.memory.onRollback(() => this.runs.forget());
+    this.memory.onRollback(() => this.usage.forget());
     this.conductor = new Conductor(this);
   }
 

@@ -1,6 +1,7 @@
 /** How a run ends, whoever ends it: one outcome, and another look at the trigger. */
 import type { CommitResult } from "../memory/overlays.ts";
 import type { Outcome, RunRecord } from "../memory/runs.ts";
+import { promptTokens } from "./calibration.ts";
 import type { Core } from "./core.ts";
 import { triggerIfDue } from "./trigger.ts";
 
@@ -24,13 +25,12 @@ export function finishRun(core: Core, runId: string, outcome: Outcome): Outcome 
 export function outcomeOf(core: Core, run: RunRecord, commit: { result: CommitResult; degraded: boolean }): Outcome {
   const { result, degraded } = commit;
   if (result.kind === "stale") return { kind: "stale", reason: result.reason };
-  const { overheadTokens } = core.settings.get(run.sessionId);
   const history = core.memory.session(run.sessionId);
   return {
     kind: result.kind === "rebased" ? "rebased" : "applied",
     overlayId: result.overlay.id,
     tokensBefore: run.tokensBefore,
-    tokensAfter: history.tokens(history.has(run.leafId) ? run.leafId : null) + overheadTokens,
+    tokensAfter: promptTokens(core, run.sessionId, history.has(run.leafId) ? run.leafId : null),
     degraded,
   };
 }

@@ -16,6 +16,7 @@ import type { Span } from "../steps/outline.ts";
 import type { Plan } from "../steps/plan.ts";
 import { PROMPT_VERSION } from "../steps/prompt.ts";
 import { estimateTokens } from "../steps/tokens.ts";
+import { unseenTokens } from "./calibration.ts";
 import type { Core } from "./core.ts";
 import { finishRun, outcomeOf } from "./finish.ts";
 import {
@@ -51,7 +52,7 @@ export class RunPort implements CompactionPort {
     return this.#inRun(mark, (run) => {
       const history = this.#core.memory.session(run.sessionId);
       if (!history.has(run.leafId)) return this.#end(run, { kind: "stale", reason: "gone" });
-      const overheadTokens = this.#core.settings.get(run.sessionId).overheadTokens;
+      const overheadTokens = unseenTokens(this.#core, run.sessionId, history.tokens(run.leafId));
       const outline = history.outline(run.leafId, { overheadTokens, maxRows: MAX_OUTLINE_ROWS });
       if (outline === null) return this.#end(run, { kind: "stale", reason: "gone" });
       this.#close(mark, {}, { state: "running", partial: outline.truncated, tokensBefore: outline.tokens });

@@ -129,6 +129,7 @@ export class SessionManager {
       core.contexts.forgetSession(id);
       const existed = core.memory.sessions.delete(id);
       core.runs.forgetSession(id);
+      core.usage.delete(id);
       return { existed, live };
     });
     core.conductor.dispatchPending();

@@ -9,6 +9,14 @@ import type { RunRecord } from "../memory/runs.ts";
 import { PalimpsestError } from "../errors.ts";
 import { MAX_OUTLINE_ROWS } from "../limits.ts";
 import { planCut } from "../steps/plan.ts";
+import {
+  listUsage,
+  promptTokens,
+  recordUsage,
+  unseenTokens,
+  type ModelUsage,
+  type UsageReport,
+} from "./calibration.ts";
 import type { Core } from "./core.ts";
 import { SessionContext } from "./session-context.ts";
 import { explainPlan, type PlanReport } from "./explain.ts";
@@ -37,7 +45,7 @@ export interface CompactReceipt {
 /** Where a session stands. Cheap enough to ask for after every append. */
 export interface SessionStatus {
   readonly leafId: string | null;
-  /** Of the active branch's view, overhead included. */
+  /** What a provider would count for the active branch's view: the estimate until {@link Session.recordUsage} was told. */
   readonly viewTokens: number;
   readonly thresholdTokens: number | null;
   readonly liveRunIds: readonly string[];
@@ -116,20 +124,34 @@ export class Session extends SessionContext {
   }
 
   async status(): Promise<SessionStatus> {
-    const { policy, overheadTokens } = this.settings;
+    const { policy } = this.settings;
     return {
       leafId: this.stored.leafId(),
-      viewTokens: this.stored.tokens() + overheadTokens,
+      viewTokens: promptTokens(this.core, this.#id),
       thresholdTokens: policy?.thresholdTokens ?? null,
       liveRunIds: this.core.runs.live(this.#id).map((run) => run.id),
     };
+  }
+
+  /**
+   * Tells what a provider counted for a model call on this session's view. From then on the trigger and {@link status}
+   * see what it would count, system prompt and tools included. Throws `invalid_input`, `unknown_leaf`.
+   */
+  async recordUsage(report: UsageReport): Promise<void> {
+    this.write(() => recordUsage(this.core, this.#id, report));
+  }
+
+  /** What was recorded, by model; the one that was called last comes first. */
+  async getUsage(): Promise<ModelUsage[]> {
+    return listUsage(this.core, this.#id);
   }
 
   // --- compaction ----------------------------------------------------------------------------------------------------
 
   /** What a run would do now, and why, without doing it: the same code as the run's own planning. */
   async plan(options: { leafId?: string | undefined; force?: boolean } = {}): Promise<PlanReport> {
-    const { policy, overheadTokens } = this.#policy();
+    const policy = this.#policy();
+    const overheadTokens = unseenTokens(this.core, this.#id, this.stored.tokens(options.leafId));
     const outline = this.stored.outline(options.leafId, { overheadTokens, maxRows: MAX_OUTLINE_ROWS });
     if (outline === null) throw this.#empty();
     return explainPlan(outline, policy, planCut(outline, policy, { force: options.force ?? false }));
@@ -207,9 +229,9 @@ export class Session extends SessionContext {
     );
   }
 
-  #policy(): { policy: NonNullable<SessionSettings["policy"]>; overheadTokens: number } {
-    const { policy, overheadTokens } = this.settings;
-    if (policy !== null) return { policy, overheadTokens };
+  #policy(): NonNullable<SessionSettings["policy"]> {
+    const { policy } = this.settings;
+    if (policy !== null) return policy;
     throw new PalimpsestError(
       "not_configured",
       `Session "${this.#id}" has no compaction policy. Call compactAfter(tokens) on it, or return settings for it from configureSession().`,

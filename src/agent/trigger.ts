@@ -10,6 +10,7 @@
 import type { RunRecord, Trigger } from "../memory/runs.ts";
 import type { Core } from "./core.ts";
 import type { Policy } from "../steps/plan.ts";
+import { promptTokens } from "./calibration.ts";
 import { PalimpsestError } from "../errors.ts";
 import { MAX_STALE_STREAK } from "../limits.ts";
 
@@ -26,12 +27,11 @@ export interface RunRequest {
  * `continues` is the leaf that the active one was just appended to, where the caller knows.
  */
 export function triggerIfDue(core: Core, sessionId: string, continues: string | null = null): RunRecord | null {
-  const { policy, overheadTokens } = core.settings.get(sessionId);
+  const { policy } = core.settings.get(sessionId);
   if (policy === null) return null;
-  const history = core.memory.session(sessionId);
-  const tokens = history.tokens() + overheadTokens;
+  const tokens = promptTokens(core, sessionId);
   if (tokens <= policy.thresholdTokens) return null;
-  const leafId = history.leafId();
+  const leafId = core.memory.session(sessionId).leafId();
   if (leafId === null || liveOnBranch(core, sessionId, { leafId, continues }) !== null) return null;
   if (tokens <= quietUpTo(core.runs.latestEnded(sessionId), policy)) return null;
   return startRun(core, sessionId, { trigger: "threshold", leafId });
@@ -45,7 +45,7 @@ export function startOrJoin(core: Core, sessionId: string, request: RunRequest):
 }
 
 function startRun(core: Core, sessionId: string, request: RunRequest): RunRecord {
-  const { policy, overheadTokens } = core.settings.get(sessionId);
+  const { policy } = core.settings.get(sessionId);
   if (policy === null) {
     throw new PalimpsestError(
       "not_configured",
@@ -60,7 +60,7 @@ function startRun(core: Core, sessionId: string, request: RunRequest): RunRecord
     focus: request.focus ?? null,
     force: request.force ?? false,
     leafId: request.leafId,
-    tokensBefore: core.memory.session(sessionId).tokens(request.leafId) + overheadTokens,
+    tokensBefore: promptTokens(core, sessionId, request.leafId),
     policy,
     retryOf: request.retryOf ?? null,
     staleStreak: last?.outcome?.kind === "stale" ? last.staleStreak + 1 : 0,

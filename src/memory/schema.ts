@@ -158,6 +158,22 @@ const MIGRATIONS: readonly (readonly string[])[] = [
   ],
   // Sessions by age. One more row is written when a session is created, none later; a page of a list reads that page.
   [`CREATE INDEX palimpsest_sessions_by_age ON palimpsest_sessions (created_at, session_id)`],
+  // What model calls were counted at, by session and model (usage-statements.ts).
+  [
+    `CREATE TABLE palimpsest_usage (
+       session_id       TEXT NOT NULL,
+       model            TEXT NOT NULL,
+       calls            INTEGER NOT NULL,
+       input_tokens     INTEGER NOT NULL,
+       output_tokens    INTEGER NOT NULL,
+       counted_growth   INTEGER NOT NULL,
+       estimated_growth INTEGER NOT NULL,
+       last_counted     INTEGER NOT NULL,
+       last_estimate    INTEGER NOT NULL,
+       recorded_at      INTEGER NOT NULL,
+       PRIMARY KEY (session_id, model)
+     ) WITHOUT ROWID`,
+  ],
 ];
 
 export const SCHEMA_VERSION = MIGRATIONS.length;

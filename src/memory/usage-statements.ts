@@ -1,0 +1,59 @@
+/**
+ * Every statement on what model calls were counted at, one verb each; in the manner of statements.ts, whose meter it
+ * shares. One row for each model of a session, found and replaced by its key: numbers only, nothing that was said.
+ */
+import type { Calibration } from "../steps/calibrate.ts";
+import type { Storage } from "./schema.ts";
+import type { Meter } from "./statements.ts";
+
+/** Sums over the calls of one model, and what they taught about the session's estimates. */
+export type UsageRow = { [Field in keyof Calibration]: number } & {
+  model: string;
+  calls: number;
+  inputTokens: number;
+  outputTokens: number;
+  /** Epoch ms of the newest call. */
+  recordedAt: number;
+};
+
+const USAGE = `model, calls, input_tokens AS inputTokens, output_tokens AS outputTokens, counted_growth AS countedGrowth,
+  estimated_growth AS estimatedGrowth, last_counted AS lastCounted, last_estimate AS lastEstimate,
+  recorded_at AS recordedAt`;
+
+export class UsageStatements {
+  readonly #sql: Storage["sql"];
+  readonly #meter: Meter;
+
+  constructor(sql: Storage["sql"], meter: Meter) {
+    this.#sql = sql;
+    this.#meter = meter;
+  }
+
+  /** The model that was called last comes first. */
+  usage(sessionId: string): UsageRow[] {
+    const sql = `SELECT ${USAGE} FROM palimpsest_usage WHERE session_id = ? ORDER BY recorded_at DESC, model`;
+    return this.#all<UsageRow>(sql, sessionId);
+  }
+
+  putUsage(sessionId: string, row: UsageRow): void {
+    const sql = `INSERT OR REPLACE INTO palimpsest_usage
+         (session_id, model, calls, input_tokens, output_tokens, counted_growth, estimated_growth, last_counted,
+          last_estimate, recorded_at)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
+    const sums = [row.calls, row.inputTokens, row.outputTokens];
+    const learned = [row.countedGrowth, row.estimatedGrowth, row.lastCounted, row.lastEstimate];
+    this.#all(sql, sessionId, row.model, ...sums, ...learned, row.recordedAt);
+  }
+
+  deleteUsage(sessionId: string): void {
+    this.#all("DELETE FROM palimpsest_usage WHERE session_id = ?", sessionId);
+  }
+
+  #all<Found extends Record<string, SqlStorageValue>>(sql: string, ...bindings: (string | number)[]): Found[] {
+    const cursor = this.#sql.exec<Found>(sql, ...bindings);
+    const rows = cursor.toArray();
+    this.#meter.rowsRead += cursor.rowsRead;
+    this.#meter.rowsWritten += cursor.rowsWritten;
+    return rows;
+  }
+}
