@@ -37,6 +37,13 @@ export function summaryOf(prompt: ParsedPrompt, words: string): string {
   return prompt.sections.map(({ title }) => `## ${title}\n${words}`).join("\n\n");
 }
 
+const gates: { open: boolean }[] = [];
+
+/** For the end of a test, however it ended: no call is left waiting. */
+export function openGates(): void {
+  for (const gate of gates.splice(0)) gate.open = true;
+}
+
 /** Where a script waits until the test has done what it wants done meanwhile. */
 export interface Gate {
   /** For the script. */
@@ -52,6 +59,7 @@ export interface Gate {
  */
 export function makeGate(): Gate {
   const is = { reached: false, open: false };
+  gates.push(is);
   const until = async (what: keyof typeof is): Promise<void> => {
     while (!is[what]) await scheduler.wait(1);
   };

@@ -59,13 +59,18 @@ export class Conductor {
     }
   }
 
-  /** One look at every live run. Called by the watchdog's alarm; disarms it when nothing is left to watch. */
+  /**
+   * One look at every live run. Called by the watchdog's alarm; disarms it when nothing is left to watch. A run that
+   * cannot be looked at now keeps no other from it: what it threw is thrown at the end, for the log.
+   */
   async watch(): Promise<void> {
+    const errors: unknown[] = [];
     for (const run of this.#core.runs.allLive()) {
       if (!this.#isLive(run.id)) continue;
-      if (run.state === "pending") await this.#dispatch(run);
-      else await this.#reconcile(run);
+      const look = run.state === "pending" ? this.#dispatch(run) : this.#reconcile(run);
+      await look.catch((error: unknown) => errors.push(error));
     }
+    if (errors.length > 0) throw errors[0];
     if (this.#core.runs.allLive().length > 0) return;
     await this.#core.platform.disarmWatchdog();
     // A run may have been asked for while the schedule was being taken away.
@@ -102,13 +107,15 @@ export class Conductor {
         return;
       case "paused":
       case "waitingForPause":
-        this.#core.runs.change(run.id, { state: "paused" });
+        this.#core.announce(this.#core.runs.change(run.id, { state: "paused" }));
         return;
       case "queued":
       case "running":
       case "waiting":
       case "rollingBack":
       case "unknown":
+        // Resumed past us.
+        if (run.state === "paused") this.#core.announce(this.#core.runs.change(run.id, { state: "running" }));
         if (nudgedAt !== undefined && now - nudgedAt < NUDGE_AGAIN_MS) return;
         this.#nudgedAt.set(run.id, now);
         await instance.nudge();

@@ -7,7 +7,7 @@ import type { RunRecord } from "../../src/memory/runs.ts";
 import { ENOUGH, newAgent, refusalOf, startRun, stubOf } from "../agents.ts";
 import { settled } from "../engine.ts";
 import { talk, textOf } from "../conversation.ts";
-import { makeGate, summaryOf, type Gate } from "../scripted-model.ts";
+import { makeGate, openGates, summaryOf, type Gate } from "../scripted-model.ts";
 import type { PalimpsestAgent } from "../worker.ts";
 
 type Workflows = Awaited<ReturnType<typeof introspectWorkflow>>;
@@ -20,8 +20,11 @@ beforeEach(async () => {
 
 afterEach(async () => {
   vi.useRealTimers();
-  // Disposing aborts instances; one that is about to end by itself would then never answer.
-  for (const instance of await workflows.get()) await instance.waitForStatus("complete").catch(() => undefined);
+  openGates();
+  // Disposing aborts instances; one that is about to end by itself would then never answer. A failed test may leave one
+  // that does not end: it is waited for a moment only.
+  const ends = (await workflows.get()).map((instance) => instance.waitForStatus("complete").catch(() => undefined));
+  await Promise.race([Promise.all(ends), scheduler.wait(2_000)]);
   await workflows.dispose();
 });
 
@@ -226,6 +229,25 @@ test("an instance that was paused and resumed behind the ledger's back shows as 
   expect(await finish(agent, run)).toMatchObject({ outcome: { kind: "applied" } });
 });
 
+test("an instance that was resumed behind the ledger's back shows as running again", async () => {
+  const [reading, merging] = [makeGate(), makeGate()];
+  const { agent } = newAgent(async (prompt) => {
+    await (prompt.kind === "merge" ? merging : reading).pass();
+    return summaryOf(prompt, prompt.kind);
+  });
+  const run = await startRun(agent, "long!6000", 49);
+  await reading.reached();
+  const pausing = agent.pauseRun({ runId: run.id });
+  reading.open();
+  await pausing;
+  await (await engine(run)).resume();
+  await merging.reached();
+  pass(60);
+  await agent.watchCompactions();
+  expect(await agent.getRun({ runId: run.id })).toMatchObject({ state: "running", outcome: null });
+  expect(await finish(agent, run, merging)).toMatchObject({ outcome: { kind: "applied" } });
+});
+
 test("an instance that is missing is created again (R1)", async () => {
   const { agent, stub } = newAgent((prompt) => summaryOf(prompt, "done"));
   await agent.appendAll({ messages: talk(0, 13) });
@@ -310,4 +332,26 @@ test("the watchdog lives as long as a run does: one schedule, also after other l
   await again.watchCompactions();
   expect(await schedules(stub)).toBe(0);
   expect(textOf((await again.getView({})).messages)).toContain("summary 0");
+});
+
+test("a run that cannot be looked at keeps no other run from its end (R1)", async () => {
+  const gate = makeGate();
+  const { agent, stub } = newAgent(async (prompt) => {
+    await gate.pass();
+    return summaryOf(prompt, "done");
+  });
+  const [stuck, other] = [await startRun(agent, "a"), await startRun(agent, "b")];
+  await gate.reached();
+  await (await engine(other)).terminate();
+  await runInDurableObject(stub, ({ palimpsest: { platform } }: PalimpsestAgent) => {
+    const open = platform.instance.bind(platform);
+    platform.instance = async (runId) => {
+      if (runId === stuck.id) throw new Error("the engine is busy");
+      return open(runId);
+    };
+  });
+  pass(60);
+  expect(await refusalOf(() => agent.watchCompactions())).toContain("the engine is busy");
+  expect((await agent.getRun({ runId: other.id })).outcome).toEqual({ kind: "cancelled" });
+  expect(await finish(agent, stuck, gate)).toMatchObject({ outcome: { kind: "applied" } });
 });
