@@ -20,6 +20,22 @@ export { sqliteSearch } from "./context/sqlite-search.ts";
 export type { CreateSessionOptions, ListSessionsOptions, SessionInfo } from "./memory/sessions.ts";
 export type { SearchHit, SearchOptions } from "./memory/search.ts";
 export type { PlanReport } from "./agent/explain.ts";
+export type { ModelFormatAdapter } from "./events/adapters/adapter.ts";
+export { aiSdkAdapter } from "./events/adapters/ai-sdk.ts";
+export { anthropicAdapter, type AnthropicPrompt } from "./events/adapters/anthropic.ts";
+export { openAiAdapter, workersAiAdapter } from "./events/adapters/chat-completions.ts";
+export { buildWorkingContext, type WorkingContext, type WorkingContextOptions } from "./events/context.ts";
+export {
+  dehydrateEvent,
+  hydrateEvent,
+  type ConversationEvent,
+  type EventAction,
+  type EventRecord,
+} from "./events/event.ts";
+export type { LoadEventsOptions, NewEvent } from "./events/log.ts";
+export type { PersistedTurn, Turn } from "./events/persist.ts";
+export { eventToMessage, messageToEvent } from "./events/project.ts";
+export { truncateOlderMessages, type TruncateOptions } from "./steps/truncate.ts";
 export { RUN_EVENT, type RunEvent } from "./agent/events.ts";
 export type { Outcome, RunRecord, RunState, StepRecord, Trigger } from "./memory/runs.ts";
 export type { AppendResult, RecentHistory } from "./memory/history.ts";

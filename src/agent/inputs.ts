@@ -5,6 +5,7 @@
 import type { UIMessage } from "ai";
 import { z } from "zod";
 import { PalimpsestError } from "../errors.ts";
+import type { NewEvent } from "../events/log.ts";
 import { FORMATS } from "../import/import.ts";
 import {
   MAX_ID_CHARS,
@@ -25,6 +26,9 @@ const message = z.custom<UIMessage>(
   (value) => typeof value === "object" && value !== null,
   "expected a UIMessage object",
 );
+
+/** What an event must be is checked where events are: see src/events/event.ts. */
+const event = z.custom<NewEvent>((value) => typeof value === "object" && value !== null, "expected an event object");
 
 export const inputs = {
   session: z.object({ sessionId }),
@@ -56,6 +60,20 @@ export const inputs = {
     text: z.string(),
     format: z.enum(FORMATS).optional(),
     index: z.number().int().nonnegative().optional(),
+  }),
+  search: z.object({ sessionId, query: z.string(), limit: z.number().int().positive().max(MAX_PAGE).optional() }),
+  loadEvents: z.object({
+    sessionId,
+    limit: z.number().int().positive().max(MAX_PAGE).optional(),
+    before: z.string().optional(),
+    leafId,
+    under: id.optional(),
+  }),
+  appendEvents: z.object({ sessionId, events: z.array(event).max(MAX_BATCH_MESSAGES) }),
+  persistTurn: z.object({
+    sessionId,
+    leafId: z.union([id, z.null()]),
+    messages: z.array(message).max(MAX_BATCH_MESSAGES),
   }),
   overlay: z.object({ sessionId, overlayId: id }),
   createSession: z.object({

@@ -6,6 +6,9 @@
  */
 import type { UIMessage } from "ai";
 import { PalimpsestError } from "../errors.ts";
+import type { ConversationEvent } from "../events/event.ts";
+import { appendEvents, deleteEvents, loadEvents, type LoadEventsOptions, type NewEvent } from "../events/log.ts";
+import { persistTurn, type PersistedTurn, type Turn } from "../events/persist.ts";
 import { exportJsonl } from "../import/export.ts";
 import { importTranscript, type Format } from "../import/import.ts";
 import type { AppendResult, History, RecentHistory } from "../memory/history.ts";
@@ -136,6 +139,29 @@ export abstract class SessionHistory {
   /** What the model should see: overlays applied, repaired so that the AI SDK accepts it. */
   async getView(leafId?: string): Promise<View> {
     return this.stored.view(leafId);
+  }
+
+  // --- events --------------------------------------------------------------------------------------------------------
+
+  /** The newest events of the view, oldest first: a projection of the same rows as messages. See src/events/log.ts. */
+  async loadEvents(options: LoadEventsOptions = {}): Promise<ConversationEvent[]> {
+    this.apply();
+    return loadEvents(this.core.memory, this.id, options);
+  }
+
+  /** All or none; an event that is there already changes nothing. */
+  async appendEvents(events: readonly NewEvent[]): Promise<ConversationEvent[]> {
+    return this.write(() => appendEvents(this.core.memory, this.id, events));
+  }
+
+  /** Returns how many were deleted; a call takes its result with it. */
+  async deleteEvents(ids: readonly string[]): Promise<number> {
+    return this.write(() => deleteEvents(this.core.memory, this.id, ids));
+  }
+
+  /** A whole turn at once, behind what came meanwhile: two requests never see each other's half turns. */
+  async persistTurn(turn: Turn): Promise<PersistedTurn> {
+    return this.write(() => persistTurn(this.core.memory, this.id, turn));
   }
 
   // --- transcripts ---------------------------------------------------------------------------------------------------

@@ -8,6 +8,9 @@ import { Agent, callable } from "agents";
 import type { UIMessage } from "ai";
 import type { AppendResult, RecentHistory } from "../memory/history.ts";
 import type { View } from "../memory/view.ts";
+import type { ConversationEvent } from "../events/event.ts";
+import type { PersistedTurn } from "../events/persist.ts";
+import type { SearchHit } from "../memory/search.ts";
 import type { OverlayRecord } from "../memory/overlays.ts";
 import type { RunRecord } from "../memory/runs.ts";
 import type { SessionInfo } from "../memory/sessions.ts";
@@ -36,6 +39,11 @@ const CALLABLE = [
   "getRecentHistory",
   "getView",
   "status",
+  "search",
+  "loadEvents",
+  "appendEvents",
+  "deleteEvents",
+  "persistTurn",
   "importTranscript",
   "exportTranscript",
   "plan",
@@ -153,6 +161,31 @@ function mix(Base: typeof Agent<Cloudflare.Env>) {
 
     async status(input: unknown): Promise<SessionStatus> {
       return this.#session(parseInput(inputs.session, input).sessionId).status();
+    }
+
+    async search(input: unknown): Promise<SearchHit[]> {
+      const { sessionId, query, limit } = parseInput(inputs.search, input);
+      return this.#session(sessionId).search(query, { limit });
+    }
+
+    async loadEvents(input: unknown): Promise<ConversationEvent[]> {
+      const { sessionId, ...options } = parseInput(inputs.loadEvents, input);
+      return this.#session(sessionId).loadEvents(options);
+    }
+
+    async appendEvents(input: unknown): Promise<ConversationEvent[]> {
+      const { sessionId, events } = parseInput(inputs.appendEvents, input);
+      return this.#session(sessionId).appendEvents(events);
+    }
+
+    async deleteEvents(input: unknown): Promise<number> {
+      const { sessionId, ids } = parseInput(inputs.deleteMessages, input);
+      return this.#session(sessionId).deleteEvents(ids);
+    }
+
+    async persistTurn(input: unknown): Promise<PersistedTurn> {
+      const { sessionId, ...turn } = parseInput(inputs.persistTurn, input);
+      return this.#session(sessionId).persistTurn(turn);
     }
 
     async importTranscript(input: unknown): Promise<ImportReceipt> {

@@ -19,13 +19,13 @@ import { eventsToMessages, firstPart, messageIdOf, messageToEvents } from "./pro
 
 export interface LoadEventsOptions {
   /** Default 50, at most 500. */
-  readonly limit?: number;
+  readonly limit?: number | undefined;
   /** The id of an event: those before it. Default: the newest. */
-  readonly before?: string;
+  readonly before?: string | undefined;
   /** The branch that ends in this message; the active one by default. */
-  readonly leafId?: string;
+  readonly leafId?: string | undefined;
   /** A compaction's `overlayId`: the events that it stands for. */
-  readonly under?: string;
+  readonly under?: string | undefined;
 }
 
 /** An event to append. Without ids it gets one; text stands for one text part. */
