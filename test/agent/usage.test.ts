@@ -1,0 +1,142 @@
+/** What a provider's count changes: when a session compacts, and what it says of its size. Never what is stored. */
+import { evictDurableObject, runInDurableObject } from "cloudflare:test";
+import { expect, test } from "vitest";
+import { Session } from "../../src/agent/session.ts";
+import { SessionManager } from "../../src/agent/session-manager.ts";
+import type { UsageReport } from "../../src/agent/calibration.ts";
+import { newAgent, skipRetryDelays } from "../agents.ts";
+import { say, talk } from "../conversation.ts";
+import { summaryOf } from "../scripted-model.ts";
+
+skipRetryDelays();
+
+/** An agent whose session holds `messages`, some hundred tokens each; its threshold is 2,000. */
+async function talked(messages: number) {
+  const made = newAgent((prompt) => summaryOf(prompt, "done"));
+  if (messages > 0) await made.agent.appendAll({ messages: talk(0, messages) });
+  const within = <T>(work: (session: Session) => Promise<T>): Promise<T> =>
+    runInDurableObject(made.stub, (agent) => work(Session.create(agent)));
+  return { ...made, within, record: (report: UsageReport) => within((session) => session.recordUsage(report)) };
+}
+
+test("a count over the threshold starts a run, and its plan agrees that there is something to do (E15)", async () => {
+  const { agent, record } = await talked(14);
+  const before = await agent.status({});
+  expect(before.viewTokens).toBeLessThan(2_000);
+  await record({ inputTokens: 2_600, model: "m" });
+  expect(await agent.status({})).toMatchObject({ viewTokens: 2_600 });
+  const [run] = await agent.runs({});
+  const ended = await agent.waitForRun({ runId: run?.id ?? "" });
+  expect(ended).toMatchObject({ tokensBefore: 2_600, outcome: { kind: "applied", tokensBefore: 2_600 } });
+  const { viewTokens } = await agent.status({});
+  expect(ended.outcome).toMatchObject({ tokensAfter: viewTokens });
+  expect(viewTokens).toBeLessThan(2_000);
+});
+
+test("the next append is held against the threshold as the provider would count it", async () => {
+  const { agent, record } = await talked(6);
+  const { viewTokens } = await agent.status({});
+  const aMessage = viewTokens / 6;
+  await record({ inputTokens: Math.round(2_000 - 1.5 * aMessage) });
+  await agent.append({ message: say(6) });
+  expect(await agent.runs({})).toHaveLength(0);
+  await agent.append({ message: say(7) });
+  expect(await agent.runs({})).toMatchObject([{ trigger: "threshold" }]);
+});
+
+test("messages and views keep their own estimates, whatever was counted", async () => {
+  const { agent, record } = await talked(6);
+  const before = await agent.getView({});
+  await record({ inputTokens: 1_900 });
+  expect(await agent.getView({})).toEqual(before);
+  expect((await agent.plan({ force: true })).viewTokens).toBe(1_900);
+});
+
+test("each model is counted by itself, and the one that was called last speaks for the session", async () => {
+  const { agent, within, record } = await talked(6);
+  await record({ inputTokens: 1_500, outputTokens: 10, model: "a" });
+  await record({ inputTokens: 900, model: "b" });
+  await record({ inputTokens: 1_600, outputTokens: 5, model: "a" });
+  expect(await agent.status({})).toMatchObject({ viewTokens: 1_600 });
+  const usage = await within((session) => session.getUsage());
+  expect(usage).toMatchObject([
+    { model: "a", calls: 2, inputTokens: 3_100, outputTokens: 15 },
+    { model: "b", calls: 1, inputTokens: 900, outputTokens: 0 },
+  ]);
+});
+
+test("what was learned outlives the object", async () => {
+  const { agent, stub, within, record } = await talked(6);
+  await record({ inputTokens: 1_234 });
+  await agent.append({ message: say(6) });
+  const before = await agent.status({});
+  await evictDurableObject(stub);
+  expect(await within((session) => session.status())).toEqual(before);
+});
+
+test("a call that was broken off before it began (0) says nothing", async () => {
+  const { agent, within, record } = await talked(6);
+  const before = await agent.status({});
+  await record({ inputTokens: 0 });
+  expect(await agent.status({})).toEqual(before);
+  expect(await within((session) => session.getUsage())).toEqual([]);
+});
+
+test("bad input is refused before anything is written", async () => {
+  const { stub, within } = await talked(6);
+  const refused = await runInDurableObject(stub, async (agent) => {
+    const reports: Partial<UsageReport>[] = [
+      { inputTokens: -1 },
+      { inputTokens: Number.NaN },
+      { inputTokens: 1.5 },
+      {},
+      { inputTokens: 1, outputTokens: -1 },
+      { inputTokens: 1, viewTokens: Number.NaN },
+      { inputTokens: 1, model: "m".repeat(1_000) },
+      { inputTokens: 1, leafId: "nobody" },
+    ];
+    const said = reports.map((report) => Session.create(agent).recordUsage(report as UsageReport));
+    const empty = Session.create(agent).forSession("empty").recordUsage({ inputTokens: 1 });
+    return (await Promise.allSettled([...said, empty])).map((each) =>
+      each.status === "rejected" ? (each.reason as Error).message.slice(0, 15) : each.status,
+    );
+  });
+  expect(refused).toEqual([
+    ...Array.from({ length: 7 }, () => "[invalid_input]"),
+    "[unknown_leaf] ",
+    "[invalid_input]",
+  ]);
+  expect(await within((session) => session.getUsage())).toEqual([]);
+});
+
+test("a deleted session leaves no usage behind (S2), and no other session sees it (S1)", async () => {
+  const { stub } = await talked(0);
+  await runInDurableObject(stub, async (agent, state) => {
+    const [one, other] = ["one", "other"].map((id) => Session.create(agent).forSession(id));
+    for (const session of [one!, other!]) await session.appendMessages(talk(0, 4));
+    await one!.recordUsage({ inputTokens: 1_500 });
+    expect(await other!.getUsage()).toEqual([]);
+    expect((await other!.status()).viewTokens).toBeLessThan(600);
+    await SessionManager.create(agent).delete("one");
+    expect(await one!.getUsage()).toEqual([]);
+    expect(state.storage.sql.exec("SELECT * FROM palimpsest_usage").toArray()).toEqual([]);
+  });
+});
+
+test("an append under the threshold reads no row for it once it is warm, and recording writes one", async () => {
+  const { stub } = await talked(6);
+  await runInDurableObject(stub, async (agent) => {
+    const session = Session.create(agent);
+    const { meter } = agent.palimpsest.memory.statements;
+    const spent = async (work: () => Promise<unknown>) => {
+      const before = { ...meter };
+      await work();
+      return { read: meter.rowsRead - before.rowsRead, written: meter.rowsWritten - before.rowsWritten };
+    };
+    await session.appendMessage(say(6));
+    const without = await spent(() => session.appendMessage(say(7)));
+    expect((await spent(() => session.recordUsage({ inputTokens: 1_000 }))).written).toBe(1);
+    await session.appendMessage(say(8));
+    expect(await spent(() => session.appendMessage(say(9)))).toEqual(without);
+  });
+});
