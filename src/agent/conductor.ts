@@ -88,9 +88,7 @@ export class Conductor {
       if (!this.#dispatching.has(run.id)) this.#core.runs.change(run.id, { state: "pending" });
       return;
     }
-    const now = this.#core.platform.now();
-    const nudgedAt = this.#nudgedAt.get(run.id);
-    if (nudgedAt !== undefined && heardLately(run, now)) return;
+    if (this.#nudgedAt.has(run.id) && heardLately(run, this.#core.platform.now())) return;
     const instance = await this.#core.platform.instance(run.id);
     const { status, error } = await instance.status();
     if (!this.#isLive(run.id)) return;
@@ -116,10 +114,16 @@ export class Conductor {
       case "unknown":
         // Resumed past us.
         if (run.state === "paused") this.#core.announce(this.#core.runs.change(run.id, { state: "running" }));
-        if (nudgedAt !== undefined && now - nudgedAt < NUDGE_AGAIN_MS) return;
-        this.#nudgedAt.set(run.id, now);
-        await instance.nudge();
+        await this.#nudge(run.id, instance);
     }
+  }
+
+  async #nudge(runId: string, instance: Instance): Promise<void> {
+    const now = this.#core.platform.now();
+    const nudgedAt = this.#nudgedAt.get(runId);
+    if (nudgedAt !== undefined && now - nudgedAt < NUDGE_AGAIN_MS) return;
+    this.#nudgedAt.set(runId, now);
+    await instance.nudge();
   }
 
   /** The engine is done but the ledger was not told: the run ends here, unless its last call landed meanwhile. */
@@ -211,10 +215,7 @@ export class Conductor {
     throw new PalimpsestError("invalid_state", "The branch of that run is gone. Use compact for the active one.");
   }
 
-  async #control(
-    run: RunRecord,
-    act: (instance: Awaited<ReturnType<Core["platform"]["instance"]>>) => Promise<void>,
-  ): Promise<void> {
+  async #control(run: RunRecord, act: (instance: Instance) => Promise<void>): Promise<void> {
     const instance = await this.#core.platform.instance(run.id);
     const { status } = await instance.status();
     if (ENDED.has(status)) return;
