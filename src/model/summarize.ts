@@ -147,7 +147,7 @@ function failure(code: SummarizeFailure, reason: string, retryAfterMs?: number):
   };
 }
 
-function classifyError(error: unknown): Failure {
+export function classifyError(error: unknown): Failure {
   const message = describe(error);
   const call = findCallError(error);
   if (call?.statusCode !== undefined) return classifyStatus(call, message);

@@ -1,0 +1,242 @@
+/** A turn that lives in its session while it runs: what each step is sent, and what is left of it. */
+import { evictDurableObject, runInDurableObject } from "cloudflare:test";
+import type {
+  LanguageModelV4,
+  LanguageModelV4GenerateResult,
+  LanguageModelV4Message,
+  LanguageModelV4StreamPart,
+} from "@ai-sdk/provider";
+import { generateText, isStepCount, streamText, tool, type ToolSet, type UIMessage } from "ai";
+import { convertArrayToReadableStream, MockLanguageModelV4 } from "ai/test";
+import { expect, test } from "vitest";
+import { z } from "zod";
+import { Session } from "../../src/agent/session.ts";
+import { keepTurn, viewBeforeStep } from "../../src/agent/turn.ts";
+import { newAgent, skipRetryDelays } from "../agents.ts";
+import { say, talk } from "../conversation.ts";
+import { summaryOf } from "../scripted-model.ts";
+
+skipRetryDelays();
+
+type Content = LanguageModelV4GenerateResult["content"];
+type Prompt = readonly LanguageModelV4Message[];
+
+const tools = {
+  look: tool({
+    description: "Looks something up.",
+    inputSchema: z.object({ n: z.number() }),
+    execute: async ({ n }) => {
+      if (n === 3) throw new Error("The shelf is empty.");
+      return `Entry ${n}: ${"the ledger keeps its promise. ".repeat(12)}`;
+    },
+  }),
+} satisfies ToolSet;
+
+/** Calls `look` once in each of `steps` steps, then says "Done."; `before` runs before each answer. */
+function looker(steps: number, before: (step: number, prompt: Prompt) => Promise<void> = async () => undefined) {
+  let step = 0;
+  const answer = async (prompt: Prompt) => {
+    const n = step++;
+    await before(n, prompt);
+    const done: Content = [{ type: "text", text: "Done." }];
+    const look: Content = [
+      { type: "reasoning", text: `Number ${n} is next.`, providerMetadata: { mock: { signature: `s${n}` } } },
+      { type: "tool-call", toolCallId: `call-${n}`, toolName: "look", input: JSON.stringify({ n }) },
+    ];
+    const usage = {
+      inputTokens: { total: 1_000 + 100 * n, noCache: undefined, cacheRead: undefined, cacheWrite: undefined },
+      outputTokens: { total: 10, text: undefined, reasoning: undefined },
+    };
+    const unified = n < steps ? ("tool-calls" as const) : ("stop" as const);
+    return { content: n < steps ? look : done, finishReason: { unified, raw: undefined }, usage, warnings: [] };
+  };
+  return new MockLanguageModelV4({
+    modelId: "looker",
+    doGenerate: ({ prompt }) => answer(prompt),
+    doStream: async ({ prompt }) => {
+      const { content, finishReason, usage } = await answer(prompt);
+      const parts: LanguageModelV4StreamPart[] = [{ type: "stream-start", warnings: [] }];
+      for (const part of content) {
+        if (part.type === "tool-call") parts.push(part);
+        if (part.type === "text") {
+          parts.push(
+            { type: "text-start", id: "t" },
+            { type: "text-delta", id: "t", delta: part.text },
+            { type: "text-end", id: "t" },
+          );
+        }
+      }
+      return { stream: convertArrayToReadableStream([...parts, { type: "finish", finishReason, usage }]) };
+    },
+  });
+}
+
+/** A turn in a session that holds one question; the prompts that the model was sent. */
+async function turn(session: Session, model: LanguageModelV4): Promise<void> {
+  await session.appendMessage({ id: "question", role: "user", parts: [{ type: "text", text: "Look it all up." }] });
+  await session.appendMessage({ id: "reply", role: "assistant", parts: [] });
+  await generateText({
+    model,
+    tools,
+    prompt: "never sent",
+    stopWhen: isStepCount(60),
+    ...keepTurn(session, { replyId: "reply", tools }),
+  });
+}
+
+/** Call ids in the parts of one type. */
+function callIds(message: LanguageModelV4Message | undefined, type: "tool-call" | "tool-result"): string[] {
+  if (message === undefined || typeof message.content === "string") return [];
+  return message.content.flatMap((part) => (part.type === type && "toolCallId" in part ? [part.toolCallId] : []));
+}
+
+/** Every call has its result right after it, and the reverse: what providers insist on. */
+function expectPaired(prompt: Prompt): void {
+  for (const [at, { role }] of prompt.entries()) {
+    const [called, answered] = role === "assistant" ? [at, at + 1] : [at - 1, at];
+    if (role === "assistant" || role === "tool") {
+      expect(callIds(prompt[answered], "tool-result")).toEqual(callIds(prompt[called], "tool-call"));
+    }
+  }
+}
+
+/** How many messages two prompts have in common from the start. */
+function common(one: Prompt, other: Prompt): number {
+  const differs = one.findIndex((message, at) => JSON.stringify(message) !== JSON.stringify(other[at]));
+  return differs === -1 ? one.length : differs;
+}
+
+test("each step is sent all steps before it, and its prompt begins with that of the step before (E22)", async () => {
+  const { stub } = newAgent();
+  const prompts = await runInDurableObject(stub, async (agent) => {
+    const model = looker(6);
+    await turn(Session.create(agent).forSession("long!100000"), model);
+    return model.doGenerateCalls.map((call) => call.prompt);
+  });
+  expect(prompts).toHaveLength(7);
+  for (const [at, prompt] of prompts.entries()) {
+    expectPaired(prompt);
+    expect(JSON.stringify(prompt)).not.toContain("never sent");
+    expect(prompt).toHaveLength(1 + 2 * at);
+    if (at > 0) expect(common(prompts[at - 1]!, prompt)).toBe(prompts[at - 1]!.length);
+  }
+});
+
+test("an overlay that lands in the middle of a turn is used by the next step, and the turn goes on (E22, V2)", async () => {
+  const { stub } = newAgent((prompt) => summaryOf(prompt, "Entries were looked up."));
+  const { prompts, runs, view } = await runInDurableObject(stub, async (agent) => {
+    const session = Session.create(agent);
+    const ended: number[] = [];
+    // A model that takes longer than the summariser.
+    const model = looker(50, async (step) => {
+      const live = agent.palimpsest.runs.live("");
+      if (live.length > 0) ended.push(step);
+      await Promise.all(live.map((run) => session.ended(run.id)));
+    });
+    await turn(session, model);
+    const prompts = model.doGenerateCalls.map((call) => call.prompt);
+    return { prompts, runs: ended, view: await session.getView() };
+  });
+  expect(prompts).toHaveLength(51);
+  expect(runs.length).toBeGreaterThan(1);
+  for (const [at, prompt] of prompts.entries()) {
+    expectPaired(prompt);
+    const landed = runs.includes(at - 1);
+    expect([at, at > 0 && prompt.length < prompts[at - 1]!.length]).toEqual([at, landed]);
+    if (at > 0 && !landed) expect(common(prompts[at - 1]!, prompt)).toBe(prompts[at - 1]!.length);
+  }
+  expect(view.tokens).toBeLessThan(2_500);
+  expect(view.messages.at(-1)?.parts.at(-1)).toMatchObject({ type: "text", text: "Done." });
+});
+
+test("no step of it is lost or altered by that (M1), a failed call and what the model thought included", async () => {
+  const { stub } = newAgent((prompt) => summaryOf(prompt, "done"));
+  const reply = await runInDurableObject(stub, async (agent) => {
+    const session = Session.create(agent);
+    await turn(session, looker(30));
+    return session.getMessage("reply");
+  });
+  const parts = reply?.parts ?? [];
+  expect(parts.filter((part) => part.type === "step-start")).toHaveLength(31);
+  expect(parts.slice(0, 3)).toMatchObject([
+    { type: "step-start" },
+    { type: "reasoning", text: "Number 0 is next.", providerMetadata: { mock: { signature: "s0" } } },
+    { type: "tool-look", toolCallId: "call-0", state: "output-available", input: { n: 0 } },
+  ]);
+  const calls = parts.filter((part) => part.type === "tool-look");
+  expect(calls.map((part) => (part as { toolCallId: string }).toolCallId)).toEqual(
+    Array.from({ length: 30 }, (_, n) => `call-${n}`),
+  );
+  expect(calls[3]).toMatchObject({
+    state: "output-error",
+    errorText: expect.stringContaining("The shelf is empty.") as string,
+  });
+});
+
+test("streamText keeps a turn as generateText does", async () => {
+  const { stub } = newAgent();
+  const reply = await runInDurableObject(stub, async (agent): Promise<UIMessage | null> => {
+    const session = Session.create(agent).forSession("streamed!100000");
+    await session.appendMessages([say(0), { id: "reply", role: "assistant", parts: [] }]);
+    const kept = keepTurn(session, { replyId: "reply", tools });
+    const result = streamText({ model: looker(4), tools, prompt: "-", stopWhen: isStepCount(9), ...kept });
+    await result.consumeStream();
+    return session.getMessage("reply");
+  });
+  expect(reply?.parts.map((part) => part.type).filter((type) => type !== "step-start")).toEqual([
+    ...Array.from({ length: 4 }, () => "tool-look"),
+    "text",
+  ]);
+});
+
+test("a crash in the middle of a turn loses the step under way and nothing else; a new turn goes on from there", async () => {
+  const { stub } = newAgent();
+  const crashed = runInDurableObject(stub, async (agent) => {
+    const model = looker(9, async (step) => {
+      if (step === 5) throw new Error("The process died.");
+    });
+    await turn(Session.create(agent).forSession("crash!100000"), model);
+  });
+  await expect(crashed).rejects.toThrow("The process died.");
+  await evictDurableObject(stub);
+  const { view, prompt } = await runInDurableObject(stub, async (agent) => {
+    const session = Session.create(agent).forSession("crash!100000");
+    const model = looker(0);
+    const kept = keepTurn(session, { replyId: "reply", tools });
+    await generateText({ model, tools, prompt: "-", stopWhen: isStepCount(9), ...kept });
+    return { view: await session.getView(), prompt: model.doGenerateCalls[0]!.prompt };
+  });
+  expectPaired(prompt);
+  expect(prompt).toHaveLength(1 + 2 * 5);
+  expect(view.messages[1]?.parts.at(-1)).toMatchObject({ type: "text", text: "Done." });
+});
+
+test("what a provider counted of each step is held against the view that this step was sent (E15)", async () => {
+  const { stub } = newAgent();
+  await runInDurableObject(stub, async (agent) => {
+    const session = Session.create(agent).forSession("counted!100000");
+    await turn(session, looker(4));
+    const [usage] = await session.getUsage();
+    expect(usage).toMatchObject({ model: "mock-provider:looker", calls: 5, outputTokens: 50 });
+    expect(usage?.inputTokens).toBe(1_000 + 1_100 + 1_200 + 1_300 + 1_400);
+    // The last prompt was counted at 1,400; the answer to it came on top.
+    const { viewTokens } = await session.status();
+    expect(viewTokens).toBeGreaterThan(1_400);
+    expect(viewTokens).toBeLessThan(1_420);
+  });
+});
+
+test("a block that changed since the prompt was frozen is told at the end of the view, and not stored", async () => {
+  const { stub } = newAgent();
+  await runInDurableObject(stub, async (agent) => {
+    const session = Session.create(agent).forSession("told").withContext("memory", { whenChanged: "remind" });
+    await session.appendMessages(talk(0, 2));
+    await session.freezeSystemPrompt();
+    const before = await viewBeforeStep(session)();
+    await session.replaceContextBlock("memory", "The user prefers tables.");
+    const after = await viewBeforeStep(session)();
+    expect(after.messages.slice(0, -1)).toEqual(before.messages);
+    expect(JSON.stringify(after.messages.at(-1))).toContain("The user prefers tables.");
+    expect(await session.getPathLength()).toBe(2);
+  });
+});
