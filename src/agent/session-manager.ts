@@ -126,7 +126,9 @@ export class SessionManager {
         core.runs.end(run.id, { kind: "cancelled" });
         core.branchLeaf.delete(run.id);
       }
+      // Every room that keeps rows of a session; a test looks through all tables for one that is missing here (S2).
       core.contexts.forgetSession(id);
+      core.usage.delete(id);
       const existed = core.memory.sessions.delete(id);
       core.runs.forgetSession(id);
       core.usage.delete(id);

@@ -110,9 +110,12 @@ export class ContextStatements {
 
   /** Everything that was stored under a scope. */
   forget(scope: string): void {
-    const indexed =
-      "DELETE FROM palimpsest_block_index WHERE rowid IN (SELECT id FROM palimpsest_block_entries WHERE scope = ?)";
-    this.#all(indexed, scope);
+    const entries = "SELECT id FROM palimpsest_block_entries WHERE scope = ?";
+    if (this.#all(`${entries} LIMIT 1`, scope).length > 0) {
+      this.#all(`DELETE FROM palimpsest_block_index WHERE rowid IN (${entries})`, scope);
+      // An index without texts of its own only marks what is deleted: the words leave it when it is written anew (S2).
+      this.#all("INSERT INTO palimpsest_block_index (palimpsest_block_index) VALUES ('optimize')");
+    }
     for (const table of ["block_entries", "blocks", "prompts", "loaded_skills"]) {
       this.#all(`DELETE FROM palimpsest_${table} WHERE scope = ?`, scope);
     }
