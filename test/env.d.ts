@@ -1,10 +1,11 @@
+import type * as worker from "./worker.ts";
 import type { CompactionParams } from "../src/workflows/compaction.ts";
 import type { BareAgent, BuiltAgent, PalimpsestAgent, StorageProbe, UnboundAgent } from "./worker.ts";
 
 declare global {
   namespace Cloudflare {
     interface GlobalProps {
-      mainModule: typeof import("./worker.ts");
+      mainModule: typeof worker;
     }
     interface Env {
       PalimpsestAgent: DurableObjectNamespace<PalimpsestAgent>;

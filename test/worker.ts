@@ -28,7 +28,7 @@ export class PalimpsestAgent extends CompactingAgent {
 }
 
 /** Any class of a user's own: compaction is mixed in, and a method of its own stays. */
-class Notebook extends Agent<Cloudflare.Env> {
+class Notebook extends Agent {
   async note(text: string): Promise<string> {
     return `noted: ${text}`;
   }

@@ -10,7 +10,7 @@
 import { PalimpsestError } from "../errors.ts";
 import { MAX_INSTANCE_RESTARTS, NUDGE_AGAIN_MS, PENDING_LIMIT_MS, QUIET_RUN_MS } from "../limits.ts";
 import type { Outcome, RunRecord } from "../memory/runs.ts";
-import type { Core, InstanceStatus } from "./core.ts";
+import type { Core, Instance, InstanceStatus } from "./core.ts";
 import { finishRun } from "./finish.ts";
 import { runInline } from "./inline.ts";
 import { startOrJoin } from "./trigger.ts";
