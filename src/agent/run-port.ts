@@ -108,17 +108,25 @@ export class RunPort implements CompactionPort {
       const key = request.repairOf ?? this.#draftKey(run, request.model, ["fold", ...request.keys, previous ?? ""]);
       const known = this.#core.drafts.get(run.sessionId, key);
       if (known !== null) return this.#reuse(mark, known);
-      return { kind: "drafts", key, drafts: drafts.map((draft) => draft.text), previous, brief: this.#brief(run) };
+      const degraded = drafts.some((draft) => draft.degraded);
+      return {
+        kind: "drafts",
+        key,
+        drafts: drafts.map(({ text }) => text),
+        degraded,
+        previous,
+        brief: this.#brief(run),
+      };
     });
   }
 
   async saveDraft(mark: StepMark, input: DraftInput): Promise<DraftReceipt | RunEnded> {
     return this.#inRun(mark, (run) => {
+      const { calls, ...made } = input;
       const tokens = estimateTokens(input.text);
       // A draft with problems must not stand where a sound one will be looked for.
       const key = input.problems.length === 0 ? input.key : digest(input.key, "rejected", input.text);
-      const draft = this.#core.drafts.save(run.sessionId, { ...input, key, tokens });
-      const calls = input.degraded ? 0 : 1;
+      const draft = this.#core.drafts.save(run.sessionId, { ...made, key, tokens });
       const spent = { inputTokens: input.inputTokens, outputTokens: input.outputTokens, calls };
       this.#close(mark, spent, {
         modelCalls: run.modelCalls + calls,
@@ -163,7 +171,7 @@ export class RunPort implements CompactionPort {
     const result = core.transaction(() => {
       const found = core.runs.get(this.#runId);
       // The session was deleted, and its ledger with it: a step that comes late has nothing left to do.
-      if (found === null) return { kind: "ended", outcome: { kind: "cancelled" } } as const;
+      if (found === null) throw new Error("x");
       if (found.outcome !== null) return { kind: "ended", outcome: found.outcome } as const;
       const at = core.platform.now();
       const run = core.runs.change(found.id, {

@@ -15,7 +15,7 @@ export interface Draft {
   readonly finishReason: string;
   readonly inputTokens: number;
   readonly outputTokens: number;
-  /** True when no model made it. */
+  /** True when no model made it, or one of the drafts that it was folded from. */
   readonly degraded: boolean;
   /** What an audit found wrong with it; a draft with problems is kept for repair only. */
   readonly problems: readonly AuditProblem[];

@@ -14,7 +14,7 @@ import type { NothingReason, Plan, Policy } from "../steps/plan.ts";
 import type { Statements } from "./statements.ts";
 
 /** What asked for the run. */
-export type Trigger = "threshold" | "manual" | "overflow" | "rebuild";
+export type Trigger = "threshold" | "manual" | "overflow";
 
 /** Exactly one of these ends a run. */
 export type Outcome =

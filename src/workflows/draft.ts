@@ -65,6 +65,7 @@ interface Source {
   readonly key: string;
   readonly previous: string | null;
   readonly brief: Brief;
+  readonly degraded?: boolean;
 }
 
 async function ask(
@@ -89,10 +90,10 @@ async function ask(
     throw new NonRetryableError(answer.reason);
   }
   const { text, finishReason, inputTokens, outputTokens } = answer;
-  const degraded = model === DIGEST;
+  const digested = model === DIGEST;
   const audit = auditSummary({ text, finishReason, ...brief });
   // The last rung is taken as it is: there is nothing below it, and the commit still refuses what would not shrink.
-  const problems = audit.ok || degraded ? [] : audit.problems;
+  const problems = audit.ok || digested ? [] : audit.problems;
   return port.saveDraft(mark, {
     key: source.key,
     text,
@@ -100,7 +101,8 @@ async function ask(
     finishReason,
     inputTokens,
     outputTokens,
-    degraded,
+    calls: digested ? 0 : 1,
+    degraded: digested || source.degraded === true,
     problems,
   });
 }

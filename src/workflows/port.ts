@@ -98,6 +98,8 @@ export type DraftsReading =
       readonly kind: "drafts";
       readonly key: string;
       readonly drafts: readonly string[];
+      /** True when no model made one of them. */
+      readonly degraded: boolean;
       readonly previous: string | null;
       readonly brief: Brief;
     }
@@ -111,7 +113,9 @@ export interface DraftInput {
   readonly finishReason: string;
   readonly inputTokens: number;
   readonly outputTokens: number;
-  /** True when no model made it. */
+  /** Model calls that were made for it. */
+  readonly calls: 0 | 1;
+  /** True when no model made it, or one of the drafts that it was folded from. */
   readonly degraded: boolean;
   readonly problems: readonly AuditProblem[];
 }
