@@ -170,6 +170,19 @@ test("a summariser that is down for good is replaced by a digest, and the overla
   expect(overlay?.details).toMatchObject({ degraded: true, model: "deterministic-digest" });
 });
 
+test("a summary that a model folded from parts says degraded when one part was a digest (E12)", async () => {
+  let first = "";
+  const { agent } = newAgent((prompt) => {
+    first ||= prompt.transcript ?? "";
+    if (prompt.transcript === first)
+      throw new APICallError({ message: "no", url: "", requestBodyValues: {}, statusCode: 401 });
+    return summaryOf(prompt, prompt.kind);
+  });
+  const ended = await agent.waitForRun({ runId: (await startRun(agent, "long!6000", 49)).id });
+  expect(ended.outcome).toMatchObject({ kind: "applied", degraded: true });
+  expect(ended.modelCalls).toBe(3);
+});
+
 test("a failure that no retry cures is not retried: one call, then the digest", async () => {
   const { agent, calls } = newAgent(() => {
     throw new APICallError({
