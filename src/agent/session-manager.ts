@@ -131,7 +131,6 @@ export class SessionManager {
       core.usage.delete(id);
       const existed = core.memory.sessions.delete(id);
       core.runs.forgetSession(id);
-      core.usage.delete(id);
       return { existed, live };
     });
     core.conductor.dispatchPending();

@@ -172,7 +172,10 @@ describe("a fork", () => {
           expect(copy.outline()).toEqual({ ...history.outline(id), sessionId: fork.id });
           expect([...copy.originals()]).toEqual([...history.originals(id)]);
           expect(copy.tokens()).toBe(history.tokens(id));
-          for (const each of copy.overlays()) expect(each).toEqual(history.overlay(each.id));
+          for (const each of copy.overlays()) {
+            expect(each).toEqual(history.overlay(each.id));
+            expect([copy.has(each.span.fromId), copy.has(each.span.toId)]).toEqual([true, true]);
+          }
         }
       }
     });
