@@ -11,9 +11,10 @@ const VISITORS = ["nobody came", "the supply boat came", "the inspector came", "
 function page(n: number): string {
   const entries = Array.from({ length: 12 }, (_, hour) => {
     const pick = (list: readonly string[], salt: number): string => list[(n * salt + hour * 5) % list.length] ?? "";
-    return `At ${hour + 6}:00, ${pick(WEATHER, 3)}; we ${pick(WORK, 7)}, and ${pick(VISITORS, 11)}.`;
+    return `At ${hour + 6}:00, ${pick(WEATHER, 3)}; before the hour was out we ${pick(WORK, 7)}.`;
   });
-  return `Page ${n}. ${entries.join(" ")} Oil left in the tank: ${900 - n * 13} pints.`;
+  const visitor = VISITORS[n % VISITORS.length] ?? "";
+  return `Page ${n}. ${entries.join(" ")} At dusk ${visitor}. Oil left in the tank: ${900 - n * 13} pints.`;
 }
 
 const pageNumber = z.number().int().min(1).max(PAGES);
