@@ -1,0 +1,216 @@
+/** Palimpsest, as its users build on it: an agent class, and the workflow with a model of the fact's own. */
+import type { LanguageModelV4 } from "@ai-sdk/provider";
+import type { AgentContext } from "agents";
+import type { AgentWorkflowEvent, AgentWorkflowStep } from "agents/workflows";
+import { CompactingAgent } from "../../../src/agent/with-compaction.ts";
+import type { Session } from "../../../src/agent/session.ts";
+import { SessionManager } from "../../../src/agent/session-manager.ts";
+import type { Outcome } from "../../../src/memory/runs.ts";
+import type { ChosenModel } from "../../../src/model/choose.ts";
+import { truncateOlderMessages } from "../../../src/steps/truncate.ts";
+import { CompactionWorkflow as RealWorkflow, type CompactionParams } from "../../../src/workflows/compaction.ts";
+import { Meter } from "../../objects/meter.ts";
+import { Desk, keep, keepSummariser, type DeskMethods } from "../remote.ts";
+import type { Block, SessionStore, Summariser } from "../store.ts";
+import { blockProvider } from "./blocks.ts";
+
+export class Ours extends CompactingAgent implements DeskMethods {
+  readonly #desk: Desk;
+  readonly manager: SessionManager;
+  /** Gone after an eviction: then the model is down. */
+  model: ((prompt: string) => Promise<string>) | null = null;
+
+  constructor(ctx: AgentContext, env: Cloudflare.Env) {
+    const meter = new Meter(ctx.storage);
+    super(ctx, env);
+    this.manager = SessionManager.create(this);
+    this.#desk = new Desk(ctx.storage, meter, (sessionId) => adapt(this, sessionId));
+  }
+
+  async ask(...call: Parameters<Desk["ask"]>): Promise<unknown> {
+    return this.#desk.ask(...call);
+  }
+
+  async count(...call: Parameters<Desk["count"]>): ReturnType<Desk["count"]> {
+    return this.#desk.count(...call);
+  }
+
+  async holds(text: string): Promise<boolean> {
+    return this.#desk.holds(text);
+  }
+
+  async evict(): Promise<void> {
+    this.ctx.abort("evicted");
+  }
+
+  async answer(prompt: string): Promise<string> {
+    if (this.model === null) throw new Error("The model is down.");
+    return this.model(prompt);
+  }
+
+  corrupt(sessionId: string, id: string): void {
+    void this.sql`UPDATE palimpsest_messages SET content = '{' WHERE session_id = ${sessionId} AND id = ${id}`;
+  }
+
+  declare(blocks: readonly Block[]): void {
+    for (const { label, maxTokens, ...block } of blocks) {
+      const provider = blockProvider(block) ?? undefined;
+      this.manager.withContext(label, { maxTokens, provider });
+    }
+    this.manager.withCachedPrompt();
+  }
+}
+
+function adapt(agent: Ours, sessionId: string): SessionStore {
+  const { manager } = agent;
+  const session = (): Session => manager.getSession(sessionId);
+  const bring = (summariser: Summariser, thresholdTokens: number): void => {
+    const kept = keepSummariser(summariser);
+    if ("choose" in kept) {
+      session().onCompaction((messages) => kept.choose(messages)).compactAfter(thresholdTokens);
+      return;
+    }
+    agent.model = kept.model;
+    const tailTokenBudget = Math.min(kept.keepTokens, Math.floor(thresholdTokens / 3));
+    session().compactAfter(thresholdTokens, { tailTokenBudget });
+  };
+  return {
+    append: async (message, parentId) => {
+      await session().appendMessage(message, parentId);
+    },
+    appendAll: async (messages) => {
+      await manager.appendAll(sessionId, messages);
+    },
+    fill: async (messages) => {
+      await session().appendMessages(messages);
+    },
+    upsert: async (message) => {
+      await session().upsertMessage(message);
+    },
+    update: async (message) => {
+      await session().updateMessage(message);
+    },
+    remove: async (ids) => {
+      await session().deleteMessages(ids);
+    },
+    clear: () => session().clearMessages(),
+    get: (id) => session().getMessage(id),
+    leaf: () => session().getLatestLeaf(),
+    branches: (id) => session().getBranches(id),
+    pathLength: () => session().getPathLength(),
+    history: (leafId) => session().getHistory(leafId),
+    newest: async (count) => {
+      const messages = [];
+      for await (const message of session().history({ newestFirst: true })) {
+        messages.push(message);
+        if (messages.length === count) break;
+      }
+      return messages;
+    },
+    recent: (maxBytes) => session().getRecentHistory(maxBytes),
+    search: async (query) => (await session().search(query)).map(({ id }) => id),
+    addOverlay: async (summary, fromId, toId) => {
+      await session().addCompaction(summary, fromId, toId);
+    },
+    summaries: async () => {
+      const overlays = await session().getCompactions();
+      return overlays.filter(({ state }) => state === "active").map(({ summary }) => summary);
+    },
+    compact: async (summariser) => {
+      if (summariser !== null) bring(summariser, COMPACTED_BY_HAND);
+      const { run } = await session().compact();
+      const { outcome } = await session().ended(run.id);
+      return outcome?.kind === "applied" || outcome?.kind === "rebased";
+    },
+    compactAfter: async (tokens, summariser, { onError, brokenCounter } = {}) => {
+      bring(summariser, tokens);
+      if (onError !== undefined) session().onCompactionError(keep(onError));
+      if (brokenCounter === true) session().compactAfter(tokens, { tokenCounter: () => Number.NaN });
+    },
+    settle: async () => {
+      for (const run of agent.palimpsest.runs.live(sessionId)) await session().ended(run.id);
+    },
+    declare: async (blocks) => agent.declare(blocks),
+    block: async (label) => (await session().getContextBlock(label))?.content ?? null,
+    setBlock: async (label, content) => {
+      await session().replaceContextBlock(label, content);
+    },
+    prompt: () => session().freezeSystemPrompt(),
+    refreshPrompt: () => session().refreshSystemPrompt(),
+    deleteSession: async () => {
+      await manager.delete(sessionId);
+    },
+    fork: async (atId) => (await manager.fork(sessionId, atId)).id,
+    searchAll: async (query) => (await manager.search(query)).map(({ id }) => id),
+    truncate: async (messages) => {
+      const given = [...messages];
+      return { result: truncateOlderMessages(given), given };
+    },
+    corrupt: async (id) => agent.corrupt(sessionId, id),
+  };
+}
+
+/** Tokens: over all that facts compact by hand, and small enough for a head and a tail of ordinary size. */
+const COMPACTED_BY_HAND = 30_000;
+
+export class CompactionWorkflow extends RealWorkflow {
+  #agent = "";
+
+  protected override model(): ChosenModel {
+    const { env } = this;
+    const name = this.#agent;
+    return { model: remoteModel((prompt) => answerOf(env, name).answer(prompt)), name: "fact", windowTokens: 128_000 };
+  }
+
+  override async run(event: AgentWorkflowEvent<CompactionParams>, step: AgentWorkflowStep): Promise<Outcome> {
+    this.#agent = event.payload.agent.name;
+    return super.run(event, withoutDelays(step));
+  }
+}
+
+interface Answering {
+  answer(prompt: string): Promise<string>;
+}
+
+function answerOf(env: Cloudflare.Env, agent: string): Answering {
+  return env.Ours.getByName(agent) as unknown as Answering;
+}
+
+/** Retries as often, and at once. */
+function withoutDelays(step: AgentWorkflowStep): AgentWorkflowStep {
+  return new Proxy(step, {
+    get: (target, name) => {
+      const method: unknown = Reflect.get(target, name, target);
+      if (typeof method !== "function") return method;
+      if (name !== "do") return (...args: unknown[]): unknown => method.apply(target, args);
+      return (stepName: string, config: { retries?: object }, body: unknown): unknown =>
+        method.call(target, stepName, { ...config, retries: { ...config.retries, delay: 1 } }, body);
+    },
+  });
+}
+
+function remoteModel(answer: (prompt: string) => Promise<string>): LanguageModelV4 {
+  return {
+    specificationVersion: "v4",
+    provider: "fact",
+    modelId: "scripted",
+    supportedUrls: {},
+    doGenerate: async ({ prompt }) => ({
+      content: [{ type: "text", text: await answer(promptText(prompt)) }],
+      finishReason: { unified: "stop", raw: "stop" },
+      usage: {
+        inputTokens: { total: 1, noCache: 1, cacheRead: 0, cacheWrite: 0 },
+        outputTokens: { total: 1, text: 1, reasoning: 0 },
+      },
+      warnings: [],
+    }),
+    doStream: () => Promise.reject(new Error("The summariser does not stream.")),
+  };
+}
+
+function promptText(prompt: readonly { content: string | readonly { type: string }[] }[]): string {
+  return prompt
+    .flatMap(({ content }) => (typeof content === "string" ? [{ type: "text", text: content }] : content))
+    .map((part) => ("text" in part ? String(part.text) : ""))
+    .join("\n");
+}
