@@ -1,0 +1,223 @@
+/**
+ * Defects of earlier session memories that show only with a summariser at work. Which test guards which of them, and
+ * those of the store alone, are in ../memory/known-defects.test.ts.
+ */
+import { env } from "cloudflare:workers";
+import { runInDurableObject } from "cloudflare:test";
+import type { UIMessage } from "ai";
+import { expect, test } from "vitest";
+import { SessionManager } from "../../src/agent/session-manager.ts";
+import type { InlineCompaction } from "../../src/agent/settings.ts";
+import { MAX_CHARS_PER_TOKEN } from "../../src/limits.ts";
+import { estimateTokens } from "../../src/steps/tokens.ts";
+import { ENOUGH, newAgent, skipRetryDelays, startRun } from "../agents.ts";
+import { say, talk, textOf } from "../conversation.ts";
+import { makeGate, summaryOf } from "../scripted-model.ts";
+import type { BuiltAgent, PalimpsestAgent } from "../worker.ts";
+
+skipRetryDelays();
+
+/** Waits for every run of the session, those that follow others included; the outcomes' kinds, oldest first. */
+async function settle(agent: PalimpsestAgent, sessionId = ""): Promise<readonly (string | undefined)[]> {
+  for (;;) {
+    const runs = await agent.runs({ sessionId, limit: 100 });
+    const live = runs.find((run) => run.outcome === null);
+    if (live === undefined) return runs.map((run) => run.outcome?.kind).toReversed();
+    await agent.waitForRun({ runId: live.id });
+  }
+}
+
+// --- what the summariser reads ------------------------------------------------------------------------------------------
+
+test("every earlier summary reaches the next one's prompt, and so does each message between them (M1, V1)", async () => {
+  const { agent, calls } = newAgent((prompt) => summaryOf(prompt, "all of it"));
+  await agent.appendAll({ messages: talk(0, 14) });
+  // The first begins where a head would be: what follows it must not fall into the gap.
+  const laid = [
+    [1, 2, "first summary"],
+    [5, 6, "second summary"],
+    [8, 9, "third summary"],
+  ] as const;
+  for (const [from, to, summary] of laid) await agent.cover({ summary, fromId: `m${from}`, toId: `m${to}` });
+  await agent.appendAll({ messages: talk(14, 19) });
+  expect(calls).toEqual([]);
+  const { run } = await agent.compact({});
+  const { outcome, plan } = await agent.waitForRun({ runId: run.id });
+  expect(outcome).toMatchObject({ kind: "applied", degraded: false });
+  const [from, to] = [Number(plan?.span.fromId.slice(1)), Number(plan?.span.toId.slice(1))];
+  expect([from, to >= 10]).toEqual([1, true]);
+  const read = calls.map((call) => `${call.previous} ${call.transcript}`).join(" ");
+  for (const [, , summary] of laid) expect(read).toContain(summary);
+  for (const n of [3, 4, 7, 10]) expect(read).toContain(`Message ${n}:`);
+  const seen = textOf((await agent.getView({})).messages);
+  for (let n = 0; n < 19; n++) expect(seen.includes(`Message ${n}:`), `message ${n}`).toBe(n < from || n > to);
+  const overlayId = outcome?.kind === "applied" ? outcome.overlayId : "";
+  expect(await agent.expand({ overlayId })).toEqual(talk(from, to + 1));
+});
+
+test("a summariser that serves several sessions is given each one's own previous summary (S1)", async () => {
+  const { agent, calls } = newAgent((prompt) =>
+    summaryOf(prompt, /alpha|beta/.exec(prompt.transcript ?? "")?.[0] ?? "?"),
+  );
+  for (const [from, to] of [
+    [0, 17],
+    [17, 27],
+  ] as const) {
+    for (const sessionId of ["alpha", "beta"]) {
+      await agent.appendAll({ sessionId, messages: talk(from, to).map((_, n) => say(from + n, `${sessionId} `)) });
+      await settle(agent, sessionId);
+    }
+  }
+  expect(calls.map((call) => call.kind)).toEqual(["chunk", "chunk", "update", "update"]);
+  for (const call of calls) expect(/alpha/.test(JSON.stringify(call))).toBe(!/beta/.test(JSON.stringify(call)));
+});
+
+test("a function that serves several sessions is shown one session at a time, its earlier summary included (S1)", async () => {
+  const { stub } = newAgent();
+  const given: string[] = [];
+  await runInDurableObject(stub, async (instance: PalimpsestAgent) => {
+    const manager = SessionManager.create(instance).onCompaction(async (messages) => {
+      given.push(textOf(messages));
+      const word = /alpha|beta/.exec(textOf(messages))?.[0] ?? "";
+      return { summary: `of ${word}`, fromMessageId: messages[0]?.id ?? "", toMessageId: messages.at(-2)?.id ?? "" };
+    });
+    for (const from of [0, 4]) {
+      for (const id of ["alpha", "beta"]) {
+        await manager.appendAll(id, [say(from, id), say(from + 1, id), say(from + 2, id), say(from + 3, id)]);
+        const session = manager.getSession(id);
+        const { run } = await session.compact();
+        expect((await session.ended(run.id)).outcome?.kind).toBe("applied");
+      }
+    }
+  });
+  expect(given.map((text) => [text.includes("alpha"), text.includes("beta")])).toEqual([
+    [true, false],
+    [false, true],
+    [true, false],
+    [false, true],
+  ]);
+  expect(given[2]).toContain("of alpha");
+});
+
+test("a text of any length is given to the summariser in pieces that it can read", async () => {
+  const { agent, calls } = newAgent((prompt) => summaryOf(prompt, "long"));
+  const huge = talk(0, 12).map((message) => ({
+    ...message,
+    parts: [{ type: "text" as const, text: "word after word ".repeat(6_000) }],
+  }));
+  await agent.appendAll({ messages: huge });
+  expect(await settle(agent)).toContain("applied");
+  const lengths = calls.map((call) => call.transcript?.length ?? 0);
+  expect(lengths.length).toBeGreaterThan(1);
+  expect(Math.max(...lengths)).toBeLessThanOrEqual(1_500 * MAX_CHARS_PER_TOKEN);
+  expect((await agent.getMessage({ id: "m5" }))?.parts).toEqual(huge[5]?.parts);
+});
+
+test("a summary that is carried on may stay as long as it was, however little is new", async () => {
+  const long = "One of many facts that have to be kept. ".repeat(6);
+  const { agent, calls } = newAgent((prompt) => summaryOf(prompt, long));
+  await startRun(agent);
+  await settle(agent);
+  await agent.appendAll({ messages: talk(ENOUGH, ENOUGH + 4) });
+  const { run } = await agent.compact({});
+  await agent.waitForRun({ runId: run.id });
+  const update = calls.findLast((call) => call.kind === "update");
+  expect(estimateTokens(update?.previous ?? "")).toBeGreaterThan(300);
+  expect(update?.summaryTokens).toBeGreaterThanOrEqual(estimateTokens(update?.previous ?? ""));
+});
+
+// --- how often it is asked ----------------------------------------------------------------------------------------------
+
+let built = 0;
+
+function nod(n: number): UIMessage {
+  return { id: `nod-${n}`, role: "user", parts: [{ type: "text", text: "Yes." }] };
+}
+
+test.each<[string, InlineCompaction, "failed" | "nothing"]>([
+  ["throws", () => Promise.reject(new Error("down")), "failed"],
+  ["returns nothing", async () => null, "nothing"],
+])(
+  "a function that %s is not called again by each append, and its handler hears of each failure once (R1)",
+  async (_what, summarise, kind) => {
+    const failures = kind === "failed" ? 1 : 0;
+    const agents = env.BuiltAgent;
+    const stub = agents.get(agents.idFromName(`known-defects-${built++}`));
+    await runInDurableObject(stub, async (instance: BuiltAgent) => {
+      let calls = 0;
+      instance.summarise = (messages) => {
+        calls += 1;
+        return summarise(messages);
+      };
+      const { inlineFirst: session } = instance;
+      await session.appendMessages(talk(0, 17));
+      const ended = async (n: number): Promise<void> => {
+        const [run] = instance.palimpsest.runs.list("inline", { limit: 10 });
+        expect(run?.n).toBe(n);
+        expect((await session.ended(run?.id ?? "")).outcome?.kind).toBe(kind);
+      };
+      await ended(1);
+      for (let n = 0; n < 10; n++) await session.appendMessage(nod(n));
+      expect([calls, instance.reported.length]).toEqual([1, failures]);
+      // Only when there is that much more to gain is it worth another call.
+      await session.appendMessages(talk(17, 24));
+      await ended(2);
+      expect([calls, instance.reported.length]).toEqual([2, 2 * failures]);
+    });
+  },
+);
+
+test("appends at the same time start one run and one call (R2)", async () => {
+  const gate = makeGate();
+  const { agent, calls } = newAgent(async (prompt) => {
+    await gate.pass();
+    return summaryOf(prompt, "done");
+  });
+  await agent.appendAll({ messages: talk(0, 15) });
+  await Promise.all(talk(15, 20).map((message) => agent.append({ message })));
+  await gate.reached();
+  expect(await agent.runs({})).toHaveLength(1);
+  gate.open();
+  expect(await settle(agent)).toEqual(["applied"]);
+  expect(calls).toHaveLength(1);
+  expect((await agent.getCompactions({})).filter(({ state }) => state === "active")).toHaveLength(1);
+});
+
+test("a conversation of 300 messages is compacted a few times, each for a span worth a call", async () => {
+  const { agent, calls } = newAgent((prompt) => summaryOf(prompt, "done"));
+  const sessionId = "long!6000";
+  for (const message of talk(0, 300)) {
+    await agent.append({ sessionId, message });
+    await settle(agent, sessionId);
+  }
+  const outcomes = await settle(agent, sessionId);
+  expect(new Set(outcomes)).toEqual(new Set(["applied"]));
+  expect(outcomes.length).toBeLessThanOrEqual(300 / 25);
+  expect(calls.length).toBeLessThanOrEqual(4 * outcomes.length);
+  expect(await agent.status({ sessionId })).toMatchObject({ leafId: "m299", liveRunIds: [] });
+}, 120_000);
+
+// --- what a delete leaves -----------------------------------------------------------------------------------------------
+
+test("compaction goes on after both ends of its summary were deleted, and nothing else is missing (M1, V1)", async () => {
+  const { agent } = newAgent((prompt, call) => summaryOf(prompt, `summary ${call}`));
+  const run = await startRun(agent);
+  const { plan } = await agent.waitForRun({ runId: run.id });
+  const gone = [plan?.span.fromId, plan?.span.toId];
+  await agent.deleteMessages({ ids: gone.filter((id) => id !== undefined) });
+  await settle(agent);
+  const shown = textOf((await agent.getView({})).messages);
+  expect(shown).not.toContain("summary 0");
+  await agent.appendAll({ messages: talk(ENOUGH, ENOUGH + 6) });
+  expect((await settle(agent)).at(-1)).toBe("applied");
+  expect((await agent.status({})).viewTokens).toBeLessThan(2_000);
+  const active = (await agent.getCompactions({})).find(({ state }) => state === "active");
+  const { messages, elements } = await agent.getView({});
+  const ids = elements.flatMap((element) => (element.kind === "message" ? [element.id] : []));
+  const under = (await agent.expand({ overlayId: active?.id })).map(({ id }) => id);
+  const kept = talk(0, ENOUGH + 6)
+    .map(({ id }) => id)
+    .filter((id) => !gone.includes(id));
+  expect([...ids, ...under].toSorted()).toEqual(kept.toSorted());
+  expect(messages).toHaveLength(elements.length);
+});
