@@ -63,6 +63,15 @@ export const RENDER_TEXT_CHARS = 16_000;
 /** Characters of one reasoning part that the summariser is shown: what came of it is in the reply. */
 export const RENDER_REASONING_CHARS = 1_000;
 
+/** Bytes of content in one row: under the platform's 2 MB for a row, with its other columns. */
+export const ROW_MAX_BYTES = 1_800_000;
+
+/** Bytes of one message's JSON: crosses RPC, which takes 32 MiB, also at two bytes a character. */
+export const MESSAGE_MAX_BYTES = 16 * 1024 * 1024;
+
+/** Characters of what is stamped on a message about its steps and tool calls: it shares the row with the content. */
+export const FACTS_MAX_CHARS = 100_000;
+
 /** Bounds on what a caller may send: long enough for any real use, short enough to keep a row and a page small. */
 export const MAX_ID_CHARS = 512;
 export const MAX_SESSION_ID_CHARS = 200;
@@ -100,8 +109,9 @@ export const MAX_STEP_RECORDS = 500;
 /** How far back the newest finished run is looked for: live runs are at most one per branch. */
 export const MAX_LIVE_RUNS = 20;
 
-/** Rows of one outline: with ids of ordinary length it stays under half of the 1 MiB that a step's result may take. */
+/** Elements and bytes of JSON of one outline: it is a step's result, which the platform bounds at 1 MiB. */
 export const MAX_OUTLINE_ROWS = 4_000;
+export const MAX_OUTLINE_BYTES = 500_000;
 
 /** Runs in a row that may lose a race with an edit before the next one waits for the view to grow. */
 export const MAX_STALE_STREAK = 3;
@@ -137,3 +147,9 @@ export const MAX_NAME_CHARS = 200;
 /** Hits that the model's own search returns, and characters of each: a few hundred tokens, enough to know what to read. */
 export const SESSION_SEARCH_HITS = 10;
 export const SESSION_SEARCH_CHARS = 400;
+
+/** A model call that has not answered after this long (ms) is given up: just under the step's own timeout. */
+export const MODEL_CALL_MS = 290_000;
+
+/** Longest that a step waits (ms) because a provider asked to be left alone; beyond it, the step's own backoff does. */
+export const MAX_POLITE_WAIT_MS = 60_000;

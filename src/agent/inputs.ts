@@ -41,7 +41,12 @@ export const inputs = {
   message: z.object({ sessionId, id }),
   recent: z.object({ sessionId, maxBytes: z.number().int().positive(), leafId }),
   plan: z.object({ sessionId, leafId, force: z.boolean().default(false) }),
-  compact: z.object({ sessionId, leafId, focus: z.string().max(MAX_FOCUS_CHARS).optional() }),
+  compact: z.object({
+    sessionId,
+    leafId,
+    focus: z.string().max(MAX_FOCUS_CHARS).optional(),
+    fresh: z.boolean().default(false),
+  }),
   compactNow: z.object({
     sessionId,
     leafId,

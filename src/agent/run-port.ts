@@ -6,7 +6,7 @@
  * a repeated call, and a late one from an attempt that outlived its timeout, finds its work done.
  */
 import { assert } from "../errors.ts";
-import { MAX_OUTLINE_ROWS } from "../limits.ts";
+import { MAX_OUTLINE_BYTES, MAX_OUTLINE_ROWS } from "../limits.ts";
 import type { Draft } from "../memory/drafts.ts";
 import type { History } from "../memory/history.ts";
 import { closeStep, markStep, type Outcome, type RunRecord, type StepRecord } from "../memory/runs.ts";
@@ -16,7 +16,7 @@ import type { Span } from "../steps/outline.ts";
 import type { Plan } from "../steps/plan.ts";
 import { PROMPT_VERSION } from "../steps/prompt.ts";
 import { estimateTokens } from "../steps/tokens.ts";
-import { unseenTokens } from "./calibration.ts";
+import { promptTokens, unseenTokens } from "./calibration.ts";
 import type { Core } from "./core.ts";
 import { finishRun, outcomeOf } from "./finish.ts";
 import {
@@ -53,9 +53,21 @@ export class RunPort implements CompactionPort {
       const history = this.#core.memory.session(run.sessionId);
       if (!history.has(run.leafId)) return this.#end(run, { kind: "stale", reason: "gone" });
       const overheadTokens = unseenTokens(this.#core, run.sessionId, history.tokens(run.leafId));
-      const outline = history.outline(run.leafId, { overheadTokens, maxRows: MAX_OUTLINE_ROWS });
+      const outline = history.outline(run.leafId, {
+        overheadTokens,
+        maxRows: MAX_OUTLINE_ROWS,
+        maxBytes: MAX_OUTLINE_BYTES,
+      });
       if (outline === null) return this.#end(run, { kind: "stale", reason: "gone" });
-      this.#close(mark, {}, { state: "running", partial: outline.truncated, tokensBefore: outline.tokens });
+      this.#close(
+        mark,
+        {},
+        {
+          state: "running",
+          partial: outline.truncated,
+          tokensBefore: promptTokens(this.#core, run.sessionId, run.leafId),
+        },
+      );
       return { kind: "outline", outline, policy: run.policy, force: run.force };
     });
   }
@@ -157,6 +169,7 @@ export class RunPort implements CompactionPort {
         span: plan.span,
         summary: draft.text,
         runId: run.id,
+        leafId: run.leafId,
         overlayIds: plan.overlayIds,
         details: { model: draft.model, degraded: draft.degraded, trigger: run.trigger, focus: run.focus },
         ...(run.planDigest === null ? {} : { digest: run.planDigest }),
@@ -224,6 +237,7 @@ export class RunPort implements CompactionPort {
       model,
       JSON.stringify(template),
       focus ?? "",
+      run.fresh ? run.id : "",
       String(policy.summaryTokens),
       ...source,
     );

@@ -2,12 +2,13 @@
  * One session, as the agent's own code uses it: its history (session-history.ts), how it is configured, and compaction.
  */
 import type { UIMessage } from "ai";
+import type { History } from "../memory/history.ts";
 import type { OverlayRecord } from "../memory/overlays.ts";
 import type { ContextBlocks } from "../context/blocks.ts";
 import { checkBlock, type BlockOptions } from "../context/declared.ts";
 import type { RunRecord } from "../memory/runs.ts";
 import { PalimpsestError } from "../errors.ts";
-import { MAX_OUTLINE_ROWS } from "../limits.ts";
+import { MAX_OUTLINE_BYTES, MAX_OUTLINE_ROWS } from "../limits.ts";
 import { planCut } from "../steps/plan.ts";
 import {
   listUsage,
@@ -32,6 +33,8 @@ export interface CompactionHost {
 export interface CompactOptions {
   /** What the summary should attend to, in a person's words. */
   readonly focus?: string | undefined;
+  /** Asks the model anew, also for what an earlier draft covers: after a summary that was rolled back. */
+  readonly fresh?: boolean | undefined;
   /** The branch to compact; the active one by default. */
   readonly leafId?: string | undefined;
 }
@@ -152,7 +155,11 @@ export class Session extends SessionContext {
   async plan(options: { leafId?: string | undefined; force?: boolean } = {}): Promise<PlanReport> {
     const policy = this.#policy();
     const overheadTokens = unseenTokens(this.core, this.#id, this.stored.tokens(options.leafId));
-    const outline = this.stored.outline(options.leafId, { overheadTokens, maxRows: MAX_OUTLINE_ROWS });
+    const outline = this.stored.outline(options.leafId, {
+      overheadTokens,
+      maxRows: MAX_OUTLINE_ROWS,
+      maxBytes: MAX_OUTLINE_BYTES,
+    });
     if (outline === null) throw this.#empty();
     return explainPlan(outline, policy, planCut(outline, policy, { force: options.force ?? false }));
   }
@@ -202,7 +209,11 @@ export class Session extends SessionContext {
 
   /** Takes an overlay out of every view; what lies under it shows again. Nothing is deleted. */
   async rollback(overlayId: string): Promise<void> {
-    this.write((history) => history.rollback(overlayId), { quiet: true });
+    const undo = (history: History): void => {
+      history.rollback(overlayId);
+      this.core.runs.settle(this.#id, promptTokens(this.core, this.#id));
+    };
+    this.write(undo, { quiet: true });
   }
 
   #ask(trigger: "manual" | "overflow", options: CompactOptions): CompactReceipt {
@@ -216,7 +227,13 @@ export class Session extends SessionContext {
       );
     this.#policy();
     const receipt = this.core.transaction(() =>
-      startOrJoin(this.core, this.#id, { trigger, leafId, focus: options.focus ?? null, force: true }),
+      startOrJoin(this.core, this.#id, {
+        trigger,
+        leafId,
+        focus: options.focus ?? null,
+        fresh: options.fresh ?? false,
+        force: true,
+      }),
     );
     this.core.conductor.dispatchPending();
     return receipt;
@@ -234,7 +251,7 @@ export class Session extends SessionContext {
     if (policy !== null) return policy;
     throw new PalimpsestError(
       "not_configured",
-      `Session "${this.#id}" has no compaction policy. Call compactAfter(tokens) on it, or return settings for it from configureSession().`,
+      `Session "${this.#id}" has no compaction policy. Call compactAfter(tokens) on it, where it is created or in configureSession().`,
     );
   }
 }

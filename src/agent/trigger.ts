@@ -19,6 +19,7 @@ export interface RunRequest {
   readonly leafId: string;
   readonly focus?: string | null;
   readonly force?: boolean;
+  readonly fresh?: boolean;
   readonly retryOf?: string | null;
 }
 
@@ -49,7 +50,7 @@ function startRun(core: Core, sessionId: string, request: RunRequest): RunRecord
   if (policy === null) {
     throw new PalimpsestError(
       "not_configured",
-      `Session "${sessionId}" has no compaction policy. Call compactAfter(tokens) on it, or return settings for it from configureSession().`,
+      `Session "${sessionId}" has no compaction policy. Call compactAfter(tokens) on it, where it is created or in configureSession().`,
     );
   }
   const last = core.runs.latestEnded(sessionId);
@@ -59,6 +60,7 @@ function startRun(core: Core, sessionId: string, request: RunRequest): RunRecord
     trigger: request.trigger,
     focus: request.focus ?? null,
     force: request.force ?? false,
+    fresh: request.fresh ?? false,
     leafId: request.leafId,
     tokensBefore: promptTokens(core, sessionId, request.leafId),
     policy,
@@ -94,6 +96,7 @@ function liveOnBranch(
 /** The view's size up to which a finished run keeps the trigger quiet. */
 function quietUpTo(last: RunRecord | null, policy: Policy): number {
   if (last?.outcome == null) return 0;
+  if (last.settledTokens !== null) return last.settledTokens + policy.minSpanTokens;
   // The plan covered all that fitted into an outline; what is left is not growth but the rest of the backlog.
   const lostRaces = last.outcome.kind === "stale" ? last.staleStreak + 1 : 0;
   if (last.partial || (lostRaces > 0 && lostRaces <= MAX_STALE_STREAK)) return 0;

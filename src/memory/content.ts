@@ -6,21 +6,10 @@
  * escapes NUL and lone surrogates itself), and pieces are cut between code points, so joining them is exact.
  */
 import type { UIMessage } from "ai";
-import { PalimpsestError } from "../errors.ts";
+import { errorCode, PalimpsestError } from "../errors.ts";
+import { FACTS_MAX_CHARS, MAX_ID_CHARS, MESSAGE_MAX_BYTES, ROW_MAX_BYTES } from "../limits.ts";
 import { digest } from "../steps/digest.ts";
 import { measureMessage, type CountTokens, type Measure } from "../steps/measure.ts";
-
-/** UTF-8 bytes of content in one row. The platform's limit is 2 MB for the whole row. */
-export const ROW_MAX_BYTES = 1_800_000;
-
-/** UTF-8 bytes of a message's JSON. Beyond it a view could not be held in a 128 MB isolate beside anything else. */
-export const MESSAGE_MAX_BYTES = 16 * 1024 * 1024;
-
-/** UTF-16 units of a message id. */
-export const ID_MAX_LENGTH = 512;
-
-/** Characters of a message's facts; with a full content they still fit into one row. Some 15,000 steps. */
-const FACTS_MAX_LENGTH = 100_000;
 
 /** Nesting that every JSON parser on the way can follow. */
 const MAX_DEPTH = 500;
@@ -42,9 +31,9 @@ export interface Encoded {
 /** Throws `invalid_message` unless the value has the shape of a UIMessage. Its parts' content is not looked at. */
 export function checkShape(message: UIMessage): void {
   const { id, role, parts } = (message ?? {}) as Partial<UIMessage>;
-  if (typeof id !== "string" || id === "" || id.length > ID_MAX_LENGTH || !id.isWellFormed()) {
+  if (typeof id !== "string" || id === "" || id.length > MAX_ID_CHARS || !id.isWellFormed()) {
     throw invalid(
-      `A message id is a string of 1 to ${ID_MAX_LENGTH} characters of valid Unicode; this one is ${show(id)}.`,
+      `A message id is a string of 1 to ${MAX_ID_CHARS} characters of valid Unicode; this one is ${show(id)}.`,
     );
   }
   if (role !== "system" && role !== "user" && role !== "assistant") {
@@ -68,7 +57,7 @@ export function encodeMessage(message: UIMessage, countTokens?: CountTokens): En
   if (bytes > MESSAGE_MAX_BYTES) throw tooLarge(message.id);
   const { tokens, ...facts } = measure(message, countTokens);
   const factsJson = JSON.stringify(facts satisfies Facts);
-  if (factsJson.length > FACTS_MAX_LENGTH) {
+  if (factsJson.length > FACTS_MAX_CHARS) {
     throw new PalimpsestError(
       "message_too_large",
       `Message ${show(message.id)} has ${facts.steps.length} steps and ${facts.calls.length + facts.results.length} tool parts, more than one message may have. Start a new message for each turn.`,
@@ -127,6 +116,8 @@ function measure(message: UIMessage, countTokens?: CountTokens): Measure {
   try {
     return countTokens === undefined ? measureMessage(message) : measureMessage(message, countTokens);
   } catch (cause) {
+    // A counter of the caller's may fail for reasons of its own: those are told as they are.
+    if (errorCode(cause) !== undefined) throw cause;
     const why = cause instanceof Error ? cause.message : String(cause);
     throw new PalimpsestError(
       "invalid_message",

@@ -6,6 +6,7 @@
  * is dropped when a transaction throws, so that it can never say what was rolled back.
  */
 import { PalimpsestError } from "../errors.ts";
+import { MAX_SESSION_ID_CHARS } from "../limits.ts";
 import type { CountTokens } from "../steps/measure.ts";
 import { History } from "./history.ts";
 import { migrate, type Storage } from "./schema.ts";
@@ -13,9 +14,6 @@ import { MessageSearch } from "./search.ts";
 import { Sessions } from "./sessions.ts";
 import { Statements } from "./statements.ts";
 import { Tree } from "./tree.ts";
-
-/** UTF-16 units of a session id. */
-const SESSION_ID_MAX_LENGTH = 200;
 
 export interface MemoryOptions {
   /** Epoch ms. */
@@ -55,10 +53,10 @@ export class Memory {
   session(sessionId: string): History {
     const known = this.#histories.get(sessionId);
     if (known !== undefined) return known;
-    if (typeof sessionId !== "string" || sessionId.length > SESSION_ID_MAX_LENGTH || !sessionId.isWellFormed()) {
+    if (typeof sessionId !== "string" || sessionId.length > MAX_SESSION_ID_CHARS || !sessionId.isWellFormed()) {
       throw new PalimpsestError(
         "invalid_input",
-        `A session id is a string of at most ${SESSION_ID_MAX_LENGTH} characters of valid Unicode.`,
+        `A session id is a string of at most ${MAX_SESSION_ID_CHARS} characters of valid Unicode.`,
       );
     }
     const { search } = this;

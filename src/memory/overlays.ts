@@ -64,6 +64,8 @@ export interface OverlayInput {
   /** The run that commits: it commits once (C1). */
   readonly runId?: string;
   readonly overlayId?: string;
+  /** The leaf whose view was summarised. Without it, an overlay of any branch over the span counts as a change. */
+  readonly leafId?: string;
   readonly details?: Readonly<Record<string, unknown>>;
 }
 
@@ -120,7 +122,7 @@ export class Overlays {
     if (row !== undefined) return row;
     throw new PalimpsestError(
       "unknown_overlay",
-      `There is no overlay "${overlayId}". overlays() lists those of a session.`,
+      `There is no overlay "${overlayId}". getCompactions() lists those of a session.`,
     );
   }
 
@@ -175,7 +177,8 @@ export class Overlays {
     this.#tree.flush();
     this.#tree.touch();
     const planned = input.overlayIds === undefined || sameMembers(input.overlayIds, found.overlayIds);
-    const hidden = others.some((other) => this.#holds(other, range));
+    const leaf = input.leafId === undefined ? null : this.#tree.find(input.leafId);
+    const hidden = others.some((other) => this.#holds(other, range) && this.#isShown(other, leaf));
     return { kind: planned && !hidden ? "applied" : "rebased", overlay: toRecord(row) };
   }
 
@@ -242,6 +245,11 @@ export class Overlays {
       return comparePlaces(placeFrom(other), range.to) <= 0 && this.#tree.isOnPath(range.to.seq, other.toSeq);
     }
     return false;
+  }
+
+  /** On the path to the leaf that was planned for; one on a sibling branch covers nothing there. */
+  #isShown(other: OverlayRow, leaf: ShapeRow | null): boolean {
+    return leaf === null || this.#tree.isOnPath(other.toSeq, leaf.seq);
   }
 
   /** Covers all of the range and more, on a path that both are on. */

@@ -66,6 +66,8 @@ export interface RunRecord {
   readonly focus: string | null;
   /** Skips the soft reasons for doing nothing; never an invariant. */
   readonly force: boolean;
+  /** Asks a model anew, also for what an earlier draft covers. */
+  readonly fresh: boolean;
   /** The leaf whose view the run looks at, and that view's estimate when the run was asked for. */
   readonly leafId: string;
   readonly tokensBefore: number;
@@ -88,13 +90,15 @@ export interface RunRecord {
   readonly inputTokens: number;
   readonly outputTokens: number;
   readonly outcome: Outcome | null;
+  /** The view's estimate after a person undid this run: what must be outgrown before another is asked for. */
+  readonly settledTokens: number | null;
   /** True when the view was longer than one outline and the plan covers only its oldest part. */
   readonly partial: boolean;
 }
 
 export type NewRun = Pick<
   RunRecord,
-  "id" | "sessionId" | "trigger" | "focus" | "force" | "leafId" | "tokensBefore" | "policy" | "retryOf" | "staleStreak"
+  "id" | "sessionId" | "trigger" | "focus" | "force" | "fresh" | "leafId" | "tokensBefore" | "policy" | "retryOf" | "staleStreak"
 >;
 
 export class Runs {
@@ -130,6 +134,7 @@ export class Runs {
       inputTokens: 0,
       outputTokens: 0,
       outcome: null,
+      settledTokens: null,
       partial: false,
     };
     this.#sql.insertRun(record.sessionId, record.n, { runId: record.id, record: JSON.stringify(record) });
@@ -188,6 +193,15 @@ export class Runs {
   /** Every run of every session without an outcome, read from the ledger. */
   allLive(): RunRecord[] {
     return this.#sql.liveRuns().map(mustParse);
+  }
+
+  /** Notes what the view came to when a person undid a compaction, so that the trigger does not bring it straight back. */
+  settle(sessionId: string, settledTokens: number): void {
+    const last = this.latestEnded(sessionId);
+    if (last === null) return;
+    const settled = { ...last, settledTokens };
+    this.#sql.endRun(sessionId, last.n, JSON.stringify(settled));
+    this.#latestEnded.set(sessionId, settled);
   }
 
   /** Drops what is kept in memory: after a transaction was rolled back, the ledger alone knows. */
@@ -259,9 +273,18 @@ export function markStep(
   return [...steps, fresh].slice(-MAX_STEP_RECORDS);
 }
 
-/** Notes what a step came to. */
+/** Notes what a step came to. Its costs add up: an attempt that outlived its timeout was paid beside its retry. */
 export function closeStep(steps: readonly StepRecord[], name: string, result: Partial<StepRecord>): StepRecord[] {
-  return steps.map((step) => (step.name === name ? { ...step, ...result } : step));
+  const { calls = 0, inputTokens = 0, outputTokens = 0 } = result;
+  return steps.map((step) => {
+    if (step.name !== name) return step;
+    const costs = {
+      calls: step.calls + calls,
+      inputTokens: step.inputTokens + inputTokens,
+      outputTokens: step.outputTokens + outputTokens,
+    };
+    return { ...step, ...result, ...costs };
+  });
 }
 
 function parse(row: { record: string } | undefined): RunRecord | null {

@@ -54,6 +54,8 @@ export interface RecentHistory {
 
 export interface OutlineOptions {
   readonly maxRows?: number;
+  /** Of the rows' JSON. */
+  readonly maxBytes?: number;
   readonly overheadTokens?: number;
 }
 
@@ -68,9 +70,17 @@ export function readView(tree: Tree, start: Place | null): Omit<View, "leafId"> 
 }
 
 export function readOutline(tree: Tree, start: Place, options: OutlineOptions): Omit<Outline, "leafId"> {
-  const { maxRows = Number.POSITIVE_INFINITY, overheadTokens = 0 } = options;
+  const { maxRows = Number.POSITIVE_INFINITY, maxBytes = Number.POSITIVE_INFINITY, overheadTokens = 0 } = options;
   const walked: Element[] = [...walkView(tree, start, { content: false })].toReversed();
-  const rows = walked.slice(0, maxRows).map(outlineRow);
+  const rows: OutlineRow[] = [];
+  let bytes = 0;
+  for (const element of walked) {
+    const row = outlineRow(element);
+    bytes += utf8Length(JSON.stringify(row));
+    // One row at least: what can never be planned would never be compacted either.
+    if (rows.length >= maxRows || (rows.length > 0 && bytes > maxBytes)) break;
+    rows.push(row);
+  }
   const tokens = rows.reduce((sum, row) => sum + row.tokens, overheadTokens);
   return { sessionId: tree.sessionId, overheadTokens, tokens, rows, truncated: rows.length < walked.length };
 }

@@ -20,7 +20,7 @@ import { fitPolicy, groupDrafts } from "../steps/fit.ts";
 import { planCut } from "../steps/plan.ts";
 import { openPort, type AgentAddress } from "./agent-stub.ts";
 import { digestChunk, digestDrafts, mergeDrafts, repairDraft, summarizeChunk } from "./draft.ts";
-import { climbDown, markOf, type Drafted } from "./ladder.ts";
+import { climbDown, markOf, type Drafted, type ModelHealth } from "./ladder.ts";
 import type { CompactionPort, DraftReceipt, PlannedChunk } from "./port.ts";
 import { AGENT_CALL } from "./retries.ts";
 
@@ -33,6 +33,7 @@ export interface CompactionParams {
 interface Work {
   readonly step: AgentWorkflowStep;
   readonly model: ChosenModel;
+  readonly health: ModelHealth;
   readonly port: () => CompactionPort;
 }
 
@@ -44,7 +45,12 @@ export class CompactionWorkflow extends AgentWorkflow<Agent, CompactionParams> {
 
   override async run(event: AgentWorkflowEvent<CompactionParams>, step: AgentWorkflowStep): Promise<Outcome> {
     const { runId, agent } = event.payload;
-    const work: Work = { step, model: this.model(), port: () => openPort(this.env, agent, runId) };
+    const work: Work = {
+      step,
+      model: this.model(),
+      health: { down: false },
+      port: () => openPort(this.env, agent, runId),
+    };
     const { port, model } = work;
 
     const outline = await step.do("read outline", AGENT_CALL, (at) => port().readOutline(markOf(at)));
@@ -78,9 +84,9 @@ export class CompactionWorkflow extends AgentWorkflow<Agent, CompactionParams> {
 }
 
 function summarize(work: Work, chunk: PlannedChunk, options: { of: number; withPrevious: boolean }): Promise<Drafted> {
-  const { step, port, model } = work;
+  const { step, port, model, health } = work;
   const request = { index: chunk.index, withPrevious: options.withPrevious };
-  return climbDown(step, {
+  return climbDown(step, health, {
     verb: "summarize",
     place: `${chunk.index + 1} of ${options.of} · ${chunk.digest.slice(0, 8)}`,
     draft: (mark) => summarizeChunk({ port: port(), mark, model }, request),
@@ -108,7 +114,7 @@ async function merge(
       groups,
       (group, index) => {
         const request = { keys: group.map((draft) => draft.key), withPrevious };
-        return climbDown(step, {
+        return climbDown(step, work.health, {
           verb: "merge",
           place: `${index + 1} of ${groups.length} · round ${round}`,
           draft: (mark) => mergeDrafts({ port: port(), mark, model }, request),

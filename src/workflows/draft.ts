@@ -10,7 +10,7 @@ import type { ChosenModel } from "../model/choose.ts";
 import { extractiveModel } from "../model/extractive.ts";
 import { summarize } from "../model/summarize.ts";
 import { auditSummary } from "../steps/audit.ts";
-import { MAX_CHARS_PER_TOKEN } from "../limits.ts";
+import { MAX_CHARS_PER_TOKEN, MAX_POLITE_WAIT_MS, MODEL_CALL_MS } from "../limits.ts";
 import { buildPrompt, type PromptInput } from "../steps/prompt.ts";
 import { renderTranscript } from "../steps/render.ts";
 import type { Brief, ChunkRequest, CompactionPort, DraftReceipt, DraftsRequest, RunEnded, StepMark } from "./port.ts";
@@ -61,6 +61,10 @@ export function digestDrafts(by: Omit<Drafting, "model">, request: Omit<DraftsRe
 /** Reads the same prompt as any model and cannot be down; what it makes is marked as degraded. */
 const DIGEST: ChosenModel = { model: extractiveModel(), name: "deterministic-digest", windowTokens: 1_000_000 };
 
+/** Begins the message of a failure that says something about one source, and nothing about the model's health. */
+export const SOURCE_FAULT = "this source: ";
+const OF_SOURCE: ReadonlySet<string> = new Set(["content-filter", "too-long", "bad-request"]);
+
 interface Source {
   readonly key: string;
   readonly previous: string | null;
@@ -84,10 +88,20 @@ async function ask(
     // Fresh for each call: a transcript cannot guess it, so nothing inside can end the block that holds it.
     boundary: crypto.randomUUID(),
   });
-  const answer = await summarize({ model: model.model, system, prompt, maxOutputTokens: summaryTokens * 2 });
+  const answer = await summarize({
+    model: model.model,
+    system,
+    prompt,
+    maxOutputTokens: summaryTokens * 2,
+    // A timed-out step leaves its body running: without this the request would go on, and be paid for, beside its retry.
+    abortSignal: AbortSignal.timeout(MODEL_CALL_MS),
+  });
   if (answer.kind !== "text") {
-    if (answer.retryable) throw new Error(answer.reason);
-    throw new NonRetryableError(answer.reason);
+    if (!answer.retryable)
+      throw new NonRetryableError(`${OF_SOURCE.has(answer.code) ? SOURCE_FAULT : ""}${answer.reason}`);
+    // The provider said how long; the step's own backoff comes on top.
+    await scheduler.wait(Math.min(answer.retryAfterMs ?? 0, MAX_POLITE_WAIT_MS));
+    throw new Error(answer.reason);
   }
   const { text, finishReason, inputTokens, outputTokens } = answer;
   const digested = model === DIGEST;

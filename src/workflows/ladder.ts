@@ -3,6 +3,7 @@
  * is a durable step with retries of its own. The last rung cannot fail, so a run is never stuck on a summariser.
  */
 import type { AgentWorkflowStep } from "agents/workflows";
+import { SOURCE_FAULT } from "./draft.ts";
 import type { DraftReceipt, RunEnded, StepMark } from "./port.ts";
 import { AGENT_CALL, MODEL_CALL } from "./retries.ts";
 
@@ -24,17 +25,39 @@ export interface Rungs {
   digest(mark: StepMark): Promise<Drafted>;
 }
 
-export async function climbDown(step: AgentWorkflowStep, rungs: Rungs): Promise<Drafted> {
-  const { verb, place } = rungs;
+/**
+ * Whether the model is worth asking in this run. Once a draft got no answer in all its tries, the drafts after it do not
+ * ask: a summariser that is down costs a handful of calls, whatever the number of chunks. What a replay asks again
+ * under the same step names comes from the engine's kept results.
+ */
+export interface ModelHealth {
+  down: boolean;
+}
+
+export async function climbDown(step: AgentWorkflowStep, health: ModelHealth, rungs: Rungs): Promise<Drafted> {
+  if (!health.down) {
+    const answered = await askModel(step, health, rungs);
+    if (answered !== null) return answered;
+  }
+  return step.do(`digest ${rungs.place}`, AGENT_CALL, (at) => rungs.digest(markOf(at)));
+}
+
+/** Null when no answer of the model was sound. */
+async function askModel(
+  step: AgentWorkflowStep,
+  health: ModelHealth,
+  { verb, place, ...rungs }: Rungs,
+): Promise<Drafted | null> {
   try {
     const draft = await step.do(`${verb} ${place}`, MODEL_CALL, (at) => rungs.draft(markOf(at)));
     if (isSound(draft)) return draft;
     const repaired = await step.do(`repair ${place}`, MODEL_CALL, (at) => rungs.repair(markOf(at), draft));
-    if (isSound(repaired)) return repaired;
+    return isSound(repaired) ? repaired : null;
   } catch (error) {
     if (isEngineStopping(error)) throw error;
+    health.down ||= !isAboutSource(error);
+    return null;
   }
-  return step.do(`digest ${place}`, AGENT_CALL, (at) => rungs.digest(markOf(at)));
 }
 
 export function markOf(at: Attempt): StepMark {
@@ -43,6 +66,11 @@ export function markOf(at: Attempt): StepMark {
 
 function isSound(draft: Drafted): draft is RunEnded | (DraftReceipt & { readonly problems: readonly [] }) {
   return draft.kind === "ended" || draft.problems.length === 0;
+}
+
+/** A refusal or a length tells of what was sent, and the next draft may do better. */
+function isAboutSource(error: unknown): boolean {
+  return error instanceof Error && error.message.includes(SOURCE_FAULT);
 }
 
 /**

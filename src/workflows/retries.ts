@@ -10,5 +10,5 @@ export const AGENT_CALL = {
 /** A call to a model: slow by nature; quota, auth and refusal are not retried at all (they throw NonRetryableError). */
 export const MODEL_CALL = {
   retries: { limit: 4, delay: "3 seconds", backoff: "exponential" },
-  timeout: "10 minutes",
+  timeout: "5 minutes",
 } as const satisfies WorkflowStepConfig;

@@ -93,7 +93,15 @@ test("a run that was recorded but never dispatched is started by the watchdog of
     const { runs, memory, settings } = instance.palimpsest;
     const { policy } = settings.get("");
     if (policy === null) throw new Error("The test's session has a policy.");
-    const lost = { sessionId: "", trigger: "manual", focus: null, force: true, retryOf: null, staleStreak: 0 } as const;
+    const lost = {
+      sessionId: "",
+      trigger: "manual",
+      focus: null,
+      force: true,
+      fresh: false,
+      retryOf: null,
+      staleStreak: 0,
+    } as const;
     memory.transaction(() => {
       runs.start({ ...lost, id: "run-lost", leafId: "m12", tokensBefore: 1_600, policy });
     });
@@ -255,7 +263,15 @@ test("an instance that is missing is created again (R1)", async () => {
     const { runs, memory, settings } = instance.palimpsest;
     const { policy } = settings.get("");
     if (policy === null) throw new Error("The test's session has a policy.");
-    const lost = { sessionId: "", trigger: "manual", focus: null, force: true, retryOf: null, staleStreak: 0 } as const;
+    const lost = {
+      sessionId: "",
+      trigger: "manual",
+      focus: null,
+      force: true,
+      fresh: false,
+      retryOf: null,
+      staleStreak: 0,
+    } as const;
     memory.transaction(() => {
       runs.start({ ...lost, id: "run-gone", leafId: "m12", tokensBefore: 1_600, policy });
       runs.change("run-gone", { state: "running", startedAt: Date.now(), heardAt: Date.now() });

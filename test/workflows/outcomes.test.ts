@@ -170,12 +170,40 @@ test("a summariser that is down for good is replaced by a digest, and the overla
   expect(overlay?.details).toMatchObject({ degraded: true, model: "deterministic-digest" });
 });
 
+test("a model that is down is not asked again by the rest of its run", async () => {
+  const { agent, calls } = newAgent(() => {
+    throw new APICallError({ message: "no", url: "", requestBodyValues: {}, statusCode: 401 });
+  });
+  const ended = await agent.waitForRun({ runId: (await startRun(agent, "long!6000", 49)).id });
+  expect(ended.outcome).toMatchObject({ kind: "applied", degraded: true });
+  expect(ended.chunkDigests).toHaveLength(3);
+  // One call for each chunk that was under way at the same time; none for the merge.
+  expect(calls).toHaveLength(3);
+});
+
+test("a compaction that a person undid does not come straight back, and asked for afresh is written anew (E10)", async () => {
+  const { agent, calls } = newAgent((prompt) => summaryOf(prompt, `take ${calls.length}`));
+  const run = await startRun(agent);
+  const overlayId = overlayOf(await agent.waitForRun({ runId: run.id }));
+  await agent.rollback({ overlayId });
+  const before = (await agent.runs({})).length;
+  await agent.append({ message: { id: "after", role: "user", parts: [{ type: "text", text: "go on" }] } });
+  expect(await agent.runs({})).toHaveLength(before);
+  const asked = calls.length;
+  const again = await agent.compact({ fresh: true });
+  expect(await agent.waitForRun({ runId: again.run.id })).toMatchObject({
+    outcome: { kind: "applied" },
+    modelCalls: 1,
+  });
+  expect(calls).toHaveLength(asked + 1);
+});
+
 test("a summary that a model folded from parts says degraded when one part was a digest (E12)", async () => {
   let first = "";
   const { agent } = newAgent((prompt) => {
     first ||= prompt.transcript ?? "";
     if (prompt.transcript === first)
-      throw new APICallError({ message: "no", url: "", requestBodyValues: {}, statusCode: 401 });
+      throw new APICallError({ message: "no", url: "", requestBodyValues: {}, statusCode: 400 });
     return summaryOf(prompt, prompt.kind);
   });
   const ended = await agent.waitForRun({ runId: (await startRun(agent, "long!6000", 49)).id });
