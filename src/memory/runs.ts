@@ -98,7 +98,17 @@ export interface RunRecord {
 
 export type NewRun = Pick<
   RunRecord,
-  "id" | "sessionId" | "trigger" | "focus" | "force" | "fresh" | "leafId" | "tokensBefore" | "policy" | "retryOf" | "staleStreak"
+  | "id"
+  | "sessionId"
+  | "trigger"
+  | "focus"
+  | "force"
+  | "fresh"
+  | "leafId"
+  | "tokensBefore"
+  | "policy"
+  | "retryOf"
+  | "staleStreak"
 >;
 
 export class Runs {
