@@ -10,6 +10,7 @@ import { join } from "node:path";
 import type { Case, Finding } from "./case.ts";
 import { timeAppends } from "./cases/append-latency.ts";
 import { waitForSummariser } from "./cases/behind-summariser.ts";
+import { countOperations } from "./cases/operations.ts";
 import { countRows } from "./cases/rows.ts";
 import { timeRuns } from "./cases/run-time.ts";
 import { compareStores } from "./cases/side-by-side.ts";
@@ -18,7 +19,7 @@ import { renderFinding } from "./report.ts";
 
 const HERE = import.meta.dirname;
 
-const CASES: readonly Case[] = [countRows, timeAppends, timeRuns, compareStores, waitForSummariser];
+const CASES: readonly Case[] = [countRows, countOperations, timeAppends, timeRuns, compareStores, waitForSummariser];
 
 /** Installed packages whose versions decide the numbers, by where they are installed. */
 const PACKAGES = { agents: "..", "upstream-020": ".", ai: "..", wrangler: "..", workerd: ".." };

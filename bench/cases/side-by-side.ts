@@ -1,12 +1,11 @@
 /** The same operations on ours and on two versions of the SDK's sessions: rows, and time as a ratio. */
 import type { Cell, Finding } from "../case.ts";
 import { CONTENDERS, type ContenderName, type Lab, type Subject } from "../lab.ts";
-import type { Rows } from "../objects/meter.ts";
-import { OPERATIONS, type Operation } from "../objects/rig.ts";
+import type { Operation } from "../objects/rig.ts";
 import { median, ratios } from "../stats.ts";
 
 /** A path of theirs ends at 10,001 messages, and 0.20 reads millions of rows for each append there. */
-const SIZES = [1_000, 9_000];
+const SIZES = [100, 1_000, 9_000];
 const QUICK_SIZES = [200];
 const ROUNDS = 5;
 /** At sizes where one operation of 0.20 takes seconds. */
@@ -16,17 +15,34 @@ const TIMES = 30;
 /** For 0.20, at sizes where one append takes a good part of a second. */
 const SLOW_SIZE = 5_000;
 
-/** An operation, or the first one after an eviction. */
 interface Measured {
+  readonly name: string;
   readonly operation: Operation;
-  readonly cold: boolean;
+  /** After an eviction. */
+  readonly cold?: boolean;
+  /** Counted once and never timed: what cannot be done again, or tells nothing new. */
+  readonly once?: boolean;
 }
 
+/** Appending makes the view longer, and the first search makes an index that must be kept up from then on. */
 const MEASURED: readonly Measured[] = [
-  { operation: "view", cold: true },
-  { operation: "append", cold: true },
-  ...OPERATIONS.map((operation) => ({ operation, cold: false })),
+  { name: "first view", operation: "view", cold: true },
+  { name: "first append", operation: "append", cold: true },
+  { name: "view", operation: "view" },
+  { name: "branches", operation: "branches" },
+  { name: "update", operation: "update" },
+  { name: "delete", operation: "delete" },
+  { name: "append", operation: "append" },
+  { name: "first search", operation: "search", once: true },
+  { name: "search", operation: "search" },
+  { name: "append, then", operation: "append", once: true },
+  { name: "update, then", operation: "update", once: true },
+  { name: "delete, then", operation: "delete", once: true },
+  { name: "fork", operation: "fork", once: true },
 ];
+
+/** In a cell for which there is nothing to tell. */
+const NONE = "–";
 
 type PerContender<T> = Record<ContenderName, T>;
 
@@ -34,26 +50,27 @@ export async function compareStores(lab: Lab): Promise<Finding> {
   const rows: Cell[][] = [];
   for (const size of lab.quick ? QUICK_SIZES : SIZES) {
     const subjects = await prepare(lab, size);
-    const counts: PerContender<Rows>[] = [];
-    for (const measured of MEASURED) counts.push(await perContender((name) => count(subjects[name], measured)));
+    const rounds = lab.quick ? 2 : size > SLOW_SIZE ? SLOW_ROUNDS : ROUNDS;
+    const counts: Cell[][] = [];
+    for (const measured of MEASURED) {
+      const counted = await perContender((name) => count(subjects[name], measured));
+      counts.push(CONTENDERS.flatMap((name) => counted[name]));
+    }
     for (const [index, measured] of MEASURED.entries()) {
-      const times = await time(subjects, measured, {
-        size,
-        rounds: lab.quick ? 2 : size > SLOW_SIZE ? SLOW_ROUNDS : ROUNDS,
-      });
+      const times = measured.once ? null : await time(subjects, measured, { size, rounds });
       rows.push([
         size,
-        measured.cold ? `first ${measured.operation}` : measured.operation,
-        ...CONTENDERS.flatMap((name) => [counts[index]?.[name].read ?? 0, counts[index]?.[name].written ?? 0]),
-        ratios(times.Sdk032, times.Ours),
-        ratios(times.Sdk020, times.Ours),
+        measured.name,
+        ...(counts[index] ?? []),
+        times === null ? NONE : ratios(times.Sdk032, times.Ours),
+        times === null ? NONE : ratios(times.Sdk020, times.Ours),
       ]);
     }
   }
   return {
     title: "Beside the SDK's own sessions",
     about:
-      "Ours, `agents/sessions` of the SDK that ours runs on, and `experimental/memory/session` of agents 0.20, each inside an Agent of its version, with 14 messages visible of N and set to compact beyond a threshold that is not reached. Rows read and written by one operation (median of three; once for the first after an eviction), and its time over ours (median, least and most of the rounds).",
+      "Ours, `agents/sessions` of the SDK that ours runs on, and `experimental/memory/session` of agents 0.20, each inside an Agent of its version, with 14 messages visible of N and set to compact beyond a threshold that is not reached. Rows read and written by one operation (median of three, or once: for the first view and append after an eviction, the first search, which makes the index in ours and in 0.32, what comes then, and a fork), and its time over ours (median, least and most of the rounds). A search finds one message. Ours forks every message of the path; 0.20 forks the view, so that what a summary hides is lost to the fork; 0.32 has no fork.",
     columns: [
       "N",
       "operation",
@@ -80,10 +97,12 @@ async function prepare(lab: Lab, size: number): Promise<PerContender<Subject>> {
   });
 }
 
-async function count(subject: Subject, { operation, cold }: Measured): Promise<Rows> {
+/** Rows read and written; of an operation that the store does not have, nothing. */
+async function count(subject: Subject, { operation, cold, once }: Measured): Promise<[read: Cell, written: Cell]> {
   if (cold) await subject.evict();
-  const rows = await subject.count(operation, cold ? 1 : 3);
-  return { read: median(rows.map((each) => each.read)), written: median(rows.map((each) => each.written)) };
+  const rows = await subject.count(operation, cold || once ? 1 : 3);
+  if (rows.length === 0) return [NONE, NONE];
+  return [median(rows.map(({ read }) => read)), median(rows.map(({ written }) => written))];
 }
 
 /** One number a round and contender, who take turns in going first. */

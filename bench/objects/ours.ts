@@ -4,6 +4,7 @@
  */
 import type { AgentContext } from "agents";
 import type { AgentWorkflowEvent, AgentWorkflowStep } from "agents/workflows";
+import { SessionManager } from "../../src/agent/session-manager.ts";
 import { Session } from "../../src/agent/session.ts";
 import { CompactingAgent } from "../../src/agent/with-compaction.ts";
 import type { Outcome, RunRecord } from "../../src/memory/runs.ts";
@@ -96,6 +97,8 @@ function contender(agent: Ours): Contender {
     update: (message) => session.updateMessage(message),
     remove: (id) => session.deleteMessages([id]),
     branches: (id) => session.getBranches(id),
+    search: (phrase) => session.search(`"${phrase}"`),
+    fork: (atId) => SessionManager.create(agent).fork(session.id, atId),
     // How long the summariser takes is in the agent's name.
     compactAfter: (tokens) => {
       session.compactAfter(tokens);

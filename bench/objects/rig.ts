@@ -20,13 +20,15 @@ export interface Contender {
   update(message: UIMessage): Promise<unknown>;
   remove(id: string): Promise<unknown>;
   branches(id: string): Promise<unknown>;
+  /** Looks for words that stand side by side. */
+  search(phrase: string): Promise<readonly unknown[]>;
+  /** Makes a new session of the path up to a message; null for a store that has none. */
+  readonly fork: ((atId: string) => Promise<unknown>) | null;
   /** Makes it compact by itself, with a summariser that needs `delayMs`. Returns how many compactions were begun since. */
   compactAfter(tokens: number, delayMs: number): () => number;
 }
 
-/** Appending comes last: it makes the view longer. */
-export const OPERATIONS = ["view", "branches", "update", "delete", "append"] as const;
-export type Operation = (typeof OPERATIONS)[number];
+export type Operation = "view" | "branches" | "update" | "delete" | "append" | "search" | "fork";
 
 /** What may be asked of a rig from outside its object: a method, and what it takes. */
 export type RigMethods = Pick<Rig, "fill" | "prepare" | "count" | "time" | "appendWhileSummarising">;
@@ -76,8 +78,9 @@ export class Rig {
     return (await this.#contender.view()).length;
   }
 
-  /** Rows of each of `times` operations. */
+  /** Rows of each of `times` operations; none when the store has no such operation. */
   async count(operation: Operation, times: number): Promise<Rows[]> {
+    if (operation === "fork" && this.#contender.fork === null) return [];
     const rows: Rows[] = [];
     for (let time = 0; time < times; time++) {
       const work = await this.#next(operation);
@@ -110,11 +113,16 @@ export class Rig {
     if (operation === "view") return () => contender.view();
     if (operation === "branches") return () => contender.branches(`m${last - 2}`);
     if (operation === "update") return () => contender.update(messageAt(last, ++this.#revision));
-    await this.#keepLast(last + 1);
-    if (operation === "append") return () => contender.append(messageAt(last + 1));
+    if (operation === "search") return () => searchOne(contender, Math.floor(last / 2));
+    if (operation === "fork") return async () => contender.fork?.(`m${last}`);
+    const next = messageAt(last + 1);
+    if (operation === "append") {
+      await this.#keepLast(last + 1);
+      return () => contender.append(next);
+    }
     // The newest one: 0.20 loses all that came before a message that is deleted from the middle.
-    await contender.append(messageAt(last + 1));
-    return () => contender.remove(`m${last + 1}`);
+    await contender.append(next);
+    return () => contender.remove(next.id);
   }
 
   /** Beside the store, because an evicted object forgets. */
@@ -127,4 +135,10 @@ export class Rig {
     this.#last = last;
     await this.#storage.put("bench:last", last);
   }
+}
+
+/** Looks for the one message that holds this number. */
+async function searchOne(contender: Contender, n: number): Promise<void> {
+  const hits = await contender.search(`Message ${n}`);
+  if (hits.length !== 1) throw new Error(`Message ${n} was found ${hits.length} times.`);
 }

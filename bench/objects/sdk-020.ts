@@ -1,6 +1,6 @@
 /** The Agents SDK's sessions as they were in 0.20: `agents/experimental/memory/session`, inside an Agent. */
 import { Agent, type AgentContext } from "upstream-020";
-import { AgentSessionProvider, Session } from "upstream-020/experimental/memory/session";
+import { AgentSessionProvider, Session, SessionManager } from "upstream-020/experimental/memory/session";
 import { Meter } from "./meter.ts";
 import { NEVER, Rig, type Asked, type Contender } from "./rig.ts";
 import { slowSummariser } from "./summariser.ts";
@@ -42,6 +42,9 @@ function contender(agent: Sdk020): Contender {
     update: (message) => session.updateMessage(message),
     remove: (id) => session.deleteMessages([id]),
     branches: (id) => session.getBranches(id),
+    search: (phrase) => session.search(phrase),
+    // Copies the view: what its summary hides is not in the new session.
+    fork: (atId) => SessionManager.create(agent).fork("", atId, "Fork"),
     compactAfter: (tokens, delayMs) => {
       const { summarise, begun } = slowSummariser(delayMs);
       session.onCompaction(summarise).compactAfter(tokens);

@@ -37,6 +37,8 @@ function contender(session: ReturnType<Sessions["session"]>): Contender {
     update: (message) => session.updateMessage(message),
     remove: (id) => session.deleteMessages([id]),
     branches: (id) => session.getBranches(id),
+    search: (phrase) => session.search(phrase),
+    fork: null,
     compactAfter: (tokens, delayMs) => {
       const { summarise, begun } = slowSummariser(delayMs);
       session.onCompaction(summarise).compactAfter(tokens);
