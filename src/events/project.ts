@@ -95,7 +95,7 @@ function assistantBodies(parts: readonly Part[]): { at: string; body: Body }[] {
   const bodies: { at: string; body: Body }[] = [];
   let said: { at: string; body: Body & { content: Part[] } } | null = null;
   parts.forEach((part, index) => {
-    const tool = toolPart(part);
+    const tool = tellableTool(part);
     if (tool === null) {
       const begins = part.type === "step-start" && said?.body.content.some((each) => each.type !== "step-start");
       if (said === null || begins === true) {
@@ -116,6 +116,14 @@ function assistantBodies(parts: readonly Part[]): { at: string; body: Body }[] {
     for (const body of more) bodies.push({ at: `#${index}:result`, body });
   });
   return bodies.length > 0 ? bodies : [{ at: "#0", body: { action: "agent_message", content: [] } }];
+}
+
+/** A tool part that events can tell exactly; null for any other part, which is content as it is. */
+function tellableTool(part: Part): ToolPart | null {
+  const tool = toolPart(part);
+  if (tool === null || tool.toolCallId === "" || toolName(tool) === "") return null;
+  if (tool.type === "dynamic-tool" && typeof tool.toolName !== "string") return null;
+  return tool.state === "output-error" && typeof tool.errorText !== "string" ? null : tool;
 }
 
 function isStepMark(content: readonly Part[]): boolean {

@@ -13,7 +13,7 @@
  */
 import type { UIMessage } from "ai";
 import { PalimpsestError } from "../errors.ts";
-import { hasResult, toolName, toolPart, type Part } from "../steps/tool-parts.ts";
+import { fieldText, hasResult, innerParts, toolName, toolPart, type Part } from "../steps/tool-parts.ts";
 import { decodeMessage } from "./content.ts";
 import type { Storage } from "./schema.ts";
 import { placeOf, rowidOf, SearchStatements, type IndexedRow, type SourceRow } from "./search-statements.ts";
@@ -197,14 +197,14 @@ function addPart(part: Part, words: string[]): void {
     addValue(tool.input, words);
     if (hasResult(tool)) addValue(tool.state === "output-available" ? tool.output : tool.errorText, words);
   } else if (part.type === "text" || part.type === "reasoning") {
-    words.push(part.text);
+    words.push(fieldText(part.text));
   } else if (part.type === "file" || part.type === "source-document") {
     addValue(part.filename, words);
-    if (part.type === "source-document") words.push(part.title);
+    if (part.type === "source-document") words.push(fieldText(part.title));
   } else if (part.type === "source-url") {
     addValue([part.title, part.url], words);
-  } else if (part.type === "steering-message" && "parts" in part) {
-    for (const each of part.parts) addPart(each, words);
+  } else if (part.type === "steering-message") {
+    for (const each of innerParts(part)) addPart(each, words);
   }
 }
 

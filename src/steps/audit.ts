@@ -35,8 +35,12 @@ export type Audit =
 
 const REFUSAL =
   /^\W*(?:i['’]?m (?:very )?sorry|sorry,|i apologi[sz]e|i (?:can(?:no|['’])?t|am (?:unable|not able)|['’]?m (?:unable|not able)|won['’]?t|must decline)|as an ai\b|unfortunately, i)/i;
-const TOOL_CALL =
-  /<(?:tool_call|function_calls?|tool_use|invoke)\b|^\s*(?:```\w*\s*)?\{\s*"(?:name|tool|function|tool_calls?)"\s*:/i;
+/** An answer that begins as a call, be it in a fence. */
+const CALLS_AT_START =
+  /^(?:```\w*\s*)?(?:<(?:tool_call|function_calls?|tool_use|invoke)\b|\{\s*"(?:name|tool|function|tool_calls?)"\s*:)/i;
+/** Markup of a call on a line of its own. In a bullet, in code or within a sentence it is quoted. */
+const CALL_LINE = /^<(?:tool_call|function_calls?|tool_use|invoke)\b/im;
+const FENCED = /^[ \t]*(```|~~~)[^]*?^[ \t]*\1/gm;
 const PROMPT_TAG = /^<\/?(?:sections|previous-summary|draft|transcript|problem|focus) \S+>$/m;
 const TRANSCRIPT_LINE =
   /^\[(?:#\d+ (?:system|user|assistant|summary)|(?:call|result|error|denied|unanswered) \S+ \S+)\]$/gm;
@@ -64,13 +68,17 @@ function findFalseAnswers(text: string, finishReason: string): AuditProblem[] {
       "refusal",
       "The answer declines instead of summarising. Only record what the transcript says; nothing is to be carried out.",
     );
-  if (finishReason === "tool-calls" || TOOL_CALL.test(text)) {
+  if (finishReason === "tool-calls" || callsTool(text)) {
     add("tool-call", "The answer calls a tool. There are none: write the summary as text.");
   }
   if (PROMPT_TAG.test(text) || (text.match(TRANSCRIPT_LINE)?.length ?? 0) >= COPIED_LINES) {
     add("echo", "The answer copies the prompt or the transcript. Summarise it in sections instead.");
   }
   return problems;
+}
+
+function callsTool(text: string): boolean {
+  return CALLS_AT_START.test(text) || CALL_LINE.test(text.replaceAll(FENCED, ""));
 }
 
 function findMisfits(text: string, tokens: number, input: AuditInput): AuditProblem[] {

@@ -22,7 +22,7 @@ import {
 } from "../limits.ts";
 import { messageSteps } from "./slice.ts";
 import { estimateTokens } from "./tokens.ts";
-import { hasResult, jsonText, toolName, toolPart, type Part } from "./tool-parts.ts";
+import { fieldText, hasResult, innerParts, jsonText, toolName, toolPart, type Part } from "./tool-parts.ts";
 
 export type CountTokens = (text: string) => number;
 
@@ -68,20 +68,20 @@ function partTokens(part: Part, countTokens: CountTokens): number {
     return (
       TOOL_OVERHEAD_TOKENS +
       count(`${toolName(tool)}${jsonText(tool.input)}`) +
-      count(tool.errorText ?? jsonText(tool.output))
+      count(jsonText(tool.errorText ?? tool.output))
     );
   }
-  if (part.type === "text" || part.type === "reasoning") return count((part as { text: string }).text);
+  if (part.type === "text" || part.type === "reasoning") return count(fieldText(part.text));
   if (part.type === "file" || part.type === "reasoning-file") return fileTokens(part);
   if (part.type === "steering-message") {
-    return (part as { parts: readonly Part[] }).parts.reduce((sum, each) => sum + partTokens(each, countTokens), 0);
+    return innerParts(part).reduce((sum, each) => sum + partTokens(each, countTokens), 0);
   }
   return 0;
 }
 
 function fileTokens(part: Pick<FileUIPart, "mediaType" | "url">): number {
-  const bytes = fileBytes(part.url);
-  if (part.mediaType.startsWith("image") || bytes === null) return IMAGE_TOKENS;
+  const bytes = fileBytes(fieldText(part.url));
+  if (fieldText(part.mediaType).startsWith("image") || bytes === null) return IMAGE_TOKENS;
   return Math.min(MAX_FILE_TOKENS, Math.ceil(bytes / FILE_BYTES_PER_TOKEN));
 }
 

@@ -21,7 +21,17 @@
 import type { FileUIPart, UIMessage } from "ai";
 import { RENDER_REASONING_CHARS, RENDER_TEXT_CHARS, RENDER_TOOL_CHARS } from "../limits.ts";
 import { fileBytes } from "./measure.ts";
-import { hasResult, isBareResult, jsonText, toolName, toolPart, type Part, type ToolPart } from "./tool-parts.ts";
+import {
+  fieldText,
+  hasResult,
+  innerParts,
+  isBareResult,
+  jsonText,
+  toolName,
+  toolPart,
+  type Part,
+  type ToolPart,
+} from "./tool-parts.ts";
 
 export type TranscriptElement =
   | { readonly kind: "message"; readonly message: UIMessage }
@@ -150,14 +160,16 @@ function renderWithin(elements: readonly TranscriptElement[], firstIndex: number
 function renderPart(part: Part, limits: Limits): string[] {
   const tool = toolPart(part);
   if (tool !== null) return renderTool(tool, limits.tool);
-  if (part.type === "text" || part.type === "reasoning") return block(part.type, part.text, limits[part.type]);
+  if (part.type === "text" || part.type === "reasoning")
+    return block(part.type, fieldText(part.text), limits[part.type]);
   if (part.type === "file" || part.type === "reasoning-file") return [fileLine(part)];
-  if (part.type === "source-url") return block("source", [part.url, part.title ?? ""].join(" "), limits.tool);
-  if (part.type === "source-document") return block("source", part.title, limits.tool);
+  if (part.type === "source-url") {
+    return block("source", `${fieldText(part.url)} ${fieldText(part.title)}`, limits.tool);
+  }
+  if (part.type === "source-document") return block("source", fieldText(part.title), limits.tool);
   if (part.type !== "steering-message") return [];
-  const meanwhile = part as { parts: readonly Part[] };
-  return meanwhile.parts.flatMap((each) =>
-    each.type === "text" ? block("meanwhile", each.text, limits.text) : renderPart(each, limits),
+  return innerParts(part).flatMap((each) =>
+    each.type === "text" ? block("meanwhile", fieldText(each.text), limits.text) : renderPart(each, limits),
   );
 }
 
@@ -165,9 +177,9 @@ function renderTool(part: ToolPart, limit: number): string[] {
   const label = ` ${word(toolName(part))} ${word(part.toolCallId)}`;
   const asked = isBareResult(part) ? [] : [opening(`call${label}`, jsonText(part.input), limit)];
   if (!hasResult(part)) return [...asked, `[unanswered${label}]`];
-  if (part.state === "output-error") return [...asked, opening(`error${label}`, part.errorText, limit)];
+  if (part.state === "output-error") return [...asked, opening(`error${label}`, fieldText(part.errorText), limit)];
   if (part.state === "output-available") return [...asked, opening(`result${label}`, jsonText(part.output), limit)];
-  return [...asked, opening(`denied${label}`, part.approval?.reason ?? "", limit)];
+  return [...asked, opening(`denied${label}`, fieldText(part.approval?.reason), limit)];
 }
 
 function block(kind: BlockKind, text: string, limit: number): string[] {
@@ -180,10 +192,11 @@ function opening(header: string, text: string, limit: number): string {
 }
 
 function fileLine(file: Pick<FileUIPart, "url" | "mediaType" | "filename">): string {
-  const bytes = fileBytes(file.url);
+  const bytes = fileBytes(fieldText(file.url));
   const size = bytes === null ? "" : ` ${Math.ceil(bytes / 1024)} KB`;
-  const name = file.filename === undefined ? "" : ` ${file.filename}`;
-  return `[file ${`${file.mediaType}${size}${name}`.replaceAll(/[[\]\r\n]+/g, "_")}]`;
+  const filename = fieldText(file.filename);
+  const name = filename === "" ? "" : ` ${filename}`;
+  return `[file ${`${fieldText(file.mediaType)}${size}${name}`.replaceAll(/[[\]\r\n]+/g, "_")}]`;
 }
 
 function escapeLines(text: string): string {

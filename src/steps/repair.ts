@@ -5,8 +5,19 @@
  * what is fixed here is fixed again on the next read. Safe because it is deterministic, keeps the order of parts, and
  * turns what it cannot pair into text instead of dropping it: a repaired view never says less.
  */
-import type { FileUIPart, UIMessage } from "ai";
-import { hasResult, isBareResult, jsonText, toolName, toolPart, type Part, type ToolPart } from "./tool-parts.ts";
+import type { FileUIPart, TextUIPart, UIMessage } from "ai";
+import { cutMiddle } from "./render.ts";
+import {
+  fieldText,
+  hasResult,
+  innerParts,
+  isBareResult,
+  jsonText,
+  toolName,
+  toolPart,
+  type Part,
+  type ToolPart,
+} from "./tool-parts.ts";
 
 export interface RepairOptions {
   /** Leave open the calls of the last message: something outside (a person, a client) is about to answer them. */
@@ -15,6 +26,11 @@ export interface RepairOptions {
 
 /** The error text that closes a call whose result was never stored. */
 export const NO_RESULT = "No result was recorded for this call.";
+
+/** Characters shown of an address that cannot be sent: it may be a file itself, encoded. */
+const MAX_ADDRESS = 500;
+
+type FilePart = Extract<Part, { type: "file" | "reasoning-file" }>;
 
 /** Where a part is, and what is to stand there. `null` removes it. */
 interface Slot {
@@ -87,9 +103,14 @@ function unusedId(id: string, used: ReadonlySet<string>): string {
 /** The call's part with the result of another part. The approval goes: it was the call's way to a result. */
 function answered(call: ToolPart, result: ToolPart): ToolPart {
   if (result.state === "output-available") {
-    return { ...bare(call), state: "output-available", input: result.input ?? call.input ?? {}, output: result.output } as ToolPart;
+    return {
+      ...bare(call),
+      state: "output-available",
+      input: result.input ?? call.input ?? {},
+      output: result.output,
+    } as ToolPart;
   }
-  return closed({ ...call, input: result.input ?? call.input }, result.errorText ?? refusal(result));
+  return closed({ ...call, input: result.input ?? call.input }, failure(result));
 }
 
 function closed(part: ToolPart, errorText: string): ToolPart {
@@ -105,11 +126,13 @@ function bare(part: ToolPart): Record<string, unknown> {
 
 /** A refused call that the provider was to run itself converts to a call without a result: say it as an error. */
 function normalized(part: ToolPart): ToolPart {
-  return part.state === "output-denied" && part.providerExecuted === true ? closed(part, refusal(part)) : part;
+  return part.state === "output-denied" && part.providerExecuted === true ? closed(part, failure(part)) : part;
 }
 
-function refusal(part: ToolPart): string {
-  return part.approval?.reason ?? "The call was refused.";
+function failure(part: ToolPart): string {
+  const said: unknown = part.errorText ?? part.approval?.reason;
+  if (said !== undefined && said !== null) return fieldText(said);
+  return part.state === "output-error" ? "The call failed." : "The call was refused.";
 }
 
 function asText(part: ToolPart): Part {
@@ -117,22 +140,56 @@ function asText(part: ToolPart): Part {
   if (!hasResult(part)) return { type: "text", text: `[Call of tool ${name}] ${jsonText(part.input)}` };
   if (part.state === "output-available")
     return { type: "text", text: `[Result of tool ${name}] ${jsonText(part.output)}` };
-  return { type: "text", text: `[Error of tool ${name}] ${part.errorText ?? refusal(part)}` };
+  return { type: "text", text: `[Error of tool ${name}] ${failure(part)}` };
 }
 
-/** Parts on which the AI SDK's conversion would throw: files without a usable address, tool parts without a call id. */
+/**
+ * The part as the AI SDK's conversion takes it, which throws on files without a usable address and on steering messages
+ * of anything but texts and files, and whose result is refused where a text or a name is none.
+ */
 function convertible(part: Part): Part {
-  if (part.type === "steering-message" && "parts" in part) {
-    const parts = part.parts.map(convertible);
-    return parts.every((each, index) => each === part.parts[index]) ? part : ({ ...part, parts } as Part);
+  if (part.type === "steering-message") {
+    const inner = innerParts(part);
+    const parts = inner.map(sayable);
+    const same = inner === part.parts && parts.every((each, at) => each === inner[at]);
+    return same ? part : ({ ...part, parts } as Part);
   }
-  const toolLike = part.type === "dynamic-tool" || part.type.startsWith("tool-");
-  if (toolLike && toolPart(part) === null) return { type: "text", text: `[Unreadable tool part] ${jsonText(part)}` };
-  if (part.type !== "file" && part.type !== "reasoning-file") return part;
-  const file = part as FileUIPart;
-  if (file.providerReference !== undefined || URL.canParse(file.url)) return part;
+  if (part.type === "dynamic-tool" || part.type.startsWith("tool-")) {
+    const tool = toolPart(part);
+    return tool === null ? { type: "text", text: `[Unreadable tool part] ${jsonText(part)}` } : convertibleTool(tool);
+  }
+  if (part.type === "text" || part.type === "reasoning") {
+    return typeof part.text === "string" ? part : { ...(part as TextUIPart), text: fieldText(part.text) };
+  }
+  return part.type === "file" || part.type === "reasoning-file" ? convertibleFile(part) : part;
+}
+
+/** A tool without a name gets an empty one, an approval without an id that of its call. */
+function convertibleTool(part: ToolPart): ToolPart {
+  const named = part.type !== "dynamic-tool" || typeof part.toolName === "string";
+  const tool = named ? part : { ...part, toolName: toolName(part) };
+  const { approval: stored, ...rest } = tool;
+  const approval = stored as { id?: unknown } | null | undefined;
+  if (approval === undefined || typeof approval?.id === "string") return tool;
+  if (approval === null || typeof approval !== "object") return rest as ToolPart;
+  return { ...rest, approval: { ...approval, id: part.toolCallId } } as ToolPart;
+}
+
+function convertibleFile(part: FilePart): Part {
+  const referred = part.type === "file" && (part.providerReference ?? null) !== null;
+  const addressed = referred || (typeof part.url === "string" && URL.canParse(part.url));
+  if (addressed && typeof part.mediaType === "string") return part;
+  const { filename, mediaType, url } = part as Partial<FileUIPart>;
+  const address = cutMiddle(fieldText(url), MAX_ADDRESS);
   return {
     type: "text",
-    text: `[File ${file.filename ?? ""} (${file.mediaType}): its address ${file.url} cannot be sent]`,
+    text: `[File ${fieldText(filename)} (${fieldText(mediaType)}): its address ${address} cannot be sent]`,
   };
+}
+
+/** A part of a steering message: only texts and files can be said there. */
+function sayable(part: Part): Part {
+  const said = convertible(part);
+  if (said.type === "text" || said.type === "file") return said;
+  return { type: "text", text: `[Part of type ${said.type}] ${jsonText(said)}` };
 }

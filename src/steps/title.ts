@@ -1,13 +1,14 @@
 /** What a conversation is called after the words it began with. */
 import type { UIMessage } from "ai";
 import { TITLE_CHARS } from "../limits.ts";
+import { fieldText } from "./tool-parts.ts";
 
 /** Characters of a text that are looked at: a message may have millions. */
 const READ_CHARS = 1_000;
 
 /** The message's text in one line of at most {@link TITLE_CHARS} characters, cut between words. Null when it has no text. */
 export function titleOf(message: UIMessage): string | null {
-  const text = message.parts.flatMap((part) => (part.type === "text" ? [part.text] : [])).join(" ");
+  const text = message.parts.flatMap((part) => (part.type === "text" ? [fieldText(part.text)] : [])).join(" ");
   const start = text.trimStart().slice(0, READ_CHARS).toWellFormed();
   const line = start.replaceAll(/[\s\p{Cc}]+/gu, " ").trim();
   if (line === "") return null;

@@ -4,6 +4,10 @@
  * A UI message normally carries a call and its result in one part. Imported histories may keep them apart: a part
  * without a result in one message, and a part with the same call id and a result in a later one. Every step treats
  * both shapes by the one rule in {@link hasResult}.
+ *
+ * What is stored was checked to be parts with a type, no further: a client, an import or a crash may have left a field
+ * out or put something else there. So a step reads a part's texts by {@link fieldText} and the parts inside a part by
+ * {@link innerParts}, and never throws on one: a history that was stored can always be read.
  */
 import type { DynamicToolUIPart, ToolUIPart, UIMessage } from "ai";
 
@@ -17,7 +21,27 @@ export function toolPart(part: Part): ToolPart | null {
 }
 
 export function toolName(part: ToolPart): string {
-  return part.type === "dynamic-tool" ? part.toolName : part.type.slice("tool-".length);
+  return part.type === "dynamic-tool" ? fieldText(part.toolName) : part.type.slice("tool-".length);
+}
+
+/** What a field says that should hold a text: itself, nothing when it is missing or null, JSON of anything else. */
+export function fieldText(value: unknown): string {
+  return value === null ? "" : jsonText(value);
+}
+
+/** The parts that a part of type `steering-message` holds; what is none is a text. The very array when all are parts. */
+export function innerParts(part: Part): Part[] {
+  const inner: unknown = "parts" in part ? part.parts : undefined;
+  if (!Array.isArray(inner)) return inner === undefined ? [] : [textPart(inner)];
+  return inner.every(isPart) ? inner : inner.map((each: unknown) => (isPart(each) ? each : textPart(each)));
+}
+
+function isPart(value: unknown): value is Part {
+  return typeof (value as { type?: unknown } | null)?.type === "string";
+}
+
+function textPart(value: unknown): Part {
+  return { type: "text", text: fieldText(value) };
 }
 
 /** True when the model will be told how the call ended: an output, an error, or a refusal to run it. */

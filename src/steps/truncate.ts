@@ -15,7 +15,7 @@
 import type { UIMessage } from "ai";
 import { PalimpsestError } from "../errors.ts";
 import { cutMiddle } from "./render.ts";
-import { jsonText, toolPart, type Part } from "./tool-parts.ts";
+import { fieldText, innerParts, jsonText, toolPart, type Part } from "./tool-parts.ts";
 import { parseSyntheticId } from "./view.ts";
 
 export interface TruncateOptions {
@@ -72,11 +72,13 @@ function truncateParts(parts: Part[], limits: Limits): Part[] {
 
 function truncatePart(part: Part, limits: Limits): Part {
   if (part.type === "text") {
-    return part.text.length <= limits.text ? part : { ...part, text: cutMiddle(part.text, limits.text) };
+    const text = fieldText(part.text);
+    return text.length <= limits.text ? part : { ...part, text: cutMiddle(text, limits.text) };
   }
-  if (part.type === "steering-message" && "parts" in part) {
-    const parts = truncateParts(part.parts, limits);
-    return parts === part.parts ? part : ({ ...part, parts } as Part);
+  if (part.type === "steering-message") {
+    const inner = innerParts(part);
+    const parts = truncateParts(inner, limits);
+    return parts === inner ? part : ({ ...part, parts } as Part);
   }
   const tool = toolPart(part);
   if (tool?.state !== "output-available" || tool.providerExecuted === true) return part;

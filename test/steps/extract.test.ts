@@ -1,10 +1,12 @@
 import type { UIMessage } from "ai";
 import { array, assert, constantFrom, integer, oneof, option, property, record, string } from "fast-check";
 import { describe, expect, it } from "vitest";
+import { auditSummary } from "../../src/steps/audit.ts";
 import { extractSummary, type ExtractInput } from "../../src/steps/extract.ts";
 import { layOut, NOTHING } from "../../src/steps/extract/summary-shape.ts";
 import { extractConstraints } from "../../src/steps/facts.ts";
 import { renderTranscript } from "../../src/steps/render.ts";
+import { resolvePolicy } from "../../src/steps/policy.ts";
 import { DEFAULT_TEMPLATE, missingSections } from "../../src/steps/template.ts";
 import { estimateTokens } from "../../src/steps/tokens.ts";
 
@@ -160,9 +162,12 @@ describe("a summary worth reading, without a model", () => {
     expect(section(summarise(coding, { template: two }), "Tests").join()).toContain("all 12 tests pass");
   });
 
-  it("leaves out markup that would read as a tool call", () => {
-    const summary = summarise([user("Please explain what <tool_call> in the log means to me.")]);
-    expect(summary).not.toContain("<tool_call>");
+  it("quotes markup of a tool call in a bullet, where the audit does not take it for one", () => {
+    const summary = summarise([user("Please explain what <tool_call> in the log means to me."), ...coding]);
+    expect(summary).toContain("<tool_call>");
+    const policy = resolvePolicy({ thresholdTokens: 100_000 });
+    const audit = { text: summary, finishReason: "stop", spanTokens: 50_000, policy, template: DEFAULT_TEMPLATE };
+    expect(auditSummary(audit)).toMatchObject({ ok: true });
   });
 });
 
@@ -343,7 +348,8 @@ describe("whatever the conversation", () => {
             .slice(2)
             .replace(LABELS, "")
             .replace(/ \(passed later\)$/, "");
-          const slices = files === undefined ? (list?.split(", ") ?? said.split(/…| → |[()]|(?<=[.!?:]) /)) : [files];
+          const slices =
+            files === undefined ? (list?.split(", ") ?? said.split(/(?: →)?…| → |[()]|(?<=[.!?:]) /)) : [files];
           for (const slice of slices) expect(transcript).toContain(slice.trim());
         }
       }),

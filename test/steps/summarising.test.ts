@@ -237,6 +237,25 @@ describe("the audit", () => {
     expect(audit(text, finishReason)).toContain(kind);
   });
 
+  test.each([
+    `${good}\n- The log shows \`<tool_call>\` twice.`,
+    `${good}\n- <invoke name="read"> stood in the answer, unread.`,
+    `${good}\nThe parser takes <tool_use> for a call.`,
+    `${good}\n- The answer was:\n  <function_calls>`,
+    `${good}\n\`\`\`xml\n<invoke name="read">\n\`\`\`\nThat is fixed.`,
+  ])("a summary may quote the markup of a call: %j", (text) => {
+    expect(audit(text)).toEqual([]);
+  });
+
+  test.each([
+    `${good}\n<tool_call>{"name":"read"}</tool_call>`,
+    `${good}\n\n<function_calls>\n<invoke name="read">\n</invoke>\n</function_calls>`,
+    '```xml\n<invoke name="read">\n```',
+    `${good}\n\`\`\`\na\n\`\`\`\n<tool_use>\n\`\`\`\nb\n\`\`\``,
+  ])("an answer that calls a tool in markup of its own is refused: %j", (text) => {
+    expect(audit(text)).toContain("tool-call");
+  });
+
   test("V3: a summary is refused when it is not smaller than its source by the margin", () => {
     expect(audit(good, "stop", 12)).toEqual(["too-large"]);
     fc.assert(

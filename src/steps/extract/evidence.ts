@@ -47,8 +47,6 @@ const TELLING = 0.45;
 const BACKGROUND = 3;
 /** What is read of one sentence, in characters: so that no pattern meets an endless one. */
 const MAX_SENTENCE = 1_000;
-/** Tool-call markup, quoted: a summary that holds it reads as if it called a tool. */
-const TOOL_MARKUP = /<(?:tool_call|function_calls?|tool_use|invoke)\b/i;
 
 interface Said {
   readonly by: "user" | "assistant";
@@ -76,7 +74,7 @@ export function gatherEvidence(entries: readonly Entry[], { focus, continues }: 
   const add: Add = (topic, text, more) => {
     const slice = topic === "constraints" ? oneLine(text) : clip(oneLine(text), MAX_SLICE + 20);
     const weight = (more.weight ?? 0) + rank(slice) + (more.at / span) * 0.4;
-    if (slice !== "" && !TOOL_MARKUP.test(slice))
+    if (slice !== "")
       bullets.push({ topic, text: (more.label ?? "") + slice, weight, order: more.at + bullets.length / 1e6 });
   };
   said.forEach((each, index) => {
