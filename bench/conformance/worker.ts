@@ -34,7 +34,13 @@ async function judge(check: Promise<void>, timeoutMs: number): Promise<Verdict> 
     await Promise.race([check, late]);
     return { kind: "holds" };
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
+    const why = shorten(error instanceof Error ? error.message : String(error));
     return isNoSuchThing(error) ? { kind: "none", why } : { kind: "fails", why };
   }
+}
+
+/** A comparison of long conversations tells enough by how it begins. */
+function shorten(why: string): string {
+  const line = why.replaceAll(/\s+/g, " ").trim();
+  return line.length > 300 ? `${line.slice(0, 300)}…` : line;
 }

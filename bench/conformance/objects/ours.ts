@@ -3,7 +3,6 @@ import type { LanguageModelV4 } from "@ai-sdk/provider";
 import type { AgentContext } from "agents";
 import type { AgentWorkflowEvent, AgentWorkflowStep } from "agents/workflows";
 import { CompactingAgent } from "../../../src/agent/with-compaction.ts";
-import type { Session } from "../../../src/agent/session.ts";
 import { SessionManager } from "../../../src/agent/session-manager.ts";
 import type { Outcome } from "../../../src/memory/runs.ts";
 import type { ChosenModel } from "../../../src/model/choose.ts";
@@ -63,80 +62,80 @@ export class Ours extends CompactingAgent implements DeskMethods {
 
 function adapt(agent: Ours, sessionId: string): SessionStore {
   const { manager } = agent;
-  const session = (): Session => manager.getSession(sessionId);
+  const session = manager.getSession(sessionId);
   const bring = (summariser: Summariser, thresholdTokens: number): void => {
     const kept = keepSummariser(summariser);
     if ("choose" in kept) {
-      session().onCompaction((messages) => kept.choose(messages)).compactAfter(thresholdTokens);
+      session.onCompaction((messages) => kept.choose(messages)).compactAfter(thresholdTokens);
       return;
     }
     agent.model = kept.model;
     const tailTokenBudget = Math.min(kept.keepTokens, Math.floor(thresholdTokens / 3));
-    session().compactAfter(thresholdTokens, { tailTokenBudget });
+    session.compactAfter(thresholdTokens, { tailTokenBudget });
   };
   return {
     append: async (message, parentId) => {
-      await session().appendMessage(message, parentId);
+      await session.appendMessage(message, parentId);
     },
     appendAll: async (messages) => {
       await manager.appendAll(sessionId, messages);
     },
     fill: async (messages) => {
-      await session().appendMessages(messages);
+      await session.appendMessages(messages);
     },
     upsert: async (message) => {
-      await session().upsertMessage(message);
+      await session.upsertMessage(message);
     },
     update: async (message) => {
-      await session().updateMessage(message);
+      await session.updateMessage(message);
     },
     remove: async (ids) => {
-      await session().deleteMessages(ids);
+      await session.deleteMessages(ids);
     },
-    clear: () => session().clearMessages(),
-    get: (id) => session().getMessage(id),
-    leaf: () => session().getLatestLeaf(),
-    branches: (id) => session().getBranches(id),
-    pathLength: () => session().getPathLength(),
-    history: (leafId) => session().getHistory(leafId),
+    clear: () => session.clearMessages(),
+    get: (id) => session.getMessage(id),
+    leaf: () => session.getLatestLeaf(),
+    branches: (id) => session.getBranches(id),
+    pathLength: () => session.getPathLength(),
+    history: (leafId) => session.getHistory(leafId),
     newest: async (count) => {
       const messages = [];
-      for await (const message of session().history({ newestFirst: true })) {
+      for await (const message of session.history({ newestFirst: true })) {
         messages.push(message);
         if (messages.length === count) break;
       }
       return messages;
     },
-    recent: (maxBytes) => session().getRecentHistory(maxBytes),
-    search: async (query) => (await session().search(query)).map(({ id }) => id),
+    recent: (maxBytes) => session.getRecentHistory(maxBytes),
+    search: async (query) => (await session.search(query)).map(({ id }) => id),
     addOverlay: async (summary, fromId, toId) => {
-      await session().addCompaction(summary, fromId, toId);
+      await session.addCompaction(summary, fromId, toId);
     },
     summaries: async () => {
-      const overlays = await session().getCompactions();
+      const overlays = await session.getCompactions();
       return overlays.filter(({ state }) => state === "active").map(({ summary }) => summary);
     },
     compact: async (summariser) => {
       if (summariser !== null) bring(summariser, COMPACTED_BY_HAND);
-      const { run } = await session().compact();
-      const { outcome } = await session().ended(run.id);
+      const { run } = await session.compact();
+      const { outcome } = await session.ended(run.id);
       return outcome?.kind === "applied" || outcome?.kind === "rebased";
     },
     compactAfter: async (tokens, summariser, { onError, brokenCounter } = {}) => {
       bring(summariser, tokens);
-      if (onError !== undefined) session().onCompactionError(keep(onError));
-      if (brokenCounter === true) session().compactAfter(tokens, { tokenCounter: () => Number.NaN });
+      if (onError !== undefined) session.onCompactionError(keep(onError));
+      if (brokenCounter === true) session.compactAfter(tokens, { tokenCounter: () => Number.NaN });
     },
     settle: async () => {
-      for (const run of agent.palimpsest.runs.live(sessionId)) await session().ended(run.id);
+      for (const run of agent.palimpsest.runs.live(sessionId)) await session.ended(run.id);
     },
     declare: async (blocks) => agent.declare(blocks),
-    block: async (label) => (await session().getContextBlock(label))?.content ?? null,
+    block: async (label) => (await session.getContextBlock(label))?.content ?? null,
     setBlock: async (label, content) => {
-      await session().replaceContextBlock(label, content);
+      await session.replaceContextBlock(label, content);
     },
-    prompt: () => session().freezeSystemPrompt(),
-    refreshPrompt: () => session().refreshSystemPrompt(),
+    prompt: () => session.freezeSystemPrompt(),
+    refreshPrompt: () => session.refreshSystemPrompt(),
     deleteSession: async () => {
       await manager.delete(sessionId);
     },
