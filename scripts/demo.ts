@@ -4,24 +4,33 @@
  * Starts wrangler with the deployable Worker and a fresh state folder, replays a transcript through the agent's own
  * WebSocket, shows each step of each run as it happens, and ends with a report and its checks. Exit code 0 when all hold.
  */
-import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { basename, join, resolve } from "node:path";
+import { join } from "node:path";
 import type { UIMessage } from "ai";
 import { errorCode } from "../src/errors.ts";
-import { importTranscript } from "../src/import/import.ts";
+import type { OverlayRecord } from "../src/memory/overlays.ts";
 import type { RunRecord } from "../src/memory/runs.ts";
 import { DemoAgent } from "./demo/agent.ts";
-import { originalsIntact, runsEnded, viewsBounded, viewsValid, writersNeverWait } from "./demo/checks.ts";
+import {
+  killSurvived,
+  originalsIntact,
+  runsEnded,
+  viewsBounded,
+  viewsValid,
+  writersNeverWait,
+  type Killed,
+} from "./demo/checks.ts";
 import { Live } from "./demo/live.ts";
 import { freePort, LocalWorker } from "./demo/local-worker.ts";
 import { parseOptions, USAGE, type DemoOptions } from "./demo/options.ts";
 import { replay, type Replay } from "./demo/replay.ts";
 import { createReport } from "./demo/summary.ts";
+import { readConversations, type Transcript } from "./demo/transcript.ts";
 import { createPaint, wantsColor } from "./report/paint.ts";
 import { renderReport, type DemoReport } from "./report/report.ts";
+import { clip, count, inert, plural } from "./report/text.ts";
 
-const BUNDLED = resolve(import.meta.dirname, "../examples/transcripts/palimpsest-session.jsonl");
 /** How far a replay runs ahead of a slowed summariser. */
 const AHEAD_WHEN_SLOW = 12;
 /** Small chunks, so that some of a run's model calls are answered when it is killed. */
@@ -37,14 +46,14 @@ class Demo {
   readonly #worker: LocalWorker;
   readonly #views: UIMessage[][] = [];
   #agent: DemoAgent | null = null;
-  #killed: { during: string; at: number } | null = null;
+  #killed: Killed | null = null;
 
   constructor(options: DemoOptions, worker: LocalWorker) {
     this.#options = options;
     this.#worker = worker;
   }
 
-  async run(conversations: readonly { name: string; messages: readonly UIMessage[] }[]): Promise<DemoReport> {
+  async run({ name, conversations }: Transcript): Promise<DemoReport> {
     await this.#start();
     const replays: Replay[] = [];
     const total = conversations.reduce((sum, each) => sum + each.messages.length, 0);
@@ -64,7 +73,7 @@ class Demo {
       replays.push(result);
       before += conversation.messages.length;
     }
-    return this.#report(replays);
+    return this.#report(name, replays);
   }
 
   async #start(): Promise<void> {
@@ -91,70 +100,67 @@ class Demo {
 
   /** SIGKILL once one chunk is paid for and another is being summarised; then a start on the same storage, and no help. */
   async #killDuring(runId: string): Promise<void> {
-    const step = await this.#midSummary(runId);
-    if (step === null) return;
+    const killed = await this.#midSummary(runId);
+    if (killed === null) return;
     const agent = this.#connected();
     this.#agent = null;
-    live.line(paint(`  SIGKILL to the Worker's process group during "${step}"`, "red", "bold"));
+    live.line(paint(`  SIGKILL to the Worker's process group during "${killed.during}"`, "red", "bold"));
     agent.close();
     await this.#worker.kill();
-    this.#killed = { during: step, at: Date.now() };
+    this.#killed = killed;
     await this.#start();
     live.line(paint("  started again on the same storage; nobody nudges the run", "yellow"));
   }
 
-  async #midSummary(runId: string): Promise<string | null> {
+  async #midSummary(runId: string): Promise<Killed | null> {
     for (;;) {
       const run = await this.#connected().call("getRun", { runId });
       if (run.outcome !== null) return null;
       const open = run.steps.find((step) => step.name.startsWith("summarize") && step.endedAt === null);
       const paid = run.steps.some((step) => step.calls > 0);
-      if (open !== undefined && (paid || run.chunkDigests.length === 1)) return open.name;
+      if (open !== undefined && paid) return { during: open.name, before: run };
       await new Promise((resolve) => setTimeout(resolve, 50));
     }
   }
 
-  async #report(replays: readonly Replay[]): Promise<DemoReport> {
+  async #report(name: string, replays: readonly Replay[]): Promise<DemoReport> {
     const agent = this.#connected();
     const runs: RunRecord[] = [];
-    for (const { sessionId } of replays)
+    const overlays: OverlayRecord[] = [];
+    for (const { sessionId } of replays) {
       runs.push(...(await agent.call("runs", { sessionId, limit: 500 })).toReversed());
+      overlays.push(...(await agent.call("getCompactions", { sessionId })));
+    }
     const [main = replays[0]] = replays.toSorted((a, b) => b.samples.length - a.samples.length);
     if (main === undefined) throw new Error("There was nothing to replay.");
-    const overlays = await agent.call("getCompactions", { sessionId: main.sessionId });
     const checks = [
       await originalsIntact(agent, replays),
       await viewsValid(this.#views),
       viewsBounded(replays, this.#options.thresholdTokens),
       runsEnded(runs),
       ...writersNeverWait(replays, this.#options.modelDelayMs),
-      ...(this.#options.kill ? [this.#survived(runs)] : []),
+      ...(this.#options.kill ? [killSurvived(this.#killed, runs)] : []),
     ];
-    const { thresholdTokens } = this.#options;
+    const { thresholdTokens, keep } = this.#options;
     return createReport({
-      name: transcriptName(this.#options),
+      name,
       replays,
       main,
       runs,
       overlays,
       checks,
       thresholdTokens,
-      url: this.#worker.url,
+      url: keep ? this.#worker.url : null,
+      keepCommand: keepCommand(),
     });
   }
+}
 
-  #survived(runs: readonly RunRecord[]) {
-    const again = runs.flatMap((run) => run.steps).filter((step) => step.attempts > 1);
-    const killed = this.#killed;
-    return {
-      name: "kill survived",
-      ok: killed !== null && runs.every((run) => run.outcome !== null),
-      detail:
-        killed === null
-          ? "no run was long enough to be killed"
-          : `killed during "${killed.during}"; ${again.length} ${again.length === 1 ? "step" : "steps"} ran again, finished ones did not`,
-    };
-  }
+/** This very command, with `--keep`. */
+function keepCommand(): string {
+  const args = process.argv.slice(2).filter((arg) => arg !== "--json" && arg !== "--keep");
+  const quoted = args.map((arg) => (/^[\w./:=@+-]+$/.test(arg) ? arg : `'${arg.replaceAll("'", "'\\''")}'`));
+  return ["npm run demo --", ...quoted, "--keep"].join(" ");
 }
 
 function readOptions(): DemoOptions {
@@ -162,7 +168,7 @@ function readOptions(): DemoOptions {
     const parsed = parseOptions(process.argv.slice(2));
     return parsed === "help" ? leave(0, USAGE) : parsed;
   } catch (error) {
-    return leave(2, `${error instanceof Error ? error.message : String(error)}\n\n${USAGE}`);
+    return leave(2, `${advice(error)}\n`);
   }
 }
 
@@ -171,56 +177,65 @@ function leave(code: number, text: string): never {
   process.exit(code);
 }
 
-function transcriptName({ file }: DemoOptions): string {
-  return basename(file ?? BUNDLED);
+/** What a person needs of an error: the advice of one of ours, the whole of any other. */
+function advice(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  return errorCode(error) === undefined ? (error.stack ?? error.message) : error.message.replace(/^\[\w+\] /, "");
 }
 
-async function main(): Promise<number> {
-  const imported = importTranscript(await readFile(options.file ?? BUNDLED, "utf8"));
-  const all = imported.conversations;
-  const conversations = options.index === null ? all : all.slice(options.index, options.index + 1);
-  if (conversations.length === 0)
-    throw new Error(`There is no conversation ${options.index}; the file has ${all.length}, counted from 0.`);
-  const stateDir = await mkdtemp(join(tmpdir(), "palimpsest-demo-"));
-  const port = options.port ?? (await freePort());
-  const vars: Record<string, string> = { PALIMPSEST_THRESHOLD: String(options.thresholdTokens) };
-  if (options.modelDelayMs > 0) vars["PALIMPSEST_MODEL_DELAY_MS"] = String(options.modelDelayMs);
-  if (options.kill) vars["PALIMPSEST_CHUNK_TOKENS"] = String(KILL_CHUNK_TOKENS);
-  const worker = new LocalWorker({ stateDir, port, vars });
-  const stop = (): void => void worker.kill().then(() => process.exit(130));
-  process.once("SIGINT", stop);
-  process.once("SIGTERM", stop);
-  out.write(
-    `Replaying ${paint(transcriptName(options), "bold")} through a local Worker, threshold ${options.thresholdTokens} tokens\n`,
-  );
+/** Everything that can be refused is refused here, before a Worker is started. */
+async function prepare(): Promise<{ transcript: Transcript; port: number }> {
   try {
-    const report = await new Demo(options, worker).run(conversations);
-    live.done();
-    if (options.json) process.stdout.write(`${JSON.stringify(report, null, 2)}\n`);
-    else process.stdout.write(renderReport(report, { width: process.stdout.columns ?? 80, paint }));
-    if (options.keep) await keepRunning(worker.url);
-    return report.checks.every((check) => check.ok) ? 0 : 1;
-  } finally {
-    await worker.kill();
-    await rm(stateDir, { recursive: true, force: true });
+    return { transcript: await readConversations(options), port: await freePort(options.port) };
+  } catch (error) {
+    return leave(2, `${advice(error)}\n`);
   }
 }
 
-async function keepRunning(url: string): Promise<void> {
-  process.stdout.write(`\n  The Worker stays at ${url}. Ctrl-C stops it.\n`);
-  await new Promise(() => undefined);
+async function replayAll(transcript: Transcript, worker: LocalWorker): Promise<number> {
+  const report = await new Demo(options, worker).run(transcript);
+  live.done();
+  if (options.json) process.stdout.write(`${JSON.stringify(report, null, 2)}\n`);
+  else process.stdout.write(renderReport(report, { width: process.stdout.columns ?? 80, paint }));
+  if (options.keep) {
+    out.write(`  The Worker stays at ${worker.url}. Ctrl-C stops it and removes its state.\n`);
+    await new Promise(() => undefined);
+  }
+  return report.checks.every((check) => check.ok) ? 0 : 1;
+}
+
+async function main(): Promise<number> {
+  const { transcript, port } = await prepare();
+  const vars: Record<string, string> = { PALIMPSEST_THRESHOLD: String(options.thresholdTokens) };
+  if (options.modelDelayMs > 0) vars["PALIMPSEST_MODEL_DELAY_MS"] = String(options.modelDelayMs);
+  if (options.kill) vars["PALIMPSEST_CHUNK_TOKENS"] = String(KILL_CHUNK_TOKENS);
+  const stateDir = await mkdtemp(join(tmpdir(), "palimpsest-demo-"));
+  const worker = new LocalWorker({ stateDir, port, vars });
+  // Not once: npm passes a signal on that the terminal sent to both, and the second one must not cut the tidying short.
+  const signalled = new Promise<number>((resolve) => {
+    process.on("SIGINT", () => resolve(130));
+    process.on("SIGTERM", () => resolve(143));
+  });
+  out.write(`${opening(transcript)}\n`);
+  try {
+    return await Promise.race([signalled, replayAll(transcript, worker)]);
+  } finally {
+    live.done();
+    await worker.close();
+  }
+}
+
+/** One line, of at most 80 columns. */
+function opening({ name, conversations }: Transcript): string {
+  const messages = conversations.reduce((sum, each) => sum + each.messages.length, 0);
+  const several = conversations.length > 1 ? ` in ${conversations.length} conversations` : "";
+  const rest = `: ${plural(messages, "message")}${several}, threshold ${count(options.thresholdTokens)} tokens`;
+  return `Replaying ${paint(clip(inert(name), 70 - rest.length), "bold")}${rest}`;
 }
 
 try {
   process.exit(await main());
 } catch (error) {
-  live.done();
-  const told =
-    errorCode(error) === undefined && error instanceof Error
-      ? error.stack
-      : error instanceof Error
-        ? error.message
-        : String(error);
-  process.stderr.write(`${told}\n`);
+  process.stderr.write(`${advice(error)}\n`);
   process.exit(1);
 }

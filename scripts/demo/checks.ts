@@ -2,7 +2,8 @@
 import { convertToModelMessages, type ModelMessage, type UIMessage } from "ai";
 import type { DemoAgent } from "./agent.ts";
 import type { Replay } from "./replay.ts";
-import type { RunRecord } from "../../src/memory/runs.ts";
+import type { RunRecord, StepRecord } from "../../src/memory/runs.ts";
+import { plural } from "../report/text.ts";
 
 export interface Check {
   readonly name: string;
@@ -41,24 +42,65 @@ export async function viewsValid(views: readonly (readonly UIMessage[])[]): Prom
 
 /** Between turns, once its run has landed, a view is at most the threshold and one turn. */
 export function viewsBounded(replays: readonly Replay[], thresholdTokens: number): Check {
-  const worst = Math.max(0, ...replays.map((each) => each.peakBetweenTurns - each.largestTurn));
-  const peak = Math.max(0, ...replays.map((each) => each.peakBetweenTurns));
+  const worst = replays.reduce((one, other) => (overTurn(other) > overTurn(one) ? other : one));
+  const { peakBetweenTurns: peak, largestTurn } = worst;
+  const allowed = thresholdTokens + largestTurn;
   return {
     name: "views bounded",
-    ok: worst <= thresholdTokens,
-    detail: `largest view between turns ${peak} tokens; the threshold is ${thresholdTokens}`,
+    ok: peak <= allowed,
+    detail: `largest view between turns ${peak} tokens; allowed are ${allowed}: the threshold of ${thresholdTokens} and one turn, of at most ${largestTurn}`,
   };
 }
 
-/** Every run has its one outcome, and no step of it paid a model twice (R1, R3). */
+/** Every run has its one outcome, and no step of it paid a model for a second answer (R1, R3). */
 export function runsEnded(runs: readonly RunRecord[]): Check {
   const open = runs.filter((run) => run.outcome === null);
   const twice = runs.flatMap((run) => run.steps.filter((step) => step.calls > 1));
   const calls = runs.reduce((sum, run) => sum + run.modelCalls, 0);
+  const paid = twice.length === 0 ? "no answer paid twice" : `paid twice: ${namesOf(twice)}`;
   return {
     name: "runs ended",
     ok: open.length === 0 && twice.length === 0,
-    detail: `${runs.length} runs, ${runs.length - open.length} with an outcome, ${calls} model calls, none paid twice`,
+    detail: `${plural(runs.length, "run")}, ${runs.length - open.length} with an outcome; ${plural(calls, "model call")}, ${paid}`,
+  };
+}
+
+/** What the ledger said of a run just before the Worker was killed. */
+export interface Killed {
+  readonly during: string;
+  readonly before: RunRecord;
+}
+
+/**
+ * The killed run ended, and no summarise or merge step that was finished before the kill was paid again (R1, R3). One
+ * whose result the engine had not kept yet may run again: then it finds its draft, calls no model, and says so.
+ */
+export function killSurvived(killed: Killed | null, runs: readonly RunRecord[]): Check {
+  const name = "kill survived";
+  if (killed === null) {
+    const detail = "no run was long enough to be killed: give a longer transcript or a lower --threshold";
+    return { name, ok: false, detail };
+  }
+  const after = runs.find((run) => run.id === killed.before.id);
+  const steps = new Map(after?.steps.map((step) => [step.name, step]));
+  const drafting = killed.before.steps.filter((step) => /^(?:summarize|merge) /.test(step.name));
+  const finished = drafting.filter((step) => step.endedAt !== null);
+  const again = finished.filter((step) => {
+    const now = steps.get(step.name);
+    return now?.calls !== step.calls || (now.attempts !== step.attempts && !now.reused);
+  });
+  const open = drafting.filter(
+    (step) => step.endedAt === null && (steps.get(step.name)?.attempts ?? 0) > step.attempts,
+  );
+  return {
+    name,
+    ok: after !== undefined && after.outcome !== null && finished.length > 0 && again.length === 0,
+    detail: [
+      `killed during "${killed.during}"`,
+      `of ${plural(finished.length, "finished draft")} ${again.length === 0 ? "none was made again" : `made again: ${namesOf(again)}`}`,
+      `${open.length} unfinished ran again`,
+      after === undefined || after.outcome === null ? "the run never ended" : `the run ended ${after.outcome.kind}`,
+    ].join("; "),
   };
 }
 
@@ -71,6 +113,14 @@ export function writersNeverWait(replays: readonly Replay[], modelDelayMs: numbe
   const slowest = Math.max(...during);
   const detail = `${during.length} appends while a summariser of ${modelDelayMs} ms was at work; the slowest took ${slowest.toFixed(0)} ms`;
   return [{ name: "writers never wait", ok: slowest < modelDelayMs, detail }];
+}
+
+function namesOf(steps: readonly StepRecord[]): string {
+  return steps.map((step) => step.name).join(", ");
+}
+
+function overTurn(replay: Replay): number {
+  return replay.peakBetweenTurns - replay.largestTurn;
 }
 
 function orphanCalls(messages: readonly ModelMessage[]): string[] {

@@ -5,7 +5,9 @@
  */
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
+import { rm } from "node:fs/promises";
 import { createServer } from "node:net";
+import { PalimpsestError } from "../../src/errors.ts";
 
 export interface LocalWorkerOptions {
   /** Where Durable Objects and Workflows keep their state. */
@@ -18,6 +20,7 @@ export class LocalWorker {
   readonly #options: LocalWorkerOptions;
   #child: ChildProcess | null = null;
   #log = "";
+  #closed = false;
 
   constructor(options: LocalWorkerOptions) {
     this.#options = options;
@@ -27,8 +30,9 @@ export class LocalWorker {
     return `http://localhost:${this.#options.port}`;
   }
 
-  /** Resolves when the Worker answers. Throws with the end of its log when it does not within a minute. */
+  /** Resolves when the Worker answers. Throws `invalid_state` with the end of its log when it does not within a minute. */
   async start(): Promise<void> {
+    if (this.#closed) throw new PalimpsestError("invalid_state", "The Worker was closed for good.");
     const { port, stateDir, vars } = this.#options;
     const flags = Object.entries(vars).flatMap(([name, value]) => ["--var", `${name}:${value}`]);
     const args = [
@@ -57,17 +61,28 @@ export class LocalWorker {
       await new Promise((resolve) => setTimeout(resolve, 200));
     }
     await this.kill();
-    throw new Error(`The Worker did not start on port ${port}. The end of its log:\n${this.#log}`);
+    throw new PalimpsestError(
+      "invalid_state",
+      `The Worker did not start on port ${port}. The end of its log:\n${this.#log}`,
+    );
   }
 
-  /** Ends the whole group. By default with SIGKILL: no handler runs, nothing is flushed. */
-  async kill(signal: "SIGKILL" | "SIGINT" = "SIGKILL"): Promise<void> {
+  /** Kills for good, and removes the state: it holds the conversation. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    await this.kill();
+    // The group's last members may still be dying, with files open in there.
+    await rm(this.#options.stateDir, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 });
+  }
+
+  /** Ends the whole group with SIGKILL: no handler runs, nothing is flushed. */
+  async kill(): Promise<void> {
     const child = this.#child;
     if (child?.pid === undefined) return;
     this.#child = null;
     const gone = child.exitCode === null && child.signalCode === null ? once(child, "exit") : Promise.resolve();
     try {
-      process.kill(-child.pid, signal);
+      process.kill(-child.pid, "SIGKILL");
     } catch {
       // The group is gone already: that is what was wanted.
     }
@@ -84,11 +99,20 @@ async function answers(url: string): Promise<boolean> {
   }
 }
 
-/** A port that nobody listens on at this moment. */
-export async function freePort(): Promise<number> {
+/** The port that was wanted, or any that nobody listens on at this moment. Throws `invalid_options` when it is taken. */
+export async function freePort(wanted: number | null): Promise<number> {
   const server = createServer();
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
+  try {
+    server.listen(wanted ?? 0, "127.0.0.1");
+    await once(server, "listening");
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new PalimpsestError(
+      "invalid_options",
+      `Port ${wanted} cannot be used (${reason}): leave --port out and one is found.`,
+      { cause: error },
+    );
+  }
   const address = server.address();
   server.close();
   await once(server, "close");

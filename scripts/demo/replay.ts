@@ -23,6 +23,7 @@ export interface AppendTime {
 export interface Replay {
   readonly sessionId: string;
   readonly messages: readonly UIMessage[];
+  /** One after each append, and one once the last run had landed. */
   readonly samples: Sample[];
   readonly appends: AppendTime[];
   /** The largest turn's tokens: by so much a view may pass the threshold before its run has landed. */

@@ -11,15 +11,20 @@ export interface Findings {
   /** The longest conversation: the one that is charted. */
   readonly main: Replay;
   readonly runs: readonly RunRecord[];
-  /** Of the charted conversation. */
   readonly overlays: readonly OverlayRecord[];
   readonly checks: readonly Check[];
   readonly thresholdTokens: number;
-  readonly url: string;
+  /** Where the Worker stays when the report is read; null when it stops. */
+  readonly url: string | null;
+  readonly keepCommand: string;
 }
 
 export function createReport(findings: Findings): DemoReport {
-  const { main, replays, runs, overlays, url } = findings;
+  const { main, replays, runs, url, keepCommand } = findings;
+  const overlays = findings.overlays.filter((overlay) =>
+    runs.some((run) => run.id === overlay.runId && run.sessionId === main.sessionId),
+  );
+  const ends = replays.flatMap((each) => each.samples.slice(-1));
   const during = replays.flatMap((each) =>
     each.appends.filter((append) => append.duringRun).map((append) => append.ms),
   );
@@ -27,26 +32,32 @@ export function createReport(findings: Findings): DemoReport {
   const last = runs.findLast((run) => run.outcome?.kind === "applied");
   return {
     transcript: findings.name,
+    conversations: replays.length,
+    storedTokens: ends.reduce((sum, end) => sum + end.storedTokens, 0),
+    visibleTokens: ends.reduce((sum, end) => sum + end.visibleTokens, 0),
     messages: replays.reduce((sum, each) => sum + each.messages.length, 0),
     chartedMessages: main.messages.length,
     samples: main.samples,
     thresholdTokens: findings.thresholdTokens,
-    runs: runs.map((run) => runReport(run, overlays)),
+    runs: runs.map((run) => runReport(run, findings)),
     overlays: overlays.flatMap((overlay) => overlayReport(overlay, main)),
     lastSummary: overlays.findLast((overlay) => overlay.state === "active")?.summary ?? "",
     // While a run was at work, where there was such a moment: that is the append that could have been in its way.
     slowestAppendMs: Math.max(0, ...(during.length > 0 ? during : all)),
     medianAppendMs: all[Math.floor(all.length / 2)] ?? 0,
-    links: last === undefined ? [] : linksTo(url, last.id),
+    links: url === null ? [] : linksTo(url, last?.id ?? null),
+    keepCommand,
     checks: findings.checks,
   };
 }
 
-function runReport(run: RunRecord, overlays: readonly OverlayRecord[]): RunReport {
+function runReport(run: RunRecord, { overlays, replays }: Findings): RunReport {
   const overlay = overlays.find((each) => each.runId === run.id);
   const degraded = run.outcome !== null && "degraded" in run.outcome && run.outcome.degraded;
   return {
-    id: `#${run.n}`,
+    // Runs are numbered in each session; with several, the conversation's number in front tells them apart.
+    id:
+      replays.length === 1 ? `#${run.n}` : `${replays.findIndex((each) => each.sessionId === run.sessionId)} #${run.n}`,
     trigger: run.trigger,
     outcome: `${run.outcome?.kind ?? "live"}${degraded ? " (degraded)" : ""}`,
     steps: run.steps.map((step) => ({
@@ -70,10 +81,9 @@ function overlayReport(overlay: OverlayRecord, main: Replay): OverlayReport[] {
   return [{ id, from, to, spanTokens, summaryTokens, active: overlay.state === "active" }];
 }
 
-function linksTo(url: string, runId: string): string[] {
-  const port = new URL(url).port;
-  return [
-    `${url}/cdn-cgi/local/explorer`,
-    `npx wrangler workflows instances describe palimpsest-compaction ${runId} --local --port ${port}`,
-  ];
+function linksTo(url: string, runId: string | null): string[] {
+  const explorer = `${url}/cdn-cgi/local/explorer`;
+  if (runId === null) return [explorer];
+  const { port } = new URL(url);
+  return [explorer, `npx wrangler workflows instances describe palimpsest-compaction ${runId} --local --port ${port}`];
 }

@@ -27,14 +27,14 @@ export interface LineChart {
   readonly height: number;
   /** A value to mark with a dashed line. */
   readonly threshold?: number;
-  /** What the horizontal axis counts. */
-  readonly unit?: string;
+  /** What stands under the right end of the horizontal axis. */
+  readonly end?: string;
   readonly paint?: Paint;
 }
 
 /** The chart's lines. Vertical axis from zero; each series is named at its right end, so no legend is needed. */
 export function lineChart(chart: LineChart): string[] {
-  const { series, height, threshold, unit = "", paint = createPaint(false) } = chart;
+  const { series, height, threshold, end = "", paint = createPaint(false) } = chart;
   const top = niceTop(Math.max(...series.flatMap((one) => one.values), threshold ?? 0, 1));
   const axis = count(top).length;
   const ends = labelRows(chart, top);
@@ -51,10 +51,8 @@ export function lineChart(chart: LineChart): string[] {
     const tail = label === undefined ? "" : ` ${paint(label.text, ...label.styles)}`;
     lines.push(`${paint(pad(tick, axis, "right"), "dim")} ${paint("│", "dim")}${canvas.row(row, paint)}${tail}`);
   }
-  const longest = Math.max(0, ...series.map((one) => one.values.length));
-  const last = `${longest.toLocaleString("en")}${unit === "" ? "" : ` ${unit}`}`;
   lines.push(paint(`${pad("0", axis, "right")} └${"─".repeat(plot)}`, "dim"));
-  lines.push(paint(`${" ".repeat(axis + 2)}${pad(last, plot, "right")}`, "dim"));
+  lines.push(paint(`${" ".repeat(axis + 2)}${pad(end, plot, "right")}`, "dim"));
   return lines;
 }
 

@@ -42,10 +42,14 @@ export interface OverlayReport {
 
 export interface DemoReport {
   readonly transcript: string;
+  readonly conversations: number;
+  /** Messages, tokens stored and tokens in view at the end: of all conversations together. */
   readonly messages: number;
+  readonly storedTokens: number;
+  readonly visibleTokens: number;
   /** Messages of the one conversation that is charted and drawn: the longest. */
   readonly chartedMessages: number;
-  /** One per appended message: tokens stored so far, and tokens that the model would be sent. */
+  /** One per appended message of that conversation and one at the end, once the last run had landed. */
   readonly samples: readonly { readonly storedTokens: number; readonly visibleTokens: number }[];
   readonly thresholdTokens: number;
   readonly runs: readonly RunReport[];
@@ -54,7 +58,10 @@ export interface DemoReport {
   readonly lastSummary: string;
   readonly slowestAppendMs: number;
   readonly medianAppendMs: number;
+  /** Where the Worker can be looked at; empty when it has stopped. */
   readonly links: readonly string[];
+  /** The command that does the same again and leaves the Worker running. */
+  readonly keepCommand: string;
   readonly checks: readonly { readonly name: string; readonly ok: boolean; readonly detail: string }[];
 }
 
@@ -88,7 +95,7 @@ export function renderReport(report: DemoReport, options: PageOptions = {}): str
     section("Steps of the last run", steps(report, page), page),
     section("The newest summary", summary(report, page), page),
     section("Checks", checks(report, page), page),
-    section("Look around", report.links.map(inert), page),
+    section("Look around", lookAround(report, page), page),
   ];
   const shown = blocks.filter((block) => block.length > 0);
   const indented = shown.map((block) => block.map((line) => (line === "" ? "" : MARGIN + line)).join("\n"));
@@ -101,18 +108,23 @@ function section(title: string, body: readonly string[], { width, paint }: Page)
 }
 
 function headline(report: DemoReport, { width, paint }: Page): string[] {
-  const last = report.samples.at(-1) ?? { storedTokens: 0, visibleTokens: 0 };
-  const saved = last.storedTokens === 0 ? 0 : 1 - last.visibleTokens / last.storedTokens;
+  const { storedTokens, visibleTokens, conversations } = report;
+  const saved = storedTokens === 0 ? 0 : 1 - visibleTokens / storedTokens;
   const name = clip(inert(report.transcript), width - 14);
-  const view = `${count(last.visibleTokens)} of ${count(last.storedTokens)} tokens`;
+  const view = `${count(visibleTokens)} of ${count(storedTokens)} tokens`;
   const bar = width - columns(view) - 14;
   const applied = report.runs.filter((run) => run.outcome.startsWith("applied")).length;
+  const messages = plural(report.messages, "message");
+  const kept =
+    conversations === 1
+      ? `${messages} kept`
+      : `${messages} kept in ${plural(conversations, "conversation")}; the longest is drawn`;
   const appends = `appends ${duration(report.medianAppendMs)} median, ${duration(report.slowestAppendMs)} slowest`;
   return [
     `${paint("Palimpsest", "bold", "cyan")}  ${paint(name, "bold")}`,
     "",
-    `In view  ${paint(progressBar(last.visibleTokens, last.storedTokens, bar), "green")}  ${view}`,
-    `${Math.round(saved * 100)}% less to send, ${plural(report.messages, "message")} kept.`,
+    `In view  ${paint(progressBar(visibleTokens, storedTokens, bar), "green")}  ${view}`,
+    ...wrap(`${Math.round(saved * 100)}% less to send, ${kept}.`, width),
     ...wrap(`${plural(report.runs.length, "run")}, ${applied} applied; ${appends}.`, width).map((line) =>
       paint(line, "dim"),
     ),
@@ -129,7 +141,7 @@ function tokens(report: DemoReport, { width, paint }: Page): string[] {
     width,
     height: CHART_ROWS,
     threshold: report.thresholdTokens,
-    unit: "messages",
+    end: plural(report.chartedMessages, "message"),
     paint,
   });
 }
@@ -152,7 +164,7 @@ const OUTCOMES: ReadonlyMap<string, Style> = new Map([
 ]);
 
 function runs(report: DemoReport, { width, paint }: Page): string[] {
-  if (report.runs.length === 0) return [];
+  if (report.runs.length === 0) return wrap(whyNoRuns(report), width);
   const roomy = width >= 76;
   const right = "right" as const;
   const head = [
@@ -180,6 +192,24 @@ function runs(report: DemoReport, { width, paint }: Page): string[] {
   });
   const older = hidden > 0 ? [paint(`${plural(hidden, "earlier run")}; --json has all of them`, "dim")] : [];
   return [...table(head, rows, paint), ...older];
+}
+
+/** Thresholds below this leave no room for a summary beside the newest messages. */
+const LEAST_WORTH_TRYING = 1_000;
+
+function whyNoRuns({ samples, thresholdTokens }: DemoReport): string {
+  const largest = Math.max(0, ...samples.map((sample) => sample.visibleTokens));
+  const why = `No view passed the threshold of ${thresholdTokens.toLocaleString("en")} tokens; the largest drawn had ${largest.toLocaleString("en")}.`;
+  const lower = Math.floor(largest / 2_000) * 1_000;
+  return lower < LEAST_WORTH_TRYING || lower >= thresholdTokens
+    ? `${why} There is nothing to compact.`
+    : `${why} Try --threshold ${lower}.`;
+}
+
+function lookAround({ links, keepCommand }: DemoReport, { width }: Page): string[] {
+  // Neither is wrapped: both are there to be copied.
+  if (links.length > 0) return links.map(inert);
+  return [...wrap("The Worker has stopped. Run again with --keep to look around in it:", width), inert(keepCommand)];
 }
 
 /** A waterfall: each bar starts where the one before ended. Steps that ran side by side are drawn one after another. */

@@ -102,7 +102,7 @@ describe("drawings", () => {
       width: 40,
       height: 5,
       threshold: 60,
-      unit: "messages",
+      end: "3 messages",
     };
     expect(lineChart(chart)).toMatchInlineSnapshot(`
       [
@@ -170,6 +170,9 @@ describe("the page", () => {
     .chain(([a, b]) => fc.record({ ...facts, from: fc.constant(Math.min(a, b)), to: fc.constant(Math.max(a, b)) }));
   const report: fc.Arbitrary<DemoReport> = fc.record({
     transcript: word,
+    conversations: fc.constantFrom(1, 100),
+    storedTokens: size,
+    visibleTokens: size,
     messages: fc.constant(200),
     chartedMessages: fc.constant(200),
     samples: fc.array(fc.record({ storedTokens: size, visibleTokens: size }), { maxLength: 300 }),
@@ -179,7 +182,8 @@ describe("the page", () => {
     lastSummary: fc.array(word).map((lines) => lines.join("\n")),
     slowestAppendMs: time,
     medianAppendMs: time,
-    links: fc.constant(["http://localhost:8787/"]),
+    links: fc.constantFrom([], ["http://localhost:8787/"]),
+    keepCommand: fc.constant("npm run demo -- --keep"),
     checks: fc.array(fc.record({ name: word, ok: fc.boolean(), detail: word }), { maxLength: 4 }),
   });
 
