@@ -6,7 +6,7 @@
  * a repeated call, and a late one from an attempt that outlived its timeout, finds its work done.
  */
 import { assert } from "../errors.ts";
-import { MAX_OUTLINE_BYTES, MAX_OUTLINE_ROWS } from "../limits.ts";
+import { MAX_OUTLINE_BYTES, MAX_OUTLINE_ROWS, MIN_SUMMARY_TOKENS } from "../limits.ts";
 import type { Draft } from "../memory/drafts.ts";
 import type { History } from "../memory/history.ts";
 import { closeStep, markStep, type Outcome, type RunRecord, type StepRecord } from "../memory/runs.ts";
@@ -108,8 +108,7 @@ export class RunPort implements CompactionPort {
       const key = this.#draftKey(run, request.model, ["chunk", planned, previous ?? ""]);
       const known = this.#core.drafts.get(run.sessionId, key);
       if (known !== null) return this.#reuse(mark, known);
-      const brief = { ...this.#brief(run), spanTokens: chunk.tokens };
-      return { kind: "source", key, elements, previous, brief };
+      return { kind: "source", key, elements, previous, brief: this.#chunkBrief(run, chunk.tokens) };
     });
   }
 
@@ -221,6 +220,14 @@ export class RunPort implements CompactionPort {
   #brief(run: RunRecord): Brief {
     const { template } = this.#core.settings.get(run.sessionId);
     return { template, policy: run.policy, focus: run.focus, spanTokens: planOf(run).spanTokens };
+  }
+
+  /** Of one chunk. Only the whole must shrink: a part shorter than a summary's headings can be told in no fewer words. */
+  #chunkBrief(run: RunRecord, chunkTokens: number): Brief {
+    const whole = this.#brief(run);
+    if (planOf(run).chunks.length === 1) return whole;
+    const least = Math.ceil(MIN_SUMMARY_TOKENS / whole.policy.maxSummaryRatio);
+    return { ...whole, spanTokens: Math.min(whole.spanTokens, Math.max(chunkTokens, least)) };
   }
 
   /** The text that the new summary updates: of every overlay inside the span, oldest first. */
