@@ -12,7 +12,7 @@ interface Desks {
   getByName(name: string): DeskMethods;
 }
 
-const TIMEOUT_MS = 30_000;
+const TIMEOUT_MS = 15_000;
 
 export default {
   async fetch(request, env) {

@@ -2,6 +2,7 @@
 import type { LanguageModelV4 } from "@ai-sdk/provider";
 import type { AgentContext } from "agents";
 import type { AgentWorkflowEvent, AgentWorkflowStep } from "agents/workflows";
+import type { WorkflowStepConfig } from "cloudflare:workers";
 import { CompactingAgent } from "../../../src/agent/with-compaction.ts";
 import { SessionManager } from "../../../src/agent/session-manager.ts";
 import type { Outcome } from "../../../src/memory/runs.ts";
@@ -177,15 +178,12 @@ function answerOf(env: Cloudflare.Env, agent: string): Answering {
 
 /** Retries as often, and at once. */
 function withoutDelays(step: AgentWorkflowStep): AgentWorkflowStep {
-  return new Proxy(step, {
-    get: (target, name) => {
-      const method: unknown = Reflect.get(target, name, target);
-      if (typeof method !== "function") return method;
-      if (name !== "do") return (...args: unknown[]): unknown => method.apply(target, args);
-      return (stepName: string, config: { retries?: object }, body: unknown): unknown =>
-        method.call(target, stepName, { ...config, retries: { ...config.retries, delay: 1 } }, body);
-    },
-  });
+  const again = (name: string, config: WorkflowStepConfig, body: () => Promise<never>): Promise<never> => {
+    const limit = config.retries?.limit ?? 0;
+    return step.do(name, { ...config, retries: { ...config.retries, limit, delay: 1 } }, body);
+  };
+  // Nothing but steps is asked of it here; the engine's own methods cannot be read from a copy.
+  return new Proxy(step, { get: (target, name) => (name === "do" ? again : (Reflect.get(target, name, target) as unknown)) });
 }
 
 function remoteModel(answer: (prompt: string) => Promise<string>): LanguageModelV4 {
