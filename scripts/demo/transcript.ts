@@ -25,8 +25,9 @@ function read(file: string, text: string): readonly Conversation[] {
   try {
     return importTranscript(text).conversations.filter(({ messages }) => messages.length > 0);
   } catch (error) {
-    if (errorCode(error) !== undefined) throw error;
-    throw new PalimpsestError("import_failed", `${file} is not a transcript that can be read.`, { cause: error });
+    if (errorCode(error) === undefined || !(error instanceof Error)) throw error;
+    const why = error.message.replace(/^\[\w+\] /, "").replaceAll("\n", "; ");
+    throw new PalimpsestError("import_failed", `${file} cannot be replayed: ${why}`, { cause: error });
   }
 }
 

@@ -91,7 +91,9 @@ describe("what cannot be replayed is refused in one line, before anything is sta
     await writeFile(file, "no transcript\n");
     await expect(readConversations({ file: join(directory, "gone"), index: null })).rejects.toThrow("There is no file");
     await expect(readConversations({ file: directory, index: null })).rejects.toThrow("is a directory");
-    await expect(readConversations({ file, index: null })).rejects.toThrow("[import_failed]");
+    await expect(readConversations({ file, index: null })).rejects.toThrow(
+      `[import_failed] ${file} cannot be replayed: line 1`,
+    );
     await expect(readConversations({ file: null, index: 100 })).rejects.toThrow("There is no conversation 100");
     await rm(directory, { recursive: true });
   });
