@@ -74,9 +74,19 @@ export function encodeMessage(message: UIMessage, countTokens?: CountTokens): En
   };
 }
 
-/** The message that was stored as these pieces. */
-export function decodeMessage(pieces: readonly string[]): UIMessage {
-  return JSON.parse(pieces.length === 1 ? (pieces[0] ?? "") : pieces.join("")) as UIMessage;
+/** Stands for a message whose row was damaged from outside: one bad row must not take the conversation with it. */
+const UNREADABLE = "[This message cannot be read: its stored row is damaged.]";
+
+/** The message that was stored as these pieces, under the id and role of its row. */
+export function decodeMessage(
+  pieces: readonly string[],
+  row: { readonly id: string; readonly role: string },
+): UIMessage {
+  try {
+    return JSON.parse(pieces.length === 1 ? (pieces[0] ?? "") : pieces.join("")) as UIMessage;
+  } catch {
+    return { id: row.id, role: row.role as UIMessage["role"], parts: [{ type: "text", text: UNREADABLE }] };
+  }
 }
 
 /** Written by {@link encodeMessage}, so trusted as stored. */

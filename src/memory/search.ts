@@ -143,7 +143,7 @@ export class MessageSearch {
       ) {
         const { seq, parts, content } = row;
         const rest = parts === 1 ? [] : this.#statements.messageParts(sessionId, seq).map((piece) => piece.content);
-        this.#insert({ n, indexedTo }, seq, decodeMessage([content, ...rest]));
+        this.#insert({ n, indexedTo }, seq, decodeMessage([content, ...rest], row));
         indexedTo = seq;
       }
       this.#sql.setIndexedTo(n, indexedTo);

@@ -24,7 +24,7 @@ export type SessionRow = {
 
 export type NewSession = Pick<SessionRow, "id" | "name" | "createdAt" | "parentSessionId" | "model" | "source">;
 
-export type OpeningRow = { seq: number; parts: number; content: string };
+export type OpeningRow = { seq: number; id: string; role: string; parts: number; content: string };
 
 /** Messages on a path that follow each other in the table. */
 export interface Stretch {
@@ -74,7 +74,7 @@ export class SessionStatements {
 
   /** A user's first message, if it is among the first that were said. */
   opening(sessionId: string): OpeningRow | undefined {
-    const sql = `SELECT seq, parts, content FROM palimpsest_messages WHERE session_id = ? AND seq =
+    const sql = `SELECT seq, id, role, parts, content FROM palimpsest_messages WHERE session_id = ? AND seq =
        (SELECT seq FROM (SELECT seq, role FROM palimpsest_messages WHERE session_id = ? ORDER BY seq LIMIT ?)
         WHERE role = 'user' LIMIT 1)`;
     return this.#all<OpeningRow>(sql, sessionId, sessionId, OPENING_MESSAGES)[0];

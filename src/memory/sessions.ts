@@ -184,7 +184,7 @@ export class Sessions {
     if (opening === undefined) return null;
     const { seq, parts, content } = opening;
     const rest = parts === 1 ? [] : this.#options.statements.messageParts(sessionId, seq).map((part) => part.content);
-    return titleOf(decodeMessage([content, ...rest]));
+    return titleOf(decodeMessage([content, ...rest], opening));
   }
 }
 

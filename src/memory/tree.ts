@@ -88,9 +88,9 @@ export class Tree {
 
   /** The message as it was stored. */
   decode(row: ContentRow): UIMessage {
-    if (row.parts === 1) return decodeMessage([row.content]);
+    if (row.parts === 1) return decodeMessage([row.content], row);
     const rest = this.sql.messageParts(this.sessionId, row.seq).map((piece) => piece.content);
-    return decodeMessage([row.content, ...rest]);
+    return decodeMessage([row.content, ...rest], row);
   }
 
   /** Stores a message under a row of this session, or as a root. Returns its `seq`. */

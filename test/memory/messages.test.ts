@@ -43,6 +43,25 @@ function lossyValues(): unknown[] {
   return [...objects, ...primitives, [undefined], Array(2), { toJSON: () => 1 }, { [Symbol("s")]: 1 }];
 }
 
+describe("a damaged row", () => {
+  test("M1: takes no other message with it, and an update mends it", async () => {
+    await withProbe(({ history, storage, reopen }) => {
+      fill(history, 1, 3);
+      storage.sql.exec("UPDATE palimpsest_messages SET content = '{' WHERE id = 'm2'");
+      expect(ids(history.getHistory())).toEqual(["m1", "m2", "m3"]);
+      expect(history.get("m2")?.parts).toMatchObject([{ text: expect.stringContaining("cannot be read") }]);
+      expect(
+        reopen()
+          .search.find("message")
+          .map((hit) => hit.id)
+          .toSorted(),
+      ).toEqual(["m1", "m2", "m3"]);
+      history.update(say("m2", "mended"));
+      expect(history.get("m2")).toEqual(say("m2", "mended"));
+    });
+  });
+});
+
 describe("appending", () => {
   test("undefined means the active leaf, null a new root, an id that message; the newest is the active leaf", async () => {
     await withProbe(({ history }) => {
