@@ -4,8 +4,7 @@
  * Prints what it finds and, unless quick, keeps it in bench/results.json and bench/RESULTS.md. A missed target is
  * written down and fails nothing; a case that cannot be measured does.
  */
-import { readFile, writeFile } from "node:fs/promises";
-import { availableParallelism } from "node:os";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Case, Finding } from "./case.ts";
 import { timeAppends } from "./cases/append-latency.ts";
@@ -16,19 +15,17 @@ import { timeRuns } from "./cases/run-time.ts";
 import { compareStores } from "./cases/side-by-side.ts";
 import { Lab } from "./lab.ts";
 import { renderFinding } from "./report.ts";
+import { readVersions } from "./versions.ts";
 
 const HERE = import.meta.dirname;
 
 const CASES: readonly Case[] = [countRows, countOperations, timeAppends, timeRuns, compareStores, waitForSummariser];
 
-/** Installed packages whose versions decide the numbers, by where they are installed. */
-const PACKAGES = { agents: "..", "upstream-020": ".", ai: "..", wrangler: "..", workerd: ".." };
-
 async function main(args: readonly string[]): Promise<void> {
   const unknown = args.filter((arg) => arg !== "--quick");
   if (unknown.length > 0) throw new Error(`Unknown option ${unknown.join(" ")}. The only one is --quick.`);
   const quick = args.includes("--quick");
-  const versions = await readVersions();
+  const versions = await readVersions(HERE);
   const findings = await runCases(quick);
   if (quick) return;
   const date = new Date().toISOString().slice(0, 10);
@@ -56,15 +53,6 @@ function renderPage(results: { date: string; versions: Record<string, string>; f
   const list = Object.entries(versions).map(([name, version]) => `${name} ${version}`);
   const head = `Written by \`npm run bench\` on ${date}, with ${list.join(", ")}. Rows are exact. Times are of one machine with others at work on it: read the ratios, each taken within this one run.`;
   return `${["# Benchmark", head, ...findings.map(renderFinding)].join("\n\n")}\n`;
-}
-
-async function readVersions(): Promise<Record<string, string>> {
-  const versions: Record<string, string> = { node: process.version.slice(1), cores: String(availableParallelism()) };
-  for (const [name, place] of Object.entries(PACKAGES)) {
-    const file = join(HERE, place, "node_modules", name, "package.json");
-    versions[name] = (JSON.parse(await readFile(file, "utf8")) as { version: string }).version;
-  }
-  return versions;
 }
 
 /** More digits than four are noise. */

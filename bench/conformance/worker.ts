@@ -19,7 +19,8 @@ export default {
     const asked = new URL(request.url).searchParams;
     const fact = FACTS.find(({ id }) => id === asked.get("fact"));
     const desks = (env as unknown as Record<string, Desks | undefined>)[asked.get("store") ?? ""];
-    if (fact === undefined || desks === undefined) return new Response("There is no such fact or store.", { status: 404 });
+    if (fact === undefined || desks === undefined)
+      return new Response("There is no such fact or store.", { status: 404 });
     // An object of its own for each fact, and functions that live as long as this request.
     const store = openStore(() => desks.getByName(fact.id));
     return Response.json(await judge(fact.check(store), fact.timeoutMs ?? TIMEOUT_MS));

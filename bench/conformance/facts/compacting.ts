@@ -35,7 +35,11 @@ export const COMPACTING = area("compacting", {
       await store.fill(turns(1, 20));
       await store.compact(choose("m2", "m8"));
       const again: Summariser = {
-        choose: async (visible) => ({ summary: "In all: fine.", fromMessageId: visible[1]?.id ?? "", toMessageId: "m16" }),
+        choose: async (visible) => ({
+          summary: "In all: fine.",
+          fromMessageId: visible[1]?.id ?? "",
+          toMessageId: "m16",
+        }),
       };
       assert.equal(await store.compact(again), true);
       const shown = await store.history();

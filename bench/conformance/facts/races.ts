@@ -46,7 +46,9 @@ export const RACES = area("races", {
     async check(store) {
       await race(store, async () => {
         await store.clear();
-        await store.fill(turns(1, 12).map(({ id, role }) => say(id, `Something else, at length: ${id}. `.repeat(10), role)));
+        await store.fill(
+          turns(1, 12).map(({ id, role }) => say(id, `Something else, at length: ${id}. `.repeat(10), role)),
+        );
       });
       assert.deepEqual(ids(await store.history()), ids(turns(1, 12)));
     },
@@ -55,7 +57,10 @@ export const RACES = area("races", {
     says: "An end of the range that is deleted meanwhile makes a summary that is not applied, and not kept as if it were.",
     async check(store) {
       const applied = await race(store, () => store.remove(["m8"]));
-      assert.deepEqual(ids(await store.history()), ids(turns(1, 12)).filter((id) => id !== "m8"));
+      assert.deepEqual(
+        ids(await store.history()),
+        ids(turns(1, 12)).filter((id) => id !== "m8"),
+      );
       assert.equal(applied, false);
       assert.deepEqual(await store.summaries(), []);
     },
@@ -64,7 +69,10 @@ export const RACES = area("races", {
     says: "A message of the range that is deleted meanwhile is in no summary that is shown.",
     async check(store) {
       await race(store, () => store.remove(["m5"]));
-      assert.deepEqual(ids(await store.history()), ids(turns(1, 12)).filter((id) => id !== "m5"));
+      assert.deepEqual(
+        ids(await store.history()),
+        ids(turns(1, 12)).filter((id) => id !== "m5"),
+      );
     },
   },
   edit: {

@@ -54,12 +54,16 @@ export const READING = area("reading", {
     },
   },
   "unreadable row": {
-    says: "A stored row that cannot be read does not keep the others from being read.",
+    says: "A stored row that cannot be read does not keep the others from being read and found.",
     async check(store) {
       await store.fill(turns(1, 5));
       await store.corrupt("m3");
+      assert.ok((await store.search("parser")).includes("m5"));
       const shown = ids(await store.history());
-      assert.deepEqual(shown.filter((id) => id !== "m3"), ["m1", "m2", "m4", "m5"]);
+      assert.deepEqual(
+        shown.filter((id) => id !== "m3"),
+        ["m1", "m2", "m4", "m5"],
+      );
     },
   },
   "shortened outputs": {
@@ -69,7 +73,13 @@ export const READING = area("reading", {
       const first = say("m1", "go", "assistant");
       first.parts.push(
         { type: "tool-read", toolCallId: "c1", state: "output-available", input: {}, output: long },
-        { type: "tool-stat", toolCallId: "c2", state: "output-available", input: {}, output: { path: "a.ts", text: long } },
+        {
+          type: "tool-stat",
+          toolCallId: "c2",
+          state: "output-available",
+          input: {},
+          output: { path: "a.ts", text: long },
+        },
       );
       const { result } = await store.truncate([first, ...turns(2, 30)]);
       const [, read, stat] = (result[0]?.parts ?? []) as { output?: unknown }[];

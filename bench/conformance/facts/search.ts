@@ -71,7 +71,8 @@ export const SEARCH = area("search", {
     async check(store) {
       assert.deepEqual(await store.search("needle"), []);
       await store.append(say("m1", "A needle."));
-      for (const query of ['"', "needle AND", "NOT", "(", "*", "a:b", "", "needle'", "^", "NEAR("]) await store.search(query);
+      for (const query of ['"', "needle AND", "NOT", "(", "*", "a:b", "", "needle'", "^", "NEAR("])
+        await store.search(query);
       assert.deepEqual(await store.search('needle"'), ["m1"]);
     },
   },

@@ -120,7 +120,13 @@ export const SUMMARISER = area("summariser", {
     says: "The model is shown what is in a tool's object output.",
     async check(store) {
       await store.fill(
-        withTool({ type: "tool-read", toolCallId: "c1", state: "output-available", input: {}, output: { found: "NEEDLE" } }),
+        withTool({
+          type: "tool-read",
+          toolCallId: "c1",
+          state: "output-available",
+          input: {},
+          output: { found: "NEEDLE" },
+        }),
       );
       const { prompts, summariser } = answering(goodSummary("KNOWN"));
       await store.compact(summariser);
@@ -141,7 +147,13 @@ export const SUMMARISER = area("summariser", {
   "tool error": {
     says: "The model is shown why a tool failed.",
     async check(store) {
-      const part = { type: "tool-read", toolCallId: "c1", state: "output-error", input: {}, errorText: "ENOENT: NEEDLE" };
+      const part = {
+        type: "tool-read",
+        toolCallId: "c1",
+        state: "output-error",
+        input: {},
+        errorText: "ENOENT: NEEDLE",
+      };
       await store.fill(withTool(part));
       const { prompts, summariser } = answering(goodSummary("KNOWN"));
       await store.compact(summariser);

@@ -73,7 +73,10 @@ export const TRIGGER = area("trigger", {
       const answered = new Promise<void>((resolve) => {
         answer = resolve;
       });
-      await store.compactAfter(600, choose("m2", "m8", () => answered));
+      await store.compactAfter(
+        600,
+        choose("m2", "m8", () => answered),
+      );
       const appended = (async () => {
         for (const message of turns(1, 12)) await store.append(message);
         return true;

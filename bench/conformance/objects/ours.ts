@@ -183,7 +183,9 @@ function withoutDelays(step: AgentWorkflowStep): AgentWorkflowStep {
     return step.do(name, { ...config, retries: { ...config.retries, limit, delay: 1 } }, body);
   };
   // Nothing but steps is asked of it here; the engine's own methods cannot be read from a copy.
-  return new Proxy(step, { get: (target, name) => (name === "do" ? again : (Reflect.get(target, name, target) as unknown)) });
+  return new Proxy(step, {
+    get: (target, name) => (name === "do" ? again : (Reflect.get(target, name, target) as unknown)),
+  });
 }
 
 function remoteModel(answer: (prompt: string) => Promise<string>): LanguageModelV4 {

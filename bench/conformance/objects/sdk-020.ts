@@ -97,7 +97,9 @@ function adapt(agent: Sdk020, sessionId: string): SessionStore {
       const { onError, brokenCounter } = options;
       if (onError !== undefined) session().onCompactionError(keep(onError));
       const counter = brokenCounter === true ? { tokenCounter: () => Number.NaN } : {};
-      session().onCompaction(compaction(keepSummariser(summariser))).compactAfter(tokens, counter);
+      session()
+        .onCompaction(compaction(keepSummariser(summariser)))
+        .compactAfter(tokens, counter);
     },
     // An append waits for the compaction that it sets off.
     settle: async () => undefined,
