@@ -9,7 +9,7 @@
 import type { Statements } from "./statements.ts";
 
 /** Hashes in one row: 256 KiB of a blob. */
-const PAGE_SIZE = 65_536;
+const PAGE_SIZE = 131_072;
 
 /** Appends between two writes of the last page, and so the most rows that a cold start reads again. */
 export const FLUSH_EVERY = 64;
