@@ -75,14 +75,14 @@ export class LocalWorker {
     await rm(this.#options.stateDir, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 });
   }
 
-  /** Ends the whole group with SIGKILL: no handler runs, nothing is flushed. */
-  async kill(): Promise<void> {
+  /** Ends the whole group. By default with SIGKILL: no handler runs, nothing is flushed. */
+  async kill(signal: "SIGKILL" | "SIGINT" = "SIGKILL"): Promise<void> {
     const child = this.#child;
     if (child?.pid === undefined) return;
     this.#child = null;
     const gone = child.exitCode === null && child.signalCode === null ? once(child, "exit") : Promise.resolve();
     try {
-      process.kill(-child.pid, "SIGKILL");
+      process.kill(-child.pid, signal);
     } catch {
       // The group is gone already: that is what was wanted.
     }
@@ -100,7 +100,7 @@ async function answers(url: string): Promise<boolean> {
 }
 
 /** The port that was wanted, or any that nobody listens on at this moment. Throws `invalid_options` when it is taken. */
-export async function freePort(wanted: number | null): Promise<number> {
+export async function freePort(wanted: number | null = null): Promise<number> {
   const server = createServer();
   try {
     server.listen(wanted ?? 0, "127.0.0.1");

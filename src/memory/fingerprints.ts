@@ -8,7 +8,7 @@
  */
 import type { Statements } from "./statements.ts";
 
-/** Hashes in one row: 256 KiB of a blob. */
+/** Hashes in one row: 512 KiB of a blob. */
 const PAGE_SIZE = 131_072;
 
 /** Appends between two writes of the last page, and so the most rows that a cold start reads again. */
