@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { createTestHarness } from "wrangler";
 import type { Fact } from "./conformance/fact.ts";
 import { FACTS } from "./conformance/facts.ts";
-import { renderCounts, renderLine, renderPage, STORES, type Line } from "./conformance/report.ts";
+import { renderCounts, renderLine, renderPage, type Line, type StoreName } from "./conformance/report.ts";
 import type { Verdict } from "./conformance/verdict.ts";
 import { readVersions } from "./versions.ts";
 
@@ -53,11 +53,12 @@ async function checkAll(facts: readonly Fact[]): Promise<Line[]> {
   return lines;
 }
 
-async function check(url: URL, store: keyof typeof STORES, fact: Fact): Promise<Verdict> {
+async function check(url: URL, store: StoreName, fact: Fact): Promise<Verdict> {
   const response = await fetch(new URL(`/?${new URLSearchParams({ store, fact: fact.id }).toString()}`, url));
   // An object that took its caller down with it did not hold the fact.
   if (!response.ok) return { kind: "fails", why: `The Worker answered ${response.status}.` };
-  return (await response.json()) as Verdict;
+  const verdict: unknown = await response.json();
+  return verdict as Verdict;
 }
 
 await main(process.argv.slice(2));

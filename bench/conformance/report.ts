@@ -3,7 +3,7 @@ import type { Verdict } from "./verdict.ts";
 
 /** The stores under test, as people call them, in the order of the table. */
 export const STORES = { Ours: "Palimpsest", Sdk032: "agents 0.32", Sdk020: "agents 0.20" } as const;
-type StoreName = keyof typeof STORES;
+export type StoreName = keyof typeof STORES;
 
 /** One fact, and what each store made of it. */
 export interface Line {

@@ -45,7 +45,7 @@ export interface SessionStore {
   /** As the store's own call for many does it. */
   appendAll(messages: readonly UIMessage[]): Promise<void>;
   /** In order, onto the leaf, by the shortest way that does so: how a long conversation comes to be. */
-  fill(messages: readonly UIMessage[]): Promise<void>;
+  storeAll(messages: readonly UIMessage[]): Promise<void>;
   upsert(message: UIMessage): Promise<void>;
   update(message: UIMessage): Promise<void>;
   remove(ids: readonly string[]): Promise<void>;

@@ -24,7 +24,7 @@ export const COST = area("cost", {
   update: {
     says: "An update writes one row, and one that changes nothing writes none.",
     async check(store) {
-      await store.fill(turns(1, 20));
+      await store.storeAll(turns(1, 20));
       atMost((await store.rows("update", say("m20", "changed"))).written, 1);
       atMost((await store.rows("update", say("m20", "changed"))).written, 0);
     },
@@ -32,7 +32,7 @@ export const COST = area("cost", {
   "with search": {
     says: "Once there is a search index, an append writes two rows at most and an update three.",
     async check(store) {
-      await store.fill(turns(1, 20));
+      await store.storeAll(turns(1, 20));
       await store.search("parser");
       atMost((await store.rows("append", turn(21))).written, 2);
       await store.search("parser");
@@ -42,7 +42,7 @@ export const COST = area("cost", {
   delete: {
     says: "Deleting the first nineteen of twenty messages writes a row for each, and two at most for the one that moves.",
     async check(store) {
-      await store.fill(turns(1, 20));
+      await store.storeAll(turns(1, 20));
       atMost(
         (
           await store.rows(
@@ -57,7 +57,7 @@ export const COST = area("cost", {
   "append reads": {
     says: "An append to a thousand messages reads ten rows at most, and a hundred after a cold start.",
     async check(store) {
-      await store.fill(turns(1, 1_000));
+      await store.storeAll(turns(1, 1_000));
       await store.append(turn(1_001));
       atMost((await store.rows("append", turn(1_002))).read, 10);
       await store.evict();
@@ -67,7 +67,7 @@ export const COST = area("cost", {
   "newest first": {
     says: "Reading the newest message of two hundred reads fewer than twelve rows, compacted or not.",
     async check(store) {
-      await store.fill(turns(1, 200));
+      await store.storeAll(turns(1, 200));
       await store.newest(1);
       atMost((await store.rows("newest", 1)).read, 11);
       await store.addOverlay("Short.", "m3", "m190");
@@ -77,7 +77,7 @@ export const COST = area("cost", {
   "compacted view": {
     says: "Reading 14 visible messages of two thousand reads two rows for each and four more, also after a cold start.",
     async check(store) {
-      await store.fill(turns(1, 2_000));
+      await store.storeAll(turns(1, 2_000));
       await store.addOverlay("Short.", "m4", "m1990");
       assert.equal((await store.history()).length, 14);
       atMost((await store.rows("history")).read, 32);
@@ -88,7 +88,7 @@ export const COST = area("cost", {
   children: {
     says: "Listing a message's children among two thousand reads ten rows at most.",
     async check(store) {
-      await store.fill(turns(1, 2_000));
+      await store.storeAll(turns(1, 2_000));
       await store.branches("m1000");
       atMost((await store.rows("branches", "m1000")).read, 10);
     },
@@ -96,7 +96,7 @@ export const COST = area("cost", {
   "update reads": {
     says: "An update of the newest of two thousand messages reads ten rows at most, also once there is a search index.",
     async check(store) {
-      await store.fill(turns(1, 2_000));
+      await store.storeAll(turns(1, 2_000));
       await store.update(say("m2000", "once"));
       atMost((await store.rows("update", say("m2000", "twice"))).read, 10);
       await store.search("parser");

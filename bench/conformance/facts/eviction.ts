@@ -6,7 +6,7 @@ export const EVICTION = area("eviction", {
   history: {
     says: "Messages, branches, summaries and the active leaf are there after an eviction.",
     async check(store) {
-      await store.fill(turns(1, 10));
+      await store.storeAll(turns(1, 10));
       await store.append(turn(11), "m8");
       await store.addOverlay("Short.", "m2", "m7");
       const [before, aside] = [await store.history(), await store.history("m10")];
@@ -19,8 +19,8 @@ export const EVICTION = area("eviction", {
   sessions: {
     says: "Named sessions are there after an eviction, each with its own.",
     async check(store) {
-      await store.session("a").fill(turns(1, 3));
-      await store.session("b").fill(turns(4, 6));
+      await store.session("a").storeAll(turns(1, 3));
+      await store.session("b").storeAll(turns(4, 6));
       await store.evict();
       assert.deepEqual(ids(await store.session("b").history()), ["m4", "m5", "m6"]);
       assert.deepEqual(ids(await store.session("a").history()), ["m1", "m2", "m3"]);
@@ -42,7 +42,7 @@ export const EVICTION = area("eviction", {
   search: {
     says: "Search finds what was stored before an eviction and what was stored after it.",
     async check(store) {
-      await store.fill(turns(1, 3));
+      await store.storeAll(turns(1, 3));
       await store.search("parser");
       await store.evict();
       await store.append(turn(4));
@@ -52,12 +52,9 @@ export const EVICTION = area("eviction", {
   "while summarising": {
     says: "A compaction during which the object is evicted is finished after it, without another append.",
     async check(store) {
-      let asked = (): void => undefined;
-      const begun = new Promise<void>((resolve) => {
-        asked = resolve;
-      });
+      const { promise: begun, resolve: asked } = Promise.withResolvers<null>();
       const never = answering(() => {
-        asked();
+        asked(null);
         return new Promise<string>(() => undefined);
       });
       await store.compactAfter(3_000, never.summariser);

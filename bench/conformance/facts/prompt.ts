@@ -71,7 +71,7 @@ export const PROMPT = area("prompt", {
     async check(store) {
       await store.declare([{ label: "memory" }]);
       await store.setBlock("memory", "They like tea.");
-      await store.fill(turns(1, 10));
+      await store.storeAll(turns(1, 10));
       await store.compact(choose("m2", "m8"));
       assert.equal(await store.block("memory"), "They like tea.");
     },

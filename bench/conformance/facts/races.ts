@@ -5,7 +5,7 @@ import type { Store } from "../store.ts";
 
 /** Compacts, and does something else before the summary is answered. */
 async function race(store: Store, meanwhile: () => Promise<unknown>): Promise<boolean> {
-  await store.fill(turns(1, 12));
+  await store.storeAll(turns(1, 12));
   return store.compact(choose("m3", "m8", meanwhile)).catch(() => false);
 }
 
@@ -30,7 +30,7 @@ export const RACES = area("races", {
   "clear, with a model": {
     says: "After a clear while the model is at work nothing of its summary is stored.",
     async check(store) {
-      await store.fill(turns(1, 40));
+      await store.storeAll(turns(1, 40));
       const { summariser } = answering(async () => {
         await store.clear();
         return goodSummary("KNOWN");
@@ -46,7 +46,7 @@ export const RACES = area("races", {
     async check(store) {
       await race(store, async () => {
         await store.clear();
-        await store.fill(
+        await store.storeAll(
           turns(1, 12).map(({ id, role }) => say(id, `Something else, at length: ${id}. `.repeat(10), role)),
         );
       });
@@ -110,7 +110,7 @@ export const RACES = area("races", {
   "two at once": {
     says: "Of two compactions at the same time, one leaves a summary.",
     async check(store) {
-      await store.fill(turns(1, 12));
+      await store.storeAll(turns(1, 12));
       await Promise.allSettled([store.compact(choose("m3", "m8")), store.compact(choose("m3", "m8"))]);
       assert.equal((await store.summaries()).length, 1);
       assert.equal((await store.history()).length, 7);

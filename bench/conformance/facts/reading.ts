@@ -8,7 +8,7 @@ export const READING = area("reading", {
     timeoutMs: 300_000,
     async check(store) {
       const messages = Array.from({ length: 10_050 }, (_, n) => say(`m${n + 1}`, `${n + 1}`));
-      for (let at = 0; at < messages.length; at += 2_000) await store.fill(messages.slice(at, at + 2_000));
+      for (let at = 0; at < messages.length; at += 2_000) await store.storeAll(messages.slice(at, at + 2_000));
       const history = await store.history();
       assert.equal(history.length, 10_050);
       assert.equal(history[0]?.id, "m1");
@@ -17,7 +17,7 @@ export const READING = area("reading", {
   "newest first": {
     says: "The newest messages can be read first, the summary in its place.",
     async check(store) {
-      await store.fill(turns(1, 60));
+      await store.storeAll(turns(1, 60));
       await store.addOverlay("Short.", "m3", "m57");
       const read = await store.newest(5);
       assert.deepEqual(ids(read.slice(0, 3)), ["m60", "m59", "m58"]);
@@ -28,7 +28,7 @@ export const READING = area("reading", {
   "recent within a budget": {
     says: "The recent part of a path of several megabytes fits its byte budget, is a suffix, and says that it is a part.",
     async check(store) {
-      await store.fill(Array.from({ length: 60 }, (_, n) => say(`m${n + 1}`, "x".repeat(100_000))));
+      await store.storeAll(Array.from({ length: 60 }, (_, n) => say(`m${n + 1}`, "x".repeat(100_000))));
       const { messages, truncated } = await store.recent(1_000_000);
       const bytes = messages.reduce((sum, message) => sum + JSON.stringify(message).length, 0);
       assert.equal(truncated, true);
@@ -39,14 +39,14 @@ export const READING = area("reading", {
   "recent leaf": {
     says: "The leaf is part of the recent messages, whatever it weighs.",
     async check(store) {
-      await store.fill([...turns(1, 3), say("m4", "x".repeat(10_000))]);
+      await store.storeAll([...turns(1, 3), say("m4", "x".repeat(10_000))]);
       assert.deepEqual(ids((await store.recent(100)).messages), ["m4"]);
     },
   },
   "recent and whole": {
     says: "Recent messages that are all there are do not claim to be a part, with 50 rows or with 51.",
     async check(store) {
-      await store.fill(turns(1, 50));
+      await store.storeAll(turns(1, 50));
       assert.equal((await store.recent(10_000_000)).truncated, false);
       await store.append(say("m51", "one more"));
       const { messages, truncated } = await store.recent(10_000_000);
@@ -56,7 +56,7 @@ export const READING = area("reading", {
   "unreadable row": {
     says: "A stored row that cannot be read does not keep the others from being read and found.",
     async check(store) {
-      await store.fill(turns(1, 5));
+      await store.storeAll(turns(1, 5));
       await store.corrupt("m3");
       assert.ok((await store.search("parser")).includes("m5"));
       const shown = ids(await store.history());

@@ -30,7 +30,7 @@ export const SEARCH = area("search", {
   hidden: {
     says: "Messages under a summary are found.",
     async check(store) {
-      await store.fill([...turns(1, 3), say("m4", "A needle in the middle."), ...turns(5, 10)]);
+      await store.storeAll([...turns(1, 3), say("m4", "A needle in the middle."), ...turns(5, 10)]);
       await store.addOverlay("Short.", "m2", "m8");
       assert.deepEqual(await store.search("needle"), ["m4"]);
     },

@@ -17,8 +17,8 @@ export const SESSIONS = area("sessions", {
     says: "Messages, summaries and clearing concern one session only.",
     async check(store) {
       const [a, b] = [store.session("a"), store.session("b")];
-      await a.fill(turns(1, 10));
-      await b.fill(turns(11, 20));
+      await a.storeAll(turns(1, 10));
+      await b.storeAll(turns(11, 20));
       await a.addOverlay("Short.", "m2", "m8");
       assert.deepEqual(await b.summaries(), []);
       assert.deepEqual(ids(await b.history()), ids(turns(11, 20)));
@@ -30,7 +30,7 @@ export const SESSIONS = area("sessions", {
     says: "A parent in another session is not taken for one.",
     async check(store) {
       const [a, b] = [store.session("a"), store.session("b")];
-      await a.fill(turns(1, 3));
+      await a.storeAll(turns(1, 3));
       await b.append(turn(4), "m3").catch(() => undefined);
       assert.ok((await b.history()).every(({ id }) => id === "m4"));
       assert.deepEqual(await a.branches("m3"), []);
@@ -50,8 +50,8 @@ export const SESSIONS = area("sessions", {
     says: "A compaction of one session leaves another's messages and settings alone.",
     async check(store) {
       const [a, b] = [store.session("a"), store.session("b")];
-      await a.fill(turns(1, 10));
-      await b.fill(turns(11, 20));
+      await a.storeAll(turns(1, 10));
+      await b.storeAll(turns(11, 20));
       assert.equal(await a.compact(choose("m2", "m8")), true);
       assert.equal((await b.history()).length, 10);
       assert.deepEqual(await b.summaries(), []);
@@ -61,7 +61,7 @@ export const SESSIONS = area("sessions", {
     says: "A fork has the path up to its message, and from then on the two go their own ways.",
     async check(store) {
       const a = store.session("a");
-      await a.fill(turns(1, 10));
+      await a.storeAll(turns(1, 10));
       const fork = store.session(await a.fork("m6"));
       assert.equal((await fork.history()).length, 6);
       await fork.append(say("other", "On its own way."));
@@ -89,7 +89,7 @@ export const SESSIONS = area("sessions", {
     async check(store) {
       await store.declare([{ label: "memory" }]);
       const a = store.session("a");
-      await a.fill([...turns(1, 5), say("m6", "xylophone"), ...turns(7, 12)]);
+      await a.storeAll([...turns(1, 5), say("m6", "xylophone"), ...turns(7, 12)]);
       await a.setBlock("memory", "xylophone");
       await a.refreshPrompt();
       await a.addOverlay("About a xylophone.", "m2", "m9");
@@ -102,7 +102,7 @@ export const SESSIONS = area("sessions", {
   "nothing left after clearing": {
     says: "After a clear no table holds anything of the messages.",
     async check(store) {
-      await store.fill([...turns(1, 5), say("m6", "xylophone"), ...turns(7, 12)]);
+      await store.storeAll([...turns(1, 5), say("m6", "xylophone"), ...turns(7, 12)]);
       await store.addOverlay("About a xylophone.", "m2", "m9");
       await store.search("xylophone");
       await store.clear();

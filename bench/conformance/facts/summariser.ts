@@ -13,7 +13,7 @@ export const SUMMARISER = area("summariser", {
   works: {
     says: "A model's summary replaces the middle: the newest messages stay, and nothing is neither shown nor summarised.",
     async check(store) {
-      await store.fill(turns(1, 40));
+      await store.storeAll(turns(1, 40));
       const { prompts, summariser } = answering(goodSummary("KNOWN"));
       assert.equal(await store.compact(summariser), true);
       const shown = await store.history();
@@ -26,7 +26,7 @@ export const SUMMARISER = area("summariser", {
   "too little": {
     says: "For five short messages no model is asked.",
     async check(store) {
-      await store.fill(Array.from({ length: 5 }, (_, n) => say(`m${n + 1}`, "Hello.")));
+      await store.storeAll(Array.from({ length: 5 }, (_, n) => say(`m${n + 1}`, "Hello.")));
       const { prompts, summariser } = answering(goodSummary("KNOWN"));
       assert.equal(await store.compact(summariser), false);
       assert.equal(prompts.length, 0);
@@ -35,7 +35,7 @@ export const SUMMARISER = area("summariser", {
   throws: {
     says: "A model that is down loses nothing, and the session goes on.",
     async check(store) {
-      await store.fill(turns(1, 40));
+      await store.storeAll(turns(1, 40));
       const { summariser } = answering(() => Promise.reject(new Error("The provider is down.")));
       await store.compact(summariser).catch(() => undefined);
       await store.append(turn(41));
@@ -46,7 +46,7 @@ export const SUMMARISER = area("summariser", {
   blank: {
     says: "A model that answers nothing does not make a blank stand for what was said.",
     async check(store) {
-      await store.fill(turns(1, 40));
+      await store.storeAll(turns(1, 40));
       await store.compact(answering("  \n ").summariser).catch(() => undefined);
       for (const summary of await store.summaries()) assert.notEqual(summary.trim(), "");
     },
@@ -54,7 +54,7 @@ export const SUMMARISER = area("summariser", {
   refuses: {
     says: "A model's refusal does not stand for what was said.",
     async check(store) {
-      await store.fill(turns(1, 40));
+      await store.storeAll(turns(1, 40));
       await store.compact(answering("I'm sorry, but I can't help with that.").summariser);
       assert.doesNotMatch(textOf(await store.history()), /can't help with that/);
     },
@@ -62,7 +62,7 @@ export const SUMMARISER = area("summariser", {
   "too long": {
     says: "A model that answers more than it was given does not make the view longer.",
     async check(store) {
-      await store.fill(turns(1, 40));
+      await store.storeAll(turns(1, 40));
       const before = textOf(await store.history()).length;
       await store.compact(answering(goodSummary("KNOWN ".repeat(4_000))).summariser);
       assert.ok(textOf(await store.history()).length <= before);
@@ -71,9 +71,9 @@ export const SUMMARISER = area("summariser", {
   previous: {
     says: "The second summary is made from the first one and what came since.",
     async check(store) {
-      await store.fill(turns(1, 40));
+      await store.storeAll(turns(1, 40));
       await store.compact(answering(goodSummary("FIRST-ONE")).summariser);
-      await store.fill(turns(41, 80));
+      await store.storeAll(turns(41, 80));
       const { prompts, summariser } = answering(goodSummary("SECOND-ONE"));
       assert.equal(await store.compact(summariser), true);
       assert.match(prompts.join("\n"), /FIRST-ONE/);
@@ -84,7 +84,7 @@ export const SUMMARISER = area("summariser", {
   "two earlier ones": {
     says: "Of two summaries side by side, the content of both reaches the summary that replaces them.",
     async check(store) {
-      await store.fill(turns(1, 40));
+      await store.storeAll(turns(1, 40));
       await store.addOverlay("FIRST-ONE", "m4", "m10");
       await store.addOverlay("SECOND-ONE", "m11", "m20");
       const { prompts, summariser } = answering(goodSummary("KNOWN"));
@@ -96,7 +96,7 @@ export const SUMMARISER = area("summariser", {
   "summary at the start": {
     says: "With a summary over the first messages, a compaction loses none of those right after it.",
     async check(store) {
-      await store.fill(turns(1, 40));
+      await store.storeAll(turns(1, 40));
       await store.addOverlay("Short.", "m1", "m5");
       const { prompts, summariser } = answering(goodSummary("KNOWN"));
       await store.compact(summariser);
@@ -106,11 +106,11 @@ export const SUMMARISER = area("summariser", {
   "start deleted": {
     says: "After the first messages of a compacted conversation are deleted, the next compaction loses nothing else.",
     async check(store) {
-      await store.fill(turns(1, 40));
+      await store.storeAll(turns(1, 40));
       const first = answering(goodSummary("FIRST-ONE"));
       await store.compact(first.summariser);
       await store.remove(["m1", "m2"]);
-      await store.fill(turns(41, 80));
+      await store.storeAll(turns(41, 80));
       const second = answering(goodSummary("SECOND-ONE"));
       await store.compact(second.summariser);
       assert.equal(await lost(store, { first: 3, last: 80, prompts: [...first.prompts, ...second.prompts] }), 0);
@@ -119,7 +119,7 @@ export const SUMMARISER = area("summariser", {
   "object output": {
     says: "The model is shown what is in a tool's object output.",
     async check(store) {
-      await store.fill(
+      await store.storeAll(
         withTool({
           type: "tool-read",
           toolCallId: "c1",
@@ -136,7 +136,7 @@ export const SUMMARISER = area("summariser", {
   "tool name": {
     says: "The model is shown a tool's name where the message has it in the part's type.",
     async check(store) {
-      await store.fill(
+      await store.storeAll(
         withTool({ type: "tool-getWeather", toolCallId: "c1", state: "output-available", input: {}, output: "mild" }),
       );
       const { prompts, summariser } = answering(goodSummary("KNOWN"));
@@ -154,7 +154,7 @@ export const SUMMARISER = area("summariser", {
         input: {},
         errorText: "ENOENT: NEEDLE",
       };
-      await store.fill(withTool(part));
+      await store.storeAll(withTool(part));
       const { prompts, summariser } = answering(goodSummary("KNOWN"));
       await store.compact(summariser);
       assert.match(prompts.join("\n"), /NEEDLE/);
@@ -164,7 +164,7 @@ export const SUMMARISER = area("summariser", {
     says: "No prompt is longer than a window of 128,000 tokens, however much there is to summarise.",
     async check(store) {
       const page = "All of this was read out loud. ".repeat(1_000);
-      await store.fill(Array.from({ length: 40 }, (_, n) => say(`m${n + 1}`, `${marker(n + 1)} ${page}`)));
+      await store.storeAll(Array.from({ length: 40 }, (_, n) => say(`m${n + 1}`, `${marker(n + 1)} ${page}`)));
       const { prompts, summariser } = answering(goodSummary("KNOWN"));
       await store.compact(summariser);
       const longest = Math.max(0, ...prompts.map((prompt) => prompt.length));
@@ -180,7 +180,7 @@ export const SUMMARISER = area("summariser", {
         work.parts.push({ type: "step-start" });
         work.parts.push({ type: "tool-read", toolCallId: `c${step}`, state: "output-available", input: {}, output });
       }
-      await store.fill([turn(1), work, turn(3), turn(4)]);
+      await store.storeAll([turn(1), work, turn(3), turn(4)]);
       const before = textOf(await store.history()).length;
       await store.compact(answering(goodSummary("KNOWN")).summariser);
       assert.ok(textOf(await store.history()).length < before / 2);

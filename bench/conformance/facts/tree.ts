@@ -28,7 +28,7 @@ export const TREE = area("tree", {
   "new root": {
     says: "A null parent makes a new root, and the path from it holds no older message.",
     async check(store) {
-      await store.fill(turns(1, 3));
+      await store.storeAll(turns(1, 3));
       await store.append(turn(4), null);
       assert.deepEqual(ids(await store.history()), ["m4"]);
       assert.deepEqual(ids(await store.history("m3")), ["m1", "m2", "m3"]);
@@ -37,7 +37,7 @@ export const TREE = area("tree", {
   branch: {
     says: "The newest message is the active leaf, on whichever branch it is; every other branch can still be read by its leaf.",
     async check(store) {
-      await store.fill(turns(1, 4));
+      await store.storeAll(turns(1, 4));
       await store.append(turn(5), "m2");
       assert.equal((await store.leaf())?.id, "m5");
       assert.deepEqual(ids(await store.history()), ["m1", "m2", "m5"]);
@@ -47,7 +47,7 @@ export const TREE = area("tree", {
   children: {
     says: "A message's children are listed, one for each branch.",
     async check(store) {
-      await store.fill(turns(1, 3));
+      await store.storeAll(turns(1, 3));
       await store.append(turn(4), "m2");
       assert.deepEqual(ids(await store.branches("m2")).toSorted(), ["m3", "m4"]);
       assert.deepEqual(ids(await store.branches("m4")), []);
@@ -56,7 +56,7 @@ export const TREE = area("tree", {
   "path length": {
     says: "The length of a path counts the messages under a summary too.",
     async check(store) {
-      await store.fill(turns(1, 20));
+      await store.storeAll(turns(1, 20));
       await store.addOverlay("Short.", "m3", "m15");
       assert.equal(await store.pathLength(), 20);
     },
@@ -80,7 +80,7 @@ export const TREE = area("tree", {
   update: {
     says: "An update replaces the content, and one of an unknown id stores nothing.",
     async check(store) {
-      await store.fill(turns(1, 3));
+      await store.storeAll(turns(1, 3));
       await store.update(say("m2", "changed"));
       await store.update(say("unknown", "nothing"));
       assert.equal(await store.get("unknown"), null);
@@ -98,7 +98,7 @@ export const TREE = area("tree", {
   "delete in the middle": {
     says: "Deleting a message in the middle of a path keeps what is older and what is newer.",
     async check(store) {
-      await store.fill(turns(1, 6));
+      await store.storeAll(turns(1, 6));
       await store.remove(["m2"]);
       assert.deepEqual(ids(await store.history()), ["m1", "m3", "m4", "m5", "m6"]);
     },
@@ -106,7 +106,7 @@ export const TREE = area("tree", {
   "delete the leaf": {
     says: "When the leaf is deleted its parent is the leaf.",
     async check(store) {
-      await store.fill(turns(1, 3));
+      await store.storeAll(turns(1, 3));
       await store.remove(["m3"]);
       assert.equal((await store.leaf())?.id, "m2");
     },
@@ -114,7 +114,7 @@ export const TREE = area("tree", {
   "delete where it branches": {
     says: "Deleting several messages around a fork keeps both branches on what is left of their path.",
     async check(store) {
-      await store.fill(turns(1, 5));
+      await store.storeAll(turns(1, 5));
       await store.append(turn(6), "m3");
       await store.remove(["m2", "m3"]);
       assert.deepEqual(ids(await store.history("m5")), ["m1", "m4", "m5"]);
@@ -125,7 +125,7 @@ export const TREE = area("tree", {
   clear: {
     says: "Clearing takes out messages and summaries, and the next message is a root.",
     async check(store) {
-      await store.fill(turns(1, 10));
+      await store.storeAll(turns(1, 10));
       await store.addOverlay("Short.", "m2", "m8");
       await store.clear();
       assert.deepEqual(await store.history(), []);

@@ -69,10 +69,7 @@ export const TRIGGER = area("trigger", {
   "append does not wait": {
     says: "An append returns while the summariser that it set off is still at work.",
     async check(store) {
-      let answer = (): void => undefined;
-      const answered = new Promise<void>((resolve) => {
-        answer = resolve;
-      });
+      const { promise: answered, resolve: answer } = Promise.withResolvers<null>();
       await store.compactAfter(
         600,
         choose("m2", "m8", () => answered),
@@ -82,7 +79,7 @@ export const TRIGGER = area("trigger", {
         return true;
       })();
       const early = await Promise.race([appended, pause(2_000).then(() => false)]);
-      answer();
+      answer(null);
       await appended;
       await store.settle();
       assert.ok(early, "No answer for two seconds.");
@@ -91,7 +88,7 @@ export const TRIGGER = area("trigger", {
   "one at a time": {
     says: "Appends at the same time set off one compaction, not one each.",
     async check(store) {
-      await store.fill(turns(1, 20));
+      await store.storeAll(turns(1, 20));
       const { calls, summariser } = counting(() => pause(100).then(() => null));
       await store.compactAfter(600, summariser);
       await Promise.all(turns(21, 25).map((message) => store.append(message)));
@@ -102,7 +99,7 @@ export const TRIGGER = area("trigger", {
   "summariser that is down": {
     says: "A summariser that is down is not called again for every append.",
     async check(store) {
-      await store.fill(turns(1, 20));
+      await store.storeAll(turns(1, 20));
       const { calls, summariser } = counting(() => Promise.reject(new Error("The provider is down.")));
       await store.compactAfter(600, summariser);
       for (const message of turns(21, 30)) {
@@ -115,7 +112,7 @@ export const TRIGGER = area("trigger", {
   "nothing to gain": {
     says: "A compaction that brings next to nothing is not made again for every append.",
     async check(store) {
-      await store.fill(turns(1, 20));
+      await store.storeAll(turns(1, 20));
       let calls = 0;
       const summariser: Summariser = {
         choose: async (visible) => {
@@ -135,7 +132,7 @@ export const TRIGGER = area("trigger", {
   "failure is told": {
     says: "A summariser that throws is told to the error handler.",
     async check(store) {
-      await store.fill(turns(1, 20));
+      await store.storeAll(turns(1, 20));
       let told = 0;
       const { summariser } = counting(() => Promise.reject(new Error("The provider is down.")));
       await store.compactAfter(600, summariser, {
@@ -152,7 +149,7 @@ export const TRIGGER = area("trigger", {
   "handler that throws": {
     says: "An error handler that throws itself harms neither the append nor the session.",
     async check(store) {
-      await store.fill(turns(1, 20));
+      await store.storeAll(turns(1, 20));
       const { summariser } = counting(() => Promise.reject(new Error("The provider is down.")));
       await store.compactAfter(600, summariser, { onError: () => Promise.reject(new Error("So is this.")) });
       await store.append(turn(21));

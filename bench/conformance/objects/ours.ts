@@ -81,7 +81,7 @@ function adapt(agent: Ours, sessionId: string): SessionStore {
     appendAll: async (messages) => {
       await manager.appendAll(sessionId, messages);
     },
-    fill: async (messages) => {
+    storeAll: async (messages) => {
       await session.appendMessages(messages);
     },
     upsert: async (message) => {

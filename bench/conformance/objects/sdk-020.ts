@@ -60,7 +60,7 @@ function adapt(agent: Sdk020, sessionId: string): SessionStore {
       await manager.appendAll(sessionId, [...messages]);
     },
     // Below the session, which reads the whole conversation again after every append.
-    fill: async (messages) => {
+    storeAll: async (messages) => {
       const rows = new AgentSessionProvider(agent, sessionId);
       let last = (await session().getLatestLeaf())?.id ?? null;
       for (const message of messages) {
@@ -105,7 +105,8 @@ function adapt(agent: Sdk020, sessionId: string): SessionStore {
     settle: async () => undefined,
     declare: async (blocks) => agent.declare(blocks),
     block: async (label) => {
-      await session().freezeSystemPrompt();
+      // Blocks are read when a turn begins, and its tools are asked for then.
+      await session().tools();
       return session().getContextBlock(label)?.content ?? null;
     },
     setBlock: async (label, content) => {

@@ -62,7 +62,7 @@ function adapt(agent: Sdk032, sessionId: string): SessionStore {
       await session.appendMessage(message, parentId === undefined ? {} : { parentId });
     },
     appendAll: async () => noSuchThing("a call that appends many"),
-    fill: async (messages) => {
+    storeAll: async (messages) => {
       for (const message of messages) await session.appendMessage(message);
     },
     upsert: async (message) => {
