@@ -65,6 +65,8 @@ export class Core {
   readonly settings: SettingsTable;
   readonly platform: Platform;
   readonly conductor: Conductor;
+  /** What builders were told and no session was used after yet. */
+  readonly unapplied = new Set<() => void>();
   /** For each live run, the newest leaf that is known to continue its branch: saves a walk per append. */
   readonly branchLeaf = new Map<string, string>();
   readonly #waiters = new Map<string, ((run: RunRecord) => void)[]>();

@@ -113,18 +113,26 @@ export class Session extends SessionContext {
 
   #say(said: Said): this {
     // A session may also be used past this handle, over RPC: what was said must be in force by then.
-    if (this.#said.length === 0) queueMicrotask(() => this.apply());
+    if (this.core.unapplied.size === 0) queueMicrotask(() => this.apply());
     this.#said.push(said);
+    this.core.unapplied.add(this.#settle);
     return this;
   }
 
+  /** Of every handle that was told something: two may be of one session. */
   override apply(): void {
+    for (const settle of this.core.unapplied) {
+      this.core.unapplied.delete(settle);
+      settle();
+    }
+  }
+
+  readonly #settle = (): void => {
     const said = this.#said.splice(0);
-    if (said.length === 0) return;
     const settings = said.reduce((sofar, each) => each.settings?.(sofar) ?? sofar, this.core.settings.get(this.#id));
     this.core.settings.set(this.#id, settings);
     for (const each of said) each.context?.(this.core.contexts.session(this.#id));
-  }
+  };
 
   async status(): Promise<SessionStatus> {
     const { policy } = this.settings;

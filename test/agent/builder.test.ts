@@ -2,6 +2,7 @@
 import { env } from "cloudflare:workers";
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { expect, test } from "vitest";
+import { Session } from "../../src/agent/session.ts";
 import type { InlineCompaction } from "../../src/agent/settings.ts";
 import { skipRetryDelays } from "../agents.ts";
 import { say, talk, textOf } from "../conversation.ts";
@@ -37,6 +38,15 @@ test("builder calls may come in any order, and configure no session but their ow
     ["name-first", "name-last", "inline", "", "other"].map((sessionId) => agent.status({ sessionId })),
   );
   expect(thresholds.map((status) => status.thresholdTokens)).toEqual([2_000, 3_000, 2_000, null, null]);
+});
+
+test("what one handle was told holds for another handle of the session at once", async () => {
+  const { inside } = await newBuilt();
+  const threshold = await inside(async (instance) => {
+    Session.create(instance).forSession("two").compactAfter(4_000);
+    return (await Session.create(instance).forSession("two").status()).thresholdTokens;
+  });
+  expect(threshold).toBe(4_000);
 });
 
 test("settings come from code again after an eviction", async () => {
