@@ -1,8 +1,8 @@
 /**
  * All that a compaction workflow may do to an agent: one narrow port, scoped to one run.
  *
- * Boundary: plain data in, plain data out, each call under 1 MiB and idempotent, because a step is at least once and a
- * timed-out attempt keeps running beside its retry. Content travels only into a step that shows it to a model
+ * Boundary: plain data in, plain data out, each call idempotent, because a step is at least once and a timed-out attempt
+ * keeps running beside its retry. Content travels only into a step that shows it to a model
  * ({@link CompactionPort.readChunk}, {@link CompactionPort.readDrafts}); step results carry ids, counts and digests, so a
  * Workflow's history never holds a conversation (S2). Nothing of SQLite is known on this side.
  */
