@@ -1,8 +1,8 @@
-/** What the assistant can look at: a logbook of 48 pages, the same ones every time. */
+/** What the assistant can look at: a logbook of 49 pages, the same ones every time. */
 import { tool, type ToolSet } from "ai";
 import { z } from "zod";
 
-const PAGES = 48;
+const PAGES = 49;
 
 const WEATHER = ["a gale from the south-west", "thick fog until noon", "a clear night", "sleet and a heavy swell"];
 const WORK = ["trimmed the wick", "polished the lens", "mended the boat", "painted the gallery rail"];

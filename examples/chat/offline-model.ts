@@ -30,7 +30,7 @@ export function offlineModel({ think = async () => undefined }: OfflineModelOpti
   const answer = async (options: LanguageModelV4CallOptions) => {
     const inputTokens = check(options);
     await think();
-    const content = [decide(options.prompt)];
+    const content = [signed(decide(options.prompt), options.prompt)];
     const called = content[0]?.type === "tool-call";
     return {
       content,
@@ -87,13 +87,21 @@ function decide(prompt: LanguageModelV4Prompt): LanguageModelV4Content {
 function obey(request: string): LanguageModelV4Content {
   const remember = /^remember:? (.+)/is.exec(request)?.[1];
   if (remember !== undefined) return call("set_context", { label: "memory", content: remember, action: "append" });
+  const [, topic, card] = /^file (\S+): (.+)/is.exec(request) ?? [];
+  if (topic !== undefined) return call("set_context", { label: "cards", key: topic, content: card });
+  const query = /^look up (.+?)[.?!]?$/i.exec(request)?.[1];
+  if (query !== undefined) return call("search_context", { label: "cards", query });
+  const said = /\bsearch our conversations for (.+?)[.?!]?$/i.exec(request)?.[1];
+  if (said !== undefined) return call("session_search", { query: said });
+  const [, verb, key] = /\b(use|put away) the (\S+) skill/i.exec(request) ?? [];
+  if (verb !== undefined) return call(verb === "use" ? "load_context" : "unload_context", { label: "skills", key });
   const pages = /\bread pages? (\d+)(?: to (\d+))?/i.exec(request);
   if (pages !== null) return call("read_log", { from: Number(pages[1]), to: Number(pages[2] ?? pages[1]) });
   const word = /\bfind (\w+)/i.exec(request)?.[1];
   if (word !== undefined) return call("find_in_log", { word });
   return {
     type: "text",
-    text: `You said: "${request.slice(0, 80)}". Ask me to read pages, to find a word, or to remember.`,
+    text: `You said: "${request.slice(0, 80)}". Ask me for one of the things that my README lists.`,
   };
 }
 
@@ -102,7 +110,18 @@ function goOn({ toolName, output }: LanguageModelV4ToolResultPart): LanguageMode
   if (toolName === "read_log" && value["next"]) return call("read_log", value["next"]);
   if (toolName === "read_log") return { type: "text", text: `I have read up to page ${String(value["page"])}.` };
   if (toolName === "find_in_log") return { type: "text", text: `It is on pages ${JSON.stringify(value["pages"])}.` };
-  return { type: "text", text: output.type === "text" ? output.value : "Done." };
+  if (output.type !== "text") return { type: "text", text: "Done." };
+  if (toolName === "load_context" && !output.value.startsWith("Not done"))
+    return { type: "text", text: "I have read it and go by it." };
+  return { type: "text", text: output.value };
+}
+
+/** It does one thing that a skill says, while it is shown one: what is loaded and unloaded can be seen in its answers. */
+function signed(answer: LanguageModelV4Content, prompt: LanguageModelV4Prompt): LanguageModelV4Content {
+  if (answer.type !== "text") return answer;
+  const skills = prompt.flatMap(resultsIn).filter(({ toolName }) => toolName === "load_context");
+  const ending = /End every answer with \\"(.+?)\\"/.exec(JSON.stringify(skills.map(({ output }) => output)))?.[1];
+  return ending === undefined ? answer : { ...answer, text: `${answer.text} ${ending}` };
 }
 
 function call(toolName: string, input: unknown): LanguageModelV4Content {

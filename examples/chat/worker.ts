@@ -6,16 +6,22 @@ import {
   CompactionWorkflow,
   isContextOverflow,
   keepTurn,
-  Session,
+  R2SkillProvider,
+  SessionManager,
+  sqliteSearch,
   type ModelEnv,
   type ModelUsage,
+  type Session,
 } from "palimpsest";
 import { logbookTools } from "./logbook.ts";
 import { offlineModel } from "./offline-model.ts";
+import { SHELF, stockShelf } from "./skills.ts";
 
 export { CompactionWorkflow };
 
-interface Env extends Cloudflare.Env, ModelEnv {}
+interface Env extends Cloudflare.Env, ModelEnv {
+  readonly SKILLS: R2Bucket;
+}
 
 interface Reply {
   readonly id: string;
@@ -25,76 +31,94 @@ interface Reply {
 const PERSONA = "You are the clerk of a lighthouse's archive. Answer from its logbook, and say which page you read.";
 
 export class ChatAgent extends CompactingAgent<Env> {
-  session = Session.create(this)
+  /** One agent is one user's: each conversation is a session of it, by an id that the client chooses. */
+  sessions = SessionManager.create(this)
     .withContext("persona", { provider: { get: async () => PERSONA } })
     .withContext("memory", {
       description: "What the user wants you to remember",
       maxTokens: 500,
       whenChanged: "remind",
+      shared: true,
     })
+    .withContext("cards", {
+      description: "The archive's card index, a topic a card",
+      provider: sqliteSearch,
+      shared: true,
+    })
+    .withContext("skills", { provider: new R2SkillProvider(this.env.SKILLS, { prefix: SHELF }) })
     .withCachedPrompt()
     .compactAfter(10_000);
 
-  #lastTurn: Promise<unknown> = Promise.resolve();
+  readonly #lastTurns = new Map<string, Promise<unknown>>();
+
+  override async onStart(): Promise<void> {
+    await stockShelf(this.env.SKILLS);
+  }
 
   @callable()
-  chat(text: string): Promise<Reply> {
-    return this.#inTurn(async () => {
+  chat(text: string, sessionId = ""): Promise<Reply> {
+    return this.#inTurn(sessionId, async (session) => {
       const id = crypto.randomUUID();
-      await this.session.appendMessage({ id, role: "user", parts: [{ type: "text", text }] });
-      return this.#reply(id);
+      await session.appendMessage({ id, role: "user", parts: [{ type: "text", text }] });
+      return this.#reply(session, id);
     });
   }
 
   /** Another answer to the same question, as a branch beside the first. The conversation goes on from the new one. */
   @callable()
-  regenerate(messageId: string): Promise<Reply> {
-    return this.#inTurn(async () => {
-      const { elements } = await this.session.getView(messageId);
+  regenerate(messageId: string, sessionId = ""): Promise<Reply> {
+    return this.#inTurn(sessionId, async (session) => {
+      const { elements } = await session.getView(messageId);
       const question = elements.at(-2);
       if (question === undefined) throw new Error(`Nothing comes before message "${messageId}".`);
-      return this.#reply(question.kind === "overlay" ? question.span.toId : question.id);
+      return this.#reply(session, question.kind === "overlay" ? question.span.toId : question.id);
     });
   }
 
   /** The prompt as the blocks are now. Until then it stays the same string, so that the provider's cache of it holds. */
   @callable()
-  refreshPrompt(): Promise<string> {
-    return this.session.refreshSystemPrompt();
+  refreshPrompt(sessionId = ""): Promise<string> {
+    return this.sessions.getSession(sessionId).refreshSystemPrompt();
   }
 
   @callable()
-  usage(): Promise<ModelUsage[]> {
-    return this.session.getUsage();
+  usage(sessionId = ""): Promise<ModelUsage[]> {
+    return this.sessions.getSession(sessionId).getUsage();
   }
 
-  /** Curl talks to it as well: the body is what the user says. */
+  /** Curl talks to it as well: what is posted is what the user says. GET lists the conversations by their titles. */
   override async onRequest(request: Request): Promise<Response> {
-    if (request.method !== "POST") return new Response("POST what you want to say.\n", { status: 405 });
-    return new Response(`${(await this.chat(await request.text())).text}\n`);
+    const sessionId = new URL(request.url).searchParams.get("session") ?? "";
+    if (request.method === "POST") return page((await this.chat(await request.text(), sessionId)).text);
+    return page(
+      this.sessions
+        .list()
+        .map(({ id, name }) => `?session=${encodeURIComponent(id)} ${name ?? ""}`)
+        .join("\n"),
+    );
   }
 
   /** Stores an empty reply first: it holds the place on its branch that the turn's steps fill. */
-  async #reply(parentId: string): Promise<Reply> {
+  async #reply(session: Session, parentId: string): Promise<Reply> {
     const id = crypto.randomUUID();
-    await this.session.appendMessage({ id, role: "assistant", parts: [] }, parentId);
+    await session.appendMessage({ id, role: "assistant", parts: [] }, parentId);
     try {
-      return { id, text: await this.#turn(id) };
+      return { id, text: await this.#turn(session, id) };
     } catch (error) {
       if (!isContextOverflow(error)) throw error;
-      const { run } = await this.session.compactNow({ reason: "overflow", leafId: id });
-      await this.session.ended(run.id);
-      return { id, text: await this.#turn(id) };
+      const { run } = await session.compactNow({ reason: "overflow", leafId: id });
+      await session.ended(run.id);
+      return { id, text: await this.#turn(session, id) };
     }
   }
 
-  async #turn(replyId: string): Promise<string> {
-    const tools = { ...(await this.session.tools()), ...logbookTools };
-    const turn = keepTurn(this.session, { replyId, tools });
+  async #turn(session: Session, replyId: string): Promise<string> {
+    const tools = { ...(await session.tools()), ...this.sessions.tools(), ...logbookTools };
+    const turn = keepTurn(session, { replyId, tools });
     let failure: unknown = null;
     const { textStream } = streamText({
-      model: this.#model(),
-      instructions: await this.session.freezeSystemPrompt(),
+      model: this.model(session),
+      instructions: await session.freezeSystemPrompt(),
       tools,
       stopWhen: isStepCount(50),
       ...(await turn.prepareStep()), // the first messages
@@ -110,23 +134,31 @@ export class ChatAgent extends CompactingAgent<Env> {
     return text;
   }
 
-  /** One turn after the other: what is said while the model is at work waits for its answer. */
-  #inTurn<T>(work: () => Promise<T>): Promise<T> {
-    const turn = this.#lastTurn.then(work);
-    this.#lastTurn = turn.catch(() => undefined);
+  /** One turn of a conversation after the other: what is said while the model is at work waits for its answer. */
+  #inTurn<T>(sessionId: string, work: (session: Session) => Promise<T>): Promise<T> {
+    const before = this.#lastTurns.get(sessionId) ?? Promise.resolve();
+    const turn = before.then(() => work(this.sessions.getSession(sessionId)));
+    this.#lastTurns.set(
+      sessionId,
+      turn.catch(() => undefined),
+    );
     return turn;
   }
 
-  #model(): LanguageModel {
+  protected model(session: Session): LanguageModel {
     if (this.env.AI !== undefined || this.env.PALIMPSEST_MODEL_URL) return chooseModel(this.env).model;
-    return offlineModel({ think: () => this.#runsEnd() });
+    return offlineModel({ think: () => runsEnd(session) });
   }
+}
 
-  /** A real model takes longer than a summary: offline, a call takes as long as the compactions that are under way. */
-  async #runsEnd(): Promise<void> {
-    const { liveRunIds } = await this.session.status();
-    await Promise.all(liveRunIds.map((id) => this.session.ended(id)));
-  }
+/** A real model takes longer than a summary: offline, a call takes as long as the compactions that are under way. */
+async function runsEnd(session: Session): Promise<void> {
+  const { liveRunIds } = await session.status();
+  await Promise.all(liveRunIds.map((id) => session.ended(id)));
+}
+
+function page(text: string): Response {
+  return new Response(`${text}\n`);
 }
 
 export default {

@@ -3,42 +3,14 @@ import { resolve } from "node:path";
 import { convertToModelMessages, type UIMessage } from "ai";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createTestHarness } from "wrangler";
-import type { ModelUsage, OverlayRecord, RunRecord, SessionStatus, View } from "palimpsest";
+import { connect, storedMessages, type Chat, type Reply } from "./chat-client.ts";
 
 const root = resolve(import.meta.dirname, "../..");
 const server = createTestHarness({ workers: [{ configPath: resolve(root, "examples/chat/wrangler.jsonc") }] });
 beforeAll(async () => void (await server.listen()));
 afterAll(() => server.close());
 
-interface Reply {
-  readonly id: string;
-  readonly text: string;
-}
-
-interface Chat {
-  chat(text: string): Promise<Reply>;
-  regenerate(messageId: string): Promise<Reply>;
-  refreshPrompt(): Promise<string>;
-  usage(): Promise<ModelUsage[]>;
-  status(input: object): Promise<SessionStatus>;
-  runs(input: object): Promise<RunRecord[]>;
-  waitForRun(input: { runId: string }): Promise<RunRecord>;
-  getCompactions(input: object): Promise<OverlayRecord[]>;
-  getMessage(input: { id: string }): Promise<UIMessage | null>;
-  getBranches(input: { id: string }): Promise<UIMessage[]>;
-  getView(input: object): Promise<View>;
-  exportTranscript(input: object): Promise<string>;
-}
-
-async function newChat(name: string): Promise<Chat> {
-  const env = (await server.getWorker().getEnv()) as { ChatAgent: DurableObjectNamespace };
-  return env.ChatAgent.get(env.ChatAgent.idFromName(name)) as unknown as Chat;
-}
-
-async function storedMessages(chat: Chat): Promise<UIMessage[]> {
-  const lines = (await chat.exportTranscript({})).trim().split("\n");
-  return lines.map((line) => JSON.parse(line) as UIMessage);
-}
+const newChat = (name: string): Promise<Chat> => connect(server, name);
 
 interface Heard {
   readonly type: string;
@@ -77,15 +49,15 @@ function pagesRead(message: UIMessage | null): number[] {
 // The example's model refuses, as providers do, any prompt that holds a call without its result or the reverse. So every
 // turn that ends well was, at each of its steps, a view without an orphan (V2).
 
-test("a turn of 49 steps is compacted in its middle, more than once, and goes on as if nothing had been (E22, V2, M1)", async () => {
+test("a turn of fifty steps is compacted in its middle, more than once, and goes on as if nothing had been (E22, V2, M1)", async () => {
   const chat = await newChat("long");
-  const { id, text } = await chat.chat("Please read pages 1 to 48.");
-  expect(text).toBe("I have read up to page 48.");
+  const { id, text } = await chat.chat("Please read pages 1 to 49.");
+  expect(text).toBe("I have read up to page 49.");
   const runs = await chat.runs({});
   expect(runs.length).toBeGreaterThan(1);
   expect(runs.map((run) => run.outcome?.kind)).toEqual(runs.map(() => "applied"));
   const reply = await chat.getMessage({ id });
-  expect(pagesRead(reply)).toEqual(Array.from({ length: 48 }, (_, index) => index + 1));
+  expect(pagesRead(reply)).toEqual(Array.from({ length: 49 }, (_, index) => index + 1));
   const { thresholdTokens, viewTokens } = await chat.status({});
   expect(viewTokens).toBeLessThan(thresholdTokens ?? 0);
   const { messages } = await chat.getView({});
@@ -176,7 +148,7 @@ test("curl can talk to it", async () => {
 
 test("docs/chat.md shows what is tested here, letter by letter", () => {
   const docs = readFileSync(resolve(root, "docs/chat.md"), "utf8");
-  const code = ["worker.ts", "logbook.ts"]
+  const code = ["worker.ts", "logbook.ts", "skills.ts"]
     .map((file) => readFileSync(resolve(root, "examples/chat", file), "utf8"))
     .join("\n");
   const excerpts = [...docs.matchAll(/```ts\n(.*?)```/gs)].map(([, excerpt]) => excerpt ?? "");

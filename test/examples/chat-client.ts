@@ -1,0 +1,49 @@
+/** The chat example as a client meets it: over the SDK's own client, and what its model was sent. */
+import type { LanguageModelV4Prompt } from "@ai-sdk/provider";
+import { AgentClient } from "agents/client";
+import type { UIMessage } from "ai";
+import { onTestFinished } from "vitest";
+import type { TestHarness } from "wrangler";
+import type { ModelUsage, OverlayRecord, RunRecord, SessionInfo, SessionStatus, View } from "palimpsest";
+
+export interface Reply {
+  readonly id: string;
+  readonly text: string;
+}
+
+/** What these tests call of the agent. */
+export interface Chat {
+  chat(text: string, sessionId?: string): Promise<Reply>;
+  regenerate(messageId: string, sessionId?: string): Promise<Reply>;
+  refreshPrompt(sessionId?: string): Promise<string>;
+  usage(sessionId?: string): Promise<ModelUsage[]>;
+  status(input: object): Promise<SessionStatus>;
+  runs(input: object): Promise<RunRecord[]>;
+  getCompactions(input: object): Promise<OverlayRecord[]>;
+  getMessage(input: { id: string }): Promise<UIMessage | null>;
+  getBranches(input: { id: string }): Promise<UIMessage[]>;
+  getHistory(input: { leafId: string }): Promise<UIMessage[]>;
+  getView(input: { leafId?: string }): Promise<View>;
+  listSessions(input: object): Promise<SessionInfo[]>;
+  renameSession(input: { sessionId: string; name: string }): Promise<SessionInfo>;
+  exportTranscript(input: { leafId?: string }): Promise<string>;
+}
+
+/** What the agent of chat-recorder.ts answers as well. */
+export interface RecordedChat extends Chat {
+  /** Prompts that the model was sent since this was last asked, refused ones included. */
+  received(): Promise<LanguageModelV4Prompt[]>;
+}
+
+/** Calls one agent over a WebSocket, until the test ends. */
+export async function connect<Known extends Chat = Chat>(server: TestHarness, name: string): Promise<Known> {
+  const { url } = await server.listen();
+  const client = new AgentClient({ agent: "chat-agent", name, host: url.host });
+  onTestFinished(() => client.close());
+  return client.stub as unknown as Known;
+}
+
+export async function storedMessages(chat: Chat): Promise<UIMessage[]> {
+  const lines = (await chat.exportTranscript({})).trim().split("\n");
+  return lines.map((line) => JSON.parse(line) as UIMessage);
+}
