@@ -104,7 +104,9 @@ function fromEndpoint(url: string, modelId: string | undefined, key: string | un
       "PALIMPSEST_MODEL_URL is set without PALIMPSEST_MODEL: name the model that the endpoint should use.",
     );
   }
-  const provider = createOpenAICompatible({ name: "endpoint", baseURL: url, ...(key ? { apiKey: key } : {}) });
+  // A stream tells what it used only when asked to, and a session learns its size from that.
+  const options = { name: "endpoint", baseURL: url, includeUsage: true };
+  const provider = createOpenAICompatible(key ? { ...options, apiKey: key } : options);
   return { model: provider.chatModel(modelId), name: `${parsed.host}:${modelId}`, windowTokens: UNKNOWN_WINDOW };
 }
 

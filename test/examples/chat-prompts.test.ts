@@ -210,3 +210,15 @@ test("what the model remembers is told at the end of its prompts, under a system
   expect(count("I prefer answers in one line.", begun?.[0])).toBe(1);
   expect(begun).toHaveLength(2);
 });
+
+test("a skill under a summary is out of the prompts; loaded again, it is in them again (M1)", async () => {
+  const chat = await newChat("summarised-skill");
+  await chat.chat("Please read pages 1 to 2.");
+  await chat.chat("Please use the letters skill.");
+  await chat.chat("Please read pages 3 to 49.");
+  expect(count(SKILL_LINE, (await chat.received()).at(-1))).toBe(0);
+  await chat.chat("Please use the letters skill.");
+  const [before, after] = await chat.received();
+  expect(count(SKILL_LINE, before)).toBe(0);
+  expect(count(SKILL_LINE, after)).toBe(1);
+});

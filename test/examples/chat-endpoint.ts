@@ -1,0 +1,116 @@
+/** An OpenAI-compatible endpoint on loopback that says what it is scripted to, and keeps what it was sent. */
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { parsePrompt } from "../../src/steps/prompt.ts";
+
+/** What came over the wire, as far as these tests look at it. */
+export interface WireRequest {
+  readonly stream?: boolean;
+  readonly stream_options?: { readonly include_usage?: boolean };
+  readonly messages: readonly { readonly role: string; readonly content: unknown }[];
+  readonly tools?: readonly { readonly function: { readonly name: string } }[];
+}
+
+export type Said = { readonly text: string } | { readonly tool: string; readonly input: object };
+
+export interface ChatEndpoint extends AsyncDisposable {
+  /** Its base URL. */
+  readonly url: string;
+  /** Chat requests in order of arrival, refused ones included. A summariser's are answered and not kept. */
+  readonly requests: readonly WireRequest[];
+}
+
+/** Prompts over `maxChars` are refused, as a vendor words it; of the others, each is answered with the next of `script`. */
+export async function startEndpoint(script: readonly Said[], maxChars: number): Promise<ChatEndpoint> {
+  const requests: WireRequest[] = [];
+  const left = [...script];
+  const server = createServer((request, response) => void serve(request, response));
+  const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const body = await readBody(request);
+    if (body.stream !== true) return sendJson(response, 200, summary(body));
+    requests.push(body);
+    if (JSON.stringify(body.messages).length > maxChars) return sendJson(response, 400, TOO_LONG);
+    response.setHeader("content-type", "text/event-stream");
+    for (const chunk of chunksOf(left.shift() ?? { text: "Nothing." }, body)) {
+      response.write(`data: ${JSON.stringify(chunk)}\n\n`);
+    }
+    response.end("data: [DONE]\n\n");
+  };
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  return { url: urlOf(server), requests, [Symbol.asyncDispose]: () => stop(server) };
+}
+
+const TOO_LONG = {
+  error: {
+    message: "This model's maximum context length is 8192 tokens. Please reduce the length of the messages.",
+    type: "invalid_request_error",
+    code: "context_length_exceeded",
+  },
+};
+
+/** What this endpoint counts for a prompt. */
+export function countTokens({ messages }: WireRequest): number {
+  return Math.ceil(JSON.stringify(messages).length / 3.5);
+}
+
+/** A text comes in two pieces. What was used is told last, and only to who asks for it. */
+function* chunksOf(said: Said, request: WireRequest): Generator<object> {
+  if ("text" in said) {
+    const middle = Math.ceil(said.text.length / 2);
+    yield chunk({ role: "assistant", content: said.text.slice(0, middle) });
+    yield chunk({ content: said.text.slice(middle) });
+    yield chunk({}, "stop");
+  } else {
+    const call = { name: said.tool, arguments: JSON.stringify(said.input) };
+    yield chunk({
+      tool_calls: [{ index: 0, id: `call_${request.messages.length}`, type: "function", function: call }],
+    });
+    yield chunk({}, "tool_calls");
+  }
+  if (request.stream_options?.include_usage !== true) return;
+  const tokens = countTokens(request);
+  yield { ...chunk({}), choices: [], usage: { prompt_tokens: tokens, completion_tokens: 7, total_tokens: tokens + 7 } };
+}
+
+function chunk(delta: object, finish_reason: string | null = null): object {
+  const choices = [{ index: 0, delta, finish_reason }];
+  return { id: "chat", object: "chat.completion.chunk", created: 0, model: "scripted", choices };
+}
+
+/** Passes the audit: every section that was asked for, and small. */
+function summary({ messages }: WireRequest): object {
+  const prompt = parsePrompt(messages.at(-1)?.content as string);
+  const content = (prompt?.sections ?? []).map(({ title }) => `## ${title}\nNone.`).join("\n");
+  return {
+    id: "summary",
+    object: "chat.completion",
+    created: 0,
+    model: "scripted",
+    choices: [{ index: 0, message: { role: "assistant", content }, finish_reason: "stop" }],
+    usage: { prompt_tokens: 100, completion_tokens: 20, total_tokens: 120 },
+  };
+}
+
+async function readBody(request: IncomingMessage): Promise<WireRequest> {
+  let body = "";
+  for await (const piece of request.setEncoding("utf8")) body += piece as string;
+  return JSON.parse(body) as WireRequest;
+}
+
+function sendJson(response: ServerResponse, status: number, body: object): void {
+  response.writeHead(status, { "content-type": "application/json" });
+  response.end(JSON.stringify(body));
+}
+
+function urlOf(server: Server): string {
+  const address = server.address();
+  if (address === null || typeof address === "string") throw new Error("The endpoint is not listening.");
+  return `http://127.0.0.1:${address.port}/v1`;
+}
+
+async function stop(server: Server): Promise<void> {
+  server.closeAllConnections();
+  server.close();
+  await once(server, "close");
+}
