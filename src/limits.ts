@@ -153,3 +153,21 @@ export const MODEL_CALL_MS = 290_000;
 
 /** Longest that a step waits (ms) because a provider asked to be left alone; beyond it, the step's own backoff does. */
 export const MAX_POLITE_WAIT_MS = 60_000;
+
+/** Characters of one pinned fact; a rule may have twice as many: longer ones are data, not names. */
+export const MAX_FACT_CHARS = 200;
+
+/** Rules, names, open tasks and failures that the facts of a span hold: about 100 kB of JSON in all. */
+export const MAX_RULES = 200;
+export const MAX_IDENTIFIERS = 400;
+export const MAX_TASKS = 10;
+export const MAX_FAILURES = 10;
+
+/** Calls that worked that the facts of a span remember: what failed before is put right by one of the next. */
+export const MAX_WORKED = 100;
+
+/** What is left of a name's heat one message later: half of it after 70 messages. */
+export const HEAT_FADES_BY = 0.99;
+
+/** Facts named in a report of what a summary lost: more are read by nobody. */
+export const MAX_MISSING_FACTS = 20;
