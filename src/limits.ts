@@ -47,6 +47,18 @@ export const MAX_SUMMARY_TOKENS = 4_000;
 /** Largest share of its source that a summary may be: beyond it a compaction frees too little for its cost. */
 export const DEFAULT_SUMMARY_RATIO = 0.8;
 
+/** Source tokens for each token of a summary: a span of ordinary work told in an eighth still names what was done and why. */
+export const SOURCE_PER_SUMMARY_TOKEN = 8;
+
+/** Most of a threshold that the overlays of a view may take together, as a divisor; never less than one of them needs. */
+export const STACK_SHARE_OF_THRESHOLD = 4;
+
+/** What is pinned beside a summary, as a divisor of the largest summary: room for some forty rules and names. */
+export const PINNED_SHARE_OF_SUMMARY = 3;
+
+/** How often a message's text may be written anew before its summary is made from the first drafts again. */
+export const MAX_GENERATION = 8;
+
 /** Default least span: a twentieth of the threshold, at least this many tokens. */
 export const SPAN_SHARE_OF_THRESHOLD = 20;
 export const MIN_SPAN_TOKENS = 200;
@@ -134,6 +146,16 @@ export const MAX_ENTRY_KEY_CHARS = 200;
 export const SEARCH_ENTRIES = 10;
 export const SEARCH_ANSWER_CHARS = 40_000;
 
+/** Characters of a query that are looked at: a search asks for words, not for a document. */
+export const MAX_QUERY_CHARS = 2_000;
+
+/** Messages that one search returns by default, and at most: each hit costs a read of its row and a snippet. */
+export const DEFAULT_SEARCH_HITS = 20;
+export const MAX_SEARCH_HITS = 100;
+
+/** Sessions of one page of a list, unless told. */
+export const DEFAULT_SESSIONS_PAGE = 50;
+
 /** Skills listed in a prompt at most, and characters of each one's description: the list is paid for with every call. */
 export const MAX_SKILLS = 1_000;
 export const SKILL_DESCRIPTION_CHARS = 300;
@@ -171,3 +193,12 @@ export const HEAT_FADES_BY = 0.99;
 
 /** Facts named in a report of what a summary lost: more are read by nobody. */
 export const MAX_MISSING_FACTS = 20;
+
+/** Answers that could not be used, repair included, after which a run asks that model no more. */
+export const MAX_WASTED_CALLS = 3;
+
+/** A chunk that no model could tell is cut in two from this many tokens on: smaller halves say nothing by themselves. */
+export const MIN_SPLIT_TOKENS = 3_000;
+
+/** Least share of a source's facts that a draft must keep, pinned facts counted, not to be sent back once. */
+export const MIN_SURVIVAL = 0.5;

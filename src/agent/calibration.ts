@@ -17,6 +17,8 @@ export interface UsageReport {
   /** Tokens of the whole prompt, those read from a cache included; of one call, not of a turn of several. 0 says nothing. */
   readonly inputTokens: number;
   readonly outputTokens?: number | undefined;
+  /** In a currency of the caller's choice. Default 0. */
+  readonly cost?: number | undefined;
   /** Models differ in what they count: each is learned by itself. */
   readonly model?: string | undefined;
   /** The branch that was sent; the active one by default. */
@@ -57,6 +59,12 @@ export class Usage {
     this.#rows.delete(sessionId);
   }
 
+  /** Gives a new session what another one learned; its sums begin at 0. Call inside the transaction that makes it. */
+  copy(from: string, to: string): void {
+    this.#sql.copyUsage(from, to);
+    this.#rows.delete(to);
+  }
+
   /** For a session that is deleted. Call inside its transaction. */
   delete(sessionId: string): void {
     this.#sql.deleteUsage(sessionId);
@@ -69,15 +77,16 @@ export class Usage {
   }
 }
 
-/** Learns from one call. Call inside a transaction. Throws `invalid_input`, `unknown_leaf`. */
+/** Learns from one call and adds it to the session's sums. Call inside a transaction. Throws `invalid_input`, `unknown_leaf`. */
 export function recordUsage(core: Core, sessionId: string, report: UsageReport): void {
-  const { inputTokens, outputTokens = 0, model = "", leafId } = report;
+  const { inputTokens, outputTokens = 0, cost = 0, model = "", leafId } = report;
   const history = core.memory.session(sessionId);
   checkReport(report);
   if (history.leafId() === null) {
     throw new PalimpsestError("invalid_input", `Session "${sessionId}" has no messages: no call was made on its view.`);
   }
   const viewTokens = report.viewTokens ?? history.tokens(leafId);
+  core.memory.sessions.addUsage(sessionId, { inputTokens, outputTokens, cost });
   if (inputTokens === 0) return;
   const estimate = viewTokens + core.settings.get(sessionId).overheadTokens;
   const before = core.usage.rows(sessionId).find((row) => row.model === model) ?? null;
@@ -111,6 +120,7 @@ export function unseenTokens(core: Core, sessionId: string, viewTokens: number):
   return predictTokens(core.usage.rows(sessionId)[0] ?? null, viewTokens + overheadTokens) - viewTokens;
 }
 
+/** What else a sum cannot take is refused by `Sessions.addUsage`. */
 function checkReport({ inputTokens, outputTokens = 0, viewTokens = 0, model = "" }: UsageReport): void {
   for (const [field, value] of Object.entries({ inputTokens, outputTokens, viewTokens })) {
     if (Number.isSafeInteger(value) && value >= 0) continue;

@@ -67,6 +67,8 @@ export class Core {
   readonly conductor: Conductor;
   /** What builders were told and no session was used after yet. */
   readonly unapplied = new Set<() => void>();
+  /** By session: why what its builder was told cannot be put into force. The session is then refused at every use. */
+  readonly refused = new Map<string, unknown>();
   /** For each live run, the newest leaf that is known to continue its branch: saves a walk per append. */
   readonly branchLeaf = new Map<string, string>();
   readonly #waiters = new Map<string, ((run: RunRecord) => void)[]>();

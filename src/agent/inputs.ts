@@ -13,6 +13,7 @@ import {
   MAX_BATCH_MESSAGES,
   MAX_FOCUS_CHARS,
   MAX_NAME_CHARS,
+  MAX_SEARCH_HITS,
   MAX_SESSION_ID_CHARS,
   MAX_WAIT_MS,
 } from "../limits.ts";
@@ -66,7 +67,7 @@ export const inputs = {
     format: z.enum(FORMATS).optional(),
     index: z.number().int().nonnegative().optional(),
   }),
-  search: z.object({ sessionId, query: z.string(), limit: z.number().int().positive().max(MAX_PAGE).optional() }),
+  search: z.object({ sessionId, query: z.string(), limit: z.number().int().positive().max(MAX_SEARCH_HITS).optional() }),
   loadEvents: z.object({
     sessionId,
     limit: z.number().int().positive().max(MAX_PAGE).optional(),

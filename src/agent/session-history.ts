@@ -97,11 +97,18 @@ export abstract class SessionHistory {
     return this.write((history) => history.delete(ids));
   }
 
-  /** Empties the session: messages, overlays, drafts. Live runs end as `stale`. */
+  /**
+   * Deletes what was said (S2): messages, overlays, drafts, search rows, the focus of runs, and which skills were loaded
+   * into it. Live runs end as `stale`. What was written on purpose stays: context blocks, a frozen prompt, the session's
+   * name; so do numbers: runs, sums, what was learned of the provider's counts.
+   */
   async clearMessages(): Promise<void> {
+    const { runs, contexts } = this.core;
     this.write((history) => {
       history.clear();
-      for (const run of this.core.runs.live(this.id)) this.core.runs.end(run.id, { kind: "stale", reason: "gone" });
+      for (const run of runs.live(this.id)) runs.end(run.id, { kind: "stale", reason: "gone" });
+      runs.forgetFocus(this.id);
+      contexts.forgetLoaded(this.id);
     });
   }
 

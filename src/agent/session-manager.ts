@@ -10,14 +10,12 @@ import { checkBlock, type BlockOptions } from "../context/declared.ts";
 import { shapeOf, type SearchProvider, type WritableContextProvider } from "../context/provider.ts";
 import type { BlockScope } from "../context/scope.ts";
 import { PalimpsestError } from "../errors.ts";
-import { SESSION_SEARCH_CHARS, SESSION_SEARCH_HITS } from "../limits.ts";
+import { DEFAULT_SESSIONS_PAGE, SESSION_SEARCH_CHARS, SESSION_SEARCH_HITS } from "../limits.ts";
 import type { AppendResult } from "../memory/history.ts";
 import type { SearchHit, SearchOptions } from "../memory/search.ts";
 import type { CreateSessionOptions, ListSessionsOptions, SessionInfo } from "../memory/sessions.ts";
 import { Session, type CompactionHost } from "./session.ts";
 import { compactAfter, type CompactAfterOptions, type InlineCompaction, type SessionSettings } from "./settings.ts";
-
-const DEFAULT_PAGE = 50;
 
 export class SessionManager {
   readonly #host: CompactionHost;
@@ -63,6 +61,11 @@ export class SessionManager {
     return this.#tellEvery((session) => session.withContext(label, options));
   }
 
+  /** As {@link Session.onToolError}; the error's session is named second. */
+  onToolError(onError: (error: PalimpsestError, sessionId: string) => void | Promise<void>): this {
+    return this.#tellEvery((session) => session.onToolError((error) => onError(error, session.id)));
+  }
+
   /** As {@link Session.withCachedPrompt}, with a provider made for each session. */
   withCachedPrompt(provider?: (scope: BlockScope) => WritableContextProvider): this {
     return this.#tellEvery((session) => session.withCachedPrompt(provider));
@@ -100,7 +103,7 @@ export class SessionManager {
 
   /** Newest first, by creation, 50 a page unless told. Reads four rows for a session at most. */
   list(options: Partial<ListSessionsOptions> = {}): SessionInfo[] {
-    return this.#sessions.list({ limit: DEFAULT_PAGE, ...options });
+    return this.#sessions.list({ limit: DEFAULT_SESSIONS_PAGE, ...options });
   }
 
   /** A blank name gives the session its title back. Throws `unknown_session`, `invalid_input`. */
@@ -108,7 +111,10 @@ export class SessionManager {
     return this.#sessions.rename(id, name);
   }
 
-  /** Adds what a model call cost to the session's sums. Throws `unknown_session`, `invalid_input`. */
+  /**
+   * Adds to the session's sums what no {@link Session.recordUsage} was told: calls that were not made on its view, or
+   * money alone. Throws `unknown_session`, `invalid_input`.
+   */
   addUsage(id: string, ...usage: [inputTokens: number, outputTokens: number, cost?: number]): SessionInfo {
     const [inputTokens, outputTokens, cost = 0] = usage;
     return this.#sessions.addUsage(id, { inputTokens, outputTokens, cost });
@@ -140,11 +146,18 @@ export class SessionManager {
 
   /**
    * A new session that begins as a copy of the path up to a message, ids and summaries included, and knows where it came
-   * from. Compacting it again asks no model for what its parent has a draft of. Writes a row for each message. Throws
-   * `unknown_session`, `unknown_message`, `invalid_input`.
+   * from. Its context blocks, loaded skills and what it learned of its provider's counts are the parent's as they are
+   * now; its sums begin at 0 and its prompt is not frozen. Compacting it again asks no model for what its parent has a
+   * draft of. Writes a row for each message, block and entry. Throws `unknown_session`, `unknown_message`, `invalid_input`.
    */
   async fork(id: string, atMessageId: string, name?: string): Promise<SessionInfo> {
-    return this.#sessions.fork(id, { id: crypto.randomUUID(), atMessageId, name });
+    const core = this.#core;
+    return core.transaction<SessionInfo>(() => {
+      const fork = this.#sessions.fork(id, { id: crypto.randomUUID(), atMessageId, name });
+      core.contexts.copySession(id, fork.id);
+      core.usage.copy(id, fork.id);
+      return fork;
+    });
   }
 
   // --- messages, by session id ---------------------------------------------------------------------------------------

@@ -4,7 +4,7 @@
 import type { UIMessage } from "ai";
 import type { History } from "../memory/history.ts";
 import type { OverlayRecord } from "../memory/overlays.ts";
-import type { ContextBlocks } from "../context/blocks.ts";
+import type { ContextBlocks, OnToolError } from "../context/blocks.ts";
 import { checkBlock, type BlockOptions } from "../context/declared.ts";
 import type { RunRecord } from "../memory/runs.ts";
 import { PalimpsestError } from "../errors.ts";
@@ -100,7 +100,11 @@ export class Session extends SessionContext {
     return this.#say({ settings: (settings) => ({ ...settings, onError }) });
   }
 
-  /** Declares a context block: writable and kept in SQLite unless a provider says otherwise. Throws `invalid_options`. */
+  /**
+   * Declares a context block: writable and kept in SQLite unless a provider says otherwise. Throws `invalid_options`.
+   * What only shows once the session is known (a writable provider object that is another session's, a provider that
+   * cannot be made) is thrown by every use of the session from then on.
+   */
   withContext(label: string, options: BlockOptions = {}): this {
     checkBlock({ label, maxTokens: options.maxTokens });
     return this.#say({ context: (blocks) => blocks.withContext(label, options) });
@@ -111,16 +115,26 @@ export class Session extends SessionContext {
     return this.#say({ context: (blocks) => blocks.withCachedPrompt(provider) });
   }
 
+  /** Is told what a context tool could not do, beside the model, which is told the same. What it throws is swallowed. */
+  onToolError(onError: OnToolError): this {
+    return this.#say({ context: (blocks) => blocks.onToolError(onError) });
+  }
+
   #say(said: Said): this {
     // A session may also be used past this handle, over RPC: what was said must be in force by then.
-    if (this.core.unapplied.size === 0) queueMicrotask(() => this.apply());
+    if (this.core.unapplied.size === 0) queueMicrotask(() => this.#settleAll());
     this.#said.push(said);
     this.core.unapplied.add(this.#settle);
     return this;
   }
 
-  /** Of every handle that was told something: two may be of one session. */
   override apply(): void {
+    this.#settleAll();
+    if (this.core.refused.has(this.#id)) throw this.core.refused.get(this.#id);
+  }
+
+  /** Of every handle that was told something: two may be of one session. Never throws: nobody may be there to catch it. */
+  #settleAll(): void {
     for (const settle of this.core.unapplied) {
       this.core.unapplied.delete(settle);
       settle();
@@ -129,9 +143,14 @@ export class Session extends SessionContext {
 
   readonly #settle = (): void => {
     const said = this.#said.splice(0);
-    const settings = said.reduce((sofar, each) => each.settings?.(sofar) ?? sofar, this.core.settings.get(this.#id));
-    this.core.settings.set(this.#id, settings);
-    for (const each of said) each.context?.(this.core.contexts.session(this.#id));
+    try {
+      const settings = said.reduce((sofar, each) => each.settings?.(sofar) ?? sofar, this.core.settings.get(this.#id));
+      this.core.settings.set(this.#id, settings);
+      for (const each of said) each.context?.(this.core.contexts.session(this.#id));
+    } catch (error) {
+      // Code is what is wrong, so it stays wrong until the object starts with other code.
+      this.core.refused.set(this.#id, error);
+    }
   };
 
   async status(): Promise<SessionStatus> {
@@ -146,7 +165,8 @@ export class Session extends SessionContext {
 
   /**
    * Tells what a provider counted for a model call on this session's view. From then on the trigger and {@link status}
-   * see what it would count, system prompt and tools included. Throws `invalid_input`, `unknown_leaf`.
+   * see what it would count, system prompt and tools included, and the session's sums hold its tokens and `cost`: the
+   * one thing to call after a model call. Throws `invalid_input`, `unknown_leaf`.
    */
   async recordUsage(report: UsageReport): Promise<void> {
     this.write(() => recordUsage(this.core, this.#id, report));

@@ -3,13 +3,13 @@
  *
  * Nothing of a block is kept in memory: it is what its provider says when asked. Changes to one block wait for each
  * other, so none is computed from a text that another is about to replace. Every check comes before the write, and a
- * session that was cleared while a provider was thinking is not written to any more (S2).
+ * session that was deleted while a provider was thinking is not written to any more (S2).
  */
 import type { ToolSet, UIMessage } from "ai";
 import { PalimpsestError } from "../errors.ts";
 import { MAX_BLOCK_BYTES, MAX_ENTRY_KEY_CHARS } from "../limits.ts";
 import { askForText, askProvider, type Ask } from "./ask.ts";
-import { declare, type BlockOptions, type Declared } from "./declared.ts";
+import { declare, makeProvider, type BlockOptions, type Declared } from "./declared.ts";
 import { frozenAt, frozenInMemory, frozenInSqlite, type FrozenPrompt } from "./frozen.ts";
 import type { SearchProvider, SkillProvider, WritableContextProvider } from "./provider.ts";
 import { renderFill, renderPrompt, renderReminder, type ContextBlock } from "./render.ts";
@@ -26,9 +26,10 @@ export interface BlocksHost {
   readonly turns: Turns;
   readonly limitMs: number;
   readonly countTokens: (text: string) => number;
-  /** Told of what a tool answered with "Not done". */
-  readonly onToolError: (error: PalimpsestError) => void;
 }
+
+/** Told of what a tool answered with "Not done". */
+export type OnToolError = (error: PalimpsestError) => void | Promise<void>;
 
 /** What is written under a key. The description is for providers that list their entries. */
 export interface Entry {
@@ -42,7 +43,8 @@ export class ContextBlocks {
   readonly #sessionId: string;
   readonly #declared = new Map<string, Declared>();
   #frozen: FrozenPrompt = frozenInMemory();
-  /** Counts how often the session was emptied. */
+  #onToolError: OnToolError = () => undefined;
+  /** Counts how often the session was deleted. */
   #epoch = 0;
 
   constructor(host: BlocksHost, sessionId: string) {
@@ -58,6 +60,12 @@ export class ContextBlocks {
     return this;
   }
 
+  /** Replaces whoever is told of what a tool could not do. What it throws is swallowed. */
+  onToolError(onError: OnToolError): this {
+    this.#onToolError = onError;
+    return this;
+  }
+
   /** Keeps the frozen prompt when the object is evicted: in SQLite, or with a provider (a function makes one per session). */
   withCachedPrompt(provider?: WritableContextProvider | ((scope: BlockScope) => WritableContextProvider)): this {
     const { statements, transactionSync, limitMs } = this.#host;
@@ -68,9 +76,9 @@ export class ContextBlocks {
     }
     const label = "_system_prompt";
     const block = { sessionId: this.#sessionId, label, place: { scope, label }, statements, transactionSync };
-    const store = typeof provider === "function" ? provider(block) : provider;
+    const store = typeof provider === "function" ? makeProvider(label, () => provider(block)) : provider;
     claim(store, block);
-    store.init?.(labelFor(block));
+    makeProvider(label, () => store.init?.(labelFor(block)));
     this.#frozen = frozenAt(store, limitMs);
     return this;
   }
@@ -106,13 +114,15 @@ export class ContextBlocks {
     return Promise.all([...this.#declared.values()].map((declared) => this.#read(declared)));
   }
 
-  /** Throws `unknown_block`, `readonly_block`, `invalid_input` (keyed), `block_full`, `provider_failed`. */
+  /** Throws `unknown_block`, `readonly_block`, `invalid_input` (keyed, no text), `block_full`, `provider_failed`. */
   async replaceContextBlock(label: string, content: string): Promise<ContextBlock> {
+    checkText(content);
     return this.#rewrite(label, async () => ({ content, before: null }));
   }
 
   /** Adds to the end, on a new line. Throws as {@link replaceContextBlock}. */
   async appendContextBlock(label: string, text: string): Promise<ContextBlock> {
+    checkText(text);
     return this.#rewrite(label, async (declared) => {
       const before = await this.#read(declared);
       const joint = before.content === "" || text.startsWith("\n") ? "" : "\n";
@@ -123,6 +133,7 @@ export class ContextBlocks {
   /** Stores or replaces one entry of a keyed block. Throws as {@link replaceContextBlock}. */
   async setContextEntry(label: string, entry: Entry): Promise<void> {
     const declared = this.#mustWrite(label);
+    checkText(entry.content);
     if (!declared.shape.keyed) {
       throw new PalimpsestError(
         "invalid_input",
@@ -143,6 +154,7 @@ export class ContextBlocks {
   /** Matches as one text, best first, or null. Throws `unknown_block`, `invalid_input`, `provider_failed`. */
   async searchContext(label: string, query: string): Promise<string | null> {
     const declared = this.#mustHave(label);
+    checkText(query);
     if (!declared.shape.searchable) throw new PalimpsestError("invalid_input", `Block "${label}" cannot be searched.`);
     return this.#text(declared, "search", () => (declared.provider as SearchProvider).search(query));
   }
@@ -209,7 +221,7 @@ export class ContextBlocks {
 
   /** Tools for what the declared blocks can do. They answer every failure; none throws what a provider threw. */
   tools(): ToolSet {
-    return contextTools([...this.#declared.values()], { blocks: this, onError: this.#host.onToolError });
+    return contextTools([...this.#declared.values()], { blocks: this, onError: (error) => this.#onToolError(error) });
   }
 
   /** Called when the session's rows were deleted: whatever is still under way will not write. */
@@ -319,7 +331,10 @@ export class ContextBlocks {
   #mustWrite(label: string): Declared {
     const declared = this.#mustHave(label);
     if (declared.shape.writable) return declared;
-    throw new PalimpsestError("readonly_block", `Block "${label}" can only be read.`);
+    throw new PalimpsestError(
+      "readonly_block",
+      `Block "${label}" can only be read. Write to one that the set_context tool names.`,
+    );
   }
 
   #mustNotExist(label: string): void {
@@ -332,7 +347,7 @@ export class ContextBlocks {
 
   #checkEpoch(epoch: number): void {
     if (epoch === this.#epoch) return;
-    throw new PalimpsestError("invalid_state", "The session was cleared meanwhile. Nothing was written.");
+    throw new PalimpsestError("invalid_state", "The session was deleted meanwhile. Nothing was written.");
   }
 
   #checkSize({ config, shape }: Declared, content: string, before: ContextBlock | null): void {
@@ -364,6 +379,11 @@ export class ContextBlocks {
 interface Rewrite {
   readonly content: string;
   readonly before: ContextBlock | null;
+}
+
+function checkText(text: unknown): void {
+  if (typeof text === "string") return;
+  throw new PalimpsestError("invalid_input", `This is of type ${typeof text}. Give a text.`);
 }
 
 function checkKey(key: unknown): void {

@@ -5,11 +5,11 @@
  * writes; and one way to delete what a session stored.
  */
 import { PROVIDER_LIMIT_MS } from "../limits.ts";
-import type { PalimpsestError } from "../errors.ts";
 import { migrate, type Storage } from "../memory/schema.ts";
 import { estimateTokens } from "../steps/tokens.ts";
 import { ContextBlocks, type BlocksHost } from "./blocks.ts";
 import { sessionScope } from "./scope.ts";
+import { copyEntries } from "./sqlite-search.ts";
 import { ContextStatements } from "./statements.ts";
 import { Turns } from "./turns.ts";
 
@@ -18,15 +18,12 @@ export interface ContextsOptions {
   readonly limitMs?: number | undefined;
   /** Replaces the built-in token estimate. */
   readonly countTokens?: ((text: string) => number) | undefined;
-  /** Told of every failure that a tool answered for. */
-  readonly onToolError?: ((error: PalimpsestError, sessionId: string) => void) | undefined;
 }
 
 export class Contexts {
   readonly statements: ContextStatements;
   readonly #storage: Storage;
-  readonly #options: ContextsOptions;
-  readonly #turns = new Turns();
+  readonly #host: BlocksHost;
   readonly #sessions = new Map<string, ContextBlocks>();
 
   /** Brings the database to the current schema. Throws `newer_schema`. */
@@ -34,14 +31,17 @@ export class Contexts {
     migrate(storage);
     this.statements = new ContextStatements(storage.sql);
     this.#storage = storage;
-    this.#options = options;
+    const { limitMs = PROVIDER_LIMIT_MS, countTokens = estimateTokens } = options;
+    const { statements } = this;
+    const transactionSync: BlocksHost["transactionSync"] = (work) => storage.transactionSync(work);
+    this.#host = { statements, transactionSync, turns: new Turns(), limitMs, countTokens };
   }
 
   /** A session's blocks, always the same object; `""` is the default session. Reads nothing. */
   session(sessionId: string): ContextBlocks {
     const known = this.#sessions.get(sessionId);
     if (known !== undefined) return known;
-    const blocks = new ContextBlocks(this.#hostFor(sessionId), sessionId);
+    const blocks = new ContextBlocks(this.#host, sessionId);
     this.#sessions.set(sessionId, blocks);
     return blocks;
   }
@@ -55,15 +55,19 @@ export class Contexts {
     this.#sessions.get(sessionId)?.forget();
   }
 
-  #hostFor(sessionId: string): BlocksHost {
-    const { limitMs = PROVIDER_LIMIT_MS, countTokens = estimateTokens, onToolError } = this.#options;
-    return {
-      statements: this.statements,
-      transactionSync: (work) => this.#storage.transactionSync(work),
-      turns: this.#turns,
-      limitMs,
-      countTokens,
-      onToolError: (error) => onToolError?.(error, sessionId),
-    };
+  /**
+   * Gives a new session what another one has of blocks, entries and loaded skills, as they are now. Its prompt is not
+   * frozen yet; what is shared is its own already; what a provider of the caller's stored elsewhere is not copied.
+   * Call inside a transaction.
+   */
+  copySession(fromId: string, toId: string): void {
+    const [from, to] = [sessionScope(fromId), sessionScope(toId)];
+    this.statements.copyTexts(from, to);
+    copyEntries(this.statements, from, to);
+  }
+
+  /** Says that a session's messages were deleted: the texts that its skills were loaded into are gone. */
+  forgetLoaded(sessionId: string): void {
+    this.statements.deleteLoadedSkills(sessionScope(sessionId));
   }
 }

@@ -41,7 +41,7 @@ export function checkBlock({ label, maxTokens }: Pick<BlockConfig, "label" | "ma
   throw new PalimpsestError("invalid_options", `Block "${label}": maxTokens is a whole number above 0.`);
 }
 
-/** Throws `invalid_options`. */
+/** Throws `invalid_options`; `provider_failed` when the caller's code throws while its provider is made. */
 export function declare(
   sessionId: string,
   config: BlockConfig,
@@ -53,12 +53,26 @@ export function declare(
   const { statements, transactionSync } = storage;
   const scope: BlockScope = { sessionId: shared ? null : sessionId, label, place, statements, transactionSync };
   const given = config.provider ?? sqliteBlock;
-  const provider = typeof given === "function" ? given(scope) : given;
+  const provider = typeof given === "function" ? makeProvider(label, () => given(scope)) : given;
   const shape = shapeOf(provider);
   // What cannot be written to holds nothing of a session.
   if (shape.writable) claim(provider, scope);
-  provider.init?.(shape.writable ? labelFor(scope) : label);
+  makeProvider(label, () => provider.init?.(shape.writable ? labelFor(scope) : label));
   return { config, scope, provider, shape };
+}
+
+/** Runs the caller's code that makes a provider. Throws `provider_failed` when that throws. */
+export function makeProvider<T>(label: string, make: () => T): T {
+  try {
+    return make();
+  } catch (cause) {
+    if (cause instanceof PalimpsestError) throw cause;
+    throw new PalimpsestError(
+      "provider_failed",
+      `Block "${label}": its provider could not be made (${String(cause)}). Nothing was declared. See what it does before its first get().`,
+      { cause },
+    );
+  }
 }
 
 function checkLabel(label: unknown): void {

@@ -4,15 +4,15 @@
  * Safe because an entry and its index row change in one transaction and have the same id.
  */
 import { SEARCH_ANSWER_CHARS, SEARCH_ENTRIES } from "../limits.ts";
+import { indexWords, matchExpression } from "../memory/search-words.ts";
 import { digest } from "../steps/digest.ts";
 import type { SearchProvider } from "./provider.ts";
 import type { BlockScope } from "./scope.ts";
-import { indexWords, matchExpression } from "./search-words.ts";
-import type { EntryRow } from "./statements.ts";
+import type { ContextStatements, EntryRow, Place } from "./statements.ts";
 
 /** Made per scope: pass it as `provider`. An entry is replaced by its key; its index costs the same however many there are. */
 export function sqliteSearch({ statements, place, transactionSync }: BlockScope): SearchProvider {
-  const shelf = digest(place.scope, place.label);
+  const shelf = shelfOf(place);
   return {
     get: async () => {
       const count = statements.countEntries(place);
@@ -20,23 +20,45 @@ export function sqliteSearch({ statements, place, transactionSync }: BlockScope)
     },
     search: async (query) => {
       const expression = matchExpression(query);
-      if (expression === null) return null;
-      const found = statements.searchEntries(place, `shelf : ${shelf} AND ${expression}`, SEARCH_ENTRIES);
+      if (expression === "") return null;
+      const found = statements.searchEntries(place, `shelf : ${shelf} AND words : (${expression})`, SEARCH_ENTRIES);
       return found.length === 0 ? null : listEntries(found);
     },
     set: async (key, content) => {
       transactionSync(() => {
         const known = statements.entry(place, key);
         if (known?.content === content) return;
-        const id = known?.id ?? statements.insertEntry(place, { key, content });
-        if (known !== undefined) {
-          statements.updateEntry(id, content);
-          statements.deleteIndexed(id);
+        if (known === undefined) {
+          insertEntry(statements, place, { key, content });
+        } else {
+          statements.updateEntry(known.id, content);
+          statements.deleteIndexed(known.id);
+          statements.insertIndexed(known.id, indexRow(place, { key, content }));
         }
-        statements.insertIndexed(id, { shelf, words: indexWords(`${key}\n${content}`) });
       });
     },
   };
+}
+
+/** Copies every entry of a scope into one that holds none. One at a time: an entry may take a megabyte. Call inside a transaction. */
+export function copyEntries(statements: ContextStatements, from: string, to: string): void {
+  for (const { label, key } of statements.entriesOf(from)) {
+    const content = statements.entry({ scope: from, label }, key)?.content ?? "";
+    insertEntry(statements, { scope: to, label }, { key, content });
+  }
+}
+
+function insertEntry(statements: ContextStatements, place: Place, entry: EntryRow): void {
+  statements.insertIndexed(statements.insertEntry(place, entry), indexRow(place, entry));
+}
+
+function indexRow(place: Place, { key, content }: EntryRow): { shelf: string; words: string } {
+  return { shelf: shelfOf(place), words: indexWords(`${key}\n${content}`) };
+}
+
+/** One word that names a block: what the index itself tells blocks apart by. */
+function shelfOf({ scope, label }: Place): string {
+  return digest(scope, label);
 }
 
 /** The best one whole, and further ones while they fit. */

@@ -38,6 +38,16 @@ export class ContextStatements {
     this.#all(sql, scope, label, content);
   }
 
+  /** Its texts and the names of its loaded skills, into a scope that holds none. Entries: {@link entriesOf}. */
+  copyTexts(from: string, to: string): void {
+    const blocks = `INSERT INTO palimpsest_blocks (scope, label, content)
+       SELECT ?, label, content FROM palimpsest_blocks WHERE scope = ?`;
+    this.#all(blocks, to, from);
+    const skills = `INSERT INTO palimpsest_loaded_skills (scope, label, key)
+       SELECT ?, label, key FROM palimpsest_loaded_skills WHERE scope = ?`;
+    this.#all(skills, to, from);
+  }
+
   prompt(scope: string): string | null {
     const sql = "SELECT prompt FROM palimpsest_prompts WHERE scope = ?";
     return this.#all<{ prompt: string }>(sql, scope)[0]?.prompt ?? null;
@@ -68,7 +78,17 @@ export class ContextStatements {
     return this.#all(sql, scope, label, key).length > 0;
   }
 
+  deleteLoadedSkills(scope: string): void {
+    this.#all("DELETE FROM palimpsest_loaded_skills WHERE scope = ?", scope);
+  }
+
   // Entries and their index
+
+  /** Names of a scope's entries, in the order in which they were stored. */
+  entriesOf(scope: string): { label: string; key: string }[] {
+    const sql = "SELECT label, key FROM palimpsest_block_entries WHERE scope = ? ORDER BY id";
+    return this.#all(sql, scope);
+  }
 
   countEntries({ scope, label }: Place): number {
     const sql = "SELECT count(*) AS n FROM palimpsest_block_entries WHERE scope = ? AND label = ?";
@@ -91,12 +111,12 @@ export class ContextStatements {
   }
 
   insertIndexed(id: number, row: { shelf: string; words: string }): void {
-    const sql = "INSERT INTO palimpsest_block_index (rowid, shelf, words) VALUES (?, ?, ?)";
+    const sql = "INSERT INTO palimpsest_block_index (rowid, shelf, words) VALUES (CAST(? AS INTEGER), ?, ?)";
     this.#all(sql, id, row.shelf, row.words);
   }
 
   deleteIndexed(id: number): void {
-    this.#all("DELETE FROM palimpsest_block_index WHERE rowid = ?", id);
+    this.#all("DELETE FROM palimpsest_block_index WHERE rowid = CAST(? AS INTEGER)", id);
   }
 
   /** The best matches of an FTS5 expression, best first. The place is checked on the row as well as in the expression. */

@@ -8,7 +8,7 @@ import { tool, type ToolSet } from "ai";
 import { z } from "zod";
 import { PalimpsestError } from "../errors.ts";
 import { MAX_ENTRY_KEY_CHARS, SKILL_DESCRIPTION_CHARS } from "../limits.ts";
-import type { ContextBlocks } from "./blocks.ts";
+import type { ContextBlocks, OnToolError } from "./blocks.ts";
 import type { Declared } from "./declared.ts";
 import { oneLine, renderFill, type ContextBlock } from "./render.ts";
 import { LOAD_TOOL, NOT_DONE } from "./unloaded.ts";
@@ -20,7 +20,7 @@ export interface ToolTarget {
     ContextBlocks,
     "replaceContextBlock" | "appendContextBlock" | "setContextEntry" | "searchContext" | "loadSkill" | "unloadSkill"
   >;
-  readonly onError: (error: PalimpsestError) => void;
+  readonly onError: OnToolError;
 }
 
 /** `set_context`, `load_context`, `unload_context`, `search_context`: those that one of the blocks has a use for. */
@@ -132,7 +132,8 @@ async function answer({ onError }: ToolTarget, work: () => Promise<string>): Pro
     return await work();
   } catch (error) {
     if (!(error instanceof PalimpsestError)) throw error;
-    onError(error);
+    // A handler that throws, at once or later, must not cost the model its answer.
+    void (async () => onError(error))().catch(() => undefined);
     return NOT_DONE + error.message.replace(`[${error.code}] `, "");
   }
 }

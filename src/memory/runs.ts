@@ -214,6 +214,12 @@ export class Runs {
     this.#latestEnded.set(sessionId, settled);
   }
 
+  /** Blanks the focus of a session's runs: the words of whoever asked leave with what was said (S2). The counts stay. */
+  forgetFocus(sessionId: string): void {
+    this.#sql.blankFocus(sessionId);
+    this.forgetSession(sessionId);
+  }
+
   /** Drops what is kept in memory: after a transaction was rolled back, the ledger alone knows. */
   forget(): void {
     this.#fresh.clear();

@@ -8,14 +8,15 @@
  * append writes nothing here, before the first search or after. Only a change to a message that is indexed already
  * (update, delete, clear) changes the index, in the same transaction.
  *
- * Words are found without regard to case and accents. Scripts that put no spaces between words are indexed character
- * by character and asked for as a phrase, so any part of a text is found, of whatever length.
+ * Words are found without regard to case and accents; any part of a text where a script puts no spaces between words.
  */
 import type { UIMessage } from "ai";
 import { PalimpsestError } from "../errors.ts";
+import { DEFAULT_SEARCH_HITS, MAX_SEARCH_HITS } from "../limits.ts";
 import { fieldText, hasResult, innerParts, toolName, toolPart, type Part } from "../steps/tool-parts.ts";
 import { decodeMessage } from "./content.ts";
 import type { Storage } from "./schema.ts";
+import { indexWords, matchExpression, readableWords } from "./search-words.ts";
 import { placeOf, rowidOf, SearchStatements, type IndexedRow, type SourceRow } from "./search-statements.ts";
 import type { Statements } from "./statements.ts";
 
@@ -39,19 +40,6 @@ export interface SearchHit {
   readonly createdAt: number;
 }
 
-const DEFAULT_LIMIT = 20;
-const MAX_LIMIT = 100;
-
-/** Characters of a query that are looked at. */
-const MAX_QUERY_CHARS = 2_000;
-
-/** Put between characters of unspaced scripts: nobody writes it, it parts words for the index, and it shows as nothing. */
-const GAP = "\u2063";
-
-const UNSPACED =
-  "\\p{scx=Han}\\p{scx=Hira}\\p{scx=Kana}\\p{scx=Hang}\\p{scx=Thai}\\p{scx=Laoo}\\p{scx=Khmr}\\p{scx=Mymr}";
-const CHARACTER_EDGE = new RegExp(`(?<![${UNSPACED}])(?=[${UNSPACED}])|(?<=[${UNSPACED}])`, "gu");
-
 /** Images, archives, keys: bytes that nobody searches for, in more room than all that is said. */
 const ENCODED = /^(?:data:|[\w+/=-]{1000,}$)/;
 
@@ -74,10 +62,14 @@ export class MessageSearch {
    * Throws `invalid_options`.
    */
   find(query: string, options: SearchOptions = {}): SearchHit[] {
-    const { sessionId, limit = DEFAULT_LIMIT } = options;
-    if (!Number.isInteger(limit) || limit < 1 || limit > MAX_LIMIT) {
-      throw new PalimpsestError("invalid_options", `limit is ${limit}: give a whole number from 1 to ${MAX_LIMIT}.`);
+    const { sessionId, limit = DEFAULT_SEARCH_HITS } = options;
+    if (!Number.isInteger(limit) || limit < 1 || limit > MAX_SEARCH_HITS) {
+      throw new PalimpsestError(
+        "invalid_options",
+        `limit is ${limit}: give a whole number from 1 to ${MAX_SEARCH_HITS}.`,
+      );
     }
+    if (typeof query !== "string") throw new PalimpsestError("invalid_options", "A query is a text.");
     const match = matchExpression(query);
     if (match === "") return [];
     const sessionIds = sessionId === undefined ? this.#sql.sessionIds().map((row) => row.sessionId) : [sessionId];
@@ -93,7 +85,7 @@ export class MessageSearch {
       const found = sessions.get(n);
       const message = found === undefined ? undefined : this.#sql.message(found, seq);
       if (found === undefined || message === undefined) return [];
-      const snippet = this.#sql.snippet(match, rowid).replaceAll(GAP, "");
+      const snippet = readableWords(this.#sql.snippet(match, rowid));
       return [{ sessionId: found, ...message, snippet, score: -rank }];
     });
   }
@@ -154,7 +146,7 @@ export class MessageSearch {
   }
 
   #insert(indexed: IndexedRow, seq: number, message: UIMessage): void {
-    this.#sql.insertWords(rowidOf(indexed.n, seq), spaced(wordsOf(message)));
+    this.#sql.insertWords(rowidOf(indexed.n, seq), indexWords(wordsOf(message)));
   }
 
   #load(sessionId: string): IndexedRow | null {
@@ -165,22 +157,6 @@ export class MessageSearch {
     }
     return indexed;
   }
-}
-
-/** The query as FTS5 reads it: each term in quotes, so that nothing in it is an operator. Empty when it asks nothing. */
-function matchExpression(query: string): string {
-  const terms: string[] = [];
-  for (const [, phrase, star, word] of query.slice(0, MAX_QUERY_CHARS).matchAll(/"([^"]*)"?(\*?)|([^\s"]+)/g)) {
-    const text = spaced(phrase ?? word ?? "");
-    const prefix = star === "*" || word?.endsWith("*") === true;
-    if (/[\p{L}\p{N}]/u.test(text)) terms.push(`"${text}"${prefix ? " *" : ""}`);
-  }
-  return terms.join(" ");
-}
-
-/** Text as it is indexed and asked for. What SQLite could not keep (NUL, lone surrogates) parts words. */
-function spaced(text: string): string {
-  return text.toWellFormed().replaceAll("\0", " ").normalize("NFC").replaceAll(CHARACTER_EDGE, GAP);
 }
 
 /** Everything in a message that was said, asked of a tool or answered by one. */

@@ -8,7 +8,7 @@
  * `Statements.clearSession` for content, `SessionStatements.deleteSession` for the rest.
  */
 import { PalimpsestError } from "../errors.ts";
-import { MAX_NAME_CHARS } from "../limits.ts";
+import { MAX_NAME_CHARS, MAX_PAGE } from "../limits.ts";
 import { titleOf } from "../steps/title.ts";
 import { decodeMessage } from "./content.ts";
 import type { History } from "./history.ts";
@@ -30,7 +30,7 @@ export interface SessionInfo {
   readonly model: string | null;
   /** Where it came from, in a word of the caller's; `fork` for a fork. */
   readonly source: string | null;
-  /** Sums of what `addUsage` was told. */
+  /** Sums of what `recordUsage` and `addUsage` were told. */
   readonly inputTokens: number;
   readonly outputTokens: number;
   readonly cost: number;
@@ -46,7 +46,7 @@ export interface CreateSessionOptions {
 }
 
 export interface ListSessionsOptions {
-  /** Sessions of a page, at least 1. */
+  /** Sessions of a page, 1 to 500. */
   readonly limit: number;
   /** The last session of the page before. */
   readonly before?: Pick<SessionInfo, "createdAt" | "id"> | undefined;
@@ -105,8 +105,17 @@ export class Sessions {
     return info;
   }
 
-  /** Newest first, by creation. Reads two rows for a session, two more when it has no name, whatever it holds. */
+  /**
+   * Newest first, by creation. Reads two rows for a session, two more when it has no name, whatever it holds. Throws
+   * `invalid_options`.
+   */
   list({ limit, before = NEWEST }: ListSessionsOptions): SessionInfo[] {
+    if (!Number.isSafeInteger(limit) || limit < 1 || limit > MAX_PAGE) {
+      throw new PalimpsestError("invalid_options", `limit is ${limit}: give a whole number from 1 to ${MAX_PAGE}.`);
+    }
+    if (!Number.isFinite(before.createdAt) || typeof before.id !== "string") {
+      throw new PalimpsestError("invalid_options", "before is a session as list() gave it: its createdAt and its id.");
+    }
     return this.#sql.sessionsBefore(before, limit).map((row) => this.#info(row));
   }
 
@@ -118,11 +127,16 @@ export class Sessions {
     return this.mustGet(id);
   }
 
-  /** Adds to the session's sums. Throws `unknown_session`, `invalid_input` for what is no number of at least 0. */
-  addUsage(id: string, usage: Usage): SessionInfo {
+  /** Adds to the session's sums. Throws `unknown_session`, `invalid_input` for what is no number from 0 to 2^53. */
+  addUsage(id: string, { inputTokens, outputTokens, cost }: Usage): SessionInfo {
+    const usage = { inputTokens, outputTokens, cost };
     for (const [field, value] of Object.entries(usage)) {
-      if (Number.isFinite(value) && (value as number) >= 0) continue;
-      throw new PalimpsestError("invalid_input", `${field} is ${String(value)}: give a number of at least 0.`);
+      // Within bounds, no sum of any length comes to infinity.
+      if (typeof value === "number" && value >= 0 && value <= Number.MAX_SAFE_INTEGER) continue;
+      throw new PalimpsestError(
+        "invalid_input",
+        `${field} is ${String(value)}: give a number of at least 0 and at most ${Number.MAX_SAFE_INTEGER}.`,
+      );
     }
     this.#mustExist(id);
     this.#sql.addUsage(id, usage);

@@ -297,6 +297,13 @@ export class Statements {
     this.#run(sql, [record, sessionId, n]);
   }
 
+  /** Takes what a person said out of the records of a session's runs. Writes the rows that hold such. */
+  blankFocus(sessionId: string): void {
+    const sql = `UPDATE palimpsest_runs SET record = json_set(record, '$.focus', NULL)
+       WHERE session_id = ? AND json_extract(record, '$.focus') IS NOT NULL`;
+    this.#run(sql, [sessionId]);
+  }
+
   runById(runId: string): RunRow | undefined {
     return this.#all<RunRow>("SELECT record FROM palimpsest_runs WHERE run_id = ?", [runId])[0];
   }

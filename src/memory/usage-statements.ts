@@ -45,6 +45,14 @@ export class UsageStatements {
     this.#all(sql, sessionId, row.model, ...sums, ...learned, row.recordedAt);
   }
 
+  /** What was learned, without what was spent: a copy has made no call yet. */
+  copyUsage(from: string, to: string): void {
+    const learned = "counted_growth, estimated_growth, last_counted, last_estimate, recorded_at";
+    const sql = `INSERT INTO palimpsest_usage (session_id, model, calls, input_tokens, output_tokens, ${learned})
+       SELECT ?, model, 0, 0, 0, ${learned} FROM palimpsest_usage WHERE session_id = ?`;
+    this.#all(sql, to, from);
+  }
+
   deleteUsage(sessionId: string): void {
     this.#all("DELETE FROM palimpsest_usage WHERE session_id = ?", sessionId);
   }

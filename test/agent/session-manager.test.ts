@@ -9,6 +9,7 @@ import type { Draft } from "../../src/memory/drafts.ts";
 import { newAgent, refusalOf, skipRetryDelays, startRun, stubOf } from "../agents.ts";
 import { say, talk, textOf } from "../conversation.ts";
 import { settled } from "../engine.ts";
+import { tables } from "../rows.ts";
 import { makeGate, summaryOf } from "../scripted-model.ts";
 import type { PalimpsestAgent } from "../worker.ts";
 
@@ -210,28 +211,6 @@ test("session_search tells a model what was said where, in few words, whatever i
 
 const WORD = "xylozqword";
 const SESSION = "zqsession!2000";
-
-/** The rows of every table of ours, by table, as texts. What keeps no rows of a session is left out. */
-function tables(storage: DurableObjectStorage): Map<string, string> {
-  // FTS5 writes what it holds back when a savepoint begins.
-  storage.transactionSync(() => undefined);
-  const found = storage.sql
-    .exec<{ name: string; sql: string }>("SELECT name, sql FROM sqlite_master WHERE type = 'table'")
-    .toArray()
-    .filter(({ name, sql }) => name.startsWith("palimpsest_") && !sql.startsWith("CREATE VIRTUAL"))
-    .filter(({ name }) => name !== "palimpsest_schema" && !/_(?:config|idx|docsize)$/.test(name));
-  return new Map(found.map(({ name }) => [name, textOfTable(storage, name)]));
-}
-
-function textOfTable(storage: DurableObjectStorage, name: string): string {
-  const values = storage.sql
-    .exec(`SELECT * FROM ${name}`)
-    .toArray()
-    .flatMap((row) => Object.values(row));
-  return values
-    .map((value) => (value instanceof ArrayBuffer ? new TextDecoder("latin1").decode(value) : String(value)))
-    .join("\n");
-}
 
 function holds(text: string): boolean {
   return text.includes(SESSION) || text.includes(WORD);

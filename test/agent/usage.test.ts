@@ -74,6 +74,27 @@ test("what was learned outlives the object", async () => {
   expect(await within((session) => session.status())).toEqual(before);
 });
 
+test("a call that is recorded is in the session's sums as well, once; what else was spent is added by hand", async () => {
+  const { agent, stub, record } = await talked(6);
+  const { id } = await agent.createSession({ name: "another" });
+  const sums = (inputTokens: number, outputTokens: number, cost: number) => ({ inputTokens, outputTokens, cost });
+  await record({ inputTokens: 1_500, outputTokens: 10, model: "a", cost: 0.5 });
+  await record({ inputTokens: 900, model: "b" });
+  expect(await agent.getSessionInfo({})).toMatchObject(sums(2_400, 10, 0.5));
+  // Broken off before the prompt was counted: it was paid for, and teaches nothing.
+  await record({ inputTokens: 0, outputTokens: 3, cost: 0.25 });
+  await agent.addUsage({ inputTokens: 100, outputTokens: 1, cost: 1 });
+  expect(await agent.getSessionInfo({})).toMatchObject(sums(2_500, 14, 1.75));
+  expect(await agent.getSessionInfo({ sessionId: id })).toMatchObject(sums(0, 0, 0));
+  await runInDurableObject(stub, async (object) => {
+    const usage = await Session.create(object).getUsage();
+    expect(usage.map(({ model, inputTokens }) => [model, inputTokens])).toEqual([
+      ["b", 900],
+      ["a", 1_500],
+    ]);
+  });
+});
+
 test("a call that was broken off before it began (0) says nothing", async () => {
   const { agent, within, record } = await talked(6);
   const before = await agent.status({});
@@ -83,8 +104,8 @@ test("a call that was broken off before it began (0) says nothing", async () => 
 });
 
 test("bad input is refused before anything is written", async () => {
-  const { stub, within } = await talked(6);
-  const refused = await runInDurableObject(stub, async (agent) => {
+  const { agent, stub, within } = await talked(6);
+  const refused = await runInDurableObject(stub, async (object) => {
     const reports: Partial<UsageReport>[] = [
       { inputTokens: -1 },
       { inputTokens: Number.NaN },
@@ -93,20 +114,24 @@ test("bad input is refused before anything is written", async () => {
       { inputTokens: 1, outputTokens: -1 },
       { inputTokens: 1, viewTokens: Number.NaN },
       { inputTokens: 1, model: "m".repeat(1_000) },
+      { inputTokens: 1, cost: -1 },
+      { inputTokens: 1, cost: Number.POSITIVE_INFINITY },
+      { inputTokens: 1, cost: "1" as never },
       { inputTokens: 1, leafId: "nobody" },
     ];
-    const said = reports.map((report) => Session.create(agent).recordUsage(report as UsageReport));
-    const empty = Session.create(agent).forSession("empty").recordUsage({ inputTokens: 1 });
+    const said = reports.map((report) => Session.create(object).recordUsage(report as UsageReport));
+    const empty = Session.create(object).forSession("empty").recordUsage({ inputTokens: 1 });
     return (await Promise.allSettled([...said, empty])).map((each) =>
       each.status === "rejected" ? (each.reason as Error).message.slice(0, 15) : each.status,
     );
   });
   expect(refused).toEqual([
-    ...Array.from({ length: 7 }, () => "[invalid_input]"),
+    ...Array.from({ length: 10 }, () => "[invalid_input]"),
     "[unknown_leaf] ",
     "[invalid_input]",
   ]);
   expect(await within((session) => session.getUsage())).toEqual([]);
+  expect(await agent.getSessionInfo({})).toMatchObject({ inputTokens: 0, outputTokens: 0, cost: 0 });
 });
 
 test("a deleted session leaves no usage behind (S2), and no other session sees it (S1)", async () => {
@@ -123,7 +148,7 @@ test("a deleted session leaves no usage behind (S2), and no other session sees i
   });
 });
 
-test("an append under the threshold reads no row for it once it is warm, and recording writes one", async () => {
+test("an append under the threshold reads no row for it once it is warm, and recording writes two", async () => {
   const { stub } = await talked(6);
   await runInDurableObject(stub, async (agent) => {
     const session = Session.create(agent);
@@ -135,7 +160,7 @@ test("an append under the threshold reads no row for it once it is warm, and rec
     };
     await session.appendMessage(say(6));
     const without = await spent(() => session.appendMessage(say(7)));
-    expect((await spent(() => session.recordUsage({ inputTokens: 1_000 }))).written).toBe(1);
+    expect((await spent(() => session.recordUsage({ inputTokens: 1_000 }))).written).toBe(2);
     await session.appendMessage(say(8));
     expect(await spent(() => session.appendMessage(say(9)))).toEqual(without);
   });

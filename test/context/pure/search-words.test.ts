@@ -1,28 +1,29 @@
 /** Queries: whatever is asked, the index is asked something that it understands. */
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { indexWords, matchExpression } from "../../../src/context/search-words.ts";
+import { indexWords, matchExpression, readableWords } from "../../../src/memory/search-words.ts";
 
 describe("a query", () => {
-  test("asks for all its words and phrases", () => {
-    expect(matchExpression('deploy "on friday" 3.5')).toBe(
-      'words : "deploy" AND words : "on friday" AND words : "3.5"',
-    );
-    expect(matchExpression("  ")).toBeNull();
-    expect(matchExpression('"" * ( -')).toBeNull();
+  test("asks for all its words, beginnings and phrases", () => {
+    expect(matchExpression('deploy "on friday" 3.5 rel*')).toBe('"deploy" "on friday" "3.5" "rel*" *');
+    expect(matchExpression("  ")).toBe("");
+    expect(matchExpression('"" * ( -')).toBe("");
   });
 
-  test("in a script without spaces asks for the characters side by side", () => {
-    expect(matchExpression("東京")).toBe('words : " 東  京 "');
-    expect(indexWords("in 東京 now")).toContain(" 東  京 ");
+  test("in a script without spaces asks for the characters side by side, as they are indexed", () => {
+    const indexed = indexWords("in 東京 now");
+    expect(indexed).toContain(matchExpression("東京").replaceAll('"', ""));
+    expect(indexed.split("\u2063")).toEqual(["in ", "東", "京", " now"]);
   });
 
-  test("has even quotes and no control character, whatever it was made of", () => {
+  test("has even quotes and no NUL, whatever it was made of; and a text reads as it was", () => {
     fc.assert(
       fc.property(fc.string({ unit: "binary", maxLength: 40 }), (query) => {
-        const expression = matchExpression(query) ?? "";
+        const expression = matchExpression(query);
         expect(expression.split('"').length % 2).toBe(1);
-        expect(expression).not.toMatch(/\p{Cc}/u);
+        expect(expression).not.toContain("\0");
+        const text = query.toWellFormed().replaceAll("\0", " ").replaceAll("\u2063", "").normalize("NFC");
+        expect(readableWords(indexWords(text))).toBe(text);
       }),
     );
   });

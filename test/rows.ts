@@ -1,0 +1,23 @@
+/** What is stored in a Durable Object, table by table: what a test of "nothing is left" or "nothing was written" looks at. */
+
+/** The rows of every table of ours, by table, as texts. What keeps no rows of a session is left out. */
+export function tables(storage: DurableObjectStorage): Map<string, string> {
+  // FTS5 writes what it holds back when a savepoint begins.
+  storage.transactionSync(() => undefined);
+  const found = storage.sql
+    .exec<{ name: string; sql: string }>("SELECT name, sql FROM sqlite_master WHERE type = 'table' ORDER BY name")
+    .toArray()
+    .filter(({ name, sql }) => name.startsWith("palimpsest_") && !sql.startsWith("CREATE VIRTUAL"))
+    .filter(({ name }) => name !== "palimpsest_schema" && !/_(?:config|idx|docsize)$/.test(name));
+  return new Map(found.map(({ name }) => [name, textOfTable(storage, name)]));
+}
+
+function textOfTable(storage: DurableObjectStorage, name: string): string {
+  const values = storage.sql
+    .exec(`SELECT * FROM ${name}`)
+    .toArray()
+    .flatMap((row) => Object.values(row));
+  return values
+    .map((value) => (value instanceof ArrayBuffer ? new TextDecoder("latin1").decode(value) : String(value)))
+    .join("\n");
+}
