@@ -72,7 +72,7 @@ test("a skill is read from the bucket, stays in the prompts until it is put away
   expect(count(SKILL_LINE, await storedMessages(chat))).toBe(1);
 });
 
-test("a skill of your own, put in the bucket, is listed and read; what you changed there stays over restarts", async () => {
+test("a skill of your own, put in the bucket, is listed and read; what you changed there stays when an agent starts", async () => {
   const skills = await bucket();
   await skills.put("skills/tides", "High water is 50 minutes later each day.", {
     customMetadata: { description: "How to reckon tides" },
@@ -85,6 +85,20 @@ test("a skill of your own, put in the bucket, is listed and read; what you chang
   expect(count("- tides: How to reckon tides", prompts[0])).toBe(1);
   expect(lastResult(prompts[1])).toContain("50 minutes later");
   expect(lastResult(prompts[3])).toContain("14 pints now");
+});
+
+test("a loaded skill and the system prompt are the same after the object was evicted (C4, C5)", async () => {
+  const chat = await newChat("evicted");
+  await chat.chat("Please use the letters skill.");
+  const [asked] = await chat.received();
+  await chat.chat("Remember: I like tea.");
+  await server.getWorker().evictDurableObject("ChatAgent", { name: "evicted", webSockets: "hibernate" });
+  expect((await chat.chat("Please read page 2.")).text).toContain(SIGNED);
+  const [prompt] = await chat.received();
+  expect(prompt?.[0]).toEqual(asked?.[0]);
+  expect(count(SKILL_LINE, prompt)).toBe(1);
+  await chat.chat("Please put away the letters skill.");
+  expect(count(SKILL_LINE, (await chat.received()).at(-1))).toBe(0);
 });
 
 test("a card that the model filed in one conversation is found in another by its words (C1, C2)", async () => {
