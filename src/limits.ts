@@ -202,3 +202,21 @@ export const MIN_SPLIT_TOKENS = 3_000;
 
 /** Least share of a source's facts that a draft must keep, pinned facts counted, not to be sent back once. */
 export const MIN_SURVIVAL = 0.5;
+
+/** Failures of a summariser in a row after which it is left alone: all the tries of one step, so that a short fault is ridden out. */
+export const FAILURES_TO_OPEN = 5;
+
+/** How long it is left alone (ms), each time it was asked again in vain for longer: an hour without it costs a handful of calls. */
+export const COOLDOWNS_MS: readonly number[] = [60_000, 300_000, 900_000, 3_600_000];
+
+/** Thresholds at which a view is compacted whatever it costs: a third of such a view is over what was asked for. */
+export const HARD_LINE = 1.5;
+
+/** Prices per token relative to uncached input: what the large providers charge for output and for their prompt caches. */
+export const DEFAULT_PRICES = { input: 1, output: 5, cacheRead: 0.1, cacheWrite: 1.25 } as const;
+
+/** Model calls within which a compaction should pay for itself: a few long turns; a usual one takes some thirty. */
+export const DEFAULT_MAX_BREAK_EVEN_CALLS = 200;
+
+/** How often the growth that is waited for doubles after runs that came to nothing: beyond it, a view is over any window. */
+export const MAX_FRUITLESS_DOUBLINGS = 10;
