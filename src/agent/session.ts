@@ -135,10 +135,10 @@ export class Session extends SessionContext {
 
   /** Of every handle that was told something: two may be of one session. Never throws: nobody may be there to catch it. */
   #settleAll(): void {
-    for (const settle of this.core.unapplied) {
-      this.core.unapplied.delete(settle);
-      settle();
-    }
+    // In the order of saying: a session that is configured on the way applies what it is told there, not what waits here.
+    const told = [...this.core.unapplied];
+    this.core.unapplied.clear();
+    for (const settle of told) settle();
   }
 
   readonly #settle = (): void => {

@@ -3,6 +3,7 @@ import { env } from "cloudflare:workers";
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { expect, test } from "vitest";
 import { Session } from "../../src/agent/session.ts";
+import { SessionManager } from "../../src/agent/session-manager.ts";
 import type { InlineCompaction } from "../../src/agent/settings.ts";
 import { skipRetryDelays } from "../agents.ts";
 import { say, talk, textOf } from "../conversation.ts";
@@ -12,6 +13,10 @@ import type { BuiltAgent } from "../worker.ts";
 skipRetryDelays();
 
 let agents = 0;
+
+function throws(): never {
+  throw new Error("no such store");
+}
 
 async function newBuilt(summarise?: InlineCompaction) {
   const stub = env.BuiltAgent.get(env.BuiltAgent.idFromName(`built-${agents++}`));
@@ -47,6 +52,68 @@ test("what one handle was told holds for another handle of the session at once",
     return (await Session.create(instance).forSession("two").status()).thresholdTokens;
   });
   expect(threshold).toBe(4_000);
+});
+
+test("a block that cannot be declared is refused at every use of its session, by every handle, and of no other (S1)", async () => {
+  const { inside, agent } = await newBuilt();
+  await inside(async (instance) => {
+    const session = (id: string) => Session.create(instance).forSession(id);
+    const provider = { get: async () => null, set: async () => undefined };
+    const one = session("one").withContext("memory", { provider });
+    const two = session("two").withContext("memory", { provider }).compactAfter(2_000);
+    const three = session("three").withContext("soul", { provider: throws });
+    const four = session("four").withCachedPrompt(throws);
+    // Whoever is not asked for is declared now: nothing may be thrown where nobody catches it.
+    await scheduler.wait(0);
+    const uses = (used: Session) => [
+      used.appendMessage(say(0)),
+      used.getView(),
+      used.status(),
+      used.tools(),
+      used.freezeSystemPrompt(),
+      session(used.id).getContextBlocks(),
+      session(used.id).compactAfter(9_000).clearMessages(),
+      instance.append({ sessionId: used.id, message: say(0) }),
+    ];
+    for (const [used, code] of [
+      [two, "invalid_options"],
+      [three, "provider_failed"],
+      [four, "provider_failed"],
+      [two, "invalid_options"],
+    ] as const) {
+      for (const [at, use] of (await Promise.allSettled(uses(used))).entries()) {
+        expect(use, `use ${at} of ${used.id}`).toMatchObject({ status: "rejected", reason: { code } });
+      }
+      expect(instance.palimpsest.memory.session(used.id).leafId()).toBeNull();
+    }
+    expect(await Promise.all(uses(one))).toHaveLength(8);
+  });
+  await agent.append({ sessionId: "five", message: say(0) });
+});
+
+test("what a tool could not do is told to whom the session names, and to the manager's with the session (S1)", async () => {
+  const { inside } = await newBuilt();
+  const told: string[] = [];
+  await inside(async (instance) => {
+    const down = { get: async () => null, load: () => Promise.reject(new Error("down")) };
+    SessionManager.create(instance)
+      .withContext("skills", { provider: down })
+      .onToolError((error, sessionId) => void told.push(`${sessionId}: ${error.code}`));
+    const own = Session.create(instance).forSession("own");
+    own.withContext("skills", { provider: down }).onToolError(async (error) => {
+      told.push(error.code);
+      throw error;
+    });
+    for (const session of [own, Session.create(instance).forSession("any")]) {
+      const load = (await session.tools())["load_context"]?.execute;
+      const answer: unknown = await load?.(
+        { label: "skills", key: "k" },
+        { toolCallId: "t", messages: [], context: {} },
+      );
+      expect(answer).toMatch(/^Not done\. .*down/);
+    }
+  });
+  expect(told).toEqual(["provider_failed", "any: provider_failed"]);
 });
 
 test("settings come from code again after an eviction", async () => {

@@ -1,7 +1,7 @@
 /** A fork goes on from where its parent is: with its memory, its loaded skills and what it learned; and by itself. */
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { expect, test } from "vitest";
-import { Session } from "../../src/agent/session.ts";
+import type { Session } from "../../src/agent/session.ts";
 import { SessionManager } from "../../src/agent/session-manager.ts";
 import { sqliteSearch } from "../../src/context/sqlite-search.ts";
 import { newAgent, skipRetryDelays, startRun, stubOf } from "../agents.ts";
@@ -159,7 +159,7 @@ test("a fork of a session that was compacted pays for no chunk again, also when 
   await made.agent.waitForRun({ runId: again.run.id });
   expect(made.calls.length).toBe(paid);
   await made.agent.deleteSession({});
-  const [second] = (await made.agent.getCompactions({ sessionId: id })).filter((each) => each.state === "active");
+  const second = (await made.agent.getCompactions({ sessionId: id })).find((each) => each.state === "active");
   await made.agent.rollback({ sessionId: id, overlayId: second?.id });
   const third = await made.agent.compact({ sessionId: id });
   expect(await made.agent.waitForRun({ runId: third.run.id })).toMatchObject({ outcome: { kind: "applied" } });

@@ -6,6 +6,7 @@ import { SessionManager } from "../../src/agent/session-manager.ts";
 import { sqliteSearch } from "../../src/context/sqlite-search.ts";
 import { errorCode } from "../../src/errors.ts";
 import type { Draft } from "../../src/memory/drafts.ts";
+import { NO_FACTS } from "../../src/steps/pinned/fact.ts";
 import { newAgent, refusalOf, skipRetryDelays, startRun, stubOf } from "../agents.ts";
 import { say, talk, textOf } from "../conversation.ts";
 import { settled } from "../engine.ts";
@@ -221,7 +222,10 @@ async function fillTables(manager: SessionManager, agent: PalimpsestAgent): Prom
   const session = manager.getSession(SESSION);
   session.withContext("memory").withContext("facts", { provider: sqliteSearch }).withCachedPrompt();
   session.withContext("skills", { provider: { get: async () => WORD, load: async () => WORD } });
-  await session.appendMessages([...talk(0, 15), say(15, `${WORD} `)]);
+  await session.appendMessage(say(0));
+  // Before the threshold asks for a run of its own, which has no focus and which this would join.
+  await session.compact({ focus: WORD });
+  await session.appendMessages([...talk(1, 15), say(15, `${WORD} `)]);
   await session.addCompaction(`${WORD} in short`, "m1", "m3");
   await session.search(WORD);
   await session.recordUsage({ inputTokens: 1_000, outputTokens: 10, model: "big" });
@@ -230,8 +234,8 @@ async function fillTables(manager: SessionManager, agent: PalimpsestAgent): Prom
   await session.context.loadSkill("skills", WORD);
   await session.freezeSystemPrompt();
   const told = { model: "m", finishReason: "stop", inputTokens: 1, outputTokens: 1, degraded: false, problems: [] };
-  agent.palimpsest.drafts.save(SESSION, { key: "k", text: WORD, tokens: 1, ...told } satisfies Draft);
-  await session.compact({ focus: WORD });
+  const kept = { generation: 1, facts: NO_FACTS, score: 1, lost: [WORD] };
+  agent.palimpsest.drafts.save(SESSION, { key: "k", text: WORD, tokens: 1, ...told, ...kept } satisfies Draft);
   await session.appendMessage(say(16, WORD.repeat(200_000)));
 }
 
@@ -266,6 +270,41 @@ test("S2: after a delete no table holds anything of the session, nor of its word
   await made.agent.watchCompactions();
   await inside(made, (_manager, _agent, storage) => {
     for (const [name, text] of tables(storage)) expect(holds(text), `later, ${name}`).toBe(false);
+  });
+});
+
+test("S2: after a clear no table holds what was said, also not the focus of a run; what was written on purpose stays", async () => {
+  const gate = makeGate();
+  const made = newAgent(async (prompt) => {
+    await gate.pass();
+    return summaryOf(prompt, WORD);
+  });
+  await inside(made, fillTables);
+  await gate.reached();
+  await inside(made, async (manager, _agent, storage) => {
+    const before = tables(storage);
+    for (const [name, text] of before) expect(holds(text), `before, ${name}`).toBe(true);
+    expect(before.get("palimpsest_runs")).toContain(`"focus":"${WORD}"`);
+    await manager.clearMessages(SESSION);
+    const kept = /^palimpsest_(?:blocks|prompts|block_entries|block_index_data)$/;
+    for (const [name, text] of tables(storage)) {
+      if (kept.test(name)) expect(text, name).toBe(before.get(name));
+      else expect(text.includes(WORD), name).toBe(false);
+    }
+    const session = manager.getSession(SESSION);
+    expect((await session.getContextBlock("memory"))?.content).toBe(WORD);
+    expect(await session.getLoadedSkillKeys()).toEqual(new Set());
+    expect(manager.get(SESSION)).toMatchObject({ inputTokens: 1_000, outputTokens: 10 });
+  });
+  gate.open();
+  const runs = await made.agent.runs({ sessionId: SESSION });
+  expect(runs.map((run) => [run.state, run.focus])).toEqual(runs.map(() => ["ended", null]));
+  expect(runs[0]).toMatchObject({ n: runs.length, outcome: { kind: "stale", reason: "gone" } });
+  for (const run of runs) await settled(run.id);
+  await made.agent.append({ sessionId: SESSION, message: say(0) });
+  await inside(made, (_manager, _agent, storage) => {
+    expect(tables(storage).get("palimpsest_drafts")).toBe("");
+    expect(tables(storage).get("palimpsest_runs")).not.toContain(WORD);
   });
 });
 

@@ -74,10 +74,13 @@ test("what was learned outlives the object", async () => {
   expect(await within((session) => session.status())).toEqual(before);
 });
 
+function sums(inputTokens: number, outputTokens: number, cost: number) {
+  return { inputTokens, outputTokens, cost };
+}
+
 test("a call that is recorded is in the session's sums as well, once; what else was spent is added by hand", async () => {
   const { agent, stub, record } = await talked(6);
   const { id } = await agent.createSession({ name: "another" });
-  const sums = (inputTokens: number, outputTokens: number, cost: number) => ({ inputTokens, outputTokens, cost });
   await record({ inputTokens: 1_500, outputTokens: 10, model: "a", cost: 0.5 });
   await record({ inputTokens: 900, model: "b" });
   expect(await agent.getSessionInfo({})).toMatchObject(sums(2_400, 10, 0.5));

@@ -10,6 +10,9 @@ import { callTool, dump, fails, NOTHING, reads, withContexts, writes } from "./p
 
 const load = async (key: string) => (key === "pdf" ? "PDF TEXT" : null);
 
+const hung = () => new Promise<never>(() => undefined);
+const down = () => Promise.reject(new Error("R2: internal error (10001)"));
+
 function call(input: object) {
   return { type: "tool-call", toolCallId: "c", toolName: "set_context", input: JSON.stringify(input) } as const;
 }
@@ -95,8 +98,6 @@ describe("tools", () => {
     await withContexts(
       async ({ contexts, storage }) => {
         const store = writes("kept");
-        const hung = () => new Promise<never>(() => undefined);
-        const down = () => Promise.reject(new Error("R2: internal error (10001)"));
         const bucket = { list: down, get: down, head: down, put: down } as unknown as R2Bucket;
         const blocks = contexts
           .session("s")
