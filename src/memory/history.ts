@@ -7,36 +7,25 @@
  */
 import type { UIMessage } from "ai";
 import { PalimpsestError } from "../errors.ts";
-import type { CountTokens } from "../steps/measure.ts";
-import { WHOLE_MESSAGE, type Outline, type Span } from "../steps/outline.ts";
+import { WHOLE_MESSAGE, type Outline } from "../steps/outline.ts";
 import { sliceMessage } from "../steps/slice.ts";
 import { parseSyntheticId, RESERVED_PREFIX } from "../steps/view.ts";
 import { checkShape, encodeMessage } from "./content.ts";
-import {
-  coveredSteps,
-  Overlays,
-  sliceDigest,
-  type CommitResult,
-  type OverlayInput,
-  type OverlayRecord,
-  type SpanDigest,
-} from "./overlays.ts";
-import type { MessageSearch } from "./search.ts";
-import type { ContentRow, OverlayRow, Place } from "./statements.ts";
-import { PathReader, type Tree } from "./tree.ts";
+import { coveredSteps } from "./overlay-record.ts";
+import { sliceDigest } from "./overlays.ts";
+import { SessionOverlays } from "./session-overlays.ts";
+import type { OverlayRow, Place } from "./statements.ts";
 import {
   elementMessage,
   overlayMessage,
   readOutline,
   readRecent,
   readView,
-  spanElement,
   type OutlineOptions,
   type RecentHistory,
-  type SpanElement,
   type View,
 } from "./view.ts";
-import { elementTokens, walkSpan, walkView } from "./walk.ts";
+import { elementTokens, walkView } from "./walk.ts";
 
 export type { RecentHistory, View } from "./view.ts";
 
@@ -48,28 +37,16 @@ export interface AppendResult {
   readonly message: UIMessage;
 }
 
-export interface HistoryOptions {
-  readonly now: () => number;
-  readonly countTokens: CountTokens | undefined;
-  readonly search: MessageSearch;
-  readonly transaction: <T>(work: () => T) => T;
-}
-
-export class History {
-  readonly #tree: Tree;
-  readonly #overlays: Overlays;
-  readonly #options: HistoryOptions;
+export class History extends SessionOverlays {
   /** The active view's total, kept from append to append. */
   #total: { readonly leafSeq: number; readonly tokens: number } | null = null;
 
-  constructor(tree: Tree, options: HistoryOptions) {
-    this.#tree = tree;
-    this.#overlays = new Overlays(tree, options);
-    this.#options = options;
+  protected override viewChanged(): void {
+    this.#total = null;
   }
 
   get sessionId(): string {
-    return this.#tree.sessionId;
+    return this.tree.sessionId;
   }
 
   // Writing
@@ -83,13 +60,13 @@ export class History {
     checkShape(message);
     const echoed = this.#recognise(message);
     if (echoed !== null) return { inserted: false, synthetic: true, message: echoed };
-    const existing = this.#tree.findContent(message.id);
-    if (existing !== null) return { inserted: false, synthetic: false, message: this.#tree.decode(existing) };
-    const encoded = encodeMessage(message, this.#options.countTokens);
+    const existing = this.tree.findContent(message.id);
+    if (existing !== null) return { inserted: false, synthetic: false, message: this.tree.decode(existing) };
+    const encoded = encodeMessage(message, this.options.countTokens);
     const parentSeq = this.#parentSeq(message.id, parentId);
-    return this.#options.transaction(() => {
-      const leafSeq = this.#tree.newest()?.seq ?? null;
-      const seq = this.#tree.insert(encoded, parentSeq);
+    return this.options.transaction(() => {
+      const leafSeq = this.tree.newest()?.seq ?? null;
+      const seq = this.tree.insert(encoded, parentSeq);
       const before = leafSeq === null ? 0 : this.#total?.leafSeq === leafSeq ? this.#total.tokens : null;
       const grown = parentSeq === leafSeq && before !== null;
       this.#total = grown ? { leafSeq: seq, tokens: before + encoded.tokens } : null;
@@ -100,10 +77,10 @@ export class History {
   /** Appends a new message, or updates the one with this id where it stands: a message never moves. */
   upsert(message: UIMessage, parentId?: string | null): AppendResult {
     checkShape(message);
-    const existing = this.#tree.find(message.id);
+    const existing = this.tree.find(message.id);
     if (existing === null) return this.append(message, parentId);
-    const parent = typeof parentId === "string" ? this.#tree.find(parentId) : null;
-    if (parent !== null && this.#tree.isOnPath(existing.seq, parent.seq)) throw cyclic(message.id, parent.id);
+    const parent = typeof parentId === "string" ? this.tree.find(parentId) : null;
+    if (parent !== null && this.tree.isOnPath(existing.seq, parent.seq)) throw cyclic(message.id, parent.id);
     return { inserted: false, synthetic: false, message: this.update(message) ?? message };
   }
 
@@ -113,14 +90,14 @@ export class History {
    */
   update(message: UIMessage): UIMessage | null {
     checkShape(message);
-    const row = this.#tree.find(message.id);
+    const row = this.tree.find(message.id);
     if (row === null) return null;
-    const encoded = encodeMessage(message, this.#options.countTokens);
+    const encoded = encodeMessage(message, this.options.countTokens);
     if (encoded.digest === row.digest) return message;
-    return this.#options.transaction(() => {
-      const covered = this.#overlays.invalidate([row], this.#unchangedPart(row.seq, message));
-      this.#tree.replace(row, encoded);
-      this.#options.search.replaced(this.sessionId, row.seq, message);
+    return this.options.transaction(() => {
+      const covered = this.laid.invalidate([row], this.#unchangedPart(row.seq, message));
+      this.tree.replace(row, encoded);
+      this.options.search.replaced(this.sessionId, row.seq, message);
       const before = !covered && this.#total?.leafSeq === row.seq ? this.#total.tokens : null;
       this.#total = before === null ? null : { leafSeq: row.seq, tokens: before - row.tokens + encoded.tokens };
       return message;
@@ -129,12 +106,12 @@ export class History {
 
   /** Takes messages out, and hangs what was under them under their nearest ancestor that is left. Returns how many. */
   delete(ids: readonly string[]): number {
-    const rows = [...new Set(ids)].flatMap((id) => this.#tree.find(id) ?? []);
+    const rows = [...new Set(ids)].flatMap((id) => this.tree.find(id) ?? []);
     if (rows.length === 0) return 0;
-    return this.#options.transaction(() => {
-      this.#overlays.invalidate(rows);
-      this.#options.search.removed(this.sessionId, rows);
-      this.#tree.remove(rows);
+    return this.options.transaction(() => {
+      this.laid.invalidate(rows);
+      this.options.search.removed(this.sessionId, rows);
+      this.tree.remove(rows);
       this.#total = null;
       return rows.length;
     });
@@ -142,9 +119,9 @@ export class History {
 
   /** Takes out every message, overlay and draft of the session (S2). */
   clear(): void {
-    this.#options.transaction(() => {
-      this.#options.search.clearing(this.sessionId);
-      this.#tree.clear();
+    this.options.transaction(() => {
+      this.options.search.clearing(this.sessionId);
+      this.tree.clear();
       this.#total = null;
     });
   }
@@ -152,8 +129,8 @@ export class History {
   // Reading messages
 
   get(id: string): UIMessage | null {
-    const row = this.#tree.findContent(id);
-    return row === null ? null : this.#tree.decode(row);
+    const row = this.tree.findContent(id);
+    return row === null ? null : this.tree.decode(row);
   }
 
   /** The active leaf: the newest message that is left, on whichever branch. */
@@ -163,44 +140,44 @@ export class History {
   }
 
   leafId(): string | null {
-    return this.#tree.newest()?.id ?? null;
+    return this.tree.newest()?.id ?? null;
   }
 
   /** The messages directly under one, oldest first; the roots for null. */
   branches(id: string | null): UIMessage[] {
-    const row = id === null ? null : this.#tree.find(id);
+    const row = id === null ? null : this.tree.find(id);
     if (id !== null && row === null) return [];
-    return this.#tree.childrenOf(row?.seq ?? null).flatMap((seq) => this.#decodeAt(seq) ?? []);
+    return this.tree.childrenOf(row?.seq ?? null).flatMap((seq) => this.#decodeAt(seq) ?? []);
   }
 
   /** True when a message with this id is stored. Reads no content. */
   has(id: string): boolean {
-    return this.#tree.find(id) !== null;
+    return this.tree.find(id) !== null;
   }
 
   /** When the message was first stored (epoch ms); null when there is none with this id. Reads no content. */
   createdAt(id: string): number | null {
-    return this.#tree.find(id)?.createdAt ?? null;
+    return this.tree.find(id)?.createdAt ?? null;
   }
 
   /** True when both exist and the first is the second or an ancestor of it. */
   isOnPath(id: string, leafId: string): boolean {
-    const row = this.#tree.find(id);
-    const leaf = this.#tree.find(leafId);
-    return row !== null && leaf !== null && this.#tree.isOnPath(row.seq, leaf.seq);
+    const row = this.tree.find(id);
+    const leaf = this.tree.find(leafId);
+    return row !== null && leaf !== null && this.tree.isOnPath(row.seq, leaf.seq);
   }
 
   /** Messages from the root to the leaf, hidden ones included. Reads a row for each. Throws `unknown_leaf`. */
   pathLength(leafId?: string | null): number {
     const leaf = this.#leafSeq(leafId);
-    return leaf === null ? 0 : [...this.#tree.pathDown(leaf, 0)].length;
+    return leaf === null ? 0 : [...this.tree.pathDown(leaf, 0)].length;
   }
 
   /** The path's messages as they were stored, overlays or not, oldest first. Throws `unknown_leaf`. */
   *originals(leafId?: string | null): Generator<UIMessage> {
     const leaf = this.#leafSeq(leafId);
     if (leaf === null) return;
-    for (const seq of [...this.#tree.pathDown(leaf, 0)].toReversed()) {
+    for (const seq of [...this.tree.pathDown(leaf, 0)].toReversed()) {
       const message = this.#decodeAt(seq);
       if (message !== null) yield message;
     }
@@ -222,34 +199,34 @@ export class History {
     const start = this.#start(options.leafId);
     if (start === null) return;
     if (options.newestFirst === true) {
-      for (const element of walkView(this.#tree, start, { content: true })) yield elementMessage(this.#tree, element);
+      for (const element of walkView(this.tree, start, { content: true })) yield elementMessage(this.tree, element);
       return;
     }
-    for (const element of [...walkView(this.#tree, start, { content: false })].toReversed()) {
+    for (const element of [...walkView(this.tree, start, { content: false })].toReversed()) {
       if (element.kind === "overlay") {
         yield overlayMessage(element.overlay);
         continue;
       }
-      const row = this.#tree.content(element.row.seq);
-      if (row !== undefined) yield elementMessage(this.#tree, { ...element, row });
+      const row = this.tree.content(element.row.seq);
+      if (row !== undefined) yield elementMessage(this.tree, { ...element, row });
     }
   }
 
   /** The newest messages of the view whose JSON fits into `maxBytes`; the leaf whatever it weighs. Throws `unknown_leaf`. */
   recent(maxBytes: number, options: { leafId?: string | null } = {}): RecentHistory {
-    return readRecent(this.#tree, this.#start(options.leafId), maxBytes);
+    return readRecent(this.tree, this.#start(options.leafId), maxBytes);
   }
 
   /** What a model is sent for a leaf, the active one without argument. Throws `unknown_leaf`. */
   view(leafId?: string | null): View {
-    return { ...readView(this.#tree, this.#start(leafId)), leafId: leafId ?? this.leafId() };
+    return { ...readView(this.tree, this.#start(leafId)), leafId: leafId ?? this.leafId() };
   }
 
   /** The view without content. Null when the session is empty. Throws `unknown_leaf`. */
   outline(leafId?: string | null, options: OutlineOptions = {}): Outline | null {
     const start = this.#start(leafId);
     const id = leafId ?? this.leafId();
-    return start === null || id === null ? null : { ...readOutline(this.#tree, start, options), leafId: id };
+    return start === null || id === null ? null : { ...readOutline(this.tree, start, options), leafId: id };
   }
 
   /** Estimated tokens of the view. Of the active leaf it is kept from append to append. Throws `unknown_leaf`. */
@@ -258,76 +235,20 @@ export class History {
     if (start === null) return 0;
     if (this.#total?.leafSeq === start.seq) return this.#total.tokens;
     let tokens = 0;
-    for (const element of walkView(this.#tree, start, { content: false })) tokens += elementTokens(element);
-    if (start.seq === this.#tree.newest()?.seq) this.#total = { leafSeq: start.seq, tokens };
+    for (const element of walkView(this.tree, start, { content: false })) tokens += elementTokens(element);
+    if (start.seq === this.tree.newest()?.seq) this.#total = { leafSeq: start.seq, tokens };
     return tokens;
-  }
-
-  // Overlays
-
-  /** In every state, oldest first. */
-  overlays(): OverlayRecord[] {
-    return this.#overlays.list();
-  }
-
-  overlay(id: string): OverlayRecord | null {
-    return this.#overlays.get(id);
-  }
-
-  /** The originals under an overlay, oldest first; none when its messages were deleted. Throws `unknown_overlay`. */
-  expand(overlayId: string): UIMessage[] {
-    const overlay = this.#overlays.mustGetRow(overlayId);
-    const messages: UIMessage[] = [];
-    if (this.#tree.find(overlay.toId) === null) return messages;
-    const reader = new PathReader(this.#tree, { content: true });
-    for (let seq: number | null = overlay.toSeq; seq !== null && seq >= overlay.fromSeq;) {
-      const row: ContentRow = reader.read(seq);
-      const { fromStep, toStep } = coveredSteps(overlay, seq);
-      messages.push(sliceMessage(this.#tree.decode(row), fromStep, toStep));
-      seq = row.parentSeq;
-    }
-    return messages.toReversed();
-  }
-
-  /** Takes an overlay out of force; narrower ones under it show again. Throws `unknown_overlay`. */
-  rollback(overlayId: string): OverlayRecord {
-    return this.#options.transaction(() => {
-      this.#total = null;
-      return this.#overlays.rollback(overlayId);
-    });
-  }
-
-  /** The commit fence (C1, C2, C3, V3): see {@link CommitResult}. */
-  addOverlay(input: OverlayInput): CommitResult {
-    return this.#options.transaction(() => {
-      const result = this.#overlays.add(input);
-      if (result.kind === "applied" || result.kind === "rebased") this.#total = null;
-      return result;
-    });
-  }
-
-  /** What a span holds now; null when its ends are gone or not on one path. Throws `invalid_range` for bad steps. */
-  spanDigest(span: Span): SpanDigest | null {
-    const range = this.#overlays.locate(span);
-    return range === null ? null : this.#overlays.describe(range);
-  }
-
-  /** A span's visible elements with their content, oldest first; null as for {@link spanDigest}. */
-  spanMessages(span: Span): SpanElement[] | null {
-    const range = this.#overlays.locate(span);
-    const elements = range === null ? null : walkSpan(this.#tree, range, { content: true });
-    return elements?.toReversed().map((element) => spanElement(this.#tree, element)) ?? null;
   }
 
   /** Drops what is kept in memory: after a rollback only the rows know. */
   forget(): void {
     this.#total = null;
-    this.#tree.forget();
+    this.tree.forget();
   }
 
   #decodeAt(seq: number): UIMessage | null {
-    const row = this.#tree.content(seq);
-    return row === undefined ? null : this.#tree.decode(row);
+    const row = this.tree.content(seq);
+    return row === undefined ? null : this.tree.decode(row);
   }
 
   /** For a reserved id: the message that the view shows under it. Null for a caller's own id. */
@@ -335,9 +256,10 @@ export class History {
     if (!message.id.startsWith(RESERVED_PREFIX)) return null;
     const synthetic = parseSyntheticId(message.id);
     if (synthetic?.kind === "overlay") {
-      const overlay = this.#tree.sql.overlayById(this.sessionId, synthetic.overlayId);
+      const overlay = this.tree.sql.overlayById(this.sessionId, synthetic.overlayId);
       if (overlay !== undefined) return overlayMessage(overlay);
     }
+    if (synthetic?.kind === "fitted") return message;
     if (synthetic?.kind === "slice") {
       const stored = this.get(synthetic.messageId);
       if (stored !== null) return sliceMessage(stored, synthetic.fromStep, synthetic.toStep);
@@ -350,9 +272,9 @@ export class History {
 
   #parentSeq(id: string, parentId: string | null | undefined): number | null {
     if (parentId === null) return null;
-    if (parentId === undefined) return this.#tree.newest()?.seq ?? null;
+    if (parentId === undefined) return this.tree.newest()?.seq ?? null;
     if (parentId === id) throw cyclic(id, parentId);
-    const parent = this.#tree.find(parentId);
+    const parent = this.tree.find(parentId);
     if (parent !== null) return parent.seq;
     throw new PalimpsestError(
       "unknown_parent",
@@ -371,9 +293,9 @@ export class History {
   }
 
   #leafSeq(leafId: string | null | undefined): number | null {
-    if (leafId === undefined || leafId === null) return this.#tree.newest()?.seq ?? null;
-    const newest = this.#tree.newest();
-    const seq = newest?.id === leafId ? newest.seq : this.#tree.find(leafId)?.seq;
+    if (leafId === undefined || leafId === null) return this.tree.newest()?.seq ?? null;
+    const newest = this.tree.newest();
+    const seq = newest?.id === leafId ? newest.seq : this.tree.find(leafId)?.seq;
     if (seq !== undefined) return seq;
     throw new PalimpsestError(
       "unknown_leaf",

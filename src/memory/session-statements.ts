@@ -44,7 +44,7 @@ const SESSION = `each.session_id AS id, each.name, each.created_at AS createdAt,
 /** Columns that a copied message or overlay keeps: all but the session, and whether the row begins a branch. */
 const MESSAGE_KEEPS = "seq, parent_seq, id, role, tokens, bytes, parts, digest, facts, created_at, content";
 const OVERLAY_KEEPS = `n, overlay_id, state, from_seq, from_step, to_seq, to_step, from_id, to_id, tokens, span_tokens,
-  span_messages, span_digest, run_id, details, created_at, summary`;
+  span_messages, span_digest, run_id, details, created_at, summary, top_seq`;
 
 export class SessionStatements {
   readonly #sql: Storage["sql"];

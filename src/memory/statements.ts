@@ -51,6 +51,10 @@ export type OverlayRow = {
   details: string;
   createdAt: number;
   summary: string;
+  /** Of the session's newest message when the overlay was added. */
+  topSeq: number;
+  /** JSON: see overlay-changes.ts. */
+  changes: string;
 };
 
 /** A place on a path: a message and a step in it. Places on one path are ordered by `seq`, then `step`. */
@@ -63,7 +67,7 @@ const SHAPE = "seq, parent_seq AS parentSeq, id, role, tokens, bytes, parts, dig
 const CONTENT = `${SHAPE}, content`;
 const OVERLAY = `n, overlay_id AS overlayId, state, from_seq AS fromSeq, from_step AS fromStep, to_seq AS toSeq,
   to_step AS toStep, from_id AS fromId, to_id AS toId, tokens, span_tokens AS spanTokens, span_messages AS spanMessages,
-  span_digest AS spanDigest, run_id AS runId, details, created_at AS createdAt, summary`;
+  span_digest AS spanDigest, run_id AS runId, details, created_at AS createdAt, summary, top_seq AS topSeq, changes`;
 
 /** Tables that hold what was said, or what was made of it: all that clearing a session empties. */
 const CONTENT_TABLES = [
@@ -147,6 +151,13 @@ export class Statements {
   idsFrom(sessionId: string, seq: number): { seq: number; id: string }[] {
     const sql = "SELECT seq, id FROM palimpsest_messages WHERE session_id = ? AND seq >= ? ORDER BY seq";
     return this.#all(sql, [sessionId, seq]);
+  }
+
+  /** Rows above `afterSeq` up to `toSeq` with their parents, oldest first: a stretch of the tree without its content. */
+  links(sessionId: string, afterSeq: number, toSeq: number): { seq: number; parentSeq: number | null }[] {
+    const sql = `SELECT seq, parent_seq AS parentSeq FROM palimpsest_messages
+       WHERE session_id = ? AND seq > ? AND seq <= ? ORDER BY seq`;
+    return this.#all(sql, [sessionId, afterSeq, toSeq]);
   }
 
   /** The row that was stored next after `seq` among those that are left. */
@@ -249,16 +260,18 @@ export class Statements {
   insertOverlay(sessionId: string, row: OverlayRow): void {
     const sql = `INSERT INTO palimpsest_overlays
          (session_id, n, overlay_id, state, from_seq, from_step, to_seq, to_step, from_id, to_id,
-          tokens, span_tokens, span_messages, span_digest, run_id, details, created_at, summary)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
+          tokens, span_tokens, span_messages, span_digest, run_id, details, created_at, summary, top_seq, changes)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
     const name = [sessionId, row.n, row.overlayId, row.state];
     const span = [row.fromSeq, row.fromStep, row.toSeq, row.toStep, row.fromId, row.toId];
     const measure = [row.tokens, row.spanTokens, row.spanMessages, row.spanDigest];
-    this.#run(sql, [...name, ...span, ...measure, row.runId, row.details, row.createdAt, row.summary]);
+    const made = [row.runId, row.details, row.createdAt, row.summary, row.topSeq, row.changes];
+    this.#run(sql, [...name, ...span, ...measure, ...made]);
   }
 
-  setOverlayState(sessionId: string, n: number, state: string): void {
-    this.#run("UPDATE palimpsest_overlays SET state = ? WHERE session_id = ? AND n = ?", [state, sessionId, n]);
+  setOverlayState(sessionId: string, n: number, row: { state: string; changes: string }): void {
+    const sql = "UPDATE palimpsest_overlays SET state = ?, changes = ? WHERE session_id = ? AND n = ?";
+    this.#run(sql, [row.state, row.changes, sessionId, n]);
   }
 
   // Runs and drafts

@@ -82,6 +82,13 @@ export class Tree {
     return row;
   }
 
+  /** The row at `seq`, which must exist. */
+  contentAt(seq: number): ContentRow {
+    const row = this.content(seq);
+    assert(row !== undefined, `Session "${this.sessionId}" has no message at ${seq}, though it was there just now.`);
+    return row;
+  }
+
   content(seq: number): ContentRow | undefined {
     return this.sql.messageContent(this.sessionId, seq);
   }

@@ -48,6 +48,8 @@ export interface WalkOptions<Content extends boolean> {
   readonly content: Content;
   /** Go no further than this place, and see no overlay that begins before it. The whole path without it. */
   readonly floor?: Place;
+  /** These overlays instead of those in force: to look back, or beneath one. */
+  readonly overlays?: readonly OverlayRow[];
 }
 
 /** The elements from `start` down, newest first. Reaches the path's beginning, or `floor` if that is on the path. */
@@ -58,7 +60,10 @@ export function* walkView<Content extends boolean>(
 ): Generator<Element<Content extends true ? ContentRow : ShapeRow>> {
   const floor = options.floor ?? PATH_START;
   const reader = new PathReader(tree, options);
-  const overlayAt = (at: Place): OverlayRow | null => tree.sql.overlayAtOrBelow(tree.sessionId, at, floor) ?? null;
+  const overlayAt = (at: Place): OverlayRow | null =>
+    (options.overlays === undefined
+      ? tree.sql.overlayAtOrBelow(tree.sessionId, at, floor)
+      : pickOverlay(options.overlays, at, floor)) ?? null;
   let place: Place | null = start;
   let overlay = overlayAt(start);
   let seenEpoch = tree.epoch;
@@ -78,6 +83,15 @@ export function* walkView<Content extends boolean>(
     if (above === 0 || fromStep < stepsOf(row)) yield { kind: "message", row, fromStep, toStep: place.step };
     place = above > 0 ? { seq: row.seq, step: above - 1 } : before(row.parentSeq);
   }
+}
+
+/** As `Statements.overlayAtOrBelow`, of the given ones. */
+function pickOverlay(overlays: readonly OverlayRow[], at: Place, floor: Place): OverlayRow | undefined {
+  return overlays
+    .filter((each) => comparePlaces(placeTo(each), at) <= 0 && comparePlaces(placeFrom(each), floor) >= 0)
+    .toSorted(
+      (a, b) => comparePlaces(placeTo(b), placeTo(a)) || comparePlaces(placeFrom(a), placeFrom(b)) || b.n - a.n,
+    )[0];
 }
 
 function placeBefore(from: Place, reader: PathReader<boolean>): Place | null {
@@ -114,7 +128,7 @@ export function isWhole(element: MessageElement<ShapeRow>): boolean {
 export function walkSpan<Content extends boolean>(
   tree: Tree,
   span: { readonly from: Place; readonly to: Place },
-  options: { readonly content: Content },
+  options: { readonly content: Content; readonly overlays?: readonly OverlayRow[] },
 ): Element<Content extends true ? ContentRow : ShapeRow>[] | null {
   const elements = [...walkView(tree, span.to, { ...options, floor: span.from })];
   const oldest = elements.at(-1);

@@ -1,0 +1,197 @@
+/**
+ * The overlays of one session, as callers use them: laid, listed, taken back, laid again, looked under and looked back at.
+ *
+ * Job: put each change into one transaction, and read what is beneath. Boundary: the fence is in overlays.ts, what was in
+ * force when in time-travel.ts; nothing here changes a message (M1).
+ */
+import type { UIMessage } from "ai";
+import { PalimpsestError } from "../errors.ts";
+import type { CountTokens } from "../steps/measure.ts";
+import type { OutlineRow, Span } from "../steps/outline.ts";
+import { parseSyntheticId } from "../steps/view.ts";
+import { Overlays, type CommitResult, type OverlayInput, type OverlayRecord, type SpanDigest } from "./overlays.ts";
+import { toRecord } from "./overlay-record.ts";
+import type { MessageSearch } from "./search.ts";
+import type { OverlayRow } from "./statements.ts";
+import { isUnchanged, listReplaced, readPastView, type PastView } from "./time-travel.ts";
+import type { Tree } from "./tree.ts";
+import { elementMessage, outlineRow, overlayMessage } from "./view.ts";
+import { comparePlaces, placeFrom, placeTo, walkSpan, walkView, type Element } from "./walk.ts";
+
+export interface HistoryOptions {
+  readonly now: () => number;
+  readonly countTokens: CountTokens | undefined;
+  readonly search: MessageSearch;
+  readonly transaction: <T>(work: () => T) => T;
+}
+
+export interface ExpandOptions {
+  /** How many layers to open: at 1 the narrower overlays just beneath stand as their summaries. Default: all of them. */
+  readonly depth?: number | undefined;
+  /** Messages of a page. Default: all. */
+  readonly limit?: number | undefined;
+  /** The id of the last message of the page before. */
+  readonly after?: string | undefined;
+}
+
+export abstract class SessionOverlays {
+  protected readonly tree: Tree;
+  protected readonly laid: Overlays;
+  protected readonly options: HistoryOptions;
+
+  constructor(tree: Tree, options: HistoryOptions) {
+    this.tree = tree;
+    this.laid = new Overlays(tree, options);
+    this.options = options;
+  }
+
+  /** Called inside the transaction of every change of what is visible. */
+  protected abstract viewChanged(): void;
+
+  /** In every state, oldest first. */
+  overlays(): OverlayRecord[] {
+    return this.laid.list();
+  }
+
+  overlay(id: string): OverlayRecord | null {
+    return this.laid.get(id);
+  }
+
+  /** True when one was ever added. Reads one row. */
+  hasOverlays(): boolean {
+    return this.tree.sql.lastOverlayNumber(this.tree.sessionId) > 0;
+  }
+
+  /** The commit fence (C1, C2, C3, V3): see {@link CommitResult}. */
+  addOverlay(input: OverlayInput): CommitResult {
+    return this.#change(() => this.laid.add(input));
+  }
+
+  /** Takes an overlay out of force; narrower ones under it show again. Throws `unknown_overlay`. */
+  rollback(overlayId: string): OverlayRecord {
+    return this.options.transaction(() => {
+      this.viewChanged();
+      return this.laid.rollback(overlayId);
+    });
+  }
+
+  /**
+   * Puts an overlay that left force back, through the same fence as a new one: `stale` when its messages are `changed` or
+   * `gone`, when another lies across it (`overlap`), or when what shows now is smaller (`larger`). `already` when it is in
+   * force. Throws `unknown_overlay`.
+   */
+  restore(overlayId: string): CommitResult {
+    const row = this.laid.mustGetRow(overlayId);
+    if (row.state === "active") return { kind: "already", overlay: toRecord(row) };
+    const { tree, laid } = this;
+    return this.#change(() => {
+      const rows = tree.sql.overlays(tree.sessionId);
+      if (isUnchanged({ tree, overlays: laid, rows }, row)) return laid.restore(row);
+      const gone = [row.fromId, row.toId].some((id) => tree.find(id) === null);
+      return { kind: "stale", reason: gone ? "gone" : "changed" };
+    });
+  }
+
+  /** The view right after an overlay came into force. Throws `unknown_overlay`. */
+  viewAsOf(overlayId: string): PastView {
+    return readPastView(this.tree, this.laid, overlayId);
+  }
+
+  /** Overlays whose place this one took when it was added, oldest first; null when its messages are gone. Throws `unknown_overlay`. */
+  replacedBy(overlayId: string): OverlayRecord[] | null {
+    return listReplaced(this.tree, this.laid, this.laid.mustGetRow(overlayId))?.map(toRecord) ?? null;
+  }
+
+  /**
+   * What lies under an overlay, oldest first: the originals, or with `depth` also the summaries of narrower overlays in
+   * force. None when its messages were deleted. A page is over when it is shorter than its limit. Reads a row for each
+   * element and another for each one on the page. Throws `unknown_overlay`, `unknown_message` for `after`,
+   * `invalid_options`.
+   */
+  expand(overlayId: string, options: ExpandOptions = {}): UIMessage[] {
+    const { depth = Number.POSITIVE_INFINITY, limit = Number.POSITIVE_INFINITY, after } = options;
+    for (const [name, value] of Object.entries({ depth, limit })) {
+      if (value === Number.POSITIVE_INFINITY || (Number.isSafeInteger(value) && value >= 1)) continue;
+      throw new PalimpsestError("invalid_options", `${name} is ${value}: give a whole number from 1.`);
+    }
+    const overlay = this.laid.mustGetRow(overlayId);
+    if (this.tree.find(overlay.toId)?.seq !== overlay.toSeq) return [];
+    const elements = this.#beneath(overlay, depth).toReversed();
+    const start = after === undefined ? 0 : elements.findIndex((each) => stands(each, after)) + 1;
+    if (after !== undefined && start === 0) {
+      throw new PalimpsestError(
+        "unknown_message",
+        `There is no "${after}" under overlay "${overlayId}" at this depth. Give the id of the last message of the page before.`,
+      );
+    }
+    return elements.slice(start, start + limit).map((each) => this.#read(each));
+  }
+
+  /** What a span holds now; null when its ends are gone or not on one path. Throws `invalid_range` for bad steps. */
+  spanDigest(span: Span): SpanDigest | null {
+    const range = this.laid.locate(span);
+    return range === null ? null : this.laid.describe(range);
+  }
+
+  /** The digest of a span's messages, hidden ones too; null as for {@link spanDigest}. */
+  sourceDigest(span: Span): string | null {
+    const range = this.laid.locate(span);
+    return range === null ? null : (this.laid.describe(range, [])?.digest ?? null);
+  }
+
+  /** A span's messages, hidden ones too, oldest first; null as for {@link spanDigest}. */
+  spanMessages(span: Span): UIMessage[] | null {
+    return this.#sources(span, true)?.map((element) => elementMessage(this.tree, element)) ?? null;
+  }
+
+  /** A span's messages without content, as an outline has them; null as for {@link spanDigest}. */
+  spanRows(span: Span): OutlineRow[] | null {
+    return this.#sources(span, false)?.map(outlineRow) ?? null;
+  }
+
+  #sources<Content extends boolean>(span: Span, content: Content) {
+    const range = this.laid.locate(span);
+    return range === null ? null : (walkSpan(this.tree, range, { content, overlays: [] })?.toReversed() ?? null);
+  }
+
+  #change(work: () => CommitResult): CommitResult {
+    return this.options.transaction(() => {
+      const result = work();
+      if (result.kind === "applied" || result.kind === "rebased") this.viewChanged();
+      return result;
+    });
+  }
+
+  /** Newest first. */
+  #beneath(overlay: OverlayRow, depth: number): Element[] {
+    const narrower =
+      depth === Number.POSITIVE_INFINITY
+        ? []
+        : this.tree.sql
+            .activeOverlaysEndingFrom(this.tree.sessionId, overlay.fromSeq)
+            .filter((each) => isBeneath(each, overlay));
+    const options = { content: false, floor: placeFrom(overlay), overlays: narrower } as const;
+    return [...walkView(this.tree, placeTo(overlay), options)].flatMap((element) =>
+      element.kind === "overlay" && depth > 1 ? this.#beneath(element.overlay, depth - 1) : [element],
+    );
+  }
+
+  #read(element: Element): UIMessage {
+    if (element.kind === "overlay") return overlayMessage(element.overlay);
+    return elementMessage(this.tree, { ...element, row: this.tree.contentAt(element.row.seq) });
+  }
+}
+
+/** Whether the element is what was shown under the id: a message, a part of one, a summary. */
+function stands(element: Element, id: string): boolean {
+  const shown = parseSyntheticId(id);
+  if (element.kind === "overlay") return shown?.kind === "overlay" && shown.overlayId === element.overlay.overlayId;
+  return element.row.id === (shown?.kind === "slice" ? shown.messageId : id);
+}
+
+/** Inside the other, or over the very same span but older. */
+function isBeneath(inner: OverlayRow, outer: OverlayRow): boolean {
+  const from = comparePlaces(placeFrom(inner), placeFrom(outer));
+  const to = comparePlaces(placeTo(inner), placeTo(outer));
+  return from >= 0 && to <= 0 && (from > 0 || to < 0 || inner.n < outer.n);
+}
