@@ -6,7 +6,7 @@ import { RUN_EVENT, type RunEvent } from "../../src/agent/events.ts";
 import { newAgent, refusalOf, skipRetryDelays, startRun } from "../agents.ts";
 import { say, talk } from "../conversation.ts";
 import { makeGate, summaryOf } from "../scripted-model.ts";
-import type { BareAgent, PalimpsestAgent, UnboundAgent } from "../worker.ts";
+import type { BareAgent, UnboundAgent } from "../worker.ts";
 
 skipRetryDelays();
 
@@ -113,109 +113,17 @@ test("who waits for a run too long gets the run as it stands", async () => {
   expect(await agent.waitForRun({ runId: run.id })).toMatchObject({ outcome: { kind: "applied" } });
 });
 
-// --- bad input ------------------------------------------------------------------------------------------------------------
+// --- bad input: wrong-input.test.ts holds the tables ------------------------------------------------------------------------
 
-type Method = Extract<
-  {
-    [Name in keyof PalimpsestAgent]: PalimpsestAgent[Name] extends (input: unknown) => Promise<unknown> ? Name : never;
-  }[keyof PalimpsestAgent],
-  string
->;
-
-const WRONG: readonly (readonly [method: Method, input: unknown, field: string])[] = [
-  ["append", {}, "message"],
-  ["append", { message: "hello" }, "message"],
-  ["append", { message: null }, "message"],
-  ["append", { message: say(9), parentId: 7 }, "parentId"],
-  ["append", { message: say(9), parentId: "" }, "parentId"],
-  ["append", { message: say(9), sessionId: null }, "sessionId"],
-  ["append", { message: say(9), sessionId: "x".repeat(201) }, "sessionId"],
-  ["append", "hello", "input"],
-  ["append", [], "input"],
-  ["appendAll", { messages: say(9) }, "messages"],
-  ["appendAll", { messages: [say(9), null] }, "messages.1"],
-  ["upsert", {}, "message"],
-  ["update", { message: 1 }, "message"],
-  ["deleteMessages", {}, "ids"],
-  ["deleteMessages", { ids: "m1" }, "ids"],
-  ["deleteMessages", { ids: ["m1", 2] }, "ids.1"],
-  ["clearMessages", { sessionId: 1 }, "sessionId"],
-  ["getHistory", { leafId: 1 }, "leafId"],
-  ["getMessage", {}, "id"],
-  ["getBranches", {}, "id"],
-  ["getPathLength", { leafId: "" }, "leafId"],
-  ["getRecentHistory", {}, "maxBytes"],
-  ["getRecentHistory", { maxBytes: -1 }, "maxBytes"],
-  ["getView", { leafId: {} }, "leafId"],
-  ["status", { sessionId: {} }, "sessionId"],
-  ["importTranscript", {}, "text"],
-  ["importTranscript", { text: "", format: "word" }, "format"],
-  ["exportTranscript", { leafId: 0 }, "leafId"],
-  ["plan", { force: "yes" }, "force"],
-  ["compact", { focus: 1 }, "focus"],
-  ["compact", { focus: "x".repeat(2_001) }, "focus"],
-  ["compactNow", { reason: "because" }, "reason"],
-  ["runs", { limit: 0 }, "limit"],
-  ["runs", { limit: 501 }, "limit"],
-  ["runs", { before: "last" }, "before"],
-  ["getRun", {}, "runId"],
-  ["waitForRun", { runId: "r", timeoutMs: 0 }, "timeoutMs"],
-  ["cancelRun", {}, "runId"],
-  ["pauseRun", {}, "runId"],
-  ["resumeRun", {}, "runId"],
-  ["retryRun", { runId: 3 }, "runId"],
-  ["getCompactions", { sessionId: [] }, "sessionId"],
-  ["expand", {}, "overlayId"],
-  ["rollback", { overlayId: "" }, "overlayId"],
-];
-
-const UNKNOWN: readonly (readonly [method: Method, input: unknown, code: string])[] = [
-  ["append", { message: say(9), parentId: "nobody" }, "unknown_parent"],
-  ["append", { message: { id: "m9" } }, "invalid_message"],
-  ["appendAll", { messages: [say(9), { id: "", role: "user", parts: [] }] }, "invalid_message"],
-  ["append", { message: { ...say(9), metadata: { at: 1n } } }, "not_serializable"],
-  ["getHistory", { leafId: "nobody" }, "unknown_leaf"],
-  ["getView", { leafId: "nobody" }, "unknown_leaf"],
-  ["getPathLength", { leafId: "nobody" }, "unknown_leaf"],
-  ["plan", { leafId: "nobody" }, "unknown_leaf"],
-  ["plan", { sessionId: "empty" }, "invalid_state"],
-  ["compact", { leafId: "nobody" }, "unknown_leaf"],
-  ["compact", { sessionId: "empty" }, "invalid_state"],
-  ["compactNow", { leafId: "nobody" }, "unknown_leaf"],
-  ["getRun", { runId: "nobody" }, "unknown_run"],
-  ["waitForRun", { runId: "nobody" }, "unknown_run"],
-  ["cancelRun", { runId: "nobody" }, "unknown_run"],
-  ["pauseRun", { runId: "nobody" }, "unknown_run"],
-  ["resumeRun", { runId: "nobody" }, "unknown_run"],
-  ["retryRun", { runId: "nobody" }, "unknown_run"],
-  ["expand", { overlayId: "nobody" }, "unknown_overlay"],
-  ["rollback", { overlayId: "nobody" }, "unknown_overlay"],
-];
-
-async function everythingOf(agent: PalimpsestAgent): Promise<unknown> {
-  return [await agent.getHistory({}), await agent.runs({}), await agent.getCompactions({}), await agent.status({})];
-}
-
-const asked = newAgent();
-
-test.each(WRONG)("%s(%j) is refused, %s is named, and nothing is written", async (method, input, field) => {
-  await asked.agent.append({ message: say(0) });
-  const before = await everythingOf(asked.agent);
-  const refusal = await refusalOf(() => asked.agent[method](input));
-  expect(refusal).toContain(`[invalid_input] ${field}:`);
-  expect(await everythingOf(asked.agent)).toEqual(before);
-});
-
-test.each(UNKNOWN)("%s(%o) is refused as %s, and nothing is written", async (method, input, code) => {
-  await asked.agent.append({ message: say(0) });
-  const before = await everythingOf(asked.agent);
-  expect(await refusalOf(() => asked.agent[method](input))).toContain(`[${code}] `);
-  expect(await everythingOf(asked.agent)).toEqual(before);
-});
-
-test("a session id that is no text is refused, and nothing is written", async () => {
-  const refusal = await refusalOf(() => asked.agent.append({ message: say(9), sessionId: "\ud800" }));
-  expect(refusal).toContain("[invalid_input] ");
+test("what was asked wrongly is refused with its code on the far side of a socket and of a binding", async () => {
+  const { name, agent } = newAgent();
+  const client = await connect(name);
+  expect(await client.call("append", { message: say(0), parentId: "nobody" })).toMatchObject({
+    success: false,
+    error: expect.stringMatching(/^\[unknown_parent\] /),
+  });
+  expect(await refusalOf(() => agent.append({ message: say(9), sessionId: "\ud800" }))).toContain("[invalid_input] ");
+  expect(await agent.getHistory({})).toEqual([]);
 });
 
 // --- an agent that was set up wrongly -----------------------------------------------------------------------------------

@@ -1,0 +1,294 @@
+/** Every callable, asked wrongly in every field: a typed error that names what is wrong, and not one row written. */
+import { runInDurableObject } from "cloudflare:test";
+import { expect, test } from "vitest";
+import { newAgent, skipRetryDelays } from "../agents.ts";
+import { say, talk } from "../conversation.ts";
+import { tables } from "../rows.ts";
+import type { PalimpsestAgent } from "../worker.ts";
+
+skipRetryDelays();
+
+type Method = Extract<
+  {
+    [Name in keyof PalimpsestAgent]: PalimpsestAgent[Name] extends (input: unknown) => Promise<unknown> ? Name : never;
+  }[keyof PalimpsestAgent],
+  string
+>;
+
+type Input = Record<string, unknown>;
+
+const MISSING = undefined;
+const NO_NUMBER = [null, "1", [], {}, true, Number.NaN, Number.POSITIVE_INFINITY, -1];
+const NO_COUNT = [...NO_NUMBER, 0, 1.5];
+const NO_TEXT = [null, 1, [], {}, false];
+const NO_LIST = [null, "m1", 1, { length: 1 }, Array.from({ length: 10_001 }, () => "m")];
+const NO_MESSAGE = [null, "hello", 7, true];
+
+/** What cannot stand in a field, by what the field is. An optional field may be missing; what is required is in `good`. */
+const WRONG: Readonly<Record<string, readonly unknown[]>> = {
+  session: [...NO_TEXT, "x".repeat(201)],
+  id: [...NO_TEXT, "", "x".repeat(513)],
+  // Null is a meaning of its own: a new root, an empty session.
+  idOrNull: [1, [], {}, false, "", "x".repeat(513)],
+  name: [...NO_TEXT, "x".repeat(201)],
+  focus: [...NO_TEXT, "x".repeat(2_001)],
+  text: NO_TEXT,
+  flag: [null, "yes", 1],
+  word: [null, "because", 1],
+  amount: NO_NUMBER,
+  count: NO_COUNT,
+  page: [...NO_COUNT, 501],
+  hits: [...NO_COUNT, 101],
+  wait: [...NO_COUNT, 300_001],
+  index: [...NO_NUMBER, 1.5],
+  ids: [...NO_LIST, ["m1", 2], [""], [null]],
+  message: NO_MESSAGE,
+  messages: [...NO_LIST, [null], [say(90), 1]],
+  lastSession: [null, 1, "s", {}, { createdAt: 1 }, { createdAt: Number.NaN, id: "" }, { createdAt: 1, id: 1 }],
+};
+
+interface Call {
+  /** An input that would be taken. */
+  readonly good: Input;
+  /** The kind of each of its fields, required and optional. */
+  readonly fields: Readonly<Record<string, keyof typeof WRONG>>;
+}
+
+const inSession = { sessionId: "session" };
+const ofBranch: Call = { good: {}, fields: { ...inSession, leafId: "id" } };
+const ofRun: Call = { good: { runId: "r" }, fields: { runId: "id" } };
+const ofSession: Call = { good: {}, fields: inSession };
+const ofOverlay: Call = { good: { overlayId: "o" }, fields: { ...inSession, overlayId: "id" } };
+const withMessage: Call = { good: { message: say(90) }, fields: { ...inSession, message: "message" } };
+const withParent: Call = { ...withMessage, fields: { ...withMessage.fields, parentId: "idOrNull" } };
+const withIds: Call = { good: { ids: ["m1"] }, fields: { ...inSession, ids: "ids" } };
+const withId: Call = { good: { id: "m1" }, fields: { ...inSession, id: "id" } };
+
+const CALLS: Partial<Record<Method, Call>> = {
+  append: withParent,
+  appendAll: {
+    good: { messages: [say(90)] },
+    fields: { ...inSession, messages: "messages", parentId: "idOrNull" },
+  },
+  upsert: withParent,
+  update: withMessage,
+  deleteMessages: withIds,
+  clearMessages: ofSession,
+  getHistory: ofBranch,
+  getMessage: withId,
+  getBranches: withId,
+  getPathLength: ofBranch,
+  getRecentHistory: { good: { maxBytes: 1 }, fields: { ...ofBranch.fields, maxBytes: "count" } },
+  getView: ofBranch,
+  status: ofSession,
+  search: { good: { query: "x" }, fields: { ...inSession, query: "text", limit: "hits" } },
+  loadEvents: { good: {}, fields: { ...ofBranch.fields, limit: "page", before: "text", under: "id" } },
+  appendEvents: { good: { events: [] }, fields: { ...inSession, events: "messages" } },
+  deleteEvents: withIds,
+  persistTurn: {
+    good: { leafId: "m1", messages: [] },
+    fields: { ...inSession, leafId: "idOrNull", messages: "messages" },
+  },
+  importTranscript: {
+    good: { text: "" },
+    fields: { ...inSession, text: "text", format: "word", index: "index" },
+  },
+  exportTranscript: ofBranch,
+  plan: { good: {}, fields: { ...ofBranch.fields, force: "flag" } },
+  compact: { good: {}, fields: { ...ofBranch.fields, focus: "focus", fresh: "flag" } },
+  compactNow: { good: {}, fields: { ...ofBranch.fields, focus: "focus", reason: "word" } },
+  runs: { good: {}, fields: { ...inSession, limit: "page", before: "count" } },
+  getRun: ofRun,
+  waitForRun: { good: { runId: "r" }, fields: { runId: "id", timeoutMs: "wait" } },
+  cancelRun: ofRun,
+  pauseRun: ofRun,
+  resumeRun: ofRun,
+  retryRun: ofRun,
+  getCompactions: ofSession,
+  expand: ofOverlay,
+  rollback: ofOverlay,
+  createSession: {
+    good: {},
+    fields: { name: "name", parentSessionId: "session", model: "name", source: "name" },
+  },
+  listSessions: { good: {}, fields: { limit: "page", before: "lastSession" } },
+  getSessionInfo: ofSession,
+  renameSession: { good: { name: "n" }, fields: { ...inSession, name: "name" } },
+  deleteSession: ofSession,
+  forkSession: {
+    good: { atMessageId: "m1" },
+    fields: { ...inSession, atMessageId: "id", name: "name" },
+  },
+  addUsage: {
+    good: { inputTokens: 1, outputTokens: 1 },
+    fields: { ...inSession, inputTokens: "amount", outputTokens: "amount", cost: "amount" },
+  },
+};
+
+/** What is taken for what it says, but is not there, or cannot be. A code, or the harmless answer. */
+const UNKNOWN: readonly (readonly [method: Method, input: Input, comesTo: unknown])[] = [
+  ["append", { message: say(90), parentId: "nobody" }, "unknown_parent"],
+  ["append", { message: { id: "m90" } }, "invalid_message"],
+  ["append", { message: { ...say(90), parts: [{ type: 1 }] } }, "invalid_message"],
+  ["append", { message: { ...say(90), metadata: { at: 1n } } }, "not_serializable"],
+  ["append", { message: { ...say(90), id: "palimpsest:overlay:nobody" } }, "reserved_id"],
+  ["append", { message: say(90), sessionId: "\ud800" }, "invalid_input"],
+  ["appendAll", { messages: [say(90), { id: "", role: "user", parts: [] }] }, "invalid_message"],
+  ["appendAll", { messages: [say(90), say(91)], parentId: "nobody" }, "unknown_parent"],
+  ["upsert", { message: say(90), parentId: "nobody" }, "unknown_parent"],
+  ["upsert", { message: { id: "m1", role: "user" } }, "invalid_message"],
+  ["update", { message: say(90) }, null],
+  ["update", { message: { id: "m1", role: "user" } }, "invalid_message"],
+  ["deleteMessages", { ids: ["nobody"] }, 0],
+  ["deleteMessages", { sessionId: "none", ids: ["m1"] }, 0],
+  ["clearMessages", { sessionId: "none" }, undefined],
+  ["getHistory", { sessionId: "none" }, []],
+  ["getHistory", { leafId: "nobody" }, "unknown_leaf"],
+  ["getMessage", { id: "nobody" }, null],
+  ["getMessage", { sessionId: "none", id: "m1" }, null],
+  ["getBranches", { id: "nobody" }, []],
+  ["getPathLength", { leafId: "nobody" }, "unknown_leaf"],
+  ["getRecentHistory", { leafId: "nobody", maxBytes: 1 }, "unknown_leaf"],
+  ["getView", { leafId: "nobody" }, "unknown_leaf"],
+  ["exportTranscript", { leafId: "nobody" }, "unknown_leaf"],
+  ["search", { query: '"*' }, []],
+  ["search", { sessionId: "none", query: "message" }, []],
+  ["loadEvents", { before: "nobody" }, "unknown_message"],
+  ["loadEvents", { leafId: "nobody" }, "unknown_leaf"],
+  ["loadEvents", { under: "nobody" }, "unknown_overlay"],
+  ["appendEvents", { events: [{ action: "sing" }] }, "invalid_input"],
+  ["appendEvents", { events: [{ action: "user_message", content: 7 }] }, "invalid_input"],
+  ["appendEvents", { events: [{ action: "user_message", id: "m1", content: "other" }] }, "invalid_input"],
+  [
+    "appendEvents",
+    { events: [{ action: "compaction", summary: "s", fromMessageId: "no", toMessageId: "m1" }] },
+    "unknown_message",
+  ],
+  ["deleteEvents", { ids: ["nobody", "palimpsest:overlay:nobody"] }, 0],
+  ["persistTurn", { leafId: "nobody", messages: [say(90)] }, "unknown_leaf"],
+  ["persistTurn", { leafId: "m1", messages: [say(90), say(1, "other ")] }, "invalid_input"],
+  ["persistTurn", { leafId: "m1", messages: [say(90), { id: "m91" }] }, "invalid_message"],
+  ["importTranscript", { text: "not a transcript" }, "import_failed"],
+  ["importTranscript", { text: JSON.stringify(say(90)), index: 5 }, "invalid_input"],
+  ["importTranscript", { text: `${JSON.stringify(say(90))}\n{"id":7}`, format: "uimessage-jsonl" }, "import_failed"],
+  ["plan", { leafId: "nobody" }, "unknown_leaf"],
+  ["plan", { sessionId: "none" }, "invalid_state"],
+  ["compact", { leafId: "nobody" }, "unknown_leaf"],
+  ["compact", { sessionId: "none" }, "invalid_state"],
+  ["compactNow", { leafId: "nobody" }, "unknown_leaf"],
+  ["compactNow", { sessionId: "none" }, "invalid_state"],
+  ["runs", { sessionId: "none" }, []],
+  ["getRun", { runId: "nobody" }, "unknown_run"],
+  ["waitForRun", { runId: "nobody" }, "unknown_run"],
+  ["cancelRun", { runId: "nobody" }, "unknown_run"],
+  ["pauseRun", { runId: "nobody" }, "unknown_run"],
+  ["resumeRun", { runId: "nobody" }, "unknown_run"],
+  ["retryRun", { runId: "nobody" }, "unknown_run"],
+  ["getCompactions", { sessionId: "none" }, []],
+  ["expand", { overlayId: "nobody" }, "unknown_overlay"],
+  ["rollback", { overlayId: "nobody" }, "unknown_overlay"],
+  ["rollback", { sessionId: "none", overlayId: "nobody" }, "unknown_overlay"],
+  ["createSession", { parentSessionId: "none" }, "unknown_session"],
+  ["createSession", { name: "two\nlines" }, "invalid_input"],
+  ["createSession", { source: "\ud800" }, "invalid_input"],
+  ["getSessionInfo", { sessionId: "none" }, null],
+  ["renameSession", { sessionId: "none", name: "n" }, "unknown_session"],
+  ["renameSession", { name: "two\nlines" }, "invalid_input"],
+  ["deleteSession", { sessionId: "none" }, false],
+  ["forkSession", { sessionId: "none", atMessageId: "m1" }, "unknown_session"],
+  ["forkSession", { atMessageId: "nobody" }, "unknown_message"],
+  ["forkSession", { atMessageId: "m1", name: "two\nlines" }, "invalid_input"],
+  ["addUsage", { sessionId: "none", inputTokens: 1, outputTokens: 1 }, "unknown_session"],
+  ["addUsage", { inputTokens: 1e308, outputTokens: 1 }, "invalid_input"],
+];
+
+/** Names that an object of JavaScript has before anyone gave it one. */
+const BUILT_IN = ["__proto__", "constructor", "prototype", "toString", "hasOwnProperty", "valueOf"];
+
+const asked = newAgent();
+
+/** Calls where the agent's own code runs, on a session that holds something; a write makes the test fail. */
+async function withoutWriting(work: (agent: PalimpsestAgent) => Promise<void>): Promise<void> {
+  await runInDurableObject(asked.stub, async (agent: PalimpsestAgent, { storage }) => {
+    await agent.appendAll({ messages: talk(0, 4) });
+    await agent.search({ query: "message" });
+    const before = tables(storage);
+    await work(agent);
+    expect(tables(storage)).toEqual(before);
+  });
+}
+
+/** In escapes: a reporter takes no text that is not well-formed. */
+function titleOf(input: Input): string {
+  return JSON.stringify(input, (_key, value: unknown) => (typeof value === "bigint" ? `${value}n` : value));
+}
+
+/** What a call came to: the message of its error, or its answer. */
+async function outcomeOf(call: Promise<unknown>): Promise<unknown> {
+  return call.catch((error: unknown) => (error as Error).message);
+}
+
+test("the table knows every method that a client may call", async () => {
+  await runInDurableObject(asked.stub, (agent: PalimpsestAgent) => {
+    expect(Object.keys(CALLS).toSorted()).toEqual([...agent.getCallableMethods().keys()].toSorted());
+  });
+});
+
+test.each(Object.entries(CALLS) as [Method, Call][])(
+  "%s refuses what is wrong in any field, names the field, and writes nothing",
+  async (method, { good, fields }) => {
+    await withoutWriting(async (agent) => {
+      for (const input of ["hello", 7, true, []]) {
+        expect(await outcomeOf(agent[method](input))).toMatch(/^\[invalid_input\] input: /);
+      }
+      for (const [field, kind] of Object.entries(fields)) {
+        const wrong = [...(field in good ? [MISSING] : []), ...(WRONG[kind] ?? [])];
+        for (const value of wrong) {
+          const outcome = await outcomeOf(agent[method]({ ...good, [field]: value }));
+          const said = `${field} = ${JSON.stringify(value)?.slice(0, 40)}`;
+          expect(outcome, said).toMatch(new RegExp(`^\\[invalid_input\\] ${field}(?:\\.\\w+)*:`));
+        }
+      }
+    });
+  },
+);
+
+const asTitles = UNKNOWN.map(([method, input, comesTo]) => [method, titleOf(input), comesTo, input] as const);
+
+test.each(asTitles)("%s(%s) comes to %s, and nothing is written", async (method, _title, comesTo, input) => {
+  await withoutWriting(async (agent) => {
+    const outcome = await outcomeOf(agent[method](input));
+    if (typeof comesTo === "string") expect(outcome).toMatch(new RegExp(`^\\[${comesTo}\\] [^]{20}`));
+    else expect(outcome).toEqual(comesTo);
+  });
+});
+
+test("what is sent as __proto__ is no field of the input, and goes nowhere", async () => {
+  await withoutWriting(async (agent) => {
+    const sent = JSON.parse('{"__proto__": {"message": {"id": "x", "role": "user", "parts": []}}}') as unknown;
+    expect(await outcomeOf(agent.append(sent))).toMatch(/^\[invalid_input\] message: /);
+    expect(Object.keys(Object.prototype)).toEqual([]);
+  });
+});
+
+test.each(BUILT_IN)("%s is a name like any other: of a session, a message, a field in one (S1)", async (name) => {
+  await runInDurableObject(newAgent().stub, async (agent: PalimpsestAgent) => {
+    const none = [await agent.getSessionInfo({ sessionId: name }), await agent.getMessage({ id: name })];
+    expect(none).toEqual([null, null]);
+    expect(await outcomeOf(agent.getRun({ runId: name }))).toMatch(/^\[unknown_run\]/);
+    expect(await outcomeOf(agent.expand({ overlayId: name }))).toMatch(/^\[unknown_overlay\]/);
+    const metadata: unknown = JSON.parse(`{"${name}": {"polluted": true}}`);
+    const message = { ...say(0), id: name, metadata };
+    await agent.append({ sessionId: name, message });
+    await agent.append({ sessionId: name, message: say(1), parentId: name });
+    await agent.addUsage({ sessionId: name, inputTokens: 5, outputTokens: 1 });
+    const stored = await agent.getMessage({ sessionId: name, id: name });
+    expect(JSON.stringify(stored)).toBe(JSON.stringify(message));
+    expect(await agent.status({ sessionId: name })).toMatchObject({ leafId: "m1" });
+    expect(await agent.search({ sessionId: name, query: "parser" })).toMatchObject([{ sessionId: name, id: name }]);
+    expect(await agent.getSessionInfo({ sessionId: name })).toMatchObject({ id: name, inputTokens: 5 });
+    expect(await agent.getHistory({})).toEqual([]);
+    expect(({} as { polluted?: boolean }).polluted).toBeUndefined();
+    expect(await agent.deleteSession({ sessionId: name })).toBe(true);
+  });
+});
