@@ -176,20 +176,23 @@ export const MODEL_CALL_MS = 290_000;
 /** Longest that a step waits (ms) because a provider asked to be left alone; beyond it, the step's own backoff does. */
 export const MAX_POLITE_WAIT_MS = 60_000;
 
-/** Characters of one pinned fact; a rule may have twice as many: longer ones are data, not names. */
+/** Characters of one pinned fact, and of a rule or a task: longer ones are data, not names, and no single sentences. */
 export const MAX_FACT_CHARS = 200;
+export const MAX_RULE_CHARS = 400;
 
-/** Rules, names, open tasks and failures that the facts of a span hold: about 100 kB of JSON in all. */
+/** Rules and names that the facts of a span hold: with the rest, some 150 kB of JSON, a row of which is written per chunk. */
 export const MAX_RULES = 200;
-export const MAX_IDENTIFIERS = 400;
-export const MAX_TASKS = 10;
-export const MAX_FAILURES = 10;
+export const MAX_IDENTIFIERS = 1000;
 
-/** Calls that worked that the facts of a span remember: what failed before is put right by one of the next. */
+/** Open tasks and failures that the facts of a span hold: what is open longer was forgotten or is settled. */
+export const MAX_TASKS = 8;
+export const MAX_FAILURES = 8;
+
+/** Calls that worked that the facts of a span remember: what failed is tried again soon or never. */
 export const MAX_WORKED = 100;
 
-/** What is left of a name's heat one message later: half of it after 70 messages. */
-export const HEAT_FADES_BY = 0.99;
+/** Names that a survival score looks at, those of most worth: a summary is no index, and need not say the rest. */
+export const MAX_SCORED_NAMES = 60;
 
 /** Facts named in a report of what a summary lost: more are read by nobody. */
 export const MAX_MISSING_FACTS = 20;
@@ -216,7 +219,48 @@ export const HARD_LINE = 1.5;
 export const DEFAULT_PRICES = { input: 1, output: 5, cacheRead: 0.1, cacheWrite: 1.25 } as const;
 
 /** Model calls within which a compaction should pay for itself: a few long turns; a usual one takes some thirty. */
-export const DEFAULT_MAX_BREAK_EVEN_CALLS = 200;
+export const DEFAULT_MAX_BREAK_EVEN_CALLS = 300;
 
 /** How often the growth that is waited for doubles after runs that came to nothing: beyond it, a view is over any window. */
 export const MAX_FRUITLESS_DOUBLINGS = 10;
+
+/** Fewest tokens that a view can be fitted into: the beginning of what was asked, and a line that says what is left out. */
+export const MIN_VIEW_TOKENS = 64;
+
+/** Thresholds that a turn's prompts are kept under unless it is told the window: compaction, at work by then, has failed. */
+export const THRESHOLDS_IN_A_TURN = 2;
+
+/** Steps of a power of two in which a fitted view's room is counted: one that is predicted anew at each call must not move its line. */
+export const FIT_ROOM_STEPS = 32;
+
+/** Share of its room by which a fitted view's line between older and newest moves: so often, and no oftener, does its prefix change. */
+export const FIT_LINE_SHARE = 1 / 4;
+
+/** Most of its room that a fitted view's newest part takes, its growth until the line moves included. */
+export const FIT_NEWEST_SHARE = 5 / 8;
+
+/** Share of a fitted view's room that the digest of its oldest part may take, and least tokens of one with sections. */
+export const FIT_DIGEST_SHARE = 1 / 5;
+export const FIT_SECTIONS_TOKENS = 400;
+export const FIT_RULES_TOKENS = 90;
+
+/** Characters of the oldest part that its digest is made from: a digest is made while a model waits to be asked. */
+export const FIT_DIGEST_SOURCE_CHARS = 80_000;
+
+/** Characters of one older tool output and of one older text in a fitted view, round by round. */
+export const FIT_OLDER_CHARS = [
+  { output: 2_000, text: 10_000 },
+  { output: 500, text: 4_000 },
+  { output: 200, text: 1_000 },
+] as const;
+
+/** Characters to which the newest parts of a fitted view are shortened at least, before they go; the last question keeps more. */
+export const FIT_LEAST_CHARS = 200;
+export const FIT_ASKED_TIMES = 4;
+
+/** Characters of the preview of an oversized tool output, and least bytes of one that may be called so. */
+export const PREVIEW_CHARS = 2_000;
+export const MIN_PREVIEW_BYTES = 4_000;
+
+/** Messages that one bullet of a summary says it comes from: each reference costs some five tokens, in every prompt. */
+export const MAX_BULLET_REFERENCES = 3;

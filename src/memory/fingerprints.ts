@@ -6,6 +6,7 @@
  * and is never wrong. What is persisted is a copy of what the rows say, written once for many appends: rows newer than
  * the copy are read again on the first look-up after a cold start.
  */
+import { hashId } from "../steps/reference.ts";
 import type { Statements } from "./statements.ts";
 
 /** Hashes in one row: 512 KiB of a blob. */
@@ -14,6 +15,7 @@ const PAGE_SIZE = 131_072;
 /** Appends between two writes of the last page, and so the most rows that a cold start reads again. */
 export const FLUSH_EVERY = 64;
 
+/** No id hashes to it. */
 const NONE = 0;
 
 export class Fingerprints {
@@ -32,8 +34,12 @@ export class Fingerprints {
 
   /** Where a message with this id may be, newest first. */
   *candidates(id: string): Generator<number> {
+    yield* this.withHash(hashId(id));
+  }
+
+  /** Where messages are whose ids hash to this, newest first; also one that was deleted since the last write. */
+  *withHash(wanted: number): Generator<number> {
     const hashes = this.#load();
-    const wanted = hashId(id);
     let at = this.#end;
     while (at > 0) {
       at = hashes.lastIndexOf(wanted, at - 1);
@@ -100,14 +106,4 @@ export class Fingerprints {
 
 function roomFor(length: number): number {
   return Math.max(FLUSH_EVERY, 2 ** Math.ceil(Math.log2(length + 1)));
-}
-
-/** 32 bits of the id's UTF-16 units: FNV-1a, then stirred so that ids which differ in their last digit spread. */
-export function hashId(id: string): number {
-  let hash = 0x811c9dc5;
-  for (let at = 0; at < id.length; at++) hash = Math.imul(hash ^ id.charCodeAt(at), 0x01000193);
-  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
-  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
-  hash = (hash ^ (hash >>> 16)) >>> 0;
-  return hash === NONE ? 1 : hash;
 }

@@ -10,6 +10,7 @@
  */
 import type { UIMessage } from "ai";
 import { assert, PalimpsestError } from "../errors.ts";
+import { hashId } from "../steps/reference.ts";
 import { decodeMessage, type Encoded } from "./content.ts";
 import { Fingerprints } from "./fingerprints.ts";
 import type { ContentRow, ShapeRow, Statements } from "./statements.ts";
@@ -66,6 +67,14 @@ export class Tree {
       if (row?.id === id) return row;
     }
     return null;
+  }
+
+  /** The messages whose ids have this hash: one, but for a collision. Reads a row for each. */
+  findByHash(hash: number): ShapeRow[] {
+    return [...this.#fingerprints.withHash(hash)].flatMap((seq) => {
+      const row = this.sql.messageShape(this.sessionId, seq);
+      return row !== undefined && hashId(row.id) === hash ? [row] : [];
+    });
   }
 
   findContent(id: string): ContentRow | null {

@@ -12,6 +12,7 @@ import type {
   LanguageModelV4StreamPart,
 } from "@ai-sdk/provider";
 import { extractSummary, type ExtractInput } from "../steps/extract.ts";
+import { REFERENCE_RULE } from "../steps/provenance.ts";
 import { parsePrompt } from "../steps/prompt.ts";
 import { DEFAULT_TEMPLATE } from "../steps/template.ts";
 import { estimateTokens } from "../steps/tokens.ts";
@@ -56,7 +57,8 @@ function answer({ prompt, maxOutputTokens }: LanguageModelV4CallOptions): Answer
 
 function readTask(asked: string): ExtractInput {
   const task = parsePrompt(asked);
-  if (task !== null) return { ...task, template: task.sections.length === 0 ? DEFAULT_TEMPLATE : task };
+  const references = asked.includes(REFERENCE_RULE);
+  if (task !== null) return { ...task, references, template: task.sections.length === 0 ? DEFAULT_TEMPLATE : task };
   const transcript = `[#1 user]\n${asked}`;
   return { transcript, previous: null, drafts: [], template: DEFAULT_TEMPLATE, summaryTokens: DEFAULT_BUDGET };
 }

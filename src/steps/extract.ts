@@ -4,7 +4,8 @@
  * Boundary: conversation, earlier summary and drafts in, markdown out. It invents nothing (every bullet is a slice of
  * the input behind at most one fixed label), is the same for the same input, and stays within its budget.
  */
-import { clip, type Bullet, type Topic } from "./extract/bullet.ts";
+import { MAX_BULLET_REFERENCES } from "../limits.ts";
+import { clip, lineOf, type Bullet, type Topic } from "./extract/bullet.ts";
 import { carryOn } from "./extract/carry-on.ts";
 import { readTranscript } from "./extract/entries.ts";
 import { gatherEvidence } from "./extract/evidence.ts";
@@ -26,6 +27,8 @@ export interface ExtractInput {
   readonly summaryTokens: number;
   /** What the reader cares for most, in plain words. */
   readonly focus?: string | null | undefined;
+  /** Ends each bullet with the messages that it comes from: see provenance.ts. A list of names has none: each is its own key. */
+  readonly references?: boolean | undefined;
 }
 
 interface Allowance {
@@ -60,14 +63,17 @@ export function extractSummary(input: ExtractInput): string {
   const { entries, summaries } = readTranscript(input.transcript ?? "");
   const carried = [...(input.previous === null ? [] : [input.previous]), ...input.drafts, ...summaries];
   const fresh = gatherEvidence(entries, { focus: input.focus ?? "", continues: carried.length > 0 });
-  const bullets = carryOn(carried, fresh);
+  const bullets = carryOn(carried, fresh).map((bullet) => ({
+    ...bullet,
+    references: input.references === true ? bullet.references.slice(-MAX_BULLET_REFERENCES) : [],
+  }));
   const total = input.summaryTokens - estimateTokens(layOut(titles, new Map()));
   const chosen = choose(bullets, total * (1 - NAMES_SHARE));
   let left = chosen.left + total * NAMES_SHARE;
   for (const bullet of listNames(entries, carried, chosen.bullets)) {
-    if (cost(bullet.text) > left) continue;
+    if (cost(bullet) > left) continue;
     chosen.bullets.push(bullet);
-    left -= cost(bullet.text);
+    left -= cost(bullet);
   }
   return settle(titles, chosen.bullets, input.summaryTokens);
 }
@@ -96,7 +102,7 @@ function sortIntoSections(titles: readonly string[], bullets: readonly Bullet[])
   );
   for (const bullet of inOrder) {
     const home = special.find((title) => concerns(title, bullet)) ?? homes.get(bullet.topic);
-    if (home !== undefined) bodies.set(home, [...(bodies.get(home) ?? []), bullet.text]);
+    if (home !== undefined) bodies.set(home, [...(bodies.get(home) ?? []), lineOf(bullet)]);
   }
   return bodies;
 }
@@ -108,8 +114,8 @@ function concerns(title: string, bullet: Bullet): boolean {
   return [...meaningfulWords(title)].some((word) => word.length > 3 && text.includes(word.replace(/s$/, "")));
 }
 
-function cost(text: string): number {
-  return estimateTokens(`- ${text}\n`);
+function cost(bullet: Bullet): number {
+  return estimateTokens(`- ${lineOf(bullet)}\n`);
 }
 
 /** Fills every topic up to its share, so that none starves; what is left goes to the worthiest, whatever its topic. */
@@ -129,8 +135,8 @@ function choose(candidates: readonly Bullet[], total: number): { bullets: Bullet
       if (bullet === null) continue;
       chosen.set(bullet, words);
       counts.set(topic, count + 1);
-      left -= cost(bullet.text);
-      room -= cost(bullet.text);
+      left -= cost(bullet);
+      room -= cost(bullet);
     }
   };
   const waiting = ALLOWANCES.map(([topic]) => byWorth(candidates, topic).slice(0, MAX_CANDIDATES));
@@ -148,10 +154,10 @@ function byWorth(candidates: readonly Bullet[], topic: Topic): Bullet[] {
 
 /** The bullet if there is room, shortened when `shorten` allows and that helps; null when it must go. */
 function fit(bullet: Bullet, room: number, shorten: boolean): Bullet | null {
-  if (cost(bullet.text) <= room) return bullet;
+  if (cost(bullet) <= room) return bullet;
   if (!shorten || bullet.topic === "constraints" || bullet.topic === "files") return null;
   const short = { ...bullet, text: clip(bullet.text, CONDENSED) };
-  return cost(short.text) <= room ? short : null;
+  return cost(short) <= room ? short : null;
 }
 
 /** Rules repeat only word for word. Goal and state may say again what other sections say: they are read first. */

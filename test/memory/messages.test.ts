@@ -3,7 +3,7 @@ import type { UIMessage } from "ai";
 import { describe, expect, test } from "vitest";
 import { errorCode } from "../../src/errors.ts";
 import { splitUtf8, utf8Length } from "../../src/memory/content.ts";
-import { hashId } from "../../src/memory/fingerprints.ts";
+import { hashId } from "../../src/steps/reference.ts";
 import { SCHEMA_VERSION } from "../../src/memory/schema.ts";
 import { dump, fill, say, span, steps, withProbe } from "./probe.ts";
 

@@ -4,6 +4,7 @@
  * Boundary: the shape that readers of a conversation hand over and that the summary is put together from; the cutting
  * of text to size.
  */
+import { joinReferences } from "../provenance.ts";
 
 /** What a slice is for. The sections of a template are matched to these. */
 export type Topic =
@@ -24,14 +25,27 @@ export interface Bullet {
   readonly weight: number;
   /** Its place in time: bullets of a topic are shown in this order. */
   readonly order: number;
+  /** Messages that it comes from, as they are named in what was read: `#12`, or `@0a1b2c3` from an earlier summary. */
+  readonly references: readonly string[];
 }
 
 /** How a reader of a conversation hands in a slice: its topic, the text, where it stands, a fixed label before it. */
 export type Add = (
   topic: Topic,
   text: string,
-  more: { readonly at: number; readonly weight?: number; readonly label?: string },
+  more: {
+    readonly at: number;
+    /** Other entries that the text is made of. */
+    readonly also?: readonly number[];
+    readonly weight?: number;
+    readonly label?: string;
+  },
 ) => void;
+
+/** The bullet as a line of a summary, without its mark. */
+export function lineOf({ text, references }: Pick<Bullet, "text" | "references">): string {
+  return joinReferences(text, references);
+}
 
 /** Label of the user's last words. */
 export const USER_SAID = "User last said: ";

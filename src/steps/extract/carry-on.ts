@@ -6,6 +6,7 @@
  */
 import { ASKED_USER, USER_SAID, type Bullet, type Topic } from "./bullet.ts";
 import { NAME_LIST } from "./names.ts";
+import { splitReferences } from "../provenance.ts";
 import { meaningfulWords } from "./rank.ts";
 import { readSummary } from "./summary-shape.ts";
 import { describeOperations } from "./tool-use.ts";
@@ -48,7 +49,7 @@ function readCarried(summary: string, generation: number, count: number): Bullet
     const along = (count + generation + (place + 1) / lines.length) / Math.max(1, count);
     const founding = topic === "goal" && goals++ < FOUNDING_GOALS && generation === -count;
     const weight = founding ? 2.6 - along : 0.9 + along * 0.5;
-    return { topic, text, weight, order: generation * SUMMARY_SPACING + place };
+    return { topic, weight, order: generation * SUMMARY_SPACING + place, ...splitReferences(text) };
   });
 }
 
@@ -62,7 +63,7 @@ const FILE_BULLET = /^`?([^\s`]+)`? \(((?:created|edited|deleted|read)[^()]*)\)$
 /** One bullet a file, with all that happened to it. Bullets that are not of this form are kept as they are. */
 function mergeFiles(bullets: readonly Bullet[]): Bullet[] {
   const kept: Bullet[] = [];
-  const files = new Map<string, { bullet: Bullet; times: Map<string, number> }>();
+  const files = new Map<string, { bullet: Bullet; times: Map<string, number>; references: readonly string[] }>();
   for (const bullet of bullets) {
     if (bullet.topic !== "files") continue;
     const [, path, operations] = FILE_BULLET.exec(bullet.text) ?? [];
@@ -75,11 +76,12 @@ function mergeFiles(bullets: readonly Bullet[]): Bullet[] {
       const [name = "", count = "1"] = part.split(" ×");
       times.set(name, (times.get(name) ?? 0) + Number(count));
     }
-    files.set(path, { times, bullet });
+    const references = [...new Set([...(files.get(path)?.references ?? []), ...bullet.references])];
+    files.set(path, { times, bullet, references });
   }
-  for (const [path, { bullet, times }] of files) {
+  for (const [path, { bullet, times, references }] of files) {
     const weight = times.has("read") && times.size === 1 ? Math.min(bullet.weight, 0.9) : bullet.weight;
-    kept.push({ ...bullet, weight, text: `${path} (${describeOperations(times)})` });
+    kept.push({ ...bullet, weight, references, text: `${path} (${describeOperations(times)})` });
   }
   return kept;
 }

@@ -8,7 +8,12 @@ import { unreachable } from "../../errors.ts";
 import { parseTranscript, type Block } from "../render.ts";
 
 /** One event of a conversation, oldest first. */
-export type Entry =
+export type Entry = Event & {
+  /** Its message's number in the transcript. */
+  readonly message: number;
+};
+
+type Event =
   | { readonly kind: "said"; readonly by: "user" | "assistant"; readonly text: string }
   | { readonly kind: "call"; readonly id: string; readonly tool: string; readonly input: string }
   | { readonly kind: "result"; readonly id: string; readonly output: string; readonly failed: boolean }
@@ -18,14 +23,15 @@ export type Entry =
 export function readTranscript(transcript: string): { entries: Entry[]; summaries: string[] } {
   const entries: Entry[] = [];
   const summaries: string[] = [];
-  for (const { role, blocks } of parseTranscript(transcript)) {
+  for (const { index: message, role, blocks } of parseTranscript(transcript)) {
     if (role === "summary") summaries.push(blocks.map((block) => block.text).join("\n"));
-    else if (role !== "system") entries.push(...blocks.flatMap((block) => readBlock(block, role)));
+    else if (role !== "system")
+      for (const block of blocks) for (const event of readBlock(block, role)) entries.push({ ...event, message });
   }
   return { entries, summaries };
 }
 
-function readBlock({ kind, id, name, text }: Block, role: "user" | "assistant"): Entry[] {
+function readBlock({ kind, id, name, text }: Block, role: "user" | "assistant"): Event[] {
   switch (kind) {
     case "text":
       return [{ kind: "said", by: role, text }];

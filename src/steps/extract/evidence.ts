@@ -74,8 +74,10 @@ export function gatherEvidence(entries: readonly Entry[], { focus, continues }: 
   const add: Add = (topic, text, more) => {
     const slice = topic === "constraints" ? oneLine(text) : clip(oneLine(text), MAX_SLICE + 20);
     const weight = (more.weight ?? 0) + rank(slice) + (more.at / span) * 0.4;
-    if (slice !== "")
-      bullets.push({ topic, text: (more.label ?? "") + slice, weight, order: more.at + bullets.length / 1e6 });
+    const order = more.at + bullets.length / 1e6;
+    const messages = [...(more.also ?? []), more.at].flatMap((at) => entries[at]?.message ?? []);
+    const references = [...new Set(messages)].map((message) => `#${message}`);
+    if (slice !== "") bullets.push({ topic, text: (more.label ?? "") + slice, weight, order, references });
   };
   said.forEach((each, index) => {
     if (each.by === "user") readUser({ each, before: said[index - 1], first: index === opening && !continues }, add);
@@ -125,7 +127,8 @@ function readUser(turn: { each: Said; before: Said | undefined; first: boolean }
     const proposed = readProposal(
       before.sentences.filter((sentence) => !sentence.bullet).map((sentence) => sentence.text),
     );
-    if (proposed !== "") add("decisions", proposed, { at: each.at, weight: 0.6, label: "User agreed to: " });
+    const place = { at: each.at, also: [before.at], weight: 0.6 };
+    if (proposed !== "") add("decisions", proposed, { ...place, label: "User agreed to: " });
   }
   const full = each.sentences.filter(({ text }) => !isIntroduction(text) && wordCount(withoutGreeting(text)) >= 4);
   full.forEach(({ text }, place) => {

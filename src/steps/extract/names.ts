@@ -52,7 +52,13 @@ export function listNames(entries: readonly Entry[], carried: readonly string[],
     if (names.length === 0) return [];
     const text = `${label}: ${names.slice(0, MAX_NAMES).join(", ")}`;
     return [
-      { topic: "files" as const, text, weight: 0.5 - index * 0.02, order: Number.MAX_SAFE_INTEGER - 100 + index },
+      {
+        topic: "files" as const,
+        text,
+        weight: 0.5 - index * 0.02,
+        order: Number.MAX_SAFE_INTEGER - 100 + index,
+        references: [],
+      },
     ];
   });
 }

@@ -46,16 +46,19 @@ export function readToolUse(entries: readonly Entry[], add: Add): void {
   readFiles(uses, add);
   const passedLast = new Map<string, number>();
   for (const { call, result } of uses) if (result?.failed === false) passedLast.set(what(call), result.at);
-  for (const { call, result } of uses) {
+  for (const use of uses) {
+    const { call, at, result } = use;
     if (result === null) continue;
     if (!result.failed) {
-      readChange(call, result.at, add);
+      readChange(call, { at: result.at, also: [at] }, add);
       continue;
     }
     const passed = (passedLast.get(what(call)) ?? -1) > result.at;
     const next = nextMove(entries, result.at);
-    const text = `${errorLine(result.output, call)}${next === "" ? "" : ` → ${next}`}${passed ? " (passed later)" : ""}`;
-    add("errors", text, { at: result.at, weight: passed ? 0.7 : 0.9 });
+    const then = next === null ? "" : ` → ${next.text}`;
+    const also = next === null ? [at] : [at, next.at];
+    const text = `${errorLine(result.output, call)}${then}${passed ? " (passed later)" : ""}`;
+    add("errors", text, { at: result.at, also, weight: passed ? 0.7 : 0.9 });
   }
 }
 
@@ -102,16 +105,17 @@ function errorLine(output: string, call: Call): string {
 }
 
 /** What the assistant said or did next about it. */
-function nextMove(entries: readonly Entry[], at: number): string {
-  for (const entry of entries.slice(at + 1, at + 1 + LOOK_AHEAD)) {
-    if (entry.kind === "said" && entry.by === "user") return "";
+function nextMove(entries: readonly Entry[], after: number): { text: string; at: number } | null {
+  for (const [place, entry] of entries.slice(after + 1, after + 1 + LOOK_AHEAD).entries()) {
+    const at = after + 1 + place;
+    if (entry.kind === "said" && entry.by === "user") return null;
     if (entry.kind === "said") {
       const sentences = splitSentences(entry.text).map((sentence) => sentence.text);
       const telling = sentences.find((text) => wordCount(text) >= 4 && !isNarration(text)) ?? sentences[0];
-      if (telling !== undefined) return clip(telling, 140);
-    } else if (entry.kind === "call") return clip(oneLine(`${entry.tool} ${entry.input}`), 100);
+      if (telling !== undefined) return { text: clip(telling, 140), at };
+    } else if (entry.kind === "call") return { text: clip(oneLine(`${entry.tool} ${entry.input}`), 100), at };
   }
-  return "";
+  return null;
 }
 
 type Operation = "created" | "edited" | "deleted" | "read";
@@ -148,12 +152,12 @@ export function describeOperations(times: ReadonlyMap<string, number>): string {
 }
 
 /** A change to the world outside the files: a commit, a booking, a message sent. */
-function readChange(call: Call, at: number, add: Add): void {
+function readChange(call: Call, place: { at: number; also: readonly number[] }, add: Add): void {
   const command = COMMAND_KEYS.exec(call.input)?.[1];
   const message = command === undefined ? undefined : COMMIT_MESSAGE.exec(command)?.[1];
   if (message !== undefined) {
-    add("done", message.split("\\n")[0] ?? message, { at, weight: 1, label: "Committed: " });
+    add("done", message.split("\\n")[0] ?? message, { ...place, weight: 1, label: "Committed: " });
   } else if (CHANGES.test(call.tool) && !call.input.match(PATH_KEYS)) {
-    add("done", `${call.tool} ${call.input}`, { at, weight: 1, label: "Called: " });
+    add("done", `${call.tool} ${call.input}`, { ...place, weight: 1, label: "Called: " });
   }
 }
