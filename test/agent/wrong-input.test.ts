@@ -253,9 +253,9 @@ test.each(Object.entries(CALLS) as [Method, Call][])(
   },
 );
 
-const asTitles = UNKNOWN.map(([method, input, comesTo]) => [method, titleOf(input), comesTo, input] as const);
+const titled = UNKNOWN.map(([method, input, comesTo]) => ({ method, input, comesTo, title: titleOf(input) }));
 
-test.each(asTitles)("%s(%s) comes to %s, and nothing is written", async (method, _title, comesTo, input) => {
+test.each(titled)("$method($title) comes to $comesTo, and nothing is written", async ({ method, input, comesTo }) => {
   await withoutWriting(async (agent) => {
     const outcome = await outcomeOf(agent[method](input));
     if (typeof comesTo === "string") expect(outcome).toMatch(new RegExp(`^\\[${comesTo}\\] [^]{20}`));
