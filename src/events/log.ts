@@ -141,6 +141,7 @@ function eventsOf(history: History, message: UIMessage): ConversationEvent[] {
     const overlay = history.overlay(synthetic.overlayId);
     return overlay === null ? [] : [compactionEvent(overlay)];
   }
+  if (synthetic.kind === "fitted") return [];
   // A part of a message: its events keep the ids that they have in the whole.
   const whole = history.get(synthetic.messageId);
   if (whole === null) return [];

@@ -20,20 +20,19 @@ import { parseSyntheticId } from "./view.ts";
 
 export interface TruncateOptions {
   /** Newest messages that are always left whole. Default 4; up to `step - 1` more are, until the line moves. */
-  readonly keepRecent?: number;
+  readonly keepRecent?: number | undefined;
   /** UTF-16 units of one older tool output, as JSON unless it is a string. Default 500, at least 200. */
-  readonly maxToolOutputChars?: number;
+  readonly maxToolOutputChars?: number | undefined;
   /** UTF-16 units of one older text. Default 10,000, at least 200. */
-  readonly maxTextChars?: number;
+  readonly maxTextChars?: number | undefined;
   /** Messages by which the line between older and recent moves. Default 8. */
-  readonly step?: number;
+  readonly step?: number | undefined;
 }
 
 /** Below this, what is left of a text is mostly the note that it was shortened. */
 const LEAST_CHARS = 200;
 
 const RUN_AGAIN = "Shortened to save context. Run the tool again to see all of it.";
-const RUN_AGAIN_LINE = `\n[${RUN_AGAIN}]`;
 
 /** Half of encoded bytes is worth nothing, and a provider that is sent it as a file refuses the request. */
 const ENCODED = /^(?:data:|[\w+/=-]{200,}$)/;
@@ -54,7 +53,8 @@ export function truncateOlderMessages(history: UIMessage[], options: TruncateOpt
   return truncated.every((message, index) => message === history[index]) ? history : truncated;
 }
 
-interface Limits {
+/** UTF-16 units of one output and of one text. */
+export interface Limits {
   readonly output: number;
   readonly text: number;
 }
@@ -65,7 +65,8 @@ function truncateMessage(message: UIMessage, limits: Limits): UIMessage {
   return parts === message.parts ? message : { ...message, parts };
 }
 
-function truncateParts(parts: Part[], limits: Limits): Part[] {
+/** The same array when nothing in it is longer than the limits. */
+export function truncateParts(parts: Part[], limits: Limits): Part[] {
   const truncated = parts.map((part) => truncatePart(part, limits));
   return truncated.every((part, index) => part === parts[index]) ? parts : truncated;
 }
@@ -86,36 +87,40 @@ function truncatePart(part: Part, limits: Limits): Part {
   return output === tool.output ? part : { ...tool, output };
 }
 
-/** The same value when it fits. Never longer than `limit` as JSON, so that shortening it again changes nothing. */
-function shortenOutput(output: unknown, limit: number): unknown {
-  if (typeof output === "string" && output.length > limit) return shortenText(output, limit);
+/**
+ * The same value when it fits. Never longer than `limit` as JSON, so that shortening it again changes nothing. The note
+ * says what to do about it; it must be much shorter than the limit.
+ */
+export function shortenOutput(output: unknown, limit: number, note = RUN_AGAIN): unknown {
+  if (typeof output === "string" && output.length > limit) return shortenText(output, limit, note);
   if (jsonText(output).length <= limit) return output;
   for (let each = limit; each >= LEAST_CHARS / 2; each /= 2) {
-    const shortened = shortenInside(output, Math.floor(each));
+    const shortened = shortenInside(output, Math.floor(each), note);
     if (jsonText(shortened).length <= limit) return shortened;
   }
-  return previewOf(output, limit);
+  return previewOf(output, limit, note);
 }
 
-function shortenText(text: string, limit: number): string {
-  return cutMiddle(text, limit - RUN_AGAIN_LINE.length) + RUN_AGAIN_LINE;
+function shortenText(text: string, limit: number, note: string): string {
+  const line = `\n[${note}]`;
+  return cutMiddle(text, limit - line.length) + line;
 }
 
 /** The value with every text in it cut to `limit`. */
-function shortenInside(value: unknown, limit: number): unknown {
+function shortenInside(value: unknown, limit: number, note: string): unknown {
   if (typeof value === "string") {
-    return value.length <= limit || ENCODED.test(value) ? value : shortenText(value, limit);
+    return value.length <= limit || ENCODED.test(value) ? value : shortenText(value, limit, note);
   }
-  if (Array.isArray(value)) return value.map((each) => shortenInside(each, limit));
+  if (Array.isArray(value)) return value.map((each) => shortenInside(each, limit, note));
   if (typeof value !== "object" || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, shortenInside(each, limit)]));
+  return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, shortenInside(each, limit, note)]));
 }
 
 /** Stands for an output of too many keys or items, or of encoded bytes. */
-function previewOf(output: unknown, limit: number): unknown {
+function previewOf(output: unknown, limit: number, note: string): unknown {
   const json = jsonText(output);
   for (let room = limit; ; room = Math.floor(room / 2)) {
-    const preview = { preview: cutMiddle(json, room), note: RUN_AGAIN };
+    const preview = { preview: cutMiddle(json, room), note };
     const shaped = Array.isArray(output) ? [preview] : preview;
     if (room === 0 || jsonText(shaped).length <= limit) return shaped;
   }

@@ -1,7 +1,8 @@
 /**
- * What compaction puts into a view that the caller never wrote: summaries, and the visible part of a message.
+ * What compaction puts into a view that the caller never wrote: summaries, the visible part of a message, and what
+ * stands in a fitted view for what did not fit (fit-view.ts).
  *
- * Both carry ids under one reserved prefix. Clients echo what they were shown, so a message that comes back with such
+ * All carry ids under one reserved prefix. Clients echo what they were shown, so a message that comes back with such
  * an id is recognised by {@link parseSyntheticId} and never stored as if somebody had said it.
  */
 import type { UIMessage } from "ai";
@@ -12,7 +13,8 @@ export const RESERVED_PREFIX = "palimpsest:";
 
 export type SyntheticId =
   | { readonly kind: "overlay"; readonly overlayId: string }
-  | { readonly kind: "slice"; readonly messageId: string; readonly fromStep: number; readonly toStep: number };
+  | { readonly kind: "slice"; readonly messageId: string; readonly fromStep: number; readonly toStep: number }
+  | { readonly kind: "fitted" };
 
 export interface SummarySource {
   readonly overlayId: string;
@@ -32,11 +34,17 @@ export function sliceMessageId(messageId: string, fromStep: number, toStep: numb
   return `${RESERVED_PREFIX}slice:${fromStep}-${toStep === WHOLE_MESSAGE ? "end" : toStep}:${messageId}`;
 }
 
+/** Of what one answer only holds: a digest that was made to fit, or what such a view kept of a message. Names nothing stored. */
+export function fittedMessageId(messageId: string, step: number): string {
+  return `${RESERVED_PREFIX}fitted:${step}:${messageId}`;
+}
+
 /** What a reserved id stands for; null when the id is a caller's own. */
 export function parseSyntheticId(id: string): SyntheticId | null {
   if (!id.startsWith(RESERVED_PREFIX)) return null;
   const rest = id.slice(RESERVED_PREFIX.length);
   if (rest.startsWith("overlay:")) return { kind: "overlay", overlayId: rest.slice("overlay:".length) };
+  if (rest.startsWith("fitted:")) return { kind: "fitted" };
   const [, from, to, messageId] = /^slice:(\d+)-(\d+|end):([^]*)$/.exec(rest) ?? [];
   if (from === undefined || to === undefined || messageId === undefined) return null;
   return { kind: "slice", messageId, fromStep: Number(from), toStep: to === "end" ? WHOLE_MESSAGE : Number(to) };

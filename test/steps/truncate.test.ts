@@ -20,7 +20,7 @@ function outputOf(output: unknown, options: TruncateOptions = ALL): unknown {
 }
 
 const size = fc.integer({ min: 200, max: 1_500 });
-const options: fc.Arbitrary<Required<TruncateOptions>> = fc.record({
+const options: fc.Arbitrary<{ readonly [Key in keyof TruncateOptions]-?: number }> = fc.record({
   keepRecent: fc.nat({ max: 6 }),
   step: fc.integer({ min: 1, max: 9 }),
   maxToolOutputChars: size,

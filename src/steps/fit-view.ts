@@ -1,0 +1,285 @@
+/**
+ * A view that always fits: made smaller on the spot, without a model, and only as far as needed.
+ *
+ * Job: of a view that is over its room make one that is not, whatever it holds; say what was done. Boundary: for what a
+ * model is sent now. Nothing is stored, so nothing is lost; a compaction does it better, when it gets the time.
+ *
+ * Why it is safe:
+ * - It tries a fixed row of reductions, gentlest first, and takes the first that fits. The last one always does.
+ * - Whole steps stay or go, and none changes its place: calls keep their results (V2), order is kept (V1).
+ * - All but the last resorts touch only what is before a line that moves in coarse steps (fit-view/units.ts), and leave
+ *   room for what may come behind it until the line moves. So a tool loop's prompts begin alike, and a provider's cache
+ *   of them holds, though each is made smaller anew.
+ * - The user's last message is shortened last, and its beginning is always there.
+ */
+import type { UIMessage } from "ai";
+import { PalimpsestError } from "../errors.ts";
+import {
+  FIT_ASKED_TIMES,
+  FIT_DIGEST_SHARE,
+  FIT_LEAST_CHARS,
+  FIT_NEWEST_SHARE,
+  FIT_OLDER_CHARS,
+  FIT_ROOM_STEPS,
+  MIN_VIEW_TOKENS,
+} from "../limits.ts";
+import { digestMessage, notice } from "./fit-view/digest.ts";
+import { squeeze, withoutFiles, withoutReasoning } from "./fit-view/lighten.ts";
+import {
+  countMessages,
+  isUnit,
+  putTogether,
+  takeApart,
+  weigh,
+  weighParts,
+  type Piece,
+  type Unit,
+  type Zone,
+} from "./fit-view/units.ts";
+import type { CountTokens } from "./measure.ts";
+import type { Template } from "./template.ts";
+import { estimateTokens } from "./tokens.ts";
+import { fieldText, type Part } from "./tool-parts.ts";
+import { truncateParts, type Limits } from "./truncate.ts";
+import { parseSyntheticId } from "./view.ts";
+
+export interface FitOptions {
+  /** Most estimated tokens that the messages may take: at least `MIN_VIEW_TOKENS`. */
+  readonly room: number;
+  readonly countTokens?: CountTokens | undefined;
+  /** The sections of a digest. */
+  readonly template?: Template | undefined;
+}
+
+/** One thing that was done to make a view fit. */
+export interface FitStep {
+  readonly what: "tool-outputs" | "texts" | "reasoning" | "files" | "oldest-digested" | "newest-shortened";
+  /** How many messages were touched. */
+  readonly messages: number;
+  /** Estimated tokens that it saved. */
+  readonly tokens: number;
+}
+
+/** What was done to make a view fit, in the order in which it was done; `originalTokens` is what it was estimated at before. */
+export type Fitting =
+  | { readonly kind: "whole" }
+  | { readonly kind: "reduced"; readonly steps: readonly FitStep[]; readonly originalTokens: number };
+
+export interface FittedMessages {
+  readonly messages: UIMessage[];
+  /** Estimated tokens of the messages. */
+  readonly tokens: number;
+  readonly fitted: Fitting;
+}
+
+/** How far one try goes. */
+interface Reduction {
+  /** Characters of an output and of a text before the line. */
+  readonly older: Limits;
+  /** Whether reasoning and files before the line go. */
+  readonly light: boolean;
+  /** What a digest stands for. */
+  readonly gone: readonly Zone[];
+  /** Characters of a text, an input or an output behind the line. */
+  readonly newest: number;
+  /** The same in what the user said last, and in system messages. */
+  readonly asked: number;
+  /** Whether it must also fit with the newest part as large as it gets before the line moves. */
+  readonly lasting: boolean;
+}
+
+interface Scene {
+  readonly messages: readonly UIMessage[];
+  readonly units: readonly Unit[];
+  readonly room: number;
+  readonly count: CountTokens;
+  readonly template: Template | undefined;
+  readonly digested: Map<string, Draft>;
+}
+
+interface Draft {
+  readonly pieces: readonly Piece[];
+  readonly steps: readonly FitStep[];
+}
+
+/**
+ * The messages of a repaired view, in at most `room` estimated tokens, as a list that the AI SDK accepts; the same array
+ * when they are already. Throws `invalid_options` for a room that is too small for any view.
+ */
+export function fitView(messages: UIMessage[], options: FitOptions): FittedMessages {
+  const { room, template, countTokens: count = estimateTokens } = options;
+  checkRoom("room", room);
+  const originalTokens = weigh(messages, count);
+  if (originalTokens <= room) return { messages, tokens: originalTokens, fitted: { kind: "whole" } };
+  // A room that changes a little from call to call is the same room.
+  const grain = 2 ** Math.floor(Math.log2(room)) / FIT_ROOM_STEPS;
+  const coarse = Math.floor(room / grain) * grain;
+  const units = takeApart(messages, coarse, count);
+  const scene: Scene = { messages, units, room: coarse, count, template, digested: new Map() };
+  const draft = firstThatFits(scene) ?? leastView(scene, room);
+  const { pieces, steps } = draft;
+  return {
+    messages: putTogether(messages, pieces),
+    tokens: weigh(pieces, count),
+    fitted: { kind: "reduced", steps: steps.filter((step) => step.messages > 0), originalTokens },
+  };
+}
+
+/** Throws `invalid_options`. */
+export function checkRoom(name: string, tokens: number): void {
+  if (Number.isFinite(tokens) && tokens >= MIN_VIEW_TOKENS) return;
+  throw new PalimpsestError(
+    "invalid_options",
+    `${name} is ${tokens}: give at least ${MIN_VIEW_TOKENS} tokens. Less does not hold the beginning of what was asked.`,
+  );
+}
+
+function firstThatFits(scene: Scene): Draft | null {
+  for (const reduction of ladder(scene.room)) {
+    const draft = reduce(scene, reduction);
+    const newest = weigh(
+      draft.pieces.filter((piece) => isUnit(piece) && !piece.behind),
+      scene.count,
+    );
+    const growth = reduction.lasting ? Math.max(0, scene.room * FIT_NEWEST_SHARE - newest) : 0;
+    if (weigh(draft.pieces, scene.count) + growth <= scene.room) return draft;
+  }
+  return null;
+}
+
+/** Every try, the gentlest first. */
+function* ladder(room: number): Generator<Reduction> {
+  const whole = { light: false, gone: [], newest: Infinity, asked: Infinity, lasting: true };
+  for (const older of FIT_OLDER_CHARS) yield { ...whole, older };
+  const light: Reduction = { ...whole, older: FIT_OLDER_CHARS[2], light: true };
+  yield light;
+  for (const gone of [["older"], ["older", "head"], ["older", "head", "newest"]] as const) {
+    yield { ...light, gone };
+    yield { ...light, gone };
+    // What was asked is cut less than what came of it. Two characters a token: for any script, the first is no cut.
+    for (let chars = room * 2; chars >= FIT_LEAST_CHARS; chars /= 2) {
+      const newest = Math.floor(chars);
+      yield { ...light, gone, newest, asked: newest * FIT_ASKED_TIMES, lasting: false };
+    }
+  }
+}
+
+function reduce(scene: Scene, reduction: Reduction): Draft {
+  const { older, light, newest, asked } = reduction;
+  const behind = (unit: Unit): boolean =>
+    unit.behind && (unit.zone === "head" || unit.zone === "older") && !isSummary(scene.messages[unit.message]);
+  let draft = digestGone(scene, reduction.gone);
+  const change = (what: FitStep["what"], which: (unit: Unit) => boolean, how: (parts: Part[]) => Part[]): void => {
+    draft = changeUnits(scene, draft, { what, which, how });
+  };
+  change("tool-outputs", behind, (parts) => truncateParts(parts, { ...older, text: Infinity }));
+  change("texts", behind, (parts) => truncateParts(parts, { ...older, output: Infinity }));
+  if (light) change("reasoning", behind, withoutReasoning);
+  if (light) change("files", behind, withoutFiles);
+  if (newest === Infinity) return draft;
+  const limits: Record<Zone, number> = { head: newest, older: newest, newest, system: asked, asked };
+  for (const [zone, chars] of Object.entries(limits)) {
+    change(
+      "newest-shortened",
+      (unit) => unit.zone === zone,
+      (parts) => squeeze(parts, chars),
+    );
+  }
+  return draft;
+}
+
+interface Change {
+  readonly what: FitStep["what"];
+  readonly which: (unit: Unit) => boolean;
+  readonly how: (parts: Part[]) => Part[];
+}
+
+/** Takes the change of a unit only where it makes it smaller. */
+function changeUnits(scene: Scene, draft: Draft, { what, which, how }: Change): Draft {
+  const touched: Unit[] = [];
+  let saved = 0;
+  const pieces = draft.pieces.map((piece) => {
+    if (!isUnit(piece) || !which(piece)) return piece;
+    const parts = how(piece.parts);
+    if (parts === piece.parts) return piece;
+    const tokens = weighParts(parts, scene.count);
+    if (tokens >= piece.tokens) return piece;
+    touched.push(piece);
+    saved += piece.tokens - tokens;
+    return { ...piece, parts, tokens };
+  });
+  if (touched.length === 0) return draft;
+  return { pieces, steps: [...draft.steps, { what, messages: countMessages(touched), tokens: saved }] };
+}
+
+/** Puts a digest in the place of each row of units in these zones, where that is smaller. */
+function digestGone(scene: Scene, gone: readonly Zone[]): Draft {
+  const known = scene.digested.get(gone.join());
+  if (known !== undefined) return known;
+  const { messages, units, count, template } = scene;
+  const goes = units.filter((unit) => gone.includes(unit.zone));
+  const all = weigh(goes, count);
+  const pieces: Piece[] = [];
+  const digested: Unit[] = [];
+  let saved = 0;
+  const close = (gap: Unit[]): void => {
+    if (gap.length === 0) return;
+    const weight = weigh(gap, count);
+    const tokens = Math.floor((scene.room * FIT_DIGEST_SHARE * weight) / all);
+    const digest = digestMessage(putTogether(messages, gap), { tokens, template, messages: countMessages(gap) });
+    const freed = weight - weigh([digest], count);
+    if (freed <= 0) {
+      pieces.push(...gap);
+      return;
+    }
+    pieces.push(digest);
+    digested.push(...gap);
+    saved += freed;
+  };
+  let gap: Unit[] = [];
+  for (const unit of units) {
+    if (gone.includes(unit.zone)) {
+      gap.push(unit);
+      continue;
+    }
+    close(gap);
+    gap = [];
+    pieces.push(unit);
+  }
+  close(gap);
+  const step: FitStep = { what: "oldest-digested", messages: countMessages(digested), tokens: saved };
+  const draft = { pieces, steps: digested.length === 0 ? [] : [step] };
+  scene.digested.set(gone.join(), draft);
+  return draft;
+}
+
+/** When nothing else fits: how much is left out, and the beginning of what was asked. */
+function leastView({ messages, units, count }: Scene, room: number): Draft {
+  const asked = units.find((unit) => unit.zone === "asked");
+  const others = units.filter((unit) => unit !== asked);
+  const line = others.length === 0 ? [] : [notice(putTogether(messages, others), countMessages(others))];
+  const said = asked === undefined ? "" : wordsOf(asked.parts);
+  for (let chars = said.length; ; chars = Math.floor(chars / 2)) {
+    const parts: Part[] = [{ type: "text", text: beginningOf(said, chars) }];
+    const pieces = asked === undefined ? line : [...line, { ...asked, parts, tokens: weighParts(parts, count) }];
+    const tokens = weigh(pieces, count);
+    if (tokens > room && chars > 0) continue;
+    const before = weigh(units, count);
+    return { pieces, steps: [{ what: "newest-shortened", messages: countMessages(units), tokens: before - tokens }] };
+  }
+}
+
+function wordsOf(parts: Part[]): string {
+  const texts = withoutFiles(parts).map((part) => (part.type === "text" ? fieldText(part.text) : ""));
+  return texts.filter((text) => text !== "").join("\n");
+}
+
+function beginningOf(text: string, chars: number): string {
+  if (text.length <= chars) return text;
+  // Never half of a character.
+  return `${text.slice(0, chars).replace(/[\uD800-\uDBFF]$/, "")} […]`;
+}
+
+function isSummary(message: UIMessage | undefined): boolean {
+  return message !== undefined && parseSyntheticId(message.id)?.kind === "overlay";
+}
