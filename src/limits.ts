@@ -182,7 +182,7 @@ export const MAX_RULE_CHARS = 400;
 
 /** Rules and names that the facts of a span hold: with the rest, some 150 kB of JSON, a row of which is written per chunk. */
 export const MAX_RULES = 200;
-export const MAX_IDENTIFIERS = 1000;
+export const MAX_IDENTIFIERS = 600;
 
 /** Open tasks and failures that the facts of a span hold: what is open longer was forgotten or is settled. */
 export const MAX_TASKS = 8;

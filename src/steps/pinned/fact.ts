@@ -2,8 +2,8 @@
  * What a conversation holds that a summary must not lose: the rules of the user, the names of things, open tasks and
  * errors that nothing has put right.
  *
- * Boundary: shapes only. Safe to store: plain JSON, bounded in number and size by whoever makes it (gather.ts,
- * merge.ts), so that it fits a row and a step's result however long the conversation is.
+ * Boundary: shapes only. Safe to store: plain JSON, bounded in number and size by those who make it (gather.ts,
+ * merge.ts), so that it fits a row however long the conversation is.
  */
 import type { IdentifierKind } from "../facts.ts";
 
@@ -13,28 +13,29 @@ export type FactKind = IdentifierKind | "rule" | "task" | "failure";
 /** One fact, word for word. */
 export interface Fact {
   readonly kind: FactKind;
-  /** A slice of the message that {@link messageId} names. */
+  /** A slice of the message that `messageId` names. */
   readonly value: string;
   /** The message that said it last; for a rule, the one that said it first. */
   readonly messageId: string;
-  /** Messages from the last one that said it to the end of what was read: 0 when the last message did. */
+  /** Messages read after the last one that said it: 0 when that was the last of all. */
   readonly age: number;
-  /** How warm it is at that end: each message that says it adds to it, and all of it fades as the conversation goes on. */
+  /** How warm it is: each message that says it adds to that, and all of it fades as the conversation goes on. */
   readonly heat: number;
-  /** What a failure, or a task, is about: the call that went wrong. Empty for other kinds. */
-  readonly about: string;
+  /** Of a failure, the call that failed; of a task, who has it. */
+  readonly about?: string;
 }
 
-/** What some messages hold, each list oldest first. */
+/** What some messages hold, each list in the order in which its facts were said last. */
 export interface Facts {
   /** How many messages were read. */
   readonly messages: number;
-  /** The user's own words only. Those that a later one took back are gone, the later one stays. */
+  /** In the user's own words. One that a later one took back is gone, the later one stays. At most `MAX_RULES`. */
   readonly rules: readonly Fact[];
+  /** At most `MAX_IDENTIFIERS`, those of most worth. */
   readonly identifiers: readonly Fact[];
   readonly tasks: readonly Fact[];
   readonly failures: readonly Fact[];
-  /** Calls that worked: what they were about. They put right what failed before. */
+  /** Calls that worked: each puts right what failed of the same call before. */
   readonly worked: readonly string[];
 }
 
@@ -49,10 +50,10 @@ export interface PinnedFact {
 
 /** What was chosen to stand beside a summary. */
 export interface Pinned {
-  /** In the order that they were said, so that the later one is seen to win. */
+  /** In the order in which they were said, so that the later one is seen to hold. */
   readonly rules: readonly PinnedFact[];
   /** The most useful first. */
   readonly facts: readonly PinnedFact[];
-  /** How many facts did not fit. */
+  /** How many facts found no room. */
   readonly left: number;
 }

@@ -2,12 +2,13 @@
  * Reads the facts out of one chunk's messages.
  *
  * Boundary: messages in, {@link Facts} out. Safe against what a tool or a model may have written: rules are read only
- * from text that a message of a user holds outside tool parts; everything else is looked at for names alone. Time is
- * linear in the text.
+ * from the text of a user's message, outside of tool parts and of summaries; everything else is looked at for names.
+ * Every value is a slice of its message. Time is linear in the text, whatever it holds.
  */
 import type { UIMessage } from "ai";
-import { MAX_FACT_CHARS } from "../../limits.ts";
-import { extractIdentifiers, type IdentifierKind } from "../facts.ts";
+import { MAX_FACT_CHARS, MAX_RULE_CHARS, MAX_TASKS } from "../../limits.ts";
+import { isQuestion, isRequest, isTodo } from "../extract/cues.ts";
+import { extractIdentifiers } from "../facts.ts";
 import { splitSentences } from "../sentences.ts";
 import {
   fieldText,
@@ -20,96 +21,144 @@ import {
   type ToolPart,
 } from "../tool-parts.ts";
 import { parseSyntheticId } from "../view.ts";
-import type { Facts } from "./fact.ts";
-import { NO_FACTS } from "./fact.ts";
+import { NO_FACTS, type Fact, type FactKind, type Facts } from "./fact.ts";
 import { findRules } from "./ledger.ts";
-import { mergeFacts } from "./merge.ts";
+import { addRules, boundIdentifiers, boundRules, mergeFacts } from "./merge.ts";
+import { OUTPUT_HEAT, WRITTEN_HEAT } from "./worth.ts";
 
+/** Who put a text into a message. Reasoning counts as an output: what came of it is in the reply. */
 type Source = "user" | "assistant" | "call" | "output";
-interface Said {
+
+interface Saying {
   readonly by: Source;
   readonly text: string;
 }
 
-/** What a message adds to the heat of a name that it says, by who says it. */
-const HEAT: Readonly<Record<Source, number>> = { user: 2, assistant: 1, call: 1, output: 0.5 };
-
-/** The facts of `messages`, oldest first. Bounded as `limits.ts` says; never throws on what was stored. */
-export function gatherFacts(messages: readonly UIMessage[]): Facts {
-  const inputs = new Map<string, string>();
-  return mergeFacts(messages.map((message) => readMessage(message, inputs)));
+/** A call that ended. `error` is null when it worked. */
+interface Outcome {
+  readonly call: string;
+  readonly error: string | null;
 }
 
-function readMessage(message: UIMessage, inputs: Map<string, string>): Facts {
+type MakeFact = (kind: FactKind, value: string, more?: Partial<Fact>) => Fact;
+
+/** A line of an error that says what went wrong. */
+const TELLING_LINE = /error|exception|fail|cannot|can't|denied|refused|not found|no such|invalid|unknown|timed? ?out/i;
+/** Lines of an error that are read: what went wrong stands near its start. */
+const ERROR_LINES = 40;
+/** Characters of a call's first argument that tell it from another. */
+const CALL_CHARS = 100;
+
+/** The facts of `messages`, oldest first. Bounded as limits.ts says; never throws on what could be stored. */
+export function gatherFacts(messages: readonly UIMessage[]): Facts {
+  const calls = new Map<string, string>();
+  return mergeFacts(messages.map((message) => readMessage(message, calls)));
+}
+
+function readMessage(message: UIMessage, calls: Map<string, string>): Facts {
   const synthetic = parseSyntheticId(message.id);
   const messageId = synthetic?.kind === "slice" ? synthetic.messageId : message.id;
-  const spoken: Source = message.role === "user" && synthetic?.kind !== "overlay" ? "user" : "assistant";
-  const said = message.parts.flatMap((part) => readPart(part, spoken));
-  const fact = { messageId, age: 0, heat: 1, about: "" };
-  const names = new Map<string, { kind: IdentifierKind; value: string; heat: number }>();
-  for (const { by, text } of said) {
-    for (const { kind, value } of extractIdentifiers(text)) {
-      const known = names.get(`${kind} ${value}`)?.heat ?? 0;
-      if (value.length <= MAX_FACT_CHARS)
-        names.set(`${kind} ${value}`, { kind, value, heat: Math.max(known, HEAT[by]) });
-    }
-  }
-  const rules = said.flatMap(({ by, text }) => (by === "user" ? findRules(text) : []));
-  const outcomes = message.parts.flatMap((part) => readOutcome(part, inputs));
+  const fact: MakeFact = (kind, value, more) => ({ kind, value, messageId, age: 0, heat: WRITTEN_HEAT, ...more });
+  const sayings = readSayings(message);
+  const outcomes = message.parts.flatMap((part) => readOutcome(part, calls));
   return {
     ...NO_FACTS,
     messages: 1,
-    rules: rules
-      .filter((value) => value.length <= 2 * MAX_FACT_CHARS)
-      .map((value) => ({ ...fact, kind: "rule" as const, value })),
-    identifiers: [...names.values()].map((each) => ({ ...fact, ...each })),
-    failures: outcomes.flatMap(({ about, error }) =>
-      error === null ? [] : [{ ...fact, kind: "failure" as const, value: error, about }],
-    ),
-    worked: outcomes.flatMap(({ about, error }) => (error === null ? [about] : [])),
+    rules: readRules(sayings, fact),
+    identifiers: readNames(sayings, fact),
+    tasks: readTasks(sayings, fact),
+    failures: outcomes.flatMap(({ call, error }) => (error === null ? [] : [fact("failure", error, { about: call })])),
+    worked: outcomes.flatMap(({ call, error }) => (error === null ? [call] : [])),
   };
 }
 
-function readPart(part: Part, spoken: Source): Said[] {
+/** The texts of a message, with who put each there. A summary is the assistant's, whatever its role. */
+export function readSayings(message: UIMessage): Saying[] {
+  const summary = parseSyntheticId(message.id)?.kind === "overlay";
+  const speaker = message.role === "user" && !summary ? "user" : "assistant";
+  return message.parts.flatMap((part) => readPart(part, speaker));
+}
+
+function readPart(part: Part, speaker: "user" | "assistant"): Saying[] {
   const tool = toolPart(part);
   if (tool !== null) {
-    const said: Said[] = [{ by: "call", text: stringsOf(tool.input) }];
-    if (hasResult(tool)) said.push({ by: "output", text: stringsOf(tool.errorText ?? tool.output) });
-    return said;
+    const asked: Saying = { by: "call", text: stringsOf(tool.input) };
+    return hasResult(tool) ? [asked, { by: "output", text: stringsOf(tool.errorText ?? tool.output) }] : [asked];
   }
-  if (part.type === "text") return [{ by: spoken, text: fieldText(part.text) }];
+  if (part.type === "text") return [{ by: speaker, text: fieldText(part.text) }];
   if (part.type === "reasoning") return [{ by: "output", text: fieldText(part.text) }];
-  if (part.type === "file") return [{ by: spoken, text: fieldText(part.filename) }];
+  if (part.type === "file") return [{ by: "output", text: fieldText(part.filename) }];
   if (part.type === "steering-message") return innerParts(part).flatMap((each) => readPart(each, "user"));
   return [];
 }
 
-/** All strings and numbers in a value, a line each: JSON's own marks and escapes are no part of a name. */
+/** What is no object stands a line each: the marks and escapes of JSON are no part of a name. */
 function stringsOf(value: unknown): string {
   if (typeof value !== "object" || value === null) return jsonText(value ?? undefined);
   const lines: string[] = [];
   const waiting: unknown[] = [value];
   while (waiting.length > 0) {
     const each = waiting.pop();
-    if (typeof each === "object" && each !== null) waiting.push(...Object.values(each).toReversed());
-    else if (each !== null && each !== undefined) lines.push(fieldText(each));
+    if (typeof each === "object" && each !== null)
+      for (const inner of Object.values(each).toReversed()) waiting.push(inner);
+    else lines.push(fieldText(each));
   }
   return lines.join("\n");
 }
 
-function readOutcome(part: Part, inputs: Map<string, string>): { about: string; error: string | null }[] {
-  const tool = toolPart(part);
-  if (tool === null) return [];
-  if (tool.input !== undefined) inputs.set(tool.toolCallId, aboutCall(tool));
-  if (!hasResult(tool)) return [];
-  const about = inputs.get(tool.toolCallId) ?? toolName(tool);
-  const failed = tool.state === "output-error";
-  const [line = ""] = splitSentences(fieldText(tool.errorText)).map(({ text }) => text);
-  return [{ about, error: failed && line !== "" ? line.slice(0, MAX_FACT_CHARS) : null }];
+function readRules(sayings: readonly Saying[], fact: MakeFact): readonly Fact[] {
+  const said = sayings.flatMap(({ by, text }) => (by === "user" ? findRules(text) : []));
+  const rules = said.filter((rule) => rule.length <= MAX_RULE_CHARS).map((rule) => fact("rule", rule));
+  return addRules([], boundRules(rules));
 }
 
-/** What a call is about: its tool and the first thing that it names. */
-function aboutCall(tool: ToolPart): string {
-  const [first = ""] = stringsOf(tool.input).split("\n");
-  return `${toolName(tool)} ${first.slice(0, 100)}`;
+function readNames(sayings: readonly Saying[], fact: MakeFact): readonly Fact[] {
+  const names = new Map<string, Fact>();
+  for (const { by, text } of sayings) {
+    const heat = by === "output" ? OUTPUT_HEAT : WRITTEN_HEAT;
+    for (const { kind, value } of extractIdentifiers(text)) {
+      const key = `${kind} ${value}`;
+      if (value.length > MAX_FACT_CHARS || (names.get(key)?.heat ?? 0) >= heat) continue;
+      names.set(key, fact(kind, value, { heat }));
+    }
+  }
+  return boundIdentifiers([...names.values()]);
+}
+
+/** What a user asked for and what an assistant says is left. The next asks, or rests, take the place of these. */
+function readTasks(sayings: readonly Saying[], fact: MakeFact): Fact[] {
+  const tasks = sayings.flatMap(({ by, text }) => {
+    if (by !== "user" && by !== "assistant") return [];
+    const open = splitSentences(text).filter(({ text: sentence }) => {
+      if (sentence.length > MAX_RULE_CHARS || !sentence.includes(" ")) return false;
+      return by === "user" ? isRequest(sentence) || isQuestion(sentence) : isTodo(sentence);
+    });
+    return open.map(({ text: sentence }) => fact("task", sentence, { about: by }));
+  });
+  return tasks.slice(-MAX_TASKS);
+}
+
+function readOutcome(part: Part, calls: Map<string, string>): Outcome[] {
+  const tool = toolPart(part);
+  if (tool === null) return [];
+  if (tool.input !== undefined) calls.set(tool.toolCallId, nameCall(tool));
+  if (!hasResult(tool)) return [];
+  const call = calls.get(tool.toolCallId) ?? toolName(tool);
+  return [{ call, error: tool.state === "output-error" ? tellingLine(fieldText(tool.errorText)) : null }];
+}
+
+function nameCall(tool: ToolPart): string {
+  const [first = ""] = stringsOf(tool.input).split("\n", 1);
+  return `${toolName(tool)} ${wholeStart(first, CALL_CHARS)}`;
+}
+
+function tellingLine(error: string): string {
+  const lines = error.split("\n", ERROR_LINES).map((line) => line.trim());
+  const line = lines.find((each) => TELLING_LINE.test(each)) ?? lines.find((each) => each !== "") ?? "";
+  return wholeStart(line, MAX_FACT_CHARS);
+}
+
+/** At most so many characters from the start, none of them cut in half. */
+function wholeStart(text: string, characters: number): string {
+  return text.slice(0, characters).replace(/[\uD800-\uDBFF]$/, "");
 }

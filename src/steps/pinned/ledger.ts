@@ -11,6 +11,7 @@
  *   3. it corrects ("actually …", "… instead of x") a rule that is no prohibition, and shares half of the words, or x.
  * A question, a condition ("only if …", "unless", "except") or a second clause makes it unclear.
  */
+import { MAX_RULE_CHARS } from "../../limits.ts";
 import { extractConstraints } from "../facts.ts";
 import { splitSentences } from "../sentences.ts";
 
@@ -59,23 +60,28 @@ export function prohibits(rule: string): boolean {
   return PROHIBITS.test(rule);
 }
 
-/** True when a user who said `later` after `earlier` has plainly taken `earlier` back. */
-export function supersedes(later: string, earlier: string): boolean {
-  if (later.includes("?")) return false;
-  const ruled = contentWords(earlier);
-  const permitted = subjectAfter(PERMITS, later);
-  if (permitted !== null && prohibits(earlier))
-    return AFTER_ALL.test(later) && names(permitted, ruled, PERMITTED_SHARE);
+/**
+ * What `later` takes back of what a user ruled before it: a question to ask each earlier rule, or null when `later`
+ * revises nothing.
+ */
+export function readRevision(later: string): ((earlier: string) => boolean) | null {
+  if (later.length > MAX_RULE_CHARS || later.includes("?")) return null;
+  const permitted = AFTER_ALL.test(later) ? subjectAfter(PERMITS, later) : null;
+  if (permitted !== null) return (earlier) => prohibits(earlier) && names(permitted, earlier, PERMITTED_SHARE);
   const taken = subjectAfter(TAKES_BACK, later);
-  if (taken !== null) return names(taken, ruled, TAKEN_BACK_SHARE);
-  if (prohibits(earlier)) return false;
-  const given = INSTEAD_OF.exec(later)?.[1];
-  if (given !== undefined && covers(contentWords(given), ruled)) return true;
-  return CORRECTS.test(later) && shared(contentWords(later), ruled) >= CORRECTED_SHARE;
+  if (taken !== null) return (earlier) => names(taken, earlier, TAKEN_BACK_SHARE);
+  const given = contentWords(INSTEAD_OF.exec(later)?.[1] ?? "");
+  const corrected = CORRECTS.test(later) ? contentWords(later) : null;
+  if (given.size === 0 && corrected === null) return null;
+  return (earlier) => {
+    if (prohibits(earlier)) return false;
+    const ruled = contentWords(earlier);
+    return covers(given, ruled) || (corrected !== null && shared(corrected, ruled) >= CORRECTED_SHARE);
+  };
 }
 
 function revokes(sentence: string): boolean {
-  if (sentence.length > 400 || sentence.includes("?")) return false;
+  if (sentence.length > MAX_RULE_CHARS || sentence.includes("?")) return false;
   return TAKES_BACK.test(sentence) || (PERMITS.test(sentence) && AFTER_ALL.test(sentence));
 }
 
@@ -88,7 +94,8 @@ function subjectAfter(pattern: RegExp, sentence: string): ReadonlySet<string> | 
 }
 
 /** True when `subject` names nothing but what the rule does, and at least `share` of it. */
-function names(subject: ReadonlySet<string>, ruled: ReadonlySet<string>, share: number): boolean {
+function names(subject: ReadonlySet<string>, rule: string, share: number): boolean {
+  const ruled = contentWords(rule);
   return covers(subject, ruled) && subject.size / ruled.size >= share;
 }
 
@@ -103,7 +110,7 @@ function shared(one: ReadonlySet<string>, other: ReadonlySet<string>): number {
 }
 
 /** Words with a meaning of their own, without endings that do not change it. */
-function contentWords(text: string): Set<string> {
+export function contentWords(text: string): Set<string> {
   const words = text
     .toLowerCase()
     .replaceAll(/['’]/g, "")

@@ -1,59 +1,72 @@
 /**
  * Adds up the facts of parts of a conversation.
  *
- * Boundary: {@link Facts} in and out, no text is read again but that of rules. Safe in any number of rounds: what fades
- * does so by the same factor for each message, and a rule only goes when a later one takes it back (ledger.ts).
+ * Boundary: {@link Facts} in and out; no message is read again. Safe in any number of rounds: a heat fades by the same
+ * factor for each message, a rule goes only when a later one takes it back (ledger.ts), and every list is bounded.
  */
 import { MAX_FAILURES, MAX_IDENTIFIERS, MAX_RULES, MAX_TASKS, MAX_WORKED } from "../../limits.ts";
 import { NO_FACTS, type Fact, type Facts } from "./fact.ts";
-import { prohibits, supersedes } from "./ledger.ts";
-import { byWorth, fade } from "./worth.ts";
+import { prohibits, readRevision } from "./ledger.ts";
+import { fade, rankFacts } from "./worth.ts";
 
-/** The facts of all parts, oldest first. */
+/** The facts of all parts, which are given oldest first. */
 export function mergeFacts(parts: readonly Facts[]): Facts {
   return parts.reduce(mergeTwo, NO_FACTS);
 }
 
 function mergeTwo(earlier: Facts, later: Facts): Facts {
   const aged = (facts: readonly Fact[]): Fact[] =>
-    facts.map((each) => ({ ...each, age: each.age + later.messages, heat: fade(each.heat, later.messages) }));
-  const putRight = new Set([...later.worked, ...later.failures.map(({ about }) => about)]);
+    facts.map((fact) => ({ ...fact, age: fact.age + later.messages, heat: fade(fact.heat, later.messages) }));
+  const settled = new Set([...later.worked, ...later.failures.map(({ about }) => about)]);
+  const assigned = new Set(later.tasks.map(({ about }) => about));
   return {
     messages: earlier.messages + later.messages,
-    rules: boundRules(later.rules.reduce(addRule, aged(earlier.rules))),
-    identifiers: addIdentifiers(aged(earlier.identifiers), later.identifiers),
-    tasks: [...aged(earlier.tasks), ...later.tasks].slice(-MAX_TASKS),
-    failures: [...aged(earlier.failures).filter(({ about }) => !putRight.has(about)), ...later.failures].slice(
+    rules: boundRules(addRules(aged(earlier.rules), later.rules)),
+    identifiers: boundIdentifiers(addIdentifiers(aged(earlier.identifiers), later.identifiers)),
+    tasks: [...aged(earlier.tasks).filter(({ about }) => !assigned.has(about)), ...later.tasks].slice(-MAX_TASKS),
+    failures: [...aged(earlier.failures).filter(({ about }) => !settled.has(about)), ...later.failures].slice(
       -MAX_FAILURES,
     ),
-    worked: [...new Set([...earlier.worked, ...later.worked])].slice(-MAX_WORKED),
+    worked: [...new Set([...earlier.worked, ...later.worked].toReversed())].slice(0, MAX_WORKED).toReversed(),
   };
 }
 
-function addRule(rules: readonly Fact[], rule: Fact): Fact[] {
-  const same = rules.find((each) => each.value === rule.value);
-  const standing = rules.filter((each) => each !== same && !supersedes(rule.value, each.value));
-  return [...standing, same === undefined ? rule : { ...rule, messageId: same.messageId }];
+/** The rules that stand after `later` ones were said. One said again moves to the end and keeps its first message. */
+export function addRules(earlier: readonly Fact[], later: readonly Fact[]): Fact[] {
+  let standing = [...earlier];
+  for (const rule of later) {
+    const revises = readRevision(rule.value);
+    const before = standing.find(({ value }) => value === rule.value);
+    standing = standing.filter((each) => each !== before && revises?.(each.value) !== true);
+    standing.push(before === undefined ? rule : { ...rule, messageId: before.messageId });
+  }
+  return standing;
 }
 
 /** Over the bound, wishes go before prohibitions, and of each the oldest. */
-function boundRules(rules: readonly Fact[]): readonly Fact[] {
+export function boundRules(rules: readonly Fact[]): readonly Fact[] {
   let over = rules.length - MAX_RULES;
   if (over <= 0) return rules;
-  const kept = rules.filter(({ value }) => prohibits(value) || over-- <= 0);
-  return kept.slice(-MAX_RULES);
+  return rules.filter(({ value }) => prohibits(value) || over-- <= 0).slice(-MAX_RULES);
 }
 
-function addIdentifiers(earlier: readonly Fact[], later: readonly Fact[]): readonly Fact[] {
-  const all = new Map(earlier.map((fact) => [`${fact.kind} ${fact.value}`, fact]));
+function addIdentifiers(earlier: readonly Fact[], later: readonly Fact[]): Fact[] {
+  const all = new Map(earlier.map((fact) => [keyOf(fact), fact]));
   for (const fact of later) {
-    const key = `${fact.kind} ${fact.value}`;
-    const heat = fact.heat + (all.get(key)?.heat ?? 0);
-    all.delete(key);
-    all.set(key, { ...fact, heat });
+    const before = all.get(keyOf(fact));
+    all.delete(keyOf(fact));
+    all.set(keyOf(fact), before === undefined ? fact : { ...fact, heat: fact.heat + before.heat });
   }
-  const facts = [...all.values()];
+  return [...all.values()];
+}
+
+/** Those of most worth, in the order that they have. */
+export function boundIdentifiers(facts: readonly Fact[]): readonly Fact[] {
   if (facts.length <= MAX_IDENTIFIERS) return facts;
-  const kept = new Set(facts.toSorted(byWorth).slice(0, MAX_IDENTIFIERS));
+  const kept = new Set(rankFacts(facts).slice(0, MAX_IDENTIFIERS));
   return facts.filter((fact) => kept.has(fact));
+}
+
+function keyOf({ kind, value }: Fact): string {
+  return `${kind} ${value}`;
 }

@@ -1,52 +1,73 @@
 /**
- * Chooses what stands beside a summary: rules first, then what is most likely to be asked for again.
+ * Chooses what stands beside a summary: rules first, then what is open, then the names most likely to be needed again.
  *
- * Boundary: facts and a budget in, a choice out. Safe because the budget is measured on the rendering itself.
+ * Boundary: facts and a budget in, a choice out. Safe because the budget is held by measuring the rendering itself: the
+ * estimates below only decide what is tried.
  */
 import { estimateTokens } from "../tokens.ts";
 import type { Fact, Facts, Pinned, PinnedFact } from "./fact.ts";
 import { prohibits } from "./ledger.ts";
-import { renderPinned } from "./render.ts";
-import { byWorth } from "./worth.ts";
+import { PINNED_HEADING, renderPinned } from "./render.ts";
+import { sayingIn } from "./said.ts";
+import { rankFacts } from "./worth.ts";
 
 export interface PickOptions {
   /** Most tokens of the rendering, by `estimateTokens`. */
   readonly budgetTokens: number;
-  /** True for a value that the reader sees already: in the view, or in the summary's own text. */
-  readonly omit?: (value: string) => boolean;
+  /** True for a value that the reader sees anyway: elsewhere in the view, or in the summary's own text. */
+  readonly omit?: ((value: string) => boolean) | undefined;
 }
 
-/** Prohibitions before wishes, the newest first where not all fit; then everything else by its worth. */
-export function pickPinned(facts: Facts, options: PickOptions): Pinned {
-  const wanted = (fact: Fact): boolean => options.omit?.(fact.value) !== true;
-  const rules = facts.rules.filter(wanted);
-  const urgent = [
-    ...rules.filter(({ value }) => prohibits(value)).toReversed(),
-    ...rules.filter(({ value }) => !prohibits(value)).toReversed(),
+/** Prohibitions before wishes, the newest first where not all fit; then open tasks, failures, and names by worth. */
+export function pickPinned(facts: Facts, { budgetTokens, omit }: PickOptions): Pinned {
+  const wanted = (list: readonly Fact[]): Fact[] => list.filter(({ value }) => omit?.(value) !== true);
+  const rules = wanted(facts.rules);
+  const newest = rules.toReversed();
+  const queue = [
+    ...newest.filter(({ value }) => prohibits(value)),
+    ...newest.filter(({ value }) => !prohibits(value)),
+    ...wanted([...facts.tasks, ...facts.failures]).toReversed(),
+    ...rankFacts(wanted(facts.identifiers)),
   ];
-  const rest = [...facts.tasks, ...facts.failures].filter(wanted).toReversed();
-  const names = facts.identifiers.filter(wanted).toSorted(byWorth);
-  const queue = [...urgent, ...rest, ...names];
-  const chosen = new Set<Fact>();
-  let fits = queue.length;
-  let least = 0;
-  const lay = (count: number): Pinned => {
-    const taken = new Set(queue.slice(0, count));
-    return {
-      rules: rules.filter((fact) => taken.has(fact)).map(bare),
-      facts: queue.filter((fact) => taken.has(fact) && fact.kind !== "rule").map(bare),
-      left: queue.length - count,
-    };
-  };
-  while (least < fits) {
-    const middle = Math.ceil((least + fits) / 2);
-    if (estimateTokens(renderPinned(lay(middle))) <= options.budgetTokens) least = middle;
-    else fits = middle - 1;
+  const chosen: Fact[] = [];
+  let room = budgetTokens - estimateTokens(PINNED_HEADING);
+  let left = 0;
+  for (const fact of queue) {
+    if (isPartOf(fact, chosen)) continue;
+    const cost = costOf(fact, chosen);
+    if (cost > room) left++;
+    else chosen.push(fact);
+    room -= cost > room ? 0 : cost;
   }
-  void chosen;
-  return lay(least);
+  for (;;) {
+    const pinned = layOut(rules, chosen, left);
+    if (chosen.length === 0 || estimateTokens(renderPinned(pinned)) <= budgetTokens) return pinned;
+    chosen.pop();
+    left++;
+  }
 }
 
-function bare({ kind, value, messageId }: Fact): PinnedFact {
+/** True for a name that a chosen longer one holds: a file's own name in its path. */
+function isPartOf({ value }: Fact, chosen: readonly Fact[]): boolean {
+  return chosen.some((longer) => longer.value.includes(value) && sayingIn(longer.value)(value));
+}
+
+/** About what the rendering grows by. */
+function costOf(fact: Fact, chosen: readonly Fact[]): number {
+  const listed = fact.kind !== "rule" && chosen.some(({ kind }) => kind === fact.kind);
+  if (listed) return estimateTokens(`, ${fact.value}`);
+  return estimateTokens(renderPinned(layOut([fact], [fact], 0))) - estimateTokens(PINNED_HEADING);
+}
+
+function layOut(rules: readonly Fact[], chosen: readonly Fact[], left: number): Pinned {
+  const taken = new Set(chosen);
+  return {
+    rules: rules.filter((fact) => taken.has(fact)).map(pin),
+    facts: chosen.filter(({ kind }) => kind !== "rule").map(pin),
+    left,
+  };
+}
+
+function pin({ kind, value, messageId }: Fact): PinnedFact {
   return { kind, value, messageId };
 }

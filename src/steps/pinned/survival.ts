@@ -1,55 +1,91 @@
 /**
  * Measures what of a span's facts a text still says.
  *
- * Boundary: the text that replaces the span (summary and pinned facts) and the span's facts in, a score out. Safe to
- * compare between runs: deterministic, and a fact counts by what losing it would cost.
+ * Boundary: the text that replaces a span (summary and pinned facts) and the span's facts in, a score out. Safe to compare
+ * between runs: the same text and facts always score the same, and a fact counts by what its loss would cost.
  */
-import { MAX_MISSING_FACTS } from "../../limits.ts";
+import { MAX_MISSING_FACTS, MAX_SCORED_NAMES } from "../../limits.ts";
 import type { Fact, FactKind, Facts, PinnedFact } from "./fact.ts";
-import { prohibits } from "./ledger.ts";
-import { oneLine } from "./render.ts";
-import { byWorth } from "./worth.ts";
+import { contentWords, prohibits } from "./ledger.ts";
+import { sayingIn } from "./said.ts";
+import { rankFacts, usefulness } from "./worth.ts";
 
 export interface Survival {
-  /** From 0 (nothing is left) to 1 (everything is), weighted. 1 when there was nothing to keep. */
+  /** From 0 (nothing is left) to 1 (everything is): half of it for rules, three tenths for names, the rest for what is open. 1 for no facts. */
   readonly score: number;
   readonly kinds: Readonly<Partial<Record<FactKind, { readonly kept: number; readonly of: number }>>>;
-  /** The most important first, at most {@link MAX_MISSING_FACTS}. */
+  /** The most important first, at most `MAX_MISSING_FACTS`. */
   readonly missing: readonly PinnedFact[];
 }
 
-/** How much of `facts` the text says word for word. */
-export function scoreSurvival(text: string, facts: Facts): Survival {
-  const shown = oneLine(text).toLowerCase();
-  const kinds: Partial<Record<FactKind, { kept: number; of: number }>> = {};
-  const missing: Fact[] = [];
-  let kept = 0;
-  let all = 0;
-  const ranked = [
-    ...facts.rules.filter(({ value }) => prohibits(value)),
-    ...facts.rules.filter(({ value }) => !prohibits(value)),
-    ...facts.tasks,
-    ...facts.failures,
-    ...facts.identifiers.toSorted(byWorth),
-  ];
-  for (const fact of ranked) {
-    const kind = (kinds[fact.kind] ??= { kept: 0, of: 0 });
-    const weight = weigh(fact);
-    kind.of++;
-    all += weight;
-    if (shown.includes(oneLine(fact.value).toLowerCase())) {
-      kind.kept++;
-      kept += weight;
-    } else if (missing.length < MAX_MISSING_FACTS) missing.push(fact);
-  }
-  return {
-    score: all === 0 ? 1 : kept / all,
-    kinds,
-    missing: missing.map(({ kind, value, messageId }) => ({ kind, value, messageId })),
-  };
+/** A kind of loss: what it makes of the score, and of which facts, each with its weight within. */
+interface Part {
+  readonly share: number;
+  readonly facts: readonly Fact[];
+  readonly weigh: (fact: Fact) => number;
+  readonly says: (fact: Fact) => boolean;
 }
 
-function weigh(fact: Fact): number {
-  if (fact.kind === "rule") return prohibits(fact.value) ? 10 : 5;
-  return fact.kind === "task" || fact.kind === "failure" ? 3 : Math.min(1, fact.heat);
+/** A prohibition counts as this many wishes. */
+const PROHIBITION = 2;
+/** Share of a sentence's words that one of the text must hold to say the same. */
+const SAME_WORDS = 0.8;
+
+/** How much of `facts` the text says: names word for word, sentences also when one of the text holds nearly all their words. */
+export function scoreSurvival(text: string, facts: Facts): Survival {
+  const says = sayingIn(text);
+  const sentences = text
+    .split(/\n|(?<=[.!?;])\s/)
+    .map((each) => ({ words: contentWords(each), forbids: prohibits(each) }));
+  const saysSentence = ({ value }: Fact): boolean => says(value) || sentences.some((each) => saysTheSame(each, value));
+  const parts: readonly Part[] = [
+    {
+      share: 0.5,
+      facts: facts.rules.toReversed().toSorted((one, other) => weighRule(other) - weighRule(one)),
+      weigh: weighRule,
+      says: saysSentence,
+    },
+    { share: 0.2, facts: [...facts.tasks, ...facts.failures], weigh: () => 1, says: saysSentence },
+    {
+      share: 0.3,
+      facts: rankFacts(facts.identifiers).slice(0, MAX_SCORED_NAMES),
+      weigh: usefulness,
+      says: ({ value }) => says(value),
+    },
+  ];
+  return addUp(parts);
+}
+
+function addUp(parts: readonly Part[]): Survival {
+  const kinds: Partial<Record<FactKind, { kept: number; of: number }>> = {};
+  const missing: PinnedFact[] = [];
+  let kept = 0;
+  let all = 0;
+  for (const { share, facts, weigh, says } of parts) {
+    const total = facts.reduce((sum, fact) => sum + weigh(fact), 0);
+    if (total === 0) continue;
+    all += share;
+    for (const fact of facts) {
+      const { kind, value, messageId } = fact;
+      const count = (kinds[kind] ??= { kept: 0, of: 0 });
+      count.of++;
+      if (says(fact)) {
+        count.kept++;
+        kept += (share * weigh(fact)) / total;
+      } else if (missing.length < MAX_MISSING_FACTS) missing.push({ kind, value, messageId });
+    }
+  }
+  return { score: all === 0 ? 1 : Math.min(1, kept / all), kinds, missing };
+}
+
+function weighRule({ value }: Fact): number {
+  return prohibits(value) ? PROHIBITION : 1;
+}
+
+/** A prohibition is only said by what forbids, too. */
+function saysTheSame(sentence: { words: ReadonlySet<string>; forbids: boolean }, rule: string): boolean {
+  const wanted = contentWords(rule);
+  if (wanted.size < 2 || (prohibits(rule) && !sentence.forbids)) return false;
+  const held = [...wanted].filter((word) => sentence.words.has(word)).length;
+  return held / wanted.size >= SAME_WORDS;
 }

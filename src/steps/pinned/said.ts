@@ -1,0 +1,39 @@
+/**
+ * Tells whether a text says a value word for word.
+ *
+ * Boundary: text in, a question to ask it out. Letter case and the width of blanks do not matter; a value must stand on its
+ * own or at the edge of a longer name: `a.ts` is said by `src/a.ts`, not by `data.ts`.
+ */
+
+const IN_WORD = /[\p{L}\p{N}_]/u;
+
+/** A question to the text: does it say this value? */
+export function sayingIn(text: string): (value: string) => boolean {
+  const said = flatten(text);
+  return (value) => {
+    const wanted = flatten(value);
+    if (wanted === "") return true;
+    const opens = IN_WORD.test(wanted.charAt(0));
+    const closes = IN_WORD.test(wanted.charAt(wanted.length - 1));
+    for (let at = said.indexOf(wanted); at !== -1; at = said.indexOf(wanted, at + 1)) {
+      const end = at + wanted.length;
+      const within = (opens && IN_WORD.test(said.charAt(at - 1))) || (closes && IN_WORD.test(said.charAt(end)));
+      if (!within) return true;
+    }
+    return false;
+  };
+}
+
+function flatten(text: string): string {
+  return oneLine(text).toLowerCase();
+}
+
+const BREAKS = /[\s\p{Cc}\u2028\u2029]+/gu;
+/** Marks that turn the direction of what follows them. */
+const TURNS = /[\u202A-\u202E\u2066-\u2069]/g;
+const PROMPT_TAG = /<(?=\/|(?:sections|previous-summary|draft|transcript|problem|focus)\b)/gi;
+
+/** The text as one line that can close no tag of a prompt: itself, but for breaks, controls and such tags. */
+export function oneLine(text: string): string {
+  return text.replaceAll(BREAKS, " ").replaceAll(TURNS, "").replaceAll(PROMPT_TAG, "‹").trim();
+}
