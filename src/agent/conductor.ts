@@ -199,6 +199,7 @@ export class Conductor {
         leafId: this.#leafToRetry(sessionId, leafId),
         focus,
         force: true,
+        insist: true,
         retryOf: runId,
       }),
     );

@@ -7,10 +7,14 @@
 import { Contexts } from "../context/contexts.ts";
 import { PalimpsestError } from "../errors.ts";
 import { Drafts } from "../memory/drafts.ts";
+import { Health } from "../memory/health.ts";
+import { HealthStatements } from "../memory/health-statements.ts";
 import { Memory } from "../memory/memory.ts";
 import type { Storage } from "../memory/schema.ts";
 import { Runs, type RunRecord } from "../memory/runs.ts";
+import { SpendTable } from "../memory/spend.ts";
 import { UsageStatements } from "../memory/usage-statements.ts";
+import type { Policy } from "../steps/policy.ts";
 import { estimateTokens } from "../steps/tokens.ts";
 import { Usage } from "./calibration.ts";
 import { Conductor } from "./conductor.ts";
@@ -62,6 +66,10 @@ export class Core {
   readonly drafts: Drafts;
   readonly contexts: Contexts;
   readonly usage: Usage;
+  /** How each summariser fares. */
+  readonly health: Health;
+  /** What they cost. */
+  readonly spend: SpendTable;
   readonly settings: SettingsTable;
   readonly platform: Platform;
   readonly conductor: Conductor;
@@ -71,6 +79,8 @@ export class Core {
   readonly refused = new Map<string, unknown>();
   /** For each live run, the newest leaf that is known to continue its branch: saves a walk per append. */
   readonly branchLeaf = new Map<string, string>();
+  /** By session: a policy under which a dry run found nothing to do, and up to which size of the view that stands. */
+  readonly nothingUpTo = new Map<string, { readonly policy: Policy; readonly tokens: number }>();
   readonly #waiters = new Map<string, ((run: RunRecord) => void)[]>();
 
   constructor(storage: Storage, platform: Platform, configure: (sessionId: string) => void) {
@@ -81,9 +91,14 @@ export class Core {
     this.runs = new Runs(this.memory.statements, () => platform.now());
     this.drafts = new Drafts(this.memory.statements, () => platform.now());
     this.usage = new Usage(new UsageStatements(storage.sql, this.memory.statements.meter));
+    const healthStatements = new HealthStatements(storage.sql, this.memory.statements.meter);
+    this.health = new Health(healthStatements);
+    this.spend = new SpendTable(healthStatements);
     this.settings = new SettingsTable(configure);
     this.memory.onRollback(() => this.runs.forget());
     this.memory.onRollback(() => this.usage.forget());
+    this.memory.onRollback(() => this.health.forget());
+    this.memory.onRollback(() => this.spend.forget());
     this.conductor = new Conductor(this);
   }
 

@@ -1,7 +1,9 @@
-/** A plan in words: what would be cut, why each boundary is where it is, and what it would save. */
+/** A plan in words: what would be cut, why each boundary is where it is, what it would cost, and what it would save. */
+import { breakEven, type Prices } from "../steps/break-even.ts";
 import type { Outline } from "../steps/outline.ts";
 import type { BoundaryMove, Plan } from "../steps/plan.ts";
 import type { Policy } from "../steps/policy.ts";
+import { waitFor, type Waiting } from "../steps/why-not.ts";
 
 export interface PlanReport {
   readonly plan: Plan;
@@ -10,10 +12,24 @@ export interface PlanReport {
   readonly viewTokens: number;
   /** The view after a run that uses its whole summary budget; `viewTokens` when there is nothing to do. */
   readonly expectedTokens: number;
+  /** Tokens by which every later call of the conversation's own model would be shorter. */
+  readonly savedTokensPerCall: number;
   /** Source tokens that the summariser would read. */
   readonly modelTokens: number;
+  /** What the summariser would read and write in all, drafts that are folded included, if nothing is paid for already. */
+  readonly cost: SummariserCost;
+  /** Later model calls after which the run has paid for itself; null when it never does, or nothing is to be done. */
+  readonly breakEvenCalls: number | null;
+  /** What keeps a run from starting by itself now, or from doing anything when it is asked for; null when nothing does. */
+  readonly waiting: Waiting | null;
   /** One sentence each, in reading order. */
   readonly lines: readonly string[];
+}
+
+export interface SummariserCost {
+  readonly calls: number;
+  readonly inputTokens: number;
+  readonly outputTokens: number;
 }
 
 const WHY = {
@@ -25,20 +41,72 @@ const WHY = {
   "inside-message": "one message is larger than the budget, so the cut falls between its steps",
 } as const satisfies Record<BoundaryMove["why"], string>;
 
-export function explainPlan(outline: Outline, policy: Policy, plan: Plan): PlanReport {
-  const head = `The view is ${outline.tokens} tokens in ${outline.rows.length} elements; the threshold is ${policy.thresholdTokens}.`;
+const FREE: SummariserCost = { calls: 0, inputTokens: 0, outputTokens: 0 };
+
+/** `waiting` is what the trigger says; what the plan itself says comes after it. */
+export function explainPlan(
+  outline: Outline,
+  plan: Plan,
+  { policy, prices, waiting }: { policy: Policy; prices: Prices | undefined; waiting: Waiting | null },
+): PlanReport {
+  const viewTokens = outline.tokens;
+  const head = `The view is ${viewTokens} tokens in ${outline.rows.length} elements; the threshold is ${policy.thresholdTokens}.`;
   if (plan.kind === "nothing") {
-    const lines = [head, `Nothing to do (${plan.reason}): ${plan.detail}`];
-    return { plan, policy, viewTokens: outline.tokens, expectedTokens: outline.tokens, modelTokens: 0, lines };
+    const why = waitFor(plan.reason, plan.detail);
+    const lines = [head, `Nothing to do (${why.reason}): ${why.detail} ${why.advice}`];
+    const unchanged = { viewTokens, expectedTokens: viewTokens, savedTokensPerCall: 0 };
+    const free = { modelTokens: 0, cost: FREE, breakEvenCalls: null };
+    return { plan, policy, ...unchanged, ...free, waiting: waiting ?? why, lines };
   }
-  const expectedTokens = outline.tokens - plan.spanTokens + Math.min(policy.summaryTokens, plan.spanTokens);
-  const modelTokens = plan.chunks.reduce((sum, chunk) => sum + chunk.tokens, 0);
+  const summary = Math.min(policy.summaryTokens, plan.spanTokens);
+  const savedTokens = plan.spanTokens - summary;
+  const cost = costOf(plan, summary);
+  const calls = breakEven({
+    savedTokens,
+    rewrittenTokens: summary + plan.tailTokens,
+    summariser: { input: cost.inputTokens, output: cost.outputTokens },
+    ...(prices === undefined ? {} : { prices }),
+  });
   const lines = [
     head,
     `${plan.headTokens} tokens at the start and ${plan.tailTokens} at the end are kept; ${plan.spanTokens} between them are replaced.`,
-    `The summariser reads ${modelTokens} tokens in ${plan.chunks.length} ${plan.chunks.length === 1 ? "chunk" : "chunks"}${plan.overlayIds.length > 0 ? ", and updates the earlier summary" : ""}.`,
-    `The view would be at most ${expectedTokens} tokens afterwards.`,
+    `The summariser reads ${sourceTokens(plan)} tokens in ${plan.chunks.length} ${plan.chunks.length === 1 ? "chunk" : "chunks"}${plan.overlayIds.length > 0 ? ", and updates the earlier summary" : ""}.`,
+    `That takes ${cost.calls} ${cost.calls === 1 ? "call" : "calls"} with at most ${cost.inputTokens} tokens in and ${cost.outputTokens} out.`,
+    `The view would be at most ${viewTokens - savedTokens} tokens afterwards.`,
+    `Every later call reads ${savedTokens} tokens less: the run pays for itself ${Number.isFinite(calls) ? `after ${calls} of them` : "never"}.`,
     ...plan.moves.map((move) => `The ${move.boundary} boundary moved by ${move.tokens} tokens: ${WHY[move.why]}.`),
+    ...(waiting === null
+      ? []
+      : [`It does not start by itself now (${waiting.reason}): ${waiting.detail} ${waiting.advice}`]),
   ];
-  return { plan, policy, viewTokens: outline.tokens, expectedTokens, modelTokens, lines };
+  return {
+    plan,
+    policy,
+    viewTokens,
+    expectedTokens: viewTokens - savedTokens,
+    savedTokensPerCall: savedTokens,
+    modelTokens: sourceTokens(plan),
+    cost,
+    breakEvenCalls: Number.isFinite(calls) ? calls : null,
+    waiting,
+    lines,
+  };
+}
+
+type SpanPlan = Plan & { kind: "span" };
+
+function sourceTokens({ chunks }: SpanPlan): number {
+  return chunks.reduce((sum, chunk) => sum + chunk.tokens, 0);
+}
+
+/** A call for each chunk, and one that folds them where there are several; each answer at its largest. */
+function costOf(plan: SpanPlan, summaryTokens: number): SummariserCost {
+  const drafts = plan.chunks.length;
+  const folds = drafts + plan.overlayIds.length > 1 ? 1 : 0;
+  const folded = folds * (drafts + plan.overlayIds.length) * summaryTokens;
+  return {
+    calls: drafts + folds,
+    inputTokens: sourceTokens(plan) + folded,
+    outputTokens: (drafts + folds) * summaryTokens,
+  };
 }

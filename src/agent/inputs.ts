@@ -47,6 +47,7 @@ export const inputs = {
     leafId,
     focus: z.string().max(MAX_FOCUS_CHARS).optional(),
     fresh: z.boolean().default(false),
+    force: z.boolean().default(false),
   }),
   compactNow: z.object({
     sessionId,
@@ -67,7 +68,11 @@ export const inputs = {
     format: z.enum(FORMATS).optional(),
     index: z.number().int().nonnegative().optional(),
   }),
-  search: z.object({ sessionId, query: z.string(), limit: z.number().int().positive().max(MAX_SEARCH_HITS).optional() }),
+  search: z.object({
+    sessionId,
+    query: z.string(),
+    limit: z.number().int().positive().max(MAX_SEARCH_HITS).optional(),
+  }),
   loadEvents: z.object({
     sessionId,
     limit: z.number().int().positive().max(MAX_PAGE).optional(),

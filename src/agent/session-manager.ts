@@ -135,6 +135,8 @@ export class SessionManager {
       // Every room that keeps rows of a session; a test looks through all tables for one that is missing here (S2).
       core.contexts.forgetSession(id);
       core.usage.delete(id);
+      core.spend.delete(id);
+      core.nothingUpTo.delete(id);
       const existed = core.memory.sessions.delete(id);
       core.runs.forgetSession(id);
       return { existed, live };

@@ -8,21 +8,15 @@ import type { ContextBlocks, OnToolError } from "../context/blocks.ts";
 import { checkBlock, type BlockOptions } from "../context/declared.ts";
 import type { RunRecord } from "../memory/runs.ts";
 import { PalimpsestError } from "../errors.ts";
-import { MAX_OUTLINE_BYTES, MAX_OUTLINE_ROWS } from "../limits.ts";
-import { planCut } from "../steps/plan.ts";
-import {
-  listUsage,
-  promptTokens,
-  recordUsage,
-  unseenTokens,
-  type ModelUsage,
-  type UsageReport,
-} from "./calibration.ts";
+import type { Waiting } from "../steps/why-not.ts";
+import { listUsage, promptTokens, recordUsage, type ModelUsage, type UsageReport } from "./calibration.ts";
 import type { Core } from "./core.ts";
+import { planNow } from "./dry-run.ts";
 import { SessionContext } from "./session-context.ts";
 import { explainPlan, type PlanReport } from "./explain.ts";
 import { compactAfter, type CompactAfterOptions, type InlineCompaction, type SessionSettings } from "./settings.ts";
-import { startOrJoin } from "./trigger.ts";
+import { findReasonToWait, startOrJoin } from "./trigger.ts";
+import { keepOwnFacts } from "./sources.ts";
 import { visibleSpan } from "./visible-span.ts";
 
 /** Anything that holds a core: an agent made with `withCompaction`. */
@@ -35,6 +29,8 @@ export interface CompactOptions {
   readonly focus?: string | undefined;
   /** Asks the model anew, also for what an earlier draft covers: after a summary that was rolled back. */
   readonly fresh?: boolean | undefined;
+  /** Asks the model although it is down, a run has just failed, or the budget is spent. Never against an invariant. */
+  readonly force?: boolean | undefined;
   /** The branch to compact; the active one by default. */
   readonly leafId?: string | undefined;
 }
@@ -52,6 +48,8 @@ export interface SessionStatus {
   readonly viewTokens: number;
   readonly thresholdTokens: number | null;
   readonly liveRunIds: readonly string[];
+  /** What keeps this branch from being compacted by itself now; null without a policy, and when the next append will. */
+  readonly waiting: Waiting | null;
 }
 
 /** One thing that the builder was told: about the session's settings, or about its context blocks. */
@@ -155,11 +153,13 @@ export class Session extends SessionContext {
 
   async status(): Promise<SessionStatus> {
     const { policy } = this.settings;
+    const leafId = this.stored.leafId();
     return {
-      leafId: this.stored.leafId(),
+      leafId,
       viewTokens: promptTokens(this.core, this.#id),
       thresholdTokens: policy?.thresholdTokens ?? null,
       liveRunIds: this.core.runs.live(this.#id).map((run) => run.id),
+      waiting: findReasonToWait(this.core, this.#id, { leafId }),
     };
   }
 
@@ -182,17 +182,19 @@ export class Session extends SessionContext {
   /** What a run would do now, and why, without doing it: the same code as the run's own planning. */
   async plan(options: { leafId?: string | undefined; force?: boolean } = {}): Promise<PlanReport> {
     const policy = this.#policy();
-    const overheadTokens = unseenTokens(this.core, this.#id, this.stored.tokens(options.leafId));
-    const outline = this.stored.outline(options.leafId, {
-      overheadTokens,
-      maxRows: MAX_OUTLINE_ROWS,
-      maxBytes: MAX_OUTLINE_BYTES,
-    });
-    if (outline === null) throw this.#empty();
-    return explainPlan(outline, policy, planCut(outline, policy, { force: options.force ?? false }));
+    const { leafId, force = false } = options;
+    const found = planNow(this.core, this.#id, { policy, leafId, force });
+    if (found === null) throw this.#empty();
+    const { outline, plan } = found;
+    const waiting = force ? null : findReasonToWait(this.core, this.#id, { leafId: outline.leafId });
+    return explainPlan(outline, plan, { policy, prices: this.settings.when?.prices, waiting });
   }
 
-  /** Asks for a run now, whatever the threshold says. Returns at once; {@link ended} waits for it. */
+  /**
+   * Asks for a run now, whatever the threshold says. Returns at once; {@link ended} waits for it. While the summariser is
+   * down, the budget is spent or the last run has just failed, the run ends at once as `nothing` with that reason, unless
+   * `force` is true.
+   */
   async compact(options: CompactOptions = {}): Promise<CompactReceipt> {
     return this.#ask("manual", options);
   }
@@ -212,13 +214,10 @@ export class Session extends SessionContext {
    * `invalid_range`, `unknown_message`.
    */
   async addCompaction(summary: string, fromMessageId: string, toMessageId: string): Promise<OverlayRecord> {
-    const commit = this.write((history) =>
-      history.addOverlay({
-        span: visibleSpan(history, fromMessageId, toMessageId),
-        summary,
-        details: { model: "caller", degraded: false, trigger: "manual", focus: null },
-      }),
-    );
+    const commit = this.write((history) => {
+      const span = visibleSpan(history, fromMessageId, toMessageId);
+      return history.addOverlay({ span, summary, details: keepOwnFacts(this.core, this.#id, { span, summary }) });
+    });
     if (commit.kind !== "stale") return commit.overlay;
     throw new PalimpsestError(
       "invalid_range",
@@ -261,6 +260,7 @@ export class Session extends SessionContext {
         focus: options.focus ?? null,
         fresh: options.fresh ?? false,
         force: true,
+        insist: options.force ?? false,
       }),
     );
     this.core.conductor.dispatchPending();

@@ -6,6 +6,7 @@ import type { UIMessage } from "ai";
 import type { RunRecord } from "../memory/runs.ts";
 import type { CountTokens } from "../steps/measure.ts";
 import { resolvePolicy, type Policy, type PolicyOptions } from "../steps/policy.ts";
+import { resolveWhen, type When, type WhenOptions } from "../steps/when.ts";
 import { DEFAULT_TEMPLATE, parseTemplate, type Template, type TemplateInput } from "../steps/template.ts";
 
 /** A summary that the caller made: the range it replaces, both ends included, by message (or overlay) id. */
@@ -21,6 +22,8 @@ export type InlineCompaction = (messages: readonly UIMessage[]) => Promise<Inlin
 export interface SessionSettings {
   /** Null: never compacts by itself. */
   readonly policy: Policy | null;
+  /** When a crossing of the threshold waits. Null with the policy. */
+  readonly when: When | null;
   readonly template: Template;
   /** Tokens beside the messages: system prompt and tools. */
   readonly overheadTokens: number;
@@ -30,7 +33,7 @@ export interface SessionSettings {
   readonly onError: ((error: Error, run: RunRecord) => void | Promise<void>) | null;
 }
 
-export interface CompactAfterOptions extends Omit<PolicyOptions, "thresholdTokens"> {
+export interface CompactAfterOptions extends Omit<PolicyOptions, "thresholdTokens">, WhenOptions {
   /** Tokens beside the messages that count against the threshold: system prompt and tools. Default 0. */
   readonly overheadTokens?: number | undefined;
   /** Replaces the built-in estimate for messages stored from now on. What it answers that is no number is ignored. */
@@ -41,6 +44,7 @@ export interface CompactAfterOptions extends Omit<PolicyOptions, "thresholdToken
 
 const UNCONFIGURED: SessionSettings = {
   policy: null,
+  when: null,
   template: DEFAULT_TEMPLATE,
   overheadTokens: 0,
   tokenCounter: null,
@@ -94,12 +98,15 @@ export function compactAfter(
   thresholdTokens: number,
   options: CompactAfterOptions = {},
 ): (settings: SessionSettings) => SessionSettings {
-  const { overheadTokens, tokenCounter, template, ...limits } = options;
+  const { overheadTokens, tokenCounter, template, ...rest } = options;
+  const { hardTokens, windowTokens, budget, maxBreakEvenCalls, prices, ...limits } = rest;
   const policy = resolvePolicy({ ...limits, thresholdTokens, overheadTokens });
+  const when = resolveWhen(thresholdTokens, { hardTokens, windowTokens, budget, maxBreakEvenCalls, prices });
   const sections = template === undefined ? null : parseTemplate(template);
   return (settings) => ({
     ...settings,
     policy,
+    when,
     overheadTokens: overheadTokens ?? settings.overheadTokens,
     tokenCounter: tokenCounter ?? settings.tokenCounter,
     template: sections ?? settings.template,

@@ -1,24 +1,30 @@
 /**
- * Whether a session's active branch should be compacted now, and the ledger row that says so.
+ * Whether a session's active branch should be compacted now, why not, and the ledger row that says so.
  *
  * Runs inside the transaction of whatever grew the view, so there is no moment at which a message is stored and its run
- * is not. Warm it costs no row while the view is under the threshold; it reads no content and calls nothing outside.
+ * is not. Warm it costs no row while the view is under the threshold, and none while it waits; it reads no content and
+ * calls nothing outside.
  * Hysteresis: after a run, the view must have grown by a span worth a model call before another is asked for, whatever
- * the first one came to. Only a run that lost a race (`stale`) may be followed at once, and only a few times in a row:
- * whatever keeps changing the same messages will still be at it.
+ * the first one came to; and by twice as much after each that came to nothing. Only a run that lost a race (`stale`) may
+ * be followed at once, and only a few times in a row: whatever keeps changing the same messages will still be at it.
  */
-import type { RunRecord, Trigger } from "../memory/runs.ts";
+import type { Outcome, RunRecord, Trigger } from "../memory/runs.ts";
 import type { Core } from "./core.ts";
 import type { Policy } from "../steps/plan.ts";
+import { isSoft, waitFor, type Waiting } from "../steps/why-not.ts";
 import { promptTokens } from "./calibration.ts";
+import { planNow } from "./dry-run.ts";
 import { PalimpsestError } from "../errors.ts";
-import { MAX_STALE_STREAK } from "../limits.ts";
+import { MAX_FRUITLESS_DOUBLINGS, MAX_STALE_STREAK } from "../limits.ts";
+import { findLoss, findObstacle } from "./postpone.ts";
 
 export interface RunRequest {
   readonly trigger: Trigger;
   readonly leafId: string;
   readonly focus?: string | null;
   readonly force?: boolean;
+  /** Starts, and asks the model, although the summariser is down or the budget is spent. */
+  readonly insist?: boolean;
   readonly fresh?: boolean;
   readonly retryOf?: string | null;
 }
@@ -29,20 +35,47 @@ export interface RunRequest {
  */
 export function triggerIfDue(core: Core, sessionId: string, continues: string | null = null): RunRecord | null {
   const { policy } = core.settings.get(sessionId);
-  if (policy === null) return null;
-  const tokens = promptTokens(core, sessionId);
-  if (tokens <= policy.thresholdTokens) return null;
+  if (policy === null || promptTokens(core, sessionId) <= policy.thresholdTokens) return null;
   const leafId = core.memory.session(sessionId).leafId();
-  if (leafId === null || liveOnBranch(core, sessionId, { leafId, continues }) !== null) return null;
-  if (tokens <= quietUpTo(core.runs.latestEnded(sessionId), policy)) return null;
+  if (leafId === null || findReasonToWait(core, sessionId, { leafId, continues }) !== null) return null;
   return startRun(core, sessionId, { trigger: "threshold", leafId });
 }
 
-/** Starts a run, or returns the one that is at work on this branch. Call inside a transaction. */
+/** What keeps the trigger from starting a run on a branch now, first things first; null when one is due. */
+export function findReasonToWait(
+  core: Core,
+  sessionId: string,
+  { leafId, continues = null }: { leafId: string | null; continues?: string | null },
+): Waiting | null {
+  const { policy, when } = core.settings.get(sessionId);
+  if (leafId === null) return waitFor("empty", "The session has no messages.");
+  if (policy === null || when === null) return null;
+  const tokens = promptTokens(core, sessionId, leafId);
+  if (tokens <= policy.thresholdTokens) {
+    return waitFor("under-threshold", `The view is ${tokens} tokens; the threshold is ${policy.thresholdTokens}.`);
+  }
+  const live = liveOnBranch(core, sessionId, { leafId, continues });
+  if (live !== null) return waitFor("run-in-flight", `Run "${live.id}" is at work on this branch.`);
+  const quiet = findQuiet(core.runs.latestEnded(sessionId), policy, tokens);
+  if (quiet !== null) return quiet;
+  const postponed =
+    tokens > when.hardTokens ? null : (findObstacle(core, sessionId) ?? findLoss(core, sessionId, tokens));
+  return postponed ?? findNothing(core, sessionId, { policy, leafId, tokens });
+}
+
+/**
+ * Starts a run, or returns the one that is at work on this branch. What a person asks for while the summariser is down
+ * or the budget is spent ends at once, with that reason, unless they insist. Call inside a transaction.
+ */
 export function startOrJoin(core: Core, sessionId: string, request: RunRequest): { run: RunRecord; joined: boolean } {
   const live = liveOnBranch(core, sessionId, { leafId: request.leafId, continues: null });
   if (live !== null) return { run: live, joined: true };
-  return { run: startRun(core, sessionId, request), joined: false };
+  const mayWait = request.trigger === "manual" && request.insist !== true;
+  const obstacle = mayWait ? findObstacle(core, sessionId) : null;
+  const run = startRun(core, sessionId, request);
+  if (obstacle === null) return { run, joined: false };
+  const detail = `${obstacle.detail} ${obstacle.advice}`;
+  return { run: core.runs.end(run.id, { kind: "nothing", reason: obstacle.reason, detail }), joined: false };
 }
 
 function startRun(core: Core, sessionId: string, request: RunRequest): RunRecord {
@@ -60,12 +93,14 @@ function startRun(core: Core, sessionId: string, request: RunRequest): RunRecord
     trigger: request.trigger,
     focus: request.focus ?? null,
     force: request.force ?? false,
+    insist: request.insist ?? false,
     fresh: request.fresh ?? false,
     leafId: request.leafId,
     tokensBefore: promptTokens(core, sessionId, request.leafId),
     policy,
     retryOf: request.retryOf ?? null,
-    staleStreak: last?.outcome?.kind === "stale" ? last.staleStreak + 1 : 0,
+    staleStreak: lostRace(last?.outcome) ? (last?.staleStreak ?? 0) + 1 : 0,
+    fruitless: fruitlessRuns(last),
   });
 }
 
@@ -93,15 +128,71 @@ function liveOnBranch(
   return null;
 }
 
+/** Why a finished run keeps the trigger quiet at this size of the view; null when the view has outgrown it. */
+function findQuiet(last: RunRecord | null, policy: Policy, tokens: number): Waiting | null {
+  if (last?.outcome == null) return null;
+  const upTo = quietUpTo(last, policy);
+  if (tokens <= upTo)
+    return waitFor(
+      whyQuiet(last.outcome),
+      `The last run ended as ${last.outcome.kind}; another is asked for from ${upTo} tokens on, and the view is ${tokens}.`,
+    );
+  return null;
+}
+
 /** The view's size up to which a finished run keeps the trigger quiet. */
-function quietUpTo(last: RunRecord | null, policy: Policy): number {
-  if (last?.outcome == null) return 0;
+function quietUpTo(last: RunRecord, policy: Policy): number {
   if (last.settledTokens !== null) return last.settledTokens + policy.minSpanTokens;
+  const { outcome } = last;
+  if (outcome === null || (outcome.kind === "nothing" && isSoft(outcome.reason))) return 0;
   // The plan covered all that fitted into an outline; what is left is not growth but the rest of the backlog.
-  const lostRaces = last.outcome.kind === "stale" ? last.staleStreak + 1 : 0;
+  const lostRaces = lostRace(outcome) ? last.staleStreak + 1 : 0;
   if (last.partial || (lostRaces > 0 && lostRaces <= MAX_STALE_STREAK)) return 0;
   // What was appended while the run was at work is growth already: measure from the view that the run looked at.
-  const { outcome } = last;
   const settled = outcome.kind === "applied" || outcome.kind === "rebased" ? outcome.tokensAfter : last.tokensBefore;
-  return settled + policy.minSpanTokens;
+  const doublings = Math.min(Math.max(0, fruitlessRuns(last) - 1), MAX_FRUITLESS_DOUBLINGS);
+  return settled + policy.minSpanTokens * 2 ** doublings;
+}
+
+function whyQuiet(outcome: Outcome): Waiting["reason"] {
+  if (outcome.kind === "nothing") return outcome.reason === "declined" ? "too-small" : outcome.reason;
+  if (outcome.kind === "stale" && outcome.reason === "larger") return "would-not-shrink";
+  return outcome.kind === "failed" ? "cooling-down" : "too-small";
+}
+
+/** Runs up to this one, one after another, that came to nothing for a reason that another try does not cure. */
+function fruitlessRuns(last: RunRecord | null): number {
+  const outcome = last?.outcome;
+  if (last === null || outcome == null) return 0;
+  const fruitless =
+    outcome.kind === "failed" || (outcome.kind === "nothing" && !isSoft(outcome.reason)) || isLarger(outcome);
+  return fruitless ? (last.fruitless ?? 0) + 1 : 0;
+}
+
+function lostRace(outcome: Outcome | null | undefined): boolean {
+  return outcome?.kind === "stale" && !isLarger(outcome);
+}
+
+/** The fence says `larger` when the summary was no smaller than its source: nobody raced it. */
+function isLarger(outcome: Outcome): boolean {
+  return outcome.kind === "stale" && outcome.reason === "larger";
+}
+
+/**
+ * After a run that found nothing to do, looks again here before another run is asked for: a policy that can never shrink
+ * a view costs one run, and after that one look for each span that the view grows by.
+ */
+function findNothing(
+  core: Core,
+  sessionId: string,
+  { policy, leafId, tokens }: { policy: Policy; leafId: string; tokens: number },
+): Waiting | null {
+  const outcome = core.runs.latestEnded(sessionId)?.outcome;
+  if (outcome?.kind !== "nothing" || isSoft(outcome.reason) || outcome.reason === "declined") return null;
+  const known = core.nothingUpTo.get(sessionId);
+  if (known?.policy === policy && tokens <= known.tokens) return waitFor(outcome.reason, outcome.detail);
+  const plan = planNow(core, sessionId, { policy, leafId })?.plan;
+  if (plan?.kind !== "nothing") return null;
+  core.nothingUpTo.set(sessionId, { policy, tokens: tokens + policy.minSpanTokens });
+  return waitFor(plan.reason, plan.detail);
 }

@@ -10,7 +10,8 @@
 import { PalimpsestError } from "../errors.ts";
 import { MAX_LIVE_RUNS, MAX_STEP_RECORDS } from "../limits.ts";
 import type { StaleReason } from "./overlays.ts";
-import type { NothingReason, Plan, Policy } from "../steps/plan.ts";
+import type { Plan, Policy } from "../steps/plan.ts";
+import type { WhyNot } from "../steps/why-not.ts";
 import type { Statements } from "./statements.ts";
 
 /** What asked for the run. */
@@ -36,7 +37,7 @@ export type Outcome =
     }
   /** The messages changed while the model was thinking; nothing was written. */
   | { readonly kind: "stale"; readonly reason: StaleReason }
-  | { readonly kind: "nothing"; readonly reason: NothingReason | "declined"; readonly detail: string }
+  | { readonly kind: "nothing"; readonly reason: WhyNot | "declined"; readonly detail: string }
   | { readonly kind: "cancelled" }
   | { readonly kind: "failed"; readonly reason: string };
 
@@ -53,6 +54,16 @@ export interface StepRecord {
   readonly calls: number;
   /** True when an earlier draft was used again instead of a model call. */
   readonly reused: boolean;
+  /** The newest attempt whose model gave no answer; absent while there is none. */
+  readonly failure?: StepFailure;
+}
+
+export interface StepFailure {
+  readonly attempt: number;
+  readonly model: string;
+  /** The summariser's code: `auth`, `quota`, `network`, … */
+  readonly code: string;
+  readonly reason: string;
 }
 
 export interface RunRecord {
@@ -73,8 +84,12 @@ export interface RunRecord {
   readonly tokensBefore: number;
   readonly policy: Policy;
   readonly retryOf: string | null;
+  /** A person asked although the summariser is down or the budget is spent. */
+  readonly insist?: boolean;
   /** Runs just before this one that lost a race with an edit. */
   readonly staleStreak: number;
+  /** Runs just before this one that came to nothing for a reason that another try does not cure. */
+  readonly fruitless?: number;
   /** How often the watchdog restarted the instance after the engine gave it up. */
   readonly restarts: number;
   readonly createdAt: number;
@@ -109,6 +124,8 @@ export type NewRun = Pick<
   | "policy"
   | "retryOf"
   | "staleStreak"
+  | "insist"
+  | "fruitless"
 >;
 
 export class Runs {

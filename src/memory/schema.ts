@@ -174,6 +174,32 @@ const MIGRATIONS: readonly (readonly string[])[] = [
        PRIMARY KEY (session_id, model)
      ) WITHOUT ROWID`,
   ],
+  // Time travel (overlay-changes.ts): the newest message when an overlay was added, and how its state changed since.
+  // Of one that left force before this was written down, no more is known than that it was in force when it came.
+  [
+    `ALTER TABLE palimpsest_overlays ADD COLUMN top_seq INTEGER NOT NULL DEFAULT 0`,
+    `ALTER TABLE palimpsest_overlays ADD COLUMN changes TEXT NOT NULL DEFAULT '[]'`,
+    `UPDATE palimpsest_overlays AS overlay SET
+       top_seq = max(to_seq, coalesce((SELECT seq FROM palimpsest_messages AS message
+         WHERE message.session_id = overlay.session_id AND message.created_at <= overlay.created_at
+         ORDER BY seq DESC LIMIT 1), 0)),
+       changes = iif(state = 'active', '[]',
+         json_array(json_object('state', state, 'afterN', n, 'at', created_at)))`,
+  ],
+  // How summarisers fare, agent-wide, and what they cost (health-statements.ts).
+  [
+    `CREATE TABLE palimpsest_health (
+       model    TEXT PRIMARY KEY,
+       failures INTEGER NOT NULL,
+       openings INTEGER NOT NULL,
+       until    INTEGER,
+       probe    TEXT,
+       code     TEXT,
+       heard_at INTEGER NOT NULL
+     ) WITHOUT ROWID`,
+    `CREATE TABLE palimpsest_spend (session_id TEXT PRIMARY KEY, tokens INTEGER NOT NULL) WITHOUT ROWID`,
+    `CREATE TABLE palimpsest_day_spend (day INTEGER PRIMARY KEY, tokens INTEGER NOT NULL)`,
+  ],
 ];
 
 export const SCHEMA_VERSION = MIGRATIONS.length;

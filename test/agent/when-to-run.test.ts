@@ -1,0 +1,390 @@
+/** When a run is asked for and when it waits, with its reason; and that waiting never costs a message or many calls. */
+import { APICallError } from "@ai-sdk/provider";
+import type { UIMessage } from "ai";
+import { evictDurableObject, runInDurableObject } from "cloudflare:test";
+import { afterEach, expect, test, vi } from "vitest";
+import { Session } from "../../src/agent/session.ts";
+import { SessionManager } from "../../src/agent/session-manager.ts";
+import type { CompactAfterOptions } from "../../src/agent/settings.ts";
+import { COOLDOWNS_MS, FAILURES_TO_OPEN, PARALLEL_CHUNKS } from "../../src/limits.ts";
+import type { RunRecord } from "../../src/memory/runs.ts";
+import { newAgent, refusalOf, skipRetryDelays, startRun, stubOf } from "../agents.ts";
+import { say, talk } from "../conversation.ts";
+import { makeGate, openGates, summaryOf, type Script } from "../scripted-model.ts";
+import type { PalimpsestAgent } from "../worker.ts";
+
+skipRetryDelays();
+
+afterEach(() => {
+  vi.useRealTimers();
+  openGates();
+});
+
+/** Only the date moves: no timer fires. */
+function pass(minutes: number): void {
+  vi.setSystemTime(Date.now() + minutes * 60_000);
+}
+
+const down: Script = () => {
+  throw new Error("connection refused");
+};
+
+function refuse(statusCode: number): Script {
+  return () => {
+    throw new APICallError({ message: "no", url: "https://model.example", requestBodyValues: {}, statusCode });
+  };
+}
+
+const sound: Script = (prompt) => summaryOf(prompt, "done");
+
+/** Waits for every run of the session, those that follow others included; oldest first. */
+async function settle(agent: PalimpsestAgent, sessionId = ""): Promise<readonly RunRecord[]> {
+  for (;;) {
+    const runs = await agent.runs({ sessionId, limit: 500 });
+    const live = runs.find((run) => run.outcome === null);
+    if (live === undefined) return runs.toReversed();
+    await agent.waitForRun({ runId: live.id });
+  }
+}
+
+function kinds(runs: readonly RunRecord[]): readonly unknown[] {
+  return runs.map(({ outcome }) => outcome?.kind);
+}
+
+/** An agent whose default session has the options, over a threshold of 2,000. */
+async function withPolicy(script: Script | null, options: CompactAfterOptions, threshold = 2_000) {
+  const made = newAgent(script);
+  await runInDurableObject(made.stub, async (instance: PalimpsestAgent) => {
+    Session.create(instance).compactAfter(threshold, { chunkTokens: 1_500, ...options });
+  });
+  return made;
+}
+
+// --- the breaker --------------------------------------------------------------------------------------------------------
+
+test("a summariser that is down for an hour while 500 messages are appended costs a handful of calls, and no message waits (E14)", async () => {
+  const { agent, calls } = newAgent(down);
+  vi.setSystemTime(Date.now());
+  for (let n = 0; n < 500; n += 10) {
+    await agent.appendAll({ messages: talk(n, n + 10) });
+    await settle(agent);
+    pass(60 / 50);
+  }
+  expect(await agent.getPathLength({})).toBe(500);
+  const runs = await settle(agent);
+  expect(new Set(kinds(runs))).toEqual(new Set(["applied"]));
+  expect(runs.every(({ outcome }) => outcome?.kind === "applied" && outcome.degraded)).toBe(true);
+  expect((await agent.status({})).viewTokens).toBeLessThan(3_000 + 1_100);
+  // The tries of the first run until it opens; then, for each probe of the hour, one try of the chunks that go side by side.
+  expect(calls.length).toBeLessThanOrEqual(FAILURES_TO_OPEN + COOLDOWNS_MS.length * PARALLEL_CHUNKS);
+  console.log(`down for an hour: ${calls.length} calls, ${runs.length} runs over 500 messages`);
+});
+
+test("while the breaker is open a crossing waits, with its reason and no run; past the hard line a run starts without the model", async () => {
+  const { agent, calls } = newAgent(refuse(401));
+  await startRun(agent);
+  await settle(agent);
+  expect(calls).toHaveLength(1);
+  await agent.appendAll({ messages: talk(17, 28) });
+  expect(await agent.status({})).toMatchObject({ waiting: { reason: "breaker-open" } });
+  const { waiting } = await agent.status({});
+  expect(waiting?.detail).toContain("refused the key");
+  expect(await agent.plan({})).toMatchObject({ plan: { kind: "span" }, waiting: { reason: "breaker-open" } });
+  expect(await agent.runs({})).toHaveLength(1);
+  await agent.appendAll({ messages: talk(28, 40) });
+  const runs = await settle(agent);
+  expect(runs.length).toBeGreaterThan(1);
+  expect(runs.at(-1)?.outcome).toMatchObject({ kind: "applied", degraded: true });
+  expect(calls).toHaveLength(1);
+});
+
+test("an open breaker outlives the object, and one probe after the cooldown closes it", async () => {
+  let broken = true;
+  const { name, agent, stub, calls } = newAgent((prompt, call) =>
+    broken ? refuse(401)(prompt, call) : summaryOf(prompt, "back"),
+  );
+  await startRun(agent);
+  await settle(agent);
+  await evictDurableObject(stub);
+  const again = stubOf(name);
+  await again.appendAll({ messages: talk(17, 28) });
+  expect(await again.status({})).toMatchObject({ waiting: { reason: "breaker-open" } });
+  expect(calls).toHaveLength(1);
+  broken = false;
+  pass(COOLDOWNS_MS[0]! / 60_000 + 1);
+  await again.append({ message: say(28) });
+  const runs = await settle(again);
+  expect(runs.at(-1)?.outcome).toMatchObject({ kind: "applied", degraded: false });
+  expect(calls.length).toBeGreaterThan(1);
+});
+
+test("every session of the agent is spared what one of them learned, and of those that ask after the cooldown one probes", async () => {
+  const { agent, calls } = newAgent(refuse(402));
+  await startRun(agent, "one");
+  await settle(agent, "one");
+  await agent.appendAll({ sessionId: "two", messages: talk(0, 17) });
+  expect(await agent.status({ sessionId: "two" })).toMatchObject({ waiting: { reason: "breaker-open" } });
+  expect(calls).toHaveLength(1);
+  pass(2);
+  await agent.append({ sessionId: "two", message: { ...say(17), parts: [] } });
+  for (const sessionId of ["three", "four"]) await agent.appendAll({ sessionId, messages: talk(0, 17) });
+  for (const sessionId of ["two", "three", "four"]) await settle(agent, sessionId);
+  expect(calls).toHaveLength(2);
+});
+
+test("the same attempt of a step is counted once, however often it is told", async () => {
+  const gate = makeGate();
+  const { agent, stub } = newAgent(async (prompt) => {
+    await gate.pass();
+    return summaryOf(prompt, "done");
+  });
+  const run = await startRun(agent);
+  await gate.reached();
+  const failures = await runInDurableObject(stub, async (instance: PalimpsestAgent) => {
+    const failure = { model: "other", code: "network", reason: "down", retryable: true };
+    for (const attempt of [1, 1, 2, 1, 2]) {
+      await instance.compactionStep(run.id, "noteFailure", [{ step: "summarize 1 of 1 · told", attempt }, failure]);
+    }
+    return instance.palimpsest.health.list().find(({ model }) => model === "other")?.failures;
+  });
+  expect(failures).toBe(2);
+  gate.open();
+  await settle(agent);
+});
+
+// --- the budget ---------------------------------------------------------------------------------------------------------
+
+test("a spent budget postpones the next run, says what to change, and past the hard line costs nothing", async () => {
+  const { agent, calls } = await withPolicy(sound, { budget: { sessionTokens: 100 } });
+  await startRun(agent);
+  expect(kinds(await settle(agent))).toEqual(["applied"]);
+  const paid = calls.length;
+  await agent.appendAll({ messages: talk(17, 29) });
+  const { waiting } = await agent.status({});
+  expect(waiting).toMatchObject({ reason: "budget-spent" });
+  expect(waiting?.detail).toContain("budget.sessionTokens");
+  await agent.appendAll({ messages: talk(29, 42) });
+  const runs = await settle(agent);
+  expect(runs.at(-1)?.outcome).toMatchObject({ kind: "applied", degraded: true });
+  expect(calls).toHaveLength(paid);
+});
+
+test("a day's budget is the agent's: other sessions wait as well, a deleted one gives nothing back, and tomorrow is another day", async () => {
+  const { agent, stub, calls } = newAgent(sound);
+  vi.setSystemTime(Date.UTC(2026, 7, 1, 12));
+  await runInDurableObject(stub, async (instance: PalimpsestAgent) => {
+    const options = { chunkTokens: 1_500, budget: { dayTokens: 100 } };
+    for (const id of ["one", "two"]) Session.create(instance).forSession(id).compactAfter(2_000, options);
+    await SessionManager.create(instance).appendAll("one", talk(0, 17));
+  });
+  await settle(agent, "one");
+  expect(calls).toHaveLength(1);
+  await runInDurableObject(stub, async (instance: PalimpsestAgent) => {
+    const manager = SessionManager.create(instance);
+    await manager.delete("one");
+    await manager.appendAll("two", talk(0, 20));
+  });
+  expect(await agent.status({ sessionId: "two" })).toMatchObject({ waiting: { reason: "budget-spent" } });
+  vi.setSystemTime(Date.UTC(2026, 7, 2));
+  await agent.append({ sessionId: "two", message: say(20) });
+  expect((await settle(agent, "two")).at(-1)?.outcome).toMatchObject({ kind: "applied", degraded: false });
+});
+
+test("a deleted session leaves no row of what it cost (S2)", async () => {
+  const { agent, stub } = newAgent(sound);
+  await startRun(agent, "one");
+  await settle(agent, "one");
+  await runInDurableObject(stub, async (instance: PalimpsestAgent, state) => {
+    const rows = () => state.storage.sql.exec("SELECT * FROM palimpsest_spend WHERE session_id = 'one'").toArray();
+    expect(rows()).toHaveLength(1);
+    await SessionManager.create(instance).delete("one");
+    expect(rows()).toEqual([]);
+  });
+});
+
+// --- what it must be worth ----------------------------------------------------------------------------------------------
+
+test("a compaction that costs more than it saves waits until the view is large enough, or over the hard line", async () => {
+  const { agent } = await withPolicy(sound, { maxBreakEvenCalls: 30 });
+  await agent.appendAll({ messages: talk(0, 17) });
+  const { waiting } = await agent.status({});
+  expect(waiting).toMatchObject({ reason: "not-worth-it" });
+  const { breakEvenCalls, cost, savedTokensPerCall, lines } = await agent.plan({});
+  expect(breakEvenCalls).toBeGreaterThan(0);
+  expect(cost.calls).toBeGreaterThan(0);
+  expect(lines.join(" ")).toContain(`${savedTokensPerCall} tokens less`);
+  expect(await agent.runs({})).toHaveLength(0);
+  await agent.appendAll({ messages: talk(17, 30) });
+  expect(kinds(await settle(agent))).toContain("applied");
+});
+
+// --- by hand ------------------------------------------------------------------------------------------------------------
+
+test("asked by hand while the model is down, a run ends at once with the reason; with force it asks, and an overflow never waits (E19)", async () => {
+  let broken = true;
+  const { agent, calls } = newAgent((prompt, call) => (broken ? refuse(401)(prompt, call) : summaryOf(prompt, "back")));
+  await startRun(agent);
+  await settle(agent);
+  await agent.appendAll({ messages: talk(17, 24) });
+  const { run } = await agent.compact({});
+  expect(run).toMatchObject({ state: "ended", outcome: { kind: "nothing", reason: "breaker-open" } });
+  expect(await agent.waitForRun({ runId: run.id })).toEqual(run);
+  expect(calls).toHaveLength(1);
+  const overflow = await agent.compactNow({});
+  expect((await agent.waitForRun({ runId: overflow.run.id })).outcome).toMatchObject({
+    kind: "applied",
+    degraded: true,
+  });
+  expect(calls).toHaveLength(1);
+  broken = false;
+  await agent.appendAll({ messages: talk(24, 30) });
+  const forced = await agent.compact({ force: true });
+  expect((await agent.waitForRun({ runId: forced.run.id })).outcome).toMatchObject({
+    kind: "applied",
+    degraded: false,
+  });
+  expect((await agent.status({})).waiting?.reason).toBe("under-threshold");
+});
+
+test("force is no way round an invariant: what cannot shrink stays as it is (V3)", async () => {
+  const { agent, calls } = newAgent(sound);
+  await agent.appendAll({ messages: talk(0, 3) });
+  const { run } = await agent.compact({ force: true });
+  expect((await agent.waitForRun({ runId: run.id })).outcome).toMatchObject({ kind: "nothing", reason: "too-short" });
+  expect(calls).toEqual([]);
+});
+
+test("each state has its reason, and when one is due there is none", async () => {
+  const gate = makeGate();
+  const { agent } = newAgent(async (prompt) => {
+    await gate.pass();
+    return summaryOf(prompt, "done");
+  });
+  const reason = async () => (await agent.status({})).waiting?.reason;
+  expect(await reason()).toBe("empty");
+  await agent.appendAll({ messages: talk(0, 10) });
+  expect(await reason()).toBe("under-threshold");
+  await startRun(agent, "", 17);
+  await gate.reached();
+  expect(await reason()).toBe("run-in-flight");
+  expect(await agent.plan({})).toMatchObject({ waiting: { reason: "run-in-flight" } });
+  gate.open();
+  await settle(agent);
+  expect(await reason()).toBe("under-threshold");
+  expect(await refusalOf(() => agent.compact({ force: "yes" }))).toContain("[invalid_input] force");
+});
+
+// --- bugs that others had -------------------------------------------------------------------------------------------------
+
+test("the same failing compaction is not repeated for ever", async () => {
+  const { stub } = newAgent();
+  await runInDurableObject(stub, async (instance: PalimpsestAgent) => {
+    let asked = 0;
+    const session = Session.create(instance)
+      .compactAfter(2_000)
+      .onCompaction(async () => {
+        asked++;
+        throw new Error("always");
+      });
+    for (let n = 0; n < 300; n++) {
+      await session.appendMessage(say(n));
+      for (const run of instance.palimpsest.runs.live("")) await session.ended(run.id);
+    }
+    // The growth that is waited for doubles each time: 30,000 tokens over a threshold of 2,000.
+    expect(asked).toBeLessThanOrEqual(10);
+    expect(instance.palimpsest.runs.latestEnded("")?.outcome).toMatchObject({ kind: "failed" });
+    expect(await session.status()).toMatchObject({ waiting: { reason: "cooling-down" } });
+  });
+});
+
+test("a policy that can never shrink anything ends in one typed reason, once, not at every append", async () => {
+  const { agent, calls } = await withPolicy(sound, { minTailMessages: 1_000 });
+  for (let n = 0; n < 100; n++) {
+    await agent.append({ message: say(n) });
+    await settle(agent);
+  }
+  expect(await agent.runs({})).toMatchObject([{ outcome: { kind: "nothing", reason: "too-short" } }]);
+  expect((await agent.status({})).waiting).toMatchObject({ reason: "too-short" });
+  expect(calls).toEqual([]);
+});
+
+test("a summary that is never smaller than its source is not asked for at every append", async () => {
+  const { stub } = newAgent();
+  await runInDurableObject(stub, async (instance: PalimpsestAgent) => {
+    const session = Session.create(instance)
+      .compactAfter(2_000)
+      .onCompaction(async (messages) => ({
+        summary: "word after word ".repeat(20_000),
+        fromMessageId: messages[3]?.id ?? "",
+        toMessageId: messages.at(-3)?.id ?? "",
+      }));
+    for (let n = 0; n < 100; n++) {
+      await session.appendMessage(say(n));
+      for (const run of instance.palimpsest.runs.live("")) await session.ended(run.id);
+    }
+    const runs = instance.palimpsest.runs.list("", { limit: 100 });
+    expect(runs.length).toBeLessThanOrEqual(8);
+    expect(runs[0]?.outcome).toEqual({ kind: "stale", reason: "larger" });
+    expect((await session.status()).waiting?.reason).toBe("would-not-shrink");
+  });
+});
+
+test("stale token counts do not trigger every turn", async () => {
+  const { agent, stub } = newAgent(sound);
+  await startRun(agent);
+  await settle(agent);
+  const before = (await agent.runs({})).length;
+  // A caller that, after each turn, tells the count of the prompt before the summary came in.
+  for (let n = 17; n < 40; n++) {
+    await agent.append({ message: { id: `t${n}`, role: "user", parts: [{ type: "text", text: "go on" }] } });
+    await runInDurableObject(stub, (instance: PalimpsestAgent) =>
+      Session.create(instance).recordUsage({ inputTokens: 2_600 }),
+    );
+    await settle(agent);
+  }
+  expect((await agent.runs({})).length - before).toBeLessThanOrEqual(3);
+});
+
+// --- runs side by side ----------------------------------------------------------------------------------------------------
+
+test("what crosses the threshold while a run is at work is looked at again when it ends, with no further append (R2)", async () => {
+  const gate = makeGate();
+  const { agent } = newAgent(async (prompt, call) => {
+    if (call === 0) await gate.pass();
+    return summaryOf(prompt, `summary ${call}`);
+  });
+  await startRun(agent);
+  await gate.reached();
+  await agent.appendAll({ messages: talk(17, 45) });
+  expect(await agent.runs({})).toHaveLength(1);
+  gate.open();
+  const runs = await settle(agent);
+  expect(runs.length).toBeGreaterThan(1);
+  expect(new Set(kinds(runs))).toEqual(new Set(["applied"]));
+  expect((await agent.status({})).viewTokens).toBeLessThan(2_000);
+});
+
+function branch(word: string): UIMessage[] {
+  return talk(4, 22).map((message, n) => ({ ...say(4 + n, `${word} `), id: `${word}-${message.id}` }));
+}
+
+test("runs on two branches of one session at once both commit, each over its own branch (R2, C2)", async () => {
+  const gate = makeGate();
+  const { agent } = newAgent(async (prompt) => {
+    await gate.pass();
+    return summaryOf(prompt, /left|right/.exec(prompt.transcript ?? "")?.[0] ?? "trunk");
+  });
+  await agent.appendAll({ messages: talk(0, 4) });
+  await agent.appendAll({ messages: branch("left"), parentId: "m3" });
+  await gate.reached();
+  await agent.appendAll({ messages: branch("right"), parentId: "m3" });
+  expect((await agent.status({})).liveRunIds).toHaveLength(2);
+  gate.open();
+  expect(kinds(await settle(agent))).toEqual(["applied", "applied"]);
+  for (const word of ["left", "right"]) {
+    const view = await agent.getView({ leafId: `${word}-m21` });
+    expect(view.tokens).toBeLessThan(2_000);
+    expect(JSON.stringify(view)).not.toContain(word === "left" ? "right" : "left");
+    expect(await agent.getPathLength({ leafId: `${word}-m21` })).toBe(22);
+  }
+});
