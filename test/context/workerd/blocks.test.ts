@@ -86,6 +86,10 @@ describe("a block", () => {
           blocks.replaceContextBlock("big", "x".repeat(1_000_001)),
           blocks.searchContext("memory", "x"),
           blocks.loadSkill("memory", "x"),
+          blocks.replaceContextBlock("memory", 7 as never),
+          blocks.appendContextBlock("memory", undefined as never),
+          blocks.setContextEntry("facts", { key: "k", content: {} as never }),
+          blocks.searchContext("facts", null as never),
         ].map((work) => codeOf(work));
         expect(await Promise.all(codes)).toEqual([
           "block_full",
@@ -95,8 +99,7 @@ describe("a block", () => {
           "invalid_input",
           "invalid_input",
           "block_full",
-          "invalid_input",
-          "invalid_input",
+          ...Array.from({ length: 6 }, () => "invalid_input"),
         ]);
         expect(store.written).toEqual([]);
         expect(dump(storage)).toEqual(NOTHING);
