@@ -3,8 +3,17 @@
  * that a caller may set are checked where the options are resolved (steps/policy.ts).
  */
 
-/** Tokens that one image is counted as: what the large providers charge for an image at their usual resolution. */
+/** Most tokens that one image is counted as, and what one of unknown size is: what providers charge at their usual resolution. */
 export const IMAGE_TOKENS = 1_600;
+
+/** Least tokens of an image: a base price, however small it is. */
+export const LEAST_IMAGE_TOKENS = 85;
+
+/** Pixels of an image per token, as the large providers charge. */
+export const PIXELS_PER_TOKEN = 750;
+
+/** Characters of a data URL's content in which the size of an image is looked for: a JPEG may begin with a thumbnail. */
+export const IMAGE_HEADER_CHARS = 100_000;
 
 /** Most tokens that a file other than an image is counted as: beyond it, providers reject or summarise the file. */
 export const MAX_FILE_TOKENS = 20_000;
@@ -264,3 +273,20 @@ export const MIN_PREVIEW_BYTES = 4_000;
 
 /** Messages that one bullet of a summary says it comes from: each reference costs some five tokens, in every prompt. */
 export const MAX_BULLET_REFERENCES = 3;
+
+/** Tokens of one answer of `recall`, unless told otherwise, and the bounds of what it may be told: a page of originals. */
+export const RECALL_TOKENS = 4_000;
+export const MIN_RECALL_TOKENS = 200;
+export const MAX_RECALL_TOKENS = 50_000;
+
+/** Tokens below which no further original is begun in an answer: less would not say what it is. */
+export const MIN_RECALLED_TOKENS = 60;
+
+/** Tokens kept for saying what an answer leaves out and how to ask for it. */
+export const RECALL_NOTE_TOKENS = 100;
+
+/** Originals that share an answer at most equally: the first of many long ones must not take it whole. */
+export const RECALL_SHARES = 3;
+
+/** Originals that one search looks at, and ids that one call may name. */
+export const RECALL_HITS = 20;

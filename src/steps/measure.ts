@@ -20,6 +20,7 @@ import {
   MESSAGE_OVERHEAD_TOKENS,
   TOOL_OVERHEAD_TOKENS,
 } from "../limits.ts";
+import { imageTokens } from "./image-tokens.ts";
 import { messageSteps } from "./slice.ts";
 import { estimateTokens } from "./tokens.ts";
 import { fieldText, hasResult, innerParts, jsonText, toolName, toolPart, type Part } from "./tool-parts.ts";
@@ -80,8 +81,10 @@ function partTokens(part: Part, countTokens: CountTokens): number {
 }
 
 function fileTokens(part: Pick<FileUIPart, "mediaType" | "url">): number {
-  const bytes = fileBytes(fieldText(part.url));
-  if (fieldText(part.mediaType).startsWith("image") || bytes === null) return IMAGE_TOKENS;
+  const url = fieldText(part.url);
+  if (fieldText(part.mediaType).startsWith("image")) return imageTokens(url);
+  const bytes = fileBytes(url);
+  if (bytes === null) return IMAGE_TOKENS;
   return Math.min(MAX_FILE_TOKENS, Math.ceil(bytes / FILE_BYTES_PER_TOKEN));
 }
 
