@@ -236,7 +236,7 @@ export const MAX_FRUITLESS_DOUBLINGS = 10;
 /** Fewest tokens that a view can be fitted into: the beginning of what was asked, and a line that says what is left out. */
 export const MIN_VIEW_TOKENS = 64;
 
-/** Thresholds that a turn's prompts are kept under unless it is told the window: compaction, at work by then, has failed. */
+/** Thresholds that the messages of a turn's prompt may take unless it is told the window: beyond, compaction is not keeping up. */
 export const THRESHOLDS_IN_A_TURN = 2;
 
 /** Steps of a power of two in which a fitted view's room is counted: one that is predicted anew at each call must not move its line. */

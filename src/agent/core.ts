@@ -139,7 +139,7 @@ export class Core {
 }
 
 /** A counter of the caller's that answers no number is not worth losing a message for: the estimate stands in. */
-function countWith({ tokenCounter }: SessionSettings, text: string): number {
+export function countWith({ tokenCounter }: SessionSettings, text: string): number {
   const counted = tokenCounter === null ? Number.NaN : tokenCounter(text);
   return Number.isFinite(counted) && counted >= 0 ? Math.ceil(counted) : estimateTokens(text);
 }

@@ -10,6 +10,8 @@ import type { ContextBlocks } from "../context/blocks.ts";
 import type { ContextBlock } from "../context/render.ts";
 import type { SearchHit } from "../memory/search.ts";
 import type { View } from "../memory/view.ts";
+import { countWith } from "./core.ts";
+import { recall, recallTool, type Recall, type RecallRequest } from "./recall.ts";
 import { SessionHistory } from "./session-history.ts";
 
 export abstract class SessionContext extends SessionHistory {
@@ -76,9 +78,23 @@ export abstract class SessionContext extends SessionHistory {
     return this.context.reminder();
   }
 
-  /** Tools for the model, by what the declared blocks can do: set_context, load_context, unload_context, search_context. */
+  /**
+   * Tools for the model: `recall` where compaction may hide messages, and by what the declared blocks can do set_context,
+   * load_context, unload_context, search_context. The set changes only with the configuration, so that a prompt's cached
+   * prefix, which begins with the tools, stays valid.
+   */
   async tools(): Promise<ToolSet> {
-    return this.context.tools();
+    const compacts = this.settings.policy !== null || this.stored.hasOverlays();
+    return { ...this.context.tools(), ...(compacts && { recall: recallTool((request) => this.recall(request)) }) };
+  }
+
+  /**
+   * Originals by their words, by reference or id, by what stands around one, or under one overlay: as text for a model,
+   * within `maxTokens`. Throws `invalid_input`.
+   */
+  async recall(request: RecallRequest): Promise<Recall> {
+    const { settings } = this;
+    return recall(this.stored.places(), request, (text) => countWith(settings, text));
   }
 
   /** Messages of this session that hold all the words; "phrases" in quotes, `prefix*`. Never a syntax error. */

@@ -99,10 +99,15 @@ export class SearchStatements {
 
   /** The best matches, best first, the newer of equals first; in one session when `n` is given. */
   matches(match: string, n: number | null, limit: number): MatchRow[] {
+    const last = n === null ? Number.MAX_SAFE_INTEGER : rowidOf(n + 1, 0) - 1;
+    return this.matchesBetween(match, { first: rowidOf(n ?? 0, 0), last }, limit);
+  }
+
+  /** As {@link matches}, among the messages with these numbers. */
+  matchesBetween(match: string, { first, last }: { first: number; last: number }, limit: number): MatchRow[] {
     const sql = `SELECT rowid, rank FROM palimpsest_search
        WHERE palimpsest_search MATCH ? AND rowid BETWEEN ${ROWID} AND ${ROWID} ORDER BY rank, rowid DESC LIMIT ?`;
-    const last = n === null ? Number.MAX_SAFE_INTEGER : rowidOf(n + 1, 0) - 1;
-    return this.#all(sql, match, rowidOf(n ?? 0, 0), last, limit);
+    return this.#all(sql, match, first, last, limit);
   }
 
   snippet(match: string, rowid: number): string {

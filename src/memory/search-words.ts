@@ -28,14 +28,14 @@ export function readableWords(words: string): string {
 
 /**
  * The query as FTS5 reads it: all of `word`, `begin*` and `"some phrase"` must occur. Empty when it has no letter and no
- * digit. Looks at the first 2,000 characters.
+ * digit. Looks at the first 2,000 characters. With `any`, one of them is enough.
  */
-export function matchExpression(query: string): string {
+export function matchExpression(query: string, any = false): string {
   const terms: string[] = [];
   for (const [, phrase, star, word] of query.slice(0, MAX_QUERY_CHARS).matchAll(/"([^"]*)"?(\*?)|([^\s"]+)/g)) {
     const text = indexWords(phrase ?? word ?? "");
     const prefix = star === "*" || word?.endsWith("*") === true;
     if (/[\p{L}\p{N}]/u.test(text)) terms.push(`"${text}"${prefix ? " *" : ""}`);
   }
-  return terms.join(" ");
+  return terms.join(any ? " OR " : " ");
 }

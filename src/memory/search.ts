@@ -40,6 +40,12 @@ export interface SearchHit {
   readonly createdAt: number;
 }
 
+/** A stretch of the session's messages, both ends included. */
+export interface SeqRange {
+  readonly fromSeq: number;
+  readonly toSeq: number;
+}
+
 /** Images, archives, keys: bytes that nobody searches for, in more room than all that is said. */
 const ENCODED = /^(?:data:|[\w+/=-]{1000,}$)/;
 
@@ -88,6 +94,25 @@ export class MessageSearch {
       const snippet = readableWords(this.#sql.snippet(match, rowid));
       return [{ sessionId: found, ...message, snippet, score: -rank }];
     });
+  }
+
+  /**
+   * Places in one session of the messages that hold every word of the query, or, when none does, any of them: best
+   * match first, only those inside `ranges`.
+   */
+  findPlaces(query: string, where: { sessionId: string; ranges: readonly SeqRange[]; limit: number }): number[] {
+    const indexed = this.#catchUp(where.sessionId);
+    if (indexed === null) return [];
+    for (const any of [false, true]) {
+      const match = matchExpression(query, any);
+      const found = where.ranges.flatMap(({ fromSeq, toSeq }) => {
+        const numbers = { first: rowidOf(indexed.n, fromSeq), last: rowidOf(indexed.n, toSeq) };
+        return match === "" ? [] : this.#sql.matchesBetween(match, numbers, where.limit);
+      });
+      const best = found.toSorted((a, b) => a.rank - b.rank || b.rowid - a.rowid).slice(0, where.limit);
+      if (best.length > 0) return best.map(({ rowid }) => placeOf(rowid).seq);
+    }
+    return [];
   }
 
   /** Says that a message has a new content. */

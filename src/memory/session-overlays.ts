@@ -12,6 +12,7 @@ import { parseSyntheticId } from "../steps/view.ts";
 import { Overlays, type CommitResult, type OverlayInput, type OverlayRecord, type SpanDigest } from "./overlays.ts";
 import { toRecord } from "./overlay-record.ts";
 import type { MessageSearch } from "./search.ts";
+import { Places } from "./places.ts";
 import type { OverlayRow } from "./statements.ts";
 import { isUnchanged, listReplaced, readPastView, type PastView } from "./time-travel.ts";
 import type { Tree } from "./tree.ts";
@@ -125,6 +126,11 @@ export abstract class SessionOverlays {
       );
     }
     return elements.slice(start, start + limit).map((each) => this.#read(each));
+  }
+
+  /** For reading originals by their words, by name or by what stands around them, as the active branch shows them now. */
+  places(): Places {
+    return new Places(this.tree, this.options.search);
   }
 
   /** What a span holds now; null when its ends are gone or not on one path. Throws `invalid_range` for bad steps. */

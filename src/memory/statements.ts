@@ -167,11 +167,24 @@ export class Statements {
     return this.#all<{ seq: number; parentSeq: number | null }>(sql, [sessionId, seq])[0];
   }
 
+  /** The newest row at `seq` or below it, on whichever branch. */
+  messageBefore(sessionId: string, seq: number): { seq: number } | undefined {
+    const sql = "SELECT seq FROM palimpsest_messages WHERE session_id = ? AND seq <= ? ORDER BY seq DESC LIMIT 1";
+    return this.#all<{ seq: number }>(sql, [sessionId, seq])[0];
+  }
+
   /** Children of a row that were marked as branches; of no row (roots) when `parentSeq` is null. */
   branchesOf(sessionId: string, parentSeq: number | null): { seq: number }[] {
     const sql = `SELECT seq FROM palimpsest_messages
        WHERE session_id = ? AND parent_seq IS ? AND branch = 1 ORDER BY seq`;
     return this.#all(sql, [sessionId, parentSeq]);
+  }
+
+  /** All rows of the session that were marked as branches, newest first. */
+  branchRows(sessionId: string): { seq: number; parentSeq: number | null }[] {
+    const sql = `SELECT seq, parent_seq AS parentSeq FROM palimpsest_messages INDEXED BY palimpsest_branches
+       WHERE session_id = ? AND branch = 1 ORDER BY seq DESC`;
+    return this.#all(sql, [sessionId]);
   }
 
   insertMessage(sessionId: string, row: NewMessage): void {

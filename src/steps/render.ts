@@ -199,7 +199,8 @@ function fileLine(file: Pick<FileUIPart, "url" | "mediaType" | "filename">): str
   return `[file ${`${fieldText(file.mediaType)}${size}${name}`.replaceAll(/[[\]\r\n]+/g, "_")}]`;
 }
 
-function escapeLines(text: string): string {
+/** The text with a backslash before each line that would open a message or a part of one. */
+export function escapeLines(text: string): string {
   return text
     .split("\n")
     .map((line) => (OPENING_LINE.test(line) ? `\\${line}` : line))
@@ -212,7 +213,7 @@ function word(text: string): string {
 }
 
 /** A slice that does not begin or end inside a surrogate pair. */
-function wholeCharacters(text: string, from: number, to: number): string {
+export function wholeCharacters(text: string, from: number, to: number): string {
   const start = isLowSurrogate(text, from) ? from + 1 : from;
   const end = isLowSurrogate(text, to) ? to - 1 : to;
   return text.slice(start, Math.max(start, end));

@@ -1,6 +1,6 @@
 /** Where a bullet comes from: references are resolved, checked, carried on, and never believed. */
 import type { UIMessage } from "ai";
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { importTranscript } from "../../src/import/import.ts";
 import { MAX_BULLET_REFERENCES } from "../../src/limits.ts";
