@@ -144,7 +144,7 @@ export class Conductor {
 
   /** Ends a run from outside its workflow. The first outcome stands. */
   end(runId: string, outcome: Outcome): RunRecord {
-    this.#core.transaction(() => finishRun(this.#core, runId, outcome));
+    this.#core.transaction(() => finishRun(this.#core, this.#core.runs.mustGet(runId), outcome));
     this.dispatchPending();
     return this.#core.runs.mustGet(runId);
   }

@@ -9,21 +9,23 @@ import { triggerIfDue } from "./trigger.ts";
  * Writes the outcome unless one stands already, and looks again in the same transaction: an append that found this run
  * at work was coalesced into it, and may be due now. Call inside a transaction; announce after it.
  */
-export function finishRun(core: Core, runId: string, outcome: Outcome): Outcome {
-  const run = core.runs.mustGet(runId);
-  if (run.outcome !== null) return run.outcome;
+export function finishRun(core: Core, run: RunRecord, outcome: Outcome): Outcome {
   const at = core.platform.now();
-  core.runs.end(runId, outcome, {
-    steps: run.steps.map((step) => (step.endedAt === null ? { ...step, endedAt: at } : step)),
-  });
-  core.branchLeaf.delete(runId);
+  const steps = run.steps.map((step) => (step.endedAt === null ? { ...step, endedAt: at } : step));
+  const ended = core.runs.end(run.id, outcome, { ...run, steps });
+  if (ended.outcome !== outcome) return ended.outcome ?? outcome;
+  core.branchLeaf.delete(run.id);
   triggerIfDue(core, run.sessionId);
   return outcome;
 }
 
 /** The outcome of a fenced commit, with the view's size before and after it. */
-export function outcomeOf(core: Core, run: RunRecord, commit: { result: CommitResult; degraded: boolean }): Outcome {
-  const { result, degraded } = commit;
+export function outcomeOf(
+  core: Core,
+  run: RunRecord,
+  commit: { result: CommitResult; degraded: boolean; score: number | null },
+): Outcome {
+  const { result, degraded, score } = commit;
   if (result.kind === "stale") return { kind: "stale", reason: result.reason };
   const history = core.memory.session(run.sessionId);
   return {
@@ -32,5 +34,6 @@ export function outcomeOf(core: Core, run: RunRecord, commit: { result: CommitRe
     tokensBefore: run.tokensBefore,
     tokensAfter: promptTokens(core, run.sessionId, history.has(run.leafId) ? run.leafId : null),
     degraded,
+    score,
   };
 }

@@ -12,6 +12,7 @@ import type { Span } from "../steps/outline.ts";
 import type { Core } from "./core.ts";
 import { finishRun, outcomeOf } from "./finish.ts";
 import type { InlineSummary } from "./settings.ts";
+import { keepOwnFacts } from "./sources.ts";
 import { visibleSpan } from "./visible-span.ts";
 
 /** One element of the view, and what it held when the function was shown it. */
@@ -47,7 +48,8 @@ function end(core: Core, run: RunRecord, outcome: () => Outcome): void {
   const finish = (decide: () => Outcome): void =>
     core.transaction(() => {
       // Somebody else may have ended the run meanwhile, or deleted it with its session.
-      if (core.runs.get(run.id)?.outcome === null) finishRun(core, run.id, decide());
+      const live = core.runs.get(run.id);
+      if (live?.outcome === null) finishRun(core, live, decide());
     });
   try {
     finish(outcome);
@@ -72,10 +74,19 @@ function commit(
     span,
     summary: given.summary,
     runId: run.id,
-    details: { model: "onCompaction", degraded: false, trigger: run.trigger, focus: run.focus },
+    details: {
+      model: "onCompaction",
+      trigger: run.trigger,
+      focus: run.focus,
+      ...keepOwnFacts(core, run.sessionId, { span, summary: given.summary }),
+    },
     ...(digest === null ? {} : { digest }),
   });
-  return outcomeOf(core, run, { result, degraded: false });
+  return outcomeOf(core, run, {
+    result,
+    degraded: false,
+    score: result.kind === "stale" ? null : (result.overlay.details.survival?.score ?? null),
+  });
 }
 
 /** What the range held when it was shown; null when the view did not show it, and the fence will say what is wrong. */

@@ -6,38 +6,49 @@
  * a repeated call, and a late one from an attempt that outlived its timeout, finds its work done.
  */
 import { assert } from "../errors.ts";
-import { MAX_OUTLINE_BYTES, MAX_OUTLINE_ROWS, MIN_SUMMARY_TOKENS } from "../limits.ts";
+import {
+  MAX_OUTLINE_BYTES,
+  MAX_OUTLINE_ROWS,
+  MIN_SPLIT_TOKENS,
+  MIN_SUMMARY_TOKENS,
+  SOURCE_PER_SUMMARY_TOKEN,
+} from "../limits.ts";
 import type { Draft } from "../memory/drafts.ts";
-import type { History } from "../memory/history.ts";
-import { closeStep, markStep, type Outcome, type RunRecord, type StepRecord } from "../memory/runs.ts";
+import type { RunRecord } from "../memory/runs.ts";
 import { auditSummary } from "../steps/audit.ts";
+import { halveChunk } from "../steps/chunk.ts";
 import { digest } from "../steps/digest.ts";
-import type { Span } from "../steps/outline.ts";
-import type { Plan } from "../steps/plan.ts";
+import { mergeFacts } from "../steps/pinned/merge.ts";
+import type { ChunkPlan, Plan } from "../steps/plan.ts";
 import { PROMPT_VERSION } from "../steps/prompt.ts";
 import { estimateTokens } from "../steps/tokens.ts";
 import { promptTokens, unseenTokens } from "./calibration.ts";
 import type { Core } from "./core.ts";
-import { finishRun, outcomeOf } from "./finish.ts";
+import { outcomeOf } from "./finish.ts";
+import { inRun, type PortCall } from "./port-call.ts";
+import { findSources, lineageOf, mustDraft, pinWithin, planOf, readSource, receiptOf, resolveEnds } from "./sources.ts";
+import { mayAsk } from "./postpone.ts";
 import {
   PORT_METHODS,
   type AuditVerdict,
   type Brief,
   type ChunkReading,
   type ChunkRequest,
+  type CommitRequest,
   type CompactionPort,
   type DraftInput,
   type DraftReceipt,
   type DraftsReading,
   type DraftsRequest,
+  type FailureReceipt,
+  type ModelFailure,
   type OutlineReading,
+  type PlannedChunk,
   type PlanReceipt,
   type PortMethod,
   type RunEnded,
   type StepMark,
 } from "../workflows/port.ts";
-
-type StepResult = Partial<Pick<StepRecord, "inputTokens" | "outputTokens" | "calls" | "reused">>;
 
 export class RunPort implements CompactionPort {
   readonly #core: Core;
@@ -49,211 +60,202 @@ export class RunPort implements CompactionPort {
   }
 
   async readOutline(mark: StepMark): Promise<OutlineReading> {
-    return this.#inRun(mark, (run) => {
-      const history = this.#core.memory.session(run.sessionId);
-      if (!history.has(run.leafId)) return this.#end(run, { kind: "stale", reason: "gone" });
-      const overheadTokens = unseenTokens(this.#core, run.sessionId, history.tokens(run.leafId));
+    return this.#inRun(mark, (call) => {
+      const { run, core } = call;
+      const history = core.memory.session(run.sessionId);
+      if (!history.has(run.leafId)) return call.end({ kind: "stale", reason: "gone" });
+      const overheadTokens = unseenTokens(core, run.sessionId, history.tokens(run.leafId));
       const outline = history.outline(run.leafId, {
         overheadTokens,
         maxRows: MAX_OUTLINE_ROWS,
         maxBytes: MAX_OUTLINE_BYTES,
       });
-      if (outline === null) return this.#end(run, { kind: "stale", reason: "gone" });
-      this.#close(
-        mark,
-        {},
-        {
-          state: "running",
-          partial: outline.truncated,
-          tokensBefore: promptTokens(this.#core, run.sessionId, run.leafId),
-        },
-      );
-      return { kind: "outline", outline, policy: run.policy, force: run.force };
+      if (outline === null) return call.end({ kind: "stale", reason: "gone" });
+      call.note({ partial: outline.truncated, tokensBefore: promptTokens(core, run.sessionId, run.leafId) });
+      call.close();
+      return { kind: "outline", outline, policy: run.policy, options: { force: run.force, only: run.only } };
     });
   }
 
-  async recordPlan(mark: StepMark, proposed: Plan): Promise<PlanReceipt> {
-    return this.#inRun(mark, (run) => {
+  async recordPlan(mark: StepMark, proposed: Plan, models: readonly string[]): Promise<PlanReceipt> {
+    return this.#inRun(mark, (call) => {
+      const { run, core } = call;
       if (proposed.kind === "nothing") {
-        return this.#end(run, { kind: "nothing", reason: proposed.reason, detail: proposed.detail });
+        return call.end({ kind: "nothing", reason: proposed.reason, detail: proposed.detail });
       }
-      const history = this.#core.memory.session(run.sessionId);
-      const plan = { ...proposed, span: resolveEnds(history, proposed) };
-      const span = history.spanDigest(plan.span);
-      const chunkDigests = plan.chunks.flatMap((chunk) => history.spanDigest(chunk)?.digest ?? []);
-      if (span === null || chunkDigests.length < plan.chunks.length) {
-        return this.#end(run, { kind: "stale", reason: "gone" });
-      }
-      this.#close(mark, {}, { plan, planDigest: span.digest, chunkDigests });
-      return {
-        kind: "planned",
-        digest: span.digest,
-        spanTokens: plan.spanTokens,
-        chunks: plan.chunks.map(({ index, tokens }) => ({ index, tokens, digest: chunkDigests[index] ?? "" })),
-        hasPrevious: plan.overlayIds.length > 0,
-      };
+      const history = core.memory.session(run.sessionId);
+      const span = resolveEnds(history, proposed);
+      const found = history.spanDigest(span);
+      const sources = findSources(core, run, proposed);
+      if (found === null || sources === null) return call.end({ kind: "stale", reason: "gone" });
+      const { chunks, digests, parts } = sources;
+      call.note({ plan: { ...proposed, span, chunks }, planDigest: found.digest, chunkDigests: digests });
+      call.close();
+      const resting = models.filter((model) => mayAsk(core, run, model).kind === "no");
+      return { kind: "planned", digest: found.digest, spanTokens: proposed.spanTokens, parts, resting };
     });
   }
 
   async readChunk(mark: StepMark, request: ChunkRequest): Promise<ChunkReading> {
-    return this.#inRun(mark, (run) => {
+    return this.#inRun(mark, (call) => {
+      const { run, core } = call;
       const chunk = planOf(run).chunks[request.index];
       const planned = run.chunkDigests[request.index];
       assert(chunk !== undefined && planned !== undefined, `Chunk ${request.index} is not in the plan.`);
-      const history = this.#core.memory.session(run.sessionId);
+      const history = core.memory.session(run.sessionId);
       // Read again what was planned: a model is not paid for a source that a commit would refuse.
-      const elements = history.spanDigest(chunk)?.digest === planned ? history.spanMessages(chunk) : null;
-      if (elements === null) return this.#end(run, { kind: "stale", reason: "changed" });
-      const previous = request.withPrevious ? this.#previous(run) : null;
-      const key = this.#draftKey(run, request.model, ["chunk", planned, previous ?? ""]);
-      const known = this.#core.drafts.get(run.sessionId, key);
-      if (known !== null) return this.#reuse(mark, known);
-      return { kind: "source", key, elements, previous, brief: this.#chunkBrief(run, chunk.tokens) };
+      const messages = history.sourceDigest(chunk) === planned ? history.spanMessages(chunk) : null;
+      if (messages === null) return call.end({ kind: "stale", reason: "changed" });
+      const brief = briefOfChunk(core, run, chunk);
+      const key = draftKey(run, { model: request.model, brief, source: ["chunk", planned] });
+      const known = core.drafts.get(run.sessionId, key);
+      if (known !== null) return reuse(call, known);
+      return { kind: "source", key, messages, brief };
+    });
+  }
+
+  async splitChunk(mark: StepMark, index: number): Promise<readonly PlannedChunk[] | RunEnded> {
+    return this.#inRun(mark, (call) => {
+      const { run, core } = call;
+      const plan = planOf(run);
+      const known = plan.chunks.filter(({ halfOf }) => halfOf === index);
+      const halves = known.length > 0 ? known : this.#halve(run, index);
+      const digests = halves.map((half) => core.memory.session(run.sessionId).sourceDigest(half));
+      if (digests.some((each) => each === null)) return call.end({ kind: "stale", reason: "gone" });
+      if (known.length === 0) {
+        const chunkDigests = [...run.chunkDigests, ...digests.map((each) => each ?? "")];
+        call.note({ plan: { ...plan, chunks: [...plan.chunks, ...halves] }, chunkDigests });
+      }
+      call.close();
+      return halves.map(({ index: at, tokens }, place) => ({
+        kind: "chunk" as const,
+        index: at,
+        tokens,
+        digest: digests[place] ?? "",
+        draft: null,
+        half: true,
+      }));
     });
   }
 
   async readDrafts(mark: StepMark, request: DraftsRequest): Promise<DraftsReading> {
-    return this.#inRun(mark, (run) => {
-      const drafts = request.keys.map((key) => this.#mustDraft(run, key));
-      const previous = request.withPrevious ? this.#previous(run) : null;
-      const key = request.repairOf ?? this.#draftKey(run, request.model, ["fold", ...request.keys, previous ?? ""]);
-      const known = this.#core.drafts.get(run.sessionId, key);
-      if (known !== null) return this.#reuse(mark, known);
-      const degraded = drafts.some((draft) => draft.degraded);
+    return this.#inRun(mark, (call) => {
+      const { run, core } = call;
+      const sources = request.sources.map((source) => readSource(core, run, source));
+      const brief = briefOf(core, run);
+      const key =
+        request.repairOf ??
+        draftKey(run, { model: request.model, brief, source: ["fold", ...sources.map(({ name }) => name)] });
+      const known = core.drafts.get(run.sessionId, key);
+      if (known !== null) return reuse(call, known);
+      const firstDraft = sources.findIndex(({ kind }) => kind === "draft");
+      const earlier = firstDraft === -1 ? [] : sources.slice(0, firstDraft);
       return {
         kind: "drafts",
         key,
-        drafts: drafts.map(({ text }) => text),
-        degraded,
-        previous,
-        brief: this.#brief(run),
+        drafts: sources.slice(earlier.length).map(({ text }) => text),
+        previous: earlier.length === 0 ? null : earlier.map(({ text }) => text).join("\n\n"),
+        degraded: sources.some((source) => source.degraded),
+        generation: 1 + Math.max(...sources.map(({ generation }) => generation)),
+        facts: mergeFacts(sources.map(({ facts }) => facts)),
+        brief,
       };
     });
   }
 
   async saveDraft(mark: StepMark, input: DraftInput): Promise<DraftReceipt | RunEnded> {
-    return this.#inRun(mark, (run) => {
-      const { calls, ...made } = input;
-      const tokens = estimateTokens(input.text);
+    return this.#inRun(mark, (call) => {
+      const { run, core } = call;
+      const { calls, inputTokens, outputTokens, ...made } = input;
       // A draft with problems must not stand where a sound one will be looked for.
       const key = input.problems.length === 0 ? input.key : digest(input.key, "rejected", input.text);
-      const draft = this.#core.drafts.save(run.sessionId, { ...made, key, tokens });
-      const spent = { inputTokens: input.inputTokens, outputTokens: input.outputTokens, calls };
-      this.#close(mark, spent, {
+      const tokens = estimateTokens(input.text);
+      const draft = core.drafts.save(run.sessionId, { ...made, inputTokens, outputTokens, key, tokens });
+      call.note({
         modelCalls: run.modelCalls + calls,
-        inputTokens: run.inputTokens + input.inputTokens,
-        outputTokens: run.outputTokens + input.outputTokens,
+        inputTokens: run.inputTokens + inputTokens,
+        outputTokens: run.outputTokens + outputTokens,
       });
-      return { ...receipt(draft, false), soundKey: input.key };
+      call.close({ inputTokens, outputTokens, calls });
+      if (calls > 0) noteCall(core, run, input);
+      return { ...receiptOf(draft, false), soundKey: input.key };
+    });
+  }
+
+  async noteFailure(mark: StepMark, failure: ModelFailure): Promise<FailureReceipt | RunEnded> {
+    return this.#inRun(mark, (call) => {
+      const { core, run } = call;
+      const { model, code, reason } = failure;
+      const now = core.platform.now();
+      const told = run.steps.find(({ name }) => name === mark.step)?.failure?.attempt ?? 0;
+      if (told < mark.attempt) {
+        call.close({ failure: { attempt: mark.attempt, model, code, reason } });
+        core.health.noteFailure(model, code, now);
+      }
+      return { kind: "noted", again: run.insist === true || !core.health.isOpen(model, now) };
     });
   }
 
   async auditDraft(mark: StepMark, key: string): Promise<AuditVerdict> {
-    return this.#inRun(mark, (run) => {
-      const draft = this.#mustDraft(run, key);
-      const { policy, template, spanTokens } = this.#brief(run);
-      const { text, finishReason } = draft;
-      const audit = auditSummary({ text, finishReason, spanTokens, policy, template });
-      this.#close(mark, {});
-      return audit.ok ? { kind: "passed", tokens: audit.tokens } : { kind: "failed", problems: audit.problems };
+    return this.#inRun(mark, (call) => {
+      const { text, finishReason, score } = mustDraft(call.core, call.run, key);
+      const audit = auditSummary({ text, finishReason, ...briefOf(call.core, call.run) });
+      call.close();
+      if (!audit.ok) return { kind: "failed", problems: audit.problems };
+      return { kind: "passed", tokens: audit.tokens, score };
     });
   }
 
-  async addCompaction(mark: StepMark, key: string): Promise<RunEnded> {
-    return this.#inRun(mark, (run) => {
+  async addCompaction(mark: StepMark, commit: CommitRequest): Promise<RunEnded> {
+    return this.#inRun(mark, (call) => {
+      const { run, core } = call;
       const plan = planOf(run);
-      const draft = this.#mustDraft(run, key);
-      const history = this.#core.memory.session(run.sessionId);
-      const result = history.addOverlay({
+      const draft = mustDraft(core, run, commit.key);
+      const { pinnedTokens } = run.policy;
+      const { pinned, survival } = pinWithin(draft.text, draft.facts, { spanTokens: plan.spanTokens, pinnedTokens });
+      const result = core.memory.session(run.sessionId).addOverlay({
         span: plan.span,
         summary: draft.text,
         runId: run.id,
         leafId: run.leafId,
         overlayIds: plan.overlayIds,
-        details: { model: draft.model, degraded: draft.degraded, trigger: run.trigger, focus: run.focus },
         ...(run.planDigest === null ? {} : { digest: run.planDigest }),
+        details: {
+          model: draft.model,
+          degraded: draft.degraded,
+          trigger: run.trigger,
+          focus: run.focus,
+          level: plan.level,
+          generation: draft.generation,
+          madeOf: lineageOf(run, commit),
+          draftKey: draft.key,
+          pinned,
+          survival,
+        },
       });
-      return this.#end(run, outcomeOf(this.#core, run, { result, degraded: draft.degraded }));
+      call.close();
+      return call.end(outcomeOf(core, run, { result, degraded: draft.degraded, score: survival.score }));
     });
   }
 
-  /** One call: a transaction in which the run is live, its step marked, and the news told once it is committed. */
-  #inRun<T>(mark: StepMark, work: (run: RunRecord) => T): T | RunEnded {
-    const core = this.#core;
-    const result = core.transaction(() => {
-      const found = core.runs.get(this.#runId);
-      // The session was deleted, and its ledger with it: a step that comes late has nothing left to do.
-      if (found === null) return { kind: "ended", outcome: { kind: "cancelled" } } as const;
-      if (found.outcome !== null) return { kind: "ended", outcome: found.outcome } as const;
-      const at = core.platform.now();
-      const run = core.runs.change(found.id, {
-        heardAt: at,
-        startedAt: found.startedAt ?? at,
-        // A paused instance finishes the step it is in: what it says does not resume the run.
-        state: found.state === "paused" ? "paused" : "running",
-        steps: markStep(found.steps, { name: mark.step, attempt: mark.attempt, at }),
-      });
-      return work(run);
-    });
-    const after = core.runs.get(this.#runId);
-    if (after !== null) core.announce(after);
-    core.conductor.dispatchPending();
-    return result;
+  #inRun<T>(mark: StepMark, work: (call: PortCall) => T): T | RunEnded {
+    return inRun(this.#core, { runId: this.#runId, mark }, work);
   }
 
-  #close(mark: StepMark, result: StepResult, patch: Partial<RunRecord> = {}): void {
-    const run = this.#core.runs.mustGet(this.#runId);
-    const { state: _state, outcome: _outcome, ...rest } = patch;
-    const steps = closeStep(run.steps, mark.step, { ...result, endedAt: this.#core.platform.now() });
-    this.#core.runs.change(run.id, { ...rest, steps });
-  }
-
-  #reuse(mark: StepMark, draft: Draft): DraftReceipt {
-    this.#close(mark, { reused: true });
-    return receipt(draft, true);
-  }
-
-  #end(run: RunRecord, outcome: Outcome): RunEnded {
-    return { kind: "ended", outcome: finishRun(this.#core, run.id, outcome) };
-  }
-
-  #brief(run: RunRecord): Brief {
-    const { template } = this.#core.settings.get(run.sessionId);
-    return { template, policy: run.policy, focus: run.focus, spanTokens: planOf(run).spanTokens };
-  }
-
-  /** Of one chunk. Only the whole must shrink: a part shorter than a summary's headings can be told in no fewer words. */
-  #chunkBrief(run: RunRecord, chunkTokens: number): Brief {
-    const whole = this.#brief(run);
-    if (planOf(run).chunks.length === 1) return whole;
-    const least = Math.ceil(MIN_SUMMARY_TOKENS / whole.policy.maxSummaryRatio);
-    return { ...whole, spanTokens: Math.min(whole.spanTokens, Math.max(chunkTokens, least)) };
-  }
-
-  /** The text that the new summary updates: of every overlay inside the span, oldest first. */
-  #previous(run: RunRecord): string | null {
-    const history = this.#core.memory.session(run.sessionId);
-    const summaries = planOf(run).overlayIds.map((id) => history.overlay(id)?.summary ?? "");
-    return summaries.length === 0 ? null : summaries.join("\n\n");
-  }
-
-  #draftKey(run: RunRecord, model: string, source: readonly string[]): string {
-    const { template, focus, policy } = this.#brief(run);
-    return digest(
-      PROMPT_VERSION,
-      model,
-      JSON.stringify(template),
-      focus ?? "",
-      run.fresh ? run.id : "",
-      String(policy.summaryTokens),
-      ...source,
-    );
-  }
-
-  #mustDraft(run: RunRecord, key: string): Draft {
-    const draft = this.#core.drafts.get(run.sessionId, key);
-    assert(draft !== null, `Draft ${key} is gone although its run is live.`);
-    return draft;
+  #halve(run: RunRecord, index: number): readonly ChunkPlan[] {
+    const { chunks } = planOf(run);
+    const chunk = chunks[index];
+    if (chunk === undefined || chunk.tokens < MIN_SPLIT_TOKENS) return [];
+    const rows = this.#core.memory.session(run.sessionId).spanRows(chunk) ?? [];
+    const outline = {
+      sessionId: run.sessionId,
+      leafId: run.leafId,
+      overheadTokens: 0,
+      tokens: 0,
+      rows,
+      truncated: false,
+    };
+    return halveChunk(outline).map((half) => ({ ...half, index: chunks.length + half.index, halfOf: index }));
   }
 }
 
@@ -264,23 +266,48 @@ export function callPort(port: CompactionPort, method: PortMethod, args: readonl
   return call(...args);
 }
 
-/** A span that starts or ends with an overlay has that overlay's id there: here it gets the overlay's own ends. */
-function resolveEnds(history: History, { span, overlayIds }: Plan & { kind: "span" }): Span {
-  const first = overlayIds.includes(span.fromId) ? history.overlay(span.fromId) : null;
-  const last = overlayIds.includes(span.toId) ? history.overlay(span.toId) : null;
+function reuse(call: PortCall, draft: Draft): DraftReceipt {
+  call.close({ reused: true });
+  return receiptOf(draft, true);
+}
+
+/** Of the summary of the whole span. It must shrink the view, whatever its budget says. */
+function briefOf(core: Core, run: RunRecord): Brief {
+  const { template } = core.settings.get(run.sessionId);
+  const { policy, focus } = run;
+  const { spanTokens } = planOf(run);
+  const room = Math.floor(spanTokens * policy.maxSummaryRatio);
+  return { template, policy, focus, spanTokens, summaryTokens: Math.max(1, Math.min(policy.summaryTokens, room)) };
+}
+
+/** Of one chunk. Only the whole must shrink: a part shorter than a summary's headings can be told in no fewer words. */
+function briefOfChunk(core: Core, run: RunRecord, { tokens }: ChunkPlan): Brief {
+  const whole = briefOf(core, run);
+  const share = Math.max(MIN_SUMMARY_TOKENS, Math.ceil(tokens / SOURCE_PER_SUMMARY_TOKEN));
+  const least = Math.ceil(MIN_SUMMARY_TOKENS / whole.policy.maxSummaryRatio);
   return {
-    fromId: first?.span.fromId ?? span.fromId,
-    fromStep: first?.span.fromStep ?? span.fromStep,
-    toId: last?.span.toId ?? span.toId,
-    toStep: last?.span.toStep ?? span.toStep,
+    ...whole,
+    spanTokens: Math.max(tokens, least),
+    summaryTokens: Math.max(1, Math.min(whole.policy.summaryTokens, share)),
   };
 }
 
-function planOf(run: RunRecord): Plan & { kind: "span" } {
-  assert(run.plan !== null, "The plan is recorded before any step that needs it.");
-  return run.plan;
+function draftKey(run: RunRecord, of: { model: string; brief: Brief; source: readonly string[] }): string {
+  const { template, focus, summaryTokens } = of.brief;
+  const fresh = run.fresh ? run.id : "";
+  return digest(
+    PROMPT_VERSION,
+    of.model,
+    JSON.stringify(template),
+    focus ?? "",
+    fresh,
+    `${summaryTokens}`,
+    ...of.source,
+  );
 }
 
-function receipt(draft: Draft, reused: boolean): DraftReceipt {
-  return { kind: "draft", key: draft.key, soundKey: draft.key, tokens: draft.tokens, reused, problems: draft.problems };
+function noteCall(core: Core, run: RunRecord, { model, inputTokens, outputTokens }: DraftInput): void {
+  const now = core.platform.now();
+  core.health.noteAnswer(model, now);
+  core.spend.add(run.sessionId, inputTokens + outputTokens, now);
 }

@@ -5,6 +5,7 @@
  * the agent, so it leaves with the session that it belongs to (S2).
  */
 import type { AuditProblem } from "../steps/audit.ts";
+import type { Facts } from "../steps/pinned/fact.ts";
 import type { Statements } from "./statements.ts";
 
 export interface Draft {
@@ -17,8 +18,16 @@ export interface Draft {
   readonly outputTokens: number;
   /** True when no model made it, or one of the drafts that it was folded from. */
   readonly degraded: boolean;
+  /** How often the text of what it covers was written anew: 1 for a chunk's. */
+  readonly generation: number;
+  /** What its source holds. */
+  readonly facts: Facts;
   /** What an audit found wrong with it; a draft with problems is kept for repair only. */
   readonly problems: readonly AuditProblem[];
+  /** Share of {@link facts} that it keeps, pinned facts counted: 0 to 1. */
+  readonly score: number;
+  /** The most important of what it lost, where it lost too much. */
+  readonly lost: readonly string[];
 }
 
 export class Drafts {

@@ -17,6 +17,9 @@ import { WHOLE_MESSAGE, type Span } from "../steps/outline.ts";
 import { sliceMessage } from "../steps/slice.ts";
 import { summaryMessage } from "../steps/view.ts";
 import { parseFacts } from "./content.ts";
+import { addChange } from "./overlay-changes.ts";
+import { fillDetails, type OverlayDetails } from "./overlay-details.ts";
+import { summarySource, toRecord, type OverlayRecord, type OverlayState } from "./overlay-record.ts";
 import type { OverlayRow, Place, ShapeRow } from "./statements.ts";
 import type { Tree } from "./tree.ts";
 import {
@@ -30,29 +33,7 @@ import {
   type MessageElement,
 } from "./walk.ts";
 
-/** Only an `active` overlay is ever shown; the others are kept for what they say about the past. */
-export type OverlayState = "active" | "rolled-back" | "invalidated";
-
-export interface OverlayRecord {
-  readonly id: string;
-  /** 1 for the session's first. */
-  readonly n: number;
-  readonly state: OverlayState;
-  readonly span: Span;
-  readonly summary: string;
-  /** Estimated tokens of the summary as it is shown. */
-  readonly tokens: number;
-  /** Estimated tokens of what it replaced in the view, when it was added. */
-  readonly spanTokens: number;
-  /** Messages that it stands for. */
-  readonly spanMessages: number;
-  readonly spanDigest: string;
-  readonly runId: string | null;
-  /** What the caller keeps beside it. `degraded: true` marks a summary that no model wrote. */
-  readonly details: Readonly<Record<string, unknown>>;
-  /** Epoch ms. */
-  readonly createdAt: number;
-}
+export type { OverlayRecord, OverlayState } from "./overlay-record.ts";
 
 export interface OverlayInput {
   readonly span: Span;
@@ -66,7 +47,7 @@ export interface OverlayInput {
   readonly overlayId?: string;
   /** The leaf whose view was summarised. Without it, an overlay of any branch over the span counts as a change. */
   readonly leafId?: string;
-  readonly details?: Readonly<Record<string, unknown>>;
+  readonly details?: Partial<OverlayDetails>;
 }
 
 /**
@@ -117,6 +98,11 @@ export class Overlays {
   }
 
   /** Throws `unknown_overlay`. */
+  mustGet(overlayId: string): OverlayRecord {
+    return toRecord(this.mustGetRow(overlayId));
+  }
+
+  /** Throws `unknown_overlay`. */
   mustGetRow(overlayId: string): OverlayRow {
     const row = this.#row(overlayId);
     if (row !== undefined) return row;
@@ -140,9 +126,12 @@ export class Overlays {
     return { from: { seq: from.seq, step: span.fromStep }, to: { seq: to.seq, step: span.toStep } };
   }
 
-  /** What the span holds now, read without content but for a message that it cuts; null when its ends are not on one path. */
-  describe(range: Range): SpanDigest | null {
-    const elements = walkSpan(this.#tree, range, { content: false });
+  /**
+   * What the span holds now, read without content but for a message that it cuts; null when its ends are not on one
+   * path. With `overlays`, as if these and no others were in force.
+   */
+  describe(range: Range, overlays?: readonly OverlayRow[]): SpanDigest | null {
+    const elements = walkSpan(this.#tree, range, { content: false, ...(overlays !== undefined && { overlays }) });
     if (elements === null) return null;
     return {
       digest: sumDigests(elements.map((element) => this.#digestOf(element))),
@@ -187,7 +176,23 @@ export class Overlays {
     const row = this.mustGetRow(overlayId);
     if (row.state !== "active") return toRecord(row);
     this.#setState(row, "rolled-back");
-    return { ...toRecord(row), state: "rolled-back" };
+    return this.mustGet(overlayId);
+  }
+
+  /**
+   * Puts an overlay back into force, through the fence of a new one. The caller has made sure that the messages under it
+   * are what they were (C3). `rebased`: other overlays lie over it now, and are what is seen.
+   */
+  restore(row: OverlayRow): CommitResult {
+    const range = { from: placeFrom(row), to: placeTo(row) };
+    const others = this.#tree.sql.activeOverlaysEndingFrom(this.#tree.sessionId, range.from.seq);
+    if (others.some((other) => this.#crosses(other, range))) return { kind: "stale", reason: "overlap" };
+    const found = this.describe(range);
+    if (found === null) return { kind: "stale", reason: "gone" };
+    if (row.tokens >= found.tokens) return { kind: "stale", reason: "larger" };
+    this.#setState(row, "active");
+    const hidden = others.some((other) => this.#holds(other, range) || (other.n > row.n && isSameSpan(other, row)));
+    return { kind: hidden ? "rebased" : "applied", overlay: this.mustGet(row.overlayId) };
   }
 
   /**
@@ -217,7 +222,9 @@ export class Overlays {
   }
 
   #setState(row: OverlayRow, state: OverlayState): void {
-    this.#tree.sql.setOverlayState(this.#tree.sessionId, row.n, state);
+    const { sql, sessionId } = this.#tree;
+    const change = { state, afterN: sql.lastOverlayNumber(sessionId), at: this.#now() };
+    sql.setOverlayState(sessionId, row.n, addChange(row, change));
     this.#tree.touch();
   }
 
@@ -261,7 +268,7 @@ export class Overlays {
 
   #newRow(input: OverlayInput, place: { range: Range; found: SpanDigest; overlayId: string }): OverlayRow {
     const { range, found, overlayId } = place;
-    const details = { ...input.details };
+    const details = fillDetails(input.details ?? {});
     const shown = summaryMessage(
       summarySource({ overlayId, summary: input.summary, spanMessages: found.messages, details }),
     );
@@ -283,6 +290,8 @@ export class Overlays {
       details: JSON.stringify(details),
       createdAt: this.#now(),
       summary: input.summary,
+      topSeq: this.#tree.newest()?.seq ?? range.to.seq,
+      changes: "[]",
     };
   }
 
@@ -322,35 +331,12 @@ export function sliceDigest(message: UIMessage, steps: { readonly fromStep: numb
   );
 }
 
-/** The part of a message that an overlay covers. */
-export function coveredSteps(overlay: OverlayRow, seq: number): { fromStep: number; toStep: number } {
-  return {
-    fromStep: overlay.fromSeq === seq ? overlay.fromStep : 0,
-    toStep: overlay.toSeq === seq ? overlay.toStep : WHOLE_MESSAGE,
-  };
-}
-
-/** What the shown summary is made of. */
-export function summarySource(
-  overlay: Pick<OverlayRecord, "summary" | "spanMessages" | "details"> & { overlayId: string },
-) {
-  const { overlayId, summary, spanMessages, details } = overlay;
-  return { overlayId, summary, spanMessages, degraded: details["degraded"] === true };
-}
-
-export function toRecord(row: OverlayRow): OverlayRecord {
-  const { overlayId, state, fromId, fromStep, toId, toStep, details, fromSeq: _from, toSeq: _to, ...rest } = row;
-  return {
-    id: overlayId,
-    state: state as OverlayState,
-    span: { fromId, fromStep, toId, toStep },
-    details: JSON.parse(details) as Record<string, unknown>,
-    ...rest,
-  };
-}
-
 function idFor(...what: readonly string[]): string {
   return `ov_${digest(...what).slice(0, 16)}`;
+}
+
+function isSameSpan(a: OverlayRow, b: OverlayRow): boolean {
+  return comparePlaces(placeFrom(a), placeFrom(b)) === 0 && comparePlaces(placeTo(a), placeTo(b)) === 0;
 }
 
 function sameMembers(a: readonly string[], b: readonly string[]): boolean {

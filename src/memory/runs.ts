@@ -10,12 +10,12 @@
 import { PalimpsestError } from "../errors.ts";
 import { MAX_LIVE_RUNS, MAX_STEP_RECORDS } from "../limits.ts";
 import type { StaleReason } from "./overlays.ts";
-import type { Plan, Policy } from "../steps/plan.ts";
+import type { Plan, PlanOptions, Policy } from "../steps/plan.ts";
 import type { WhyNot } from "../steps/why-not.ts";
 import type { Statements } from "./statements.ts";
 
 /** What asked for the run. */
-export type Trigger = "threshold" | "manual" | "overflow";
+export type Trigger = "threshold" | "manual" | "overflow" | "edit";
 
 /** Exactly one of these ends a run. */
 export type Outcome =
@@ -26,6 +26,8 @@ export type Outcome =
       readonly tokensBefore: number;
       readonly tokensAfter: number;
       readonly degraded: boolean;
+      /** Share of the span's facts that summary and pinned facts keep, 0 to 1; null when nobody measured. */
+      readonly score: number | null;
     }
   /** As applied, over overlays that changed meanwhile while the messages did not. */
   | {
@@ -34,6 +36,8 @@ export type Outcome =
       readonly tokensBefore: number;
       readonly tokensAfter: number;
       readonly degraded: boolean;
+      /** Share of the span's facts that summary and pinned facts keep, 0 to 1; null when nobody measured. */
+      readonly score: number | null;
     }
   /** The messages changed while the model was thinking; nothing was written. */
   | { readonly kind: "stale"; readonly reason: StaleReason }
@@ -79,6 +83,8 @@ export interface RunRecord {
   readonly force: boolean;
   /** Asks a model anew, also for what an earlier draft covers. */
   readonly fresh: boolean;
+  /** `mend`: only what an edit uncovered; `rebuild`: what is covered, from its first drafts. Absent: what is due. */
+  readonly only?: PlanOptions["only"];
   /** The leaf whose view the run looks at, and that view's estimate when the run was asked for. */
   readonly leafId: string;
   readonly tokensBefore: number;
@@ -119,6 +125,7 @@ export type NewRun = Pick<
   | "focus"
   | "force"
   | "fresh"
+  | "only"
   | "leafId"
   | "tokensBefore"
   | "policy"
@@ -267,7 +274,7 @@ export class Runs {
   }
 
   /** Gives a run its outcome, once. Returns the run with the outcome that stands. */
-  end(runId: string, outcome: Outcome, patch: Partial<Pick<RunRecord, "steps">> = {}): RunRecord {
+  end(runId: string, outcome: Outcome, patch: Partial<RunRecord> = {}): RunRecord {
     const run = this.mustGet(runId);
     if (run.outcome !== null) return run;
     const ended: RunRecord = { ...run, ...patch, state: "ended", outcome, endedAt: this.#now() };

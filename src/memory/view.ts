@@ -9,7 +9,8 @@ import { repairMessages } from "../steps/repair.ts";
 import { sliceMessage } from "../steps/slice.ts";
 import { summaryMessage } from "../steps/view.ts";
 import { parseFacts, utf8Length } from "./content.ts";
-import { summarySource, toRecord } from "./overlays.ts";
+import { parseDetails } from "./overlay-details.ts";
+import { summarySource, toRecord } from "./overlay-record.ts";
 import type { ContentRow, OverlayRow, Place, ShapeRow } from "./statements.ts";
 import type { Tree } from "./tree.ts";
 import { elementTokens, isWhole, visibleSteps, walkView, type Element } from "./walk.ts";
@@ -37,11 +38,6 @@ export interface View {
   readonly leafId: string | null;
 }
 
-/** An element as the summariser gets it. */
-export type SpanElement =
-  | { readonly kind: "message"; readonly message: UIMessage }
-  | { readonly kind: "overlay"; readonly summary: string };
-
 /** The newest part of a view. */
 export interface RecentHistory {
   /** Oldest first. */
@@ -59,8 +55,10 @@ export interface OutlineOptions {
   readonly overheadTokens?: number;
 }
 
-export function readView(tree: Tree, start: Place | null): Omit<View, "leafId"> {
-  const walked = start === null ? [] : [...walkView(tree, start, { content: true })].toReversed();
+/** With `overlays`, as if these and no others were in force. */
+export function readView(tree: Tree, start: Place | null, overlays?: readonly OverlayRow[]): Omit<View, "leafId"> {
+  const options = { content: true, ...(overlays !== undefined && { overlays }) } as const;
+  const walked = start === null ? [] : [...walkView(tree, start, options)].toReversed();
   const elements = walked.map(viewElement);
   return {
     messages: repairMessages(walked.map((element) => elementMessage(tree, element))),
@@ -112,11 +110,6 @@ export function elementMessage(tree: Tree, element: Element<ContentRow>): UIMess
   return isWhole(element) ? message : sliceMessage(message, element.fromStep, element.toStep);
 }
 
-export function spanElement(tree: Tree, element: Element<ContentRow>): SpanElement {
-  if (element.kind === "overlay") return { kind: "overlay", summary: element.overlay.summary };
-  return { kind: "message", message: elementMessage(tree, element) };
-}
-
 export function viewElement(element: Element): ViewElement {
   const tokens = elementTokens(element);
   if (element.kind === "overlay") {
@@ -128,9 +121,10 @@ export function viewElement(element: Element): ViewElement {
 
 export function outlineRow(element: Element): OutlineRow {
   if (element.kind === "overlay") {
-    const { overlayId: id, tokens } = element.overlay;
+    const { overlayId: id, tokens, details } = element.overlay;
+    const { level, generation, degraded } = parseDetails(details);
     const nothing = { firstStep: 0, steps: [tokens], complete: true, calls: [], results: [], group: null };
-    return { kind: "overlay", id, role: "user", tokens, ...nothing };
+    return { kind: "overlay", id, role: "user", tokens, ...nothing, overlay: { level, generation, degraded } };
   }
   const { row, fromStep, toStep } = element;
   const facts = parseFacts(row.facts);

@@ -51,6 +51,8 @@ export interface ChosenModel {
   readonly name: string;
   /** Context window, in tokens. */
   readonly windowTokens: number;
+  /** Asked where the first one gave no sound answer; its window should be as large. */
+  readonly fallback?: ChosenModel;
 }
 
 /**

@@ -6,8 +6,8 @@
  * that leaves a piece within the limit; where it does not, only the reading is poorer, as a chunk is never sent to a
  * provider as messages.
  */
-import { tokensBetween, type Layout } from "./align.ts";
-import { WHOLE_MESSAGE, type Span } from "./outline.ts";
+import { layOut, tokensBetween, type Layout } from "./align.ts";
+import { WHOLE_MESSAGE, type Outline, type Span } from "./outline.ts";
 import type { ChunkPlan } from "./plan.ts";
 
 /** The closed range from boundary `from` to boundary `to` (which is after `from`), named as {@link Span} says. */
@@ -59,3 +59,14 @@ function chunkEnd(layout: Layout, range: { from: number; to: number }, limit: nu
   }
   return safe ?? nearest;
 }
+
+/** A chunk's rows as two chunks near each other in size; none when it cannot be cut. Their indices count from 0. */
+export function halveChunk(outline: Outline): readonly ChunkPlan[] {
+  const layout = layOut(outline);
+  const to = layout.cells.length;
+  const halves = chunkSpan(layout, { from: 0, to }, Math.ceil(tokensBetween(layout, 0, to) * HALF_AND_ROOM));
+  return halves.length === 2 ? halves : [];
+}
+
+/** A half may be this share of the whole: messages are not cut to measure. */
+const HALF_AND_ROOM = 0.7;

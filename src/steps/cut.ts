@@ -82,7 +82,7 @@ function walkBack(layout: Layout, budget: number): number {
  * The highest boundary that keeps the least tail: the last `minTailMessages` messages. A message of several steps that
  * alone outweighs the budget may be kept in part, from the first step that fits, or else its last one.
  */
-function latestTail(layout: Layout, policy: Policy): number {
+export function latestTail(layout: Layout, policy: Policy): number {
   const { cells, rowStarts } = layout;
   let at = cells.length;
   let messages = 0;

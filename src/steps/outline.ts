@@ -24,6 +24,16 @@ export interface Span {
   readonly toStep: number;
 }
 
+/** What a plan must know of an overlay to decide whether a new one folds it in. */
+export interface OverlayShape {
+  /** 0 for one made of messages alone; one more than the highest that it folded in. */
+  readonly level: number;
+  /** How often the text of what it covers was written anew. */
+  readonly generation: number;
+  /** True when no model wrote it, or a part of it. */
+  readonly degraded: boolean;
+}
+
 export interface OutlineRow {
   readonly kind: "message" | "overlay";
   /** The message's id, or the overlay's. */
@@ -43,6 +53,8 @@ export interface OutlineRow {
   readonly results: readonly (readonly [id: string, step: number])[];
   /** Provider message id that several rows may share (thinking and tool use streamed apart); null when none. */
   readonly group: string | null;
+  /** Of an overlay only. */
+  readonly overlay?: OverlayShape;
 }
 
 export interface Outline {

@@ -8,9 +8,10 @@
  */
 import { layOut, tokensBetween, type Layout } from "./align.ts";
 import { chunkSpan, spanBetween } from "./chunk.ts";
-import { cutEnd, cutHead, cutTail, type Cut } from "./cut.ts";
+import { cutEnd, cutHead, cutTail, latestTail, type Cut } from "./cut.ts";
 import type { Outline, Span } from "./outline.ts";
 import type { Policy } from "./policy.ts";
+import { coverAll, findGap, stackUp, type Stacked } from "./stack.ts";
 
 export type { Policy } from "./policy.ts";
 
@@ -18,10 +19,17 @@ export type { Policy } from "./policy.ts";
 export interface ChunkPlan extends Span {
   readonly index: number;
   readonly tokens: number;
+  /** Of one of two that stand in for a chunk that no model could tell: that chunk's index. */
+  readonly halfOf?: number;
 }
 
+/** An overlay that is folded in, or a chunk by its index. */
+export type PlanPart =
+  | { readonly kind: "overlay"; readonly id: string; readonly tokens: number }
+  | { readonly kind: "chunk"; readonly index: number };
+
 /** Why there is nothing to do. Closed: callers switch on it. */
-export type NothingReason = "empty" | "under-threshold" | "too-short" | "too-small";
+export type NothingReason = "empty" | "under-threshold" | "too-short" | "too-small" | "no-gap" | "no-overlay";
 
 /** Why a boundary is not where the budget alone would have put it. */
 export interface BoundaryMove {
@@ -36,7 +44,13 @@ export type Plan =
       readonly span: Span;
       /** Overlays inside the span, oldest first: their text is the previous summary. */
       readonly overlayIds: readonly string[];
+      /** Of the new overlay: 0 when it folds none in. */
+      readonly level: number;
+      /** True when the overlays' own chunks are read again instead of their text. */
+      readonly rebuild: boolean;
       readonly chunks: readonly ChunkPlan[];
+      /** What the summary is made of, in the order of the path. */
+      readonly parts: readonly PlanPart[];
       readonly headTokens: number;
       readonly spanTokens: number;
       readonly tailTokens: number;
@@ -47,21 +61,46 @@ export type Plan =
 export interface PlanOptions {
   /** Plan also under the threshold, and also a span smaller than `minSpanTokens`. */
   readonly force?: boolean;
+  /**
+   * `mend`: only what an edit uncovered between overlays, whatever the threshold says. `rebuild`: everything that is
+   * covered, from its first drafts.
+   */
+  readonly only?: "mend" | "rebuild" | undefined;
 }
 
 /** Plans one compaction. Never throws on a well-formed outline: having nothing to do is an answer. */
 export function planCut(outline: Outline, policy: Policy, options: PlanOptions = {}): Plan {
   const force = options.force === true;
   if (outline.rows.length === 0) return nothing("empty", "The view holds no messages.");
-  if (!force && outline.tokens <= policy.thresholdTokens) {
+  if (!force && options.only === undefined && outline.tokens <= policy.thresholdTokens) {
     return nothing(
       "under-threshold",
       `The view is estimated at ${outline.tokens} tokens; the threshold is ${policy.thresholdTokens}.`,
     );
   }
   const layout = layOut(outline);
-  const fresh = freshTokens(layout);
   const head = cutHead(layout, policy);
+  const place = { layout, outline, policy, head };
+  if (options.only === "rebuild") return planRebuild(place);
+  const recent = latestTail(layout, policy);
+  const gap = findGap(layout, { from: head.at, to: recent }, Math.max(1, policy.minSpanTokens));
+  if (gap !== null) return spanPlan(place, gap, head.moves);
+  if (options.only === "mend") return nothing("no-gap", "Every overlay of the view stands: nothing is left to mend.");
+  return planFresh(place, force);
+}
+
+/** A view laid out, and where its head ends. */
+interface Place {
+  readonly layout: Layout;
+  readonly outline: Outline;
+  readonly policy: Policy;
+  readonly head: Cut;
+}
+
+/** What no overlay covers yet, between head and tail. */
+function planFresh(place: Place, force: boolean): Plan {
+  const { layout, outline, policy, head } = place;
+  const fresh = freshTokens(layout);
   const gain = (to: number): number => (fresh[to] ?? 0) - (fresh[head.at] ?? 0);
   const cutWhere = (least: number): Cut | null => {
     const worth = (to: number): boolean => to > head.at && gain(to) >= least;
@@ -72,17 +111,40 @@ export function planCut(outline: Outline, policy: Policy, options: PlanOptions =
     const room = cutWhere(0);
     return room === null ? tooShort(outline, policy) : tooSmall(gain(room.at), force ? 1 : policy.minSpanTokens);
   }
+  const stacked = stackUp(layout, { from: head.at, to: tail.at }, policy);
+  return spanPlan(place, stacked, [...head.moves, ...tail.moves]);
+}
+
+function planRebuild(place: Place): Plan {
+  const covered = coverAll(place.layout, place.head.at);
+  if (covered !== null) return spanPlan(place, covered, place.head.moves);
+  return nothing("no-overlay", "No overlay is in force on this branch: there is nothing to rebuild.");
+}
+
+function spanPlan({ layout, policy }: Place, stacked: Stacked, moves: readonly BoundaryMove[]): Plan {
+  const { from, to, level, rebuild } = stacked;
   const end = layout.cells.length;
+  const chunks = chunkSpan(layout, { from, to }, policy.chunkTokens);
   return {
     kind: "span",
-    span: spanBetween(layout, head.at, tail.at),
-    overlayIds: layout.cells.slice(head.at, tail.at).flatMap(({ row }) => (row.kind === "overlay" ? [row.id] : [])),
-    chunks: chunkSpan(layout, { from: head.at, to: tail.at }, policy.chunkTokens),
-    headTokens: tokensBetween(layout, 0, head.at),
-    spanTokens: tokensBetween(layout, head.at, tail.at),
-    tailTokens: tokensBetween(layout, tail.at, end),
-    moves: [...head.moves, ...tail.moves],
+    span: spanBetween(layout, from, to),
+    overlayIds: layout.cells.slice(from, to).flatMap(({ row }) => (row.kind === "overlay" ? [row.id] : [])),
+    level,
+    rebuild,
+    chunks,
+    parts: layout.cells.slice(from, to).flatMap((cell) => partAt(cell, chunks)),
+    headTokens: tokensBetween(layout, 0, from),
+    spanTokens: tokensBetween(layout, from, to),
+    tailTokens: tokensBetween(layout, to, end),
+    moves,
   };
+}
+
+/** The part that begins with a cell, if one does. */
+function partAt({ row, step }: Layout["cells"][number], chunks: readonly ChunkPlan[]): PlanPart[] {
+  if (row.kind === "overlay") return [{ kind: "overlay", id: row.id, tokens: row.tokens }];
+  const chunk = chunks.find(({ fromId, fromStep }) => fromId === row.id && fromStep === step);
+  return chunk === undefined ? [] : [{ kind: "chunk", index: chunk.index }];
 }
 
 /** Message tokens before each boundary, overlays left out: what a summary was not yet made of. */

@@ -12,7 +12,9 @@ import {
   MAX_SUMMARY_TOKENS,
   MIN_SPAN_TOKENS,
   MIN_SUMMARY_TOKENS,
+  PINNED_SHARE_OF_SUMMARY,
   SPAN_SHARE_OF_THRESHOLD,
+  STACK_SHARE_OF_THRESHOLD,
   SUMMARY_SHARE_OF_THRESHOLD,
   TAIL_SHARE_OF_THRESHOLD,
 } from "../limits.ts";
@@ -31,6 +33,10 @@ export interface Policy {
   readonly minTailMessages: number;
   /** A summary may be at most this many tokens. */
   readonly summaryTokens: number;
+  /** What is kept word for word beside one summary may take at most this many tokens. */
+  readonly pinnedTokens: number;
+  /** All summaries of a view together, with what is kept beside them: beyond it, neighbours are folded into one. */
+  readonly stackTokens: number;
   /** A summary must be at most this share of the tokens it replaces. */
   readonly maxSummaryRatio: number;
   /** A span smaller than this many tokens is not worth a model call. */
@@ -54,14 +60,24 @@ export function resolvePolicy(options: PolicyOptions): Policy {
     MAX_SUMMARY_TOKENS,
     Math.max(MIN_SUMMARY_TOKENS, Math.floor(threshold / SUMMARY_SHARE_OF_THRESHOLD)),
   );
+  const headTokenBudget = options.headTokenBudget ?? Math.floor(threshold / HEAD_SHARE_OF_THRESHOLD);
+  const tailTokenBudget =
+    options.tailTokenBudget ?? Math.min(DEFAULT_TAIL_TOKENS, Math.floor(threshold / TAIL_SHARE_OF_THRESHOLD));
+  const summaryTokens = options.summaryTokens ?? Math.min(summaryDefault, Math.ceil(threshold / 2));
+  const pinnedTokens = options.pinnedTokens ?? Math.floor(summaryTokens / PINNED_SHARE_OF_SUMMARY);
+  const stackRoom = Math.min(
+    Math.floor(threshold / STACK_SHARE_OF_THRESHOLD),
+    threshold - (options.overheadTokens ?? 0) - headTokenBudget - tailTokenBudget,
+  );
   const policy: Policy = {
     thresholdTokens: threshold,
     protectHead: options.protectHead ?? DEFAULT_PROTECT_HEAD,
-    headTokenBudget: options.headTokenBudget ?? Math.floor(threshold / HEAD_SHARE_OF_THRESHOLD),
-    tailTokenBudget:
-      options.tailTokenBudget ?? Math.min(DEFAULT_TAIL_TOKENS, Math.floor(threshold / TAIL_SHARE_OF_THRESHOLD)),
+    headTokenBudget,
+    tailTokenBudget,
     minTailMessages: options.minTailMessages ?? DEFAULT_MIN_TAIL_MESSAGES,
-    summaryTokens: options.summaryTokens ?? Math.min(summaryDefault, Math.ceil(threshold / 2)),
+    summaryTokens,
+    pinnedTokens,
+    stackTokens: options.stackTokens ?? Math.max(stackRoom, summaryTokens + pinnedTokens),
     maxSummaryRatio: options.maxSummaryRatio ?? DEFAULT_SUMMARY_RATIO,
     minSpanTokens: options.minSpanTokens ?? Math.max(MIN_SPAN_TOKENS, Math.floor(threshold / SPAN_SHARE_OF_THRESHOLD)),
     chunkTokens: options.chunkTokens ?? DEFAULT_CHUNK_TOKENS,
@@ -71,6 +87,8 @@ export function resolvePolicy(options: PolicyOptions): Policy {
   whole("tailTokenBudget", policy.tailTokenBudget, 0);
   whole("minTailMessages", policy.minTailMessages, 0);
   whole("summaryTokens", policy.summaryTokens, 1);
+  whole("pinnedTokens", policy.pinnedTokens, 0);
+  whole("stackTokens", policy.stackTokens, 1);
   whole("minSpanTokens", policy.minSpanTokens, 0);
   whole("chunkTokens", policy.chunkTokens, 1);
   if (!(policy.maxSummaryRatio > 0 && policy.maxSummaryRatio < 1)) {
@@ -85,7 +103,7 @@ export function resolvePolicy(options: PolicyOptions): Policy {
 /** After a compaction the view holds the overhead, the head, the tail and a summary: that must be under the threshold. */
 function requireFit(policy: Policy, overheadTokens: number): void {
   whole("overheadTokens", overheadTokens, 0);
-  const { thresholdTokens, headTokenBudget, tailTokenBudget, summaryTokens } = policy;
+  const { thresholdTokens, headTokenBudget, tailTokenBudget, summaryTokens, pinnedTokens, stackTokens } = policy;
   if (overheadTokens >= thresholdTokens) {
     throw invalid(
       `overheadTokens (${overheadTokens}) is not under thresholdTokens (${thresholdTokens}): every append would compact. Raise the threshold or shorten the system prompt and tools.`,
@@ -100,6 +118,11 @@ function requireFit(policy: Policy, overheadTokens: number): void {
   if (headTokenBudget >= room - tailTokenBudget) {
     throw invalid(
       `headTokenBudget (${headTokenBudget}) and tailTokenBudget (${tailTokenBudget}) leave nothing to compact under thresholdTokens (${thresholdTokens}, ${room} of it for messages). Lower one of the two or raise the threshold.`,
+    );
+  }
+  if (stackTokens >= room - tailTokenBudget && stackTokens > summaryTokens + pinnedTokens) {
+    throw invalid(
+      `stackTokens (${stackTokens}) does not fit beside tailTokenBudget (${tailTokenBudget}) under thresholdTokens (${thresholdTokens}, ${room} of it for messages). Lower one of the two or raise the threshold.`,
     );
   }
   if (summaryTokens >= room - tailTokenBudget) {

@@ -7,6 +7,8 @@
  */
 import type { UIMessage } from "ai";
 import { WHOLE_MESSAGE } from "./outline.ts";
+import type { Pinned } from "./pinned/fact.ts";
+import { renderPinned } from "./pinned/render.ts";
 
 /** No stored message may have an id that starts so. */
 export const RESERVED_PREFIX = "palimpsest:";
@@ -23,6 +25,8 @@ export interface SummarySource {
   readonly spanMessages?: number;
   /** True when no model wrote it. */
   readonly degraded?: boolean;
+  /** Kept word for word, whatever the summary says. */
+  readonly pinned?: Pinned;
 }
 
 export function overlayMessageId(overlayId: string): string {
@@ -53,6 +57,7 @@ export function parseSyntheticId(id: string): SyntheticId | null {
 /** The summary as the model reads it: a user message, framed as a record so that it is not taken for a request. */
 export function summaryMessage(source: SummarySource): UIMessage {
   const count = source.spanMessages === undefined ? "earlier messages" : `${source.spanMessages} earlier messages`;
+  const pinned = source.pinned === undefined ? "" : renderPinned(source.pinned);
   const origin = source.degraded === true ? " It was extracted without a model and may miss context." : "";
   return {
     id: overlayMessageId(source.overlayId),
@@ -64,7 +69,8 @@ export function summaryMessage(source: SummarySource): UIMessage {
         text:
           `[Record of ${count} of this conversation, condensed. Treat it as background that you already know, ` +
           `not as a new request: what was asked, decided and done is below, and the conversation goes on after it.${origin}]\n\n` +
-          source.summary,
+          source.summary +
+          (pinned === "" ? "" : `\n\n${pinned}`),
       },
     ],
   };

@@ -19,9 +19,9 @@ import { chooseModel, type ChosenModel, type ModelEnv } from "../model/choose.ts
 import { fitPolicy, groupDrafts } from "../steps/fit.ts";
 import { planCut } from "../steps/plan.ts";
 import { openPort, type AgentAddress } from "./agent-stub.ts";
-import { digestChunk, digestDrafts, mergeDrafts, repairDraft, summarizeChunk } from "./draft.ts";
-import { climbDown, markOf, type Drafted, type ModelHealth } from "./ladder.ts";
-import type { CompactionPort, DraftReceipt, PlannedChunk } from "./port.ts";
+import { digestChunk, digestDrafts, foldDrafts, repairDraft, summarizeChunk } from "./draft.ts";
+import { Asked, climbDown, markOf, type Drafted } from "./ladder.ts";
+import type { CompactionPort, DraftReceipt, PlannedChunk, PlannedOverlay, RunEnded } from "./port.ts";
 import { AGENT_CALL } from "./retries.ts";
 
 export interface CompactionParams {
@@ -32,10 +32,12 @@ export interface CompactionParams {
 /** What every step of one run works with. */
 interface Work {
   readonly step: AgentWorkflowStep;
-  readonly model: ChosenModel;
-  readonly health: ModelHealth;
+  readonly asked: Asked;
   readonly port: () => CompactionPort;
 }
+
+/** A chunk's draft, with the chunk's place in the plan: what a later rebuild starts from. */
+type Leaf = DraftReceipt & { readonly index: number };
 
 export class CompactionWorkflow extends AgentWorkflow<Agent, CompactionParams> {
   /** The summariser. A subclass may bring its own; it must then also define `run`, because the SDK wraps the one it finds. */
@@ -45,92 +47,107 @@ export class CompactionWorkflow extends AgentWorkflow<Agent, CompactionParams> {
 
   override async run(event: AgentWorkflowEvent<CompactionParams>, step: AgentWorkflowStep): Promise<Outcome> {
     const { runId, agent } = event.payload;
-    const work: Work = {
-      step,
-      model: this.model(),
-      health: { down: false },
-      port: () => openPort(this.env, agent, runId),
-    };
-    const { port, model } = work;
+    const model = this.model();
+    const port = (): CompactionPort => openPort(this.env, agent, runId);
 
     const outline = await step.do("read outline", AGENT_CALL, (at) => port().readOutline(markOf(at)));
     if (outline.kind === "ended") return outline.outcome;
 
     const policy = fitPolicy(outline.policy, model.windowTokens);
+    const names = new Asked(model, []).models.map(({ name }) => name);
     const plan = await step.do("plan the cut", AGENT_CALL, (at) =>
-      port().recordPlan(markOf(at), planCut(outline.outline, policy, { force: outline.force })),
+      port().recordPlan(markOf(at), planCut(outline.outline, policy, outline.options), names),
     );
     if (plan.kind === "ended") return plan.outcome;
 
-    const withPrevious = plan.hasPrevious && plan.chunks.length === 1;
-    const drafts = await pMap(
-      plan.chunks,
-      (chunk) => summarize(work, chunk, { of: plan.chunks.length, withPrevious }),
-      {
-        concurrency: PARALLEL_CHUNKS,
-      },
+    const work: Work = { step, port, asked: new Asked(model, plan.resting) };
+    const chunks = plan.parts.filter((part) => part.kind === "chunk");
+    const drafted = await pMap(
+      plan.parts,
+      async (part) => (part.kind === "chunk" ? summarize(work, part, chunks.length) : [part]),
+      { concurrency: PARALLEL_CHUNKS },
     );
-    const summary = await merge(work, drafts, { limitTokens: policy.chunkTokens, withPrevious: plan.hasPrevious });
+    const parts: readonly (Leaf | PlannedOverlay | RunEnded)[] = drafted.flat();
+    const ended = parts.find((part) => part.kind === "ended");
+    if (ended !== undefined) return ended.outcome;
+
+    const sources = parts.filter((part) => part.kind !== "ended");
+    const summary = await merge(work, sources, policy.chunkTokens);
     if (summary.kind === "ended") return summary.outcome;
 
     const verdict = await step.do("audit", AGENT_CALL, (at) => port().auditDraft(markOf(at), summary.key));
     if (verdict.kind === "ended") return verdict.outcome;
-    const sound = verdict.kind === "passed" ? summary : await digest(work, drafts, plan.hasPrevious);
+    const sound = verdict.kind === "passed" ? summary : await digestAll(work, sources);
     if (sound.kind === "ended") return sound.outcome;
 
-    const ended = await step.do("add compaction", AGENT_CALL, (at) => port().addCompaction(markOf(at), sound.key));
-    return ended.outcome;
+    const leaves = sources.flatMap((part) => (part.kind === "draft" ? [{ index: part.index, key: part.key }] : []));
+    const committed = await step.do("add compaction", AGENT_CALL, (at) =>
+      port().addCompaction(markOf(at), { key: sound.key, leaves }),
+    );
+    return committed.outcome;
   }
 }
 
-function summarize(work: Work, chunk: PlannedChunk, options: { of: number; withPrevious: boolean }): Promise<Drafted> {
-  const { step, port, model, health } = work;
-  const request = { index: chunk.index, withPrevious: options.withPrevious };
-  return climbDown(step, health, {
+/** The draft of a chunk, or those of its two halves where no model could tell it whole. */
+async function summarize(work: Work, chunk: PlannedChunk, of: number | string): Promise<(Leaf | RunEnded)[]> {
+  const { step, port, asked } = work;
+  const { index, draft: known } = chunk;
+  if (known !== null) return [{ ...known, index }];
+  const place = `${index + 1} of ${of} · ${chunk.digest.slice(0, 8)}`;
+  const halve = async (): Promise<readonly PlannedChunk[] | RunEnded | null> => {
+    const halves = await step.do(`split ${place}`, AGENT_CALL, (at) => port().splitChunk(markOf(at), index));
+    return "kind" in halves || halves.length > 0 ? halves : null;
+  };
+  const drafted = await climbDown<readonly PlannedChunk[] | RunEnded>(step, {
+    asked,
     verb: "summarize",
-    place: `${chunk.index + 1} of ${options.of} · ${chunk.digest.slice(0, 8)}`,
-    draft: (mark) => summarizeChunk({ port: port(), mark, model }, request),
-    repair: (mark, rejected) => repairDraft({ port: port(), mark, model }, rejected),
-    digest: (mark) => digestChunk({ port: port(), mark }, request),
+    place,
+    draft: (mark, model) => summarizeChunk({ port: port(), mark, model }, index),
+    repair: (mark, model, rejected) => repairDraft({ port: port(), mark, model }, rejected),
+    digest: (mark) => digestChunk({ port: port(), mark }, index),
+    // A half is not halved again: what is wrong is then not the length.
+    ...(chunk.half ? {} : { smaller: halve }),
   });
+  if (!("kind" in drafted)) return (await pMap(drafted, (half) => summarize(work, half, of))).flat();
+  return [drafted.kind === "ended" ? drafted : { ...drafted, index }];
 }
 
-/** Folds drafts into one, in rounds that fit the model's window; only the last round sees the earlier summary. */
-async function merge(
-  work: Work,
-  drafts: readonly Drafted[],
-  options: { limitTokens: number; withPrevious: boolean },
-): Promise<Drafted> {
-  const { step, port, model } = work;
-  let layer = drafts;
+type Source = PlannedOverlay | DraftReceipt;
+
+/** Folds summaries and drafts, oldest first, into one, in rounds that fit the model's window. */
+async function merge(work: Work, sources: readonly Source[], limitTokens: number): Promise<Drafted> {
+  const { step, port, asked } = work;
+  let layer = sources;
   for (let round = 1; ; round++) {
-    const ended = layer.find((draft) => draft.kind === "ended");
-    if (ended !== undefined) return ended;
-    const groups = groupDrafts(layer as readonly DraftReceipt[], options.limitTokens);
     const [only] = layer;
-    if (layer.length === 1 && only !== undefined) return only;
-    const withPrevious = options.withPrevious && groups.length === 1;
-    layer = await pMap(
+    if (layer.length === 1 && only?.kind === "draft") return only;
+    const groups = groupDrafts(layer, limitTokens);
+    const folded = await pMap(
       groups,
-      (group, index) => {
-        const request = { keys: group.map((draft) => draft.key), withPrevious };
-        return climbDown(step, work.health, {
+      (group, index) =>
+        climbDown<never>(step, {
+          asked,
           verb: "merge",
           place: `${index + 1} of ${groups.length} · round ${round}`,
-          draft: (mark) => mergeDrafts({ port: port(), mark, model }, request),
-          repair: (mark, rejected) => repairDraft({ port: port(), mark, model }, rejected),
-          digest: (mark) => digestDrafts({ port: port(), mark }, request),
-        });
-      },
+          draft: (mark, model) => foldDrafts({ port: port(), mark, model }, group.map(sourceOf)),
+          repair: (mark, model, rejected) => repairDraft({ port: port(), mark, model }, rejected),
+          digest: (mark) => digestDrafts({ port: port(), mark }, group.map(sourceOf)),
+        }),
       { concurrency: PARALLEL_CHUNKS },
     );
+    const ended = folded.find((draft) => draft.kind === "ended");
+    if (ended !== undefined) return ended;
+    layer = folded.filter((draft) => draft.kind === "draft");
   }
 }
 
 /** The whole span without a model, when the merged summary did not pass as a whole. */
-function digest(work: Work, drafts: readonly Drafted[], withPrevious: boolean): Promise<Drafted> {
-  const keys = drafts.flatMap((draft) => (draft.kind === "draft" ? [draft.key] : []));
+function digestAll(work: Work, sources: readonly Source[]): Promise<Drafted> {
   return work.step.do("digest the span", AGENT_CALL, (at) =>
-    digestDrafts({ port: work.port(), mark: markOf(at) }, { keys, withPrevious }),
+    digestDrafts({ port: work.port(), mark: markOf(at) }, sources.map(sourceOf)),
   );
+}
+
+function sourceOf(source: Source) {
+  return source.kind === "overlay" ? { kind: source.kind, id: source.id } : { kind: source.kind, key: source.key };
 }

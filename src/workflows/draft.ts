@@ -8,12 +8,16 @@
 import { NonRetryableError } from "cloudflare:workflows";
 import type { ChosenModel } from "../model/choose.ts";
 import { extractiveModel } from "../model/extractive.ts";
-import { summarize } from "../model/summarize.ts";
+import { summarize, type SummarizeResult } from "../model/summarize.ts";
 import { auditSummary } from "../steps/audit.ts";
-import { MAX_CHARS_PER_TOKEN, MAX_POLITE_WAIT_MS, MODEL_CALL_MS } from "../limits.ts";
+import { digest } from "../steps/digest.ts";
+import { MAX_CHARS_PER_TOKEN, MAX_POLITE_WAIT_MS, MIN_SURVIVAL, MODEL_CALL_MS } from "../limits.ts";
+import type { Facts } from "../steps/pinned/fact.ts";
+import { gatherFacts } from "../steps/pinned/gather.ts";
+import { keepFacts } from "../steps/pinned/keep.ts";
 import { buildPrompt, type PromptInput } from "../steps/prompt.ts";
 import { renderTranscript } from "../steps/render.ts";
-import type { Brief, ChunkRequest, CompactionPort, DraftReceipt, DraftsRequest, RunEnded, StepMark } from "./port.ts";
+import type { Brief, CompactionPort, DraftReceipt, FoldSource, RunEnded, StepMark } from "./port.ts";
 
 type Drafted = DraftReceipt | RunEnded;
 
@@ -24,38 +28,48 @@ export interface Drafting {
   readonly model: ChosenModel;
 }
 
-export async function summarizeChunk(by: Drafting, request: Omit<ChunkRequest, "model">): Promise<Drafted> {
-  const source = await by.port.readChunk(by.mark, { ...request, model: by.model.name });
+export async function summarizeChunk(by: Drafting, index: number): Promise<Drafted> {
+  const source = await by.port.readChunk(by.mark, { index, model: by.model.name });
   if (source.kind !== "source") return source;
-  const transcript = renderTranscript(source.elements, {
-    maxChars: source.brief.policy.chunkTokens * MAX_CHARS_PER_TOKEN,
-  });
-  return ask(by, source, { kind: source.previous === null ? "chunk" : "update", transcript });
+  const transcript = renderTranscript(
+    source.messages.map((message) => ({ kind: "message", message })),
+    { maxChars: source.brief.policy.chunkTokens * MAX_CHARS_PER_TOKEN },
+  );
+  const facts = gatherFacts(source.messages);
+  return ask(by, { ...source, facts, generation: 1, degraded: false }, { kind: "chunk", transcript });
 }
 
-export async function mergeDrafts(by: Drafting, request: Omit<DraftsRequest, "model">): Promise<Drafted> {
-  const source = await by.port.readDrafts(by.mark, { ...request, model: by.model.name });
+/** Folds drafts and earlier summaries, oldest first, into one. */
+export async function foldDrafts(by: Drafting, sources: readonly FoldSource[]): Promise<Drafted> {
+  const source = await by.port.readDrafts(by.mark, { sources, model: by.model.name });
   if (source.kind !== "drafts") return source;
-  return ask(by, source, { kind: "merge", drafts: source.drafts });
+  return ask(by, source, { kind: "merge", drafts: source.drafts, previous: source.previous });
 }
 
-/** One more try at a draft that an audit refused, naming what is wrong with it. */
+/** One more try at a draft that an audit refused, or that lost too much, naming what is wrong with it. */
 export async function repairDraft(by: Drafting, rejected: DraftReceipt): Promise<Drafted> {
-  const request = { keys: [rejected.key], withPrevious: false, repairOf: rejected.soundKey, model: by.model.name };
-  const source = await by.port.readDrafts(by.mark, request);
+  const sound = rejected.problems.length === 0;
+  const source = await by.port.readDrafts(by.mark, {
+    sources: [{ kind: "draft", key: rejected.key }],
+    repairOf: sound ? digest(rejected.soundKey, "repaired") : rejected.soundKey,
+    model: by.model.name,
+  });
   if (source.kind !== "drafts") return source;
   const problems = rejected.problems.map((problem) => problem.detail);
-  return ask(by, source, { kind: "repair", drafts: source.drafts, problems });
+  if (sound) problems.push(`It leaves out what must not be lost. Put in, word for word: ${rejected.lost.join(" · ")}`);
+  // Mending does not write the source's text anew once more: the draft is the same one, put right.
+  const generation = Math.max(1, source.generation - 1);
+  return ask(by, { ...source, generation }, { kind: "repair", drafts: source.drafts, problems });
 }
 
 /** The rung that cannot fail: a deterministic digest of a chunk, made of its own sentences. */
-export function digestChunk(by: Omit<Drafting, "model">, request: Omit<ChunkRequest, "model">): Promise<Drafted> {
-  return summarizeChunk({ ...by, model: DIGEST }, request);
+export function digestChunk(by: Omit<Drafting, "model">, index: number): Promise<Drafted> {
+  return summarizeChunk({ ...by, model: DIGEST }, index);
 }
 
 /** As {@link digestChunk}, for drafts that no model could fold into one. */
-export function digestDrafts(by: Omit<Drafting, "model">, request: Omit<DraftsRequest, "model">): Promise<Drafted> {
-  return mergeDrafts({ ...by, model: DIGEST }, request);
+export function digestDrafts(by: Omit<Drafting, "model">, sources: readonly FoldSource[]): Promise<Drafted> {
+  return foldDrafts({ ...by, model: DIGEST }, sources);
 }
 
 /** Reads the same prompt as any model and cannot be down; what it makes is marked as degraded. */
@@ -67,21 +81,22 @@ const OF_SOURCE: ReadonlySet<string> = new Set(["content-filter", "too-long", "b
 
 interface Source {
   readonly key: string;
-  readonly previous: string | null;
   readonly brief: Brief;
-  readonly degraded?: boolean;
+  readonly facts: Facts;
+  readonly generation: number;
+  readonly degraded: boolean;
 }
 
 async function ask(
-  { port, mark, model }: Drafting,
+  by: Drafting,
   source: Source,
-  input: Pick<PromptInput, "kind" | "transcript" | "drafts" | "problems">,
+  input: Pick<PromptInput, "kind" | "transcript" | "previous" | "drafts" | "problems">,
 ): Promise<Drafted> {
-  const { brief, previous } = source;
-  const summaryTokens = budget(brief);
+  const { port, mark, model } = by;
+  const { brief, key, generation, facts } = source;
+  const { summaryTokens } = brief;
   const { system, prompt } = buildPrompt({
     ...input,
-    previous,
     focus: brief.focus,
     template: brief.template,
     summaryTokens,
@@ -96,32 +111,39 @@ async function ask(
     // A timed-out step leaves its body running: without this the request would go on, and be paid for, beside its retry.
     abortSignal: AbortSignal.timeout(MODEL_CALL_MS),
   });
-  if (answer.kind !== "text") {
-    if (!answer.retryable)
-      throw new NonRetryableError(`${OF_SOURCE.has(answer.code) ? SOURCE_FAULT : ""}${answer.reason}`);
-    // The provider said how long; the step's own backoff comes on top.
-    await scheduler.wait(Math.min(answer.retryAfterMs ?? 0, MAX_POLITE_WAIT_MS));
-    throw new Error(answer.reason);
-  }
+  if (answer.kind !== "text") return giveUp(by, answer);
   const { text, finishReason, inputTokens, outputTokens } = answer;
   const digested = model === DIGEST;
   const audit = auditSummary({ text, finishReason, ...brief });
+  const { survival } = keepFacts(text, facts, brief.policy.pinnedTokens);
   // The last rung is taken as it is: there is nothing below it, and the commit still refuses what would not shrink.
-  const problems = audit.ok || digested ? [] : audit.problems;
   return port.saveDraft(mark, {
-    key: source.key,
+    key,
     text,
     model: model.name,
     finishReason,
     inputTokens,
     outputTokens,
     calls: digested ? 0 : 1,
-    degraded: digested || source.degraded === true,
-    problems,
+    degraded: digested || source.degraded,
+    generation,
+    facts,
+    problems: audit.ok || digested ? [] : audit.problems,
+    score: survival.score,
+    lost: survival.score < MIN_SURVIVAL && !digested ? survival.missing.map(({ value }) => value) : [],
   });
 }
 
-/** What a draft may weigh: the policy's budget, and never so much that the view would not shrink. */
-function budget({ policy, spanTokens }: Brief): number {
-  return Math.max(1, Math.min(policy.summaryTokens, Math.floor(spanTokens * policy.maxSummaryRatio)));
+/** Throws so that the step is tried again, or so that it is not. */
+async function giveUp(
+  { port, mark, model }: Drafting,
+  answer: Exclude<SummarizeResult, { kind: "text" }>,
+): Promise<never> {
+  const { code, reason, retryable } = answer;
+  const noted = await port.noteFailure(mark, { model: model.name, code, reason, retryable });
+  const again = retryable && noted.kind === "noted" && noted.again;
+  if (!again) throw new NonRetryableError(`${OF_SOURCE.has(code) ? SOURCE_FAULT : ""}${reason}`);
+  // The provider said how long; the step's own backoff comes on top.
+  await scheduler.wait(Math.min(answer.retryAfterMs ?? 0, MAX_POLITE_WAIT_MS));
+  throw new Error(reason);
 }

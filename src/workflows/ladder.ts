@@ -1,8 +1,11 @@
 /**
- * The ladder of one draft: the model, one repair that names what is wrong, then a digest that no model makes. Each rung
- * is a durable step with retries of its own. The last rung cannot fail, so a run is never stuck on a summariser.
+ * The ladder of one draft, rung by rung: a model, one repair that names what is wrong or missing, smaller parts, the
+ * next model, and last a digest that no model makes. Each rung is a durable step with retries of its own. The last one
+ * cannot fail, so a run is never stuck on a summariser.
  */
 import type { AgentWorkflowStep } from "agents/workflows";
+import { MAX_WASTED_CALLS } from "../limits.ts";
+import type { ChosenModel } from "../model/choose.ts";
 import { SOURCE_FAULT } from "./draft.ts";
 import type { DraftReceipt, RunEnded, StepMark } from "./port.ts";
 import { AGENT_CALL, MODEL_CALL } from "./retries.ts";
@@ -20,43 +23,78 @@ export interface Rungs {
   readonly verb: "summarize" | "merge";
   /** The rest of every rung's step name: which one of them. */
   readonly place: string;
-  draft(mark: StepMark): Promise<Drafted>;
-  repair(mark: StepMark, rejected: DraftReceipt): Promise<Drafted>;
+  draft(mark: StepMark, model: ChosenModel): Promise<Drafted>;
+  repair(mark: StepMark, model: ChosenModel, rejected: DraftReceipt): Promise<Drafted>;
   digest(mark: StepMark): Promise<Drafted>;
 }
 
 /**
- * Whether the model is worth asking in this run. Once a draft got no answer in all its tries, the drafts after it do not
- * ask: a summariser that is down costs a handful of calls, whatever the number of chunks. What a replay asks again
- * under the same step names comes from the engine's kept results.
+ * The models of one run, in the order of asking, and what became of each. Once a draft got no answer in all its tries, or
+ * several answers could not be used, that model is not asked again in this run: a summariser that is down costs a
+ * handful of calls, whatever the number of chunks. What a replay asks again under the same step names comes from the
+ * engine's kept results.
  */
-export interface ModelHealth {
-  down: boolean;
+export class Asked {
+  readonly models: readonly ChosenModel[];
+  readonly #down: Set<string>;
+  readonly #wasted = new Map<string, number>();
+
+  constructor(first: ChosenModel, resting: readonly string[]) {
+    this.models = first.fallback === undefined ? [first] : [first, first.fallback];
+    this.#down = new Set(resting);
+  }
+
+  isWorthAsking({ name }: ChosenModel): boolean {
+    return !this.#down.has(name) && (this.#wasted.get(name) ?? 0) < MAX_WASTED_CALLS;
+  }
+
+  gaveNoAnswer({ name }: ChosenModel): void {
+    this.#down.add(name);
+  }
+
+  gaveNothingOfUse({ name }: ChosenModel): void {
+    this.#wasted.set(name, (this.#wasted.get(name) ?? 0) + 1);
+  }
 }
 
-export async function climbDown(step: AgentWorkflowStep, health: ModelHealth, rungs: Rungs): Promise<Drafted> {
-  if (!health.down) {
-    const answered = await askModel(step, health, rungs);
+/** The first rung that holds. `smaller`, where given, is tried between the first model and the next. */
+export async function climbDown<Smaller>(
+  step: AgentWorkflowStep,
+  rungs: Rungs & { readonly asked: Asked; smaller?: () => Promise<Smaller | null> },
+): Promise<Drafted | Smaller> {
+  const { asked, place, smaller } = rungs;
+  for (const [index, model] of asked.models.entries()) {
+    if (!asked.isWorthAsking(model)) continue;
+    const answered = await askModel(step, model, { ...rungs, place: index === 0 ? place : `${place} · ${model.name}` });
     if (answered !== null) return answered;
+    const parts = index === 0 && asked.isWorthAsking(model) ? await smaller?.() : null;
+    if (parts != null) return parts;
   }
-  return step.do(`digest ${rungs.place}`, AGENT_CALL, (at) => rungs.digest(markOf(at)));
+  return step.do(`digest ${place}`, AGENT_CALL, (at) => rungs.digest(markOf(at)));
 }
 
 /** Null when no answer of the model was sound. */
 async function askModel(
   step: AgentWorkflowStep,
-  health: ModelHealth,
-  { verb, place, ...rungs }: Rungs,
+  model: ChosenModel,
+  { verb, place, asked, ...rungs }: Rungs & { readonly asked: Asked },
 ): Promise<Drafted | null> {
+  let first: Drafted | null = null;
   try {
-    const draft = await step.do(`${verb} ${place}`, MODEL_CALL, (at) => rungs.draft(markOf(at)));
-    if (isSound(draft)) return draft;
-    const repaired = await step.do(`repair ${place}`, MODEL_CALL, (at) => rungs.repair(markOf(at), draft));
-    return isSound(repaired) ? repaired : null;
+    first = await step.do(`${verb} ${place}`, MODEL_CALL, (at) => rungs.draft(markOf(at), model));
+    if (first.kind === "ended" || isFaultless(first)) return first;
+    const refused = first;
+    const repaired = await step.do(`repair ${place}`, MODEL_CALL, (at) => rungs.repair(markOf(at), model, refused));
+    if (repaired.kind === "ended") return repaired;
+    const best = better(first, repaired);
+    if (best === null) asked.gaveNothingOfUse(model);
+    return best;
   } catch (error) {
     if (isEngineStopping(error)) throw error;
-    health.down ||= !isAboutSource(error);
-    return null;
+    if (isAboutSource(error)) asked.gaveNothingOfUse(model);
+    else asked.gaveNoAnswer(model);
+    // A whole draft that only lost too much is worth more than a digest, though nobody could mend it.
+    return first?.kind === "draft" && isSound(first) ? first : null;
   }
 }
 
@@ -64,8 +102,18 @@ export function markOf(at: Attempt): StepMark {
   return { step: at.step.name, attempt: at.attempt };
 }
 
-function isSound(draft: Drafted): draft is RunEnded | (DraftReceipt & { readonly problems: readonly [] }) {
-  return draft.kind === "ended" || draft.problems.length === 0;
+function isSound(draft: DraftReceipt): boolean {
+  return draft.problems.length === 0;
+}
+
+function isFaultless(draft: DraftReceipt): boolean {
+  return isSound(draft) && draft.lost.length === 0;
+}
+
+/** The sound one of two, or the one that keeps more; null when neither is sound. */
+function better(first: DraftReceipt, second: DraftReceipt): DraftReceipt | null {
+  if (!isSound(first) || !isSound(second)) return isSound(second) ? second : isSound(first) ? first : null;
+  return second.score > first.score ? second : first;
 }
 
 /** A refusal or a length tells of what was sent, and the next draft may do better. */

@@ -10,7 +10,8 @@ import type { UIMessage } from "ai";
 import type { Outcome } from "../memory/runs.ts";
 import type { AuditProblem } from "../steps/audit.ts";
 import type { Outline } from "../steps/outline.ts";
-import type { ChunkPlan, Plan, Policy } from "../steps/plan.ts";
+import type { Facts } from "../steps/pinned/fact.ts";
+import type { ChunkPlan, Plan, PlanOptions, Policy } from "../steps/plan.ts";
 import type { Template } from "../steps/template.ts";
 
 /** The run is over, also when somebody else ended it: the workflow returns the outcome and does no more. */
@@ -20,12 +21,30 @@ export interface RunEnded {
 }
 
 export type OutlineReading =
-  | { readonly kind: "outline"; readonly outline: Outline; readonly policy: Policy; readonly force: boolean }
+  | {
+      readonly kind: "outline";
+      readonly outline: Outline;
+      readonly policy: Policy;
+      /** What the run was asked for, which decides how it plans. */
+      readonly options: PlanOptions;
+    }
   | RunEnded;
 
 /** A chunk by its place in the plan, with the digest of its exact source, which is in its step's name. */
 export interface PlannedChunk extends Pick<ChunkPlan, "index" | "tokens"> {
+  readonly kind: "chunk";
   readonly digest: string;
+  /** The draft of an earlier run over the very same chunk, where a rebuild found one: nothing is left to summarise. */
+  readonly draft: DraftReceipt | null;
+  /** One of two in place of a chunk that no model could tell. */
+  readonly half: boolean;
+}
+
+/** An earlier overlay that the new one folds in. */
+export interface PlannedOverlay {
+  readonly kind: "overlay";
+  readonly id: string;
+  readonly tokens: number;
 }
 
 export type PlanReceipt =
@@ -33,16 +52,12 @@ export type PlanReceipt =
       readonly kind: "planned";
       readonly digest: string;
       readonly spanTokens: number;
-      readonly chunks: readonly PlannedChunk[];
-      /** True when the span starts from an earlier summary, which the new one updates. */
-      readonly hasPrevious: boolean;
+      /** What the summary is made of, in the order of the path. */
+      readonly parts: readonly (PlannedChunk | PlannedOverlay)[];
+      /** Models that are not worth asking now: they were down lately, or their budget is spent. */
+      readonly resting: readonly string[];
     }
   | RunEnded;
-
-/** One visible element of a chunk, oldest first. */
-export type ChunkElement =
-  | { readonly kind: "message"; readonly message: UIMessage }
-  | { readonly kind: "overlay"; readonly summary: string };
 
 /** What a summariser needs beside the source. */
 export interface Brief {
@@ -51,6 +66,8 @@ export interface Brief {
   readonly focus: string | null;
   /** Estimated tokens of what the draft stands for. */
   readonly spanTokens: number;
+  /** Most tokens of the draft. */
+  readonly summaryTokens: number;
 }
 
 /** A draft in the agent: its key and size. The text stays there. */
@@ -64,21 +81,27 @@ export interface DraftReceipt {
   readonly reused: boolean;
   /** What is wrong with it. Such a draft may be repaired, and is never used again for another run. */
   readonly problems: readonly AuditProblem[];
+  /** Share of what its source holds that it keeps, pinned facts counted: 0 to 1. */
+  readonly score: number;
+  /** Most important facts that it lost, when it lost too many of them; it is whole all the same. */
+  readonly lost: readonly string[];
 }
 
 export interface ChunkRequest {
   readonly index: number;
   /** Name of the model that will be asked: drafts of another model are not used again. */
   readonly model: string;
-  /** Adds the earlier summary, to be updated in the same call. */
-  readonly withPrevious: boolean;
 }
 
+/** What is folded: an overlay's summary or a draft, in the order of the path. */
+export type FoldSource =
+  | { readonly kind: "overlay"; readonly id: string }
+  | { readonly kind: "draft"; readonly key: string };
+
 export interface DraftsRequest {
-  readonly keys: readonly string[];
+  readonly sources: readonly FoldSource[];
   readonly model: string;
-  readonly withPrevious: boolean;
-  /** Set to repair: the key under which the sound draft belongs. Without it the drafts are folded into one. */
+  /** Set to repair: the key under which the mended draft belongs. Without it the sources are folded into one. */
   readonly repairOf?: string;
 }
 
@@ -86,8 +109,8 @@ export type ChunkReading =
   | {
       readonly kind: "source";
       readonly key: string;
-      readonly elements: readonly ChunkElement[];
-      readonly previous: string | null;
+      /** Oldest first. */
+      readonly messages: readonly UIMessage[];
       readonly brief: Brief;
     }
   | DraftReceipt
@@ -98,9 +121,14 @@ export type DraftsReading =
       readonly kind: "drafts";
       readonly key: string;
       readonly drafts: readonly string[];
+      /** Summaries of earlier overlays that come before all drafts: what is updated. */
+      readonly previous: string | null;
       /** True when no model made one of them. */
       readonly degraded: boolean;
-      readonly previous: string | null;
+      /** How often the text of what it covers will have been written anew. */
+      readonly generation: number;
+      /** Of everything that is folded. */
+      readonly facts: Facts;
       readonly brief: Brief;
     }
   | DraftReceipt
@@ -117,13 +145,37 @@ export interface DraftInput {
   readonly calls: 0 | 1;
   /** True when no model made it, or one of the drafts that it was folded from. */
   readonly degraded: boolean;
+  readonly generation: number;
+  readonly facts: Facts;
   readonly problems: readonly AuditProblem[];
+  readonly score: number;
+  readonly lost: readonly string[];
 }
 
 export type AuditVerdict =
-  | { readonly kind: "passed"; readonly tokens: number }
+  | { readonly kind: "passed"; readonly tokens: number; readonly score: number }
   | { readonly kind: "failed"; readonly problems: readonly AuditProblem[] }
   | RunEnded;
+
+/** The draft that is committed, and those of its chunks, by which a later rebuild finds them. */
+export interface CommitRequest {
+  readonly key: string;
+  readonly leaves: readonly { readonly index: number; readonly key: string }[];
+}
+
+/** Why a model gave no answer, for the breaker that all sessions of the agent share. */
+export interface ModelFailure {
+  readonly model: string;
+  readonly code: string;
+  readonly reason: string;
+  readonly retryable: boolean;
+}
+
+/** `again` is false once the model is to be left alone: another try of the step would be a call too many. */
+export interface FailureReceipt {
+  readonly kind: "noted";
+  readonly again: boolean;
+}
 
 /** What a step tells of itself, for the ledger: the step's name and which attempt this is. */
 export interface StepMark {
@@ -135,17 +187,21 @@ export interface CompactionPort {
   /** The content-free view that the run looks at, and its policy. */
   readOutline(mark: StepMark): Promise<OutlineReading>;
   /** Pins the plan: digests of the span and of each chunk. Ends the run when there is nothing to do or the view moved. */
-  recordPlan(mark: StepMark, plan: Plan): Promise<PlanReceipt>;
-  /** A chunk's source, or the draft that was already paid for. `withPrevious` adds the earlier summary to be updated. */
+  recordPlan(mark: StepMark, plan: Plan, models: readonly string[]): Promise<PlanReceipt>;
+  /** A chunk's source, or the draft that was already paid for. */
   readChunk(mark: StepMark, request: ChunkRequest): Promise<ChunkReading>;
+  /** Two halves in place of a chunk that no model could tell; none when it is too small to be cut. */
+  splitChunk(mark: StepMark, index: number): Promise<readonly PlannedChunk[] | RunEnded>;
   /** Drafts to be folded into one or to be repaired, or the result that was already paid for. */
   readDrafts(mark: StepMark, request: DraftsRequest): Promise<DraftsReading>;
   /** Stores a draft under its key: the first sound one wins, so a late attempt changes nothing. */
   saveDraft(mark: StepMark, draft: DraftInput): Promise<DraftReceipt | RunEnded>;
+  /** Tells of a call that got no answer. Told twice by one attempt, it counts once. */
+  noteFailure(mark: StepMark, failure: ModelFailure): Promise<FailureReceipt | RunEnded>;
   /** Checks a draft as the summary of the whole span. */
   auditDraft(mark: StepMark, key: string): Promise<AuditVerdict>;
   /** The fenced commit (C1, C2, C3, V3). Ends the run with its outcome, the same one however often it is called. */
-  addCompaction(mark: StepMark, key: string): Promise<RunEnded>;
+  addCompaction(mark: StepMark, commit: CommitRequest): Promise<RunEnded>;
 }
 
 export type PortMethod = keyof CompactionPort;
@@ -155,8 +211,10 @@ export const PORT_METHODS = [
   "readOutline",
   "recordPlan",
   "readChunk",
+  "splitChunk",
   "readDrafts",
   "saveDraft",
+  "noteFailure",
   "auditDraft",
   "addCompaction",
 ] as const satisfies readonly PortMethod[];

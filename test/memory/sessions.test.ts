@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest";
 import { errorCode } from "../../src/errors.ts";
 import { Drafts, type Draft } from "../../src/memory/drafts.ts";
 import type { History } from "../../src/memory/history.ts";
+import { NO_FACTS } from "../../src/steps/pinned/fact.ts";
 import { fill, measure, say, shown, span, steps, withProbe } from "./probe.ts";
 
 function codeOf(work: () => unknown): string | undefined {
@@ -16,7 +17,7 @@ function codeOf(work: () => unknown): string | undefined {
 
 function draft(key: string, text: string): Draft {
   const told = { model: "m", finishReason: "stop", inputTokens: 1, outputTokens: 1, degraded: false, problems: [] };
-  return { key, text, tokens: 1, ...told };
+  return { key, text, tokens: 1, ...told, generation: 1, facts: NO_FACTS, score: 1, lost: [] };
 }
 
 function ids(history: History, leafId?: string): string[] {

@@ -50,6 +50,8 @@ const policy: fc.Arbitrary<Policy> = fc.record({
   chunkTokens: fc.integer({ min: 1, max: 3_000 }),
   thresholdTokens: fc.integer({ min: 1, max: 4_000 }),
   summaryTokens: fc.constant(400),
+  pinnedTokens: fc.constant(100),
+  stackTokens: fc.constantFrom(400, 1_500, 100_000),
   maxSummaryRatio: fc.constant(0.8),
 });
 
@@ -228,7 +230,7 @@ test("force skips the threshold and the least span, and nothing else", () => {
 
 test("where a user turn begins near the budget, the tail begins at a user turn", () => {
   everyPlan(({ outline, plan, policy, cells, head, span, tail }) => {
-    if (outline.truncated) return;
+    if (outline.truncated || tail.some(({ row }) => row.kind === "overlay")) return;
     const start = cells.length - tail.length;
     const crossed = new Set<number>();
     for (const [call, result] of pairs(cells))

@@ -75,13 +75,17 @@ test("the next run updates the summary of the one before, and reads only what is
   expect(first.outcome).toMatchObject({ kind: "applied" });
   expect(second.outcome).toMatchObject({ kind: "applied" });
   expect(second.plan?.overlayIds).toEqual([overlayOf(first)]);
-  expect(calls).toHaveLength(2);
-  expect(calls[1]).toMatchObject({ kind: "update", previous: expect.stringContaining("summary 0") });
+  expect(calls.map((call) => call.kind)).toEqual(["chunk", "chunk", "merge"]);
+  expect(calls[1]?.previous).toBeNull();
+  expect(calls[2]).toMatchObject({
+    previous: expect.stringContaining("summary 0"),
+    drafts: [expect.stringContaining("summary 1")],
+  });
   const [firstRead = [], secondRead = []] = calls.map(messagesIn);
   expect(secondRead.length).toBeGreaterThan(0);
   expect(secondRead.filter((message) => firstRead.includes(message))).toEqual([]);
   const shown = textOf((await agent.getView({})).messages);
-  expect(shown).toContain("summary 1");
+  expect(shown).toContain("summary 2");
   expect(shown).not.toContain("summary 0");
 });
 

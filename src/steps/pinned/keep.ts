@@ -1,0 +1,12 @@
+/** What stands beside a summary, and what the two of them together keep of the source. */
+import type { Facts, Pinned } from "./fact.ts";
+import { pickPinned } from "./pick.ts";
+import { renderPinned } from "./render.ts";
+import { scoreSurvival, type Survival } from "./survival.ts";
+
+/** Pins what the summary itself does not say, within `budgetTokens`, and scores the whole. */
+export function keepFacts(summary: string, facts: Facts, budgetTokens: number): { pinned: Pinned; survival: Survival } {
+  const said = summary.toLowerCase();
+  const pinned = pickPinned(facts, { budgetTokens, omit: (value) => said.includes(value.toLowerCase()) });
+  return { pinned, survival: scoreSurvival(`${summary}\n${renderPinned(pinned)}`, facts) };
+}
