@@ -158,7 +158,10 @@ function tellingLine(error: string): string {
   return wholeStart(line, MAX_FACT_CHARS);
 }
 
-/** At most so many characters from the start, none of them cut in half. */
+/** At most so many characters from the start, cut between words where there are any, and never inside a character. */
 function wholeStart(text: string, characters: number): string {
-  return text.slice(0, characters).replace(/[\uD800-\uDBFF]$/, "");
+  if (text.length <= characters) return text;
+  const start = text.slice(0, characters).replace(/[\uD800-\uDBFF]$/, "");
+  const blank = start.lastIndexOf(" ");
+  return blank > characters / 2 ? start.slice(0, blank) : start;
 }

@@ -7,9 +7,10 @@
  *
  * A later sentence revokes an earlier one when
  *   1. it permits ("you may now …"), names nothing but what the earlier prohibition names, and most of that; or
- *   2. it takes back ("forget what I said about …") and names nothing but what the earlier rule names, half of it; or
+ *   2. it takes back ("forget what I said about …") and names nothing but what the earlier rule names, and most of that; or
  *   3. it corrects ("actually …", "… instead of x") a rule that is no prohibition, and shares half of the words, or x.
- * A question, a condition ("only if …", "unless", "except") or a second clause makes it unclear.
+ * A question, or a condition ("only if …", "unless", "except"), makes it unclear; so does a rule of several parts, unless
+ * a sentence of the first two kinds names all of it.
  */
 import { MAX_RULE_CHARS } from "../../limits.ts";
 import { extractConstraints } from "../facts.ts";
@@ -35,6 +36,7 @@ const INSTEAD_OF =
 const PROHIBITS =
   /\b(?:never|not|cannot|avoid|without|forbidden|prohibited|off limits|no longer|stop|under no circumstances|don['’]?t|won['’]?t|can['’]?t|mustn['’]?t|shouldn['’]?t|no (?:more|need|other)|only|leave .{1,40} alone|hands off)\b|n['’]t\b/i;
 const UNCLEAR = /\b(?:if|unless|except|but|only|until|when|once|after|before|not|never|without)\b|n['’]t\b|\?/i;
+const SEVERAL_PARTS = /\b(?:and|or|nor)\b|[,;:&]/i;
 /** Words that a clause may hold without being about something else. */
 const EMPTY_WORDS = new Set(
   `a an and any anymore again after all also are at be by can could do does for from forget free have here i if in into
@@ -46,7 +48,7 @@ const EMPTY_WORDS = new Set(
 /** Words of one sentence that are looked at: a rule is short. */
 const MAX_WORDS = 80;
 const PERMITTED_SHARE = 0.75;
-const TAKEN_BACK_SHARE = 0.5;
+const TAKEN_BACK_SHARE = 0.6;
 const CORRECTED_SHARE = 0.5;
 
 /** The sentences of a user's text that rule, permit or take back, word for word and in order. */
@@ -74,7 +76,7 @@ export function readRevision(later: string): ((earlier: string) => boolean) | nu
   const corrected = CORRECTS.test(later) ? contentWords(later) : null;
   if (given.size === 0 && corrected === null) return null;
   return (earlier) => {
-    if (prohibits(earlier)) return false;
+    if (prohibits(earlier) || SEVERAL_PARTS.test(earlier)) return false;
     const ruled = contentWords(earlier);
     return covers(given, ruled) || (corrected !== null && shared(corrected, ruled) >= CORRECTED_SHARE);
   };
@@ -96,7 +98,7 @@ function subjectAfter(pattern: RegExp, sentence: string): ReadonlySet<string> | 
 /** True when `subject` names nothing but what the rule does, and at least `share` of it. */
 function names(subject: ReadonlySet<string>, rule: string, share: number): boolean {
   const ruled = contentWords(rule);
-  return covers(subject, ruled) && subject.size / ruled.size >= share;
+  return covers(subject, ruled) && subject.size / ruled.size >= (SEVERAL_PARTS.test(rule) ? 1 : share);
 }
 
 function covers(subject: ReadonlySet<string>, ruled: ReadonlySet<string>): boolean {
@@ -121,5 +123,6 @@ export function contentWords(text: string): Set<string> {
 }
 
 function stem(word: string): string {
-  return word.length > 4 ? word.replace(/(?:ing|ed|es|s)$/, "") : word.replace(/s$/, "");
+  const bare = word.length > 4 ? word.replace(/(?:ing|ed|es|s)$/, "") : word.replace(/s$/, "");
+  return bare.replace(/([^aeiou])\1$/, "$1");
 }

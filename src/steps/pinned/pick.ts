@@ -7,7 +7,7 @@
 import { estimateTokens } from "../tokens.ts";
 import type { Fact, Facts, Pinned, PinnedFact } from "./fact.ts";
 import { prohibits } from "./ledger.ts";
-import { PINNED_HEADING, renderPinned } from "./render.ts";
+import { isName, PINNED_HEADING, renderPinned } from "./render.ts";
 import { sayingIn } from "./said.ts";
 import { rankFacts } from "./worth.ts";
 
@@ -29,33 +29,36 @@ export function pickPinned(facts: Facts, { budgetTokens, omit }: PickOptions): P
     ...wanted([...facts.tasks, ...facts.failures]).toReversed(),
     ...rankFacts(wanted(facts.identifiers)),
   ];
-  const chosen: Fact[] = [];
+  let chosen: readonly Fact[] = [];
   let room = budgetTokens - estimateTokens(PINNED_HEADING);
   let left = 0;
   for (const fact of queue) {
-    if (isPartOf(fact, chosen)) continue;
-    const cost = costOf(fact, chosen);
-    if (cost > room) left++;
-    else chosen.push(fact);
-    room -= cost > room ? 0 : cost;
+    if (isName(fact) && chosen.some((longer) => says(longer, fact))) continue;
+    const parts = chosen.filter((shorter) => isName(shorter) && isName(fact) && says(fact, shorter));
+    const cost = costOf(fact, chosen) - parts.reduce((sum, part) => sum + estimateTokens(`, ${part.value}`), 0);
+    if (cost > room) {
+      left++;
+      continue;
+    }
+    chosen = [...chosen.filter((each) => !parts.includes(each)), fact];
+    room -= cost;
   }
   for (;;) {
     const pinned = layOut(rules, chosen, left);
     if (chosen.length === 0 || estimateTokens(renderPinned(pinned)) <= budgetTokens) return pinned;
-    chosen.pop();
+    chosen = chosen.slice(0, -1);
     left++;
   }
 }
 
-/** True for a name that a chosen longer one holds: a file's own name in its path. */
-function isPartOf({ value }: Fact, chosen: readonly Fact[]): boolean {
-  return chosen.some((longer) => longer.value.includes(value) && sayingIn(longer.value)(value));
+/** True when the longer of two says the other: a path the name of its file. */
+function says(longer: Fact, shorter: Fact): boolean {
+  return longer.value.includes(shorter.value) && sayingIn(longer.value)(shorter.value);
 }
 
 /** About what the rendering grows by. */
 function costOf(fact: Fact, chosen: readonly Fact[]): number {
-  const listed = fact.kind !== "rule" && chosen.some(({ kind }) => kind === fact.kind);
-  if (listed) return estimateTokens(`, ${fact.value}`);
+  if (isName(fact) && chosen.some(isName)) return estimateTokens(`, ${fact.value}`);
   return estimateTokens(renderPinned(layOut([fact], [fact], 0))) - estimateTokens(PINNED_HEADING);
 }
 

@@ -1,5 +1,5 @@
 /**
- * Writes pinned facts as the model reads them: one heading, a line for each rule, a line for each kind of name.
+ * Writes pinned facts as the model reads them: one heading, a line for each rule and for whatever is open, and one for all names.
  *
  * Boundary: facts in, markdown out. Safe with hostile values: each stands inside a line that begins with our own words, so
  * none can open a heading, a fence, a list or a message, and none can close a tag of a prompt.
@@ -12,22 +12,13 @@ export const PINNED_HEADING = "## Pinned facts";
 /** Both of two rules that differ are shown where it is not plain that one took back the other. */
 const RULES_NOTE = "- The user's rules, word for word; where two differ, the later holds:";
 
-const LABELS: readonly (readonly [Exclude<FactKind, "rule">, string])[] = [
-  ["task", "Open"],
-  ["failure", "Not put right"],
-  ["command", "Command"],
-  ["path", "Paths"],
-  ["symbol", "Names"],
-  ["id", "IDs"],
-  ["url", "URLs"],
-  ["error", "Error codes"],
-  ["env", "Variables"],
-  ["version", "Versions"],
-  ["date", "Dates"],
-  ["quantity", "Amounts"],
-];
-/** Kinds that may hold commas and blanks: each value has a line. */
-const LINE_EACH: ReadonlySet<FactKind> = new Set(["task", "failure", "command"]);
+/** Kinds that may hold commas and blanks: each value has a line. All others share one: a name tells what it names. */
+const LABELS: Readonly<Partial<Record<FactKind, string>>> = {
+  task: "Open",
+  failure: "Not put right",
+  command: "Command",
+};
+
 /** Characters of a message's id that tell it from others. */
 const ID_CHARS = 16;
 
@@ -35,13 +26,18 @@ const ID_CHARS = 16;
 export function renderPinned(pinned: Pinned): string {
   const rules = pinned.rules.map(({ value, messageId }) => `- Rule (${shortId(messageId)}): ${oneLine(value)}`);
   if (rules.length > 1) rules.unshift(RULES_NOTE);
-  const others = LABELS.flatMap(([kind, label]) => {
-    const values = pinned.facts.filter((fact) => fact.kind === kind).map(({ value }) => oneLine(value));
-    if (LINE_EACH.has(kind)) return values.map((value) => `- ${label}: ${value}`);
-    return values.length === 0 ? [] : [`- ${label}: ${values.join(", ")}`];
+  const lines = pinned.facts.flatMap(({ kind, value }) => {
+    const label = LABELS[kind];
+    return label === undefined ? [] : [`- ${label}: ${oneLine(value)}`];
   });
-  const lines = [...rules, ...others];
-  return lines.length === 0 ? "" : [PINNED_HEADING, ...lines].join("\n");
+  const names = pinned.facts.filter(isName).map(({ value }) => oneLine(value));
+  if (names.length > 0) lines.push(`- Names: ${names.join(", ")}`);
+  return rules.length + lines.length === 0 ? "" : [PINNED_HEADING, ...rules, ...lines].join("\n");
+}
+
+/** True for what shares a line with others. */
+export function isName({ kind }: { readonly kind: FactKind }): boolean {
+  return kind !== "rule" && LABELS[kind] === undefined;
 }
 
 function shortId(messageId: string): string {

@@ -1,0 +1,330 @@
+/** What is pinned beside a summary: word for word, within its budget, and harmless whatever it says. */
+import type { UIMessage } from "ai";
+import { array, assert, constantFrom, integer, oneof, property, record, string, type Arbitrary } from "fast-check";
+import { describe, expect, it } from "vitest";
+import { MAX_FAILURES, MAX_IDENTIFIERS, MAX_RULES, MAX_TASKS, MAX_WORKED } from "../../../src/limits.ts";
+import { NO_FACTS, type Fact, type Facts, type Pinned } from "../../../src/steps/pinned/fact.ts";
+import { gatherFacts, readSayings } from "../../../src/steps/pinned/gather.ts";
+import { mergeFacts } from "../../../src/steps/pinned/merge.ts";
+import { pickPinned } from "../../../src/steps/pinned/pick.ts";
+import { PINNED_HEADING, renderPinned } from "../../../src/steps/pinned/render.ts";
+import { sayingIn } from "../../../src/steps/pinned/said.ts";
+import { scoreSurvival } from "../../../src/steps/pinned/survival.ts";
+import { estimateTokens } from "../../../src/steps/tokens.ts";
+import { call, done, say, text } from "../conversations.ts";
+
+const BILLING = "never touch the billing table";
+
+function tool(id: string, input: unknown, result: { output: unknown } | { errorText: string }): UIMessage {
+  const state = "output" in result ? "output-available" : "output-error";
+  return say(id, "assistant", { ...call(`call-${id}`, input), state, ...result } as never);
+}
+
+const word = constantFrom(
+  "never touch the billing table.",
+  "You may now touch the billing table.",
+  "Please use pnpm instead of npm.",
+  "src/steps/plan.ts",
+  "plan.ts",
+  "https://example.com/a?b=c",
+  "ERR_MODULE_NOT_FOUND",
+  "`npm run build -- --force`",
+  "`a.b()`",
+  "12 ms",
+  "2026-01-02",
+  "#12",
+  "Can you fix it?",
+  "TODO: the tests still fail",
+  "</transcript>",
+  "```",
+  "\n# Goal\n",
+  "\n",
+);
+const body = array(oneof({ weight: 4, arbitrary: word }, string()), { maxLength: 12 }).map((words) => words.join(" "));
+const message: Arbitrary<(id: string) => UIMessage> = oneof(
+  body.map((said) => (id: string) => say(id, "user", text(said))),
+  body.map((said) => (id: string) => say(id, "assistant", text(said))),
+  record({ said: body, other: body }).map(
+    ({ said, other }) =>
+      (id: string) =>
+        tool(id, { q: said }, { output: { deep: [other] } }),
+  ),
+  record({ said: body, other: body }).map(
+    ({ said, other }) =>
+      (id: string) =>
+        tool(id, { q: said }, { errorText: other }),
+  ),
+);
+const conversation = array(message, { maxLength: 14 }).map((made) => made.map((make, index) => make(`m${index}`)));
+
+function allOf(facts: Facts): Fact[] {
+  return [...facts.rules, ...facts.tasks, ...facts.failures, ...facts.identifiers];
+}
+
+/** A hundred and seventy names. */
+function noise(part: number): UIMessage {
+  return tool(`noise-${part}`, {}, { output: Array.from({ length: 170 }, (_, n) => `src/gen/file-${part}-${n}.ts`) });
+}
+
+/** What must not depend on how the messages were cut. */
+function plain(facts: Facts): unknown {
+  return [
+    facts.messages,
+    facts.rules.map(({ value, messageId }) => [value, messageId]),
+    new Set(facts.identifiers.map(({ kind, value, messageId, age }) => `${kind} ${value} ${messageId} ${age}`)),
+    facts.tasks.map(({ value }) => value),
+    facts.failures.map(({ value }) => value),
+  ];
+}
+
+function names(id: string, ...those: string[]): UIMessage {
+  return say(id, "assistant", text(those.join(" ")));
+}
+
+describe("a rule of the user is never lost", () => {
+  it("after 30 merges with 5,000 other facts it is pinned, word for word", () => {
+    const first = gatherFacts([say("rule", "user", text(`Please ${BILLING}. Thanks.`))]);
+    const merged = Array.from({ length: 30 }, (_, part) => gatherFacts([noise(part)])).reduce(
+      (facts, part) => mergeFacts([facts, part]),
+      first,
+    );
+    const pinned = pickPinned(merged, { budgetTokens: 100 });
+    expect(pinned.rules).toEqual([{ kind: "rule", value: `Please ${BILLING}.`, messageId: "rule" }]);
+    expect(renderPinned(pinned)).toContain(`- Rule (rule): Please ${BILLING}.`);
+    expect(pinned.left).toBeGreaterThan(MAX_IDENTIFIERS - 20);
+  });
+
+  it("the same sentence in a tool's result or an assistant's text is no rule", () => {
+    const facts = gatherFacts([
+      tool("t", { note: BILLING }, { output: `${BILLING}.` }),
+      tool("e", {}, { errorText: `${BILLING}.` }),
+      say("a", "assistant", text(`${BILLING}.`)),
+      say("s", "system", text(`${BILLING}.`)),
+    ]);
+    expect(facts.rules).toEqual([]);
+  });
+
+  it("prohibitions stand before wishes, and the newest first, where not all find room", () => {
+    const said = [
+      "Never push to main.",
+      "Never delete a branch.",
+      "I prefer short names.",
+      "Always write a changelog.",
+    ];
+    const facts = gatherFacts(said.map((each, index) => say(`m${index}`, "user", text(each))));
+    const fitting = (budgetTokens: number): string[] =>
+      pickPinned(facts, { budgetTokens }).rules.map(({ value }) => value);
+    expect(fitting(1_000)).toEqual(said);
+    expect(fitting(20)).toEqual([said[1]]);
+    expect(fitting(45)).toEqual(said.slice(0, 2));
+    expect(fitting(0)).toEqual([]);
+  });
+});
+
+describe("facts of a conversation", () => {
+  it("every value is said by the message that it names", () => {
+    assert(
+      property(conversation, (messages) => {
+        for (const { value, messageId } of allOf(gatherFacts(messages))) {
+          const source = messages.find(({ id }) => id === messageId);
+          const said = source === undefined ? [] : readSayings(source).map((each) => each.text);
+          expect(sayingIn(said.join("\n"))(value)).toBe(true);
+        }
+      }),
+    );
+  });
+
+  it("are the same however the messages are cut into chunks", () => {
+    assert(
+      property(conversation, integer({ min: 0, max: 14 }), (messages, at) => {
+        const whole = gatherFacts(messages);
+        const parts = mergeFacts([gatherFacts(messages.slice(0, at)), gatherFacts(messages.slice(at))]);
+        expect(plain(parts)).toEqual(plain(whole));
+      }),
+    );
+  });
+
+  it("stay within their bounds, as JSON too", () => {
+    const lines = Array.from({ length: 3_000 }, (_, n) => `Never touch table ${n} in src/tables/table-number-${n}.ts.`);
+    const facts = gatherFacts([
+      say("m", "user", text(lines.join("\n"))),
+      ...lines.map((line, n) => tool(`t${n}`, { line }, n % 2 === 0 ? { output: n } : { errorText: line })),
+    ]);
+    expect(facts.rules).toHaveLength(MAX_RULES);
+    expect(facts.identifiers.length).toBeLessThanOrEqual(MAX_IDENTIFIERS);
+    expect(facts.tasks.length).toBeLessThanOrEqual(MAX_TASKS);
+    expect(facts.failures.length).toBeLessThanOrEqual(MAX_FAILURES);
+    expect(facts.worked.length).toBeLessThanOrEqual(MAX_WORKED);
+    expect(JSON.stringify(facts).length).toBeLessThan(200_000);
+    expect(JSON.parse(JSON.stringify(facts))).toEqual(facts);
+  });
+
+  it("a failure stands until the same call works, in this chunk or in a later one", () => {
+    const failed = gatherFacts([
+      tool("1", { path: "a.ts" }, { errorText: "trace\nError: a.ts was not found\n  at x" }),
+    ]);
+    expect(failed.failures.map(({ value }) => value)).toEqual(["Error: a.ts was not found"]);
+    const other = gatherFacts([tool("2", { path: "b.ts" }, { output: "fine" })]);
+    const worked = gatherFacts([tool("3", { path: "a.ts" }, { output: "fine" })]);
+    expect(mergeFacts([failed, other]).failures).toHaveLength(1);
+    expect(mergeFacts([failed, other, worked]).failures).toEqual([]);
+  });
+
+  it("the open tasks are what was asked last and what the assistant said is left", () => {
+    const facts = gatherFacts([
+      say("1", "user", text("Please fix the parser.")),
+      say("2", "assistant", text("Fixed. The tests of the lexer are not yet green.")),
+      say("3", "user", text("Can you rename the lexer?")),
+    ]);
+    expect(facts.tasks.map(({ value }) => value)).toEqual([
+      "The tests of the lexer are not yet green.",
+      "Can you rename the lexer?",
+    ]);
+  });
+
+  it("names a slice of a message by the message itself", () => {
+    const [fact] = gatherFacts([say("palimpsest:slice:0-2:m7", "assistant", text("See src/a.ts"))]).identifiers;
+    expect(fact).toMatchObject({ value: "src/a.ts", messageId: "m7" });
+  });
+
+  it("reads odd parts without failing", () => {
+    const odd = [
+      { type: "text" },
+      { type: "tool-x", toolCallId: "c", state: "output-error" },
+      { type: "file" },
+      done("d", null),
+    ];
+    expect(gatherFacts([say("m", "assistant", ...(odd as never[]))]).messages).toBe(1);
+    expect(gatherFacts([])).toEqual(NO_FACTS);
+  });
+});
+
+describe("what is pinned", () => {
+  it("never takes more than its budget, and is the same each time, in whatever order the names come", () => {
+    assert(
+      property(conversation, integer({ min: 0, max: 120 }), (messages, budgetTokens) => {
+        const facts = gatherFacts(messages);
+        const pinned = pickPinned(facts, { budgetTokens });
+        expect(estimateTokens(renderPinned(pinned))).toBeLessThanOrEqual(budgetTokens);
+        const turned = { ...facts, identifiers: facts.identifiers.toReversed() };
+        expect(pickPinned(turned, { budgetTokens })).toEqual(pinned);
+      }),
+    );
+  });
+
+  it("leaves out what the reader sees anyway, and the part of a name that a longer one says", () => {
+    const facts = gatherFacts([say("m", "user", text("src/steps/plan.ts plan.ts src/steps/cut.ts ENOENT"))]);
+    const pinned = pickPinned(facts, { budgetTokens: 1_000, omit: (value) => value === "ENOENT" });
+    expect(pinned.facts.map(({ value }) => value).toSorted()).toEqual(["src/steps/cut.ts", "src/steps/plan.ts"]);
+    expect(pinned.left).toBe(0);
+  });
+
+  it("prefers what was said often and lately over what was said once, long ago, or only by a tool", () => {
+    const old = Array.from({ length: 60 }, (_, n) => names(`x${n}`, "nothing"));
+    const facts = gatherFacts([
+      names("1", "src/old1.ts"),
+      ...old,
+      names("2", "src/new1.ts", "src/new2.ts"),
+      names("3", "src/new2.ts"),
+      tool("4", {}, { output: "src/out1.ts" }),
+    ]);
+    expect(pickPinned(facts, { budgetTokens: 1_000 }).facts.map(({ value }) => value)).toEqual([
+      "src/new2.ts",
+      "src/new1.ts",
+      "src/old1.ts",
+      "src/out1.ts",
+    ]);
+  });
+});
+
+describe("the rendering", () => {
+  it("is empty for nothing", () => {
+    expect(renderPinned({ rules: [], facts: [], left: 3 })).toBe("");
+  });
+
+  it("keeps a hostile value in one harmless line", () => {
+    const hostile = array(word, { minLength: 1, maxLength: 6 }).map((words) => words.join("\r\n\u2028"));
+    const kind = constantFrom<Fact["kind"]>("task", "failure", "command", "path", "symbol");
+    const fact = record({ kind, value: hostile, messageId: hostile });
+    assert(
+      property(array(fact, { maxLength: 5 }), array(fact, { maxLength: 5 }), (rules, facts) => {
+        const pinned: Pinned = { rules: rules.map((rule) => ({ ...rule, kind: "rule" })), facts, left: 0 };
+        const [heading, ...lines] = renderPinned(pinned).split(/[\r\n\u2028]/);
+        expect(heading).toBe(rules.length + facts.length === 0 ? "" : PINNED_HEADING);
+        for (const line of lines)
+          expect(line).toMatch(/^- (?:Rule \(|Open: |Not put right: |Command: |Names: |The user's rules, )/);
+        expect(lines.join("")).not.toMatch(/<\/?(?:transcript|draft|problem|focus|sections)/i);
+        expect(lines.length).toBeLessThanOrEqual(rules.length + facts.length + 2);
+      }),
+    );
+  });
+});
+
+describe("the survival score", () => {
+  const facts = gatherFacts([
+    say("1", "user", text(`Please ${BILLING}. I prefer short names.`)),
+    say("2", "assistant", text("I changed src/a.ts and src/b.ts.")),
+  ]);
+
+  it("is 1 for everything, 0 for nothing, and 1 when there was nothing to keep", () => {
+    expect(scoreSurvival(renderPinned(pickPinned(facts, { budgetTokens: 1_000 })), facts).score).toBeCloseTo(1);
+    expect(scoreSurvival("", facts).score).toBe(0);
+    expect(scoreSurvival("", NO_FACTS)).toEqual({ score: 1, kinds: {}, missing: [] });
+  });
+
+  it("counts kinds, and names the most important loss first", () => {
+    const { kinds, missing, score } = scoreSurvival("## Files\n- src/a.ts was changed", facts);
+    expect(kinds).toMatchObject({ rule: { kept: 0, of: 2 }, path: { kept: 1, of: 2 } });
+    expect(missing.map(({ value }) => value).slice(0, 2)).toEqual([`Please ${BILLING}.`, "I prefer short names."]);
+    expect(score).toBeGreaterThan(0);
+    expect(score).toBeLessThan(0.4);
+  });
+
+  it("takes a rule in other words, but not one turned round", () => {
+    const inOtherWords = scoreSurvival("- The billing table must not be touched; ask first.", facts);
+    const turnedRound = scoreSurvival("- The billing table may be touched.", facts);
+    expect(inOtherWords.kinds.rule?.kept).toBe(1);
+    expect(turnedRound.kinds.rule?.kept).toBe(0);
+  });
+
+  it("never falls when more is said", () => {
+    assert(
+      property(conversation, body, body, (messages, one, other) => {
+        const all = gatherFacts(messages);
+        const { score } = scoreSurvival(one, all);
+        expect(score).toBeGreaterThanOrEqual(0);
+        expect(score).toBeLessThanOrEqual(1);
+        expect(scoreSurvival(`${one}\n${other}`, all).score).toBeGreaterThanOrEqual(score - 1e-9);
+      }),
+    );
+  });
+});
+
+describe("time stays linear on hostile text", () => {
+  const unit = 1_000_000;
+  it.each([
+    ["one letter", "a".repeat(unit)],
+    ["dots and blanks", ". ".repeat(unit / 2)],
+    ["names", Array.from({ length: 60_000 }, (_, n) => `src/f${n}.ts`).join(" ")],
+    ["tags", "<</transcript".repeat(unit / 13)],
+    ["questions", "is it so? ".repeat(unit / 10)],
+    ["an id at every place", "ab1-".repeat(unit / 4)],
+  ])("%s", (_name, hostile) => {
+    const facts = gatherFacts([
+      say("u", "user", text(hostile)),
+      tool("t", { hostile }, { output: [hostile] }),
+      tool("e", { hostile }, { errorText: hostile }),
+    ]);
+    const pinned = pickPinned(facts, { budgetTokens: 500, omit: sayingIn("") });
+    expect(estimateTokens(renderPinned(pinned))).toBeLessThanOrEqual(500);
+    expect(scoreSurvival(hostile, facts).score).toBeGreaterThanOrEqual(0);
+  });
+
+  it("a value nested ten thousand deep", () => {
+    let deep: unknown = "src/deep.ts";
+    for (let level = 0; level < 10_000; level++) deep = [deep];
+    expect(gatherFacts([tool("t", deep, { output: deep })]).identifiers.map(({ value }) => value)).toEqual([
+      "src/deep.ts",
+    ]);
+  });
+});
