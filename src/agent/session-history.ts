@@ -15,7 +15,7 @@ import type { AppendResult, History, RecentHistory } from "../memory/history.ts"
 import type { View } from "../memory/view.ts";
 import type { Core } from "./core.ts";
 import type { SessionSettings } from "./settings.ts";
-import { triggerIfDue } from "./trigger.ts";
+import { measureAfresh, triggerIfDue } from "./trigger.ts";
 
 export interface ImportTranscriptOptions {
   readonly format?: Format | undefined;
@@ -94,7 +94,11 @@ export abstract class SessionHistory {
 
   /** Children of a deleted message move to its nearest surviving ancestor. Returns how many were deleted. */
   async deleteMessages(ids: readonly string[]): Promise<number> {
-    return this.write((history) => history.delete(ids));
+    return this.write((history) => {
+      const deleted = history.delete(ids);
+      measureAfresh(this.core, this.id);
+      return deleted;
+    });
   }
 
   /**
@@ -109,6 +113,7 @@ export abstract class SessionHistory {
       for (const run of runs.live(this.id)) runs.end(run.id, { kind: "stale", reason: "gone" });
       runs.forgetFocus(this.id);
       contexts.forgetLoaded(this.id);
+      measureAfresh(this.core, this.id);
     });
   }
 

@@ -154,6 +154,19 @@ function quietUpTo(last: RunRecord, policy: Policy): number {
   return settled + policy.minSpanTokens * 2 ** doublings;
 }
 
+/**
+ * After messages were taken away: the size that an earlier run was measured at would keep the trigger quiet for too long.
+ * Call inside the transaction that took them.
+ */
+export function measureAfresh(core: Core, sessionId: string): void {
+  const { policy } = core.settings.get(sessionId);
+  const last = core.runs.latestEnded(sessionId);
+  core.nothingUpTo.delete(sessionId);
+  if (policy === null || last === null) return;
+  const tokens = promptTokens(core, sessionId);
+  if (quietUpTo(last, policy) > tokens + policy.minSpanTokens) core.runs.settle(sessionId, tokens);
+}
+
 function whyQuiet(outcome: Outcome): Waiting["reason"] {
   if (outcome.kind === "nothing") return outcome.reason === "declined" ? "too-small" : outcome.reason;
   if (outcome.kind === "stale" && outcome.reason === "larger") return "would-not-shrink";

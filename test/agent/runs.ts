@@ -1,0 +1,33 @@
+/** What tests of when a run starts have in common: policies, a summariser that answers, and waiting for the end. */
+import { runInDurableObject } from "cloudflare:test";
+import { Session } from "../../src/agent/session.ts";
+import type { CompactAfterOptions } from "../../src/agent/settings.ts";
+import type { RunRecord } from "../../src/memory/runs.ts";
+import { newAgent } from "../agents.ts";
+import { summaryOf, type Script } from "../scripted-model.ts";
+import type { PalimpsestAgent } from "../worker.ts";
+
+export const sound: Script = (prompt) => summaryOf(prompt, "done");
+
+/** Waits for every run of the session, those that follow others included; oldest first. */
+export async function settle(agent: PalimpsestAgent, sessionId = ""): Promise<readonly RunRecord[]> {
+  for (;;) {
+    const runs = await agent.runs({ sessionId, limit: 500 });
+    const live = runs.find((run) => run.outcome === null);
+    if (live === undefined) return runs.toReversed();
+    await agent.waitForRun({ runId: live.id });
+  }
+}
+
+export function kinds(runs: readonly RunRecord[]): readonly unknown[] {
+  return runs.map(({ outcome }) => outcome?.kind);
+}
+
+/** An agent whose default session has the options, over a threshold of 2,000. */
+export async function withPolicy(script: Script | null, options: CompactAfterOptions, threshold = 2_000) {
+  const made = newAgent(script);
+  await runInDurableObject(made.stub, async (instance: PalimpsestAgent) => {
+    Session.create(instance).compactAfter(threshold, { chunkTokens: 1_500, ...options });
+  });
+  return made;
+}
