@@ -189,11 +189,12 @@ export const MAX_POLITE_WAIT_MS = 60_000;
 export const MAX_FACT_CHARS = 200;
 export const MAX_RULE_CHARS = 400;
 
-/** Rules and names that the facts of a span hold: with the rest, some 150 kB of JSON, a row of which is written per chunk. */
+/** Rules and names that the facts of a span hold: with the rest, 70 to 150 kB of JSON, kept with each draft. */
 export const MAX_RULES = 200;
 export const MAX_IDENTIFIERS = 600;
 
-/** Open tasks and failures that the facts of a span hold: what is open longer was forgotten or is settled. */
+/** Open tasks and failures that the facts of a span hold, and the messages after which one was forgotten or is settled. */
+export const MAX_OPEN_MESSAGES = 100;
 export const MAX_TASKS = 8;
 export const MAX_FAILURES = 8;
 

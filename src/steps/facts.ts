@@ -226,7 +226,7 @@ export function isRule(sentence: string): boolean {
 }
 
 /** Program text and logs: few words for the signs among them, or the marks of a stack frame. */
-function looksLikeData(sentence: string): boolean {
+export function looksLikeData(sentence: string): boolean {
   const letters = sentence.match(/[\p{L} ]/gu)?.length ?? 0;
   return letters < sentence.length * 0.6 || /^\s*(?:at |import |const |return |\/\/|<\/?\w+)|=>|\);$/.test(sentence);
 }

@@ -8,7 +8,7 @@
 import type { UIMessage } from "ai";
 import { MAX_FACT_CHARS, MAX_RULE_CHARS, MAX_TASKS } from "../../limits.ts";
 import { isQuestion, isRequest, isTodo } from "../extract/cues.ts";
-import { extractIdentifiers } from "../facts.ts";
+import { extractIdentifiers, looksLikeData } from "../facts.ts";
 import { splitSentences } from "../sentences.ts";
 import {
   fieldText,
@@ -72,14 +72,14 @@ function readMessage(message: UIMessage, calls: Map<string, string>): Facts {
   };
 }
 
-/** The texts of a message, with who put each there. A summary is the assistant's, whatever its role. */
+/** The texts of a message, with who put each there. What a system or a summary says counts as a tool's output does. */
 export function readSayings(message: UIMessage): Saying[] {
   const summary = parseSyntheticId(message.id)?.kind === "overlay";
-  const speaker = message.role === "user" && !summary ? "user" : "assistant";
+  const speaker = summary || message.role === "system" ? "output" : message.role;
   return message.parts.flatMap((part) => readPart(part, speaker));
 }
 
-function readPart(part: Part, speaker: "user" | "assistant"): Saying[] {
+function readPart(part: Part, speaker: Source): Saying[] {
   const tool = toolPart(part);
   if (tool !== null) {
     const asked: Saying = { by: "call", text: stringsOf(tool.input) };
@@ -144,7 +144,9 @@ function readOutcome(part: Part, calls: Map<string, string>): Outcome[] {
   if (tool.input !== undefined) calls.set(tool.toolCallId, nameCall(tool));
   if (!hasResult(tool)) return [];
   const call = calls.get(tool.toolCallId) ?? toolName(tool);
-  return [{ call, error: tool.state === "output-error" ? tellingLine(fieldText(tool.errorText)) : null }];
+  if (tool.state !== "output-error") return [{ call, error: null }];
+  const error = tellingLine(fieldText(tool.errorText));
+  return error === null ? [] : [{ call, error }];
 }
 
 function nameCall(tool: ToolPart): string {
@@ -152,10 +154,10 @@ function nameCall(tool: ToolPart): string {
   return `${toolName(tool)} ${wholeStart(first, CALL_CHARS)}`;
 }
 
-function tellingLine(error: string): string {
-  const lines = error.split("\n", ERROR_LINES).map((line) => line.trim());
-  const line = lines.find((each) => TELLING_LINE.test(each)) ?? lines.find((each) => each !== "") ?? "";
-  return wholeStart(line, MAX_FACT_CHARS);
+/** The first line that says what went wrong; null where none does, for instance because the call was broken off. */
+function tellingLine(error: string): string | null {
+  const lines = error.split("\n", ERROR_LINES).map((line) => wholeStart(line.trim(), MAX_FACT_CHARS));
+  return lines.find((line) => TELLING_LINE.test(line) && !looksLikeData(line)) ?? null;
 }
 
 /** At most so many characters from the start, cut between words where there are any, and never inside a character. */

@@ -4,7 +4,7 @@
  * Boundary: {@link Facts} in and out; no message is read again. Safe in any number of rounds: a heat fades by the same
  * factor for each message, a rule goes only when a later one takes it back (ledger.ts), and every list is bounded.
  */
-import { MAX_FAILURES, MAX_IDENTIFIERS, MAX_RULES, MAX_TASKS, MAX_WORKED } from "../../limits.ts";
+import { MAX_FAILURES, MAX_IDENTIFIERS, MAX_OPEN_MESSAGES, MAX_RULES, MAX_TASKS, MAX_WORKED } from "../../limits.ts";
 import { NO_FACTS, type Fact, type Facts } from "./fact.ts";
 import { prohibits, readRevision } from "./ledger.ts";
 import { fade, rankFacts } from "./worth.ts";
@@ -19,14 +19,14 @@ function mergeTwo(earlier: Facts, later: Facts): Facts {
     facts.map((fact) => ({ ...fact, age: fact.age + later.messages, heat: fade(fact.heat, later.messages) }));
   const settled = new Set([...later.worked, ...later.failures.map(({ about }) => about)]);
   const assigned = new Set(later.tasks.map(({ about }) => about));
+  const open = (facts: readonly Fact[], closed: ReadonlySet<string | undefined>): Fact[] =>
+    aged(facts).filter(({ about, age }) => age < MAX_OPEN_MESSAGES && !closed.has(about));
   return {
     messages: earlier.messages + later.messages,
     rules: boundRules(addRules(aged(earlier.rules), later.rules)),
     identifiers: boundIdentifiers(addIdentifiers(aged(earlier.identifiers), later.identifiers)),
-    tasks: [...aged(earlier.tasks).filter(({ about }) => !assigned.has(about)), ...later.tasks].slice(-MAX_TASKS),
-    failures: [...aged(earlier.failures).filter(({ about }) => !settled.has(about)), ...later.failures].slice(
-      -MAX_FAILURES,
-    ),
+    tasks: [...open(earlier.tasks, assigned), ...later.tasks].slice(-MAX_TASKS),
+    failures: [...open(earlier.failures, settled), ...later.failures].slice(-MAX_FAILURES),
     worked: [...new Set([...earlier.worked, ...later.worked].toReversed())].slice(0, MAX_WORKED).toReversed(),
   };
 }

@@ -2,7 +2,14 @@
 import type { UIMessage } from "ai";
 import { array, assert, constantFrom, integer, oneof, property, record, string, type Arbitrary } from "fast-check";
 import { describe, expect, it } from "vitest";
-import { MAX_FAILURES, MAX_IDENTIFIERS, MAX_RULES, MAX_TASKS, MAX_WORKED } from "../../../src/limits.ts";
+import {
+  MAX_FAILURES,
+  MAX_IDENTIFIERS,
+  MAX_OPEN_MESSAGES,
+  MAX_RULES,
+  MAX_TASKS,
+  MAX_WORKED,
+} from "../../../src/limits.ts";
 import { NO_FACTS, type Fact, type Facts, type Pinned } from "../../../src/steps/pinned/fact.ts";
 import { gatherFacts, readSayings } from "../../../src/steps/pinned/gather.ts";
 import { mergeFacts } from "../../../src/steps/pinned/merge.ts";
@@ -170,11 +177,22 @@ describe("facts of a conversation", () => {
     expect(mergeFacts([failed, other, worked]).failures).toEqual([]);
   });
 
+  it("what is open too long, and an error that says nothing, are not kept", () => {
+    const failed = gatherFacts([
+      tool("1", {}, { errorText: "Error: it broke" }),
+      tool("2", {}, { errorText: "(no output)" }),
+    ]);
+    expect(failed.failures.map(({ value }) => value)).toEqual(["Error: it broke"]);
+    const later = gatherFacts(Array.from({ length: MAX_OPEN_MESSAGES }, (_, n) => names(`m${n}`, "fine")));
+    expect(mergeFacts([failed, later]).failures).toEqual([]);
+  });
+
   it("the open tasks are what was asked last and what the assistant said is left", () => {
     const facts = gatherFacts([
       say("1", "user", text("Please fix the parser.")),
       say("2", "assistant", text("Fixed. The tests of the lexer are not yet green.")),
       say("3", "user", text("Can you rename the lexer?")),
+      say("4", "system", text("What remains is still to be done.")),
     ]);
     expect(facts.tasks.map(({ value }) => value)).toEqual([
       "The tests of the lexer are not yet green.",
