@@ -89,6 +89,8 @@ test("an open breaker outlives the object, and one probe after the cooldown clos
   const runs = await settle(again);
   expect(runs.at(-1)?.outcome).toMatchObject({ kind: "applied", degraded: false });
   expect(calls.length).toBeGreaterThan(1);
+  const health = await runInDurableObject(stub, (instance: PalimpsestAgent) => instance.palimpsest.health.list());
+  expect(health).toMatchObject([{ until: null, failures: 0, openings: 0 }]);
 });
 
 test("every session of the agent is spared what one of them learned, and of those that ask after the cooldown one probes", async () => {
