@@ -2,6 +2,7 @@
 export { CompactingAgent, withCompaction, type CompactionSurface } from "./agent/with-compaction.ts";
 export {
   Session,
+  type CompactionDiff,
   type SessionStatus,
   type CompactionHost,
   type CompactOptions,
@@ -47,6 +48,9 @@ export { RUN_EVENT, type RunEvent } from "./agent/events.ts";
 export type { Outcome, RunRecord, RunState, StepRecord, Trigger } from "./memory/runs.ts";
 export type { AppendResult, RecentHistory } from "./memory/history.ts";
 export type { View } from "./memory/view.ts";
+export type { PastView } from "./memory/time-travel.ts";
+export type { ExpandOptions } from "./memory/session-overlays.ts";
+export type { Recall, RecallRequest, RecalledMessage } from "./agent/recall.ts";
 export type { OverlayRecord } from "./memory/overlays.ts";
 export { CompactionWorkflow, type CompactionParams } from "./workflows/compaction.ts";
 export { chooseModel, type ChosenModel, type ModelEnv } from "./model/choose.ts";

@@ -7,6 +7,7 @@ import { z } from "zod";
 import { PalimpsestError } from "../errors.ts";
 import type { NewEvent } from "../events/log.ts";
 import { FORMATS } from "../import/import.ts";
+import { recallInput } from "./recall.ts";
 import {
   MAX_ID_CHARS,
   MAX_PAGE,
@@ -47,6 +48,7 @@ export const inputs = {
     leafId,
     focus: z.string().max(MAX_FOCUS_CHARS).optional(),
     fresh: z.boolean().default(false),
+    rebuild: z.boolean().default(false),
     force: z.boolean().default(false),
   }),
   compactNow: z.object({
@@ -87,6 +89,14 @@ export const inputs = {
     messages: z.array(message).max(MAX_BATCH_MESSAGES),
   }),
   overlay: z.object({ sessionId, overlayId: id }),
+  expand: z.object({
+    sessionId,
+    overlayId: id,
+    depth: z.number().int().positive().optional(),
+    limit: z.number().int().positive().max(MAX_PAGE).optional(),
+    after: id.optional(),
+  }),
+  recall: recallInput.extend({ sessionId }),
   createSession: z.object({
     name: name.optional(),
     parentSessionId: z.string().max(MAX_SESSION_ID_CHARS).optional(),

@@ -9,6 +9,7 @@ import type { BlockOptions } from "../context/declared.ts";
 import type { ContextBlocks } from "../context/blocks.ts";
 import type { ContextBlock } from "../context/render.ts";
 import type { SearchHit } from "../memory/search.ts";
+import type { PastView } from "../memory/time-travel.ts";
 import type { View } from "../memory/view.ts";
 import { countWith } from "./core.ts";
 import { recall, recallTool, type Recall, type RecallRequest } from "./recall.ts";
@@ -25,6 +26,16 @@ export abstract class SessionContext extends SessionHistory {
   /** As the history's view, without what was loaded into the context and unloaded again. */
   override async getView(leafId?: string): Promise<View> {
     const view = await super.getView(leafId);
+    return { ...view, messages: this.context.hideUnloadedSkills(view.messages) };
+  }
+
+  /**
+   * The view right after an overlay came into force, of messages as they are now: whatever became of that overlay and of
+   * others since. No summary over messages that were edited or deleted since is in it; `changed` names those. Throws
+   * `unknown_overlay`.
+   */
+  async getViewAsOf(overlayId: string): Promise<PastView> {
+    const view = this.stored.viewAsOf(overlayId);
     return { ...view, messages: this.context.hideUnloadedSkills(view.messages) };
   }
 

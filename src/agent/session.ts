@@ -3,13 +3,15 @@
  */
 import type { UIMessage } from "ai";
 import type { History } from "../memory/history.ts";
-import type { OverlayRecord } from "../memory/overlays.ts";
+import type { CommitResult, OverlayRecord } from "../memory/overlays.ts";
+import type { ExpandOptions } from "../memory/session-overlays.ts";
 import type { ContextBlocks, OnToolError } from "../context/blocks.ts";
 import { checkBlock, type BlockOptions } from "../context/declared.ts";
 import type { RunRecord } from "../memory/runs.ts";
 import { PalimpsestError } from "../errors.ts";
 import type { Waiting } from "../steps/why-not.ts";
 import { listUsage, promptTokens, recordUsage, type ModelUsage, type UsageReport } from "./calibration.ts";
+import { diffSummaries, type SummaryDiff } from "../steps/recall/diff-summaries.ts";
 import type { Core } from "./core.ts";
 import { planNow } from "./dry-run.ts";
 import { SessionContext } from "./session-context.ts";
@@ -31,6 +33,8 @@ export interface CompactOptions {
   readonly fresh?: boolean | undefined;
   /** Asks the model although it is down, a run has just failed, or the budget is spent. Never against an invariant. */
   readonly force?: boolean | undefined;
+  /** Makes the summaries of the branch from their first drafts again, instead of summarising more of it. */
+  readonly rebuild?: boolean | undefined;
   /** The branch to compact; the active one by default. */
   readonly leafId?: string | undefined;
 }
@@ -51,6 +55,11 @@ export interface SessionStatus {
   /** What keeps this branch from being compacted by itself now; null without a policy, and when the next append will. */
   readonly waiting: Waiting | null;
 }
+
+/** Bullets of a summary against those that it replaced; `gone` when the messages under it were deleted. */
+export type CompactionDiff =
+  | ({ readonly kind: "diff"; readonly overlayId: string; readonly replaced: readonly string[] } & SummaryDiff)
+  | { readonly kind: "gone" };
 
 /** One thing that the builder was told: about the session's settings, or about its context blocks. */
 interface Said {
@@ -229,9 +238,12 @@ export class Session extends SessionContext {
     return this.stored.overlays();
   }
 
-  /** The originals under an overlay, oldest first. Throws `unknown_overlay`. */
-  async expand(overlayId: string): Promise<UIMessage[]> {
-    return this.stored.expand(overlayId);
+  /**
+   * What lies under an overlay, oldest first: the originals, all or in pages, or with `depth` the narrower summaries just
+   * beneath. Throws `unknown_overlay`, `unknown_message` for `after`, `invalid_options`.
+   */
+  async expand(overlayId: string, options: ExpandOptions = {}): Promise<UIMessage[]> {
+    return this.stored.expand(overlayId, options);
   }
 
   /** Takes an overlay out of every view; what lies under it shows again. Nothing is deleted. */
@@ -241,6 +253,26 @@ export class Session extends SessionContext {
       this.core.runs.settle(this.#id, promptTokens(this.core, this.#id));
     };
     this.write(undo, { quiet: true });
+  }
+
+  /**
+   * Puts an overlay that was rolled back, or gave way to an edit, into force again, through the fence of any commit: `stale`
+   * says why it no longer fits, and nothing changed then. Throws `unknown_overlay`.
+   */
+  async restore(overlayId: string): Promise<CommitResult> {
+    return this.write((history) => history.restore(overlayId), { quiet: true });
+  }
+
+  /** What an overlay's summary changed against the overlays that it took the place of. Throws `unknown_overlay`. */
+  async diffCompaction(overlayId: string): Promise<CompactionDiff> {
+    const replaced = this.stored.replacedBy(overlayId);
+    const overlay = this.stored.overlay(overlayId);
+    if (replaced === null || overlay === null) return { kind: "gone" };
+    const { added, dropped, kept } = diffSummaries(
+      replaced.map((each) => each.summary),
+      overlay.summary,
+    );
+    return { kind: "diff", overlayId, replaced: replaced.map((each) => each.id), added, dropped, kept };
   }
 
   #ask(trigger: "manual" | "overflow", options: CompactOptions): CompactReceipt {
@@ -261,6 +293,7 @@ export class Session extends SessionContext {
         fresh: options.fresh ?? false,
         force: true,
         insist: options.force ?? false,
+        only: options.rebuild === true ? "rebuild" : undefined,
       }),
     );
     this.core.conductor.dispatchPending();

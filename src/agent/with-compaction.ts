@@ -11,17 +11,19 @@ import type { View } from "../memory/view.ts";
 import type { ConversationEvent } from "../events/event.ts";
 import type { PersistedTurn } from "../events/persist.ts";
 import type { SearchHit } from "../memory/search.ts";
-import type { OverlayRecord } from "../memory/overlays.ts";
+import type { CommitResult, OverlayRecord } from "../memory/overlays.ts";
+import type { PastView } from "../memory/time-travel.ts";
 import type { RunRecord } from "../memory/runs.ts";
 import type { SessionInfo } from "../memory/sessions.ts";
 import { Core } from "./core.ts";
 import type { PlanReport } from "./explain.ts";
 import { inputs, parseInput } from "./inputs.ts";
+import type { Recall } from "./recall.ts";
 import { agentPlatform } from "./platform.ts";
 import { SessionManager } from "./session-manager.ts";
 import { callPort, RunPort } from "./run-port.ts";
 import type { PortMethod } from "../workflows/port.ts";
-import { Session, type CompactReceipt, type SessionStatus } from "./session.ts";
+import { Session, type CompactionDiff, type CompactReceipt, type SessionStatus } from "./session.ts";
 import type { ImportReceipt } from "./session-history.ts";
 
 /** Methods that a connected client may call. Each takes one object; `sessionId` is "" unless given. */
@@ -59,6 +61,10 @@ const CALLABLE = [
   "getCompactions",
   "expand",
   "rollback",
+  "restore",
+  "getViewAsOf",
+  "diffCompaction",
+  "recall",
   "createSession",
   "listSessions",
   "getSessionInfo",
@@ -254,13 +260,34 @@ function mix(Base: typeof Agent<Cloudflare.Env>) {
     }
 
     async expand(input: unknown): Promise<UIMessage[]> {
-      const { sessionId, overlayId } = parseInput(inputs.overlay, input);
-      return this.#session(sessionId).expand(overlayId);
+      const { sessionId, overlayId, ...options } = parseInput(inputs.expand, input);
+      return this.#session(sessionId).expand(overlayId, options);
     }
 
     async rollback(input: unknown): Promise<void> {
       const { sessionId, overlayId } = parseInput(inputs.overlay, input);
       return this.#session(sessionId).rollback(overlayId);
+    }
+
+    async restore(input: unknown): Promise<CommitResult> {
+      const { sessionId, overlayId } = parseInput(inputs.overlay, input);
+      return this.#session(sessionId).restore(overlayId);
+    }
+
+    async getViewAsOf(input: unknown): Promise<PastView> {
+      const { sessionId, overlayId } = parseInput(inputs.overlay, input);
+      return this.#session(sessionId).getViewAsOf(overlayId);
+    }
+
+    async diffCompaction(input: unknown): Promise<CompactionDiff> {
+      const { sessionId, overlayId } = parseInput(inputs.overlay, input);
+      return this.#session(sessionId).diffCompaction(overlayId);
+    }
+
+    /** Also for a workflow, which asks the same as the model's tool does. */
+    async recall(input: unknown): Promise<Recall> {
+      const { sessionId, ...request } = parseInput(inputs.recall, input);
+      return this.#session(sessionId).recall(request);
     }
 
     async createSession(input: unknown): Promise<SessionInfo> {

@@ -54,16 +54,27 @@ export function layOut(titles: readonly string[], bodies: ReadonlyMap<string, re
 
 const LIST_MARK = /^(?:[-*+•]|\d{1,3}[.)])\s+/;
 
+export interface SummaryBullet {
+  /** The heading over it; empty above the first one. */
+  readonly section: string;
+  readonly text: string;
+}
+
 /** The bullets of a summary with their topics, in order. Lines under an unknown heading, or none, count as done. */
 export function readSummary(markdown: string): { topic: Topic; text: string }[] {
-  const found: { topic: Topic; text: string }[] = [];
-  let topic: Topic = "done";
+  return readBullets(markdown).map(({ section, text }) => ({ topic: topicOf(section) ?? "done", text }));
+}
+
+/** The bullets of a summary with the headings that they stand under, in order. */
+export function readBullets(markdown: string): SummaryBullet[] {
+  const found: SummaryBullet[] = [];
+  let section = "";
   let nested = false;
   for (const raw of markdown.split("\n")) {
     const line = raw.trim();
     const title = /^#{1,6}\s+(.+)$/.exec(line)?.[1] ?? /^\*\*([^*]{1,80})\*\*:?$/.exec(line)?.[1];
     if (title !== undefined) {
-      topic = topicOf(title) ?? "done";
+      section = title;
       nested = false;
       continue;
     }
@@ -71,8 +82,8 @@ export function readSummary(markdown: string): { topic: Topic; text: string }[] 
     if (text === "" || /^(?:none|n\/a|nothing|-+)\.?$/i.test(text)) continue;
     const continues = nested && !LIST_MARK.test(line) && /^\s/.test(raw);
     const last = found.at(-1);
-    if (continues && last !== undefined) found[found.length - 1] = { topic: last.topic, text: `${last.text} ${text}` };
-    else found.push({ topic, text });
+    if (continues && last !== undefined) found[found.length - 1] = { ...last, text: `${last.text} ${text}` };
+    else found.push({ section, text });
     nested = true;
   }
   return found;

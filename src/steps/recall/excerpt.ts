@@ -17,6 +17,9 @@ export interface Excerpt {
 const LIMITS = [16_000, 8_000, 4_000, 2_000, 1_000, 500, 250, 120] as const;
 const WHOLE = { toolChars: Infinity, textChars: Infinity, reasoningChars: Infinity };
 
+/** Stands for a message of which no part can be shown as text. */
+const NOTHING = "(nothing that can be read)";
+
 /** What is shown of a message; null when not even a little of it fits. `words` are what was looked for, if anything. */
 export function excerptMessage(
   message: UIMessage,
@@ -24,8 +27,7 @@ export function excerptMessage(
   fits: (text: string) => boolean,
 ): Excerpt | null {
   const rendered = renderTranscript([{ kind: "message", message }], WHOLE);
-  const whole = escapeHeaders(rendered.slice(rendered.indexOf("\n") + 1));
-  if (!rendered.includes("\n")) return { text: "(nothing that can be read)", clipped: false };
+  const whole = rendered.includes("\n") ? escapeHeaders(rendered.slice(rendered.indexOf("\n") + 1)) : NOTHING;
   if (fits(whole)) return { text: whole, clipped: false };
   const blocks = parseTranscript(rendered)[0]?.blocks ?? [];
   const hits = blocks.filter((block) => findHit(block.text, words) !== null);
