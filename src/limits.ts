@@ -65,6 +65,9 @@ export const STACK_SHARE_OF_THRESHOLD = 4;
 /** What is pinned beside a summary, as a divisor of the largest summary: room for some forty rules and names. */
 export const PINNED_SHARE_OF_SUMMARY = 3;
 
+/** Largest share of the summaries that a rebuild replaces which the new one may be: room for the sentence around it. */
+export const REBUILT_SUMMARY_RATIO = 0.9;
+
 /** How often a message's text may be written anew before its summary is made from the first drafts again. */
 export const MAX_GENERATION = 8;
 
@@ -241,15 +244,15 @@ export const MIN_VIEW_TOKENS = 64;
 export const THRESHOLDS_IN_A_TURN = 2;
 
 /** Steps of a power of two in which a fitted view's room is counted: one that is predicted anew at each call must not move its line. */
-export const FIT_ROOM_STEPS = 32;
+export const FIT_ROOM_STEPS = 16;
 
-/** Share of its room by which a fitted view's line between older and newest moves: so often, and no oftener, does its prefix change. */
-export const FIT_LINE_SHARE = 1 / 4;
+/** Share of that power by which a fitted view's line between older and newest moves: so often, and no oftener, does its prefix change. */
+export const FIT_LINE_SHARE = 1 / 3;
 
 /** Most of its room that a fitted view's newest part takes, its growth until the line moves included. */
 export const FIT_NEWEST_SHARE = 5 / 8;
 
-/** Share of a fitted view's room that the digest of its oldest part may take, and least tokens of one with sections. */
+/** Share of that power that the digest of its oldest part may take, and least tokens of one with sections. */
 export const FIT_DIGEST_SHARE = 1 / 5;
 export const FIT_SECTIONS_TOKENS = 400;
 export const FIT_RULES_TOKENS = 90;

@@ -6,7 +6,7 @@
  */
 import { Contexts } from "../context/contexts.ts";
 import { PalimpsestError } from "../errors.ts";
-import { Drafts } from "../memory/drafts.ts";
+import type { Drafts } from "../memory/drafts.ts";
 import { Health } from "../memory/health.ts";
 import { HealthStatements } from "../memory/health-statements.ts";
 import { Memory } from "../memory/memory.ts";
@@ -79,6 +79,8 @@ export class Core {
   readonly refused = new Map<string, unknown>();
   /** For each live run, the newest leaf that is known to continue its branch: saves a walk per append. */
   readonly branchLeaf = new Map<string, string>();
+  /** Sessions whose view an edit uncovered while a run was at work: looked at again when it ends. */
+  readonly uncovered = new Set<string>();
   /** By session: a policy under which a dry run found nothing to do, and up to which size of the view that stands. */
   readonly nothingUpTo = new Map<string, { readonly policy: Policy; readonly tokens: number }>();
   readonly #waiters = new Map<string, ((run: RunRecord) => void)[]>();
@@ -89,7 +91,7 @@ export class Core {
     this.memory = new Memory(storage, { now: () => platform.now(), countTokens });
     this.contexts = new Contexts(storage);
     this.runs = new Runs(this.memory.statements, () => platform.now());
-    this.drafts = new Drafts(this.memory.statements, () => platform.now());
+    this.drafts = this.memory.drafts;
     this.usage = new Usage(new UsageStatements(storage.sql, this.memory.statements.meter));
     const healthStatements = new HealthStatements(storage.sql, this.memory.statements.meter);
     this.health = new Health(healthStatements);

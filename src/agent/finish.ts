@@ -3,6 +3,7 @@ import type { CommitResult } from "../memory/overlays.ts";
 import type { Outcome, RunRecord } from "../memory/runs.ts";
 import { promptTokens } from "./calibration.ts";
 import type { Core } from "./core.ts";
+import { mendIfUncovered } from "./mend.ts";
 import { triggerIfDue } from "./trigger.ts";
 
 /**
@@ -15,7 +16,7 @@ export function finishRun(core: Core, run: RunRecord, outcome: Outcome): Outcome
   const ended = core.runs.end(run.id, outcome, { ...run, steps });
   if (ended.outcome !== outcome) return ended.outcome ?? outcome;
   core.branchLeaf.delete(run.id);
-  triggerIfDue(core, run.sessionId);
+  if (triggerIfDue(core, run.sessionId) === null) mendIfUncovered(core, run.sessionId);
   return outcome;
 }
 

@@ -11,6 +11,7 @@ import {
   MAX_OUTLINE_ROWS,
   MIN_SPLIT_TOKENS,
   MIN_SUMMARY_TOKENS,
+  REBUILT_SUMMARY_RATIO,
   SOURCE_PER_SUMMARY_TOKEN,
 } from "../limits.ts";
 import type { Draft } from "../memory/drafts.ts";
@@ -18,6 +19,7 @@ import type { RunRecord } from "../memory/runs.ts";
 import { auditSummary } from "../steps/audit.ts";
 import { halveChunk } from "../steps/chunk.ts";
 import { digest } from "../steps/digest.ts";
+import { pinWithin } from "../steps/pinned/keep.ts";
 import { mergeFacts } from "../steps/pinned/merge.ts";
 import type { ChunkPlan, Plan } from "../steps/plan.ts";
 import { PROMPT_VERSION } from "../steps/prompt.ts";
@@ -26,7 +28,7 @@ import { promptTokens, unseenTokens } from "./calibration.ts";
 import type { Core } from "./core.ts";
 import { outcomeOf } from "./finish.ts";
 import { inRun, type PortCall } from "./port-call.ts";
-import { findSources, lineageOf, mustDraft, pinWithin, planOf, readSource, receiptOf, resolveEnds } from "./sources.ts";
+import { findSources, lineageOf, mustDraft, planOf, readSource, receiptOf, resolveEnds } from "./sources.ts";
 import { mayAsk } from "./postpone.ts";
 import {
   PORT_METHODS,
@@ -274,8 +276,10 @@ function reuse(call: PortCall, draft: Draft): DraftReceipt {
 /** Of the summary of the whole span. It must shrink the view, whatever its budget says. */
 function briefOf(core: Core, run: RunRecord): Brief {
   const { template } = core.settings.get(run.sessionId);
-  const { policy, focus } = run;
+  const { focus, only } = run;
   const { spanTokens } = planOf(run);
+  // What a rebuild replaces is summaries already: to be any smaller is enough.
+  const policy = only === "rebuild" ? { ...run.policy, maxSummaryRatio: REBUILT_SUMMARY_RATIO } : run.policy;
   const room = Math.floor(spanTokens * policy.maxSummaryRatio);
   return { template, policy, focus, spanTokens, summaryTokens: Math.max(1, Math.min(policy.summaryTokens, room)) };
 }

@@ -15,6 +15,7 @@ import type { AppendResult, History, RecentHistory } from "../memory/history.ts"
 import type { View } from "../memory/view.ts";
 import type { Core } from "./core.ts";
 import type { SessionSettings } from "./settings.ts";
+import { mendIfUncovered } from "./mend.ts";
 import { measureAfresh, triggerIfDue } from "./trigger.ts";
 
 export interface ImportTranscriptOptions {
@@ -209,6 +210,7 @@ export abstract class SessionHistory {
     const result = this.core.transaction<{ value: T }>(() => {
       const value = change(this.stored);
       if (options.quiet !== true) triggerIfDue(this.core, this.id, options.continues);
+      mendIfUncovered(this.core, this.id);
       return { value };
     });
     this.core.conductor.dispatchPending();

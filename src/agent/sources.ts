@@ -11,12 +11,10 @@ import type { Leaf, OverlayDetails } from "../memory/overlay-details.ts";
 import type { OverlayRecord } from "../memory/overlays.ts";
 import type { RunRecord } from "../memory/runs.ts";
 import type { Span } from "../steps/outline.ts";
-import { NO_FACTS, type Facts, type Pinned } from "../steps/pinned/fact.ts";
+import { NO_FACTS, type Facts } from "../steps/pinned/fact.ts";
 import { gatherFacts } from "../steps/pinned/gather.ts";
-import { keepFacts } from "../steps/pinned/keep.ts";
-import type { Survival } from "../steps/pinned/survival.ts";
+import { pinWithin } from "../steps/pinned/keep.ts";
 import type { ChunkPlan, Plan, PlanPart } from "../steps/plan.ts";
-import { estimateTokens } from "../steps/tokens.ts";
 import type { CommitRequest, DraftReceipt, FoldSource, PlannedChunk, PlannedOverlay } from "../workflows/port.ts";
 import type { Core } from "./core.ts";
 
@@ -153,21 +151,8 @@ export function keepOwnFacts(
   const { policy } = core.settings.get(sessionId);
   return {
     facts,
-    ...pinWithin(summary, facts, { spanTokens: found?.tokens ?? 0, pinnedTokens: policy?.pinnedTokens }),
+    ...pinWithin(summary, facts, { spanTokens: found?.tokens ?? 0, pinnedTokens: policy?.pinnedTokens ?? 0 }),
   };
-}
-
-/** Tokens of the sentence that a summary is shown behind, and of the heading over what is pinned. */
-const SUMMARY_FRAME_TOKENS = 80;
-
-/** What is pinned must not make the overlay larger than what it replaces (V3). */
-export function pinWithin(
-  summary: string,
-  facts: Facts,
-  { spanTokens, pinnedTokens = 0 }: { spanTokens: number; pinnedTokens: number | undefined },
-): { pinned: Pinned; survival: Survival } {
-  const room = spanTokens - estimateTokens(summary) - SUMMARY_FRAME_TOKENS;
-  return keepFacts(summary, facts, Math.max(0, Math.min(pinnedTokens, room)));
 }
 
 export function mustDraft(core: Core, run: RunRecord, key: string): Draft {

@@ -27,6 +27,7 @@ export interface RunRequest {
   readonly insist?: boolean;
   readonly fresh?: boolean;
   readonly retryOf?: string | null;
+  readonly only?: RunRecord["only"];
 }
 
 /**
@@ -99,6 +100,7 @@ function startRun(core: Core, sessionId: string, request: RunRequest): RunRecord
     tokensBefore: promptTokens(core, sessionId, request.leafId),
     policy,
     retryOf: request.retryOf ?? null,
+    only: request.only,
     staleStreak: lostRace(last?.outcome) ? (last?.staleStreak ?? 0) + 1 : 0,
     fruitless: fruitlessRuns(last),
   });

@@ -11,6 +11,7 @@ import { WHOLE_MESSAGE, type Outline } from "../steps/outline.ts";
 import { sliceMessage } from "../steps/slice.ts";
 import { parseSyntheticId, RESERVED_PREFIX } from "../steps/view.ts";
 import { checkShape, encodeMessage } from "./content.ts";
+import { giveWay } from "./give-way.ts";
 import { coveredSteps } from "./overlay-record.ts";
 import { sliceDigest } from "./overlays.ts";
 import { SessionOverlays } from "./session-overlays.ts";
@@ -40,6 +41,9 @@ export interface AppendResult {
 export class History extends SessionOverlays {
   /** The active view's total, kept from append to append. */
   #total: { readonly leafSeq: number; readonly tokens: number } | null = null;
+
+  /** Whether an overlay gave way to an edit that nobody asked about yet. */
+  #uncovered = false;
 
   protected override viewChanged(): void {
     this.#total = null;
@@ -95,10 +99,11 @@ export class History extends SessionOverlays {
     const encoded = encodeMessage(message, this.options.countTokens);
     if (encoded.digest === row.digest) return message;
     return this.options.transaction(() => {
-      const covered = this.laid.invalidate([row], this.#unchangedPart(row.seq, message));
+      const { reached, gone } = this.laid.invalidate([row], this.#unchangedPart(row.seq, message));
       this.tree.replace(row, encoded);
+      this.#giveWay(gone);
       this.options.search.replaced(this.sessionId, row.seq, message);
-      const before = !covered && this.#total?.leafSeq === row.seq ? this.#total.tokens : null;
+      const before = !reached && this.#total?.leafSeq === row.seq ? this.#total.tokens : null;
       this.#total = before === null ? null : { leafSeq: row.seq, tokens: before - row.tokens + encoded.tokens };
       return message;
     });
@@ -109,9 +114,10 @@ export class History extends SessionOverlays {
     const rows = [...new Set(ids)].flatMap((id) => this.tree.find(id) ?? []);
     if (rows.length === 0) return 0;
     return this.options.transaction(() => {
-      this.laid.invalidate(rows);
+      const { gone } = this.laid.invalidate(rows);
       this.options.search.removed(this.sessionId, rows);
       this.tree.remove(rows);
+      this.#giveWay(gone);
       this.#total = null;
       return rows.length;
     });
@@ -124,6 +130,19 @@ export class History extends SessionOverlays {
       this.tree.clear();
       this.#total = null;
     });
+  }
+
+  #giveWay(gone: readonly OverlayRow[]): void {
+    this.#uncovered ||= gone.length > 0;
+    const { laid, sessionId } = this;
+    giveWay({ laid, sessionId, drafts: this.options.drafts }, gone);
+  }
+
+  /** True when an overlay gave way to an edit since the last call. */
+  takeUncovered(): boolean {
+    const uncovered = this.#uncovered;
+    this.#uncovered = false;
+    return uncovered;
   }
 
   // Reading messages

@@ -8,6 +8,7 @@
 import { PalimpsestError } from "../errors.ts";
 import { MAX_SESSION_ID_CHARS } from "../limits.ts";
 import type { CountTokens } from "../steps/measure.ts";
+import { Drafts } from "./drafts.ts";
 import { History } from "./history.ts";
 import { migrate, type Storage } from "./schema.ts";
 import { MessageSearch } from "./search.ts";
@@ -24,6 +25,8 @@ export interface MemoryOptions {
 
 export class Memory {
   readonly statements: Statements;
+  /** What summaries were made of, by their exact source. */
+  readonly drafts: Drafts;
   /** Over the messages of all sessions. */
   readonly search: MessageSearch;
   /** Their rows and lineage; {@link session} is what is said in one. */
@@ -39,6 +42,7 @@ export class Memory {
     this.#storage = storage;
     this.#options = options;
     this.statements = new Statements(storage.sql);
+    this.drafts = new Drafts(this.statements, options.now);
     this.search = new MessageSearch(storage, this.statements, (work) => this.#transact(work));
     this.sessions = new Sessions({
       storage,
@@ -59,11 +63,17 @@ export class Memory {
         `A session id is a string of at most ${MAX_SESSION_ID_CHARS} characters of valid Unicode.`,
       );
     }
-    const { search } = this;
+    const { search, drafts } = this;
     const { now, countTokens: count } = this.#options;
     const countTokens: CountTokens | undefined = count && ((text) => count(text, sessionId));
     const tree = new Tree(this.statements, sessionId, now);
-    const history = new History(tree, { now, countTokens, search, transaction: (work) => this.#transact(work) });
+    const history = new History(tree, {
+      now,
+      countTokens,
+      search,
+      drafts,
+      transaction: (work) => this.#transact(work),
+    });
     this.#histories.set(sessionId, history);
     return history;
   }

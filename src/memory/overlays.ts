@@ -197,24 +197,31 @@ export class Overlays {
 
   /**
    * Takes out of force every overlay that covers one of the rows, before they change. `keeps` may answer, for a
-   * message that an overlay covers only in part, that this part stays as it is. Returns true when an overlay may show
-   * at or above one of them: what is visible there is then not the row alone.
+   * message that an overlay covers only in part, that this part stays as it is. `reached` when an overlay may show at or
+   * above one of them: what is visible there is then not the row alone. `gone` are those that were in force, the widest
+   * last.
    */
-  invalidate(rows: readonly ShapeRow[], keeps: (overlay: OverlayRow) => boolean = () => false): boolean {
+  invalidate(
+    rows: readonly ShapeRow[],
+    keeps: (overlay: OverlayRow) => boolean = () => false,
+  ): { readonly reached: boolean; readonly gone: readonly OverlayRow[] } {
     const oldest = rows.reduce((least, row) => Math.min(least, row.seq), Number.POSITIVE_INFINITY);
     let candidates = this.#tree.sql.activeOverlaysEndingFrom(this.#tree.sessionId, oldest);
     const reached = candidates.length > 0;
+    const gone: OverlayRow[] = [];
     while (candidates[0] !== undefined) {
       // One walk per branch: every candidate whose end it passes lies on the same path.
       const path = new Set(this.#tree.pathDown(candidates[0].toSeq, oldest));
       const changed = rows.filter((row) => path.has(row.seq));
       for (const overlay of candidates.filter((each) => path.has(each.toSeq))) {
         const covered = changed.some((row) => row.seq >= overlay.fromSeq && row.seq <= overlay.toSeq);
-        if (covered && !keeps(overlay)) this.#setState(overlay, "invalidated");
+        if (!covered || keeps(overlay)) continue;
+        this.#setState(overlay, "invalidated");
+        gone.push(overlay);
       }
       candidates = candidates.filter((each) => !path.has(each.toSeq));
     }
-    return reached;
+    return { reached, gone: gone.toSorted((a, b) => a.n - b.n) };
   }
 
   #row(overlayId: string): OverlayRow | undefined {

@@ -11,6 +11,7 @@ import type { OutlineRow, Span } from "../steps/outline.ts";
 import { parseSyntheticId } from "../steps/view.ts";
 import { Overlays, type CommitResult, type OverlayInput, type OverlayRecord, type SpanDigest } from "./overlays.ts";
 import { toRecord } from "./overlay-record.ts";
+import type { Drafts } from "./drafts.ts";
 import type { MessageSearch } from "./search.ts";
 import { Places } from "./places.ts";
 import type { OverlayRow } from "./statements.ts";
@@ -23,6 +24,7 @@ export interface HistoryOptions {
   readonly now: () => number;
   readonly countTokens: CountTokens | undefined;
   readonly search: MessageSearch;
+  readonly drafts: Drafts;
   readonly transaction: <T>(work: () => T) => T;
 }
 

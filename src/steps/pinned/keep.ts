@@ -3,10 +3,24 @@ import type { Facts, Pinned } from "./fact.ts";
 import { pickPinned } from "./pick.ts";
 import { renderPinned } from "./render.ts";
 import { sayingIn } from "./said.ts";
+import { estimateTokens } from "../tokens.ts";
 import { scoreSurvival, type Survival } from "./survival.ts";
 
 /** Pins what the summary itself does not say, within `budgetTokens`, and scores the whole. */
 export function keepFacts(summary: string, facts: Facts, budgetTokens: number): { pinned: Pinned; survival: Survival } {
   const pinned = pickPinned(facts, { budgetTokens, omit: sayingIn(summary) });
   return { pinned, survival: scoreSurvival(`${summary}\n${renderPinned(pinned)}`, facts) };
+}
+
+/** Tokens of the sentence that a summary is shown behind, and of the heading over what is pinned. */
+const SUMMARY_FRAME_TOKENS = 80;
+
+/** As {@link keepFacts}, so that what is pinned does not make an overlay larger than the span it replaces (V3). */
+export function pinWithin(
+  summary: string,
+  facts: Facts,
+  budget: { readonly spanTokens: number; readonly pinnedTokens: number },
+): { pinned: Pinned; survival: Survival } {
+  const room = budget.spanTokens - estimateTokens(summary) - SUMMARY_FRAME_TOKENS;
+  return keepFacts(summary, facts, Math.max(0, Math.min(budget.pinnedTokens, room)));
 }

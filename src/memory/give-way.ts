@@ -1,0 +1,49 @@
+/**
+ * What stands in for an overlay that an edit took out of force: the drafts of those of its chunks that the edit did not
+ * touch, each as an overlay of its own.
+ *
+ * Runs in the transaction of the edit, after it. Safe because a chunk's draft is shown only where the digest of its
+ * messages is still the one that it was made of, and comes in through the same fence as any overlay (C2, C3, V3): old
+ * text is never seen again. What the overlay had folded in needs nothing: it lies beneath, and shows by itself.
+ */
+import { pinWithin } from "../steps/pinned/keep.ts";
+import type { Drafts } from "./drafts.ts";
+import type { Leaf } from "./overlay-details.ts";
+import { toRecord } from "./overlay-record.ts";
+import type { Overlays } from "./overlays.ts";
+import type { OverlayRow } from "./statements.ts";
+
+export interface Standing {
+  readonly sessionId: string;
+  readonly laid: Overlays;
+  readonly drafts: Drafts;
+}
+
+export function giveWay(standing: Standing, gone: readonly OverlayRow[]): void {
+  for (const row of gone) {
+    const { details } = toRecord(row);
+    for (const part of details.madeOf) if (part.kind === "leaf") showLeaf(standing, part);
+  }
+}
+
+function showLeaf({ laid, drafts, sessionId }: Standing, leaf: Leaf): void {
+  const { fromId, fromStep, toId, toStep, digest, draftKey, tokens } = leaf;
+  const span = { fromId, fromStep, toId, toStep };
+  const range = laid.locate(span);
+  const draft = drafts.get(sessionId, draftKey);
+  if (range === null || draft === null || laid.describe(range, [])?.digest !== digest) return;
+  const { text, model, degraded, generation, facts } = draft;
+  laid.add({
+    span,
+    summary: text,
+    details: {
+      model,
+      degraded,
+      trigger: "edit",
+      generation,
+      madeOf: [leaf],
+      draftKey,
+      ...pinWithin(text, facts, { spanTokens: tokens, pinnedTokens: draft.tokens }),
+    },
+  });
+}

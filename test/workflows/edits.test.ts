@@ -1,0 +1,135 @@
+/** Edits under an overlay (E23): the old text is gone at once, what still holds stays, and only what changed is paid again. */
+import { expect, test } from "vitest";
+import type { UIMessage } from "ai";
+import type { RunRecord } from "../../src/memory/runs.ts";
+import type { ParsedPrompt } from "../../src/steps/prompt.ts";
+import { newAgent, skipRetryDelays, startRun } from "../agents.ts";
+import { say, textOf } from "../conversation.ts";
+import { makeGate, summaryOf } from "../scripted-model.ts";
+import type { PalimpsestAgent } from "../worker.ts";
+
+skipRetryDelays();
+
+const sessionId = "long!6000";
+
+/** The numbers of the messages in a text. */
+function messagesIn(text: string): number[] {
+  return [...new Set([...text.matchAll(/Message (\d+):/g)].map(([, n]) => Number(n)))];
+}
+
+/** Says which messages a draft is about, so that a view tells where each part of it came from. */
+function about(prompt: ParsedPrompt): string {
+  const source = [prompt.transcript ?? "", prompt.previous ?? "", ...prompt.drafts].join("\n");
+  const numbers = [
+    ...messagesIn(source),
+    ...[...source.matchAll(/told (\d+)-(\d+)/g)].flatMap(([, a, b]) => [+a!, +b!]),
+  ];
+  return `told ${Math.min(...numbers)}-${Math.max(...numbers)}`;
+}
+
+/** Three chunks under one overlay. */
+async function compacted() {
+  const made = newAgent((prompt) => summaryOf(prompt, about(prompt)));
+  const run = await made.agent.waitForRun({ runId: (await startRun(made.agent, sessionId, 49)).id });
+  const [overlay] = await made.agent.getCompactions({ sessionId });
+  if (overlay === undefined) throw new Error("The run added no overlay.");
+  expect(overlay.details.madeOf).toHaveLength(3);
+  return { ...made, run, overlay };
+}
+
+async function viewOf(agent: PalimpsestAgent): Promise<{ messages: readonly UIMessage[]; text: string }> {
+  const { messages } = await agent.getView({ sessionId });
+  return { messages, text: textOf(messages) };
+}
+
+async function latest(agent: PalimpsestAgent): Promise<RunRecord> {
+  const [run] = await agent.runs({ sessionId });
+  return agent.waitForRun({ runId: run?.id });
+}
+
+test("an edited message takes its chunk's summary out of the view in the same call, and leaves the other chunks' in it (E23, C3)", async () => {
+  const gate = makeGate();
+  let edited = false;
+  const { agent } = newAgent(async (prompt) => {
+    if (edited) await gate.pass();
+    return summaryOf(prompt, about(prompt));
+  });
+  await agent.waitForRun({ runId: (await startRun(agent, sessionId, 49)).id });
+  const [overlay] = await agent.getCompactions({ sessionId });
+  const [first, middle, last] = overlay?.details.madeOf ?? [];
+  if (first?.kind !== "leaf" || middle?.kind !== "leaf" || last?.kind !== "leaf") throw new Error("No three chunks.");
+  const n = Number(middle.fromId.slice(1)) + 1;
+  edited = true;
+  await agent.update({ sessionId, message: say(n, "NEW WORDS. ") });
+  const { text } = await viewOf(agent);
+  expect(text).toContain("NEW WORDS");
+  expect(text).toContain(`told ${first.fromId.slice(1)}-${first.toId.slice(1)}`);
+  expect(text).toContain(`told ${last.fromId.slice(1)}-${last.toId.slice(1)}`);
+  expect(messagesIn(text)).toContain(n);
+  const [mending] = await agent.runs({ sessionId });
+  expect(mending).toMatchObject({ trigger: "edit", only: "mend", outcome: null });
+  gate.open();
+  expect((await agent.waitForRun({ runId: mending?.id })).outcome).toMatchObject({ kind: "applied" });
+});
+
+test("the run that mends pays for the chunk that changed, and for nothing else (E23, R3)", async () => {
+  const { agent, calls, overlay } = await compacted();
+  const middle = overlay.details.madeOf[1];
+  if (middle?.kind !== "leaf") throw new Error("The overlay is made of chunks.");
+  const n = Number(middle.fromId.slice(1)) + 1;
+  const paid = calls.length;
+  await agent.update({ sessionId, message: say(n, "NEW WORDS. ") });
+  const mended = await latest(agent);
+  expect(mended).toMatchObject({ trigger: "edit", outcome: { kind: "applied" }, modelCalls: 1 });
+  expect(calls).toHaveLength(paid + 1);
+  expect(calls.at(-1)).toMatchObject({ kind: "chunk", transcript: expect.stringContaining("NEW WORDS") });
+  const { text } = await viewOf(agent);
+  expect(messagesIn(text)).not.toContain(n);
+  expect(text).toContain(`told ${middle.fromId.slice(1)}-${middle.toId.slice(1)}`);
+});
+
+test("a deleted end of an overlay takes its own chunk along, and the others stay (E23)", async () => {
+  const { agent, overlay } = await compacted();
+  const [first, middle, last] = overlay.details.madeOf;
+  if (first?.kind !== "leaf" || middle?.kind !== "leaf" || last?.kind !== "leaf") throw new Error("No three chunks.");
+  await agent.deleteMessages({ sessionId, ids: [overlay.span.toId] });
+  const { text } = await viewOf(agent);
+  expect(text).toContain(`told ${first.fromId.slice(1)}-${first.toId.slice(1)}`);
+  expect(text).toContain(`told ${middle.fromId.slice(1)}-${middle.toId.slice(1)}`);
+  expect(text).not.toContain(`told ${last.fromId.slice(1)}-${last.toId.slice(1)}`);
+  expect(messagesIn(text)).not.toContain(Number(overlay.span.toId.slice(1)));
+});
+
+test("an edit while a run is at work is mended when that run has ended (E23)", async () => {
+  const gate = makeGate();
+  let rebuilding = false;
+  const { agent, calls } = newAgent(async (prompt) => {
+    if (rebuilding) await gate.pass();
+    return summaryOf(prompt, about(prompt));
+  });
+  await agent.waitForRun({ runId: (await startRun(agent, sessionId, 49)).id });
+  const [overlay] = await agent.getCompactions({ sessionId });
+  const middle = overlay?.details.madeOf[1];
+  if (middle?.kind !== "leaf") throw new Error("The overlay is made of chunks.");
+  rebuilding = true;
+  const { run } = await agent.compact({ sessionId, rebuild: true, fresh: true });
+  await gate.reached();
+  await agent.update({ sessionId, message: say(Number(middle.fromId.slice(1)) + 1, "NEW WORDS. ") });
+  expect((await agent.runs({ sessionId }))[0]?.id).toBe(run.id);
+  gate.open();
+  expect((await agent.waitForRun({ runId: run.id })).outcome).toMatchObject({ kind: "stale", reason: "changed" });
+  expect(await latest(agent)).toMatchObject({ only: "mend", outcome: { kind: "applied" } });
+  expect(calls.at(-1)?.transcript).toContain("NEW WORDS");
+});
+
+test("a rebuild reads the drafts of the chunks again, not the summaries, and pays for the fold alone (R3)", async () => {
+  const { agent, calls, overlay } = await compacted();
+  const paid = calls.length;
+  const { run } = await agent.compact({ sessionId, rebuild: true });
+  const ended = await agent.waitForRun({ runId: run.id });
+  expect(ended).toMatchObject({ only: "rebuild", outcome: { kind: "applied" }, modelCalls: 1 });
+  expect(calls.slice(paid)).toMatchObject([{ kind: "merge", previous: null, drafts: { length: 3 } }]);
+  const rebuilt = (await agent.getCompactions({ sessionId })).at(-1);
+  expect(rebuilt?.span).toEqual(overlay.span);
+  expect(rebuilt?.tokens).toBeLessThan(overlay.tokens);
+});
