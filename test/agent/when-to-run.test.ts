@@ -71,6 +71,27 @@ test("while the breaker is open a crossing waits, with its reason and no run; pa
   expect(calls).toHaveLength(1);
 });
 
+test("an append that waits costs the same rows as one under the threshold (E1)", async () => {
+  const { agent, stub } = newAgent(refuse(401));
+  await startRun(agent);
+  await settle(agent);
+  await runInDurableObject(stub, async (instance: PalimpsestAgent) => {
+    const session = Session.create(instance);
+    const { meter } = instance.palimpsest.memory.statements;
+    const spent = async (n: number) => {
+      const before = { ...meter };
+      await session.appendMessage(say(n));
+      return { read: meter.rowsRead - before.rowsRead, written: meter.rowsWritten - before.rowsWritten };
+    };
+    await spent(17);
+    expect((await session.status()).waiting?.reason).toBe("under-threshold");
+    const under = await spent(18);
+    await session.appendMessages(talk(19, 27));
+    expect((await session.status()).waiting?.reason).toBe("breaker-open");
+    expect(await spent(27)).toEqual(under);
+  });
+});
+
 test("an open breaker outlives the object, and one probe after the cooldown closes it", async () => {
   let broken = true;
   const { name, agent, stub, calls } = newAgent((prompt, call) =>
