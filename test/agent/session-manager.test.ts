@@ -168,7 +168,7 @@ test("what the manager is told holds for every session that no other code named,
     expect(before.thresholdTokens).toBe(2_000);
     manager.withContext("memory", { description: "what to keep" }).withCachedPrompt().withSearchableHistory("past");
     expect(await manager.getSession("early").freezeSystemPrompt()).toContain("MEMORY");
-    expect(Object.keys(await manager.getSession("late").tools())).toEqual(["set_context", "search_context"]);
+    expect(Object.keys(await manager.getSession("late").tools())).toEqual(["set_context", "search_context", "recall"]);
     await manager.getSession("early").replaceContextBlock("memory", "of the early one");
     expect((await manager.getSession("late").getContextBlock("memory"))?.content).toBe("");
     expect((await manager.getSession("named").status()).thresholdTokens).toBe(5_000);
