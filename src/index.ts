@@ -10,6 +10,7 @@ export {
 } from "./agent/session.ts";
 export type { ImportReceipt, ImportTranscriptOptions } from "./agent/session-history.ts";
 export { SessionManager } from "./agent/session-manager.ts";
+export type { Fitted, GetViewOptions, ShownView } from "./agent/shown-view.ts";
 export type { CompactAfterOptions, InlineCompaction, InlineSummary } from "./agent/settings.ts";
 export type { BlockOptions } from "./context/declared.ts";
 export type { ContextProvider, SearchProvider, SkillProvider, WritableContextProvider } from "./context/provider.ts";
@@ -43,6 +44,8 @@ export {
 export type { LoadEventsOptions, NewEvent } from "./events/log.ts";
 export type { PersistedTurn, Turn } from "./events/persist.ts";
 export { eventToMessage, messageToEvent } from "./events/project.ts";
+export type { FitStep, Fitting } from "./steps/fit-view.ts";
+export type { PreviewOptions } from "./steps/preview.ts";
 export { truncateOlderMessages, type TruncateOptions } from "./steps/truncate.ts";
 export { RUN_EVENT, type RunEvent } from "./agent/events.ts";
 export type { Outcome, RunRecord, RunState, StepRecord, Trigger } from "./memory/runs.ts";

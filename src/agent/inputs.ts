@@ -29,6 +29,17 @@ const message = z.custom<UIMessage>(
   "expected a UIMessage object",
 );
 
+/** What each may be is checked where messages are shortened: see src/steps/truncate.ts. */
+const truncate = z.union([
+  z.boolean(),
+  z.object({
+    keepRecent: z.number().optional(),
+    maxToolOutputChars: z.number().optional(),
+    maxTextChars: z.number().optional(),
+    step: z.number().optional(),
+  }),
+]);
+
 /** What an event must be is checked where events are: see src/events/event.ts. */
 const event = z.custom<NewEvent>((value) => typeof value === "object" && value !== null, "expected an event object");
 
@@ -40,6 +51,12 @@ export const inputs = {
   update: z.object({ sessionId, message }),
   deleteMessages: z.object({ sessionId, ids: z.array(id).max(MAX_BATCH_MESSAGES) }),
   branch: z.object({ sessionId, leafId }),
+  view: z.object({
+    sessionId,
+    leafId,
+    maxTokens: z.number().int().positive().optional(),
+    truncate: truncate.optional(),
+  }),
   message: z.object({ sessionId, id }),
   recent: z.object({ sessionId, maxBytes: z.number().int().positive(), leafId }),
   plan: z.object({ sessionId, leafId, force: z.boolean().default(false) }),

@@ -4,13 +4,12 @@
  * Job: give the blocks of this session (src/context) and its search (src/memory) their names on the handle. Nothing is
  * decided here.
  */
-import type { ToolSet } from "ai";
+import type { ToolSet, UIMessage } from "ai";
 import type { BlockOptions } from "../context/declared.ts";
 import type { ContextBlocks } from "../context/blocks.ts";
 import type { ContextBlock } from "../context/render.ts";
 import type { SearchHit } from "../memory/search.ts";
 import type { PastView } from "../memory/time-travel.ts";
-import type { View } from "../memory/view.ts";
 import { countWith } from "./core.ts";
 import { recall, recallTool, type Recall, type RecallRequest } from "./recall.ts";
 import { SessionHistory } from "./session-history.ts";
@@ -23,10 +22,9 @@ export abstract class SessionContext extends SessionHistory {
     return this.core.contexts.session(this.id);
   }
 
-  /** As the history's view, without what was loaded into the context and unloaded again. */
-  override async getView(leafId?: string): Promise<View> {
-    const view = await super.getView(leafId);
-    return { ...view, messages: this.context.hideUnloadedSkills(view.messages) };
+  /** Without what was loaded into the context and unloaded again. */
+  protected override shown(messages: UIMessage[]): UIMessage[] {
+    return this.context.hideUnloadedSkills(messages);
   }
 
   /**

@@ -6,15 +6,17 @@
  */
 import type { UIMessage } from "ai";
 import { PalimpsestError } from "../errors.ts";
+import { MIN_VIEW_TOKENS, THRESHOLDS_IN_A_TURN } from "../limits.ts";
 import type { ConversationEvent } from "../events/event.ts";
 import { appendEvents, deleteEvents, loadEvents, type LoadEventsOptions, type NewEvent } from "../events/log.ts";
 import { persistTurn, type PersistedTurn, type Turn } from "../events/persist.ts";
 import { exportJsonl } from "../import/export.ts";
 import { importTranscript, type Format } from "../import/import.ts";
 import type { AppendResult, History, RecentHistory } from "../memory/history.ts";
-import type { View } from "../memory/view.ts";
+import { unseenTokens } from "./calibration.ts";
 import type { Core } from "./core.ts";
 import type { SessionSettings } from "./settings.ts";
+import { shapeView, viewOptions, type GetViewOptions, type ShownView } from "./shown-view.ts";
 import { mendIfUncovered } from "./mend.ts";
 import { measureAfresh, triggerIfDue } from "./trigger.ts";
 
@@ -149,9 +151,30 @@ export abstract class SessionHistory {
     return this.stored.recent(maxBytes, options);
   }
 
-  /** What the model should see: overlays applied, repaired so that the AI SDK accepts it. */
-  async getView(leafId?: string): Promise<View> {
-    return this.stored.view(leafId);
+  /**
+   * What the model should see: overlays applied, repaired so that the AI SDK accepts it. With `maxTokens` it always fits,
+   * and says what was done for that. Throws `invalid_options`, `unknown_leaf`.
+   */
+  async getView(options?: string | GetViewOptions): Promise<ShownView> {
+    const checked = viewOptions(options);
+    const view = this.stored.view(checked.leafId);
+    return shapeView(this.core, this.id, { view: { ...view, messages: this.shown(view.messages) }, options: checked });
+  }
+
+  /** What of a view's messages is shown: a place for what the context says about it. */
+  protected shown(messages: UIMessage[]): UIMessage[] {
+    return messages;
+  }
+
+  /**
+   * Tokens that a turn's prompts are kept under where it does not say: undefined without a threshold. What a prompt carries
+   * beside its messages comes on top: whatever a provider reports, it cannot crowd them out.
+   */
+  get turnTokens(): number | undefined {
+    const { policy } = this.settings;
+    if (policy === null) return undefined;
+    const messages = Math.max(MIN_VIEW_TOKENS, policy.thresholdTokens * THRESHOLDS_IN_A_TURN);
+    return messages + unseenTokens(this.core, this.id, 0);
   }
 
   // --- events --------------------------------------------------------------------------------------------------------

@@ -14,6 +14,7 @@ import { DEFAULT_SESSIONS_PAGE, SESSION_SEARCH_CHARS, SESSION_SEARCH_HITS } from
 import type { AppendResult } from "../memory/history.ts";
 import type { SearchHit, SearchOptions } from "../memory/search.ts";
 import type { CreateSessionOptions, ListSessionsOptions, SessionInfo } from "../memory/sessions.ts";
+import { checkPreviews, type PreviewOptions } from "../steps/preview.ts";
 import { Session, type CompactionHost } from "./session.ts";
 import { compactAfter, type CompactAfterOptions, type InlineCompaction, type SessionSettings } from "./settings.ts";
 
@@ -35,6 +36,12 @@ export class SessionManager {
   compactAfter(thresholdTokens: number, options: CompactAfterOptions = {}): this {
     compactAfter(thresholdTokens, options);
     return this.#tellEvery((session) => session.compactAfter(thresholdTokens, options));
+  }
+
+  /** As {@link Session.previewToolOutputs}. Throws `invalid_options`. */
+  previewToolOutputs(options: PreviewOptions): this {
+    checkPreviews(options);
+    return this.#tellEvery((session) => session.previewToolOutputs(options));
   }
 
   onCompaction(inline: InlineCompaction): this {

@@ -12,6 +12,7 @@ import { PalimpsestError } from "../errors.ts";
 import type { Waiting } from "../steps/why-not.ts";
 import { listUsage, promptTokens, recordUsage, type ModelUsage, type UsageReport } from "./calibration.ts";
 import { diffSummaries, type SummaryDiff } from "../steps/recall/diff-summaries.ts";
+import { checkPreviews, type PreviewOptions } from "../steps/preview.ts";
 import type { Core } from "./core.ts";
 import { planNow } from "./dry-run.ts";
 import { SessionContext } from "./session-context.ts";
@@ -95,6 +96,12 @@ export class Session extends SessionContext {
   compactAfter(thresholdTokens: number, options: CompactAfterOptions = {}): this {
     const change = compactAfter(thresholdTokens, options);
     return this.#say({ settings: change });
+  }
+
+  /** Shows the start and the end of a tool output of more than `maxBytes`, and where the whole is. Throws `invalid_options`. */
+  previewToolOutputs(options: PreviewOptions): this {
+    checkPreviews(options);
+    return this.#say({ settings: (settings) => ({ ...settings, previews: options }) });
   }
 
   /** Replaces the durable workflow by a function of the caller's, called off the append's path. */

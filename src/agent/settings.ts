@@ -5,6 +5,7 @@
 import type { UIMessage } from "ai";
 import type { RunRecord } from "../memory/runs.ts";
 import type { CountTokens } from "../steps/measure.ts";
+import type { PreviewOptions } from "../steps/preview.ts";
 import { resolvePolicy, type Policy, type PolicyOptions } from "../steps/policy.ts";
 import { resolveWhen, type When, type WhenOptions } from "../steps/when.ts";
 import { DEFAULT_TEMPLATE, parseTemplate, type Template, type TemplateInput } from "../steps/template.ts";
@@ -29,6 +30,8 @@ export interface SessionSettings {
   readonly overheadTokens: number;
   /** Estimates the tokens of a text; null is the built-in estimate. */
   readonly tokenCounter: CountTokens | null;
+  /** From which size on a tool output is shown as a preview; null: never. */
+  readonly previews: PreviewOptions | null;
   readonly inline: InlineCompaction | null;
   readonly onError: ((error: Error, run: RunRecord) => void | Promise<void>) | null;
 }
@@ -48,6 +51,7 @@ const UNCONFIGURED: SessionSettings = {
   template: DEFAULT_TEMPLATE,
   overheadTokens: 0,
   tokenCounter: null,
+  previews: null,
   inline: null,
   onError: null,
 };

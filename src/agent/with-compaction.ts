@@ -7,7 +7,6 @@
 import { Agent, callable } from "agents";
 import type { UIMessage } from "ai";
 import type { AppendResult, RecentHistory } from "../memory/history.ts";
-import type { View } from "../memory/view.ts";
 import type { ConversationEvent } from "../events/event.ts";
 import type { PersistedTurn } from "../events/persist.ts";
 import type { SearchHit } from "../memory/search.ts";
@@ -25,6 +24,7 @@ import { callPort, RunPort } from "./run-port.ts";
 import type { PortMethod } from "../workflows/port.ts";
 import { Session, type CompactionDiff, type CompactReceipt, type SessionStatus } from "./session.ts";
 import type { ImportReceipt } from "./session-history.ts";
+import type { ShownView } from "./shown-view.ts";
 
 /** Methods that a connected client may call. Each takes one object; `sessionId` is "" unless given. */
 const CALLABLE = [
@@ -160,9 +160,9 @@ function mix(Base: typeof Agent<Cloudflare.Env>) {
       return this.#session(sessionId).getRecentHistory(maxBytes, leafId === undefined ? {} : { leafId });
     }
 
-    async getView(input: unknown): Promise<View> {
-      const { sessionId, leafId } = parseInput(inputs.branch, input);
-      return this.#session(sessionId).getView(leafId);
+    async getView(input: unknown): Promise<ShownView> {
+      const { sessionId, ...options } = parseInput(inputs.view, input);
+      return this.#session(sessionId).getView(options);
     }
 
     async status(input: unknown): Promise<SessionStatus> {

@@ -7,32 +7,25 @@
  * Why it is safe:
  * - It tries a fixed row of reductions, gentlest first, and takes the first that fits. The last one always does.
  * - Whole steps stay or go, and none changes its place: calls keep their results (V2), order is kept (V1).
- * - All but the last resorts touch only what is before a line that moves in coarse steps (fit-view/units.ts), and leave
- *   room for what may come behind it until the line moves. So a tool loop's prompts begin alike, and a provider's cache
- *   of them holds, though each is made smaller anew.
+ * - All but the last resorts touch only what is before a line that moves in coarse strides (fit-view/units.ts). So a tool
+ *   loop's prompts begin alike, and a provider's cache of them holds, though each is made smaller anew.
  * - The user's last message is shortened last, and its beginning is always there.
  */
 import type { UIMessage } from "ai";
 import { PalimpsestError } from "../errors.ts";
-import {
-  FIT_ASKED_TIMES,
-  FIT_DIGEST_SHARE,
-  FIT_LEAST_CHARS,
-  FIT_NEWEST_SHARE,
-  FIT_OLDER_CHARS,
-  FIT_ROOM_STEPS,
-  MIN_VIEW_TOKENS,
-} from "../limits.ts";
+import { FIT_ASKED_TIMES, FIT_DIGEST_SHARE, FIT_LEAST_CHARS, FIT_OLDER_CHARS, MIN_VIEW_TOKENS } from "../limits.ts";
 import { digestMessage, notice } from "./fit-view/digest.ts";
 import { squeeze, withoutFiles, withoutReasoning } from "./fit-view/lighten.ts";
 import {
   countMessages,
   isUnit,
   putTogether,
+  roundRoom,
   takeApart,
   weigh,
   weighParts,
   type Piece,
+  type Room,
   type Unit,
   type Zone,
 } from "./fit-view/units.ts";
@@ -84,14 +77,11 @@ interface Reduction {
   readonly newest: number;
   /** The same in what the user said last, and in system messages. */
   readonly asked: number;
-  /** Whether it must also fit with the newest part as large as it gets before the line moves. */
-  readonly lasting: boolean;
 }
 
-interface Scene {
+interface Scene extends Room {
   readonly messages: readonly UIMessage[];
   readonly units: readonly Unit[];
-  readonly room: number;
   readonly count: CountTokens;
   readonly template: Template | undefined;
   readonly digested: Map<string, Draft>;
@@ -111,17 +101,14 @@ export function fitView(messages: UIMessage[], options: FitOptions): FittedMessa
   checkRoom("room", room);
   const originalTokens = weigh(messages, count);
   if (originalTokens <= room) return { messages, tokens: originalTokens, fitted: { kind: "whole" } };
-  // A room that changes a little from call to call is the same room.
-  const grain = 2 ** Math.floor(Math.log2(room)) / FIT_ROOM_STEPS;
-  const coarse = Math.floor(room / grain) * grain;
-  const units = takeApart(messages, coarse, count);
-  const scene: Scene = { messages, units, room: coarse, count, template, digested: new Map() };
-  const draft = firstThatFits(scene) ?? leastView(scene, room);
-  const { pieces, steps } = draft;
+  const rounded = roundRoom(room);
+  const units = takeApart(messages, rounded, count);
+  const scene: Scene = { ...rounded, messages, units, count, template, digested: new Map() };
+  const { pieces, steps } = firstThatFits(scene) ?? leastView(scene, room);
   return {
     messages: putTogether(messages, pieces),
     tokens: weigh(pieces, count),
-    fitted: { kind: "reduced", steps: steps.filter((step) => step.messages > 0), originalTokens },
+    fitted: { kind: "reduced", steps, originalTokens },
   };
 }
 
@@ -135,31 +122,25 @@ export function checkRoom(name: string, tokens: number): void {
 }
 
 function firstThatFits(scene: Scene): Draft | null {
-  for (const reduction of ladder(scene.room)) {
+  for (const reduction of ladder(scene.scale)) {
     const draft = reduce(scene, reduction);
-    const newest = weigh(
-      draft.pieces.filter((piece) => isUnit(piece) && !piece.behind),
-      scene.count,
-    );
-    const growth = reduction.lasting ? Math.max(0, scene.room * FIT_NEWEST_SHARE - newest) : 0;
-    if (weigh(draft.pieces, scene.count) + growth <= scene.room) return draft;
+    if (weigh(draft.pieces, scene.count) <= scene.room) return draft;
   }
   return null;
 }
 
 /** Every try, the gentlest first. */
-function* ladder(room: number): Generator<Reduction> {
-  const whole = { light: false, gone: [], newest: Infinity, asked: Infinity, lasting: true };
+function* ladder(scale: number): Generator<Reduction> {
+  const whole = { light: false, gone: [], newest: Infinity, asked: Infinity };
   for (const older of FIT_OLDER_CHARS) yield { ...whole, older };
   const light: Reduction = { ...whole, older: FIT_OLDER_CHARS[2], light: true };
   yield light;
   for (const gone of [["older"], ["older", "head"], ["older", "head", "newest"]] as const) {
     yield { ...light, gone };
-    yield { ...light, gone };
-    // What was asked is cut less than what came of it. Two characters a token: for any script, the first is no cut.
-    for (let chars = room * 2; chars >= FIT_LEAST_CHARS; chars /= 2) {
+    // What was asked is cut less than what came of it.
+    for (let chars = scale * 4; chars >= FIT_LEAST_CHARS; chars /= 2) {
       const newest = Math.floor(chars);
-      yield { ...light, gone, newest, asked: newest * FIT_ASKED_TIMES, lasting: false };
+      yield { ...light, gone, newest, asked: newest * FIT_ASKED_TIMES };
     }
   }
 }
@@ -169,7 +150,7 @@ function reduce(scene: Scene, reduction: Reduction): Draft {
   const behind = (unit: Unit): boolean =>
     unit.behind && (unit.zone === "head" || unit.zone === "older") && !isSummary(scene.messages[unit.message]);
   let draft = digestGone(scene, reduction.gone);
-  const change = (what: FitStep["what"], which: (unit: Unit) => boolean, how: (parts: Part[]) => Part[]): void => {
+  const change = (what: FitStep["what"], which: Change["which"], how: Change["how"]): void => {
     draft = changeUnits(scene, draft, { what, which, how });
   };
   change("tool-outputs", behind, (parts) => truncateParts(parts, { ...older, text: Infinity }));
@@ -178,20 +159,18 @@ function reduce(scene: Scene, reduction: Reduction): Draft {
   if (light) change("files", behind, withoutFiles);
   if (newest === Infinity) return draft;
   const limits: Record<Zone, number> = { head: newest, older: newest, newest, system: asked, asked };
-  for (const [zone, chars] of Object.entries(limits)) {
-    change(
-      "newest-shortened",
-      (unit) => unit.zone === zone,
-      (parts) => squeeze(parts, chars),
-    );
-  }
+  change(
+    "newest-shortened",
+    () => true,
+    (parts, unit) => squeeze(parts, limits[unit.zone]),
+  );
   return draft;
 }
 
 interface Change {
   readonly what: FitStep["what"];
   readonly which: (unit: Unit) => boolean;
-  readonly how: (parts: Part[]) => Part[];
+  readonly how: (parts: Part[], unit: Unit) => Part[];
 }
 
 /** Takes the change of a unit only where it makes it smaller. */
@@ -200,7 +179,7 @@ function changeUnits(scene: Scene, draft: Draft, { what, which, how }: Change): 
   let saved = 0;
   const pieces = draft.pieces.map((piece) => {
     if (!isUnit(piece) || !which(piece)) return piece;
-    const parts = how(piece.parts);
+    const parts = how(piece.parts, piece);
     if (parts === piece.parts) return piece;
     const tokens = weighParts(parts, scene.count);
     if (tokens >= piece.tokens) return piece;
@@ -225,7 +204,7 @@ function digestGone(scene: Scene, gone: readonly Zone[]): Draft {
   const close = (gap: Unit[]): void => {
     if (gap.length === 0) return;
     const weight = weigh(gap, count);
-    const tokens = Math.floor((scene.room * FIT_DIGEST_SHARE * weight) / all);
+    const tokens = Math.floor((scene.scale * FIT_DIGEST_SHARE * weight) / all);
     const digest = digestMessage(putTogether(messages, gap), { tokens, template, messages: countMessages(gap) });
     const freed = weight - weigh([digest], count);
     if (freed <= 0) {

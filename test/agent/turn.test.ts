@@ -6,12 +6,12 @@ import type {
   LanguageModelV4Message,
   LanguageModelV4StreamPart,
 } from "@ai-sdk/provider";
-import { generateText, isStepCount, streamText, tool, type ToolSet, type UIMessage } from "ai";
+import { convertToModelMessages, generateText, isStepCount, streamText, tool, type ToolSet, type UIMessage } from "ai";
 import { convertArrayToReadableStream, MockLanguageModelV4 } from "ai/test";
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { Session } from "../../src/agent/session.ts";
-import { keepTurn, viewBeforeStep } from "../../src/agent/turn.ts";
+import { keepTurn, viewBeforeStep, type TurnOptions } from "../../src/agent/turn.ts";
 import { newAgent, skipRetryDelays } from "../agents.ts";
 import { say, talk } from "../conversation.ts";
 import { summaryOf } from "../scripted-model.ts";
@@ -33,7 +33,11 @@ const tools = {
 } satisfies ToolSet;
 
 /** Calls `look` once in each of `steps` steps, then says "Done."; `before` runs before each answer. */
-function looker(steps: number, before: (step: number, prompt: Prompt) => Promise<void> = async () => undefined) {
+function looker(
+  steps: number,
+  before: (step: number, prompt: Prompt) => Promise<void> = async () => undefined,
+  count: (step: number, prompt: Prompt) => number = (step) => 1_000 + 100 * step,
+) {
   let step = 0;
   const answer = async (prompt: Prompt) => {
     const n = step++;
@@ -44,7 +48,7 @@ function looker(steps: number, before: (step: number, prompt: Prompt) => Promise
       { type: "tool-call", toolCallId: `call-${n}`, toolName: "look", input: JSON.stringify({ n }) },
     ];
     const usage = {
-      inputTokens: { total: 1_000 + 100 * n, noCache: undefined, cacheRead: undefined, cacheWrite: undefined },
+      inputTokens: { total: count(n, prompt), noCache: undefined, cacheRead: undefined, cacheWrite: undefined },
       outputTokens: { total: 10, text: undefined, reasoning: undefined },
     };
     const unified = n < steps ? ("tool-calls" as const) : ("stop" as const);
@@ -72,7 +76,7 @@ function looker(steps: number, before: (step: number, prompt: Prompt) => Promise
 }
 
 /** A turn in a session that holds one question; the prompts that the model was sent. */
-async function turn(session: Session, model: LanguageModelV4): Promise<void> {
+async function turn(session: Session, model: LanguageModelV4, options: Partial<TurnOptions> = {}): Promise<void> {
   await session.appendMessage({ id: "question", role: "user", parts: [{ type: "text", text: "Look it all up." }] });
   await session.appendMessage({ id: "reply", role: "assistant", parts: [] });
   await generateText({
@@ -80,7 +84,7 @@ async function turn(session: Session, model: LanguageModelV4): Promise<void> {
     tools,
     prompt: "never sent",
     stopWhen: isStepCount(60),
-    ...keepTurn(session, { replyId: "reply", tools }),
+    ...keepTurn(session, { ...options, replyId: "reply", tools }),
   });
 }
 
@@ -147,6 +151,56 @@ test("an overlay that lands in the middle of a turn is used by the next step, an
   }
   expect(view.tokens).toBeLessThan(2_500);
   expect(view.messages.at(-1)?.parts.at(-1)).toMatchObject({ type: "text", text: "Done." });
+});
+
+test("a turn of fifty steps is never sent more than its limit, and each prompt begins with the one before but for a few (E21, E22)", async () => {
+  const { stub } = newAgent();
+  const maxTokens = 2_500;
+  const { prompts, reduced, reply } = await runInDurableObject(stub, async (agent) => {
+    // The compaction never comes: its threshold is out of reach.
+    const session = Session.create(agent).forSession("never!100000");
+    const model = looker(50, undefined, (_, prompt) => Math.round(JSON.stringify(prompt).length / 5));
+    const reduced: number[] = [];
+    await turn(session, model, { maxTokens, onReduced: ({ promptTokens }) => void reduced.push(promptTokens) });
+    return {
+      reduced,
+      prompts: model.doGenerateCalls.map((call) => call.prompt),
+      reply: await session.getMessage("reply"),
+    };
+  });
+  expect(prompts).toHaveLength(51);
+  expect(reduced.length).toBeGreaterThan(20);
+  expect(Math.max(...reduced)).toBeLessThanOrEqual(maxTokens);
+  let broken = 0;
+  for (const [at, prompt] of prompts.entries()) {
+    expectPaired(prompt);
+    expect(JSON.stringify(prompt)).toContain("Look it all up.");
+    if (at > 0 && common(prompts[at - 1]!, prompt) < prompts[at - 1]!.length) broken++;
+    // What the model did last is there as it did it.
+    if (at > 0) expect(callIds(prompt.at(-1), "tool-result")).toEqual([`call-${at - 1}`]);
+  }
+  expect(broken).toBeLessThanOrEqual(12);
+  expect(reply?.parts.filter((part) => part.type === "tool-look")).toHaveLength(50);
+});
+
+test("without a limit of its own the messages of a turn are kept under twice the threshold; one that makes no sense is refused before it", async () => {
+  const { stub } = newAgent();
+  await runInDurableObject(stub, async (agent) => {
+    const session = Session.create(agent)
+      .forSession("default!600")
+      .onCompaction(async () => null);
+    const model = looker(30);
+    await turn(session, model);
+    const { tokens } = await session.getView();
+    expect(tokens).toBeGreaterThan(3_000);
+    const limited = await session.getView({ maxTokens: session.turnTokens });
+    expect(limited.tokens).toBeLessThanOrEqual(1_200);
+    expect((await viewBeforeStep(session, { tools })()).messages).toEqual(
+      await convertToModelMessages(limited.messages, { tools }),
+    );
+    expect(() => viewBeforeStep(session, { maxTokens: 3 })).toThrow("[invalid_options]");
+    expect(() => keepTurn(session, { replyId: "reply", truncate: { step: 0 } })).toThrow("[invalid_options]");
+  });
 });
 
 test("no step of it is lost or altered by that (M1), a failed call and what the model thought included", async () => {

@@ -10,6 +10,7 @@ import {
   DEFAULT_PROTECT_HEAD,
   FIT_LINE_SHARE,
   FIT_NEWEST_SHARE,
+  FIT_ROOM_STEPS,
   HEAD_SHARE_OF_THRESHOLD,
   MESSAGE_OVERHEAD_TOKENS,
 } from "../../limits.ts";
@@ -43,14 +44,27 @@ export function isUnit(piece: Piece): piece is Unit {
   return "zone" in piece;
 }
 
+/** A view's room, rounded so that it stays the same where it is predicted a little differently from call to call. */
+export interface Room {
+  readonly room: number;
+  /** The power of two under it: what is cut by a share of this is cut alike in a room that is a little larger. */
+  readonly scale: number;
+}
+
+export function roundRoom(tokens: number): Room {
+  const scale = 2 ** Math.floor(Math.log2(tokens));
+  const grain = scale / FIT_ROOM_STEPS;
+  return { room: Math.floor(tokens / grain) * grain, scale };
+}
+
 /**
- * The units of a view. The line is a function of what is before it and of the room alone, and moves by a share of the
- * room: so a view that grows keeps its prefix until it has grown by that share.
+ * The units of a view. The line depends on what is before it and on the room alone, and moves in strides: so a view that
+ * grows keeps its prefix until it has grown by a stride.
  */
-export function takeApart(messages: readonly UIMessage[], room: number, count: CountTokens): Unit[] {
+export function takeApart(messages: readonly UIMessage[], { room, scale }: Room, count: CountTokens): Unit[] {
   const measures = messages.map((message) => measureMessage(message, count));
   const total = measures.reduce((sum, { tokens }) => sum + tokens, 0);
-  const stride = Math.max(1, room * FIT_LINE_SHARE);
+  const stride = scale * FIT_LINE_SHARE;
   const line = stride * Math.max(0, Math.ceil((total - room * FIT_NEWEST_SHARE) / stride));
   const asked = messages.findLastIndex(isAsked);
   let before = 0;
@@ -59,7 +73,7 @@ export function takeApart(messages: readonly UIMessage[], room: number, count: C
   return messages.flatMap((message, index) => {
     const measure = measures[index] as Measure;
     const first = before;
-    inHead &&= index < DEFAULT_PROTECT_HEAD && first + measure.tokens <= room / HEAD_SHARE_OF_THRESHOLD;
+    inHead &&= index < DEFAULT_PROTECT_HEAD && first + measure.tokens <= scale / HEAD_SHARE_OF_THRESHOLD;
     const together = index > 0 && measure.group !== null && measure.group === measures[index - 1]?.group;
     return messageSteps(message).map((parts, step): Unit => {
       const weighs = measure.steps[step] ?? 0;
