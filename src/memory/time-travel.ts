@@ -9,6 +9,7 @@
 import { measureMessage } from "../steps/measure.ts";
 import { WHOLE_MESSAGE } from "../steps/outline.ts";
 import { wasInForce } from "./overlay-changes.ts";
+import { NOTHING_PINNED, parseDetails, type OverlayDetails } from "./overlay-details.ts";
 import { toRecord } from "./overlay-record.ts";
 import type { Overlays } from "./overlays.ts";
 import type { OverlayRow } from "./statements.ts";
@@ -106,7 +107,8 @@ function leafThen(tree: Tree, { toSeq, topSeq }: OverlayRow): number | null {
 }
 
 function withhold(row: OverlayRow): OverlayRow {
-  const silent = { ...row, summary: WITHHELD };
+  const details = JSON.stringify({ ...parseDetails(row.details), pinned: NOTHING_PINNED } satisfies OverlayDetails);
+  const silent = { ...row, summary: WITHHELD, details };
   return { ...silent, tokens: measureMessage(overlayMessage(silent)).tokens };
 }
 

@@ -87,7 +87,14 @@ describe("the view as of an overlay", () => {
   test("E23: shows no summary over what was edited or deleted since, names it, and marks its place", async () => {
     await withProbe(({ history }) => {
       fill(history, 1, 9);
-      const inner = add(history, span("m2", "m3"), "secret inner");
+      const pinned = {
+        rules: [{ kind: "rule" as const, value: "a secret rule", messageId: "m3" }],
+        facts: [],
+        left: 0,
+      };
+      const added = history.addOverlay({ span: span("m2", "m3"), summary: "secret inner", details: { pinned } });
+      const inner = added.kind === "stale" ? expect.fail(added.reason) : added.overlay;
+      expect(JSON.stringify(history.viewAsOf(inner.id).messages)).toContain("a secret rule");
       const other = add(history, span("m6", "m7"), "other");
       const outer = add(history, span("m2", "m7"), "secret outer");
       history.update(say("m3", "edited"));
