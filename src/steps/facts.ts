@@ -57,7 +57,7 @@ const NOT_AN_ID =
 const SYMBOL = /^[@#$_A-Za-z][\w$]*(?:(?:\.|::|#|\/|->|-)[\w$]+)*(?:\([^()]*\))?(?:\[\])?$/;
 const COMMAND =
   /^(?:\$ )?(?:npm|npx|pnpm|yarn|bun|node|deno|git|gh|cargo|go|python3?|pip3?|uv|make|docker|kubectl|wrangler|curl|tsc|vitest|pytest|rg|grep|sed|rm|mv|cp|cd|ls|cat|mkdir|chmod|sudo|brew|apt|terraform)\s+\S/;
-const ERROR_LEAD = /^(?:code|status|error|HTTP|HTTP\/1\.1|HTTP\/2)$/i;
+const ERROR_LEAD = /^(?:code|status|error|HTTP|HTTP\/1\.1|HTTP\/2):?$/i;
 
 /**
  * The identifiers of `text` with how often each is said, in order of first appearance. Paths lose a trailing line
@@ -107,11 +107,13 @@ function scanWords(text: string, add: Add): void {
   for (const raw of text.split(/\s/)) {
     if (raw === "") continue;
     const word = trimPunctuation(raw);
-    if (word !== "" && word.length <= MAX_WORD) classifyWord(word, before, add);
-    before = /[,;.]["')\]]*$/.test(raw) ? "" : word;
+    const start = raw.indexOf(word);
+    if (word !== "" && word.length <= MAX_WORD) classifyWord(word, start === 0 ? before : "", add);
+    before = /[,;.]["')\]]*$/.test(raw) ? "" : raw.slice(start);
   }
 }
 
+/** `before` is the word in front with what follows it, so that the two together are a slice of the text. */
 function classifyWord(word: string, before: string, add: Add): void {
   if (UNIT.test(word) && PLAIN_NUMBER.test(before)) return add("quantity", `${before} ${word}`);
   if (/^-?\d{1,3}$/.test(word) && ERROR_LEAD.test(before)) return add("error", `${before} ${word}`);

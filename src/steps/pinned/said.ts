@@ -5,7 +5,10 @@
  * own or at the edge of a longer name: `a.ts` is said by `src/a.ts`, not by `data.ts`.
  */
 
-const IN_WORD = /[\p{L}\p{N}_]/u;
+/** The end of a text that a name goes on from, and the start of one that goes on a name. An underscore may be emphasis. */
+const GOES_ON_FROM = /[\p{L}\p{N}]_?$/u;
+const GOES_ON = /^_?[\p{L}\p{N}]/u;
+const EDGE = /[\p{L}\p{N}_]/u;
 
 /** A question to the text: does it say this value? */
 export function sayingIn(text: string): (value: string) => boolean {
@@ -13,11 +16,13 @@ export function sayingIn(text: string): (value: string) => boolean {
   return (value) => {
     const wanted = flatten(value);
     if (wanted === "") return true;
-    const opens = IN_WORD.test(wanted.charAt(0));
-    const closes = IN_WORD.test(wanted.charAt(wanted.length - 1));
+    const opens = EDGE.test(wanted.charAt(0));
+    const closes = EDGE.test(wanted.charAt(wanted.length - 1));
     for (let at = said.indexOf(wanted); at !== -1; at = said.indexOf(wanted, at + 1)) {
       const end = at + wanted.length;
-      const within = (opens && IN_WORD.test(said.charAt(at - 1))) || (closes && IN_WORD.test(said.charAt(end)));
+      const within =
+        (opens && GOES_ON_FROM.test(said.slice(Math.max(0, at - 2), at))) ||
+        (closes && GOES_ON.test(said.slice(end, end + 2)));
       if (!within) return true;
     }
     return false;

@@ -88,6 +88,10 @@ function names(id: string, ...those: string[]): UIMessage {
   return say(id, "assistant", text(those.join(" ")));
 }
 
+function sayTimes(count: number, words: string): string {
+  return Array.from({ length: count }, (_, n) => `${words} ${n} please.`).join("\n");
+}
+
 describe("a rule of the user is never lost", () => {
   it("after 30 merges with 5,000 other facts it is pinned, word for word", () => {
     const first = gatherFacts([say("rule", "user", text(`Please ${BILLING}. Thanks.`))]);
@@ -238,20 +242,40 @@ describe("what is pinned", () => {
   });
 
   it("prefers what was said often and lately over what was said once, long ago, or only by a tool", () => {
-    const old = Array.from({ length: 60 }, (_, n) => names(`x${n}`, "nothing"));
+    const nothing = Array.from({ length: 200 }, (_, n) => names(`x${n}`, "nothing"));
     const facts = gatherFacts([
       names("1", "src/old1.ts"),
-      ...old,
-      names("2", "src/new1.ts", "src/new2.ts"),
+      names("2", "src/old1.ts"),
+      ...nothing,
       names("3", "src/new2.ts"),
-      tool("4", {}, { output: "src/out1.ts" }),
+      names("4", "src/new2.ts", "src/new1.ts"),
+      tool("5", {}, { output: "src/out1.ts" }),
     ]);
     expect(pickPinned(facts, { budgetTokens: 1_000 }).facts.map(({ value }) => value)).toEqual([
       "src/new2.ts",
       "src/new1.ts",
-      "src/old1.ts",
       "src/out1.ts",
+      "src/old1.ts",
     ]);
+  });
+
+  it("over the bound of rules, wishes go first", () => {
+    const facts = mergeFacts([
+      gatherFacts([say("1", "user", text(sayTimes(150, "Never touch table")))]),
+      gatherFacts([say("2", "user", text(sayTimes(100, "I prefer column")))]),
+    ]);
+    const kept = facts.rules.map(({ messageId }) => messageId);
+    expect(kept.filter((id) => id === "1")).toHaveLength(150);
+    expect(kept).toHaveLength(MAX_RULES);
+  });
+
+  it("says a value only where it stands on its own, or at the edge of a longer name", () => {
+    expect(sayingIn("see src/A.ts")("a.ts")).toBe(true);
+    expect(sayingIn("see data.ts and a.tsx")("a.ts")).toBe(false);
+    expect(sayingIn("see _a.ts_ and __b__")("a.ts")).toBe(true);
+    expect(sayingIn("call read_all")("read")).toBe(false);
+    expect(sayingIn("see data.ts, then a.ts")("a.ts")).toBe(true);
+    expect(sayingIn("a rule\n  in two lines")("rule in two")).toBe(true);
   });
 });
 

@@ -49,6 +49,8 @@ describe("a rule stays whenever it is not plain that it was taken back", () => {
     [BILLING, "Always use the users table instead of the billing table."],
     [BILLING, "The billing table is touched now."],
     ["Never delete user data and never drop the archive table.", "You may now drop the archive table."],
+    [BILLING, "You may touch the billing table now?"],
+    ["I prefer jest for the tests.", "You make sure to use vitest instead of jest, right?"],
     ["Never touch the billing table or push.", "You may now touch the billing table."],
     ["Never touch the billing table or the users table.", "Forget what I said about the billing table."],
     ["Always use jest for tests and prettier for code.", "Use vitest instead of jest."],
