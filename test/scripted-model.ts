@@ -32,6 +32,11 @@ export function scriptModel(agentName: string, script: Script | null): readonly 
   return part.calls;
 }
 
+/** Whether a test gave this one a script. */
+export function isScripted(name: string): boolean {
+  return parts.get(name)?.script != null;
+}
+
 /** A summary that passes every audit: each section that was asked for, with the words under it. */
 export function summaryOf(prompt: ParsedPrompt, words: string): string {
   return prompt.sections.map(({ title }) => `## ${title}\n${words}`).join("\n\n");

@@ -9,16 +9,17 @@ import type { OverlayRecord } from "../src/memory/overlays.ts";
 import type { Outcome } from "../src/memory/runs.ts";
 import type { ChosenModel } from "../src/model/choose.ts";
 import { CompactionWorkflow as RealCompactionWorkflow, type CompactionParams } from "../src/workflows/compaction.ts";
-import { scriptedModel } from "./scripted-model.ts";
+import { isScripted, scriptedModel } from "./scripted-model.ts";
 
 /** A bare Durable Object whose storage a test of src/memory borrows with `runInDurableObject`. */
 export class StorageProbe extends DurableObject {}
 
 export class PalimpsestAgent extends CompactingAgent {
-  /** Small numbers, so that a test's conversation is short. A session id that ends in `!n` has threshold n. */
+  /** Small numbers, so that a test's conversation is short. A session id that ends in `!n` has threshold n, one that begins with `wide` large chunks. */
   override configureSession(session: Session): void {
     const threshold = /!(\d+)$/.exec(session.id)?.[1];
-    session.compactAfter(threshold === undefined ? 2_000 : Number(threshold), { chunkTokens: 1_500 });
+    const chunkTokens = session.id.startsWith("wide") ? 8_000 : 1_500;
+    session.compactAfter(threshold === undefined ? 2_000 : Number(threshold), { chunkTokens });
   }
 
   /** Lays a summary of the caller's own, as an agent's own code may at any time. */
@@ -72,7 +73,10 @@ export class CompactionWorkflow extends RealCompactionWorkflow {
   #agentName = "";
 
   protected override model(): ChosenModel {
-    return { model: scriptedModel(this.#agentName), name: "scripted", windowTokens: 32_000 };
+    const first = { model: scriptedModel(this.#agentName), name: "scripted", windowTokens: 32_000 };
+    const second = `${this.#agentName}/fallback`;
+    if (!isScripted(second)) return first;
+    return { ...first, fallback: { model: scriptedModel(second), name: "second", windowTokens: 32_000 } };
   }
 
   override async run(event: AgentWorkflowEvent<CompactionParams>, step: AgentWorkflowStep): Promise<Outcome> {
