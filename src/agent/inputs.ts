@@ -54,6 +54,7 @@ export const inputs = {
   view: z.object({
     sessionId,
     leafId,
+    asOf: id.optional(),
     maxTokens: z.number().int().positive().optional(),
     truncate: truncate.optional(),
   }),

@@ -34,7 +34,7 @@ export abstract class SessionContext extends SessionHistory {
    */
   async getViewAsOf(overlayId: string): Promise<PastView> {
     const view = this.stored.viewAsOf(overlayId);
-    return { ...view, messages: this.context.hideUnloadedSkills(view.messages) };
+    return { ...view, messages: this.shown(view.messages) };
   }
 
   /** Declares a block while the session is in use. Throws `block_exists`, `invalid_options`, `provider_failed`. */

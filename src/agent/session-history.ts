@@ -153,11 +153,12 @@ export abstract class SessionHistory {
 
   /**
    * What the model should see: overlays applied, repaired so that the AI SDK accepts it. With `maxTokens` it always fits,
-   * and says what was done for that. Throws `invalid_options`, `unknown_leaf`.
+   * and says what was done for that. Throws `invalid_options`, `unknown_leaf`, `unknown_overlay`.
    */
   async getView(options?: string | GetViewOptions): Promise<ShownView> {
     const checked = viewOptions(options);
-    const view = this.stored.view(checked.leafId);
+    const { leafId, asOf } = checked;
+    const view = asOf === undefined ? this.stored.view(leafId) : this.stored.viewAsOf(asOf);
     return shapeView(this.core, this.id, { view: { ...view, messages: this.shown(view.messages) }, options: checked });
   }
 

@@ -6,7 +6,9 @@
  * as the trigger's threshold (calibration.ts), and because options are refused before anything is read.
  */
 import type { UIMessage } from "ai";
+import { PalimpsestError } from "../errors.ts";
 import { MIN_VIEW_TOKENS } from "../limits.ts";
+import type { PastView } from "../memory/time-travel.ts";
 import type { View } from "../memory/view.ts";
 import { checkRoom, fitView, type Fitting } from "../steps/fit-view.ts";
 import { measureMessage } from "../steps/measure.ts";
@@ -18,6 +20,8 @@ import type { Core } from "./core.ts";
 export interface GetViewOptions {
   /** The branch; the active one by default. */
   readonly leafId?: string | undefined;
+  /** An overlay: the view right after it came into force, of its own branch. See `getViewAsOf`. */
+  readonly asOf?: string | undefined;
   /** Most tokens of the prompt as the provider would count it, system prompt and tools included. Default: no limit. */
   readonly maxTokens?: number | undefined;
   /** Shortens what is long in older messages. Default: nothing is shortened. */
@@ -30,7 +34,7 @@ export type Fitted = Fitting & {
   readonly promptTokens: number;
 };
 
-export interface ShownView extends View {
+export interface ShownView extends View, Partial<Pick<PastView, "asOf" | "changed">> {
   /** Estimated: of the elements, or of the messages where they were previewed, shortened or fitted. */
   readonly tokens: number;
   /** Only where `maxTokens` was given. */
@@ -40,7 +44,13 @@ export interface ShownView extends View {
 /** The options, also of a plain leaf id. Throws `invalid_options`. */
 export function viewOptions(options: string | GetViewOptions | undefined): GetViewOptions {
   if (options === undefined || typeof options === "string") return { leafId: options };
-  const { maxTokens, truncate } = options;
+  const { leafId, asOf, maxTokens, truncate } = options;
+  if (leafId !== undefined && asOf !== undefined) {
+    throw new PalimpsestError(
+      "invalid_options",
+      "A view as of an overlay is of that overlay's branch: leave leafId out.",
+    );
+  }
   if (maxTokens !== undefined) checkRoom("maxTokens", maxTokens);
   if (typeof truncate === "object") truncateOlderMessages([], truncate);
   return options;

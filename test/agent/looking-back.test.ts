@@ -2,10 +2,8 @@
 import { runInDurableObject } from "cloudflare:test";
 import { expect, test, vi } from "vitest";
 import { Session } from "../../src/agent/session.ts";
-import docs from "../../docs/recall.md?raw";
-import { newAgent } from "../agents.ts";
+import { newAgent, refusalOf } from "../agents.ts";
 import { say, talk } from "../conversation.ts";
-import source from "./looking-back.test.ts?raw";
 
 test("over RPC: rollback, restore, the view as of then, what changed, and the originals in pages (E10, E20)", async () => {
   const { agent } = newAgent();
@@ -15,6 +13,9 @@ test("over RPC: rollback, restore, the view as of then, what changed, and the or
   const overlay = await agent.cover({ summary: "## Goal\n- Keep the parser.\n- Add that.", fromId: "m1", toId: "m6" });
   const overlayId = overlay.id;
   expect(await agent.getViewAsOf({ overlayId: older.id })).toMatchObject({ messages: then.messages, changed: [] });
+  const asOf = await agent.getView({ asOf: older.id, maxTokens: 10_000 });
+  expect(asOf).toMatchObject({ messages: then.messages, asOf: { overlayId: older.id }, fitted: { kind: "whole" } });
+  expect(await refusalOf(() => agent.getView({ asOf: older.id, leafId: "m4" }))).toMatch(/^\[invalid_options\]/);
   expect(await agent.diffCompaction({ overlayId })).toEqual({
     kind: "diff",
     overlayId,
@@ -58,11 +59,7 @@ test("a restored overlay brings back no run, and what the trigger sees is the sm
   expect(await agent.runs({})).toEqual([]);
 });
 
-test("the examples of docs/recall.md are run here, letter by letter", async () => {
-  const example = /\/\/ example\n([^]*?)\n *\/\/ end/.exec(source)?.[1] ?? "";
-  const plain = example.replaceAll(/^ {4}/gm, "");
-  expect(plain).toContain("session.recall");
-  expect(docs).toContain(plain);
+test("the examples of docs/recall.md do what they say", async () => {
   const { stub } = newAgent();
   await runInDurableObject(stub, async (agent) => {
     const said = vi.spyOn(console, "log").mockReturnValue(undefined);

@@ -60,6 +60,10 @@ describe("an excerpt", () => {
   });
 });
 
+function count(summary: string): number {
+  return summary.split("\n").filter((line) => /^- [a-z]/.test(line)).length;
+}
+
 describe("a summary's change", () => {
   const before = `## Goal\n- Ship the parser by Friday. [@0a1b2c3]\n- Keep the old format readable\n\n## Progress\nNone.`;
 
@@ -81,7 +85,6 @@ describe("a summary's change", () => {
     const summary = fc
       .array(bullet, { maxLength: 8 })
       .map((all) => `## S\n${all.map((each) => `- ${each}`).join("\n")}`);
-    const count = (text: string): number => text.split("\n").filter((line) => /^- [a-z]/.test(line)).length;
     fc.assert(
       fc.property(fc.array(summary, { maxLength: 3 }), summary, (older, newer) => {
         const { added, dropped, kept } = diffSummaries(older, newer);

@@ -1,0 +1,12 @@
+import { readFileSync } from "node:fs";
+import { resolve } from "node:path";
+import { expect, test } from "vitest";
+
+const root = resolve(import.meta.dirname, "../..");
+
+test("docs/recall.md shows what is run in test/agent/looking-back.test.ts, letter by letter", () => {
+  const source = readFileSync(resolve(root, "test/agent/looking-back.test.ts"), "utf8");
+  const example = /\/\/ example\n([^]*?)\n *\/\/ end/.exec(source)?.[1]?.replaceAll(/^ {4}/gm, "");
+  expect(example).toContain("session.recall");
+  expect(readFileSync(resolve(root, "docs/recall.md"), "utf8")).toContain(example);
+});
