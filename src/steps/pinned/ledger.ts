@@ -47,8 +47,11 @@ const EMPTY_WORDS = new Set(
 );
 /** Words of one sentence that are looked at: a rule is short. */
 const MAX_WORDS = 80;
+/** Of a prohibition's words, those that a permission must name: one of four may be a reason for it. */
 const PERMITTED_SHARE = 0.75;
+/** The same for taking back what was said "about" something, which names the thing but not what was to be done. */
 const TAKEN_BACK_SHARE = 0.6;
+/** Of the shorter one's words, those that a correction must have in common with a wish: the other half is what changes. */
 const CORRECTED_SHARE = 0.5;
 
 /** The sentences of a user's text that rule, permit or take back, word for word and in order. */
