@@ -37,6 +37,7 @@ test("a streamed turn with tools goes over the wire, and what the endpoint count
     "load_context",
     "unload_context",
     "search_context",
+    "recall",
     "session_search",
     "read_log",
     "find_in_log",
