@@ -96,7 +96,8 @@ export function recordUsage(core: Core, sessionId: string, report: UsageReport):
     calls: (before?.calls ?? 0) + 1,
     inputTokens: (before?.inputTokens ?? 0) + inputTokens,
     outputTokens: (before?.outputTokens ?? 0) + outputTokens,
-    recordedAt: core.platform.now(),
+    // Later than any other, so that the last one is told also within one millisecond.
+    recordedAt: Math.max(core.platform.now(), (core.usage.rows(sessionId)[0]?.recordedAt ?? 0) + 1),
   });
 }
 

@@ -29,7 +29,7 @@ async function settle(agent: PalimpsestAgent, sessionId = ""): Promise<readonly 
 
 // --- what the summariser reads ------------------------------------------------------------------------------------------
 
-test("every earlier summary reaches the next one's prompt, and so does each message between them (M1, V1)", async () => {
+test("no earlier summary and no message between two of them falls into a gap: each is read, or still shown (M1, V1)", async () => {
   const { agent, calls } = newAgent((prompt) => summaryOf(prompt, "all of it"));
   await agent.appendAll({ messages: talk(0, 14) });
   // The first begins where a head would be: what follows it must not fall into the gap.
@@ -41,23 +41,32 @@ test("every earlier summary reaches the next one's prompt, and so does each mess
   for (const [from, to, summary] of laid) await agent.cover({ summary, fromId: `m${from}`, toId: `m${to}` });
   await agent.appendAll({ messages: talk(14, 19) });
   expect(calls).toEqual([]);
-  const { run } = await agent.compact({});
-  const { outcome, plan } = await agent.waitForRun({ runId: run.id });
-  expect(outcome).toMatchObject({ kind: "applied", degraded: false });
-  const [from, to] = [Number(plan?.span.fromId.slice(1)), Number(plan?.span.toId.slice(1))];
-  expect([from, to >= 10]).toEqual([1, true]);
-  const read = calls.map((call) => `${call.previous} ${call.transcript}`).join(" ");
+  let applied = 0;
+  for (;;) {
+    const { run } = await agent.compact({});
+    const { outcome } = await agent.waitForRun({ runId: run.id });
+    if (outcome?.kind !== "applied") break;
+    applied++;
+    const { messages, elements } = await agent.getView({});
+    const seen = textOf(messages);
+    const read = calls.map((call) => `${call.previous} ${call.drafts.join(" ")} ${call.transcript}`).join(" ");
+    for (const [, , summary] of laid) expect(read.includes(summary) || seen.includes(summary), summary).toBe(true);
+    const covered = await Promise.all(
+      elements.map(async (each) =>
+        each.kind === "message" ? [each.id] : (await agent.expand({ overlayId: each.id })).map(({ id }) => id),
+      ),
+    );
+    expect(covered.flat()).toEqual(talk(0, 19).map(({ id }) => id));
+  }
+  expect(applied).toBeGreaterThan(1);
+  const read = calls.map((call) => `${call.previous} ${call.drafts.join(" ")} ${call.transcript}`).join(" ");
   for (const [, , summary] of laid) expect(read).toContain(summary);
   for (const n of [3, 4, 7, 10]) expect(read).toContain(`Message ${n}:`);
-  const seen = textOf((await agent.getView({})).messages);
-  for (let n = 0; n < 19; n++) expect(seen.includes(`Message ${n}:`), `message ${n}`).toBe(n < from || n > to);
-  const overlayId = outcome?.kind === "applied" ? outcome.overlayId : "";
-  expect(await agent.expand({ overlayId })).toEqual(talk(from, to + 1));
 });
 
 test("a summariser that serves several sessions is given each one's own previous summary (S1)", async () => {
   const { agent, calls } = newAgent((prompt) =>
-    summaryOf(prompt, /alpha|beta/.exec(prompt.transcript ?? "")?.[0] ?? "?"),
+    summaryOf(prompt, /alpha|beta/.exec(JSON.stringify(prompt))?.[0] ?? "?"),
   );
   for (const [from, to] of [
     [0, 17],
@@ -68,7 +77,7 @@ test("a summariser that serves several sessions is given each one's own previous
       await settle(agent, sessionId);
     }
   }
-  expect(calls.map((call) => call.kind)).toEqual(["chunk", "chunk", "update", "update"]);
+  expect(calls.map((call) => call.kind)).toEqual(["chunk", "chunk", "chunk", "merge", "chunk", "merge"]);
   for (const call of calls) expect(/alpha/.test(JSON.stringify(call))).toBe(!/beta/.test(JSON.stringify(call)));
 });
 
@@ -114,14 +123,14 @@ test("a text of any length is given to the summariser in pieces that it can read
 });
 
 test("a summary that is carried on may stay as long as it was, however little is new", async () => {
-  const long = "One of many facts that have to be kept. ".repeat(6);
+  const long = "One of many facts that have to be kept. ".repeat(4);
   const { agent, calls } = newAgent((prompt) => summaryOf(prompt, long));
   await startRun(agent);
   await settle(agent);
   await agent.appendAll({ messages: talk(ENOUGH, ENOUGH + 4) });
   const { run } = await agent.compact({});
   await agent.waitForRun({ runId: run.id });
-  const update = calls.findLast((call) => call.kind === "update");
+  const update = calls.findLast((call) => call.previous !== null);
   expect(estimateTokens(update?.previous ?? "")).toBeGreaterThan(300);
   expect(update?.summaryTokens).toBeGreaterThanOrEqual(estimateTokens(update?.previous ?? ""));
 });
@@ -192,8 +201,8 @@ test("a conversation of 300 messages is compacted a few times, each for a span w
   }
   const outcomes = await settle(agent, sessionId);
   expect(new Set(outcomes)).toEqual(new Set(["applied"]));
-  expect(outcomes.length).toBeLessThanOrEqual(300 / 25);
-  expect(calls.length).toBeLessThanOrEqual(4 * outcomes.length);
+  expect(outcomes.length).toBeLessThanOrEqual(300 / 20);
+  expect(calls.length).toBeLessThanOrEqual(5 * outcomes.length);
   expect(await agent.status({ sessionId })).toMatchObject({ leafId: "m299", liveRunIds: [] });
 }, 120_000);
 
