@@ -20,6 +20,7 @@ import { explainPlan, type PlanReport } from "./explain.ts";
 import { compactAfter, type CompactAfterOptions, type InlineCompaction, type SessionSettings } from "./settings.ts";
 import { findReasonToWait, startOrJoin } from "./trigger.ts";
 import { keepOwnFacts } from "./sources.ts";
+import type { BulletSource } from "../steps/provenance.ts";
 import { visibleSpan } from "./visible-span.ts";
 
 /** Anything that holds a core: an agent made with `withCompaction`. */
@@ -268,6 +269,11 @@ export class Session extends SessionContext {
    */
   async restore(overlayId: string): Promise<CommitResult> {
     return this.write((history) => history.restore(overlayId), { quiet: true });
+  }
+
+  /** Which messages each bullet of an overlay's summary comes from, by lines from 0. Throws `unknown_overlay`. */
+  async getProvenance(overlayId: string): Promise<BulletSource[]> {
+    return this.stored.provenance(overlayId);
   }
 
   /** What an overlay's summary changed against the overlays that it took the place of. Throws `unknown_overlay`. */

@@ -14,6 +14,7 @@ import type { CommitResult, OverlayRecord } from "../memory/overlays.ts";
 import type { PastView } from "../memory/time-travel.ts";
 import type { RunRecord } from "../memory/runs.ts";
 import type { SessionInfo } from "../memory/sessions.ts";
+import type { BulletSource } from "../steps/provenance.ts";
 import { Core } from "./core.ts";
 import type { PlanReport } from "./explain.ts";
 import { inputs, parseInput } from "./inputs.ts";
@@ -64,6 +65,7 @@ const CALLABLE = [
   "restore",
   "getViewAsOf",
   "diffCompaction",
+  "getProvenance",
   "recall",
   "createSession",
   "listSessions",
@@ -71,6 +73,8 @@ const CALLABLE = [
   "renameSession",
   "deleteSession",
   "forkSession",
+  "compactAndSplit",
+  "newestSession",
   "addUsage",
 ] as const;
 
@@ -279,6 +283,11 @@ function mix(Base: typeof Agent<Cloudflare.Env>) {
       return this.#session(sessionId).getViewAsOf(overlayId);
     }
 
+    async getProvenance(input: unknown): Promise<BulletSource[]> {
+      const { sessionId, overlayId } = parseInput(inputs.overlay, input);
+      return this.#session(sessionId).getProvenance(overlayId);
+    }
+
     async diffCompaction(input: unknown): Promise<CompactionDiff> {
       const { sessionId, overlayId } = parseInput(inputs.overlay, input);
       return this.#session(sessionId).diffCompaction(overlayId);
@@ -317,6 +326,16 @@ function mix(Base: typeof Agent<Cloudflare.Env>) {
     async forkSession(input: unknown): Promise<SessionInfo> {
       const { sessionId, atMessageId, name } = parseInput(inputs.forkSession, input);
       return this.#manager.fork(sessionId, atMessageId, name);
+    }
+
+    async compactAndSplit(input: unknown): Promise<CompactReceipt> {
+      const { sessionId, name, ...options } = parseInput(inputs.compactAndSplit, input);
+      return this.#manager.compactAndSplit(sessionId, name, options);
+    }
+
+    /** The session in which a conversation goes on; the one asked for while it has not ended. */
+    async newestSession(input: unknown): Promise<SessionInfo> {
+      return this.#manager.newestOf(parseInput(inputs.session, input).sessionId);
     }
 
     async addUsage(input: unknown): Promise<SessionInfo> {

@@ -8,13 +8,15 @@ import type { UIMessage } from "ai";
 import { PalimpsestError } from "../errors.ts";
 import type { CountTokens } from "../steps/measure.ts";
 import type { OutlineRow, Span } from "../steps/outline.ts";
+import { splitReferences, type BulletSource } from "../steps/provenance.ts";
+import { hashOf } from "../steps/reference.ts";
 import { parseSyntheticId } from "../steps/view.ts";
 import { Overlays, type CommitResult, type OverlayInput, type OverlayRecord, type SpanDigest } from "./overlays.ts";
 import { toRecord } from "./overlay-record.ts";
 import type { Drafts } from "./drafts.ts";
 import type { MessageSearch } from "./search.ts";
 import { Places } from "./places.ts";
-import type { OverlayRow } from "./statements.ts";
+import type { OverlayRow, ShapeRow } from "./statements.ts";
 import { isUnchanged, listReplaced, readPastView, type PastView } from "./time-travel.ts";
 import type { Tree } from "./tree.ts";
 import { elementMessage, outlineRow, overlayMessage } from "./view.ts";
@@ -133,6 +135,24 @@ export abstract class SessionOverlays {
   /** For reading originals by their words, by name or by what stands around them, as the active branch shows them now. */
   places(): Places {
     return new Places(this.tree, this.options.search);
+  }
+
+  /**
+   * Which messages each bullet of an overlay's summary comes from, by lines from 0; lines that name none are left out. Only
+   * messages under the overlay count, whatever the text says. Reads a row for each. Throws `unknown_overlay`.
+   */
+  provenance(overlayId: string): BulletSource[] {
+    const { fromSeq, toSeq, summary } = this.laid.mustGetRow(overlayId);
+    return summary.split("\n").flatMap((text, line) => {
+      const found = splitReferences(text).references.flatMap((reference) => this.#named(reference));
+      const messageIds = found.flatMap(({ seq, id }) => (seq >= fromSeq && seq <= toSeq ? [id] : []));
+      return messageIds.length === 0 ? [] : [{ line, messageIds }];
+    });
+  }
+
+  #named(reference: string): readonly ShapeRow[] {
+    const hash = hashOf(reference);
+    return hash === null ? [] : this.tree.findByHash(hash);
   }
 
   /** What a span holds now; null when its ends are gone or not on one path. Throws `invalid_range` for bad steps. */

@@ -41,6 +41,8 @@ export interface ModelEnv {
   readonly PALIMPSEST_MODEL_KEY?: string;
   /** The model's context window, in tokens. */
   readonly PALIMPSEST_MODEL_WINDOW?: string;
+  /** Another model of the same provider, asked where the first gave no sound answer. */
+  readonly PALIMPSEST_FALLBACK_MODEL?: string;
   /** Makes the model answer this many milliseconds later: for demonstrations of a slow summariser. */
   readonly PALIMPSEST_MODEL_DELAY_MS?: string;
 }
@@ -63,19 +65,20 @@ export interface ChosenModel {
 export function chooseModel(env: ModelEnv): ChosenModel {
   const windowTokens = readNumber(env, "PALIMPSEST_MODEL_WINDOW", { min: MIN_WINDOW, max: 100_000_000 });
   const delayMs = readNumber(env, "PALIMPSEST_MODEL_DELAY_MS", { min: 0, max: MAX_DELAY_MS });
-  const chosen = chooseProvider(env);
-  return {
+  const first = chooseProvider(env, env.PALIMPSEST_MODEL?.trim());
+  const second = env.PALIMPSEST_FALLBACK_MODEL?.trim();
+  const finish = (chosen: Provided): ChosenModel => ({
     ...chosen,
     windowTokens: windowTokens ?? chosen.windowTokens,
     model: delayMs === undefined || delayMs === 0 ? chosen.model : delayed(chosen.model, delayMs),
-  };
+  });
+  return second ? { ...finish(first), fallback: finish(chooseProvider(env, second)) } : finish(first);
 }
 
 type Provided = ChosenModel & { readonly model: LanguageModelV4 };
 
-function chooseProvider(env: ModelEnv): Provided {
+function chooseProvider(env: ModelEnv, id: string | undefined): Provided {
   const url = env.PALIMPSEST_MODEL_URL?.trim();
-  const id = env.PALIMPSEST_MODEL?.trim();
   if (url) return fromEndpoint(url, id, env.PALIMPSEST_MODEL_KEY?.trim());
   if (env.AI) {
     const modelId = id || WORKERS_AI_MODEL;

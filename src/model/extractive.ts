@@ -41,7 +41,9 @@ type Answer = Pick<LanguageModelV4GenerateResult, "finishReason" | "usage" | "wa
 
 function answer({ prompt, maxOutputTokens }: LanguageModelV4CallOptions): Answer {
   const asked = textOf(prompt);
-  const task = readTask(asked);
+  const told = prompt.map((message) => (message.role === "system" ? message.content : "")).join("\n");
+  const references = `${told}\n${asked}`.includes(REFERENCE_RULE);
+  const task = { ...readTask(asked), references };
   const text = extractSummary({ ...task, summaryTokens: Math.min(task.summaryTokens, maxOutputTokens ?? Infinity) });
   const [input, output] = [estimateTokens(asked), estimateTokens(text)];
   return {
@@ -57,8 +59,7 @@ function answer({ prompt, maxOutputTokens }: LanguageModelV4CallOptions): Answer
 
 function readTask(asked: string): ExtractInput {
   const task = parsePrompt(asked);
-  const references = asked.includes(REFERENCE_RULE);
-  if (task !== null) return { ...task, references, template: task.sections.length === 0 ? DEFAULT_TEMPLATE : task };
+  if (task !== null) return { ...task, template: task.sections.length === 0 ? DEFAULT_TEMPLATE : task };
   const transcript = `[#1 user]\n${asked}`;
   return { transcript, previous: null, drafts: [], template: DEFAULT_TEMPLATE, summaryTokens: DEFAULT_BUDGET };
 }

@@ -5,16 +5,17 @@
  * cannot know. Should a text hold the boundary all the same, a longer one is used: nothing inside a block can close it.
  * The offline model reads its task from the same prompt through {@link parsePrompt}, so there is one way in.
  */
+import { REFERENCE_RULE } from "./provenance.ts";
 import type { Section, Template } from "./template.ts";
 
 /** Raised when a change of wording should make drafts of the old wording unusable: it is part of their key. */
-export const PROMPT_VERSION = "1";
+export const PROMPT_VERSION = "2";
 
 /**
- * - `chunk`: summarise a transcript. - `update`: carry a previous summary on over a transcript.
- * - `merge`: fold drafts of consecutive parts, and what came before them. - `repair`: mend a draft that was refused.
+ * - `chunk`: summarise a transcript. - `merge`: fold drafts of consecutive parts, and what came before them.
+ * - `repair`: mend a draft that was refused.
  */
-type PromptKind = "chunk" | "update" | "merge" | "repair";
+type PromptKind = "chunk" | "merge" | "repair";
 
 export interface PromptInput {
   readonly kind: PromptKind;
@@ -52,12 +53,10 @@ const AIM = 0.85;
 const TASKS: Readonly<Record<PromptKind, string>> = {
   chunk:
     "Summarise the transcript. It may be one part of a longer conversation: say what it shows, do not guess at the rest.",
-  update:
-    "Update the previous summary with what the transcript adds. Keep everything in it that still holds, in its wording; " +
-    "change only what the transcript changes; move finished work to done; never start over.",
   merge:
     "Fold the drafts into one summary. They cover consecutive parts of one conversation, oldest first; a previous summary " +
-    "covers what came before them and is updated, not rewritten. Where two disagree, the later one holds. Say each thing once.",
+    "covers what came before them and is updated, not rewritten: keep what still holds in its wording, change only what " +
+    "the drafts change, move finished work to done. Where two disagree, the later one holds. Say each thing once.",
   repair: "Write the draft again without the problems listed. Change nothing else in it.",
 };
 
@@ -69,6 +68,7 @@ Rules:
 - Copy every rule, prohibition and preference of the user word for word.
 - State only what the data shows. Keep apart what was done, what failed and what was only planned.
 - Use every section heading you are given, in order, each as a line "## Title". Write "None." where there is nothing.
+- ${REFERENCE_RULE}
 - Prefer short bullets. Leave out pleasantries and what can be looked up again cheaply.
 - Answer with the summary alone: no preamble, no tags, no tool calls.`;
 
@@ -111,7 +111,7 @@ type Tag = "sections" | "previous-summary" | "draft" | "transcript" | "problem" 
 /** Reads what {@link buildPrompt} wrote; null for any other text. */
 export function parsePrompt(prompt: string): ParsedPrompt | null {
   const [, kind, tokens, boundary] =
-    /^Task: (chunk|update|merge|repair)\. At most (\d+) tokens\. Boundary: (\S+)\n/.exec(prompt) ?? [];
+    /^Task: (chunk|merge|repair)\. At most (\d+) tokens\. Boundary: (\S+)\n/.exec(prompt) ?? [];
   if (kind === undefined || tokens === undefined || boundary === undefined) return null;
   const blocks = (tag: Tag): string[] => readBlocks(prompt, `${tag} ${boundary}`);
   return {

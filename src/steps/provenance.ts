@@ -79,6 +79,14 @@ export function resolveProvenance(text: string, spanIds: Iterable<string>, form:
   });
 }
 
+/** The text of a fold with those references alone that its sources have: it cannot know of any other message. */
+export function keepReferences(text: string, sources: readonly string[]): Provenance {
+  const known = new Set(
+    sources.flatMap((source) => source.split("\n").flatMap((line) => splitReferences(line).references)),
+  );
+  return rewrite(text, "short", (written) => (known.has(written) ? { kept: written } : null));
+}
+
 /** The line without its references, and these, each once. */
 export function splitReferences(line: string): { text: string; references: string[] } {
   const references: string[] = [];

@@ -16,6 +16,7 @@ import type { Facts } from "../steps/pinned/fact.ts";
 import { gatherFacts } from "../steps/pinned/gather.ts";
 import { keepFacts } from "../steps/pinned/keep.ts";
 import { buildPrompt, type PromptInput } from "../steps/prompt.ts";
+import { keepReferences, numberMessages, parseReferences, resolveProvenance } from "../steps/provenance.ts";
 import { renderTranscript } from "../steps/render.ts";
 import type { Brief, CompactionPort, DraftReceipt, FoldSource, RunEnded, StepMark } from "./port.ts";
 
@@ -36,14 +37,17 @@ export async function summarizeChunk(by: Drafting, index: number): Promise<Draft
     { maxChars: source.brief.policy.chunkTokens * MAX_CHARS_PER_TOKEN },
   );
   const facts = gatherFacts(source.messages);
-  return ask(by, { ...source, facts, generation: 1, degraded: false }, { kind: "chunk", transcript });
+  const numbers = numberMessages(source.messages);
+  const refer = (text: string): string => resolveProvenance(parseReferences(text, numbers).text, numbers.values()).text;
+  return ask(by, { ...source, facts, generation: 1, degraded: false, refer }, { kind: "chunk", transcript });
 }
 
 /** Folds drafts and earlier summaries, oldest first, into one. */
 export async function foldDrafts(by: Drafting, sources: readonly FoldSource[]): Promise<Drafted> {
   const source = await by.port.readDrafts(by.mark, { sources, model: by.model.name });
   if (source.kind !== "drafts") return source;
-  return ask(by, source, { kind: "merge", drafts: source.drafts, previous: source.previous });
+  const { drafts, previous } = source;
+  return ask(by, { ...source, refer: referTo(source) }, { kind: "merge", drafts, previous });
 }
 
 /** One more try at a draft that an audit refused, or that lost too much, naming what is wrong with it. */
@@ -59,7 +63,11 @@ export async function repairDraft(by: Drafting, rejected: DraftReceipt): Promise
   if (sound) problems.push(`It leaves out what must not be lost. Put in, word for word: ${rejected.lost.join(" · ")}`);
   // Mending does not write the source's text anew once more: the draft is the same one, put right.
   const generation = Math.max(1, source.generation - 1);
-  return ask(by, { ...source, generation }, { kind: "repair", drafts: source.drafts, problems });
+  return ask(
+    by,
+    { ...source, generation, refer: referTo(source) },
+    { kind: "repair", drafts: source.drafts, problems },
+  );
 }
 
 /** The rung that cannot fail: a deterministic digest of a chunk, made of its own sentences. */
@@ -79,12 +87,20 @@ const DIGEST: ChosenModel = { model: extractiveModel(), name: "deterministic-dig
 export const SOURCE_FAULT = "this source: ";
 const OF_SOURCE: ReadonlySet<string> = new Set(["content-filter", "too-long", "bad-request"]);
 
+/** A fold, and a draft that is mended, can only refer to what their sources refer to. */
+function referTo({ drafts, previous }: { drafts: readonly string[]; previous: string | null }) {
+  const sources = previous === null ? drafts : [previous, ...drafts];
+  return (text: string): string => keepReferences(text, sources).text;
+}
+
 interface Source {
   readonly key: string;
   readonly brief: Brief;
   readonly facts: Facts;
   readonly generation: number;
   readonly degraded: boolean;
+  /** The answer with only such references to messages as can be true. */
+  refer(text: string): string;
 }
 
 async function ask(
@@ -112,7 +128,8 @@ async function ask(
     abortSignal: AbortSignal.timeout(MODEL_CALL_MS),
   });
   if (answer.kind !== "text") return giveUp(by, answer);
-  const { text, finishReason, inputTokens, outputTokens } = answer;
+  const { finishReason, inputTokens, outputTokens } = answer;
+  const text = source.refer(answer.text);
   const digested = model === DIGEST;
   const audit = auditSummary({ text, finishReason, ...brief });
   const { survival } = keepFacts(text, facts, brief.policy.pinnedTokens);

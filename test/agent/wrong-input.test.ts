@@ -115,6 +115,7 @@ const CALLS: Partial<Record<Method, Call>> = {
   restore: ofOverlay,
   getViewAsOf: ofOverlay,
   diffCompaction: ofOverlay,
+  getProvenance: ofOverlay,
   recall: {
     good: {},
     fields: {
@@ -139,6 +140,11 @@ const CALLS: Partial<Record<Method, Call>> = {
     good: { atMessageId: "m1" },
     fields: { ...inSession, atMessageId: "id", name: "name" },
   },
+  compactAndSplit: {
+    good: {},
+    fields: { ...inSession, name: "name", focus: "focus", fresh: "flag", force: "flag" },
+  },
+  newestSession: ofSession,
   addUsage: {
     good: { inputTokens: 1, outputTokens: 1 },
     fields: { ...inSession, inputTokens: "amount", outputTokens: "amount", cost: "amount" },
@@ -210,6 +216,7 @@ const UNKNOWN: readonly (readonly [method: Method, input: Input, comesTo: unknow
   ["restore", { overlayId: "nobody" }, "unknown_overlay"],
   ["getViewAsOf", { overlayId: "nobody" }, "unknown_overlay"],
   ["diffCompaction", { overlayId: "nobody" }, "unknown_overlay"],
+  ["getProvenance", { overlayId: "nobody" }, "unknown_overlay"],
   ["recall", {}, "invalid_input"],
   ["recall", { query: "", ids: [], around: " " }, "invalid_input"],
   ["rollback", { sessionId: "none", overlayId: "nobody" }, "unknown_overlay"],
@@ -223,6 +230,9 @@ const UNKNOWN: readonly (readonly [method: Method, input: Input, comesTo: unknow
   ["forkSession", { sessionId: "none", atMessageId: "m1" }, "unknown_session"],
   ["forkSession", { atMessageId: "nobody" }, "unknown_message"],
   ["forkSession", { atMessageId: "m1", name: "two\nlines" }, "invalid_input"],
+  ["compactAndSplit", { sessionId: "none" }, "unknown_session"],
+  ["compactAndSplit", { name: "two\nlines" }, "invalid_input"],
+  ["newestSession", { sessionId: "none" }, "unknown_session"],
   ["addUsage", { sessionId: "none", inputTokens: 1, outputTokens: 1 }, "unknown_session"],
   ["addUsage", { inputTokens: 1e308, outputTokens: 1 }, "invalid_input"],
 ];

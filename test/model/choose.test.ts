@@ -34,6 +34,16 @@ describe("the model follows from the environment", () => {
     expect(chooseModel(env)).toMatchObject({ name: "localhost:1:m", windowTokens: 64_000 });
   });
 
+  it("brings a fallback model of the same provider, where one is named", () => {
+    const endpoint = { PALIMPSEST_MODEL_URL: "http://localhost:1/v1", PALIMPSEST_MODEL: "m" };
+    const env = { ...endpoint, PALIMPSEST_FALLBACK_MODEL: "n", PALIMPSEST_MODEL_WINDOW: "64000" };
+    expect(chooseModel(env).fallback).toMatchObject({ name: "localhost:1:n", windowTokens: 64_000 });
+    expect(chooseModel({ AI: binding, PALIMPSEST_FALLBACK_MODEL: "@cf/x/y" }).fallback?.name).toBe(
+      "workers-ai:@cf/x/y",
+    );
+    expect(chooseModel(endpoint).fallback).toBeUndefined();
+  });
+
   it.each<ModelEnv>([
     { PALIMPSEST_MODEL_URL: "not a url", PALIMPSEST_MODEL: "m" },
     { PALIMPSEST_MODEL_URL: "ftp://host/v1", PALIMPSEST_MODEL: "m" },
@@ -56,7 +66,7 @@ describe("the model follows from the environment", () => {
 
 describe("the extractive model speaks the AI SDK's interface", () => {
   const { system, prompt } = buildPrompt({
-    kind: "update",
+    kind: "chunk",
     transcript:
       "[#1 user]\nPlease rename the parser to reader.\n\n[#2 assistant]\nRenamed the parser in src/reader.ts.",
     previous: "## User constraints\n- Never push to main.",

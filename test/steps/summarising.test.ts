@@ -128,7 +128,7 @@ describe("the prompt", () => {
 
   test("whatever a conversation holds, the prompt is read back exactly: no text can close its block", () => {
     const input: fc.Arbitrary<PromptInput> = fc.record({
-      kind: fc.constantFrom("chunk", "update", "merge", "repair"),
+      kind: fc.constantFrom("chunk", "merge", "repair"),
       transcript: fc.option(hostile, { nil: undefined }),
       previous: fc.option(hostile),
       drafts: fc.array(hostile, { maxLength: 3 }),
