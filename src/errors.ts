@@ -12,6 +12,7 @@ const CODES = {
   unknown_leaf: { retryable: false },
   unknown_message: { retryable: false },
   unknown_session: { retryable: false },
+  session_ended: { retryable: false },
   unknown_overlay: { retryable: false },
   unknown_run: { retryable: false },
   invalid_message: { retryable: false },

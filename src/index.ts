@@ -10,6 +10,7 @@ export {
 } from "./agent/session.ts";
 export type { ImportReceipt, ImportTranscriptOptions } from "./agent/session-history.ts";
 export { SessionManager } from "./agent/session-manager.ts";
+export type { SplitOptions } from "./agent/split.ts";
 export type { Fitted, GetViewOptions, ShownView } from "./agent/shown-view.ts";
 export type { CompactAfterOptions, InlineCompaction, InlineSummary } from "./agent/settings.ts";
 export type { BlockOptions } from "./context/declared.ts";
@@ -56,6 +57,7 @@ export type { ExpandOptions } from "./memory/session-overlays.ts";
 export type { Recall, RecallRequest, RecalledMessage } from "./agent/recall.ts";
 export type { OverlayRecord } from "./memory/overlays.ts";
 export { CompactionWorkflow, type CompactionParams } from "./workflows/compaction.ts";
+export { SplitWorkflow } from "./workflows/split.ts";
 export { chooseModel, type ChosenModel, type ModelEnv } from "./model/choose.ts";
 export { exportJsonl } from "./import/export.ts";
 export {

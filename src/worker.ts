@@ -6,6 +6,7 @@ import type { Session } from "./agent/session.ts";
 import type { ModelEnv } from "./model/choose.ts";
 
 export { CompactionWorkflow } from "./workflows/compaction.ts";
+export { SplitWorkflow } from "./workflows/split.ts";
 
 interface Env extends Cloudflare.Env, ModelEnv, WatchdogEnv {
   /** Tokens of a view beyond which it is compacted. */

@@ -15,6 +15,7 @@ declare global {
       StorageProbe: DurableObjectNamespace<StorageProbe>;
       SKILLS: R2Bucket;
       COMPACTION_WORKFLOW: Workflow<CompactionParams>;
+      SPLIT_WORKFLOW: Workflow<CompactionParams>;
     }
   }
 }

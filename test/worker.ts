@@ -9,6 +9,7 @@ import type { OverlayRecord } from "../src/memory/overlays.ts";
 import type { Outcome } from "../src/memory/runs.ts";
 import type { ChosenModel } from "../src/model/choose.ts";
 import { CompactionWorkflow as RealCompactionWorkflow, type CompactionParams } from "../src/workflows/compaction.ts";
+import { SplitWorkflow as RealSplitWorkflow } from "../src/workflows/split.ts";
 import { isScripted, scriptedModel } from "./scripted-model.ts";
 
 /** A bare Durable Object whose storage a test of src/memory borrows with `runInDurableObject`. */
@@ -73,16 +74,33 @@ export class CompactionWorkflow extends RealCompactionWorkflow {
   #agentName = "";
 
   protected override model(): ChosenModel {
-    const first = { model: scriptedModel(this.#agentName), name: "scripted", windowTokens: 32_000 };
-    const second = `${this.#agentName}/fallback`;
-    if (!isScripted(second)) return first;
-    return { ...first, fallback: { model: scriptedModel(second), name: "second", windowTokens: 32_000 } };
+    return modelOf(this.#agentName);
   }
 
   override async run(event: AgentWorkflowEvent<CompactionParams>, step: AgentWorkflowStep): Promise<Outcome> {
     this.#agentName = event.payload.agent.name;
     return super.run(event, step);
   }
+}
+
+export class SplitWorkflow extends RealSplitWorkflow {
+  #agentName = "";
+
+  protected override model(): ChosenModel {
+    return modelOf(this.#agentName);
+  }
+
+  override async run(event: AgentWorkflowEvent<CompactionParams>, step: AgentWorkflowStep): Promise<Outcome> {
+    this.#agentName = event.payload.agent.name;
+    return super.run(event, step);
+  }
+}
+
+function modelOf(agentName: string): ChosenModel {
+  const first = { model: scriptedModel(agentName), name: "scripted", windowTokens: 32_000 };
+  const second = `${agentName}/fallback`;
+  if (!isScripted(second)) return first;
+  return { ...first, fallback: { model: scriptedModel(second), name: "second", windowTokens: 32_000 } };
 }
 
 export default {

@@ -8,6 +8,7 @@ import {
   keepTurn,
   R2SkillProvider,
   SessionManager,
+  SplitWorkflow,
   sqliteSearch,
   type ModelEnv,
   type ModelUsage,
@@ -17,7 +18,7 @@ import { logbookTools } from "./logbook.ts";
 import { offlineModel } from "./offline-model.ts";
 import { SHELF, stockShelf } from "./skills.ts";
 
-export { CompactionWorkflow };
+export { CompactionWorkflow, SplitWorkflow };
 
 interface Env extends Cloudflare.Env, ModelEnv {
   readonly SKILLS: R2Bucket;

@@ -13,6 +13,7 @@ import type { Outcome, RunRecord } from "../memory/runs.ts";
 import type { Core, Instance, InstanceStatus } from "./core.ts";
 import { finishRun } from "./finish.ts";
 import { runInline } from "./inline.ts";
+import { startSplit } from "./split.ts";
 import { startOrJoin } from "./trigger.ts";
 
 /** What is not there, or has ended, cannot be controlled: the engine would throw. */
@@ -89,7 +90,7 @@ export class Conductor {
       return;
     }
     if (this.#nudgedAt.has(run.id) && heardLately(run, this.#core.platform.now())) return;
-    const instance = await this.#core.platform.instance(run.id);
+    const instance = await this.#core.platform.instance(run);
     const { status, error } = await instance.status();
     if (!this.#isLive(run.id)) return;
     switch (status) {
@@ -138,7 +139,7 @@ export class Conductor {
       return;
     }
     this.#core.runs.change(run.id, { restarts: run.restarts + 1, heardAt: this.#core.platform.now() });
-    const instance = await this.#core.platform.instance(run.id);
+    const instance = await this.#core.platform.instance(run);
     await instance.restart();
   }
 
@@ -190,18 +191,20 @@ export class Conductor {
 
   /** Starts a run in place of one that ended; drafts that one paid for are found again by their keys. */
   retry(runId: string): { run: RunRecord; joined: boolean } {
-    const { outcome, sessionId, leafId, focus } = this.#core.runs.mustGet(runId);
+    const { outcome, sessionId, leafId, focus, split } = this.#core.runs.mustGet(runId);
     if (outcome === null)
       throw new PalimpsestError("invalid_state", `Run "${runId}" is still at work. Cancel it first, or wait for it.`);
     const receipt = this.#core.transaction(() =>
-      startOrJoin(this.#core, sessionId, {
-        trigger: "manual",
-        leafId: this.#leafToRetry(sessionId, leafId),
-        focus,
-        force: true,
-        insist: true,
-        retryOf: runId,
-      }),
+      split == null
+        ? startOrJoin(this.#core, sessionId, {
+            trigger: "manual",
+            leafId: this.#leafToRetry(sessionId, leafId),
+            focus,
+            force: true,
+            insist: true,
+            retryOf: runId,
+          })
+        : startSplit(this.#core, sessionId, { name: split.name ?? undefined, focus, force: true, retryOf: runId }),
     );
     this.dispatchPending();
     return receipt;
@@ -217,7 +220,7 @@ export class Conductor {
   }
 
   async #control(run: RunRecord, act: (instance: Instance) => Promise<void>): Promise<void> {
-    const instance = await this.#core.platform.instance(run.id);
+    const instance = await this.#core.platform.instance(run);
     const { status } = await instance.status();
     if (ENDED.has(status)) return;
     await act(instance);

@@ -54,7 +54,7 @@ export interface Platform {
   broadcast(event: RunEvent): void;
   /** Creates the workflow instance named after the run. Creating one that exists joins it. */
   createInstance(run: RunRecord): Promise<"created" | "joined">;
-  instance(runId: string): Promise<Instance>;
+  instance(run: Pick<RunRecord, "id" | "kind">): Promise<Instance>;
   /** Sees to it that `watch` is called again and again, also after the process died, until disarmed. */
   armWatchdog(): Promise<void>;
   disarmWatchdog(): Promise<void>;

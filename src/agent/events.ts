@@ -28,15 +28,15 @@ export interface RunEvent {
   readonly at: number;
 }
 
-/** Read, plan, audit, commit: what every run does beside its chunks. */
-const FIXED_STEPS = 4;
+/** Read, plan, audit, commit: what every run does beside its chunks. A split switches to the child as well. */
+const FIXED_STEPS = { compaction: 4, split: 5 } as const;
 
 export function runEvent(run: RunRecord, at: number): RunEvent {
   const last = run.steps.at(-1);
   const chunks = Math.max(1, run.chunkDigests.length);
   const merge = run.chunkDigests.length > 1 ? 1 : 0;
   const done = run.steps.filter((step) => step.endedAt !== null).length;
-  const total = Math.max(FIXED_STEPS + chunks + merge, run.steps.length);
+  const total = Math.max(FIXED_STEPS[run.kind] + chunks + merge, run.steps.length);
   return {
     type: RUN_EVENT,
     runId: run.id,

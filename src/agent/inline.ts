@@ -12,6 +12,7 @@ import type { Span } from "../steps/outline.ts";
 import type { Core } from "./core.ts";
 import { finishRun, outcomeOf } from "./finish.ts";
 import type { InlineSummary } from "./settings.ts";
+import { isReadyToSwitch, splitAfter, switchToChild } from "./split.ts";
 import { keepOwnFacts } from "./sources.ts";
 import { visibleSpan } from "./visible-span.ts";
 
@@ -49,7 +50,10 @@ function end(core: Core, run: RunRecord, outcome: () => Outcome): void {
     core.transaction(() => {
       // Somebody else may have ended the run meanwhile, or deleted it with its session.
       const live = core.runs.get(run.id);
-      if (live?.outcome === null) finishRun(core, live, decide());
+      if (live?.outcome !== null) return;
+      const outcome = decide();
+      if (!isReadyToSwitch(live, outcome)) finishRun(core, live, outcome);
+      else finishRun(core, live, switchToChild(core, { ...live, split: splitAfter(live, outcome) }));
     });
   try {
     finish(outcome);

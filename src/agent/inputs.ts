@@ -126,6 +126,13 @@ export const inputs = {
     before: z.object({ createdAt: z.number().int(), id: z.string().max(MAX_SESSION_ID_CHARS) }).optional(),
   }),
   renameSession: z.object({ sessionId, name }),
+  compactAndSplit: z.object({
+    sessionId,
+    name: name.optional(),
+    focus: z.string().max(MAX_FOCUS_CHARS).optional(),
+    fresh: z.boolean().default(false),
+    force: z.boolean().default(false),
+  }),
   forkSession: z.object({ sessionId, atMessageId: id, name: name.optional() }),
   addUsage: z.object({
     sessionId,

@@ -16,7 +16,7 @@ export function mendIfUncovered(core: Core, sessionId: string): void {
   const { policy, inline } = core.settings.get(sessionId);
   if (!core.uncovered.has(sessionId) || core.runs.live(sessionId).length > 0) return;
   core.uncovered.delete(sessionId);
-  if (policy === null || inline !== null || leafId === null) return;
+  if (policy === null || inline !== null || leafId === null || history.hasEnded) return;
   if (planNow(core, sessionId, { policy, leafId, only: "mend" })?.plan.kind !== "span") return;
   startOrJoin(core, sessionId, { trigger: "edit", leafId, only: "mend" });
 }

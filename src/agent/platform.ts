@@ -11,7 +11,11 @@ import type { RunRecord } from "../memory/runs.ts";
 import type { CompactionParams } from "../workflows/compaction.ts";
 import type { Instance, InstanceStatus, Platform } from "./core.ts";
 
-export const WORKFLOW_BINDING = "COMPACTION_WORKFLOW";
+/** The Workflow of each kind of run: the binding that leads to it, the class to export, a name for it. */
+const WORKFLOWS = {
+  compaction: { binding: "COMPACTION_WORKFLOW", className: "CompactionWorkflow", name: "palimpsest-compaction" },
+  split: { binding: "SPLIT_WORKFLOW", className: "SplitWorkflow", name: "palimpsest-split" },
+} as const satisfies Record<RunRecord["kind"], object>;
 
 /** What of a Worker's environment decides how runs are watched. */
 export interface WatchdogEnv {
@@ -30,7 +34,7 @@ export function agentPlatform(agent: Watched, ctx: DurableObjectState, env: Clou
     background: (work) => ctx.waitUntil(work),
     broadcast: (event) => agent.broadcast(JSON.stringify(event)),
     createInstance: (run) => createInstance(agent, { ctx, env, run }),
-    instance: async (runId) => openInstance(workflowOf(env), runId),
+    instance: async ({ id, kind }) => openInstance(workflowOf(env, kind), id),
     armWatchdog: async () => {
       if (armed) return;
       await agent.scheduleEvery(watchdogSeconds(env as WatchdogEnv), "watchCompactions");
@@ -60,12 +64,12 @@ async function createInstance(
   agent: Watched,
   { ctx, env, run }: { ctx: DurableObjectState; env: Cloudflare.Env; run: RunRecord },
 ): Promise<"created" | "joined"> {
-  workflowOf(env);
+  workflowOf(env, run.kind);
   const binding = bindingOf(env, ctx.id, agent.name);
   const params: CompactionParams = { runId: run.id, agent: { binding, name: agent.name } };
   const metadata = { sessionId: run.sessionId, trigger: run.trigger, n: run.n };
   try {
-    await agent.runWorkflow(WORKFLOW_BINDING, params, { id: run.id, agentBinding: binding, metadata });
+    await agent.runWorkflow(WORKFLOWS[run.kind].binding, params, { id: run.id, agentBinding: binding, metadata });
     return "created";
   } catch (error) {
     if (!(error instanceof Error) || !/already[ _](?:exists|being tracked)/.test(error.message)) throw error;
@@ -73,12 +77,13 @@ async function createInstance(
   }
 }
 
-function workflowOf(env: Cloudflare.Env): Workflow<CompactionParams> {
-  const workflow = (env as unknown as Record<string, Workflow<CompactionParams> | undefined>)[WORKFLOW_BINDING];
+function workflowOf(env: Cloudflare.Env, kind: RunRecord["kind"]): Workflow<CompactionParams> {
+  const { binding, className, name } = WORKFLOWS[kind];
+  const workflow = (env as unknown as Record<string, Workflow<CompactionParams> | undefined>)[binding];
   if (workflow !== undefined) return workflow;
   throw new PalimpsestError(
     "not_configured",
-    `There is no Workflow binding "${WORKFLOW_BINDING}". Export CompactionWorkflow from your Worker and add { "name": "palimpsest-compaction", "binding": "${WORKFLOW_BINDING}", "class_name": "CompactionWorkflow" } under "workflows" in wrangler.jsonc.`,
+    `There is no Workflow binding "${binding}". Export ${className} from your Worker and add { "name": "${name}", "binding": "${binding}", "class_name": "${className}" } under "workflows" in wrangler.jsonc.`,
   );
 }
 

@@ -15,7 +15,7 @@ import {
   SOURCE_PER_SUMMARY_TOKEN,
 } from "../limits.ts";
 import type { Draft } from "../memory/drafts.ts";
-import type { RunRecord } from "../memory/runs.ts";
+import type { Outcome, RunRecord } from "../memory/runs.ts";
 import { auditSummary } from "../steps/audit.ts";
 import { halveChunk } from "../steps/chunk.ts";
 import { digest } from "../steps/digest.ts";
@@ -30,6 +30,7 @@ import { outcomeOf } from "./finish.ts";
 import { inRun, type PortCall } from "./port-call.ts";
 import { findSources, lineageOf, mustDraft, planOf, readSource, receiptOf, resolveEnds } from "./sources.ts";
 import { mayAsk } from "./postpone.ts";
+import { isReadyToSwitch, splitAfter, switchToChild } from "./split.ts";
 import {
   PORT_METHODS,
   type AuditVerdict,
@@ -37,6 +38,7 @@ import {
   type ChunkReading,
   type ChunkRequest,
   type CommitRequest,
+  type Compacted,
   type CompactionPort,
   type DraftInput,
   type DraftReceipt,
@@ -65,6 +67,7 @@ export class RunPort implements CompactionPort {
     return this.#inRun(mark, (call) => {
       const { run, core } = call;
       const history = core.memory.session(run.sessionId);
+      if (run.split != null && run.split.overlayId !== null) return compacted(call);
       if (!history.has(run.leafId)) return call.end({ kind: "stale", reason: "gone" });
       const overheadTokens = unseenTokens(core, run.sessionId, history.tokens(run.leafId));
       const outline = history.outline(run.leafId, {
@@ -83,7 +86,7 @@ export class RunPort implements CompactionPort {
     return this.#inRun(mark, (call) => {
       const { run, core } = call;
       if (proposed.kind === "nothing") {
-        return call.end({ kind: "nothing", reason: proposed.reason, detail: proposed.detail });
+        return concludeCompaction(call, { kind: "nothing", reason: proposed.reason, detail: proposed.detail });
       }
       const history = core.memory.session(run.sessionId);
       const span = resolveEnds(history, proposed);
@@ -208,7 +211,7 @@ export class RunPort implements CompactionPort {
     });
   }
 
-  async addCompaction(mark: StepMark, commit: CommitRequest): Promise<RunEnded> {
+  async addCompaction(mark: StepMark, commit: CommitRequest): Promise<Compacted | RunEnded> {
     return this.#inRun(mark, (call) => {
       const { run, core } = call;
       const plan = planOf(run);
@@ -236,7 +239,15 @@ export class RunPort implements CompactionPort {
         },
       });
       call.close();
-      return call.end(outcomeOf(core, run, { result, degraded: draft.degraded, score: survival.score }));
+      const { degraded } = draft;
+      return concludeCompaction(call, outcomeOf(core, run, { result, degraded, score: survival.score }));
+    });
+  }
+
+  async switchToChild(mark: StepMark): Promise<RunEnded> {
+    return this.#inRun(mark, (call) => {
+      call.close();
+      return call.end(switchToChild(call.core, call.run));
     });
   }
 
@@ -266,6 +277,18 @@ export function callPort(port: CompactionPort, method: PortMethod, args: readonl
   assert(PORT_METHODS.includes(method), `A workflow asked for ${method}, which its port does not have.`);
   const call = port[method].bind(port) as (...args: readonly unknown[]) => Promise<unknown>;
   return call(...args);
+}
+
+/** Ends the run with what its compaction came to, unless a switch is to follow. */
+function concludeCompaction(call: PortCall, outcome: Outcome): Compacted | RunEnded {
+  if (!isReadyToSwitch(call.run, outcome)) return call.end(outcome);
+  call.note({ split: splitAfter(call.run, outcome) });
+  return compacted(call);
+}
+
+function compacted(call: PortCall): Compacted {
+  call.close();
+  return { kind: "compacted" };
 }
 
 function reuse(call: PortCall, draft: Draft): DraftReceipt {

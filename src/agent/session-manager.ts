@@ -15,7 +15,8 @@ import type { AppendResult } from "../memory/history.ts";
 import type { SearchHit, SearchOptions } from "../memory/search.ts";
 import type { CreateSessionOptions, ListSessionsOptions, SessionInfo } from "../memory/sessions.ts";
 import { checkPreviews, type PreviewOptions } from "../steps/preview.ts";
-import { Session, type CompactionHost } from "./session.ts";
+import { Session, type CompactReceipt, type CompactionHost } from "./session.ts";
+import { startSplit, type SplitOptions } from "./split.ts";
 import { compactAfter, type CompactAfterOptions, type InlineCompaction, type SessionSettings } from "./settings.ts";
 
 export class SessionManager {
@@ -167,6 +168,25 @@ export class SessionManager {
       core.usage.copy(id, fork.id);
       return fork;
     });
+  }
+
+  /**
+   * Asks for a run that compacts the session, ends it and opens a child, which shows the same view, has the name unless
+   * given one, and goes on with blocks, skills and counts as {@link fork} copies them. Returns at once: `Session.ended`
+   * waits for the outcome, `split` with the child's id. Nothing is deleted: the parent is read as before, and refuses
+   * further messages with `session_ended`. Throws `unknown_session`, `session_ended`, `invalid_input`, `invalid_state` for
+   * a session without messages, `not_configured`.
+   */
+  async compactAndSplit(id: string, name?: string, options: SplitOptions = {}): Promise<CompactReceipt> {
+    const core = this.#core;
+    const receipt = core.transaction<CompactReceipt>(() => startSplit(core, id, { ...options, name }));
+    core.conductor.dispatchPending();
+    return receipt;
+  }
+
+  /** Where a conversation goes on that was split, once or often; the session itself otherwise. Throws `unknown_session`. */
+  newestOf(id: string): SessionInfo {
+    return this.#sessions.newestOf(id);
   }
 
   // --- messages, by session id ---------------------------------------------------------------------------------------

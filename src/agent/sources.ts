@@ -134,7 +134,7 @@ export function readSource(core: Core, run: RunRecord, source: FoldSource): Fold
 }
 
 /** What an overlay's span holds: from its draft, or as it was noted where there is none. */
-function factsOf(core: Core, { details }: OverlayRecord, sessionId: string): Facts {
+export function factsOf(core: Core, { details }: OverlayRecord, sessionId: string): Facts {
   const draft = details.draftKey === null ? null : core.drafts.get(sessionId, details.draftKey);
   return draft?.facts ?? details.facts ?? NO_FACTS;
 }

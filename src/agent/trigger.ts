@@ -28,6 +28,8 @@ export interface RunRequest {
   readonly fresh?: boolean;
   readonly retryOf?: string | null;
   readonly only?: RunRecord["only"];
+  /** Makes it a split: when its compaction is done, the session goes on in a child. */
+  readonly split?: RunRecord["split"];
 }
 
 /**
@@ -50,6 +52,9 @@ export function findReasonToWait(
 ): Waiting | null {
   const { policy, when } = core.settings.get(sessionId);
   if (leafId === null) return waitFor("empty", "The session has no messages.");
+  if (core.memory.session(sessionId).hasEnded) {
+    return waitFor("session-ended", `Session "${sessionId}" was split, and is only read.`);
+  }
   if (policy === null || when === null) return null;
   const tokens = promptTokens(core, sessionId, leafId);
   if (tokens <= policy.thresholdTokens) {
@@ -66,9 +71,11 @@ export function findReasonToWait(
 
 /**
  * Starts a run, or returns the one that is at work on this branch. What a person asks for while the summariser is down
- * or the budget is spent ends at once, with that reason, unless they insist. Call inside a transaction.
+ * or the budget is spent ends at once, with that reason, unless they insist. Call inside a transaction. Throws
+ * `session_ended`, `not_configured`.
  */
 export function startOrJoin(core: Core, sessionId: string, request: RunRequest): { run: RunRecord; joined: boolean } {
+  core.memory.session(sessionId).mustGoOn();
   const live = liveOnBranch(core, sessionId, { leafId: request.leafId, continues: null });
   if (live !== null) return { run: live, joined: true };
   const mayWait = request.trigger === "manual" && request.insist !== true;
@@ -79,7 +86,8 @@ export function startOrJoin(core: Core, sessionId: string, request: RunRequest):
   return { run: core.runs.end(run.id, { kind: "nothing", reason: obstacle.reason, detail }), joined: false };
 }
 
-function startRun(core: Core, sessionId: string, request: RunRequest): RunRecord {
+/** Starts a run, whatever else is at work. Call inside a transaction. Throws `not_configured`. */
+export function startRun(core: Core, sessionId: string, request: RunRequest): RunRecord {
   const { policy } = core.settings.get(sessionId);
   if (policy === null) {
     throw new PalimpsestError(
@@ -101,6 +109,7 @@ function startRun(core: Core, sessionId: string, request: RunRequest): RunRecord
     policy,
     retryOf: request.retryOf ?? null,
     only: request.only,
+    split: request.split,
     staleStreak: lostRace(last?.outcome) ? (last?.staleStreak ?? 0) + 1 : 0,
     fruitless: fruitlessRuns(last),
   });

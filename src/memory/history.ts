@@ -12,6 +12,7 @@ import { sliceMessage } from "../steps/slice.ts";
 import { parseSyntheticId, RESERVED_PREFIX } from "../steps/view.ts";
 import { checkShape, encodeMessage } from "./content.ts";
 import { giveWay } from "./give-way.ts";
+import { sessionEnded } from "./lineage.ts";
 import { coveredSteps } from "./overlay-record.ts";
 import { sliceDigest } from "./overlays.ts";
 import { SessionOverlays } from "./session-overlays.ts";
@@ -58,7 +59,7 @@ export class History extends SessionOverlays {
   /**
    * Stores a message under `parentId`: undefined means the active leaf, null a new root. A repeated id changes nothing
    * and returns what is stored. Throws `invalid_message`, `not_serializable`, `message_too_large`, `unknown_parent`,
-   * `cyclic_parent`, `reserved_id`.
+   * `cyclic_parent`, `reserved_id`, `session_ended`.
    */
   append(message: UIMessage, parentId?: string | null): AppendResult {
     checkShape(message);
@@ -66,6 +67,7 @@ export class History extends SessionOverlays {
     if (echoed !== null) return { inserted: false, synthetic: true, message: echoed };
     const existing = this.tree.findContent(message.id);
     if (existing !== null) return { inserted: false, synthetic: false, message: this.tree.decode(existing) };
+    this.mustGoOn();
     const encoded = encodeMessage(message, this.options.countTokens);
     const parentSeq = this.#parentSeq(message.id, parentId);
     return this.options.transaction(() => {
@@ -90,7 +92,7 @@ export class History extends SessionOverlays {
 
   /**
    * Replaces the content of a stored message; null when there is none with this id. An overlay that covers it gives way
-   * in the same transaction. Equal content writes nothing.
+   * in the same transaction. Equal content writes nothing. Throws as {@link append}.
    */
   update(message: UIMessage): UIMessage | null {
     checkShape(message);
@@ -98,6 +100,7 @@ export class History extends SessionOverlays {
     if (row === null) return null;
     const encoded = encodeMessage(message, this.options.countTokens);
     if (encoded.digest === row.digest) return message;
+    this.mustGoOn();
     return this.options.transaction(() => {
       const { reached, gone } = this.laid.invalidate([row], this.#unchangedPart(row.seq, message));
       this.tree.replace(row, encoded);
@@ -143,6 +146,15 @@ export class History extends SessionOverlays {
     const uncovered = this.#uncovered;
     this.#uncovered = false;
     return uncovered;
+  }
+
+  /** Throws `session_ended` when messages are added to another session now. Reads no row that an append does not. */
+  mustGoOn(): void {
+    if (this.tree.ended) throw sessionEnded(this.tree.sql, this.sessionId);
+  }
+
+  get hasEnded(): boolean {
+    return this.tree.ended;
   }
 
   // Reading messages

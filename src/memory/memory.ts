@@ -49,6 +49,7 @@ export class Memory {
       statements: this.statements,
       now: options.now,
       history: (sessionId) => this.session(sessionId),
+      countTokens: (sessionId) => this.#countTokens(sessionId),
       transaction: (work) => this.#transact(work),
     });
   }
@@ -64,8 +65,8 @@ export class Memory {
       );
     }
     const { search, drafts } = this;
-    const { now, countTokens: count } = this.#options;
-    const countTokens: CountTokens | undefined = count && ((text) => count(text, sessionId));
+    const { now } = this.#options;
+    const countTokens = this.#countTokens(sessionId);
     const tree = new Tree(this.statements, sessionId, now);
     const history = new History(tree, {
       now,
@@ -89,6 +90,11 @@ export class Memory {
   /** Calls `listener` whenever a transaction was rolled back: for what others keep in memory of these rows. */
   onRollback(listener: () => void): void {
     this.#rollbackListeners.push(listener);
+  }
+
+  #countTokens(sessionId: string): CountTokens | undefined {
+    const count = this.#options.countTokens;
+    return count && ((text) => count(text, sessionId));
   }
 
   #transact<T>(work: () => T): T {

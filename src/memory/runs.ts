@@ -39,6 +39,15 @@ export type Outcome =
       /** Share of the span's facts that summary and pinned facts keep, 0 to 1; null when nobody measured. */
       readonly score: number | null;
     }
+  /** The session has ended, and goes on in the child. `overlayId` is of the overlay that this run laid first, if any. */
+  | {
+      readonly kind: "split";
+      readonly childId: string;
+      readonly overlayId: string | null;
+      readonly tokensBefore: number;
+      /** Of the child's view. */
+      readonly tokensAfter: number;
+    }
   /** The messages changed while the model was thinking; nothing was written. */
   | { readonly kind: "stale"; readonly reason: StaleReason }
   | { readonly kind: "nothing"; readonly reason: WhyNot | "declined"; readonly detail: string }
@@ -75,7 +84,9 @@ export interface RunRecord {
   readonly sessionId: string;
   /** 1 for the session's first run. */
   readonly n: number;
-  readonly kind: "compaction";
+  readonly kind: "compaction" | "split";
+  /** Of a split: what the child is to be called, and what the compaction before it came to. */
+  readonly split?: { readonly name: string | null; readonly overlayId: string | null } | undefined;
   readonly trigger: Trigger;
   readonly state: RunState;
   readonly focus: string | null;
@@ -133,6 +144,7 @@ export type NewRun = Pick<
   | "staleStreak"
   | "insist"
   | "fruitless"
+  | "split"
 >;
 
 export class Runs {
@@ -153,7 +165,7 @@ export class Runs {
     const record: RunRecord = {
       ...run,
       n: this.#sql.lastRunNumber(run.sessionId) + 1,
-      kind: "compaction",
+      kind: run.split === undefined ? "compaction" : "split",
       state: "pending",
       createdAt: this.#now(),
       restarts: 0,

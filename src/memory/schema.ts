@@ -200,6 +200,8 @@ const MIGRATIONS: readonly (readonly string[])[] = [
     `CREATE TABLE palimpsest_spend (session_id TEXT PRIMARY KEY, tokens INTEGER NOT NULL) WITHOUT ROWID`,
     `CREATE TABLE palimpsest_day_spend (day INTEGER PRIMARY KEY, tokens INTEGER NOT NULL)`,
   ],
+  // Splitting: the session in which the conversation of an ended one goes on.
+  [`ALTER TABLE palimpsest_sessions ADD COLUMN continued_by TEXT`],
 ];
 
 export const SCHEMA_VERSION = MIGRATIONS.length;

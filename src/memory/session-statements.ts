@@ -4,6 +4,7 @@
  * Boundary: what was said in a session is the business of statements.ts, but for copying it whole. A copy is made inside
  * SQLite, so that no message passes through memory.
  */
+import { RECORD_PREFIX } from "../steps/view.ts";
 import type { Storage } from "./schema.ts";
 import type { Meter } from "./statements.ts";
 
@@ -20,6 +21,7 @@ export type SessionRow = {
   cost: number;
   endedAt: number | null;
   endReason: string | null;
+  continuedBy: string | null;
 };
 
 export type NewSession = Pick<SessionRow, "id" | "name" | "createdAt" | "parentSessionId" | "model" | "source">;
@@ -39,10 +41,16 @@ const SESSION = `each.session_id AS id, each.name, each.created_at AS createdAt,
   (SELECT last.created_at FROM palimpsest_messages AS last WHERE last.session_id = each.session_id
      ORDER BY last.seq DESC LIMIT 1) AS lastMessageAt,
   each.parent_session_id AS parentSessionId, each.model, each.source, each.input_tokens AS inputTokens,
-  each.output_tokens AS outputTokens, each.cost, each.ended_at AS endedAt, each.end_reason AS endReason`;
+  each.output_tokens AS outputTokens, each.cost, each.ended_at AS endedAt, each.end_reason AS endReason,
+  each.continued_by AS continuedBy`;
+
+export type SessionEnd = Required<{
+  [Field in "endedAt" | "endReason" | "continuedBy"]: NonNullable<SessionRow[Field]>;
+}>;
 
 /** Columns that a copied message or overlay keeps: all but the session, and whether the row begins a branch. */
-const MESSAGE_KEEPS = "seq, parent_seq, id, role, tokens, bytes, parts, digest, facts, created_at, content";
+const MESSAGE_ITSELF = "id, role, tokens, bytes, parts, digest, facts, created_at, content";
+const MESSAGE_KEEPS = `seq, parent_seq, ${MESSAGE_ITSELF}`;
 const OVERLAY_KEEPS = `n, overlay_id, state, from_seq, from_step, to_seq, to_step, from_id, to_id, tokens, span_tokens,
   span_messages, span_digest, run_id, details, created_at, summary, top_seq`;
 
@@ -72,12 +80,12 @@ export class SessionStatements {
     return this.#all(sql, before.createdAt, before.id, limit);
   }
 
-  /** A user's first message, if it is among the first that were said. */
+  /** A user's first message, if it is among the first that were said. A summary that was stored as one is nobody's. */
   opening(sessionId: string): OpeningRow | undefined {
     const sql = `SELECT seq, id, role, parts, content FROM palimpsest_messages WHERE session_id = ? AND seq =
-       (SELECT seq FROM (SELECT seq, role FROM palimpsest_messages WHERE session_id = ? ORDER BY seq LIMIT ?)
-        WHERE role = 'user' LIMIT 1)`;
-    return this.#all<OpeningRow>(sql, sessionId, sessionId, OPENING_MESSAGES)[0];
+       (SELECT seq FROM (SELECT seq, role, id FROM palimpsest_messages WHERE session_id = ? ORDER BY seq LIMIT ?)
+        WHERE role = 'user' AND id NOT GLOB ? LIMIT 1)`;
+    return this.#all<OpeningRow>(sql, sessionId, sessionId, OPENING_MESSAGES, `${RECORD_PREFIX}*`)[0];
   }
 
   insertSession(row: NewSession): void {
@@ -96,14 +104,26 @@ export class SessionStatements {
     this.#all(sql, usage.inputTokens, usage.outputTokens, usage.cost, sessionId);
   }
 
-  /** What is left of a session when its content is gone (`Statements.clearSession`). Its children stay, without a parent. */
-  deleteSession(sessionId: string): void {
-    this.#all("DELETE FROM palimpsest_runs WHERE session_id = ?", sessionId);
-    this.#all("DELETE FROM palimpsest_sessions WHERE session_id = ?", sessionId);
-    this.#all("UPDATE palimpsest_sessions SET parent_session_id = NULL WHERE parent_session_id = ?", sessionId);
+  endSession(sessionId: string, { endedAt, endReason, continuedBy }: SessionEnd): void {
+    const sql = "UPDATE palimpsest_sessions SET ended_at = ?, end_reason = ?, continued_by = ? WHERE session_id = ?";
+    this.#all(sql, endedAt, endReason, continuedBy, sessionId);
   }
 
-  // Copying. Places stay the same numbers, so parents and overlays need no translation.
+  /**
+   * What is left of a session when its content is gone (`Statements.clearSession`). Its children stay, without a parent; what
+   * it continued goes on in what continued it.
+   */
+  deleteSession(sessionId: string): void {
+    const unlink = `UPDATE palimpsest_sessions SET parent_session_id = nullif(parent_session_id, ?1),
+         continued_by = iif(continued_by = ?1,
+           (SELECT gone.continued_by FROM palimpsest_sessions AS gone WHERE gone.session_id = ?1), continued_by)
+       WHERE parent_session_id = ?1 OR continued_by = ?1`;
+    this.#all(unlink, sessionId);
+    this.#all("DELETE FROM palimpsest_runs WHERE session_id = ?", sessionId);
+    this.#all("DELETE FROM palimpsest_sessions WHERE session_id = ?", sessionId);
+  }
+
+  // Copying for a fork. Places stay the same numbers, so parents and overlays need no translation.
 
   /** In the copy every message hangs on the row before it: none of them is a branch. */
   copyMessages(from: string, to: string, { fromSeq, toSeq }: Stretch): void {
@@ -121,6 +141,19 @@ export class SessionStatements {
        SELECT ?, ${OVERLAY_KEEPS} FROM palimpsest_overlays INDEXED BY palimpsest_active_overlays
        WHERE session_id = ? AND state = 'active' AND to_seq BETWEEN ? AND ?`;
     this.#all(sql, to, from, fromSeq, toSeq);
+  }
+
+  // Copying for a child that goes on: only what is visible, numbered anew, each message under the one before it.
+
+  copyMessagesAs(from: string, to: string, { fromSeq, toSeq, firstSeq }: Stretch & { firstSeq: number }): void {
+    const shift = fromSeq - firstSeq;
+    const messages = `INSERT INTO palimpsest_messages (session_id, branch, seq, parent_seq, ${MESSAGE_ITSELF})
+       SELECT ?1, 0, seq - ?2, nullif(seq - ?2 - 1, -1), ${MESSAGE_ITSELF}
+       FROM palimpsest_messages WHERE session_id = ?3 AND seq BETWEEN ?4 AND ?5`;
+    this.#all(messages, to, shift, from, fromSeq, toSeq);
+    const parts = `INSERT INTO palimpsest_message_parts (session_id, seq, part, content)
+       SELECT ?1, seq - ?2, part, content FROM palimpsest_message_parts WHERE session_id = ?3 AND seq BETWEEN ?4 AND ?5`;
+    this.#all(parts, to, shift, from, fromSeq, toSeq);
   }
 
   #all<Found extends Record<string, SqlStorageValue>>(sql: string, ...bindings: SqlStorageValue[]): Found[] {

@@ -9,10 +9,13 @@
  */
 import { PalimpsestError } from "../errors.ts";
 import { MAX_NAME_CHARS, MAX_PAGE } from "../limits.ts";
+import type { CountTokens } from "../steps/measure.ts";
 import { titleOf } from "../steps/title.ts";
 import { decodeMessage } from "./content.ts";
 import type { History } from "./history.ts";
+import { findNewest } from "./lineage.ts";
 import type { Storage } from "./schema.ts";
+import { seedSession, type Seed } from "./seed.ts";
 import { SessionStatements, type SessionRow, type Stretch } from "./session-statements.ts";
 import type { Statements } from "./statements.ts";
 import { Tree } from "./tree.ts";
@@ -28,7 +31,7 @@ export interface SessionInfo {
   /** The session that it was forked or split from; null as well when that one was deleted. */
   readonly parentSessionId: string | null;
   readonly model: string | null;
-  /** Where it came from, in a word of the caller's; `fork` for a fork. */
+  /** Where it came from, in a word of the caller's; `fork` for a fork, `split` for what goes on from an ended one. */
   readonly source: string | null;
   /** Sums of what `recordUsage` and `addUsage` were told. */
   readonly inputTokens: number;
@@ -36,7 +39,10 @@ export interface SessionInfo {
   readonly cost: number;
   /** Epoch ms; null while the session goes on. */
   readonly endedAt: number | null;
+  /** `compaction`: it was split. */
   readonly endReason: string | null;
+  /** The session in which an ended one goes on; null as well when that one was deleted. */
+  readonly continuedBy: string | null;
 }
 
 export interface CreateSessionOptions {
@@ -63,6 +69,7 @@ export interface SessionsOptions {
   readonly statements: Statements;
   readonly now: () => number;
   readonly history: (sessionId: string) => History;
+  readonly countTokens: (sessionId: string) => CountTokens | undefined;
   readonly transaction: <T>(work: () => T) => T;
 }
 
@@ -172,6 +179,31 @@ export class Sessions {
   }
 
   /**
+   * Ends a session and opens the one in which it goes on, which shows what it shows (seed.ts) and has its name unless
+   * given one. From then on messages are added to the new one alone. Throws `unknown_session`, `session_ended`, `invalid_input`.
+   */
+  split(sessionId: string, next: { id: string; name: string | null } & Pick<Seed, "detailsOf">): SessionInfo {
+    const { statements, now, transaction, history, countTokens } = this.#options;
+    const { model } = this.mustGet(sessionId);
+    history(sessionId).mustGoOn();
+    const name = next.name ?? this.#sql.session(sessionId)?.name ?? undefined;
+    return transaction(() => {
+      this.create(next.id, name, { parentSessionId: sessionId, model: model ?? undefined, source: "split" });
+      const [from, to] = [sessionId, next.id].map((id) => new Tree(statements, id, now)) as [Tree, Tree];
+      seedSession({ from, to, sql: this.#sql, now, countTokens: countTokens(next.id), detailsOf: next.detailsOf });
+      this.#sql.endSession(sessionId, { endedAt: now(), endReason: "compaction", continuedBy: next.id });
+      for (const id of [sessionId, next.id]) history(id).forget();
+      return this.mustGet(next.id);
+    });
+  }
+
+  /** The newest session of a conversation that was split, or the session itself. Throws `unknown_session`. */
+  newestOf(id: string): SessionInfo {
+    this.#mustExist(id);
+    return this.mustGet(findNewest(this.#options.statements, id));
+  }
+
+  /**
    * Deletes a session and all that was stored in it (S2); false when there was none. Writes each of its rows once, and reads
    * every session's row to part its children from it.
    */
@@ -213,8 +245,8 @@ function stretches(seqs: readonly number[]): Stretch[] {
   return found;
 }
 
-/** One line of valid Unicode, or null for none. */
-function cleanText(field: string, text: string | undefined): string | null {
+/** One line of valid Unicode, or null for none. Throws `invalid_input`. */
+export function cleanText(field: string, text: string | undefined): string | null {
   const cleaned = text?.trim() ?? "";
   if (cleaned.length <= MAX_NAME_CHARS && cleaned.isWellFormed() && !/\p{Cc}/u.test(cleaned)) return cleaned || null;
   throw new PalimpsestError(

@@ -31,6 +31,9 @@ export type ShapeRow = {
 /** `content` is the message's JSON, or its first piece when it was split. */
 export type ContentRow = ShapeRow & { content: string };
 
+/** `continuedBy` is the session in which an ended one goes on. */
+export type SessionState = { nextSeq: number; endedAt: number | null; continuedBy: string | null };
+
 export type NewMessage = ContentRow & { branch: 0 | 1 };
 
 export type OverlayRow = {
@@ -88,9 +91,10 @@ export class Statements {
 
   // Sessions
 
-  session(sessionId: string): { nextSeq: number } | undefined {
-    const sql = "SELECT next_seq AS nextSeq FROM palimpsest_sessions WHERE session_id = ?";
-    return this.#all<{ nextSeq: number }>(sql, [sessionId])[0];
+  session(sessionId: string): SessionState | undefined {
+    const sql = `SELECT next_seq AS nextSeq, ended_at AS endedAt, continued_by AS continuedBy
+       FROM palimpsest_sessions WHERE session_id = ?`;
+    return this.#all<SessionState>(sql, [sessionId])[0];
   }
 
   parentSession(sessionId: string): string | null {

@@ -21,6 +21,7 @@ interface Top {
   readonly next: number;
   /** True when the session has its row. */
   readonly stored: boolean;
+  readonly ended: boolean;
 }
 
 export class Tree {
@@ -58,6 +59,11 @@ export class Tree {
 
   newest(): { readonly seq: number; readonly id: string } | null {
     return this.#loadTop().newest;
+  }
+
+  /** True once the session was ended: its messages are read, and neither added nor changed. */
+  get ended(): boolean {
+    return this.#loadTop().ended;
   }
 
   /** The message's row. One read when it exists, none (but for a hash collision) when it does not. */
@@ -120,7 +126,7 @@ export class Tree {
     this.sql.insertMessage(this.sessionId, { ...row, createdAt: this.#now() });
     this.#insertRest(seq, pieces);
     this.#fingerprints.add(seq, encoded.id);
-    this.#top = { newest: { seq, id: encoded.id }, next: seq + 1, stored: true };
+    this.#top = { newest: { seq, id: encoded.id }, next: seq + 1, stored: true, ended: false };
     return seq;
   }
 
@@ -208,7 +214,8 @@ export class Tree {
       const newest = this.sql.newestMessage(this.sessionId) ?? null;
       const session = this.sql.session(this.sessionId);
       const next = Math.max(newest === null ? 0 : newest.seq + 1, session?.nextSeq ?? 0);
-      this.#top = { newest, next, stored: session !== undefined };
+      const ended = (session?.endedAt ?? null) !== null;
+      this.#top = { newest, next, stored: session !== undefined, ended };
     }
     return this.#top;
   }

@@ -54,6 +54,16 @@ export function parseSyntheticId(id: string): SyntheticId | null {
   return { kind: "slice", messageId, fromStep: Number(from), toStep: to === "end" ? WHOLE_MESSAGE : Number(to) };
 }
 
+/** Begins the id of a stored message that is a summary: what a session which goes on from another one begins with. */
+export const RECORD_PREFIX = "record:";
+
+/** A summary as a message that is stored, in a session that does not hold what it tells of. */
+export function recordMessage(source: SummarySource): UIMessage {
+  const { overlayId } = source;
+  const metadata = { palimpsest: { kind: "record", overlayId } };
+  return { ...summaryMessage(source), id: `${RECORD_PREFIX}${overlayId}`, metadata };
+}
+
 /** The summary as the model reads it: a user message, framed as a record so that it is not taken for a request. */
 export function summaryMessage(source: SummarySource): UIMessage {
   const count = source.spanMessages === undefined ? "earlier messages" : `${source.spanMessages} earlier messages`;

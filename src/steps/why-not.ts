@@ -13,6 +13,7 @@ export type WhyNot =
   | "no-gap"
   | "no-overlay"
   | "would-not-shrink"
+  | "session-ended"
   | "run-in-flight"
   | "approval-pending";
 
@@ -36,6 +37,7 @@ const ADVICE = {
   "breaker-open": "Restore the summariser and wait for the next probe, or call compact with force: true to ask it now.",
   "budget-spent": "Raise the budget in compactAfter, or call compact with force: true.",
   "not-worth-it": "Wait for a larger view, raise maxBreakEvenCalls, or call compact.",
+  "session-ended": "Go on in the session that continues it (newestSession).",
   "run-in-flight": "Wait for the run that is at work on this branch, or cancel it.",
   "approval-pending": "Approve or reject the summary that waits for it.",
 } as const satisfies Record<WhyNot, string>;

@@ -13,6 +13,7 @@
 import type { Agent } from "agents";
 import { AgentWorkflow, type AgentWorkflowEvent, type AgentWorkflowStep } from "agents/workflows";
 import pMap from "p-map";
+import { assert } from "../errors.ts";
 import { PARALLEL_CHUNKS } from "../limits.ts";
 import type { Outcome } from "../memory/runs.ts";
 import { chooseModel, type ChosenModel, type ModelEnv } from "../model/choose.ts";
@@ -21,7 +22,7 @@ import { planCut } from "../steps/plan.ts";
 import { openPort, type AgentAddress } from "./agent-stub.ts";
 import { digestChunk, digestDrafts, foldDrafts, repairDraft, summarizeChunk } from "./draft.ts";
 import { Asked, climbDown, markOf, type Drafted } from "./ladder.ts";
-import type { CompactionPort, DraftReceipt, PlannedChunk, PlannedOverlay, RunEnded } from "./port.ts";
+import type { Compacted, CompactionPort, DraftReceipt, PlannedChunk, PlannedOverlay, RunEnded } from "./port.ts";
 import { AGENT_CALL } from "./retries.ts";
 
 export interface CompactionParams {
@@ -45,47 +46,56 @@ export class CompactionWorkflow extends AgentWorkflow<Agent, CompactionParams> {
     return chooseModel(this.env as ModelEnv);
   }
 
-  override async run(event: AgentWorkflowEvent<CompactionParams>, step: AgentWorkflowStep): Promise<Outcome> {
-    const { runId, agent } = event.payload;
-    const model = this.model();
-    const port = (): CompactionPort => openPort(this.env, agent, runId);
-
-    const outline = await step.do("read outline", AGENT_CALL, (at) => port().readOutline(markOf(at)));
-    if (outline.kind === "ended") return outline.outcome;
-
-    const policy = fitPolicy(outline.policy, model.windowTokens);
-    const names = new Asked(model, []).models.map(({ name }) => name);
-    const plan = await step.do("plan the cut", AGENT_CALL, (at) =>
-      port().recordPlan(markOf(at), planCut(outline.outline, policy, outline.options), names),
-    );
-    if (plan.kind === "ended") return plan.outcome;
-
-    const work: Work = { step, port, asked: new Asked(model, plan.resting) };
-    const chunks = plan.parts.filter((part) => part.kind === "chunk");
-    const drafted = await pMap(
-      plan.parts,
-      async (part) => (part.kind === "chunk" ? summarize(work, part, chunks.length) : [part]),
-      { concurrency: PARALLEL_CHUNKS },
-    );
-    const parts: readonly (Leaf | PlannedOverlay | RunEnded)[] = drafted.flat();
-    const ended = parts.find((part) => part.kind === "ended");
-    if (ended !== undefined) return ended.outcome;
-
-    const sources = parts.filter((part) => part.kind !== "ended");
-    const summary = await merge(work, sources, policy.chunkTokens);
-    if (summary.kind === "ended") return summary.outcome;
-
-    const verdict = await step.do("audit", AGENT_CALL, (at) => port().auditDraft(markOf(at), summary.key));
-    if (verdict.kind === "ended") return verdict.outcome;
-    const sound = verdict.kind === "passed" ? summary : await digestAll(work, sources);
-    if (sound.kind === "ended") return sound.outcome;
-
-    const leaves = sources.flatMap((part) => (part.kind === "draft" ? [{ index: part.index, key: part.key }] : []));
-    const committed = await step.do("add compaction", AGENT_CALL, (at) =>
-      port().addCompaction(markOf(at), { key: sound.key, leaves }),
-    );
-    return committed.outcome;
+  /** A fresh way to the run's agent. */
+  protected port({ runId, agent }: CompactionParams): CompactionPort {
+    return openPort(this.env, agent, runId);
   }
+
+  override async run({ payload }: AgentWorkflowEvent<CompactionParams>, step: AgentWorkflowStep): Promise<Outcome> {
+    const done = await compact(step, this.model(), () => this.port(payload));
+    assert(done.kind === "ended", "Only a split goes on after its compaction, and it has a workflow of its own.");
+    return done.outcome;
+  }
+}
+
+/** The line from the outline to the overlay. What it comes to ends the run, unless something else is to follow. */
+export async function compact(
+  step: AgentWorkflowStep,
+  model: ChosenModel,
+  port: Work["port"],
+): Promise<Compacted | RunEnded> {
+  const outline = await step.do("read outline", AGENT_CALL, (at) => port().readOutline(markOf(at)));
+  if (outline.kind !== "outline") return outline;
+
+  const policy = fitPolicy(outline.policy, model.windowTokens);
+  const names = new Asked(model, []).models.map(({ name }) => name);
+  const plan = await step.do("plan the cut", AGENT_CALL, (at) =>
+    port().recordPlan(markOf(at), planCut(outline.outline, policy, outline.options), names),
+  );
+  if (plan.kind !== "planned") return plan;
+
+  const work: Work = { step, port, asked: new Asked(model, plan.resting) };
+  const chunks = plan.parts.filter((part) => part.kind === "chunk");
+  const drafted = await pMap(
+    plan.parts,
+    async (part) => (part.kind === "chunk" ? summarize(work, part, chunks.length) : [part]),
+    { concurrency: PARALLEL_CHUNKS },
+  );
+  const parts: readonly (Leaf | PlannedOverlay | RunEnded)[] = drafted.flat();
+  const ended = parts.find((part) => part.kind === "ended");
+  if (ended !== undefined) return ended;
+
+  const sources = parts.filter((part) => part.kind !== "ended");
+  const summary = await merge(work, sources, policy.chunkTokens);
+  if (summary.kind === "ended") return summary;
+
+  const verdict = await step.do("audit", AGENT_CALL, (at) => port().auditDraft(markOf(at), summary.key));
+  if (verdict.kind === "ended") return verdict;
+  const sound = verdict.kind === "passed" ? summary : await digestAll(work, sources);
+  if (sound.kind === "ended") return sound;
+
+  const leaves = sources.flatMap((part) => (part.kind === "draft" ? [{ index: part.index, key: part.key }] : []));
+  return step.do("add compaction", AGENT_CALL, (at) => port().addCompaction(markOf(at), { key: sound.key, leaves }));
 }
 
 /** The draft of a chunk, or those of its two halves where no model could tell it whole. */

@@ -20,6 +20,11 @@ export interface RunEnded {
   readonly outcome: Outcome;
 }
 
+/** The compaction of a run that goes on with something else is done, or there was nothing to compact. */
+export interface Compacted {
+  readonly kind: "compacted";
+}
+
 export type OutlineReading =
   | {
       readonly kind: "outline";
@@ -28,6 +33,7 @@ export type OutlineReading =
       /** What the run was asked for, which decides how it plans. */
       readonly options: PlanOptions;
     }
+  | Compacted
   | RunEnded;
 
 /** A chunk by its place in the plan, with the digest of its exact source, which is in its step's name. */
@@ -57,6 +63,7 @@ export type PlanReceipt =
       /** Models that are not worth asking now: they were down lately, or their budget is spent. */
       readonly resting: readonly string[];
     }
+  | Compacted
   | RunEnded;
 
 /** What a summariser needs beside the source. */
@@ -201,7 +208,9 @@ export interface CompactionPort {
   /** Checks a draft as the summary of the whole span. */
   auditDraft(mark: StepMark, key: string): Promise<AuditVerdict>;
   /** The fenced commit (C1, C2, C3, V3). Ends the run with its outcome, the same one however often it is called. */
-  addCompaction(mark: StepMark, commit: CommitRequest): Promise<RunEnded>;
+  addCompaction(mark: StepMark, commit: CommitRequest): Promise<Compacted | RunEnded>;
+  /** Of a split: opens the child and ends the parent, in one transaction, and the run with it. */
+  switchToChild(mark: StepMark): Promise<RunEnded>;
 }
 
 export type PortMethod = keyof CompactionPort;
@@ -217,4 +226,5 @@ export const PORT_METHODS = [
   "noteFailure",
   "auditDraft",
   "addCompaction",
+  "switchToChild",
 ] as const satisfies readonly PortMethod[];

@@ -5,7 +5,7 @@ import { wrapLanguageModel, type LanguageModel } from "ai";
 import type { Session } from "palimpsest";
 import { ChatAgent as Example } from "../../examples/chat/worker.ts";
 
-export { default, CompactionWorkflow } from "../../examples/chat/worker.ts";
+export { default, CompactionWorkflow, SplitWorkflow } from "../../examples/chat/worker.ts";
 
 export class ChatAgent extends Example {
   #received: LanguageModelV4Prompt[] = [];

@@ -42,6 +42,7 @@ describe("a session's row", () => {
         cost: 0,
         endedAt: null,
         endReason: null,
+        continuedBy: null,
       });
       sessions.addUsage("c", { inputTokens: 100, outputTokens: 20, cost: 0.25 });
       const used = sessions.addUsage("c", { inputTokens: 11, outputTokens: 2, cost: 0.5 });
