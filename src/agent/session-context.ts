@@ -99,11 +99,21 @@ export abstract class SessionContext extends SessionHistory {
 
   /**
    * Originals by their words, by reference or id, by what stands around one, or under one overlay: as text for a model,
-   * within `maxTokens`. Throws `invalid_input`.
+   * within `maxTokens`. What is not found here is looked for in the sessions that this one goes on from after a split.
+   * Throws `invalid_input`.
    */
   async recall(request: RecallRequest): Promise<Recall> {
     const { settings } = this;
-    return recall(this.stored.places(), request, (text) => countWith(settings, text));
+    const { memory } = this.core;
+    const { sessions } = memory;
+    const ask = (sessionId: string): Recall =>
+      recall(memory.session(sessionId).places(), request, (text) => countWith(settings, text));
+    const own = ask(this.id);
+    for (let id = sessions.earlierOf(this.id); own.kind === "nothing" && id !== null; id = sessions.earlierOf(id)) {
+      const answer = ask(id);
+      if (answer.kind === "found") return answer;
+    }
+    return own;
   }
 
   /** Messages of this session that hold all the words; "phrases" in quotes, `prefix*`. Never a syntax error. */

@@ -15,6 +15,12 @@ export function findNewest(sql: Statements, sessionId: string): string {
   return newest;
 }
 
+/** The session that this one goes on from, if it is there: one that was split, never one that was only forked. */
+export function findEarlier(sql: Statements, sessionId: string): string | null {
+  const parent = sql.parentSession(sessionId);
+  return parent !== null && sql.session(parent)?.continuedBy === sessionId ? parent : null;
+}
+
 /** What a write to an ended session is answered. */
 export function sessionEnded(sql: Statements, sessionId: string): PalimpsestError {
   const newest = findNewest(sql, sessionId);

@@ -10,7 +10,7 @@
 import type { UIMessage } from "ai";
 import { WHOLE_MESSAGE } from "../steps/outline.ts";
 import { hashOf } from "../steps/reference.ts";
-import { parseSyntheticId } from "../steps/view.ts";
+import { parseSyntheticId, RECORD_PREFIX } from "../steps/view.ts";
 import type { MessageSearch, SeqRange } from "./search.ts";
 import type { OverlayRow } from "./statements.ts";
 import type { Tree } from "./tree.ts";
@@ -109,10 +109,12 @@ export class Places {
     }
   }
 
-  /** Null when the message was deleted. */
+  /** Null when the message was deleted, or is a record: what it tells of is in the session before this one. */
   read(seq: number): Original | null {
     const row = this.#tree.content(seq);
-    return row === undefined ? null : { seq, message: this.#tree.decode(row), createdAt: row.createdAt };
+    return row === undefined || row.id.startsWith(RECORD_PREFIX)
+      ? null
+      : { seq, message: this.#tree.decode(row), createdAt: row.createdAt };
   }
 
   *#before(seq: number): Generator<number> {

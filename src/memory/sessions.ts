@@ -13,7 +13,7 @@ import type { CountTokens } from "../steps/measure.ts";
 import { titleOf } from "../steps/title.ts";
 import { decodeMessage } from "./content.ts";
 import type { History } from "./history.ts";
-import { findNewest } from "./lineage.ts";
+import { findEarlier, findNewest } from "./lineage.ts";
 import type { Storage } from "./schema.ts";
 import { seedSession, type Seed } from "./seed.ts";
 import { SessionStatements, type SessionRow, type Stretch } from "./session-statements.ts";
@@ -201,6 +201,11 @@ export class Sessions {
   newestOf(id: string): SessionInfo {
     this.#mustExist(id);
     return this.mustGet(findNewest(this.#options.statements, id));
+  }
+
+  /** The session that a split one's child goes on from; null for any other, and once that one was deleted. */
+  earlierOf(id: string): string | null {
+    return findEarlier(this.#options.statements, id);
   }
 
   /**
