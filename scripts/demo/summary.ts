@@ -30,6 +30,8 @@ export function createReport(findings: Findings): DemoReport {
   );
   const all = replays.flatMap((each) => each.appends.map((append) => append.ms)).toSorted((a, b) => a - b);
   const last = runs.findLast((run) => run.outcome?.kind === "applied");
+  const newest = overlays.findLast((overlay) => overlay.state === "active");
+  const valuesOf = (facts: readonly { readonly value: string }[] = []) => facts.map(({ value }) => value);
   return {
     transcript: findings.name,
     conversations: replays.length,
@@ -41,7 +43,11 @@ export function createReport(findings: Findings): DemoReport {
     thresholdTokens: findings.thresholdTokens,
     runs: runs.map((run) => runReport(run, findings)),
     overlays: overlays.flatMap((overlay) => overlayReport(overlay, main)),
-    lastSummary: overlays.findLast((overlay) => overlay.state === "active")?.summary ?? "",
+    lastSummary: newest?.summary ?? "",
+    pinned: {
+      rules: valuesOf(newest?.details.pinned.rules),
+      names: valuesOf(newest?.details.pinned.facts),
+    },
     // While a run was at work, where there was such a moment: that is the append that could have been in its way.
     slowestAppendMs: Math.max(0, ...(during.length > 0 ? during : all)),
     medianAppendMs: all[Math.floor(all.length / 2)] ?? 0,
@@ -69,6 +75,7 @@ function runReport(run: RunRecord, { overlays, replays }: Findings): RunReport {
     spanTokens: run.plan?.spanTokens ?? 0,
     summaryTokens: overlay?.tokens ?? 0,
     modelCalls: run.modelCalls,
+    score: run.outcome !== null && "score" in run.outcome ? run.outcome.score : null,
     ms: (run.endedAt ?? run.createdAt) - run.createdAt,
   };
 }

@@ -27,6 +27,8 @@ export interface RunReport {
   readonly spanTokens: number;
   readonly summaryTokens: number;
   readonly modelCalls: number;
+  /** Share of what the span held that its overlay keeps, 0 to 1; null when no overlay was added. */
+  readonly score: number | null;
   readonly ms: number;
 }
 
@@ -56,6 +58,8 @@ export interface DemoReport {
   readonly overlays: readonly OverlayReport[];
   /** Markdown. */
   readonly lastSummary: string;
+  /** What stands beside it word for word: the user's rules one by one, and names. */
+  readonly pinned: { readonly rules: readonly string[]; readonly names: readonly string[] };
   readonly slowestAppendMs: number;
   readonly medianAppendMs: number;
   /** Where the Worker can be looked at; empty when it has stopped. */
@@ -94,6 +98,7 @@ export function renderReport(report: DemoReport, options: PageOptions = {}): str
     section("Runs", runs(report, page), page),
     section("Steps of the last run", steps(report, page), page),
     section("The newest summary", summary(report, page), page),
+    section("Kept beside it, word for word", pinned(report, page), page),
     section("Checks", checks(report, page), page),
     section("Look around", lookAround(report, page), page),
   ];
@@ -166,13 +171,15 @@ const OUTCOMES: ReadonlyMap<string, Style> = new Map([
 function runs(report: DemoReport, { width, paint }: Page): string[] {
   if (report.runs.length === 0) return wrap(whyNoRuns(report), width);
   const roomy = width >= 76;
+  const wide = width >= 90;
   const right = "right" as const;
   const head = [
     { title: "run" },
     ...(roomy ? [{ title: "trigger" }] : []),
     { title: "outcome" },
     { title: "span → summary", align: right },
-    ...(roomy ? [{ title: "ratio", align: right }] : []),
+    ...(wide ? [{ title: "ratio", align: right }] : []),
+    ...(roomy ? [{ title: "kept", align: right }] : []),
     { title: "calls", align: right },
     { title: "time", align: right },
   ];
@@ -185,7 +192,8 @@ function runs(report: DemoReport, { width, paint }: Page): string[] {
       ...(roomy ? [clip(inert(run.trigger), 9)] : []),
       paint(clip(inert(run.outcome), 10), OUTCOMES.get(run.outcome) ?? "yellow"),
       spanTokens > 0 ? `${count(spanTokens)} → ${count(summaryTokens)}` : "–",
-      ...(roomy ? [ratio] : []),
+      ...(wide ? [ratio] : []),
+      ...(roomy ? [run.score === null ? "–" : `${Math.round(100 * run.score)}%`] : []),
       String(run.modelCalls),
       duration(run.ms),
     ];
@@ -254,6 +262,22 @@ function summary(report: DemoReport, { width, paint }: Page): string[] {
   const shown = lines.slice(0, SUMMARY_LINES).map((line) => `${paint("│", "dim")} ${line}`.trimEnd());
   const more = lines.length - SUMMARY_LINES;
   return more > 0 ? [...shown, paint(`╰ ${plural(more, "line")} more`, "dim")] : shown;
+}
+
+/** Rules and rows of names that are shown: the rest is in the overlay. */
+const MOST_RULES = 6;
+const NAME_ROWS = 4;
+
+function pinned({ pinned: { rules, names } }: DemoReport, { width, paint }: Page): string[] {
+  const bar = paint("│", "dim");
+  const shown = rules.slice(-MOST_RULES).flatMap((rule) => {
+    const [first = "", ...rest] = wrap(inert(rule), width - 4);
+    return [`${bar} ${paint("“", "dim")} ${first}`, ...rest.map((line) => `${bar}   ${line}`)];
+  });
+  const listed = wrap(names.map(inert).join("  "), width - 2).slice(0, NAME_ROWS);
+  const more =
+    rules.length > MOST_RULES ? [paint(`╵ ${plural(rules.length - MOST_RULES, "earlier rule")} as well`, "dim")] : [];
+  return [...shown, ...listed.map((line) => `${bar} ${paint(line, "cyan")}`), ...more];
 }
 
 function checks(report: DemoReport, { width, paint }: Page): string[] {

@@ -11,7 +11,14 @@ import type { Replay } from "../../scripts/demo/replay.ts";
 import { readConversations } from "../../scripts/demo/transcript.ts";
 import { closeStep, markStep, type Outcome, type RunRecord, type StepRecord } from "../../src/memory/runs.ts";
 
-const APPLIED: Outcome = { kind: "applied", overlayId: "o", tokensBefore: 9, tokensAfter: 3, degraded: false, score: 1 };
+const APPLIED: Outcome = {
+  kind: "applied",
+  overlayId: "o",
+  tokensBefore: 9,
+  tokensAfter: 3,
+  degraded: false,
+  score: 1,
+};
 
 function step(name: string, facts: Partial<StepRecord> = {}): StepRecord {
   const [fresh] = markStep([], { name, attempt: 1, at: 0 });

@@ -162,6 +162,7 @@ describe("the page", () => {
     spanTokens: size,
     summaryTokens: size,
     modelCalls: fc.nat(99),
+    score: fc.option(fc.double({ min: 0, max: 1, noNaN: true })),
     ms: time,
   });
   const facts = { id: word, spanTokens: size, summaryTokens: size, active: fc.boolean() };
@@ -180,6 +181,7 @@ describe("the page", () => {
     runs: fc.array(run, { maxLength: 4 }),
     overlays: fc.array(overlay, { maxLength: 6 }),
     lastSummary: fc.array(word).map((lines) => lines.join("\n")),
+    pinned: fc.record({ rules: fc.array(word, { maxLength: 9 }), names: fc.array(word, { maxLength: 40 }) }),
     slowestAppendMs: time,
     medianAppendMs: time,
     links: fc.constantFrom([], ["http://localhost:8787/"]),
