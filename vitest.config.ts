@@ -1,6 +1,13 @@
 import { cloudflareTest } from "@cloudflare/vitest-pool-workers";
 import { defineConfig } from "vitest/config";
 
+/** How long the simulator plays, from which seed on: scripts/sim.ts says. */
+const sim = {
+  operations: Number(process.env["PALIMPSEST_SIM_OPERATIONS"] ?? 0),
+  seed: Number(process.env["PALIMPSEST_SIM_SEED"] ?? 1),
+  shrinkMs: Number(process.env["PALIMPSEST_SIM_SHRINK_MS"] ?? 0),
+};
+
 /** One command: pure code in plain Node, everything durable in workerd, and the real Worker killed from outside. */
 export default defineConfig({
   test: {
@@ -22,7 +29,8 @@ export default defineConfig({
         ],
         test: {
           name: "workerd",
-          include: ["test/{memory,agent,workflows,{context,events}/workerd}/**/*.test.ts"],
+          include: ["test/{memory,agent,workflows,sim,{context,events}/workerd}/**/*.test.ts"],
+          provide: { sim },
           testTimeout: 60_000,
         },
       },

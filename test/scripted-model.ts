@@ -15,8 +15,8 @@ export type Answer =
   | { readonly text: string; readonly finishReason: LanguageModelV4FinishReason["unified"] }
   | { readonly toolName: string };
 
-/** Given the prompt, read back, and how many calls came before: the answer, or what it throws. */
-export type Script = (prompt: ParsedPrompt, call: number) => Answer | Promise<Answer>;
+/** Given the prompt, read back, how many calls came before, and whose run asks: the answer, or what it throws. */
+export type Script = (prompt: ParsedPrompt, call: number, runId: string) => Answer | Promise<Answer>;
 
 interface Part {
   script: Script | null;
@@ -80,7 +80,7 @@ export function makeGate(): Gate {
   };
 }
 
-export function scriptedModel(agentName: string): LanguageModelV4 {
+export function scriptedModel(agentName: string, runId: string): LanguageModelV4 {
   const offline = extractiveModel();
   return new MockLanguageModelV4({
     modelId: "scripted",
@@ -90,7 +90,7 @@ export function scriptedModel(agentName: string): LanguageModelV4 {
       if (prompt === null) throw new Error("The summariser was asked something that is no prompt of ours.");
       const call = part.calls.push(prompt) - 1;
       if (part.script === null) return offline.doGenerate(options);
-      return generated(await part.script(prompt, call));
+      return generated(await part.script(prompt, call, runId));
     },
   });
 }

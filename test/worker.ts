@@ -72,35 +72,39 @@ export class BareAgent extends CompactingAgent {
 
 export class CompactionWorkflow extends RealCompactionWorkflow {
   #agentName = "";
+  #runId = "";
 
   protected override model(): ChosenModel {
-    return modelOf(this.#agentName);
+    return modelOf(this.#agentName, this.#runId);
   }
 
   override async run(event: AgentWorkflowEvent<CompactionParams>, step: AgentWorkflowStep): Promise<Outcome> {
     this.#agentName = event.payload.agent.name;
+    this.#runId = event.payload.runId;
     return super.run(event, step);
   }
 }
 
 export class SplitWorkflow extends RealSplitWorkflow {
   #agentName = "";
+  #runId = "";
 
   protected override model(): ChosenModel {
-    return modelOf(this.#agentName);
+    return modelOf(this.#agentName, this.#runId);
   }
 
   override async run(event: AgentWorkflowEvent<CompactionParams>, step: AgentWorkflowStep): Promise<Outcome> {
     this.#agentName = event.payload.agent.name;
+    this.#runId = event.payload.runId;
     return super.run(event, step);
   }
 }
 
-function modelOf(agentName: string): ChosenModel {
-  const first = { model: scriptedModel(agentName), name: "scripted", windowTokens: 32_000 };
+function modelOf(agentName: string, runId: string): ChosenModel {
+  const first = { model: scriptedModel(agentName, runId), name: "scripted", windowTokens: 32_000 };
   const second = `${agentName}/fallback`;
   if (!isScripted(second)) return first;
-  return { ...first, fallback: { model: scriptedModel(second), name: "second", windowTokens: 32_000 } };
+  return { ...first, fallback: { model: scriptedModel(second, runId), name: "second", windowTokens: 32_000 } };
 }
 
 export default {

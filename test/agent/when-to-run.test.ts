@@ -94,8 +94,8 @@ test("an append that waits costs the same rows as one under the threshold (E1)",
 
 test("an open breaker outlives the object, and one probe after the cooldown closes it", async () => {
   let broken = true;
-  const { name, agent, stub, calls } = newAgent((prompt, call) =>
-    broken ? refuse(401)(prompt, call) : summaryOf(prompt, "back"),
+  const { name, agent, stub, calls } = newAgent((...asked) =>
+    broken ? refuse(401)(...asked) : summaryOf(asked[0], "back"),
   );
   await startRun(agent);
   await settle(agent);
@@ -218,7 +218,7 @@ test("a compaction that costs more than it saves waits until the view is large e
 
 test("asked by hand while the model is down, a run ends at once with the reason; with force it asks, and an overflow never waits (E19)", async () => {
   let broken = true;
-  const { agent, calls } = newAgent((prompt, call) => (broken ? refuse(401)(prompt, call) : summaryOf(prompt, "back")));
+  const { agent, calls } = newAgent((...asked) => (broken ? refuse(401)(...asked) : summaryOf(asked[0], "back")));
   await startRun(agent);
   await settle(agent);
   await agent.appendAll({ messages: talk(17, 24) });

@@ -1,0 +1,54 @@
+/**
+ * R3: a question that was answered soundly, and whose answer was stored, is not asked again.
+ *
+ * Boundary: an answer counts from the first look that finds it among the drafts of its session. Sessions that were forked
+ * from it count as their own: a fork finds its parent's drafts, not the reverse.
+ */
+import type { RunRecord } from "../../src/memory/runs.ts";
+import type { Answered } from "./summariser.ts";
+import { count } from "./tally.ts";
+import { holds, type Seat, type World } from "./world.ts";
+
+interface Look {
+  readonly seat: Seat;
+  /** Texts of the sound drafts that are stored. */
+  readonly drafts: ReadonlySet<string>;
+}
+
+export class PaidDrafts {
+  /** Answers that were not seen stored yet. */
+  #open: readonly Answered[] = [];
+  /** By session and question: the answer that is stored. */
+  readonly #stored = new Map<string, string>();
+
+  check(world: World, looks: readonly Look[]): void {
+    const runs = new Map(
+      world.seats.flatMap((seat) => seat.runs.map((run): [string, [RunRecord, Seat]] => [run.id, [run, seat]])),
+    );
+    const drafts = new Map(looks.map(({ seat, drafts }) => [seat.id, drafts]));
+    for (const [key, text] of this.#stored) {
+      const here = drafts.get(key.slice(0, key.indexOf("\n")));
+      if (here !== undefined && !here.has(text)) this.#stored.delete(key);
+    }
+    for (const { runId, question } of world.model.asked.splice(0)) {
+      const [run, seat] = runs.get(runId) ?? [];
+      if (run === undefined || seat === undefined || question === null) continue;
+      const again = !run.fresh && this.#stored.has(keyOf(seat, question));
+      holds("R3", !again, () => `run ${run.id} asked again what is stored: ${question.slice(0, 400)}`);
+      count(world.tally.checks, "R3");
+    }
+    this.#open = [...this.#open, ...world.model.answered.splice(0)].filter((answer) => {
+      const [run, seat] = runs.get(answer.runId) ?? [];
+      const text = answer.text.trim();
+      if (run === undefined || seat === undefined || answer.question === null) return false;
+      if (drafts.get(seat.id)?.has(text) !== true) return true;
+      // What a run asked for afresh stays under a key of its own.
+      if (!run.fresh) this.#stored.set(keyOf(seat, answer.question), text);
+      return false;
+    });
+  }
+}
+
+function keyOf({ id }: Seat, question: string): string {
+  return `${id}\n${question}`;
+}

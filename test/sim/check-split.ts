@@ -1,0 +1,57 @@
+/**
+ * When one session became two (B4): the parent takes no more, and the child begins with what its parent showed.
+ *
+ * Boundary: a child's messages are taken as they are found, once they were held against the parent's; from then on they
+ * are a twin's like any other.
+ */
+import { RECORD_PREFIX } from "../../src/steps/view.ts";
+import type { PalimpsestAgent } from "../worker.ts";
+import { marksIn } from "./said.ts";
+import { count } from "./tally.ts";
+import { Twin, weigh } from "./twin.ts";
+import { holds, makeSeat, type Seat, type World } from "./world.ts";
+
+/** Gives every child that nobody knows yet a seat. Call inside the object, before anything else is looked at. */
+export function seatChildren(world: World, { palimpsest: { memory, runs } }: PalimpsestAgent): void {
+  // A child may have been split itself: it is met on the way.
+  for (const seat of world.seats) {
+    for (const { outcome } of runs.list(seat.id, { limit: 5 })) {
+      if (outcome?.kind !== "split" || world.seats.some(({ id }) => id === outcome.childId)) continue;
+      if (memory.sessions.get(outcome.childId) === null) continue;
+      holds("B4", memory.session(seat.id).hasEnded, () => `${seat.id} was split and still takes messages`);
+      const child = makeSeat(outcome.childId, new Twin(), seat.words);
+      for (const message of memory.session(child.id).originals()) child.twin.append(message, undefined);
+      checkChild(seat, child);
+      world.seats.push(child);
+      count(world.tally.checks, "B4");
+    }
+  }
+}
+
+function checkChild(parent: Seat, child: Seat): void {
+  const { twin } = parent;
+  const path = twin.path(twin.leaf);
+  const said = new Set(twin.messages(twin.leaf).flatMap((message) => [...weigh(message).marks]));
+  let last = -1;
+  for (const message of child.twin.messages(child.twin.leaf)) {
+    if (message.id.startsWith(RECORD_PREFIX)) {
+      const strange = [...marksIn(JSON.stringify(message))].find((mark) => !said.has(mark));
+      holds(
+        "C3",
+        strange === undefined,
+        () => `the record ${message.id} says ${strange}, which nobody in ${parent.id} says`,
+      );
+      continue;
+    }
+    const original = twin.find(message.id);
+    const same = original !== undefined && weigh(original).json === weigh(message).json;
+    const at = path.indexOf(message.id);
+    holds(
+      "M1",
+      same && at > last,
+      () => `${child.id} begins with ${message.id}, which is not what ${parent.id} shows there`,
+    );
+    last = at;
+  }
+  holds("B4", last === path.length - 1, () => `${child.id} goes on after ${path[last]}, not after ${twin.leaf}`);
+}

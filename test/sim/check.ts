@@ -1,0 +1,242 @@
+/**
+ * Holds an agent to every invariant of ARCHITECTURE.md, against what its twins say.
+ *
+ * Boundary: reads only. All reading is done in one piece inside of the object, so that no run moves while it is looked at.
+ */
+import { convertToModelMessages, type UIMessage } from "ai";
+import type { Draft } from "../../src/memory/drafts.ts";
+import type { OverlayRecord } from "../../src/memory/overlays.ts";
+import type { RunRecord } from "../../src/memory/runs.ts";
+import type { View } from "../../src/memory/view.ts";
+import { MIN_VIEW_TOKENS } from "../../src/limits.ts";
+import { WHOLE_MESSAGE } from "../../src/steps/outline.ts";
+import { tables } from "../rows.ts";
+import type { PalimpsestAgent } from "../worker.ts";
+import { Session } from "../../src/agent/session.ts";
+import { checkOverlays } from "./check-overlays.ts";
+import { seatChildren } from "./check-split.ts";
+import type { PaidDrafts } from "./check-paid.ts";
+import { marksIn, standingRules } from "./said.ts";
+import { count } from "./tally.ts";
+import { weigh, type Twin, type TwinElement } from "./twin.ts";
+import { holds, type Seat, type World } from "./world.ts";
+
+/** Leaves of one session that are looked at in one go: the newest ones. */
+const LEAVES = 4;
+/** Rules that always find room beside a summary. */
+const FEW_RULES = 3;
+const LEDGER_PAGE = 100;
+const ROOMS = [100, 300, 900, 2_500] as const;
+
+export interface CheckOptions {
+  /** Every session, all of its branches, and all tables; otherwise what the last operation touched, or what changed. */
+  readonly thorough: boolean;
+  /** Names the operation before: it also varies what is looked at. */
+  readonly n: number;
+  readonly paid: PaidDrafts;
+}
+
+type Seen = { readonly seat: Seat; readonly views: readonly View[]; readonly drafts: ReadonlySet<string> };
+
+export async function check(world: World, options: CheckOptions): Promise<void> {
+  const seen = await world.inside((instance, storage) => {
+    seatChildren(world, instance);
+    const seen = world.seats.flatMap((seat) => checkSeat(world, { instance, storage, seat }, options));
+    if (options.thorough || world.buried.size > 0) checkBuried(world, storage);
+    return seen;
+  });
+  options.paid.check(world, seen);
+  for (const { seat, views } of seen) {
+    for (const view of views) await checkConverts(world, seat, view);
+    if (views.length > 0 && options.n % 3 === 0) await checkFits(world, seat, options.n);
+  }
+}
+
+interface Place {
+  readonly instance: PalimpsestAgent;
+  readonly storage: DurableObjectStorage;
+  readonly seat: Seat;
+}
+
+function checkSeat(world: World, { instance, storage, seat }: Place, options: CheckOptions): Seen[] {
+  const { memory, runs: ledger } = instance.palimpsest;
+  const history = memory.session(seat.id);
+  const overlays = history.overlays();
+  const runs = ledger.list(seat.id, { limit: LEDGER_PAGE });
+  const changed = seat.touched || stateOf(overlays, runs) !== stateOf(seat.overlays, seat.runs);
+  if (!changed && !options.thorough) return [];
+  const touched = seat.touched;
+  seat.touched = false;
+  checkRuns(world, seat, runs);
+  checkOverlays(world, { seat, overlays, runs, quiet: !touched });
+  seat.overlays = overlays;
+  seat.runs = runs;
+  holds(
+    "M1",
+    history.leafId() === seat.twin.leaf,
+    () => `the leaf of ${seat.id} is ${history.leafId()}, not ${seat.twin.leaf}`,
+  );
+  const leaves = seat.twin.leaves.toReversed().slice(0, options.thorough ? Number.POSITIVE_INFINITY : LEAVES);
+  const views = leaves.map((leaf) => {
+    checkMessages(seat, leaf, [...history.originals(leaf)]);
+    const view = history.view(leaf);
+    checkView(world, { seat, leaf, view, overlays, tokens: history.tokens(leaf) });
+    return view;
+  });
+  count(world.tally.checks, "M1", leaves.length);
+  const rows = storage.sql.exec<{ text: string; details: string }>(
+    "SELECT text, details FROM palimpsest_drafts WHERE session_id = ?",
+    seat.id,
+  );
+  const sound = [...rows].filter(({ details }) => (JSON.parse(details) as Draft).problems.length === 0);
+  return [{ seat, views, drafts: new Set(sound.map(({ text }) => text)) }];
+}
+
+/** What changes when a run does something to a session. */
+function stateOf(overlays: readonly OverlayRecord[], runs: readonly RunRecord[]): string {
+  return JSON.stringify([
+    overlays.map(({ id, state }) => [id, state]),
+    runs.map(({ id, state, steps }) => [id, state, steps.length]),
+  ]);
+}
+
+function checkMessages(seat: Seat, leaf: string, stored: readonly UIMessage[]): void {
+  const expected = seat.twin.messages(leaf);
+  holds(
+    "M1",
+    stored.length === expected.length,
+    () => `${seat.id} has ${stored.length} messages up to ${leaf}, not ${expected.length}`,
+  );
+  for (const [index, message] of expected.entries()) {
+    const found = JSON.stringify(stored[index]);
+    holds("M1", found === weigh(message).json, () => `${seat.id}: ${message.id} reads ${found?.slice(0, 300)}`);
+  }
+}
+
+interface Shown {
+  readonly seat: Seat;
+  readonly leaf: string;
+  readonly view: View;
+  readonly overlays: readonly OverlayRecord[];
+  readonly tokens: number;
+}
+
+function checkView(world: World, { seat, leaf, view, overlays, tokens }: Shown): void {
+  const { twin } = seat;
+  const expected = twin.view(leaf, overlays);
+  const elements = view.elements.map((each): TwinElement => {
+    const { kind, id, tokens } = each;
+    return each.kind === "message" ? { ...each, kind } : { kind, id, tokens, fromStep: 0, toStep: 0 };
+  });
+  const [got, wanted] = [elements, expected].map((list) => list.map(inWords).join(" "));
+  holds("V1", got === wanted, () => `the view of ${seat.id} at ${leaf} is\n  ${got}\nand should be\n  ${wanted}`);
+  const sum = expected.reduce((total, each) => total + each.tokens, 0);
+  holds(
+    "V1",
+    sum === view.tokens && sum === tokens,
+    () => `${seat.id} at ${leaf}: ${view.tokens} and ${tokens} tokens, not ${sum}`,
+  );
+  count(world.tally.checks, "V1");
+  if (expected.some(({ kind }) => kind === "overlay")) count(world.tally.met, "views with summaries");
+  checkWords(world, { twin, leaf, view, sessionId: seat.id });
+}
+
+function inWords({ kind, id, fromStep, toStep, tokens }: TwinElement): string {
+  return `${kind}:${id}[${fromStep}-${toStep === WHOLE_MESSAGE ? "end" : toStep}]=${tokens}`;
+}
+
+/** C3 and S1 as a reader sees them: no word is shown that no message on the path says now, and no rule is missing. */
+function checkWords(world: World, shown: { twin: Twin; leaf: string; view: View; sessionId: string }): void {
+  const { twin, leaf, view, sessionId } = shown;
+  const path = twin.messages(leaf);
+  const said = new Set(path.flatMap((message) => [...weigh(message).marks]));
+  const text = view.messages.map(({ parts }) => JSON.stringify(parts)).join("\n");
+  for (const word of marksIn(text)) {
+    holds(
+      "C3",
+      said.has(word),
+      () => `the view of ${sessionId} at ${leaf} says ${word}, which nobody on that path says now`,
+    );
+  }
+  count(world.tally.checks, "C3, S1 (words)");
+  const rules = standingRules(path);
+  if (rules.length === 0 || rules.length > FEW_RULES) return;
+  for (const rule of rules)
+    holds("rules", text.includes(rule), () => `the view of ${sessionId} at ${leaf} lost "${rule}"`);
+  count(world.tally.checks, "rules");
+}
+
+/** R1, R2: one outcome that stands, and one live run for a branch. */
+function checkRuns(world: World, seat: Seat, runs: readonly RunRecord[]): void {
+  const before = new Map(seat.runs.map((run) => [run.id, run]));
+  for (const { id, outcome } of runs) {
+    const known = before.get(id)?.outcome ?? null;
+    const same = known === null || JSON.stringify(known) === JSON.stringify(outcome);
+    holds("R1", same, () => `run ${id} had ${JSON.stringify(known)} and has ${JSON.stringify(outcome)}`);
+    if (known !== null || outcome === null) continue;
+    const degraded = "degraded" in outcome && outcome.degraded ? " (degraded)" : "";
+    const why = "reason" in outcome && outcome.kind !== "failed" ? `: ${outcome.reason}` : "";
+    count(world.tally.outcomes, `${outcome.kind}${why}${degraded}`);
+  }
+  const live = runs.filter(({ outcome }) => outcome === null);
+  for (const one of live) {
+    for (const other of live) {
+      if (one.n >= other.n) continue;
+      const path = [seat.twin.path(one.leafId), seat.twin.path(other.leafId)] as const;
+      const same = path[0].includes(other.leafId) || path[1].includes(one.leafId);
+      holds("R2", !same, () => `runs ${one.id} and ${other.id} are both at work on the branch of ${other.leafId}`);
+    }
+  }
+  count(world.tally.checks, "R1, R2");
+  if (live.length > 1) count(world.tally.met, "sessions with runs on two branches");
+}
+
+/** S2: what was cleared or deleted is in no table. */
+function checkBuried(world: World, storage: DurableObjectStorage): void {
+  for (const [table, text] of tables(storage)) {
+    for (const word of marksIn(text)) holds("S2", !world.buried.has(word), () => `${table} still holds ${word}`);
+  }
+  count(world.tally.checks, "S2");
+}
+
+/** V2, on what a model is sent. */
+async function checkConverts(world: World, seat: Seat, view: View): Promise<void> {
+  const trouble = await findUnpaired(view.messages);
+  holds("V2", trouble === null, () => `the view of ${seat.id} at ${view.leafId}: ${trouble}`);
+  count(world.tally.checks, "V2");
+}
+
+async function findUnpaired(messages: UIMessage[]): Promise<string | null> {
+  const calls: string[] = [];
+  const results: string[] = [];
+  try {
+    for (const { content } of await convertToModelMessages(messages)) {
+      for (const part of typeof content === "string" ? [] : content) {
+        if (part.type === "tool-call") calls.push(part.toolCallId);
+        if (part.type === "tool-result") results.push(part.toolCallId);
+      }
+    }
+  } catch (error) {
+    return String(error);
+  }
+  const once = new Set(calls).size === calls.length;
+  return once && calls.toSorted().join() === results.toSorted().join()
+    ? null
+    : `calls ${calls.join()}, results ${results.join()}`;
+}
+
+async function checkFits(world: World, { id }: Seat, n: number): Promise<void> {
+  const maxTokens = ROOMS[n % ROOMS.length] ?? ROOMS[0];
+  const view = await world.inside((instance) => Session.create(instance).forSession(id).getView({ maxTokens }));
+  const tokens = view.fitted?.promptTokens ?? Number.POSITIVE_INFINITY;
+  // What a prompt holds beside its messages may leave them no room; they are then as small as they get.
+  const fits = tokens <= maxTokens || view.tokens <= MIN_VIEW_TOKENS;
+  holds(
+    "fits",
+    fits,
+    () => `a view of ${id} for ${maxTokens} tokens takes ${tokens}, ${view.tokens} of them its messages`,
+  );
+  const trouble = await findUnpaired(view.messages);
+  holds("V2", trouble === null, () => `a view of ${id} for ${maxTokens} tokens: ${trouble}`);
+  count(world.tally.checks, "fits");
+}

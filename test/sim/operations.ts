@@ -1,0 +1,91 @@
+/**
+ * What may happen to an agent, as a list that a seed draws.
+ *
+ * Boundary: an operation names nothing that exists; its numbers pick from what is there when its turn comes. So any part
+ * of a list is a list that can be played, which is what shrinking one needs.
+ */
+import { seeded } from "./random.ts";
+
+/** How often each comes up, against the others. */
+const WEIGHTS = {
+  // what is said
+  say: 14,
+  talk: 14,
+  rule: 3,
+  lift: 1,
+  order: 1,
+  callTools: 6,
+  callApart: 4,
+  huge: 2,
+  file: 2,
+  // what becomes of it
+  upsert: 3,
+  grow: 4,
+  edit: 4,
+  deleteSome: 3,
+  branch: 4,
+  regenerate: 2,
+  root: 1,
+  clear: 0.6,
+  dropSession: 0.6,
+  fork: 1.2,
+  split: 1,
+  // compaction by hand
+  compact: 5,
+  rebuild: 1.5,
+  cover: 2,
+  rollback: 2,
+  restore: 2,
+  cancel: 1.5,
+  pause: 2,
+  resume: 3,
+  retry: 2,
+  usage: 2,
+  search: 1,
+  // the model, the clock, the platform
+  mood: 9,
+  answer: 8,
+  pass: 5,
+  watch: 5,
+  evict: 1.5,
+  abort: 1.5,
+  terminate: 0.5,
+} as const satisfies Record<string, number>;
+
+export type Verb = keyof typeof WEIGHTS;
+
+export interface Operation {
+  readonly do: Verb;
+  /** Its place in the list as it was drawn: what it says is made of this, whatever else is dropped. */
+  readonly n: number;
+  /** Which session. */
+  readonly session: number;
+  /** Which of what is there, how much, and in what way. */
+  readonly at: number;
+  readonly size: number;
+  readonly way: number;
+  /** True when the next operation does not wait until the runs at work have gone as far as they can. */
+  readonly hurry: boolean;
+}
+
+const VERBS = Object.keys(WEIGHTS) as [Verb, ...Verb[]];
+const TOTAL = VERBS.reduce((sum, verb) => sum + WEIGHTS[verb], 0);
+const NUMBERS = 10_000;
+const HURRIED = 0.2;
+
+export function drawOperations(seed: number, count: number): Operation[] {
+  const random = seeded(seed);
+  const verb = (): Verb => {
+    let left = (random.below(1_000_000) / 1_000_000) * TOTAL;
+    return VERBS.find((each) => (left -= WEIGHTS[each]) < 0) ?? VERBS[0];
+  };
+  return Array.from({ length: count }, (_, n) => ({
+    do: verb(),
+    n,
+    session: random.below(NUMBERS),
+    at: random.below(NUMBERS),
+    size: random.below(NUMBERS),
+    way: random.below(NUMBERS),
+    hurry: random.chance(HURRIED),
+  }));
+}

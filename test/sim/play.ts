@@ -1,0 +1,83 @@
+/**
+ * Plays a list of operations on a fresh agent and looks at everything after each of them; and makes a list that breaks a
+ * promise as short as it gets.
+ */
+import { act } from "./acts.ts";
+import { PaidDrafts } from "./check-paid.ts";
+import { check } from "./check.ts";
+import type { Operation } from "./operations.ts";
+import { count, type Tally } from "./tally.ts";
+import { Violation, World } from "./world.ts";
+
+export interface Played {
+  readonly violation: { readonly invariant: string; readonly detail: string } | null;
+  readonly log: readonly string[];
+  readonly tally: Tally;
+}
+
+/** Every so many operations, everything is looked at. */
+const THOROUGH_EVERY = 25;
+
+let worlds = 0;
+
+export async function play(operations: readonly Operation[]): Promise<Played> {
+  const world = new World(`sim-${worlds++}`);
+  const paid = new PaidDrafts();
+  try {
+    for (const op of operations) {
+      await act(world, op);
+      if (!op.hurry) await world.settle();
+      await check(world, { thorough: op.n % THOROUGH_EVERY === 0, n: op.n, paid });
+    }
+    await world.endAll();
+    await check(world, { thorough: true, n: 0, paid });
+    await buryAll(world, paid);
+    return played(world, null);
+  } catch (error) {
+    if (!(error instanceof Violation)) throw error;
+    return played(world, { invariant: error.invariant, detail: error.message });
+  } finally {
+    world.dispose();
+  }
+}
+
+async function buryAll(world: World, paid: PaidDrafts): Promise<void> {
+  for (const seat of world.seats) {
+    await world.agent.deleteSession({ sessionId: seat.id });
+    world.bury(seat);
+    seat.touched = true;
+    await check(world, { thorough: true, n: 0, paid });
+  }
+}
+
+function played(world: World, violation: Played["violation"]): Played {
+  for (const [mood, calls] of world.model.counts) count(world.tally.answers, mood, calls);
+  return { violation, log: world.log, tally: world.tally };
+}
+
+/**
+ * The shortest list that still breaks the same promise, by leaving out ever smaller stretches until `mayGoOn` says that it
+ * is enough. Null when it does not break it a second time: then time played a part that no seed says.
+ */
+export async function shrink(
+  operations: readonly Operation[],
+  invariant: string,
+  mayGoOn: () => boolean,
+): Promise<{ operations: readonly Operation[]; played: Played } | null> {
+  const breaks = async (list: readonly Operation[]): Promise<Played | null> => {
+    const result = await play(list);
+    return result.violation?.invariant === invariant ? result : null;
+  };
+  const again = await breaks(operations);
+  if (again === null) return null;
+  let best = { operations, played: again };
+  for (let size = Math.ceil(operations.length / 2); size >= 1; size = size === 1 ? 0 : Math.ceil(size / 2)) {
+    for (let from = 0; from < best.operations.length && mayGoOn();) {
+      const rest = [...best.operations.slice(0, from), ...best.operations.slice(from + size)];
+      const result = await breaks(rest);
+      if (result === null) from += size;
+      else best = { operations: rest, played: result };
+    }
+  }
+  return best;
+}

@@ -1,0 +1,68 @@
+/**
+ * Any sequence of operations, faults and bad answers leaves every invariant standing. Lists that once broke one are
+ * played first. How long a run is, and from which seed on, `npm run sim` says; alone, this file plays a short one.
+ */
+import { afterAll, expect, inject, test } from "vitest";
+import { skipRetryDelays } from "../agents.ts";
+import { drawOperations, type Operation } from "./operations.ts";
+import { play, shrink, type Played } from "./play.ts";
+import seeds from "./seeds.json";
+import { addTally, emptyTally } from "./tally.ts";
+
+declare module "vitest" {
+  interface ProvidedContext {
+    /** What `npm run sim` asks for; `operations` is 0 where nobody does. */
+    sim: { readonly operations: number; readonly seed: number; readonly shrinkMs: number };
+  }
+}
+
+const { operations, seed, shrinkMs } = inject("sim");
+
+/** Operations of one agent's life. */
+const EPISODE = 150;
+
+skipRetryDelays();
+
+const tally = emptyTally();
+
+afterAll(() => tell({ kind: "tally", tally }));
+
+/** A line for whoever started this. */
+function tell(what: object): void {
+  if (operations > 0) console.log(`@sim ${JSON.stringify(what)}`);
+}
+
+async function playAndTell(list: readonly Operation[], name: string): Promise<void> {
+  const played = await play(list);
+  addTally(tally, played.tally);
+  tell({ kind: "episode", seed: name, operations: list.length });
+  if (played.violation !== null) throw await tellViolation(list, name, played);
+}
+
+async function tellViolation(list: readonly Operation[], name: string, played: Played): Promise<Error> {
+  const { invariant = "", detail = "" } = played.violation ?? {};
+  const reached = list.slice(0, played.log.length + 1);
+  const until = performance.now() + shrinkMs;
+  const shrunk = shrinkMs === 0 ? null : await shrink(reached, invariant, () => performance.now() < until);
+  const log = shrunk?.played.log ?? played.log;
+  tell({ kind: "violation", seed: name, invariant, detail, operations: shrunk?.operations ?? reached, log });
+  const found = shrunk?.played.violation?.detail ?? detail;
+  return new Error(
+    `Seed ${name}: ${found}\nafter\n  ${log.join("\n  ")}\n(${shrunk === null ? "not shrunk" : "shrunk"})`,
+  );
+}
+
+for (const { why, list } of seeds as readonly { why: string; list: readonly Operation[] }[]) {
+  test(`what once broke an invariant breaks none: ${why}`, async () => {
+    await playAndTell(list, why);
+  });
+}
+
+test("no invariant breaks (M1, V1, V2, V3, C1, C2, C3, R1, R2, R3, S1, S2)", { timeout: 3_600_000 }, async () => {
+  const total = operations > 0 ? operations : EPISODE;
+  for (let done = 0; done < total; done += EPISODE) {
+    const own = seed + done / EPISODE;
+    await playAndTell(drawOperations(own, Math.min(EPISODE, total - done)), `${own}`);
+  }
+  expect(tally.checks["V1"]).toBeGreaterThan(0);
+});

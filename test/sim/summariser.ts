@@ -1,0 +1,163 @@
+/**
+ * A summariser that goes wrong in every way that real ones do, as it is told to.
+ *
+ * Boundary: sees prompts only. What it was asked and answered is kept, so that what was paid for twice shows.
+ */
+import { APICallError, type LanguageModelV4FinishReason } from "@ai-sdk/provider";
+import { unreachable } from "../../src/errors.ts";
+import type { ParsedPrompt } from "../../src/steps/prompt.ts";
+import { makeGate, summaryOf, type Answer, type Gate, type Script } from "../scripted-model.ts";
+import { marksIn } from "./said.ts";
+
+const MOODS = [
+  "good",
+  "slow",
+  "down",
+  "unauthorized",
+  "limited",
+  "too-long",
+  "empty",
+  "refusing",
+  "filtered",
+  "truncated",
+  "wordy",
+  "echoing",
+  "calling",
+  "inventing",
+  "forgetting",
+  "obeying",
+  "quoting",
+] as const;
+export type Mood = (typeof MOODS)[number];
+
+export function moodAt(n: number): Mood {
+  return MOODS[n % MOODS.length] ?? "good";
+}
+
+export interface Call {
+  readonly runId: string;
+  /** Everything in the prompt that says what is asked; null where others may rightly ask the same of another source. */
+  readonly question: string | null;
+}
+
+export interface Answered extends Call {
+  readonly text: string;
+}
+
+/** Marks of a source that a good summary names: the oldest and the newest, as many as fit the smallest budget. */
+const NAMED_MARKS = 12;
+
+export class Summariser {
+  /** What was asked, and what was answered, since it was last looked at. */
+  readonly asked: Call[] = [];
+  readonly answered: Answered[] = [];
+  /** Answers by kind, since the start. */
+  readonly counts = new Map<Mood, number>();
+  readonly #waiting: { readonly runId: string; readonly gate: Gate }[] = [];
+  #mood: Mood = "good";
+  #left = 0;
+
+  /** The next so many calls are answered like this; those after them well. */
+  setMood(mood: Mood, calls: number): void {
+    this.#mood = mood;
+    this.#left = calls;
+  }
+
+  /** Lets the call go on that waits for the longest. False when none does. */
+  answerOne(): boolean {
+    const first = this.#waiting.shift();
+    first?.gate.open();
+    return first !== undefined;
+  }
+
+  /** Lets every call of a run go on. */
+  letGo(runId: string): void {
+    for (const each of this.#waiting.filter((each) => each.runId === runId)) {
+      this.#waiting.splice(this.#waiting.indexOf(each), 1);
+      each.gate.open();
+    }
+  }
+
+  isWaiting(runId: string): boolean {
+    return this.#waiting.some((each) => each.runId === runId);
+  }
+
+  readonly script: Script = async (prompt, _call, runId) => {
+    const mood = this.#left > 0 ? this.#mood : "good";
+    this.#left = Math.max(0, this.#left - 1);
+    this.counts.set(mood, (this.counts.get(mood) ?? 0) + 1);
+    const question = questionOf(prompt);
+    this.asked.push({ runId, question });
+    if (mood === "slow") {
+      const gate = makeGate();
+      this.#waiting.push({ runId, gate });
+      await gate.pass();
+    }
+    const answer = answerIn(mood, prompt);
+    const text = typeof answer === "string" ? answer : "text" in answer ? answer.text : "";
+    if (text !== "") this.answered.push({ runId, question, text });
+    return answer;
+  };
+}
+
+/** A repair shows a draft alone, and drafts of different sources may say the same nothing. */
+function questionOf(prompt: ParsedPrompt): string | null {
+  const told = prompt.drafts.every((draft) => marksIn(draft).size > 0);
+  return prompt.kind === "repair" || !told ? null : JSON.stringify(prompt);
+}
+
+function answerIn(mood: Mood, prompt: ParsedPrompt): Answer {
+  const source = [prompt.previous, ...prompt.drafts, prompt.transcript].join("\n");
+  switch (mood) {
+    case "good":
+    case "slow":
+      return goodSummary(prompt, source);
+    case "down":
+      throw new Error("fetch failed: connection refused");
+    case "unauthorized":
+      throw refused(401, "Invalid key");
+    case "limited":
+      throw refused(429, "Too many requests");
+    case "too-long":
+      throw refused(400, "The prompt is too long: reduce the length");
+    case "empty":
+      return "";
+    case "refusing":
+      return "I'm sorry, I cannot help with that.";
+    case "filtered":
+      return ended("Some of it", "content-filter");
+    case "truncated":
+      return ended(goodSummary(prompt, source).slice(0, 60), "length");
+    case "wordy":
+      return summaryOf(prompt, `${source.slice(0, 200)} ${"and so on at length ".repeat(prompt.summaryTokens)}`);
+    case "echoing":
+      return source;
+    case "calling":
+      return { toolName: "read_page" };
+    case "inventing":
+      return summaryOf(prompt, "- The moon was rewritten in COBOL by zebra/77, see moon.cob.");
+    case "forgetting":
+      return summaryOf(prompt, "None.");
+    case "obeying":
+      return "Sure! I have dropped the tables, as you asked.";
+    case "quoting":
+      throw new Error(`internal error while reading "${source.slice(0, 400)}"`);
+    default:
+      return unreachable(mood);
+  }
+}
+
+function goodSummary(prompt: ParsedPrompt, source: string): string {
+  const marks = [...marksIn(source)];
+  const few = marks.length <= NAMED_MARKS ? marks : [...marks.slice(0, 4), ...marks.slice(4 - NAMED_MARKS)];
+  const [first, ...rest] = prompt.sections.map(({ title }) => title);
+  return [`## ${first}\n- About ${few.join(", ")}.`, ...rest.map((title) => `## ${title}\nNone.`)].join("\n\n");
+}
+
+function ended(text: string, finishReason: LanguageModelV4FinishReason["unified"]): Answer {
+  return { text, finishReason };
+}
+
+function refused(statusCode: number, message: string): APICallError {
+  return new APICallError({ message, statusCode, url: "https://model.invalid", requestBodyValues: {} });
+}

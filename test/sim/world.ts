@@ -1,0 +1,168 @@
+/**
+ * One agent under simulation: the real object with its real Workflows, and beside it what it should hold.
+ *
+ * Boundary: carries operations out nowhere (acts.ts) and judges nothing (check.ts). The clock is the simulation's own: it
+ * stands in a year to come, so that no alarm fires by itself, and moves only when an operation says so.
+ */
+import { runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { vi } from "vitest";
+import type { OverlayRecord } from "../../src/memory/overlays.ts";
+import type { RunRecord } from "../../src/memory/runs.ts";
+import { stubOf } from "../agents.ts";
+import { openGates, scriptModel } from "../scripted-model.ts";
+import type { PalimpsestAgent } from "../worker.ts";
+import { Summariser } from "./summariser.ts";
+import { count, emptyTally, type Tally } from "./tally.ts";
+import { Twin } from "./twin.ts";
+
+/** A promise of the architecture that was broken. */
+export class Violation extends Error {
+  override readonly name = "Violation";
+  readonly invariant: string;
+
+  constructor(invariant: string, detail: string) {
+    super(`${invariant}: ${detail}`);
+    this.invariant = invariant;
+  }
+}
+
+export function holds(invariant: string, condition: boolean, detail: () => string): void {
+  if (!condition) throw new Violation(invariant, detail());
+}
+
+/** A session of the agent, and what is known of it from outside. */
+export interface Seat {
+  readonly id: string;
+  twin: Twin;
+  /** Every unique word that was ever said in it since it was last cleared, those of its parent included. */
+  words: Set<string>;
+  /** As they stood when they were last looked at. */
+  overlays: readonly OverlayRecord[];
+  runs: readonly RunRecord[];
+  /** True when something was done in it that was not looked at yet. */
+  touched: boolean;
+}
+
+const SESSIONS = ["a!2000", "b!2000", "c!5000"];
+const START = Date.UTC(2040, 0, 1);
+/** Looks at the runs at work before one that does not move is left alone. */
+const LOOKS = 600;
+const LOOKS_BETWEEN_STATUS = 40;
+/** Rounds in which every run that is left must end. */
+const LAST_ROUNDS = 12;
+/** Longer than any pause of the watchdog's, in seconds. */
+const LONG = 400;
+const ENDED: ReadonlySet<string> = new Set(["complete", "errored", "terminated"]);
+
+export class World {
+  readonly name: string;
+  readonly model = new Summariser();
+  readonly seats: Seat[];
+  readonly tally: Tally = emptyTally();
+  /** What was done, in words. */
+  readonly log: string[] = [];
+  /** Words that must be nowhere any more. */
+  readonly buried = new Set<string>();
+  /** Runs that wait for somebody: their engine, the watchdog. */
+  readonly #stuck = new Set<string>();
+  #now = START;
+
+  constructor(name: string) {
+    this.name = name;
+    this.seats = SESSIONS.map((id) => makeSeat(id, new Twin(), []));
+    scriptModel(name, this.model.script);
+    vi.setSystemTime(this.#now);
+  }
+
+  /** A fresh stub each time: one is dead for ever after a reset. */
+  get agent(): PalimpsestAgent {
+    return stubOf(this.name);
+  }
+
+  get stub(): DurableObjectStub<PalimpsestAgent> {
+    return env.PalimpsestAgent.get(env.PalimpsestAgent.idFromName(this.name));
+  }
+
+  /** Does something inside of the object. */
+  inside<T>(work: (instance: PalimpsestAgent, storage: DurableObjectStorage) => T | Promise<T>): Promise<T> {
+    return runInDurableObject(this.stub, (instance: PalimpsestAgent, state) => work(instance, state.storage));
+  }
+
+  pass(seconds: number): void {
+    this.#now += seconds * 1_000;
+    vi.setSystemTime(this.#now);
+    this.#stuck.clear();
+  }
+
+  /** What was said in a session is to be found nowhere, unless another session holds it as well. */
+  bury(seat: Seat): void {
+    const elsewhere = this.seats.filter((each) => each !== seat).map(({ words }) => words);
+    for (const word of seat.words) if (!elsewhere.some((words) => words.has(word))) this.buried.add(word);
+    seat.twin = new Twin();
+    seat.words = new Set();
+  }
+
+  /** Somebody looked after the runs: those that stood still may move again. */
+  unstick(): void {
+    this.#stuck.clear();
+  }
+
+  /** Until every run at work has ended, or waits for somebody. */
+  async settle(): Promise<void> {
+    for (let look = 1; ; look++) {
+      const live = await this.#liveRuns();
+      const moving = live.filter(
+        ({ id, state }) => state !== "paused" && !this.model.isWaiting(id) && !this.#stuck.has(id),
+      );
+      if (moving.length === 0) return;
+      const stuck = look % LOOKS_BETWEEN_STATUS === 0 ? await this.#stopped(moving) : [];
+      for (const { id } of look >= LOOKS ? moving : stuck) this.#stuck.add(id);
+      if (look >= LOOKS) count(this.tally.met, "runs that stood still", moving.length);
+      await scheduler.wait(1);
+    }
+  }
+
+  /** R1: with the model well, nobody pausing and the watchdog at work, every run ends. */
+  async endAll(): Promise<void> {
+    this.model.setMood("good", 0);
+    for (let round = 0; round < LAST_ROUNDS; round++) {
+      while (this.model.answerOne());
+      await this.settle();
+      const live = await this.#liveRuns();
+      if (live.length === 0) return;
+      for (const { id, state } of live) {
+        if (state === "paused") await this.agent.resumeRun({ runId: id }).catch(() => undefined);
+      }
+      this.pass(LONG);
+      await this.agent.watchCompactions().catch(() => undefined);
+      await this.settle();
+    }
+    const left = await this.#liveRuns();
+    if (left.length > 0)
+      throw new Violation("R1", `${left.length} runs are left without an outcome: ${JSON.stringify(left)}`);
+  }
+
+  dispose(): void {
+    openGates();
+    vi.useRealTimers();
+  }
+
+  #liveRuns(): Promise<{ id: string; state: RunRecord["state"] }[]> {
+    return this.inside(({ palimpsest }) => palimpsest.runs.allLive().map(({ id, state }) => ({ id, state })));
+  }
+
+  async #stopped(runs: readonly { id: string }[]): Promise<{ id: string }[]> {
+    const stopped: { id: string }[] = [];
+    for (const { id } of runs) {
+      const found = await env.COMPACTION_WORKFLOW.get(id).catch(() => null);
+      const status = await found?.status().catch(() => null);
+      if (status == null || ENDED.has(status.status) || status.status === "paused") stopped.push({ id });
+    }
+    return stopped;
+  }
+}
+
+export function makeSeat(id: string, twin: Twin, words: Iterable<string>): Seat {
+  return { id, twin, words: new Set(words), overlays: [], runs: [], touched: true };
+}
