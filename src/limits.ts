@@ -48,8 +48,11 @@ export const TAIL_STRETCH = 1.5;
 /** How little of its budget a tail may keep to start at a later user turn. */
 export const TAIL_SHRINK = 0.5;
 
-/** Default size of a summary: a tenth of the threshold, inside these bounds (tokens). Below, sections do not fit; above, it is a copy. */
-export const SUMMARY_SHARE_OF_THRESHOLD = 10;
+/**
+ * Default size of a summary: a twentieth of the threshold, so that three of them, with what is pinned beside each, fit a
+ * stack while a fourth is made; inside these bounds (tokens). Below, sections do not fit; above, it is a copy.
+ */
+export const SUMMARY_SHARE_OF_THRESHOLD = 20;
 export const MIN_SUMMARY_TOKENS = 400;
 export const MAX_SUMMARY_TOKENS = 4_000;
 

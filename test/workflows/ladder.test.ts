@@ -2,6 +2,7 @@
 import { APICallError } from "@ai-sdk/provider";
 import { expect, test } from "vitest";
 import type { RunRecord } from "../../src/memory/runs.ts";
+import type { ParsedPrompt } from "../../src/steps/prompt.ts";
 import { newAgent, overlayOf, skipRetryDelays, startRun } from "../agents.ts";
 import { say, textOf } from "../conversation.ts";
 import { scriptModel, summaryOf, type Script } from "../scripted-model.ts";
@@ -20,6 +21,12 @@ async function run(agent: PalimpsestAgent): Promise<RunRecord> {
   return agent.waitForRun({ runId: (await startRun(agent, sessionId, 56)).id });
 }
 
+/** Some of the files of a source, so that a summary of it keeps enough not to be sent back. */
+function filesIn({ transcript, drafts }: ParsedPrompt): string {
+  const files = new Set([transcript ?? "", ...drafts].join("\n").match(/src\/[\w-]+\.ts/g));
+  return `: ${[...files].slice(0, 20).join(", ")}`;
+}
+
 function refuse(status: number): never {
   throw new APICallError({ message: "no", url: "", requestBodyValues: {}, statusCode: status });
 }
@@ -27,7 +34,7 @@ function refuse(status: number): never {
 test("a chunk that a model refuses is told in two halves, and neither is degraded (E12)", async () => {
   const { agent, calls } = newAgent((prompt) => {
     if ((prompt.transcript ?? "").length > 12_000) refuse(413);
-    return summaryOf(prompt, prompt.kind);
+    return summaryOf(prompt, prompt.kind) + filesIn(prompt);
   });
   const ended = await run(agent);
   expect(ended.outcome).toMatchObject({ kind: "applied", degraded: false });

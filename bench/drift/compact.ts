@@ -1,0 +1,239 @@
+/**
+ * Compacts one conversation over and over, in memory: the real planner, gathering and pinning, and a summariser that
+ * the caller brings.
+ *
+ * Boundary: messages in, what stands in the view after each compaction out. It does what a run does between "plan the
+ * cut" and "add compaction": each chunk is told from its messages alone, drafts and folded overlays go into one text in
+ * rounds, a rebuild folds the first drafts, pinned facts are chosen by the commit's own function. Not here: prompts,
+ * answers that fail an audit, repairs, edits, and whatever else can go wrong; those are tested where they happen.
+ */
+import type { UIMessage } from "ai";
+import { MIN_SUMMARY_TOKENS, SOURCE_PER_SUMMARY_TOKEN } from "../../src/limits.ts";
+import { groupDrafts } from "../../src/steps/fit.ts";
+import { measureMessage } from "../../src/steps/measure.ts";
+import { WHOLE_MESSAGE, type OutlineRow, type Span } from "../../src/steps/outline.ts";
+import type { Facts, Pinned } from "../../src/steps/pinned/fact.ts";
+import { gatherFacts } from "../../src/steps/pinned/gather.ts";
+import { pinWithin } from "../../src/steps/pinned/keep.ts";
+import { mergeFacts } from "../../src/steps/pinned/merge.ts";
+import { renderPinned } from "../../src/steps/pinned/render.ts";
+import { planCut, type Plan } from "../../src/steps/plan.ts";
+import type { Policy } from "../../src/steps/policy.ts";
+import { sliceMessage } from "../../src/steps/slice.ts";
+import { estimateTokens } from "../../src/steps/tokens.ts";
+
+/** A summary: what it says, what it weighs, what its source holds, and how often its text was written anew. */
+export interface Draft {
+  readonly text: string;
+  readonly tokens: number;
+  readonly facts: Facts;
+  readonly generation: number;
+}
+
+/** A summary in the view. */
+export interface Standing extends Draft {
+  readonly id: string;
+  readonly level: number;
+  readonly pinned: Pinned;
+  /** The first drafts that it was made of. */
+  readonly leaves: readonly Draft[];
+}
+
+/** Tells a chunk's messages, or folds drafts, in `tokens` at most. */
+export interface Summariser {
+  tell(messages: readonly UIMessage[], tokens: number): Pick<Draft, "text" | "tokens">;
+  fold(drafts: readonly Draft[], tokens: number): Pick<Draft, "text" | "tokens">;
+}
+
+/** One compaction, after it was committed. */
+export interface Compaction {
+  readonly plan: SpanPlan;
+  /** Oldest first. */
+  readonly standing: readonly Standing[];
+  /** All that the summaries of the view hide, oldest first. */
+  readonly hidden: readonly UIMessage[];
+}
+
+export type SpanPlan = Extract<Plan, { kind: "span" }>;
+
+export interface Replay {
+  readonly messages: readonly UIMessage[];
+  readonly policy: Policy;
+  readonly summariser: Summariser;
+  /** Compactions after which it ends. */
+  readonly most: number;
+  /** False for who keeps no first drafts: text is then rewritten for ever. */
+  readonly rebuilds: boolean;
+}
+
+/** Compacts wherever the conversation crosses the threshold. */
+export function* compactAlong({ messages, policy, summariser, most, rebuilds }: Replay): Generator<Compaction> {
+  const view = new View(messages, rebuilds);
+  let made = 0;
+  for (const message of messages) {
+    view.append(message);
+    const plan = view.plan(policy);
+    if (plan?.kind !== "span") continue;
+    view.lay(plan, overlayOf(view, plan, { policy, summariser, id: `overlay ${++made}` }));
+    yield { plan, standing: view.standing(), hidden: view.hidden() };
+    if (made === most) return;
+  }
+}
+
+interface Making {
+  readonly policy: Policy;
+  readonly summariser: Summariser;
+  readonly id: string;
+}
+
+function overlayOf(view: View, plan: SpanPlan, { policy, summariser, id }: Making): Standing {
+  const leaves: Draft[] = [];
+  const parts = plan.parts.flatMap((part): readonly Draft[] => {
+    if (part.kind === "overlay") {
+      const folded = view.overlay(part.id);
+      leaves.push(...folded.leaves);
+      return plan.rebuild ? folded.leaves : [folded];
+    }
+    const chunk = plan.chunks[part.index];
+    if (chunk === undefined) return [];
+    const source = view.source(chunk);
+    // What a chunk's draft may take: see the port's brief of one.
+    const share = Math.max(MIN_SUMMARY_TOKENS, Math.ceil(chunk.tokens / SOURCE_PER_SUMMARY_TOKEN));
+    const told = summariser.tell(source, Math.min(policy.summaryTokens, share));
+    const draft = { ...told, facts: gatherFacts(source), generation: 1 };
+    leaves.push(draft);
+    return [draft];
+  });
+  const draft = foldAll(parts, { policy, summariser, id });
+  const { spanTokens } = plan;
+  const { pinned } = pinWithin(draft.text, draft.facts, { spanTokens, pinnedTokens: policy.pinnedTokens });
+  return { ...draft, id, level: plan.level, pinned, leaves };
+}
+
+/** In rounds, as the workflow merges. */
+function foldAll(parts: readonly Draft[], { policy, summariser }: Making): Draft {
+  let layer = parts;
+  for (;;) {
+    const [only] = layer;
+    if (only !== undefined && layer.length === 1) return only;
+    layer = groupDrafts(layer, policy.chunkTokens).map((group) => ({
+      ...summariser.fold(group, policy.summaryTokens),
+      facts: mergeFacts(group.map(({ facts }) => facts)),
+      generation: 1 + Math.max(...group.map(({ generation }) => generation)),
+    }));
+  }
+}
+
+/** Tokens of an overlay as it stands in the view. */
+export function weigh({ tokens, pinned }: Standing): number {
+  return tokens + estimateTokens(renderPinned(pinned));
+}
+
+/** A path of messages with overlays over it. */
+class View {
+  readonly #messages: ReadonlyMap<string, UIMessage>;
+  readonly #rebuilds: boolean;
+  readonly #overlays = new Map<string, Standing>();
+  readonly #stored: UIMessage[] = [];
+  #rows: OutlineRow[] = [];
+
+  constructor(messages: readonly UIMessage[], rebuilds: boolean) {
+    this.#messages = new Map(messages.map((message) => [message.id, message]));
+    this.#rebuilds = rebuilds;
+  }
+
+  append(message: UIMessage): void {
+    const measured = measureMessage(message);
+    this.#rows.push({
+      ...measured,
+      kind: "message",
+      id: message.id,
+      role: message.role,
+      firstStep: 0,
+      complete: true,
+    });
+    this.#stored.push(message);
+  }
+
+  /** Null while the view is under the threshold. */
+  plan(policy: Policy): Plan | null {
+    const tokens = this.#rows.reduce((sum, row) => sum + row.tokens, 0);
+    if (tokens <= policy.thresholdTokens) return null;
+    const rows = this.#rows;
+    return planCut({ sessionId: "", leafId: "", overheadTokens: 0, tokens, rows, truncated: false }, policy);
+  }
+
+  overlay(id: string): Standing {
+    const found = this.#overlays.get(id);
+    if (found === undefined) throw new Error(`There is no ${id}.`);
+    return found;
+  }
+
+  /** The messages of a chunk, cut where it is cut. */
+  source({ fromId, fromStep, toId, toStep }: Span): UIMessage[] {
+    const ids = [...this.#messages.keys()];
+    const within = ids.slice(ids.indexOf(fromId), ids.indexOf(toId) + 1);
+    return within.flatMap((id) => {
+      const message = this.#messages.get(id);
+      if (message === undefined) return [];
+      return [sliceMessage(message, id === fromId ? fromStep : 0, id === toId ? toStep : WHOLE_MESSAGE)];
+    });
+  }
+
+  lay({ span }: SpanPlan, overlay: Standing): void {
+    this.#overlays.set(overlay.id, overlay);
+    const from = this.#rows.findIndex((row) => row.id === span.fromId && row.firstStep <= span.fromStep);
+    const to = this.#rows.findLastIndex((row) => row.id === span.toId);
+    const [first, last] = [this.#rows[from], this.#rows[to]];
+    if (first === undefined || last === undefined) throw new Error("The span is not in the view.");
+    const before = span.fromStep > first.firstStep ? [visible(first, first.firstStep, span.fromStep - 1)] : [];
+    const after = span.toStep === WHOLE_MESSAGE ? [] : [visible(last, span.toStep + 1, WHOLE_MESSAGE)];
+    this.#rows.splice(from, to - from + 1, ...before, this.#rowOf(overlay), ...after);
+  }
+
+  standing(): Standing[] {
+    return this.#rows.flatMap((row) => (row.kind === "overlay" ? [this.overlay(row.id)] : []));
+  }
+
+  hidden(): UIMessage[] {
+    const shown = new Map(this.#rows.map((row) => [row.id, row]));
+    return this.#stored.flatMap((message) => {
+      const row = shown.get(message.id);
+      if (row === undefined) return [message];
+      return row.firstStep > 0 ? [sliceMessage(message, 0, row.firstStep - 1)] : [];
+    });
+  }
+
+  #rowOf(overlay: Standing): OutlineRow {
+    const tokens = weigh(overlay);
+    const { id, level } = overlay;
+    return {
+      kind: "overlay",
+      id,
+      role: "user",
+      tokens,
+      firstStep: 0,
+      steps: [tokens],
+      complete: true,
+      calls: [],
+      results: [],
+      group: null,
+      overlay: { level, generation: this.#rebuilds ? overlay.generation : 1, degraded: false },
+    };
+  }
+}
+
+/** The steps of a row from one to another, both included. */
+function visible(row: OutlineRow, fromStep: number, toStep: number): OutlineRow {
+  const steps = row.steps.slice(fromStep - row.firstStep, toStep - row.firstStep + 1);
+  const within = ([, step]: readonly [string, number]): boolean => step >= fromStep && step <= toStep;
+  return {
+    ...row,
+    firstStep: fromStep,
+    steps,
+    tokens: steps.reduce((sum, each) => sum + each, 0),
+    complete: row.complete && fromStep + steps.length === row.firstStep + row.steps.length,
+    calls: row.calls.filter(within),
+    results: row.results.filter(within),
+  };
+}

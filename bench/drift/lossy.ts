@@ -1,0 +1,64 @@
+/**
+ * A summariser that forgets: it keeps every fact that it is given but a few, which it drops at random, at every pass.
+ *
+ * Facts are names and rules of the source, as many of each chunk as any of the policies that are compared has room for: what
+ * is measured is what rewriting loses, not what a budget leaves out. A draft weighs what it may: models fill their budget.
+ * Safe to compare between policies and runs: chance is drawn from the seed alone.
+ */
+import type { UIMessage } from "ai";
+import { gatherFacts } from "../../src/steps/pinned/gather.ts";
+import type { Summariser } from "./compact.ts";
+
+export interface Lossy {
+  /** Share of the facts that one pass drops. */
+  readonly loss: number;
+  /** Facts that are taken up from one chunk. */
+  readonly perChunk: number;
+  readonly seed: number;
+}
+
+/** A fact that a chunk is held to. */
+export interface Told {
+  readonly value: string;
+  readonly rule: boolean;
+}
+
+/** The user's rules, a quarter of all at most, and names evenly from all over the chunk. */
+function factsOf(messages: readonly UIMessage[], most: number): Told[] {
+  const { rules, identifiers } = gatherFacts(messages);
+  const ruled = rules.slice(-Math.ceil(most / 4));
+  const room = Math.min(most - ruled.length, identifiers.length);
+  const named = Array.from({ length: room }, (_, n) => identifiers[Math.floor((n * identifiers.length) / room)]);
+  return [...ruled, ...named].flatMap((fact) =>
+    fact === undefined ? [] : [{ value: fact.value.replaceAll("\n", " "), rule: fact.kind === "rule" }],
+  );
+}
+
+/** `taken` hears of each fact that a chunk holds, when it is told for the first time. */
+export function forgetful(lossy: Lossy, taken: (facts: readonly Told[]) => void): Summariser {
+  const chance = mulberry(lossy.seed);
+  const keep = (facts: readonly string[]): string => facts.filter(() => chance() >= lossy.loss).join("\n");
+  return {
+    tell: (messages, tokens) => {
+      const facts = factsOf(messages, lossy.perChunk);
+      taken(facts);
+      return { text: keep(facts.map(({ value }) => value)), tokens };
+    },
+    fold: (drafts, tokens) => {
+      const facts = [...new Set(drafts.flatMap(({ text }) => text.split("\n")))].filter((fact) => fact !== "");
+      const given = drafts.reduce((sum, draft) => sum + draft.tokens, 0);
+      return { text: keep(facts), tokens: Math.min(tokens, given) };
+    },
+  };
+}
+
+/** Numbers from 0 to 1, the same for a seed: 32 bits of state, well enough mixed for a draw of lots. */
+export function mulberry(seed: number): () => number {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
+  };
+}

@@ -1,0 +1,111 @@
+/** What is left of the facts of a conversation after each of many compactions, by three policies of equal size. */
+import type { UIMessage } from "ai";
+import { renderPinned } from "../../src/steps/pinned/render.ts";
+import { sayingIn } from "../../src/steps/pinned/said.ts";
+import { resolvePolicy, type Policy } from "../../src/steps/policy.ts";
+import { compactAlong, weigh, type Compaction, type Standing } from "./compact.ts";
+import { forgetful, type Lossy, type Told } from "./lossy.ts";
+
+export interface Drift {
+  readonly name: string;
+  /** Share of all facts told so far that the view still says, after each compaction. */
+  readonly alive: readonly number[];
+  /** The same of what the first fifth of the compactions took up, at the end. */
+  readonly aliveOldest: number;
+  /** The same of the user's rules, at the end. */
+  readonly aliveRules: number;
+  /** Tokens of everything kept before the tail but the head. */
+  readonly tokens: readonly number[];
+  /** Share of the earlier summaries' tokens, from the first on, that a compaction left as they were: the mean. */
+  readonly prefixKept: number;
+  /** Most often that a text which stood at any time was written anew. */
+  readonly generation: number;
+}
+
+export interface Conditions extends Omit<Lossy, "seed"> {
+  readonly seeds: readonly number[];
+  readonly thresholdTokens: number;
+  readonly compactions: number;
+}
+
+/** One overlay that each compaction rewrites; overlays side by side; the same with pinned facts. */
+export function policiesOf(thresholdTokens: number): { name: string; policy: Policy; rebuilds: boolean }[] {
+  const stack = resolvePolicy({ thresholdTokens });
+  const room = stack.stackTokens;
+  return [
+    {
+      name: "one overlay",
+      policy: { ...stack, summaryTokens: room, pinnedTokens: 0 },
+      rebuilds: false,
+    },
+    { name: "stack", policy: { ...stack, pinnedTokens: 0 }, rebuilds: true },
+    { name: "stack + pinned", policy: stack, rebuilds: true },
+  ];
+}
+
+/** Each policy over the same conversation; chance is drawn anew for each seed, and shares are the mean over all. */
+export function measureDrift(messages: readonly UIMessage[], conditions: Conditions): Drift[] {
+  return policiesOf(conditions.thresholdTokens).map((each) => {
+    const replays = conditions.seeds.map((seed) => replayOnce(messages, { ...conditions, ...each, seed }));
+    return {
+      name: each.name,
+      alive: meanOf(replays.map(({ alive }) => alive)),
+      aliveOldest: mean(replays.map(({ aliveOldest }) => aliveOldest)),
+      aliveRules: mean(replays.map(({ aliveRules }) => aliveRules)),
+      tokens: meanOf(replays.map(({ tokens }) => tokens)),
+      prefixKept: mean(replays.map(({ prefixKept }) => prefixKept)),
+      generation: Math.max(...replays.map(({ generation }) => generation)),
+    };
+  });
+}
+
+type Once = Omit<Conditions, "seeds"> & { readonly seed: number; readonly policy: Policy; readonly rebuilds: boolean };
+
+function replayOnce(messages: readonly UIMessage[], once: Once) {
+  const told: Told[][] = [[]];
+  const summariser = forgetful(once, (facts) => void told.at(-1)?.push(...facts));
+  const points: Compaction[] = [];
+  const alive: number[] = [];
+  let says = sayingIn("");
+  const share = (facts: readonly Told[]): number => {
+    const values = [...new Set(facts.map(({ value }) => value))];
+    return values.filter((value) => says(value)).length / Math.max(1, values.length);
+  };
+  for (const point of compactAlong({ ...once, messages, summariser, most: once.compactions })) {
+    says = sayingIn(point.standing.map(textOf).join("\n"));
+    alive.push(share(told.flat()));
+    points.push(point);
+    told.push([]);
+  }
+  return {
+    alive,
+    aliveOldest: share(told.slice(0, Math.ceil(points.length / 5)).flat()),
+    aliveRules: share(told.flat().filter(({ rule }) => rule)),
+    tokens: points.map(({ standing }) => sizeOf(standing)),
+    prefixKept: mean(points.slice(1).map(({ standing }, n) => prefixKept(points[n]?.standing ?? [], standing))),
+    generation: Math.max(...points.flatMap(({ standing }) => standing.map(({ generation }) => generation))),
+  };
+}
+
+function textOf({ text, pinned }: Standing): string {
+  return `${text}\n${renderPinned(pinned)}`;
+}
+
+function sizeOf(standing: readonly Standing[]): number {
+  return standing.reduce((tokens, each) => tokens + weigh(each), 0);
+}
+
+function prefixKept(before: readonly Standing[], after: readonly Standing[]): number {
+  const changed = before.findIndex(({ id }, at) => after[at]?.id !== id);
+  return sizeOf(changed === -1 ? before : before.slice(0, changed)) / Math.max(1, sizeOf(before));
+}
+
+function mean(values: readonly number[]): number {
+  return values.reduce((sum, each) => sum + each, 0) / Math.max(1, values.length);
+}
+
+/** Mean at each place, as far as all of them reach. */
+function meanOf(series: readonly (readonly number[])[]): number[] {
+  const length = Math.min(...series.map((each) => each.length));
+  return Array.from({ length }, (_, at) => mean(series.map((each) => each[at] ?? 0)));
+}
