@@ -112,7 +112,7 @@ export class RunPort implements CompactionPort {
       const messages = history.sourceDigest(chunk) === planned ? history.spanMessages(chunk) : null;
       if (messages === null) return call.end({ kind: "stale", reason: "changed" });
       const brief = briefOfChunk(core, run, chunk);
-      const key = draftKey(run, { model: request.model, brief, source: ["chunk", planned] });
+      const key = request.repairOf ?? draftKey(run, { model: request.model, brief, source: ["chunk", planned] });
       const known = core.drafts.get(run.sessionId, key);
       if (known !== null) return reuse(call, known);
       return { kind: "source", key, messages, brief };

@@ -53,7 +53,7 @@ export interface ChosenModel {
   readonly name: string;
   /** Context window, in tokens. */
   readonly windowTokens: number;
-  /** Asked where the first one gave no sound answer; its window should be as large. */
+  /** Asked where the first one gave no sound answer. */
   readonly fallback?: ChosenModel;
 }
 

@@ -10,7 +10,14 @@ import type { Policy } from "./policy.ts";
 import { missingSections, type Template } from "./template.ts";
 import { estimateTokens } from "./tokens.ts";
 
-type AuditProblemKind = "empty" | "unfinished" | "refusal" | "too-large" | "missing-sections" | "tool-call" | "echo";
+export type AuditProblemKind =
+  | "empty"
+  | "unfinished"
+  | "refusal"
+  | "too-large"
+  | "missing-sections"
+  | "tool-call"
+  | "echo";
 
 export interface AuditProblem {
   readonly kind: AuditProblemKind;

@@ -90,10 +90,12 @@ export function buildPrompt(input: PromptInput): { system: string; prompt: strin
     hint === "" ? `## ${title}` : `## ${title}\n${hint}`,
   );
   const aim = Math.max(1, Math.floor(input.summaryTokens * AIM));
+  const again = input.kind !== "repair" && (input.problems ?? []).length > 0;
   const prompt = [
     `Task: ${input.kind}. At most ${input.summaryTokens} tokens. Boundary: ${boundary}`,
     TASKS[input.kind],
     `Aim for ${aim} tokens or fewer; a longer answer is refused.`,
+    again ? "An earlier answer was refused for the problems listed: give one without them." : "",
     ...block("sections", sections.join("\n")),
     ...block("previous-summary", input.previous),
     ...(input.drafts ?? []).flatMap((draft) => block("draft", draft)),

@@ -67,8 +67,9 @@ export async function compact(
   const outline = await step.do("read outline", AGENT_CALL, (at) => port().readOutline(markOf(at)));
   if (outline.kind !== "outline") return outline;
 
-  const policy = fitPolicy(outline.policy, model.windowTokens);
-  const names = new Asked(model, []).models.map(({ name }) => name);
+  const { models } = new Asked(model, []);
+  const policy = fitPolicy(outline.policy, Math.min(...models.map(({ windowTokens }) => windowTokens)));
+  const names = models.map(({ name }) => name);
   const plan = await step.do("plan the cut", AGENT_CALL, (at) =>
     port().recordPlan(markOf(at), planCut(outline.outline, policy, outline.options), names),
   );
@@ -113,7 +114,10 @@ async function summarize(work: Work, chunk: PlannedChunk, of: number | string): 
     verb: "summarize",
     place,
     draft: (mark, model) => summarizeChunk({ port: port(), mark, model }, index),
-    repair: (mark, model, rejected) => repairDraft({ port: port(), mark, model }, rejected),
+    repair: (mark, model, rejected) => {
+      const by = { port: port(), mark, model };
+      return repairDraft(by, rejected, (again) => summarizeChunk(by, index, again));
+    },
     digest: (mark) => digestChunk({ port: port(), mark }, index),
     // A half is not halved again: what is wrong is then not the length.
     ...(chunk.half ? {} : { smaller: halve }),
@@ -140,7 +144,10 @@ async function merge(work: Work, sources: readonly Source[], limitTokens: number
           verb: "merge",
           place: `${index + 1} of ${groups.length} · round ${round}`,
           draft: (mark, model) => foldDrafts({ port: port(), mark, model }, group.map(sourceOf)),
-          repair: (mark, model, rejected) => repairDraft({ port: port(), mark, model }, rejected),
+          repair: (mark, model, rejected) => {
+            const by = { port: port(), mark, model };
+            return repairDraft(by, rejected, (again) => foldDrafts(by, group.map(sourceOf), again));
+          },
           digest: (mark) => digestDrafts({ port: port(), mark }, group.map(sourceOf)),
         }),
       { concurrency: PARALLEL_CHUNKS },

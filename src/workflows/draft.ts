@@ -9,7 +9,7 @@ import { NonRetryableError } from "cloudflare:workflows";
 import type { ChosenModel } from "../model/choose.ts";
 import { extractiveModel } from "../model/extractive.ts";
 import { summarize, type SummarizeResult } from "../model/summarize.ts";
-import { auditSummary } from "../steps/audit.ts";
+import { auditSummary, type AuditProblemKind } from "../steps/audit.ts";
 import { digest } from "../steps/digest.ts";
 import { MAX_CHARS_PER_TOKEN, MAX_POLITE_WAIT_MS, MIN_SURVIVAL, MODEL_CALL_MS } from "../limits.ts";
 import type { Facts } from "../steps/pinned/fact.ts";
@@ -29,8 +29,15 @@ export interface Drafting {
   readonly model: ChosenModel;
 }
 
-export async function summarizeChunk(by: Drafting, index: number): Promise<Drafted> {
-  const source = await by.port.readChunk(by.mark, { index, model: by.model.name });
+/** What an earlier answer was refused for, and where the next one belongs. */
+interface Again {
+  readonly repairOf: string;
+  readonly problems: readonly string[];
+}
+
+export async function summarizeChunk(by: Drafting, index: number, again?: Again): Promise<Drafted> {
+  const repairOf = again === undefined ? {} : { repairOf: again.repairOf };
+  const source = await by.port.readChunk(by.mark, { index, model: by.model.name, ...repairOf });
   if (source.kind !== "source") return source;
   const transcript = renderTranscript(
     source.messages.map((message) => ({ kind: "message", message })),
@@ -39,19 +46,43 @@ export async function summarizeChunk(by: Drafting, index: number): Promise<Draft
   const facts = gatherFacts(source.messages);
   const numbers = numberMessages(source.messages);
   const refer = (text: string): string => resolveProvenance(parseReferences(text, numbers).text, numbers.values()).text;
-  return ask(by, { ...source, facts, generation: 1, degraded: false, refer }, { kind: "chunk", transcript });
+  return ask(
+    by,
+    { ...source, facts, generation: 1, degraded: false, refer },
+    {
+      kind: "chunk",
+      transcript,
+      problems: again?.problems,
+    },
+  );
 }
 
 /** Folds drafts and earlier summaries, oldest first, into one. */
-export async function foldDrafts(by: Drafting, sources: readonly FoldSource[]): Promise<Drafted> {
-  const source = await by.port.readDrafts(by.mark, { sources, model: by.model.name });
+export async function foldDrafts(by: Drafting, sources: readonly FoldSource[], again?: Again): Promise<Drafted> {
+  const repairOf = again === undefined ? {} : { repairOf: again.repairOf };
+  const source = await by.port.readDrafts(by.mark, { sources, model: by.model.name, ...repairOf });
   if (source.kind !== "drafts") return source;
   const { drafts, previous } = source;
-  return ask(by, { ...source, refer: referTo(source) }, { kind: "merge", drafts, previous });
+  return ask(by, { ...source, refer: referTo(source) }, { kind: "merge", drafts, previous, problems: again?.problems });
 }
 
-/** One more try at a draft that an audit refused, or that lost too much, naming what is wrong with it. */
-export async function repairDraft(by: Drafting, rejected: DraftReceipt): Promise<Drafted> {
+/** What can be put right in the draft itself. All else is no summary at all: there is nothing in it to mend. */
+const MENDABLE: ReadonlySet<string> = new Set<AuditProblemKind>(["too-large", "missing-sections"]);
+
+/**
+ * One more try at a draft that an audit refused, or that lost too much, naming what is wrong with it. One that is no
+ * summary (a refusal, an echo, an answer to what the transcript asks for) is not shown again: its source is.
+ */
+export async function repairDraft(
+  by: Drafting,
+  rejected: DraftReceipt,
+  source: (again: Again) => Promise<Drafted>,
+): Promise<Drafted> {
+  if (rejected.problems.every(({ kind }) => MENDABLE.has(kind))) return mendDraft(by, rejected);
+  return source({ repairOf: rejected.soundKey, problems: rejected.problems.map(({ detail }) => detail) });
+}
+
+async function mendDraft(by: Drafting, rejected: DraftReceipt): Promise<Drafted> {
   const sound = rejected.problems.length === 0;
   const source = await by.port.readDrafts(by.mark, {
     sources: [{ kind: "draft", key: rejected.key }],

@@ -98,6 +98,8 @@ export interface ChunkRequest {
   readonly index: number;
   /** Name of the model that will be asked: drafts of another model are not used again. */
   readonly model: string;
+  /** Set to ask again: the key under which the next answer belongs. */
+  readonly repairOf?: string;
 }
 
 /** What is folded: an overlay's summary or a draft, in the order of the path. */

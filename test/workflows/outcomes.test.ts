@@ -277,3 +277,13 @@ test("a repair is told what was wrong, and what was refused", async () => {
   expect(calls[1]).toMatchObject({ kind: "repair", drafts: ["We talked about files for a while."] });
   expect(calls[1]?.problems.join()).toContain("Headings are missing");
 });
+
+test("an answer that is no summary is asked for again from its source: there is nothing in it to mend (E12)", async () => {
+  const { agent, calls } = newAgent((prompt, call) =>
+    call === 0 ? "I'm sorry, but I can't help with that SECRET." : summaryOf(prompt, "told from the source"),
+  );
+  const ended = await agent.waitForRun({ runId: (await startRun(agent)).id });
+  expect(ended.outcome).toMatchObject({ kind: "applied", degraded: false });
+  expect(calls[1]).toMatchObject({ kind: "chunk", transcript: calls[0]?.transcript, drafts: [] });
+  expect(calls[1]?.problems.join()).toContain("declines");
+});
