@@ -64,6 +64,12 @@ export function recordMessage(source: SummarySource): UIMessage {
   return { ...summaryMessage(source), id: `${RECORD_PREFIX}${overlayId}`, metadata };
 }
 
+/** Whether a stored message is a summary that a session was opened with: nobody's own words. */
+export function isRecord({ id, metadata }: Pick<UIMessage, "id" | "metadata">): boolean {
+  const kind = (metadata as { palimpsest?: { kind?: unknown } } | undefined)?.palimpsest?.kind;
+  return id.startsWith(RECORD_PREFIX) && kind === "record";
+}
+
 /** The summary as the model reads it: a user message, framed as a record so that it is not taken for a request. */
 export function summaryMessage(source: SummarySource): UIMessage {
   const count = source.spanMessages === undefined ? "earlier messages" : `${source.spanMessages} earlier messages`;

@@ -20,7 +20,7 @@ import {
   type Part,
   type ToolPart,
 } from "../tool-parts.ts";
-import { parseSyntheticId } from "../view.ts";
+import { isRecord, parseSyntheticId } from "../view.ts";
 import { NO_FACTS, type Fact, type FactKind, type Facts } from "./fact.ts";
 import { findRules } from "./ledger.ts";
 import { addRules, boundIdentifiers, boundRules, mergeFacts } from "./merge.ts";
@@ -74,7 +74,7 @@ function readMessage(message: UIMessage, calls: Map<string, string>): Facts {
 
 /** The texts of a message, with who put each there. What a system or a summary says counts as a tool's output does. */
 export function readSayings(message: UIMessage): Saying[] {
-  const summary = parseSyntheticId(message.id)?.kind === "overlay";
+  const summary = isRecord(message) || parseSyntheticId(message.id)?.kind === "overlay";
   const speaker = summary || message.role === "system" ? "output" : message.role;
   return message.parts.flatMap((part) => readPart(part, speaker));
 }

@@ -18,6 +18,7 @@ import { PINNED_HEADING, renderPinned } from "../../../src/steps/pinned/render.t
 import { sayingIn } from "../../../src/steps/pinned/said.ts";
 import { scoreSurvival } from "../../../src/steps/pinned/survival.ts";
 import { estimateTokens } from "../../../src/steps/tokens.ts";
+import { recordMessage } from "../../../src/steps/view.ts";
 import { call, done, say, text } from "../conversations.ts";
 
 const BILLING = "never touch the billing table";
@@ -129,6 +130,13 @@ describe("a rule of the user is never lost", () => {
     expect(fitting(20)).toEqual([said[1]]);
     expect(fitting(45)).toEqual(said.slice(0, 2));
     expect(fitting(0)).toEqual([]);
+  });
+
+  it("nor made of what a summary says, also of one that opens a session as a stored message", () => {
+    const opening = recordMessage({ overlayId: "ov_1", summary: `The user said: ${BILLING}.` });
+    expect(gatherFacts([opening]).rules).toEqual([]);
+    // A person's own message is theirs whatever its id looks like.
+    expect(gatherFacts([say(opening.id, "user", text(`${BILLING}.`))]).rules).toHaveLength(1);
   });
 });
 
