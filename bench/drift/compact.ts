@@ -11,7 +11,7 @@ import type { UIMessage } from "ai";
 import { MIN_SUMMARY_TOKENS, SOURCE_PER_SUMMARY_TOKEN } from "../../src/limits.ts";
 import { groupDrafts } from "../../src/steps/fit.ts";
 import { measureMessage } from "../../src/steps/measure.ts";
-import { WHOLE_MESSAGE, type OutlineRow, type Span } from "../../src/steps/outline.ts";
+import { WHOLE_MESSAGE, type Outline, type OutlineRow, type Span } from "../../src/steps/outline.ts";
 import type { Facts, Pinned } from "../../src/steps/pinned/fact.ts";
 import { gatherFacts } from "../../src/steps/pinned/gather.ts";
 import { pinWithin } from "../../src/steps/pinned/keep.ts";
@@ -47,11 +47,11 @@ export interface Summariser {
 
 /** One compaction, after it was committed. */
 export interface Compaction {
+  /** What was planned from. */
+  readonly outline: Outline;
   readonly plan: SpanPlan;
   /** Oldest first. */
   readonly standing: readonly Standing[];
-  /** All that the summaries of the view hide, oldest first. */
-  readonly hidden: readonly UIMessage[];
 }
 
 export type SpanPlan = Extract<Plan, { kind: "span" }>;
@@ -72,10 +72,11 @@ export function* compactAlong({ messages, policy, summariser, most, rebuilds }: 
   let made = 0;
   for (const message of messages) {
     view.append(message);
-    const plan = view.plan(policy);
-    if (plan?.kind !== "span") continue;
+    const outline = view.outline();
+    const plan = planCut(outline, policy);
+    if (plan.kind === "nothing") continue;
     view.lay(plan, overlayOf(view, plan, { policy, summariser, id: `overlay ${++made}` }));
-    yield { plan, standing: view.standing(), hidden: view.hidden() };
+    yield { outline, plan, standing: view.standing() };
     if (made === most) return;
   }
 }
@@ -134,7 +135,6 @@ class View {
   readonly #messages: ReadonlyMap<string, UIMessage>;
   readonly #rebuilds: boolean;
   readonly #overlays = new Map<string, Standing>();
-  readonly #stored: UIMessage[] = [];
   #rows: OutlineRow[] = [];
 
   constructor(messages: readonly UIMessage[], rebuilds: boolean) {
@@ -152,15 +152,11 @@ class View {
       firstStep: 0,
       complete: true,
     });
-    this.#stored.push(message);
   }
 
-  /** Null while the view is under the threshold. */
-  plan(policy: Policy): Plan | null {
+  outline(): Outline {
     const tokens = this.#rows.reduce((sum, row) => sum + row.tokens, 0);
-    if (tokens <= policy.thresholdTokens) return null;
-    const rows = this.#rows;
-    return planCut({ sessionId: "", leafId: "", overheadTokens: 0, tokens, rows, truncated: false }, policy);
+    return { sessionId: "", leafId: "", overheadTokens: 0, tokens, rows: [...this.#rows], truncated: false };
   }
 
   overlay(id: string): Standing {
@@ -193,15 +189,6 @@ class View {
 
   standing(): Standing[] {
     return this.#rows.flatMap((row) => (row.kind === "overlay" ? [this.overlay(row.id)] : []));
-  }
-
-  hidden(): UIMessage[] {
-    const shown = new Map(this.#rows.map((row) => [row.id, row]));
-    return this.#stored.flatMap((message) => {
-      const row = shown.get(message.id);
-      if (row === undefined) return [message];
-      return row.firstStep > 0 ? [sliceMessage(message, 0, row.firstStep - 1)] : [];
-    });
   }
 
   #rowOf(overlay: Standing): OutlineRow {

@@ -13,7 +13,10 @@ const RULES = [
 export function makeConversation(turns: number, seed: number): UIMessage[] {
   const chance = mulberry(seed);
   const pick = <T>(from: readonly T[]): T => from[Math.floor(chance() * from.length)] as T;
-  const hex = (): string => Math.floor(chance() * 0xfff_ffff).toString(16).padStart(7, "a");
+  const hex = (): string =>
+    Math.floor(chance() * 0xfff_ffff)
+      .toString(16)
+      .padStart(7, "a");
   const path = (n: number): string => `src/${pick(ROOMS)}/${pick(ROOMS)}-${n}.ts`;
   return Array.from({ length: turns }, (_, n): UIMessage[] => {
     const rule = n % 6 === 0 ? ` ${pick(RULES)(path(n))}` : "";
@@ -27,13 +30,19 @@ export function makeConversation(turns: number, seed: number): UIMessage[] {
         toolCallId: `call-${n}-${step}`,
         state: "output-available",
         input: { path: path(n) },
-        output: Array.from({ length: 30 }, (_, line) => `${line}: the ${pick(ROOMS)} calls ${pick(ROOMS)} here`).join("\n"),
+        output: Array.from({ length: 30 }, (_, line) => `${line}: the ${pick(ROOMS)} calls ${pick(ROOMS)} here`).join(
+          "\n",
+        ),
       },
     ]);
     const answer = `Done in ${path(n)}, commit ${hex()}: the ${pick(ROOMS)} keeps its promise again.`;
     return [
       { id: `u${n}`, role: "user", parts: [{ type: "text", text: asked }] },
-      { id: `a${n}`, role: "assistant", parts: [...steps.flat(), { type: "step-start" }, { type: "text", text: answer }] },
+      {
+        id: `a${n}`,
+        role: "assistant",
+        parts: [...steps.flat(), { type: "step-start" }, { type: "text", text: answer }],
+      },
     ];
   }).flat();
 }

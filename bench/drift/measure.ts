@@ -28,6 +28,9 @@ export interface Conditions extends Omit<Lossy, "seed"> {
   readonly compactions: number;
 }
 
+/** What is compared unless told otherwise: a loss that a good model has, and few enough facts for every budget. */
+export const CONDITIONS = { loss: 0.05, perChunk: 12, compactions: 30, seeds: [1, 2, 3, 4, 5] } as const;
+
 /** One overlay that each compaction rewrites; overlays side by side; the same with pinned facts. */
 export function policiesOf(thresholdTokens: number): { name: string; policy: Policy; rebuilds: boolean }[] {
   const stack = resolvePolicy({ thresholdTokens });
@@ -100,7 +103,7 @@ function prefixKept(before: readonly Standing[], after: readonly Standing[]): nu
   return sizeOf(changed === -1 ? before : before.slice(0, changed)) / Math.max(1, sizeOf(before));
 }
 
-function mean(values: readonly number[]): number {
+export function mean(values: readonly number[]): number {
   return values.reduce((sum, each) => sum + each, 0) / Math.max(1, values.length);
 }
 

@@ -100,19 +100,20 @@ const grouped: fc.Arbitrary<Unit> = fc.integer({ min: 2, max: 4 }).map(
     })),
 );
 
-/** A conversation of up to about a hundred messages with unique ids. */
-export const conversation: fc.Arbitrary<UIMessage[]> = fc
-  .array(
-    fc.oneof(
-      { weight: 4, arbitrary: userTurn },
-      { weight: 4, arbitrary: reply },
-      { weight: 1, arbitrary: enormous },
-      { weight: 3, arbitrary: separate },
-      { weight: 2, arbitrary: grouped },
-    ),
-    { maxLength: 24 },
-  )
-  .map((units) => units.flatMap((unit, index) => unit(`m${index}`)));
+/** A conversation of so many turns and replies at most, with unique ids. */
+export function conversationOf(length: { minLength?: number; maxLength: number }): fc.Arbitrary<UIMessage[]> {
+  const unit = fc.oneof(
+    { weight: 4, arbitrary: userTurn },
+    { weight: 4, arbitrary: reply },
+    { weight: 1, arbitrary: enormous },
+    { weight: 3, arbitrary: separate },
+    { weight: 2, arbitrary: grouped },
+  );
+  return fc.array(unit, length).map((units) => units.flatMap((unit, index) => unit(`m${index}`)));
+}
+
+/** A conversation of up to about a hundred messages. */
+export const conversation: fc.Arbitrary<UIMessage[]> = conversationOf({ maxLength: 24 });
 
 export function messageRow(message: UIMessage): OutlineRow {
   const { tokens, steps, calls, results, group } = measureMessage(message);
