@@ -297,3 +297,12 @@ export const RECALL_SHARES = 3;
 
 /** Originals that one search looks at, and ids that one call may name. */
 export const RECALL_HITS = 20;
+
+/** What is kept behind notes by default: enough to go on in the same breath, and no more than a view with room to grow. */
+export const DEFAULT_NOTES_MIN_TOKENS = 10_000;
+export const DEFAULT_NOTES_MIN_TEXT_MESSAGES = 5;
+export const DEFAULT_NOTES_MAX_TOKENS = 40_000;
+
+/** Most of a threshold that these two defaults take, as divisors: beside them stand the head and the notes. */
+export const NOTES_MIN_SHARE_OF_THRESHOLD = 6;
+export const NOTES_MAX_SHARE_OF_THRESHOLD = 1.5;

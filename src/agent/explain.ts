@@ -1,7 +1,7 @@
 /** A plan in words: what would be cut, why each boundary is where it is, what it would cost, and what it would save. */
 import { breakEven, type Prices } from "../steps/break-even.ts";
 import type { Outline } from "../steps/outline.ts";
-import type { BoundaryMove, Plan } from "../steps/plan.ts";
+import type { BoundaryMove, Plan, SpanPlan } from "../steps/plan.ts";
 import type { Policy } from "../steps/policy.ts";
 import { waitFor, type Waiting } from "../steps/why-not.ts";
 
@@ -92,8 +92,6 @@ export function explainPlan(
     lines,
   };
 }
-
-type SpanPlan = Plan & { kind: "span" };
 
 function sourceTokens({ chunks }: SpanPlan): number {
   return chunks.reduce((sum, chunk) => sum + chunk.tokens, 0);

@@ -14,11 +14,9 @@ import type { Span } from "../steps/outline.ts";
 import { NO_FACTS, type Facts } from "../steps/pinned/fact.ts";
 import { gatherFacts } from "../steps/pinned/gather.ts";
 import { pinWithin } from "../steps/pinned/keep.ts";
-import type { ChunkPlan, Plan, PlanPart } from "../steps/plan.ts";
+import type { ChunkPlan, PlanPart, SpanPlan } from "../steps/plan.ts";
 import type { CommitRequest, DraftReceipt, FoldSource, PlannedChunk, PlannedOverlay } from "../workflows/port.ts";
 import type { Core } from "./core.ts";
-
-export type SpanPlan = Plan & { readonly kind: "span" };
 
 export function planOf(run: RunRecord): SpanPlan {
   assert(run.plan !== null, "The plan is recorded before any step that needs it.");

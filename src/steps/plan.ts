@@ -15,6 +15,8 @@ import { coverAll, findGap, stackUp, type Stacked } from "./stack.ts";
 
 export type { Policy } from "./policy.ts";
 
+export type SpanPlan = Plan & { readonly kind: "span" };
+
 /** Source for one call of the summariser. */
 export interface ChunkPlan extends Span {
   readonly index: number;
@@ -29,7 +31,14 @@ export type PlanPart =
   | { readonly kind: "chunk"; readonly index: number };
 
 /** Why there is nothing to do. Closed: callers switch on it. */
-export type NothingReason = "empty" | "under-threshold" | "too-short" | "too-small" | "no-gap" | "no-overlay";
+export type NothingReason =
+  | "empty"
+  | "under-threshold"
+  | "too-short"
+  | "too-small"
+  | "no-gap"
+  | "no-overlay"
+  | "not-covered";
 
 /** Why a boundary is not where the budget alone would have put it. */
 export interface BoundaryMove {
@@ -121,7 +130,12 @@ function planRebuild(place: Place): Plan {
   return nothing("no-overlay", "No overlay is in force on this branch: there is nothing to rebuild.");
 }
 
-function spanPlan({ layout, policy }: Place, stacked: Stacked, moves: readonly BoundaryMove[]): Plan {
+/** The plan of an overlay over a part of the view, whose ends are safe boundaries (V1, V2). */
+export function spanPlan(
+  { layout, policy }: Pick<Place, "layout" | "policy">,
+  stacked: Stacked,
+  moves: readonly BoundaryMove[],
+): SpanPlan {
   const { from, to, level, rebuild } = stacked;
   const end = layout.cells.length;
   const chunks = chunkSpan(layout, { from, to }, policy.chunkTokens);
@@ -148,7 +162,7 @@ function partAt({ row, step }: Layout["cells"][number], chunks: readonly ChunkPl
 }
 
 /** Message tokens before each boundary, overlays left out: what a summary was not yet made of. */
-function freshTokens(layout: Layout): readonly number[] {
+export function freshTokens(layout: Layout): readonly number[] {
   const sums = [0];
   for (const { row, tokens } of layout.cells) sums.push((sums.at(-1) ?? 0) + (row.kind === "overlay" ? 0 : tokens));
   return sums;

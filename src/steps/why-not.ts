@@ -31,6 +31,7 @@ const ADVICE = {
   "too-short": "Lower protectHead, minTailMessages or tailTokenBudget, so that something lies between head and tail.",
   "too-small": "Wait for more messages, lower minSpanTokens, or call compact.",
   "no-gap": "Nothing to do: an edit under an overlay leaves a gap, and there is none.",
+  "not-covered": "Wait for the notes to be brought up to date, or call refreshNotes.",
   "no-overlay": "Compact first: only what is under an overlay can be made anew.",
   "would-not-shrink": "Lower summaryTokens, or wait for more messages: the summary was no smaller than its source.",
   "cooling-down": "Look at why the last run failed (runs), and wait, or call compact with force: true.",

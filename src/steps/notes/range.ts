@@ -1,0 +1,154 @@
+/**
+ * Which part of a view the session's notes take the place of, and what is kept behind them (FEATURES F3).
+ *
+ * Boundary: an outline, numbers and one message id in, a plan out; the notes themselves are not known here. Safe because
+ * nothing is replaced that the notes do not cover, and because the boundary is one that {@link layOut} calls safe: V1 and
+ * V2 hold as for any other plan.
+ */
+import { DEFAULT_NOTES_MAX_TOKENS, DEFAULT_NOTES_MIN_TEXT_MESSAGES, DEFAULT_NOTES_MIN_TOKENS } from "../../limits.ts";
+import { NOTES_MAX_SHARE_OF_THRESHOLD, NOTES_MIN_SHARE_OF_THRESHOLD } from "../../limits.ts";
+import { layOut, tokensBetween, type Layout } from "../align.ts";
+import { cutHead } from "../cut.ts";
+import type { Outline } from "../outline.ts";
+import { freshTokens, spanPlan, type BoundaryMove, type Plan } from "../plan.ts";
+import type { Policy } from "../policy.ts";
+
+/** What is kept behind notes. All three are whole numbers from 1, and `minTokens` is at most `maxTokens`. */
+export interface NotesRange {
+  /** Kept at least, as far as the view and `maxTokens` allow. */
+  readonly minTokens: number;
+  /** Messages with text that are kept at least, as far as the view and `maxTokens` allow. */
+  readonly minTextMessages: number;
+  /** More than this many tokens are only kept where the notes do not cover them, or alignment asks for it. */
+  readonly maxTokens: number;
+}
+
+export type NotesRangeOptions = { readonly [Key in keyof NotesRange]?: number | undefined };
+
+/**
+ * The defaults, scaled down to a threshold under which they would not fit, each replaced by what was given where that is a
+ * positive number. A largest below the least is raised to it.
+ */
+export function resolveNotesRange(policy: Pick<Policy, "thresholdTokens">, options: NotesRangeOptions): NotesRange {
+  const { thresholdTokens } = policy;
+  const share = (divisor: number): number => Math.max(1, Math.floor(thresholdTokens / divisor));
+  const minTokens =
+    positive(options.minTokens) ?? Math.min(DEFAULT_NOTES_MIN_TOKENS, share(NOTES_MIN_SHARE_OF_THRESHOLD));
+  const maxTokens =
+    positive(options.maxTokens) ?? Math.min(DEFAULT_NOTES_MAX_TOKENS, share(NOTES_MAX_SHARE_OF_THRESHOLD));
+  return {
+    minTokens,
+    minTextMessages: positive(options.minTextMessages) ?? DEFAULT_NOTES_MIN_TEXT_MESSAGES,
+    maxTokens: Math.max(minTokens, maxTokens),
+  };
+}
+
+/**
+ * Plans the overlay that notes lay: from the protected head on, the earlier overlays included, to the boundary `b` below.
+ * Boundaries, cells and ties are those of `layOut`; the head is that of `cutHead`.
+ *
+ * 1. `start`: the boundary behind the message `coveredId`, which the notes cover to its end. `coveredId: null` says that
+ *    nobody knows what they cover: `start` is the end of the view.
+ * 2. `floor`: the boundary behind the last overlay of the view, or the end of the head where that comes later.
+ * 3. `kept`, from `start` downwards, cell by cell: it stops at `floor`; it stops as soon as the cells behind it hold at least
+ *    `minTokens` and at least `minTextMessages` messages with text; and it stops before a cell with which they would hold
+ *    more than `maxTokens`. A message has text when it is a message row and one of its cells behind the boundary holds
+ *    neither a tool call nor a result.
+ * 4. `b`, aligned: the highest boundary from `kept` down to `floor` that is tied to nothing; where there is none, the lowest
+ *    above `kept` and not above `start`. It lies behind the end of the head; where `kept` does not, there is none.
+ *
+ * `nothing` when: the view holds no message (`empty`); the outline was cut off, or `coveredId` is neither a message of the
+ * outline nor behind `floor` (`not-covered`); no boundary is left (`too-short`); the messages that it replaces and that no
+ * overlay covers yet weigh less than `policy.minSpanTokens`, or nothing (`too-small`). The threshold is not looked at.
+ *
+ * The plan's level is one more than the highest overlay in the span, 0 without one. Its chunks and parts are what a model
+ * would read, as in any plan.
+ */
+export function planFromNotes(
+  outline: Outline,
+  { coveredId, policy, notes }: { coveredId: string | null; policy: Policy; notes: NotesRange },
+): Plan {
+  if (outline.rows.length === 0) return nothing("empty", "The view holds no messages.");
+  if (outline.truncated)
+    return nothing("not-covered", "The view is longer than an outline: its newest part is unknown.");
+  const layout = layOut(outline);
+  const head = cutHead(layout, policy);
+  const floor = Math.max(head.at, layout.cells.findLastIndex(({ row }) => row.kind === "overlay") + 1);
+  const start = endOfCovered(layout, outline, coveredId);
+  if (start === null || start < floor) {
+    return nothing(
+      "not-covered",
+      "The last message that the notes cover is not in the part of the view that is whole.",
+    );
+  }
+  const kept = expandBack(layout, { start, floor }, notes);
+  const at = kept === head.at ? null : align(layout, { kept, start, floor: Math.max(floor, head.at + 1) });
+  if (at === null) return nothing("too-short", "Between the head and what is kept behind the notes, nothing is left.");
+  const fresh = freshTokens(layout);
+  const gain = (fresh[at] ?? 0) - (fresh[head.at] ?? 0);
+  if (gain < Math.max(1, policy.minSpanTokens)) {
+    return nothing(
+      "too-small",
+      `The notes would take the place of ${gain} tokens; ${policy.minSpanTokens} are worth it.`,
+    );
+  }
+  const levels = layout.cells
+    .slice(head.at, at)
+    .flatMap(({ row }) => (row.kind === "overlay" ? [row.overlay?.level ?? 0] : []));
+  const stacked = { from: head.at, to: at, level: Math.max(-1, ...levels) + 1, rebuild: false };
+  return spanPlan({ layout, policy }, stacked, [...head.moves, ...explain(layout, { start, kept, at })]);
+}
+
+/** The boundary behind the covered message; null when the view does not show its end. */
+function endOfCovered(layout: Layout, outline: Outline, coveredId: string | null): number | null {
+  if (coveredId === null) return layout.cells.length;
+  const row = outline.rows.findIndex(({ kind, id }) => kind === "message" && id === coveredId);
+  return row === -1 ? null : (layout.rowStarts[row + 1] ?? null);
+}
+
+function expandBack(layout: Layout, { start, floor }: { start: number; floor: number }, notes: NotesRange): number {
+  const end = layout.cells.length;
+  const withText = new Set<number>();
+  const look = (cell: number): void => {
+    const found = layout.cells[cell];
+    if (found?.row.kind === "message" && !isToolTraffic(found)) withText.add(found.rowIndex);
+  };
+  for (let cell = start; cell < end; cell++) look(cell);
+  let at = start;
+  while (at > floor) {
+    if (tokensBetween(layout, at, end) >= notes.minTokens && withText.size >= notes.minTextMessages) break;
+    if (tokensBetween(layout, at - 1, end) > notes.maxTokens) break;
+    at--;
+    look(at);
+  }
+  return at;
+}
+
+function isToolTraffic({ row, step }: Layout["cells"][number]): boolean {
+  return [...row.calls, ...row.results].some(([, at]) => at === step);
+}
+
+function align(layout: Layout, { kept, start, floor }: { kept: number; start: number; floor: number }): number | null {
+  for (let at = kept; at >= floor; at--) if (layout.ties[at] === null) return at;
+  for (let at = kept + 1; at <= start; at++) if (layout.ties[at] === null) return at;
+  return null;
+}
+
+function explain(layout: Layout, { start, kept, at }: { start: number; kept: number; at: number }): BoundaryMove[] {
+  const moves: BoundaryMove[] = [];
+  const add = (why: BoundaryMove["why"], from: number, to: number): unknown =>
+    moves.push({ boundary: "tail", why, tokens: tokensBetween(layout, Math.min(from, to), Math.max(from, to)) });
+  if (kept !== start) add("min-tail", kept, start);
+  if (at !== kept) add(layout.ties[kept] ?? "min-span", at, kept);
+  const rowStart = layout.rowStarts[layout.cells[at]?.rowIndex ?? -1] ?? at;
+  if (rowStart < at) add("inside-message", rowStart, at);
+  return moves;
+}
+
+function positive(value: number | undefined): number | null {
+  return value !== undefined && Number.isFinite(value) && value > 0 ? Math.ceil(value) : null;
+}
+
+function nothing(reason: (Plan & { kind: "nothing" })["reason"], detail: string): Plan {
+  return { kind: "nothing", reason, detail };
+}

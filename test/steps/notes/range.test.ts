@@ -1,0 +1,156 @@
+/** What notes take the place of (F3): nothing that they do not cover, nothing that was asked to be kept. */
+import * as fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { layOut, tokensBetween } from "../../../src/steps/align.ts";
+import { cutHead } from "../../../src/steps/cut.ts";
+import { WHOLE_MESSAGE, type Outline, type OutlineRow } from "../../../src/steps/outline.ts";
+import { planFromNotes, resolveNotesRange, type NotesRange } from "../../../src/steps/notes/range.ts";
+import { resolvePolicy, type Policy } from "../../../src/steps/policy.ts";
+import { outlineOf, overlayRow, scene } from "../conversations.ts";
+
+const policy: Policy = { ...resolvePolicy({ thresholdTokens: 2_000 }), protectHead: 1, minSpanTokens: 1 };
+
+const said = (id: string, tokens: number, more: Partial<OutlineRow> = {}): OutlineRow => ({
+  kind: "message",
+  id,
+  role: id.startsWith("u") ? "user" : "assistant",
+  tokens,
+  firstStep: 0,
+  steps: [tokens],
+  complete: true,
+  calls: [],
+  results: [],
+  group: null,
+  ...more,
+});
+
+const notesRange: fc.Arbitrary<NotesRange> = fc
+  .tuple(fc.integer({ min: 1, max: 3_000 }), fc.integer({ min: 1, max: 6 }), fc.integer({ min: 1, max: 6_000 }))
+  .map(([minTokens, minTextMessages, most]) => ({ minTokens, minTextMessages, maxTokens: Math.max(minTokens, most) }));
+
+const asked = fc.record({
+  outline: scene.map(({ outline }) => outline),
+  notes: notesRange,
+  at: fc.nat(30),
+  unknown: fc.nat(4).map((n) => n === 0),
+});
+
+/** Boundary behind the span of a plan over the outline. */
+function endOf(outline: Outline, span: { toId: string; toStep: number }): number {
+  const { cells } = layOut(outline);
+  return cells.findLastIndex(({ row, step }) => row.id === span.toId && step <= span.toStep) + 1;
+}
+
+describe("planFromNotes", () => {
+  test("V1, V2: never replaces what the notes do not cover, never breaks a tie, never ends inside earlier overlays", () => {
+    fc.assert(
+      fc.property(asked, ({ outline, notes, at, unknown }) => {
+        const row = outline.rows[at % Math.max(1, outline.rows.length)];
+        const coveredId = unknown ? null : (row?.id ?? "gone");
+        const plan = planFromNotes(outline, { coveredId, policy, notes });
+        if (plan.kind === "nothing") return;
+        const layout = layOut(outline);
+        const end = endOf(outline, plan.span);
+        const covered =
+          coveredId === null ? layout.cells.length : (layout.rowStarts[(at % outline.rows.length) + 1] ?? 0);
+        expect(end).toBeLessThanOrEqual(covered);
+        expect(layout.ties[end]).toBeNull();
+        expect(layout.cells.slice(end).every((cell) => cell.row.kind === "message")).toBe(true);
+        expect(
+          layout.cells.findIndex(({ row, step }) => row.id === plan.span.fromId && step === plan.span.fromStep),
+        ).toBe(cutHead(layout, policy).at);
+        expect(plan.headTokens + plan.spanTokens + plan.tailTokens).toBe(tokensBetween(layout, 0, layout.cells.length));
+      }),
+    );
+  });
+
+  test("keeps the least tokens and the least messages with text, unless the most is reached or nothing is left", () => {
+    fc.assert(
+      fc.property(asked, ({ outline, notes }) => {
+        const plan = planFromNotes(outline, { coveredId: null, policy, notes });
+        if (plan.kind === "nothing" || plan.moves.some(({ why }) => why !== "min-tail" && why !== "inside-message"))
+          return;
+        const layout = layOut(outline);
+        const end = endOf(outline, plan.span);
+        const kept = layout.cells.slice(end);
+        const texts = new Set(
+          kept.flatMap(({ row, step }) =>
+            [...row.calls, ...row.results].some(([, at]) => at === step) ? [] : [row.id],
+          ),
+        );
+        const next = tokensBetween(layout, end - 1, layout.cells.length);
+        const enough = plan.tailTokens >= notes.minTokens && texts.size >= notes.minTextMessages;
+        const atFloor = layout.cells[end - 1]?.row.kind === "overlay";
+        expect(enough || next > notes.maxTokens || atFloor).toBe(true);
+        expect(plan.tailTokens).toBeLessThanOrEqual(Math.max(notes.maxTokens, notes.minTokens));
+      }),
+    );
+  });
+
+  const rows = [said("u0", 10), ...Array.from({ length: 20 }, (_, n) => said(`${n % 2 ? "a" : "u"}${n + 1}`, 100))];
+  const notes: NotesRange = { minTokens: 250, minTextMessages: 2, maxTokens: 600 };
+
+  test("starts behind the last covered message and goes back until both minimums are met", () => {
+    const plan = planFromNotes(outlineOf(rows), { coveredId: "a20", policy, notes });
+    expect(plan).toMatchObject({ kind: "span", span: { fromId: "u1", toId: "u17", toStep: WHOLE_MESSAGE }, level: 0 });
+    const texts = planFromNotes(outlineOf(rows), { coveredId: "a20", policy, notes: { ...notes, minTextMessages: 5 } });
+    expect(texts).toMatchObject({ span: { toId: "u15" } });
+  });
+
+  test("keeps all that is not covered, whatever it weighs", () => {
+    const plan = planFromNotes(outlineOf(rows), { coveredId: "a6", policy, notes });
+    expect(plan).toMatchObject({ kind: "span", span: { toId: "a6" }, tailTokens: 1_400 });
+  });
+
+  test("F5: of notes whose last message nobody knows, keeps what the minimums ask for", () => {
+    const plan = planFromNotes(outlineOf(rows), { coveredId: null, policy, notes });
+    expect(plan).toMatchObject({ kind: "span", span: { toId: "u17" }, tailTokens: 300 });
+  });
+
+  test("F5: a last message that is gone, or under an earlier overlay, is not covered", () => {
+    expect(planFromNotes(outlineOf(rows), { coveredId: "gone", policy, notes })).toMatchObject({
+      reason: "not-covered",
+    });
+    const stacked = [...rows.slice(0, 4), overlayRow("o1", 300), ...rows.slice(8)];
+    expect(planFromNotes(outlineOf(stacked), { coveredId: "u3", policy, notes })).toMatchObject({
+      reason: "not-covered",
+    });
+  });
+
+  test("folds in every earlier overlay, one level above the highest", () => {
+    const shape = { level: 2, generation: 1, degraded: false };
+    const stacked = [rows[0]!, { ...overlayRow("o1", 300), overlay: shape }, overlayRow("o2", 100), ...rows.slice(3)];
+    const plan = planFromNotes(outlineOf(stacked), { coveredId: "a20", policy, notes });
+    expect(plan).toMatchObject({ kind: "span", overlayIds: ["o1", "o2"], level: 3, span: { fromId: "o1" } });
+  });
+
+  test("never expands past the last overlay", () => {
+    const stacked = [rows[0]!, ...rows.slice(1, 10), overlayRow("o1", 300), ...rows.slice(19)];
+    const plan = planFromNotes(outlineOf(stacked), { coveredId: "a20", policy, notes });
+    expect(plan).toMatchObject({ kind: "span", span: { toId: "o1" }, tailTokens: 200 });
+  });
+});
+
+describe("resolveNotesRange", () => {
+  test("only positive numbers take the place of a default", () => {
+    const defaults = { minTokens: 10_000, minTextMessages: 5, maxTokens: 40_000 };
+    expect(resolveNotesRange({ thresholdTokens: 60_000 }, {})).toEqual(defaults);
+    expect(
+      resolveNotesRange({ thresholdTokens: 60_000 }, { minTokens: 0, minTextMessages: -1, maxTokens: Number.NaN }),
+    ).toEqual(defaults);
+    expect(resolveNotesRange({ thresholdTokens: 60_000 }, { minTokens: 5, minTextMessages: 1, maxTokens: 9 })).toEqual({
+      minTokens: 5,
+      minTextMessages: 1,
+      maxTokens: 9,
+    });
+  });
+
+  test("defaults give way to a small threshold, and the most is never under the least", () => {
+    expect(resolveNotesRange({ thresholdTokens: 600 }, {})).toEqual({
+      minTokens: 100,
+      minTextMessages: 5,
+      maxTokens: 400,
+    });
+    expect(resolveNotesRange({ thresholdTokens: 600 }, { minTokens: 1_000 }).maxTokens).toBe(1_000);
+  });
+});
