@@ -105,16 +105,16 @@ export abstract class SessionHistory {
   }
 
   /**
-   * Deletes what was said (S2): messages, overlays, drafts, search rows, the focus of runs, and which skills were loaded
-   * into it. Live runs end as `stale`. What was written on purpose stays: context blocks, a frozen prompt, the session's
-   * name; so do numbers: runs, sums, what was learned of the provider's counts.
+   * Deletes what was said (S2): messages, overlays, drafts, search rows, the focus of runs, the words in which
+   * calls failed, and which skills were loaded into it. Live runs end as `stale`. What was written on purpose stays: context
+   * blocks, a frozen prompt, the session's name; so do numbers: runs, sums, what was learned of the provider's counts.
    */
   async clearMessages(): Promise<void> {
     const { runs, contexts } = this.core;
     this.write((history) => {
       history.clear();
       for (const run of runs.live(this.id)) runs.end(run.id, { kind: "stale", reason: "gone" });
-      runs.forgetFocus(this.id);
+      runs.forgetWords(this.id);
       contexts.forgetLoaded(this.id);
       measureAfresh(this.core, this.id);
     });

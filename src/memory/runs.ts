@@ -147,6 +147,9 @@ export type NewRun = Pick<
   | "split"
 >;
 
+/** Stands where a failure was told in words. */
+const FORGOTTEN = "Cleared with what was said.";
+
 export class Runs {
   readonly #sql: Statements;
   readonly #now: () => number;
@@ -250,9 +253,14 @@ export class Runs {
     this.#latestEnded.set(sessionId, settled);
   }
 
-  /** Blanks the focus of a session's runs: the words of whoever asked leave with what was said (S2). The counts stay. */
-  forgetFocus(sessionId: string): void {
-    this.#sql.blankFocus(sessionId);
+  /**
+   * Takes the words of others out of a session's runs: the focus, and in what words calls and runs failed, which may quote
+   * what was said (S2). The counts stay.
+   */
+  forgetWords(sessionId: string): void {
+    for (const run of this.#sql.runsWithWords(sessionId).map(mustParse)) {
+      this.#sql.updateRun(sessionId, run.n, JSON.stringify(withoutWords(run)));
+    }
     this.forgetSession(sessionId);
   }
 
@@ -337,6 +345,18 @@ export function closeStep(steps: readonly StepRecord[], name: string, result: Pa
     };
     return { ...step, ...result, ...costs };
   });
+}
+
+function withoutWords(run: RunRecord): RunRecord {
+  const { steps, outcome } = run;
+  return {
+    ...run,
+    focus: null,
+    steps: steps.map((step) =>
+      step.failure === undefined ? step : { ...step, failure: { ...step.failure, reason: FORGOTTEN } },
+    ),
+    outcome: outcome?.kind === "failed" ? { ...outcome, reason: FORGOTTEN } : outcome,
+  };
 }
 
 function parse(row: { record: string } | undefined): RunRecord | null {

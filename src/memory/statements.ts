@@ -327,11 +327,11 @@ export class Statements {
     this.#run(sql, [record, sessionId, n]);
   }
 
-  /** Takes what a person said out of the records of a session's runs. Writes the rows that hold such. */
-  blankFocus(sessionId: string): void {
-    const sql = `UPDATE palimpsest_runs SET record = json_set(record, '$.focus', NULL)
-       WHERE session_id = ? AND json_extract(record, '$.focus') IS NOT NULL`;
-    this.#run(sql, [sessionId]);
+  /** Records of a session's runs that hold words of others: a focus, or those that something failed in. */
+  runsWithWords(sessionId: string): RunRow[] {
+    const sql = `SELECT record FROM palimpsest_runs WHERE session_id = ? AND (json_extract(record, '$.focus') IS NOT NULL
+       OR json_extract(record, '$.outcome.kind') = 'failed' OR instr(record, '"failure":') > 0)`;
+    return this.#all(sql, [sessionId]);
   }
 
   runById(runId: string): RunRow | undefined {

@@ -29,13 +29,14 @@ interface Scene {
 type Act = (scene: Scene) => Promise<string>;
 
 const MAX_SEATS = 6;
+const STANDING_SEATS = 3;
 const PAUSES_SECONDS = [1, 20, 60, 400, 4_000, 90_000] as const;
 /** An operation that takes longer than this in real time hangs (ms). */
 const OPERATION_LIMIT_MS = 30_000;
 
 /** Does one operation. Throws a {@link Violation} when it fails in a way that nobody promised. */
 export async function act(world: World, op: Operation): Promise<void> {
-  const seat = pick(world.seats, op.session);
+  const seat = pickSeat(world, op);
   if (seat === undefined) return;
   seat.touched = true;
   count(world.tally.operations, op.do);
@@ -68,6 +69,11 @@ function explain(error: unknown): string {
 
 function pick<T>(from: readonly T[], n: number): T | undefined {
   return from[n % Math.max(1, from.length)];
+}
+
+/** Mostly one of those that are always there: what others do then changes nothing for it. */
+function pickSeat({ seats }: World, { session }: Operation): Seat | undefined {
+  return session % 4 === 0 ? pick(seats, Math.floor(session / 4)) : pick(seats.slice(0, STANDING_SEATS), session);
 }
 
 function pickMessage({ seat, op }: Scene): UIMessage | undefined {
@@ -237,10 +243,9 @@ const ACTS: Record<Verb, Act> = {
     return overlay.id;
   },
   restore: async ({ world, seat, op }) => {
-    const overlay = pick(
-      seat.overlays.filter(({ state }) => state !== "active"),
-      op.at,
-    );
+    const gone = seat.overlays.filter(({ state }) => state !== "active");
+    const undone = gone.filter(({ state }) => state === "rolled-back");
+    const overlay = pick(op.way % 3 === 0 || undone.length === 0 ? gone : undone, op.at);
     if (overlay === undefined) return "no overlay";
     const { kind } = await world.agent.restore({ sessionId: seat.id, overlayId: overlay.id });
     count(world.tally.met, `restored: ${kind}`);

@@ -15,26 +15,34 @@ interface Look {
   readonly drafts: ReadonlySet<string>;
 }
 
+/** Where a question stops being the same for all: behind the sections that are asked for. */
+const SECTIONS_CHARS = 900;
+
 export class PaidDrafts {
   /** Answers that were not seen stored yet. */
   #open: readonly Answered[] = [];
   /** By session and question: the answer that is stored. */
-  readonly #stored = new Map<string, string>();
+  readonly #stored = new Map<string, Answered>();
 
   check(world: World, looks: readonly Look[]): void {
     const runs = new Map(
       world.seats.flatMap((seat) => seat.runs.map((run): [string, [RunRecord, Seat]] => [run.id, [run, seat]])),
     );
     const drafts = new Map(looks.map(({ seat, drafts }) => [seat.id, drafts]));
-    for (const [key, text] of this.#stored) {
+    for (const [key, { text }] of this.#stored) {
       const here = drafts.get(key.slice(0, key.indexOf("\n")));
-      if (here !== undefined && !here.has(text)) this.#stored.delete(key);
+      if (here !== undefined && !here.has(text.trim())) this.#stored.delete(key);
     }
     for (const { runId, question } of world.model.asked.splice(0)) {
       const [run, seat] = runs.get(runId) ?? [];
       if (run === undefined || seat === undefined || question === null) continue;
       const again = !run.fresh && this.#stored.has(keyOf(seat, question));
-      holds("R3", !again, () => `run ${run.id} asked again what is stored: ${question.slice(0, 400)}`);
+      const first = this.#stored.get(keyOf(seat, question))?.runId;
+      holds(
+        "R3",
+        !again,
+        () => `run ${run.id} asked again what ${first} has stored: ${question.slice(SECTIONS_CHARS)}`,
+      );
       count(world.tally.checks, "R3");
     }
     this.#open = [...this.#open, ...world.model.answered.splice(0)].filter((answer) => {
@@ -43,7 +51,7 @@ export class PaidDrafts {
       if (run === undefined || seat === undefined || answer.question === null) return false;
       if (drafts.get(seat.id)?.has(text) !== true) return true;
       // What a run asked for afresh stays under a key of its own.
-      if (!run.fresh) this.#stored.set(keyOf(seat, answer.question), text);
+      if (!run.fresh) this.#stored.set(keyOf(seat, answer.question), answer);
       return false;
     });
   }

@@ -11,6 +11,8 @@ import { Violation, World } from "./world.ts";
 
 export interface Played {
   readonly violation: { readonly invariant: string; readonly detail: string } | null;
+  /** Operations that were begun. */
+  readonly done: number;
   readonly log: readonly string[];
   readonly tally: Tally;
 }
@@ -23,8 +25,10 @@ let worlds = 0;
 export async function play(operations: readonly Operation[]): Promise<Played> {
   const world = new World(`sim-${worlds++}`);
   const paid = new PaidDrafts();
+  let done = 0;
   try {
     for (const op of operations) {
+      done++;
       await act(world, op);
       if (!op.hurry) await world.settle();
       await check(world, { thorough: op.n % THOROUGH_EVERY === 0, n: op.n, paid });
@@ -32,10 +36,10 @@ export async function play(operations: readonly Operation[]): Promise<Played> {
     await world.endAll();
     await check(world, { thorough: true, n: 0, paid });
     await buryAll(world, paid);
-    return played(world, null);
+    return played(world, done, null);
   } catch (error) {
     if (!(error instanceof Violation)) throw error;
-    return played(world, { invariant: error.invariant, detail: error.message });
+    return played(world, done, { invariant: error.invariant, detail: error.message });
   } finally {
     world.dispose();
   }
@@ -50,34 +54,42 @@ async function buryAll(world: World, paid: PaidDrafts): Promise<void> {
   }
 }
 
-function played(world: World, violation: Played["violation"]): Played {
+function played(world: World, done: number, violation: Played["violation"]): Played {
   for (const [mood, calls] of world.model.counts) count(world.tally.answers, mood, calls);
-  return { violation, log: world.log, tally: world.tally };
+  return { violation, done, log: world.log, tally: world.tally };
 }
 
 /**
- * The shortest list that still breaks the same promise, by leaving out ever smaller stretches until `mayGoOn` says that it
- * is enough. Null when it does not break it a second time: then time played a part that no seed says.
+ * The shortest list that still breaks the same promise: without whole verbs first, then without ever smaller stretches,
+ * until `mayGoOn` says that it is enough. Null when it does not break it a second time: then time played a part that no
+ * seed says.
  */
 export async function shrink(
   operations: readonly Operation[],
   invariant: string,
   mayGoOn: () => boolean,
 ): Promise<{ operations: readonly Operation[]; played: Played } | null> {
-  const breaks = async (list: readonly Operation[]): Promise<Played | null> => {
-    const result = await play(list);
-    return result.violation?.invariant === invariant ? result : null;
+  const again = await play(operations);
+  if (again.violation?.invariant !== invariant) return null;
+  let best = { operations: upTo(operations, again), played: again };
+  const tryWithout = async (leave: (op: Operation, at: number) => boolean): Promise<boolean> => {
+    const rest = best.operations.filter((op, at) => !leave(op, at));
+    if (rest.length === best.operations.length || !mayGoOn()) return false;
+    const result = await play(rest);
+    if (result.violation?.invariant !== invariant) return false;
+    best = { operations: upTo(rest, result), played: result };
+    return true;
   };
-  const again = await breaks(operations);
-  if (again === null) return null;
-  let best = { operations, played: again };
-  for (let size = Math.ceil(operations.length / 2); size >= 1; size = size === 1 ? 0 : Math.ceil(size / 2)) {
+  for (const verb of new Set(operations.map((op) => op.do))) await tryWithout((op) => op.do === verb);
+  for (let size = Math.ceil(best.operations.length / 2); size >= 1; size = size === 1 ? 0 : Math.ceil(size / 2)) {
     for (let from = 0; from < best.operations.length && mayGoOn();) {
-      const rest = [...best.operations.slice(0, from), ...best.operations.slice(from + size)];
-      const result = await breaks(rest);
-      if (result === null) from += size;
-      else best = { operations: rest, played: result };
+      if (!(await tryWithout((_, at) => at >= from && at < from + size))) from += size;
     }
   }
   return best;
+}
+
+/** What was done after the promise was broken had no part in it. */
+function upTo(operations: readonly Operation[], { done }: Played): readonly Operation[] {
+  return operations.slice(0, done);
 }

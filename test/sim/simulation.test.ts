@@ -41,7 +41,7 @@ async function playAndTell(list: readonly Operation[], name: string): Promise<vo
 
 async function tellViolation(list: readonly Operation[], name: string, played: Played): Promise<Error> {
   const { invariant = "", detail = "" } = played.violation ?? {};
-  const reached = list.slice(0, played.log.length + 1);
+  const reached = list.slice(0, played.done);
   const until = performance.now() + shrinkMs;
   const shrunk = shrinkMs === 0 ? null : await shrink(reached, invariant, () => performance.now() < until);
   const log = shrunk?.played.log ?? played.log;

@@ -30,8 +30,9 @@ const MOODS = [
 ] as const;
 export type Mood = (typeof MOODS)[number];
 
+/** Slow more often than anything else: what happens while it thinks is what goes wrong. */
 export function moodAt(n: number): Mood {
-  return MOODS[n % MOODS.length] ?? "good";
+  return n % 3 === 0 ? "slow" : (MOODS[Math.floor(n / 3) % MOODS.length] ?? "good");
 }
 
 export interface Call {
