@@ -306,3 +306,6 @@ export const DEFAULT_NOTES_MAX_TOKENS = 40_000;
 /** Most of a threshold that these two defaults take, as divisors: beside them stand the head and the notes. */
 export const NOTES_MIN_SHARE_OF_THRESHOLD = 6;
 export const NOTES_MAX_SHARE_OF_THRESHOLD = 1.5;
+
+/** Branches that a page of a session's branches shows, the newest: each is read with its last message. */
+export const MAX_BRANCH_TIPS = 100;

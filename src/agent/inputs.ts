@@ -93,6 +93,10 @@ export const inputs = {
     query: z.string(),
     limit: z.number().int().positive().max(MAX_SEARCH_HITS).optional(),
   }),
+  searchSessions: z.object({
+    query: z.string(),
+    limit: z.number().int().positive().max(MAX_SEARCH_HITS).optional(),
+  }),
   loadEvents: z.object({
     sessionId,
     limit: z.number().int().positive().max(MAX_PAGE).optional(),

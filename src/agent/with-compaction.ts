@@ -7,14 +7,17 @@
 import { Agent, callable } from "agents";
 import type { UIMessage } from "ai";
 import type { AppendResult, RecentHistory } from "../memory/history.ts";
+import type { ContextBlock } from "../context/render.ts";
 import type { ConversationEvent } from "../events/event.ts";
 import type { PersistedTurn } from "../events/persist.ts";
+import type { BranchTip } from "../memory/branch-tips.ts";
 import type { SearchHit } from "../memory/search.ts";
 import type { CommitResult, OverlayRecord } from "../memory/overlays.ts";
 import type { PastView } from "../memory/time-travel.ts";
 import type { RunRecord } from "../memory/runs.ts";
 import type { SessionInfo } from "../memory/sessions.ts";
 import type { BulletSource } from "../steps/provenance.ts";
+import { CALLABLE } from "./callable.ts";
 import { Core } from "./core.ts";
 import type { PlanReport } from "./explain.ts";
 import { inputs, parseInput } from "./inputs.ts";
@@ -26,57 +29,6 @@ import type { PortMethod } from "../workflows/port.ts";
 import { Session, type CompactionDiff, type CompactReceipt, type SessionStatus } from "./session.ts";
 import type { ImportReceipt } from "./session-history.ts";
 import type { ShownView } from "./shown-view.ts";
-
-/** Methods that a connected client may call. Each takes one object; `sessionId` is "" unless given. */
-const CALLABLE = [
-  "append",
-  "appendAll",
-  "upsert",
-  "update",
-  "deleteMessages",
-  "clearMessages",
-  "getHistory",
-  "getMessage",
-  "getBranches",
-  "getPathLength",
-  "getRecentHistory",
-  "getView",
-  "status",
-  "search",
-  "loadEvents",
-  "appendEvents",
-  "deleteEvents",
-  "persistTurn",
-  "importTranscript",
-  "exportTranscript",
-  "plan",
-  "compact",
-  "compactNow",
-  "runs",
-  "getRun",
-  "waitForRun",
-  "cancelRun",
-  "pauseRun",
-  "resumeRun",
-  "retryRun",
-  "getCompactions",
-  "expand",
-  "rollback",
-  "restore",
-  "getViewAsOf",
-  "diffCompaction",
-  "getProvenance",
-  "recall",
-  "createSession",
-  "listSessions",
-  "getSessionInfo",
-  "renameSession",
-  "deleteSession",
-  "forkSession",
-  "compactAndSplit",
-  "newestSession",
-  "addUsage",
-] as const;
 
 /** What the SDK is told about each method. */
 const DESCRIPTION = "Palimpsest";
@@ -159,6 +111,11 @@ function mix(Base: typeof Agent<Cloudflare.Env>) {
       return this.#session(sessionId).getPathLength(leafId);
     }
 
+    /** Where each branch has come to, newest first, the newest 100. */
+    async listBranches(input: unknown): Promise<BranchTip[]> {
+      return this.palimpsest.memory.session(parseInput(inputs.session, input).sessionId).branchTips();
+    }
+
     async getRecentHistory(input: unknown): Promise<RecentHistory> {
       const { sessionId, maxBytes, leafId } = parseInput(inputs.recent, input);
       return this.#session(sessionId).getRecentHistory(maxBytes, leafId === undefined ? {} : { leafId });
@@ -176,6 +133,12 @@ function mix(Base: typeof Agent<Cloudflare.Env>) {
     async search(input: unknown): Promise<SearchHit[]> {
       const { sessionId, query, limit } = parseInput(inputs.search, input);
       return this.#session(sessionId).search(query, { limit });
+    }
+
+    /** As `search`, over every session of the agent. */
+    async searchSessions(input: unknown): Promise<SearchHit[]> {
+      const { query, limit } = parseInput(inputs.searchSessions, input);
+      return this.#manager.search(query, limit === undefined ? {} : { limit });
     }
 
     async loadEvents(input: unknown): Promise<ConversationEvent[]> {
@@ -297,6 +260,11 @@ function mix(Base: typeof Agent<Cloudflare.Env>) {
     async recall(input: unknown): Promise<Recall> {
       const { sessionId, ...request } = parseInput(inputs.recall, input);
       return this.#session(sessionId).recall(request);
+    }
+
+    /** What the system prompt is made of beside the conversation. */
+    async getContextBlocks(input: unknown): Promise<ContextBlock[]> {
+      return this.#session(parseInput(inputs.session, input).sessionId).getContextBlocks();
     }
 
     async createSession(input: unknown): Promise<SessionInfo> {

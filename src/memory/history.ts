@@ -10,6 +10,7 @@ import { PalimpsestError } from "../errors.ts";
 import { WHOLE_MESSAGE, type Outline } from "../steps/outline.ts";
 import { sliceMessage } from "../steps/slice.ts";
 import { parseSyntheticId, RESERVED_PREFIX } from "../steps/view.ts";
+import { listTips, type BranchTip } from "./branch-tips.ts";
 import { checkShape, encodeMessage } from "./content.ts";
 import { giveWay } from "./give-way.ts";
 import { sessionEnded } from "./lineage.ts";
@@ -179,6 +180,11 @@ export class History extends SessionOverlays {
     const row = id === null ? null : this.tree.find(id);
     if (id !== null && row === null) return [];
     return this.tree.childrenOf(row?.seq ?? null).flatMap((seq) => this.#decodeAt(seq) ?? []);
+  }
+
+  /** Where each branch has come to, newest first. Reads a row for each branch and two for each tip. */
+  branchTips(): BranchTip[] {
+    return listTips(this.tree);
   }
 
   /** True when a message with this id is stored. Reads no content. */
