@@ -29,7 +29,7 @@ export default defineConfig({
         ],
         test: {
           name: "workerd",
-          include: ["test/{memory,agent,workflows,sim,{context,events}/workerd}/**/*.test.ts"],
+          include: ["test/{memory,agent,workflows,sim,doors,{context,events}/workerd}/**/*.test.ts"],
           provide: { sim },
           testTimeout: 60_000,
         },
@@ -38,7 +38,7 @@ export default defineConfig({
         test: {
           name: "bundle",
           environment: "node",
-          include: ["test/{kill,examples}/**/*.test.ts"],
+          include: ["test/{kill,examples,cli}/**/*.test.ts"],
           fileParallelism: false,
           testTimeout: 180_000,
         },

@@ -206,7 +206,11 @@ async function replayAll(transcript: Transcript, worker: LocalWorker): Promise<n
 
 async function main(): Promise<number> {
   const { transcript, port } = await prepare();
-  const vars: Record<string, string> = { PALIMPSEST_THRESHOLD: String(options.thresholdTokens) };
+  const vars: Record<string, string> = {
+    PALIMPSEST_THRESHOLD: String(options.thresholdTokens),
+    // A replay is faster than any client that the Worker guards itself against.
+    PALIMPSEST_CALLS_PER_SECOND: "100000",
+  };
   if (options.modelDelayMs > 0) vars["PALIMPSEST_MODEL_DELAY_MS"] = String(options.modelDelayMs);
   if (options.kill) vars["PALIMPSEST_CHUNK_TOKENS"] = String(KILL_CHUNK_TOKENS);
   const stateDir = await mkdtemp(join(tmpdir(), "palimpsest-demo-"));

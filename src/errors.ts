@@ -35,6 +35,10 @@ const CODES = {
   readonly_block: { retryable: false },
   unknown_skill: { retryable: false },
   provider_failed: { retryable: true },
+  unauthorized: { retryable: false },
+  not_found: { retryable: false },
+  too_large: { retryable: false },
+  rate_limited: { retryable: true },
 } as const satisfies Record<string, { retryable: boolean }>;
 
 export type ErrorCode = keyof typeof CODES;

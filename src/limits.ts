@@ -216,6 +216,9 @@ export const MAX_MISSING_FACTS = 20;
 /** Answers that could not be used, repair included, after which a run asks that model no more. */
 export const MAX_WASTED_CALLS = 3;
 
+/** Least chunk that a summariser's window must leave room for (tokens): smaller ones would be thousands of calls that say nothing. */
+export const MIN_CHUNK_TOKENS = 500;
+
 /** A chunk that no model could tell is cut in two from this many tokens on: smaller halves say nothing by themselves. */
 export const MIN_SPLIT_TOKENS = 3_000;
 
@@ -309,3 +312,22 @@ export const NOTES_MAX_SHARE_OF_THRESHOLD = 1.5;
 
 /** Branches that a page of a session's branches shows, the newest: each is read with its last message. */
 export const MAX_BRANCH_TIPS = 100;
+
+/** Fewest characters of the Worker's secret: 24 of any usual alphabet are past guessing. */
+export const MIN_SECRET_CHARS = 24;
+
+/** How long a ticket admits (ms): a page asks for one just before it connects, and URLs are kept in logs. */
+export const TICKET_MS = 60_000;
+
+/** Characters of an agent's name in a path, as it stands there: long enough for an e-mail address or two ids. */
+export const MAX_AGENT_NAME_CHARS = 200;
+
+/** Bytes of a body over HTTP: as of the largest message, with what surrounds it. */
+export const MAX_BODY_BYTES = MESSAGE_MAX_BYTES + 1_000_000;
+
+/** Characters of one frame over a WebSocket: as of a body. */
+export const MAX_FRAME_CHARS = MAX_BODY_BYTES;
+
+/** Calls of one connection in a row, and per second in the long run: more than any person, page or model makes. */
+export const CALLS_IN_A_ROW = 1_000;
+export const CALLS_PER_SECOND = 200;

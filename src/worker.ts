@@ -1,14 +1,15 @@
-/** The deployable Worker: one agent class with its workflow, reached at `/agents/palimpsest-agent/<name>`. */
-import { routeAgentRequest } from "agents";
+/** The deployable Worker: one agent class with its workflows, reached at `/agents/palimpsest-agent/<name>`. */
 import { CompactingAgent } from "./agent/with-compaction.ts";
 import type { WatchdogEnv } from "./agent/platform.ts";
 import type { Session } from "./agent/session.ts";
+import { createWorker, type WorkerEnv } from "./doors/create-worker.ts";
+import { guardFrames, type FrameEnv } from "./doors/frames.ts";
 import type { ModelEnv } from "./model/choose.ts";
 
 export { CompactionWorkflow } from "./workflows/compaction.ts";
 export { SplitWorkflow } from "./workflows/split.ts";
 
-interface Env extends Cloudflare.Env, ModelEnv, WatchdogEnv {
+interface Env extends Cloudflare.Env, ModelEnv, WatchdogEnv, WorkerEnv, FrameEnv {
   /** Tokens of a view beyond which it is compacted. */
   readonly PALIMPSEST_THRESHOLD?: string;
   /** Most source tokens per call of the summariser. */
@@ -18,6 +19,11 @@ interface Env extends Cloudflare.Env, ModelEnv, WatchdogEnv {
 const DEFAULT_THRESHOLD = 60_000;
 
 export class PalimpsestAgent extends CompactingAgent<Env> {
+  constructor(ctx: DurableObjectState, env: Env) {
+    super(ctx, env);
+    guardFrames(this, env);
+  }
+
   override configureSession(session: Session): void {
     const { PALIMPSEST_THRESHOLD: threshold, PALIMPSEST_CHUNK_TOKENS: chunk } = this.env;
     session.compactAfter(
@@ -27,8 +33,4 @@ export class PalimpsestAgent extends CompactingAgent<Env> {
   }
 }
 
-export default {
-  async fetch(request: Request, env: Env): Promise<Response> {
-    return (await routeAgentRequest(request, env)) ?? new Response("Not found", { status: 404 });
-  },
-} satisfies ExportedHandler<Env>;
+export default createWorker<Env>();

@@ -1,0 +1,61 @@
+/**
+ * Who is at the door, as far as the door itself can tell.
+ *
+ * Job: recognise the holder of the Worker's secret, and a caller on this very machine. Boundary: knows no agent and no
+ * route. Safe because it fails closed: what is missing, odd or too short is nobody.
+ */
+import { MIN_SECRET_CHARS } from "../limits.ts";
+
+export interface DoorEnv {
+  /** Whoever holds it may do everything. Without it only callers on this machine are served. */
+  readonly PALIMPSEST_SECRET?: string;
+}
+
+/** The configured secret; `weak` when it is too short to be one. */
+export type Secret =
+  | { readonly kind: "set"; readonly value: string }
+  | { readonly kind: "unset" }
+  | { readonly kind: "weak" };
+
+export function readSecret({ PALIMPSEST_SECRET: value }: DoorEnv): Secret {
+  if (value === undefined || value === "") return { kind: "unset" };
+  return value.length < MIN_SECRET_CHARS ? { kind: "weak" } : { kind: "set", value };
+}
+
+/** Whether the request carries the secret, as `Authorization: Bearer …`. Takes the same time whatever it carries. */
+export async function holdsSecret(request: Request, secret: string): Promise<boolean> {
+  const [, given = ""] = /^Bearer +(\S+)$/i.exec(request.headers.get("Authorization") ?? "") ?? [];
+  return isSame(given, secret);
+}
+
+/** Headers that a proxy or the network in front of a deployed Worker adds: who sends one came from elsewhere. */
+const FROM_ELSEWHERE = ["CF-Ray", "CF-Worker", "Forwarded", "Via", "X-Forwarded-For", "X-Forwarded-Host", "X-Real-IP"];
+
+/**
+ * Whether the caller is on this machine: its address is a loopback one, it asked for a loopback name, and nothing stood
+ * between. Deployed, the network sets the address itself and never routes such a name, so nobody is. The name also keeps
+ * a web page out that points a name of its own at this machine.
+ */
+export function isOnThisMachine(request: Request): boolean {
+  if (FROM_ELSEWHERE.some((name) => request.headers.has(name))) return false;
+  const { hostname } = new URL(request.url);
+  return isLoopbackName(hostname) && isLoopbackAddress(request.headers.get("CF-Connecting-IP") ?? "");
+}
+
+function isLoopbackName(hostname: string): boolean {
+  return hostname === "localhost" || hostname === "[::1]" || isLoopbackAddress(hostname);
+}
+
+function isLoopbackAddress(address: string): boolean {
+  return address === "::1" || /^(?:::ffff:)?127\.\d{1,3}\.\d{1,3}\.\d{1,3}$/.test(address);
+}
+
+/** Digests have one length, and are compared to the end: the time taken says nothing about either text. */
+async function isSame(a: string, b: string): Promise<boolean> {
+  const [left, right] = await Promise.all([digest(a), digest(b)]);
+  return left.reduce((difference, byte, at) => difference | (byte ^ (right[at] ?? 0)), 0) === 0;
+}
+
+async function digest(text: string): Promise<Uint8Array> {
+  return new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text)));
+}

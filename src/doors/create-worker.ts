@@ -1,0 +1,193 @@
+/**
+ * The Worker's front door: who may reach which agent, decided before any agent is woken.
+ *
+ *     /agents/<agent>/<name>          the agent, by WebSocket or HTTP
+ *     /agents/<agent>/<name>/ticket   POST: a ticket for its WebSocket (tickets.ts)
+ *     anything else                   the page, when the Worker has one
+ *
+ * Safe because it fails closed: without a secret and without rules of the user's own, only callers on this machine are
+ * served; what is not one of these paths reaches no agent; and an agent that is not the caller's is not found, as one that
+ * does not exist is not.
+ */
+import { camelCaseToKebabCase, routeAgentRequest } from "agents";
+import { MAX_AGENT_NAME_CHARS, MAX_BODY_BYTES, MIN_SECRET_CHARS } from "../limits.ts";
+import { answerJson, refuse, secure } from "./answers.ts";
+import { holdsSecret, isOnThisMachine, readSecret, type DoorEnv } from "./caller.ts";
+import { isTicketValid, issueTicket, type AgentPlace } from "./tickets.ts";
+
+export interface WorkerEnv extends DoorEnv {
+  /** The page's files. */
+  readonly ASSETS?: { fetch(request: Request): Promise<Response> };
+}
+
+export interface WorkerOptions<Env> {
+  /**
+   * Your own rules, in place of the secret's: whether this caller may reach this agent. `false` is answered as not found; a
+   * response of your own is sent as it is. What it throws admits nobody.
+   */
+  readonly authorize?: (request: Request, to: AgentPlace, env: Env) => boolean | Response | Promise<boolean | Response>;
+  /** Origins of pages elsewhere that may connect, such as `https://app.example.com`. The Worker's own always may. */
+  readonly origins?: readonly string[];
+}
+
+type Route = { readonly kind: "agent" | "ticket"; readonly to: AgentPlace } | { readonly kind: "page" };
+
+type Admission = { readonly kind: "admitted" } | { readonly kind: "refused"; readonly answer: Response };
+
+const ADMITTED: Admission = { kind: "admitted" };
+
+export function createWorker<Env extends object & WorkerEnv>(
+  options: WorkerOptions<Env> = {},
+): { fetch(request: Request, env: Env): Promise<Response> } {
+  return {
+    async fetch(request, env) {
+      try {
+        return secure(await answer(request, env, options));
+      } catch (error) {
+        console.error("A request was refused because answering it failed:", error);
+        return secure(refuse(500, "broken_invariant", "Answering failed. The Worker's log says why."));
+      }
+    },
+  };
+}
+
+async function answer<Env extends WorkerEnv>(
+  request: Request,
+  env: Env,
+  options: WorkerOptions<Env>,
+): Promise<Response> {
+  const closed = findClosed(request, env, options);
+  if (closed !== null) return closed;
+  const route = findRoute(new URL(request.url).pathname);
+  if (route === null) return notFound();
+  if (route.kind === "page") return answerPage(request, env);
+  const wrong = findWrong(request, route, options);
+  if (wrong !== null) return wrong;
+  const admission = await admit(request, route, { env, options });
+  if (admission.kind === "refused") return admission.answer;
+  if (!hasAgent(env, route.to.agent)) return notFound();
+  if (route.kind === "ticket") return answerTicket(env, route.to);
+  return (await routeAgentRequest(withoutCredentials(request, options), env)) ?? notFound();
+}
+
+/** The Worker as it was deployed, with nobody allowed to use it yet. */
+function findClosed<Env extends WorkerEnv>(
+  request: Request,
+  env: Env,
+  { authorize }: WorkerOptions<Env>,
+): Response | null {
+  const secret = readSecret(env);
+  if (secret.kind === "weak") {
+    return refuse(
+      403,
+      "unauthorized",
+      `PALIMPSEST_SECRET is too short: give it ${MIN_SECRET_CHARS} characters or more.`,
+    );
+  }
+  if (secret.kind === "set" || authorize !== undefined || isOnThisMachine(request)) return null;
+  return refuse(
+    403,
+    "unauthorized",
+    "This Worker is locked: without a secret it serves only callers on its own machine. Set one (`npx wrangler secret put PALIMPSEST_SECRET`), and send it as `Authorization: Bearer …`.",
+  );
+}
+
+/** Segments as the SDK's own routing reads them: what is admitted is what is reached. */
+function findRoute(pathname: string): Route | null {
+  const [first, agent, name, action, ...rest] = pathname.split("/").filter(Boolean);
+  if (first !== "agents") return { kind: "page" };
+  if (agent === undefined || name === undefined || name.length > MAX_AGENT_NAME_CHARS || rest.length > 0) return null;
+  if (action === undefined) return { kind: "agent", to: { agent, name } };
+  return action === "ticket" ? { kind: "ticket", to: { agent, name } } : null;
+}
+
+/** What no caller may do, whoever it is. */
+function findWrong<Env>(request: Request, { kind }: Route, { origins = [] }: WorkerOptions<Env>): Response | null {
+  const { method, headers } = request;
+  const url = new URL(request.url);
+  const origin = headers.get("Origin");
+  if (kind === "ticket" && method !== "POST") return refuse(405, "invalid_input", "Ask for a ticket with POST.");
+  if (origin !== null && origin !== url.origin && !origins.includes(origin)) {
+    return refuse(
+      403,
+      "unauthorized",
+      "Pages of this origin may not connect. List it under `origins` in createWorker.",
+    );
+  }
+  // The SDK's other transport has its own way to an object's methods, past the guard of frames.
+  if (url.searchParams.has("__agents_transport")) {
+    return refuse(400, "invalid_input", "Connect with a plain WebSocket: leave __agents_transport out.");
+  }
+  if (request.body === null) return null;
+  const length = Number(headers.get("Content-Length") ?? Number.NaN);
+  if (Number.isNaN(length)) return refuse(411, "invalid_input", "Send a Content-Length with a body.");
+  return length > MAX_BODY_BYTES
+    ? refuse(413, "too_large", `A body is at most ${MAX_BODY_BYTES} bytes; this one says ${length}.`)
+    : null;
+}
+
+async function admit<Env extends WorkerEnv>(
+  request: Request,
+  { kind, to }: Extract<Route, { to: AgentPlace }>,
+  { env, options }: { env: Env; options: WorkerOptions<Env> },
+): Promise<Admission> {
+  const secret = readSecret(env);
+  const ticket = new URL(request.url).searchParams.get("ticket");
+  if (kind === "agent" && ticket !== null && secret.kind === "set" && isUpgrade(request)) {
+    const valid = await isTicketValid(secret.value, to, { ticket, now: Date.now() });
+    return valid ? ADMITTED : { kind: "refused", answer: askForCredentials() };
+  }
+  if (options.authorize !== undefined) {
+    const said = await options.authorize(request, to, env);
+    if (said === true) return ADMITTED;
+    return { kind: "refused", answer: said instanceof Response ? said : notFound() };
+  }
+  // Without a secret and without rules, only callers on this machine come as far as here.
+  if (secret.kind === "unset" || (secret.kind === "set" && (await holdsSecret(request, secret.value)))) return ADMITTED;
+  return { kind: "refused", answer: askForCredentials() };
+}
+
+/** Null for a ticket means that none is needed, or that none can be signed: the caller's own credentials do. */
+async function answerTicket(env: WorkerEnv, to: AgentPlace): Promise<Response> {
+  const secret = readSecret(env);
+  if (secret.kind !== "set") return answerJson({ ticket: null, expiresAt: null });
+  return answerJson(await issueTicket(secret.value, to, Date.now()));
+}
+
+async function answerPage(request: Request, { ASSETS }: WorkerEnv): Promise<Response> {
+  if (request.method !== "GET" && request.method !== "HEAD")
+    return refuse(405, "invalid_input", "Only GET is answered here.");
+  return ASSETS === undefined ? notFound() : ASSETS.fetch(request);
+}
+
+/** An agent, and whoever reads its log, has no need of what opened the door. */
+function withoutCredentials<Env>(request: Request, { authorize }: WorkerOptions<Env>): Request {
+  const url = new URL(request.url);
+  url.searchParams.delete("ticket");
+  const stripped = new Request(url, request);
+  if (authorize === undefined) stripped.headers.delete("Authorization");
+  return stripped;
+}
+
+/** Asked before the SDK's routing, which answers and logs a class that does not exist in words of its own. */
+function hasAgent(env: object, agent: string): boolean {
+  return Object.entries(env).some(
+    ([binding, value]) =>
+      typeof value === "object" &&
+      value !== null &&
+      value.constructor.name === "DurableObjectNamespace" &&
+      camelCaseToKebabCase(binding) === agent,
+  );
+}
+
+function isUpgrade(request: Request): boolean {
+  return request.headers.get("Upgrade")?.toLowerCase() === "websocket";
+}
+
+function askForCredentials(): Response {
+  return refuse(401, "unauthorized", "Send the secret as `Authorization: Bearer …`, or a ticket with a WebSocket.");
+}
+
+function notFound(): Response {
+  return refuse(404, "not_found", "There is nothing here, or it is not yours.");
+}

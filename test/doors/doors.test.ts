@@ -1,0 +1,274 @@
+/** The front door of the deployed Worker: who is let in, as far as where, and what everybody else is told. */
+import { env } from "cloudflare:workers";
+import { describe, expect, test } from "vitest";
+import { isOnThisMachine } from "../../src/doors/caller.ts";
+import { isTicketValid, issueTicket } from "../../src/doors/tickets.ts";
+import { MAX_BODY_BYTES, TICKET_MS } from "../../src/limits.ts";
+import { say } from "../conversation.ts";
+import { AGENT, ask, HOST, open, SECRET, upgrade, withSecret, type Ask } from "./client.ts";
+
+const TO = { agent: "palimpsest-agent", name: "mine" };
+const HERE = { "CF-Connecting-IP": "127.0.0.1" };
+const LOCAL = "http://localhost:8787";
+
+async function codeOf(answer: Promise<Response>): Promise<[number, string]> {
+  const response = await answer;
+  const { error } = await response.json<{ error: { code: string; message: string } }>();
+  expect(error.message.startsWith(`[${error.code}] `)).toBe(true);
+  return [response.status, error.code];
+}
+
+async function ticketFor(path = AGENT): Promise<string> {
+  const answer = await ask({ path: `${path}/ticket`, method: "POST", headers: withSecret });
+  return (await answer.json<{ ticket: string }>()).ticket;
+}
+
+describe("without a secret", () => {
+  test.for<[string, string, Record<string, string>]>([
+    ["a deployed Worker's caller", HOST, { "CF-Connecting-IP": "203.0.113.9", "CF-Ray": "1" }],
+    ["a caller with no address", LOCAL, {}],
+    ["a caller on the same network", LOCAL, { "CF-Connecting-IP": "192.168.1.4" }],
+    ["a page whose name was pointed here", "http://evil.example:8787", HERE],
+    ["a name that begins like ours", "http://localhost.evil.example", HERE],
+    ["an address that begins like ours", "http://127.0.0.1.evil.example", HERE],
+    ["a caller behind a proxy here", LOCAL, { ...HERE, "X-Forwarded-For": "203.0.113.9" }],
+    ["a caller behind a tunnel", LOCAL, { ...HERE, "CF-Ray": "1" }],
+    ["two addresses in one", LOCAL, { "CF-Connecting-IP": "127.0.0.1, 203.0.113.9" }],
+  ])("%s is told how to set one, on every path, and reaches nothing", async ([, host, headers]) => {
+    for (const path of ["/", "/page.js", AGENT, `${AGENT}/ticket`, "/agents/nothing/here"]) {
+      for (const kind of [{}, upgrade]) {
+        const answer = ask({ secret: null, host, path, headers: { ...headers, ...kind } });
+        expect(await codeOf(answer)).toEqual([403, "unauthorized"]);
+      }
+    }
+    const told = await ask({ secret: null, host, headers });
+    expect(await told.text()).toContain("wrangler secret put PALIMPSEST_SECRET");
+  });
+
+  test.for(["http://localhost:1", "http://127.0.0.1:1", "http://[::1]:1"])(
+    "a caller on this machine is served at %s",
+    async (host) => {
+      for (const address of ["127.0.0.1", "::1", "::ffff:127.0.0.1"]) {
+        expect(isOnThisMachine(new Request(host, { headers: { "CF-Connecting-IP": address } }))).toBe(true);
+      }
+      const line = await open(ask({ secret: null, host, headers: { ...HERE, ...upgrade } }));
+      expect(await line.call("status", {})).toMatchObject({ success: true });
+      const ticket = await ask({ secret: null, host, path: `${AGENT}/ticket`, method: "POST", headers: HERE });
+      expect(await ticket.json()).toEqual({ ticket: null, expiresAt: null });
+    },
+  );
+
+  test("a secret too short to be one locks the Worker for everybody", async () => {
+    const answer = ask({ secret: "short", host: LOCAL, headers: { ...HERE, Authorization: "Bearer short" } });
+    expect(await codeOf(answer)).toEqual([403, "unauthorized"]);
+  });
+});
+
+describe("with a secret", () => {
+  const wrong: Record<string, Record<string, string>> = {
+    none: {},
+    "another one": { Authorization: "Bearer the-secret-of-nobody-at-all-here" },
+    "its beginning": { Authorization: `Bearer ${SECRET.slice(0, -1)}` },
+    "more than it": { Authorization: `Bearer ${SECRET}x` },
+    "no scheme": { Authorization: SECRET },
+    "another scheme": { Authorization: `Basic ${SECRET}` },
+    "a loopback address": HERE,
+  };
+
+  test.for(Object.entries(wrong))(
+    "%s opens no route, and agents that exist look like those that do not",
+    async ([, headers]) => {
+      const answers: [number, string][] = [];
+      for (const path of [AGENT, "/agents/palimpsest-agent/never-seen", "/agents/no-such-class/x"]) {
+        answers.push(await codeOf(ask({ path, headers, host: LOCAL })));
+        answers.push(await codeOf(ask({ path, headers: { ...headers, ...upgrade }, host: LOCAL })));
+        answers.push(await codeOf(ask({ path: `${path}/ticket`, method: "POST", headers, host: LOCAL })));
+      }
+      expect(answers).toEqual(answers.map(() => [401, "unauthorized"]));
+    },
+  );
+
+  test("its holder connects, and calls", async () => {
+    const line = await open(ask({ headers: { ...withSecret, ...upgrade } }));
+    expect(await line.call("append", { message: say(0) })).toMatchObject({ success: true });
+    expect(await line.call("getPathLength", {})).toMatchObject({ success: true, result: 1 });
+  });
+
+  test.for<[string, number, Ask]>([
+    ["an agent class that is not bound", 404, { path: "/agents/no-such-class/x" }],
+    ["a binding that is no agent", 404, { path: "/agents/compaction-workflow/x" }],
+    ["an agent without a name", 404, { path: "/agents/palimpsest-agent" }],
+    ["a child of an agent", 404, { path: `${AGENT}/sub/palimpsest-agent/child`, headers: upgrade }],
+    ["a path below an agent", 404, { path: `${AGENT}/get-messages` }],
+    ["a name that is too long", 404, { path: `/agents/palimpsest-agent/${"x".repeat(201)}` }],
+    ["a ticket asked for with GET", 405, { path: `${AGENT}/ticket` }],
+    ["something posted to the page", 405, { path: "/", method: "POST", body: "x" }],
+    ["another transport", 400, { path: `${AGENT}?__agents_transport=capnweb`, headers: upgrade }],
+    ["a foreign origin", 403, { headers: { ...upgrade, Origin: "https://evil.example" } }],
+    ["no origin to speak of", 403, { headers: { ...upgrade, Origin: "null" } }],
+    ["our host over another scheme", 403, { headers: { ...upgrade, Origin: HOST.replace("https", "http") } }],
+    [
+      "a foreign page that asks for a ticket",
+      403,
+      { path: `${AGENT}/ticket`, method: "POST", headers: { Origin: "https://evil.example" } },
+    ],
+    ["a body of no stated length", 411, { method: "POST", body: "x" }],
+    ["a body of a length that is none", 411, { method: "POST", body: "x", headers: { "Content-Length": "many" } }],
+    ["a body too large", 413, { method: "POST", body: "x", headers: { "Content-Length": String(MAX_BODY_BYTES + 1) } }],
+  ])("%s is refused with %i, whatever the credentials", async ([, status, how]) => {
+    const answer = await ask({ ...how, headers: { ...withSecret, ...how.headers } });
+    expect(answer.status).toBe(status);
+    expect(answer.webSocket).toBeNull();
+  });
+
+  test("a page of our own origin, and one that was listed, may connect", async () => {
+    for (const origin of [HOST, "https://app.example"]) {
+      const headers = { ...withSecret, ...upgrade, Origin: origin };
+      await open(ask({ headers, options: { origins: ["https://app.example"] } }));
+    }
+  });
+});
+
+describe("a ticket", () => {
+  test("opens one agent's WebSocket, and nothing else", async () => {
+    const ticket = await ticketFor();
+    const line = await open(ask({ path: `${AGENT}?ticket=${ticket}`, headers: { ...upgrade, Origin: HOST } }));
+    expect(await line.call("status", {})).toMatchObject({ success: true });
+    const elsewhere: Ask[] = [
+      { path: `/agents/palimpsest-agent/theirs?ticket=${ticket}`, headers: upgrade },
+      { path: `/agents/built-agent/mine?ticket=${ticket}`, headers: upgrade },
+      { path: `${AGENT}?ticket=${ticket}` },
+      { path: `${AGENT}/ticket?ticket=${ticket}`, method: "POST" },
+      { path: `${AGENT}?ticket=${ticket}`, headers: upgrade, secret: `another-${SECRET}` },
+    ];
+    for (const how of elsewhere) expect(await codeOf(ask(how))).toEqual([401, "unauthorized"]);
+  });
+
+  test("that was changed in any character, or has more or fewer, admits nobody", async () => {
+    const now = 1_800_000_000_000;
+    const { ticket } = await issueTicket(SECRET, TO, now);
+    expect(await isTicketValid(SECRET, TO, { ticket, now })).toBe(true);
+    for (let at = 0; at < ticket.length; at++) {
+      const other = ticket[at] === "0" ? "1" : "0";
+      const forged = ticket.slice(0, at) + other + ticket.slice(at + 1);
+      expect(await isTicketValid(SECRET, TO, { ticket: forged, now })).toBe(false);
+    }
+    for (const forged of [
+      "",
+      ".",
+      `${ticket}0`,
+      ticket.slice(0, -1),
+      ticket.toUpperCase(),
+      ` ${ticket}`,
+      `${ticket}\n`,
+    ]) {
+      expect(await isTicketValid(SECRET, TO, { ticket: forged, now })).toBe(false);
+    }
+  });
+
+  test("is over after a minute, and one that lasts longer was not given out here", async () => {
+    const now = 1_800_000_000_000;
+    const { ticket, expiresAt } = await issueTicket(SECRET, TO, now);
+    expect(expiresAt).toBe(now + TICKET_MS);
+    expect(await isTicketValid(SECRET, TO, { ticket, now: expiresAt - 1 })).toBe(true);
+    expect(await isTicketValid(SECRET, TO, { ticket, now: expiresAt })).toBe(false);
+    expect(await isTicketValid(SECRET, TO, { ticket, now: now - 1 })).toBe(false);
+  });
+});
+
+describe("with rules of the user's own", () => {
+  const options = {
+    authorize: (request: Request, { name }: { name: string }) => {
+      const user = request.headers.get("X-User");
+      if (user === null) return new Response("Sign in", { status: 302, headers: { Location: "/sign-in" } });
+      if (user === "mallory") throw new Error("The rules broke.");
+      return user === name;
+    },
+  };
+
+  test("an agent that is another's is not found, and looks like one that does not exist (S1)", async () => {
+    const ask2 = (path: string, user: string, kind: Record<string, string>) =>
+      ask({ path, options, headers: { "X-User": user, ...kind }, method: path.endsWith("ticket") ? "POST" : "GET" });
+    for (const kind of [{}, upgrade]) {
+      for (const path of [
+        "/agents/palimpsest-agent/alice",
+        "/agents/palimpsest-agent/alice/ticket",
+        "/agents/none/alice",
+      ]) {
+        expect(await codeOf(ask2(path, "bob", kind))).toEqual([404, "not_found"]);
+      }
+    }
+    await open(ask2("/agents/palimpsest-agent/alice", "alice", upgrade));
+  });
+
+  test("their answer is sent as it is, what they throw admits nobody, and the secret does not stand in for them", async () => {
+    expect((await ask({ options })).headers.get("Location")).toBe("/sign-in");
+    expect((await ask({ options, headers: { "X-User": "mallory", ...upgrade } })).status).toBe(500);
+    expect((await ask({ options, headers: withSecret })).status).toBe(302);
+  });
+
+  test("a ticket for one's own agent opens it, and not another's", async () => {
+    const path = "/agents/palimpsest-agent/alice";
+    const { ticket } = await (
+      await ask({ path: `${path}/ticket`, method: "POST", options, headers: { "X-User": "alice" } })
+    ).json<{ ticket: string }>();
+    await open(ask({ path: `${path}?ticket=${ticket}`, options, headers: upgrade }));
+    expect(
+      (await ask({ path: `/agents/palimpsest-agent/bob?ticket=${ticket}`, options, headers: upgrade })).status,
+    ).toBe(401);
+  });
+});
+
+test("another tenant's sessions and runs are unknown in one's own agent, as those that never were (S1)", async () => {
+  const theirs = await open(ask({ path: "/agents/palimpsest-agent/theirs", headers: { ...withSecret, ...upgrade } }));
+  await theirs.call("append", { sessionId: "private", message: say(0) });
+  const { result } = await theirs.call("compact", { sessionId: "private" });
+  const { run } = result as { run: { id: string } };
+  const line = await open(ask({ headers: { ...withSecret, ...upgrade } }));
+  for (const runId of [run.id, "run-that-never-was"]) {
+    for (const method of ["getRun", "waitForRun", "cancelRun", "pauseRun", "resumeRun", "retryRun"]) {
+      expect((await line.call(method, { runId })).error).toMatch(/^\[unknown_run\] /);
+    }
+  }
+  expect(await line.call("getHistory", { sessionId: "private" })).toMatchObject({ success: true, result: [] });
+  expect(await line.call("getSessionInfo", { sessionId: "private" })).toMatchObject({ result: null });
+});
+
+test("every answer forbids what a hostile page or file would need", async () => {
+  const ASSETS = { fetch: async () => new Response("<!doctype html>", { headers: { "Content-Type": "text/html" } }) };
+  const { createWorker } = await import("../../src/doors/create-worker.ts");
+  const page = await createWorker().fetch(new Request(`${HOST}/`), { ...env, ASSETS, PALIMPSEST_SECRET: SECRET });
+  expect(page.status).toBe(200);
+  const others = [
+    await ask({}),
+    await ask({ secret: null }),
+    await ask({ path: "/nothing" }),
+    await ask({ headers: withSecret }),
+  ];
+  for (const { headers } of [page, ...others]) {
+    const policy = headers.get("Content-Security-Policy") ?? "";
+    expect(policy).toContain("default-src 'none'");
+    expect(policy).toContain("script-src 'self';");
+    expect(policy).toContain("frame-ancestors 'none'");
+    expect(policy).not.toMatch(/unsafe|data:|\*/);
+    expect(headers.get("X-Content-Type-Options")).toBe("nosniff");
+    expect(headers.get("Referrer-Policy")).toBe("no-referrer");
+  }
+});
+
+test("what opened the door does not reach the agent", async () => {
+  const seen: Request[] = [];
+  class DurableObjectNamespace {
+    idFromName = (name: string) => name;
+    get = () => ({ fetch: async (request: Request) => (seen.push(request), new Response("ok")) });
+  }
+  const { createWorker } = await import("../../src/doors/create-worker.ts");
+  const request = new Request(`${HOST}${AGENT}?ticket=abc&page=2`, { headers: withSecret });
+  const answer = await createWorker().fetch(request, {
+    PalimpsestAgent: new DurableObjectNamespace(),
+    PALIMPSEST_SECRET: SECRET,
+  } as object);
+  expect(await answer.text()).toBe("ok");
+  expect(new URL(seen[0]?.url ?? "").search).toBe("?page=2");
+  expect(seen[0]?.headers.get("Authorization")).toBeNull();
+});
