@@ -36,6 +36,7 @@ export type NothingReason =
   | "under-threshold"
   | "too-short"
   | "too-small"
+  | "window-too-small"
   | "no-gap"
   | "no-overlay"
   | "not-covered";

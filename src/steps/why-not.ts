@@ -30,6 +30,8 @@ const ADVICE = {
   "under-threshold": "Nothing to do. To compact earlier, lower the threshold, or call compact.",
   "too-short": "Lower protectHead, minTailMessages or tailTokenBudget, so that something lies between head and tail.",
   "too-small": "Wait for more messages, lower minSpanTokens, or call compact.",
+  "window-too-small":
+    "Give the summariser a larger window (PALIMPSEST_MODEL_WINDOW says what it has), or lower summaryTokens.",
   "no-gap": "Nothing to do: an edit under an overlay leaves a gap, and there is none.",
   "not-covered": "Wait for the notes to be brought up to date, or call refreshNotes.",
   "no-overlay": "Compact first: only what is under an overlay can be made anew.",

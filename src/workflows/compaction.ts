@@ -17,7 +17,7 @@ import { assert } from "../errors.ts";
 import { PARALLEL_CHUNKS } from "../limits.ts";
 import type { Outcome } from "../memory/runs.ts";
 import { chooseModel, type ChosenModel, type ModelEnv } from "../model/choose.ts";
-import { fitPolicy, groupDrafts } from "../steps/fit.ts";
+import { findNoRoom, fitPolicy, groupDrafts } from "../steps/fit.ts";
 import { planCut } from "../steps/plan.ts";
 import { openPort, type AgentAddress } from "./agent-stub.ts";
 import { digestChunk, digestDrafts, foldDrafts, repairDraft, summarizeChunk } from "./draft.ts";
@@ -68,10 +68,12 @@ export async function compact(
   if (outline.kind !== "outline") return outline;
 
   const { models } = new Asked(model, []);
-  const policy = fitPolicy(outline.policy, Math.min(...models.map(({ windowTokens }) => windowTokens)));
+  const windowTokens = Math.min(...models.map((each) => each.windowTokens));
+  const policy = fitPolicy(outline.policy, windowTokens);
+  const noRoom = findNoRoom(outline.policy, windowTokens);
   const names = models.map(({ name }) => name);
   const plan = await step.do("plan the cut", AGENT_CALL, (at) =>
-    port().recordPlan(markOf(at), planCut(outline.outline, policy, outline.options), names),
+    port().recordPlan(markOf(at), noRoom ?? planCut(outline.outline, policy, outline.options), names),
   );
   if (plan.kind !== "planned") return plan;
 

@@ -1,0 +1,42 @@
+/** Chunks that fit a summariser's window, and windows that no chunk fits. */
+import * as fc from "fast-check";
+import { expect, test } from "vitest";
+import { MIN_CHUNK_TOKENS, PROMPT_OVERHEAD_TOKENS } from "../../src/limits.ts";
+import { findNoRoom, fitPolicy } from "../../src/steps/fit.ts";
+import { resolvePolicy } from "../../src/steps/policy.ts";
+
+const windows = fc.integer({ min: 2_000, max: 300_000 });
+const policies = fc
+  .record({ thresholdTokens: fc.integer({ min: 1_000, max: 400_000 }) })
+  .map((options) => resolvePolicy(options));
+
+test("a chunk takes half of a window at most, beside the prompt and three summaries, and never fewer tokens than are worth a call", () => {
+  fc.assert(
+    fc.property(policies, windows, (policy, window) => {
+      if (findNoRoom(policy, window) !== null) return;
+      const { chunkTokens } = fitPolicy(policy, window);
+      expect(chunkTokens).toBeGreaterThanOrEqual(MIN_CHUNK_TOKENS);
+      expect(chunkTokens).toBeLessThanOrEqual(Math.min(policy.chunkTokens, window / 2));
+      expect(chunkTokens + PROMPT_OVERHEAD_TOKENS + 3 * policy.summaryTokens).toBeLessThanOrEqual(window);
+    }),
+  );
+});
+
+test("where there is no room, the size that is named for a summary makes room, and one more does not", () => {
+  const policy = resolvePolicy({ thresholdTokens: 100_000 });
+  const nothing = findNoRoom(policy, 8_192);
+  const detail = nothing?.kind === "nothing" ? nothing.detail : "";
+  const most = Number(/at most (\d+)\.$/.exec(detail)?.[1]);
+  expect(most).toBe(2_064);
+  const kinds = [most, most + 1].map((summaryTokens) => findNoRoom({ ...policy, summaryTokens }, 8_192)?.kind);
+  expect(kinds).toEqual([undefined, "nothing"]);
+  expect(findNoRoom(policy, 2_000)).toMatchObject({
+    detail: expect.stringMatching(/a larger window\.$/),
+  });
+});
+
+test("chunks that somebody asked to be small are small, whatever the window", () => {
+  const policy = { ...resolvePolicy({ thresholdTokens: 8_000 }), chunkTokens: 50 };
+  expect(findNoRoom(policy, 32_000)).toBeNull();
+  expect(fitPolicy(policy, 32_000).chunkTokens).toBe(50);
+});

@@ -1,0 +1,124 @@
+/** Whatever is wrong with a summariser or with what it is set up with: one typed outcome, a handful of calls, and what to change. */
+import { APICallError } from "@ai-sdk/provider";
+import { env } from "cloudflare:workers";
+import { introspectWorkflow } from "cloudflare:test";
+import { beforeAll, expect, test } from "vitest";
+import { settle, sound, withPolicy } from "../agent/runs.ts";
+import { newAgent, startRun } from "../agents.ts";
+import { say, talk } from "../conversation.ts";
+import { summaryOf, type Script } from "../scripted-model.ts";
+
+let workflows: Awaited<ReturnType<typeof introspectWorkflow>>;
+
+beforeAll(async () => {
+  workflows = await introspectWorkflow(env.COMPACTION_WORKFLOW);
+  await workflows.modifyAll((modifier) => modifier.disableRetryDelays());
+});
+
+function answer(statusCode: number, message: string): Script {
+  return () => {
+    throw new APICallError({ message, url: "https://model.example", requestBodyValues: {}, statusCode });
+  };
+}
+
+interface Fault {
+  readonly what: string;
+  readonly script: Script;
+  /** As the ledger's step tells it, and most calls that it may cost. */
+  readonly code: string;
+  readonly calls: number;
+}
+
+const FAULTS: readonly Fault[] = [
+  {
+    what: "down",
+    script: () => {
+      throw new TypeError("fetch failed");
+    },
+    code: "network",
+    calls: 5,
+  },
+  { what: "failing", script: answer(500, "internal error"), code: "provider", calls: 5 },
+  { what: "over its rate limit", script: answer(429, "slow down"), code: "rate-limit", calls: 5 },
+  { what: "over its quota", script: answer(402, "payment required"), code: "quota", calls: 1 },
+  { what: "unauthorised", script: answer(401, "bad key"), code: "auth", calls: 1 },
+  { what: "forbidden", script: answer(403, "not yours"), code: "auth", calls: 1 },
+  { what: "asked for what it does not know", script: answer(404, "no such model"), code: "bad-request", calls: 1 },
+];
+
+test.each(FAULTS)(
+  "a summariser that is $what: the digest stands in, the ledger says why, and nobody asks on (R1)",
+  async ({ script, code, calls: most }) => {
+    const { agent, calls } = newAgent(script);
+    const ended = await agent.waitForRun({ runId: (await startRun(agent)).id });
+    expect(ended.outcome).toMatchObject({ kind: "applied", degraded: true });
+    expect(calls.length).toBeLessThanOrEqual(most);
+    const failures = ended.steps.flatMap(({ failure }) => failure ?? []);
+    expect(failures).toMatchObject([{ code, reason: expect.stringMatching(/\w{3}/) }]);
+  },
+);
+
+test("a window without room for a chunk ends in one line that says what to change, and asks no model", async () => {
+  const { agent, calls } = await withPolicy(sound, { summaryTokens: 10_400, chunkTokens: 24_000 }, 60_000);
+  const long = Array.from({ length: 40 }, (_, n) => say(n, "A page of the log is read here. ".repeat(300)));
+  await agent.appendAll({ messages: long });
+  const [run] = await settle(agent);
+  expect(run?.outcome).toMatchObject({ kind: "nothing", reason: "window-too-small" });
+  expect(run?.outcome).toMatchObject({
+    detail: expect.stringMatching(/32000 tokens.*summaryTokens of at most 10000\.$/),
+  });
+  expect(run?.modelCalls).toBe(0);
+  expect(calls).toEqual([]);
+});
+
+test("a policy that can never shrink anything ends in one line that says what to change, however it is asked", async () => {
+  const { agent, calls } = await withPolicy(sound, { minTailMessages: 1_000 });
+  await agent.appendAll({ messages: talk(0, 40) });
+  const { run } = await agent.compact({ force: true });
+  await agent.waitForRun({ runId: run.id });
+  for (const each of await settle(agent)) expect(each.outcome).toMatchObject({ kind: "nothing", reason: "too-short" });
+  expect((await agent.status({})).waiting).toMatchObject({ advice: expect.stringContaining("minTailMessages") });
+  expect(calls).toEqual([]);
+});
+
+test("a source that no summary can be smaller than is left as it is, typed (V3)", async () => {
+  const { agent } = await withPolicy(
+    (prompt) => summaryOf(prompt, "done"),
+    { summaryTokens: 20, minSpanTokens: 1 },
+    260,
+  );
+  await agent.appendAll({
+    messages: Array.from({ length: 30 }, (_, n) => ({
+      ...say(n),
+      parts: [{ type: "text" as const, text: `ok ${n}` }],
+    })),
+  });
+  const { tokens } = await agent.getView({});
+  for (const { outcome } of await settle(agent)) {
+    expect(["stale", "nothing", "applied"]).toContain(outcome?.kind);
+    if (outcome?.kind === "stale") expect(outcome.reason).toBe("larger");
+  }
+  expect((await agent.getView({})).tokens).toBeLessThanOrEqual(tokens);
+});
+
+test.each([
+  [{ template: { sections: [] } }, /template\.sections must hold at least one section/],
+  [{ summaryTokens: 0 }, /summaryTokens is 0/],
+  [{ chunkTokens: 0 }, /chunkTokens is 0/],
+  [{ maxSummaryRatio: 1 }, /maxSummaryRatio is 1/],
+  [{ tailTokenBudget: 2_000 }, /tailTokenBudget \(2000\)/],
+])("what can never work is refused where it is written: %j", async (options, message) => {
+  await expect(withPolicy(sound, options)).rejects.toThrow(message);
+  await expect(withPolicy(sound, options)).rejects.toThrow(/\[invalid_options\]/);
+});
+
+// Last: every later run over the same conversation would time out as well.
+test("a summariser that never answers: each attempt is given up, and the digest stands in (R1)", async () => {
+  const known = newAgent(sound);
+  const { steps } = await known.agent.waitForRun({ runId: (await startRun(known.agent)).id });
+  const name = steps.find((step) => step.name.startsWith("summarize"))?.name ?? "";
+  await workflows.modifyAll((modifier) => modifier.forceStepTimeout({ name }));
+  const { agent } = newAgent(sound);
+  const ended = await agent.waitForRun({ runId: (await startRun(agent)).id });
+  expect(ended.outcome).toMatchObject({ kind: "applied", degraded: true });
+});
