@@ -331,3 +331,46 @@ export const MAX_FRAME_CHARS = MAX_BODY_BYTES;
 /** Calls of one connection in a row, and per second in the long run: more than any person, page or model makes. */
 export const CALLS_IN_A_ROW = 1_000;
 export const CALLS_PER_SECOND = 200;
+
+/** Tokens of a session's notes, and of one of their sections: what a person would read through before going on. */
+export const NOTES_TOKENS = 12_000;
+export const NOTES_SECTION_TOKENS = 2_000;
+
+/** Most of a threshold that notes take by default, and of notes that a section takes, as divisors. */
+export const NOTES_SHARE_OF_THRESHOLD = 5;
+export const NOTES_SECTION_SHARE = 4;
+
+/** Notes of so many tokens may not fall below this share of themselves in one update: a model that drops more has forgotten. */
+export const GUARDED_NOTES_TOKENS = 100;
+export const LEAST_NOTES_SHARE = 0.5;
+
+/** New tokens and tool calls after which notes are brought up to date; the tokens are at most a sixth of the threshold. */
+export const NOTES_GROWTH_TOKENS = 10_000;
+export const NOTES_TOOL_CALLS = 3;
+export const NOTES_GROWTH_SHARE = 6;
+
+/** Growths after which an update waits no longer for tool calls or for a break. */
+export const NOTES_PATIENCE = 2;
+
+/** Versions of notes that are kept: enough to look back over a day's work, each with the facts of what it covers. */
+export const NOTES_VERSIONS = 10;
+
+/** Bytes of the notes' sections that a person may write, and sections: a row takes 2 MB with the facts beside them. */
+export const MAX_NOTES_BYTES = 500_000;
+export const MAX_NOTES_SECTIONS = 50;
+
+/** How long a compaction waits for notes that are just being brought up to date (ms): less than a summary takes. */
+export const NOTES_WAIT_MS = 15_000;
+
+/** Most of that (ms): a compaction that waits is still pending, and the watchdog looks after it. */
+export const MAX_NOTES_WAIT_MS = 60_000;
+
+/** How long a summary waits for a person (ms): a day unless told otherwise, a month at most, as finished runs are kept. */
+export const DEFAULT_APPROVAL_MS = 86_400_000;
+export const MAX_APPROVAL_MS = 30 * 86_400_000;
+
+/** Least that a run waits for a word before it asks again (ms): what is left of a wait may be nothing. */
+export const LEAST_APPROVAL_MS = 1_000;
+
+/** Characters of the reason of a rejection: a line of a list of runs. */
+export const MAX_REASON_CHARS = 500;

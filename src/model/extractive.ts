@@ -13,7 +13,8 @@ import type {
 } from "@ai-sdk/provider";
 import { extractSummary, type ExtractInput } from "../steps/extract.ts";
 import { REFERENCE_RULE } from "../steps/provenance.ts";
-import { parsePrompt } from "../steps/prompt.ts";
+import { extractEdits } from "../steps/notes/extract.ts";
+import { parsePrompt, type ParsedPrompt } from "../steps/prompt.ts";
 import { DEFAULT_TEMPLATE } from "../steps/template.ts";
 import { estimateTokens } from "../steps/tokens.ts";
 
@@ -44,7 +45,8 @@ function answer({ prompt, maxOutputTokens }: LanguageModelV4CallOptions): Answer
   const told = prompt.map((message) => (message.role === "system" ? message.content : "")).join("\n");
   const references = `${told}\n${asked}`.includes(REFERENCE_RULE);
   const task = { ...readTask(asked), references };
-  const text = extractSummary({ ...task, summaryTokens: Math.min(task.summaryTokens, maxOutputTokens ?? Infinity) });
+  const bounded = { ...task, summaryTokens: Math.min(task.summaryTokens, maxOutputTokens ?? Infinity) };
+  const text = task.kind === "notes" ? extractEdits(bounded) : extractSummary(bounded);
   const [input, output] = [estimateTokens(asked), estimateTokens(text)];
   return {
     content: [{ type: "text", text }],
@@ -57,7 +59,7 @@ function answer({ prompt, maxOutputTokens }: LanguageModelV4CallOptions): Answer
   };
 }
 
-function readTask(asked: string): ExtractInput {
+function readTask(asked: string): ExtractInput & { readonly kind?: ParsedPrompt["kind"] } {
   const task = parsePrompt(asked);
   if (task !== null) return { ...task, template: task.sections.length === 0 ? DEFAULT_TEMPLATE : task };
   const transcript = `[#1 user]\n${asked}`;

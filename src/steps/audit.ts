@@ -62,7 +62,8 @@ export function auditSummary(input: AuditInput): Audit {
   return problems.length === 0 ? { ok: true, tokens } : { ok: false, problems };
 }
 
-function findFalseAnswers(text: string, finishReason: string): AuditProblem[] {
+/** What models are known to give instead of an answer. */
+export function findFalseAnswers(text: string, finishReason: string): AuditProblem[] {
   const problems: AuditProblem[] = [];
   const add = (kind: AuditProblemKind, detail: string): unknown => problems.push({ kind, detail });
   if (!/\p{L}/u.test(text)) add("empty", "The answer holds no words. Write the summary.");

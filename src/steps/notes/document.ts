@@ -1,0 +1,123 @@
+/**
+ * The notes of a session: sections with fixed headings, each with a text of its own.
+ *
+ * Boundary: shapes, and text to and from them; who writes it and what it covers is not known here. Safe to show whatever a
+ * section holds: {@link fitNotes} bounds every section and the whole.
+ */
+import { NOTES_SECTION_SHARE, NOTES_SECTION_TOKENS, NOTES_SHARE_OF_THRESHOLD, NOTES_TOKENS } from "../../limits.ts";
+import { PalimpsestError } from "../../errors.ts";
+import { NOTHING } from "../extract/summary-shape.ts";
+import { parseTemplate, type Section, type TemplateInput } from "../template.ts";
+import { estimateTokens } from "../tokens.ts";
+
+/** One section: its heading, and what stands under it (trimmed; empty when there is nothing yet). */
+export interface NotesSection {
+  readonly title: string;
+  readonly text: string;
+}
+
+/** Which sections there are, and how much they may hold in estimated tokens. */
+export interface NotesShape {
+  readonly sections: readonly Section[];
+  readonly sectionTokens: number;
+  readonly maxTokens: number;
+}
+
+export interface NotesShapeOptions {
+  /** Headings with hints for the model, in their order. Default: {@link DEFAULT_NOTES_SECTIONS}. */
+  readonly sections?: TemplateInput["sections"] | undefined;
+  /** Most tokens of one section. Default: 2,000, at most a quarter of the whole. */
+  readonly sectionTokens?: number | undefined;
+  /** Most tokens of all sections. Default: 12,000, at most a fifth of the threshold. */
+  readonly maxTokens?: number | undefined;
+}
+
+export const DEFAULT_NOTES_SECTIONS: readonly Section[] = [
+  { title: "Current state", hint: "A line that names the session; what is being worked on now, and what comes next." },
+  { title: "Task", hint: "What the user asked for, in their words, and the decisions about it." },
+  { title: "User rules", hint: "Every rule, prohibition and preference of the user, word for word." },
+  { title: "Files and functions", hint: "Those that matter, what each is for, and what happened to it." },
+  { title: "Workflow and commands", hint: "Commands that are run, in their order, and how to read what they print." },
+  {
+    title: "Errors and corrections",
+    hint: "What failed and what cured it; what the user corrected; what not to try again.",
+  },
+  { title: "Learnings", hint: "What worked well, what did not, what to avoid." },
+  { title: "Key results", hint: "What the user asked to be told: an answer, a table, a number, in full." },
+  { title: "Worklog", hint: "What was tried and done, a line each, the newest first." },
+];
+
+/** Checked numbers and sections. `thresholdTokens` null: there is none to scale by. Throws `invalid_options`. */
+export function resolveNotesShape(options: NotesShapeOptions, thresholdTokens: number | null): NotesShape {
+  const sections =
+    options.sections === undefined ? DEFAULT_NOTES_SECTIONS : parseTemplate({ sections: options.sections }).sections;
+  const room = thresholdTokens === null ? NOTES_TOKENS : Math.floor(thresholdTokens / NOTES_SHARE_OF_THRESHOLD);
+  const maxTokens = options.maxTokens ?? Math.max(1, Math.min(NOTES_TOKENS, room));
+  const sectionTokens =
+    options.sectionTokens ?? Math.max(1, Math.min(NOTES_SECTION_TOKENS, Math.floor(maxTokens / NOTES_SECTION_SHARE)));
+  for (const [name, value] of Object.entries({ sectionTokens, maxTokens })) {
+    if (Number.isSafeInteger(value) && value >= 1) continue;
+    throw new PalimpsestError("invalid_options", `${name} is ${String(value)}: give a whole number of at least 1.`);
+  }
+  return { sections, sectionTokens, maxTokens };
+}
+
+/** The sections of a shape with what `known` holds under the same headings; what has no heading there stays at the end. */
+export function arrangeSections(shape: NotesShape, known: readonly NotesSection[]): NotesSection[] {
+  const titles = new Set(shape.sections.map(({ title }) => normalizeTitle(title)));
+  const arranged = shape.sections.map(({ title }) => ({
+    title,
+    text: known.find((each) => normalizeTitle(each.title) === normalizeTitle(title))?.text ?? "",
+  }));
+  const others = known.filter((each) => each.text !== "" && !titles.has(normalizeTitle(each.title)));
+  return [...arranged, ...others];
+}
+
+/** False for an untouched template: headings alone, or sections that say that there is nothing. */
+export function hasContent(sections: readonly NotesSection[]): boolean {
+  return sections.some(({ text }) => /[\p{L}\p{N}]/u.test(text) && text !== NOTHING);
+}
+
+/** Markdown: every heading with its text, or {@link NOTHING}. */
+export function renderNotes(sections: readonly NotesSection[]): string {
+  return sections.map(({ title, text }) => `## ${title}\n${text === "" ? NOTHING : text}`).join("\n\n");
+}
+
+/** Estimated tokens of the notes as they are shown. */
+export function notesTokens(sections: readonly NotesSection[]): number {
+  return estimateTokens(renderNotes(sections));
+}
+
+/**
+ * The sections within their budgets: one that is over is cut at the end of a line and says so in `pointer`, and where all of
+ * them together are over, the longest are cut first. The same sections where nothing is over.
+ */
+export function fitNotes(
+  sections: readonly NotesSection[],
+  { sectionTokens, maxTokens }: Pick<NotesShape, "sectionTokens" | "maxTokens">,
+  pointer: string,
+): NotesSection[] {
+  for (let cap = sectionTokens; ; cap = Math.floor(cap * CAP_STEP)) {
+    const fitted = sections.map(({ title, text }) => ({ title, text: cutSection(text, cap, pointer) }));
+    if (cap < 1 || notesTokens(fitted) <= maxTokens) return fitted;
+  }
+}
+
+/** How much less a section may hold in the next round of fitting. */
+const CAP_STEP = 0.8;
+
+/** The text's first lines within so many tokens, and the pointer behind them; the same text where it fits. */
+export function cutSection(text: string, tokens: number, pointer: string): string {
+  if (estimateTokens(text) <= tokens) return text;
+  const kept = text.split("\n");
+  const whole = (): string => [...kept, pointer].filter((line) => line !== "").join("\n");
+  while (kept.length > 0 && estimateTokens(whole()) > tokens) kept.pop();
+  return kept.length === 0 && estimateTokens(pointer) > tokens ? "" : whole();
+}
+
+export function normalizeTitle(title: string): string {
+  return title
+    .toLowerCase()
+    .replaceAll(/[*_#:]/g, "")
+    .trim();
+}

@@ -1,0 +1,129 @@
+/**
+ * What a model changes in the notes: an answer that holds the sections that change, each whole, and no other.
+ *
+ *     ## Current state
+ *     Session: moving the parser to its own file. Next: the tests.
+ *
+ *     ## Worklog
+ *     - moved `parse()` to parse.ts [#12]
+ *
+ * or `No changes.` A heading is a line `## Title` outside of a code fence.
+ *
+ * Boundary: an answer and the sections before it in, the sections after it or what is wrong with it out. Safe because a
+ * section that the answer does not name stays byte for byte, and because an answer that would take most of the notes away is
+ * refused like one that is no answer at all.
+ */
+import { GUARDED_NOTES_TOKENS, LEAST_NOTES_SHARE } from "../../limits.ts";
+import { findFalseAnswers, type AuditProblem } from "../audit.ts";
+import { NOTHING } from "../extract/summary-shape.ts";
+import { estimateTokens } from "../tokens.ts";
+import { hasContent, normalizeTitle, notesTokens, type NotesSection, type NotesShape } from "./document.ts";
+
+/** An answer that changes nothing. */
+export const NO_CHANGES = "No changes.";
+
+export type NotesAudit =
+  | { readonly ok: true; readonly sections: readonly NotesSection[]; readonly tokens: number }
+  | { readonly ok: false; readonly problems: readonly AuditProblem[] };
+
+/** The notes after an answer, if it is one and may be used. `before` are all the sections as they stand. */
+export function auditEdits(input: {
+  readonly answer: string;
+  readonly finishReason: string;
+  readonly before: readonly NotesSection[];
+  readonly shape: NotesShape;
+}): NotesAudit {
+  const { answer, finishReason, before, shape } = input;
+  const { edits, problems } = parseEdits(answer, before);
+  const after = applyEdits(before, edits);
+  const wrong = [...findFalseAnswers(answer.trim(), finishReason), ...problems];
+  if (wrong.length === 0) wrong.push(...findMisfits(before, after, { edits, shape }));
+  return wrong.length === 0
+    ? { ok: true, sections: after, tokens: notesTokens(after) }
+    : { ok: false, problems: wrong };
+}
+
+/** The sections that an answer names, each once, by the headings of `known`; and what of it is of another shape. */
+export function parseEdits(
+  answer: string,
+  known: readonly NotesSection[],
+): { edits: readonly NotesSection[]; problems: readonly AuditProblem[] } {
+  const text = unwrap(answer.trim());
+  if (/^no changes?\.?$/i.test(text)) return { edits: [], problems: [] };
+  const problems: AuditProblem[] = [];
+  const titles = new Map(known.map(({ title }) => [normalizeTitle(title), title]));
+  const edits: NotesSection[] = [];
+  for (const { title: written, text: body } of splitSections(text)) {
+    const title = written === null ? undefined : titles.get(normalizeTitle(written));
+    if (written === null) {
+      if (body !== "")
+        problems.push(shapeProblem(`Text stands before the first heading: begin with "## " and a title.`));
+    } else if (title === undefined) {
+      problems.push(
+        shapeProblem(`There is no section "${written.slice(0, TITLE_SHOWN)}". Use the given headings only.`),
+      );
+    } else if (edits.some((edit) => edit.title === title)) {
+      problems.push(shapeProblem(`Section "${title}" stands twice. Write it once, whole.`));
+    } else edits.push({ title, text: body === NOTHING ? "" : body });
+  }
+  if (edits.length === 0 && problems.length === 0) {
+    problems.push(shapeProblem(`No section is given. Write those that change, or "${NO_CHANGES}"`));
+  }
+  return { edits, problems };
+}
+
+const TITLE_SHOWN = 60;
+
+/** The sections with the edited ones in their places. */
+export function applyEdits(sections: readonly NotesSection[], edits: readonly NotesSection[]): NotesSection[] {
+  return sections.map((section) => edits.find(({ title }) => title === section.title) ?? section);
+}
+
+/** A markdown text by its `## ` headings outside of code fences; `title` is null for what stands before the first one. */
+export function splitSections(markdown: string): { title: string | null; text: string }[] {
+  const found: { title: string | null; lines: string[] }[] = [{ title: null, lines: [] }];
+  let fence: string | null = null;
+  for (const line of markdown.split("\n")) {
+    const mark = /^\s{0,3}(```|~~~)/.exec(line)?.[1] ?? null;
+    if (mark !== null) fence = fence === null ? mark : fence === mark ? null : fence;
+    const title = fence === null ? /^##[ \t]+(\S.*?)[ \t]*#*[ \t]*$/.exec(line)?.[1] : undefined;
+    if (title === undefined) found.at(-1)?.lines.push(line);
+    else found.push({ title, lines: [] });
+  }
+  return found.map(({ title, lines }) => ({ title, text: lines.join("\n").trim() }));
+}
+
+/** Without a code fence around all of it. */
+function unwrap(text: string): string {
+  return /^(?:```|~~~)\w*\n([^]*)\n(?:```|~~~)$/.exec(text)?.[1]?.trim() ?? text;
+}
+
+function findMisfits(
+  before: readonly NotesSection[],
+  after: readonly NotesSection[],
+  { edits, shape }: { edits: readonly NotesSection[]; shape: NotesShape },
+): AuditProblem[] {
+  const problems: AuditProblem[] = [];
+  for (const { title, text } of edits) {
+    const tokens = estimateTokens(text);
+    if (tokens <= shape.sectionTokens) continue;
+    const detail = `Section "${title}" is ${tokens} tokens; at most ${shape.sectionTokens} are allowed. Condense it.`;
+    problems.push({ kind: "too-large", detail });
+  }
+  const [had, has] = [notesTokens(before), notesTokens(after)];
+  if (has > shape.maxTokens && has > had) {
+    const detail = `The notes would be ${has} tokens; at most ${shape.maxTokens} are allowed. Condense their longest sections.`;
+    problems.push({ kind: "too-large", detail });
+  }
+  const least = Math.min(had, shape.maxTokens) * LEAST_NOTES_SHARE;
+  const emptied = hasContent(before) && !hasContent(after);
+  if (emptied || (had >= GUARDED_NOTES_TOKENS && has < least)) {
+    const detail = `The notes would go from ${had} tokens to ${has}. Keep what still holds: only change what the new messages change.`;
+    problems.push({ kind: "shrunk", detail });
+  }
+  return problems;
+}
+
+function shapeProblem(detail: string): AuditProblem {
+  return { kind: "bad-shape", detail };
+}
