@@ -14,8 +14,10 @@ export const ENOUGH = 17;
 export function skipRetryDelays(): void {
   beforeAll(async () => {
     // Never disposed: that aborts instances, and one that is about to end by itself would then never answer.
-    const workflows = await introspectWorkflow(env.COMPACTION_WORKFLOW);
-    await workflows.modifyAll((modifier) => modifier.disableRetryDelays());
+    for (const workflow of [env.COMPACTION_WORKFLOW, env.SPLIT_WORKFLOW]) {
+      const instances = await introspectWorkflow(workflow);
+      await instances.modifyAll((modifier) => modifier.disableRetryDelays());
+    }
   });
 }
 

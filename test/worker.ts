@@ -10,7 +10,9 @@ import type { Outcome } from "../src/memory/runs.ts";
 import type { ChosenModel } from "../src/model/choose.ts";
 import { CompactionWorkflow as RealCompactionWorkflow, type CompactionParams } from "../src/workflows/compaction.ts";
 import { SplitWorkflow as RealSplitWorkflow } from "../src/workflows/split.ts";
+import type { PortMethod } from "../src/workflows/port.ts";
 import { isScripted, scriptedModel } from "./scripted-model.ts";
+import { faultyCall, faultyStep } from "./workflows/faulty-run.ts";
 
 /** A bare Durable Object whose storage a test of src/memory borrows with `runInDurableObject`. */
 export class StorageProbe extends DurableObject {}
@@ -21,6 +23,12 @@ export class PalimpsestAgent extends CompactingAgent {
     const threshold = /!(\d+)$/.exec(session.id)?.[1];
     const chunkTokens = session.id.startsWith("wide") ? 8_000 : 1_500;
     session.compactAfter(threshold === undefined ? 2_000 : Number(threshold), { chunkTokens });
+  }
+
+  /** As it is deployed, unless a test planned a fault. */
+  override async compactionStep(runId: string, method: PortMethod, args: readonly unknown[]): Promise<unknown> {
+    const work = (): Promise<unknown> => super.compactionStep(runId, method, args);
+    return faultyCall({ agentName: this.name, ctx: this.ctx }, { runId, method, args }, work);
   }
 
   /** Lays a summary of the caller's own, as an agent's own code may at any time. */
@@ -81,7 +89,7 @@ export class CompactionWorkflow extends RealCompactionWorkflow {
   override async run(event: AgentWorkflowEvent<CompactionParams>, step: AgentWorkflowStep): Promise<Outcome> {
     this.#agentName = event.payload.agent.name;
     this.#runId = event.payload.runId;
-    return super.run(event, step);
+    return super.run(event, faultyStep(this.#agentName, step));
   }
 }
 
@@ -96,7 +104,7 @@ export class SplitWorkflow extends RealSplitWorkflow {
   override async run(event: AgentWorkflowEvent<CompactionParams>, step: AgentWorkflowStep): Promise<Outcome> {
     this.#agentName = event.payload.agent.name;
     this.#runId = event.payload.runId;
-    return super.run(event, step);
+    return super.run(event, faultyStep(this.#agentName, step));
   }
 }
 

@@ -96,8 +96,9 @@ export function lineageOf(run: RunRecord, { leaves }: CommitRequest): (Leaf | { 
   };
   return parts.flatMap((part): Part[] => {
     if (part.kind === "overlay") return [{ kind: part.kind, id: part.id }];
-    const halves = chunks.filter(({ halfOf }) => halfOf === part.index);
-    return halves.length > 0 ? halves.flatMap(({ index }) => leafAt(index)) : leafAt(part.index);
+    const whole = leafAt(part.index);
+    if (whole.length > 0) return whole;
+    return chunks.filter(({ halfOf }) => halfOf === part.index).flatMap(({ index }) => leafAt(index));
   });
 }
 

@@ -1,0 +1,83 @@
+/**
+ * The crash matrix: every place in a run where something durable happens, and everything that can befall it there.
+ *
+ * A run is counted once undisturbed: calls of its port and results of its steps. Then, for each of these places and each
+ * fault, the same run in a new agent ends as the undisturbed one did: same overlays, same view, same ledger, same drafts.
+ */
+import pMap from "p-map";
+import { describe, expect, test } from "vitest";
+import type { RunRecord } from "../../src/memory/runs.ts";
+import { digest } from "../../src/steps/digest.ts";
+import { skipRetryDelays } from "../agents.ts";
+import { FAULTS, type Fault } from "./faulty-run.ts";
+import { happen, SHAPES, type Ending, type Shape } from "./faulty-shapes.ts";
+
+skipRetryDelays();
+
+/** Runs at the same time: each waits for its engine more than it works. */
+const AT_ONCE = 8;
+
+/** Shapes that are disturbed at every place; of the others a sample, unless `PALIMPSEST_MATRIX=full` asks for all. */
+const WHOLE = new Set(["one chunk", "three chunks and a merge"]);
+const SAMPLE = 1;
+const SEED = process.env["PALIMPSEST_SEED"] ?? "1";
+const isFull = process.env["PALIMPSEST_MATRIX"] === "full";
+
+/** By shape and fault: places that were disturbed, of how many. */
+const counted: Record<string, Record<string, string>> = {};
+
+/** The places of one row of the matrix, or the seed's choice of them. */
+function places({ name }: Shape, { plan }: Ending, fault: Fault): number[] {
+  const count = fault === "result lost" ? plan.steps.length : plan.calls.length;
+  const all = Array.from({ length: count }, (_, index) => index + 1);
+  const drawn = (at: number): string => digest(SEED, name, fault, String(at));
+  const chosen =
+    isFull || WHOLE.has(name) ? all : all.toSorted((a, b) => (drawn(a) < drawn(b) ? -1 : 1)).slice(0, SAMPLE);
+  (counted[name] ??= {})[fault] = `${chosen.length} of ${count}`;
+  return chosen;
+}
+
+describe.for(SHAPES)("$name", (shape: Shape) => {
+  let calm: Promise<Ending> | undefined;
+  const undisturbed = (): Promise<Ending> => (calm ??= happen(shape));
+
+  test("undisturbed, it is applied", async () => {
+    const { run, state } = await undisturbed();
+    expect(run.outcome?.kind).toBe(shape.splits ? "split" : "applied");
+    expect(state).toMatchObject({ schedules: 0, status: { liveRunIds: [] } });
+  });
+
+  test.for(FAULTS)("%s, at any place: it ends as if nothing had happened (M1, V1, C1, R1, R3)", async (fault) => {
+    const expected = await undisturbed();
+    await pMap(places(shape, expected, fault), async (at) => expectSame(await happen(shape, fault, at), expected), {
+      concurrency: AT_ONCE,
+    });
+  });
+});
+
+test("what was disturbed: places by shape and fault", () => {
+  for (const [shape, row] of Object.entries(counted)) console.log(shape, row);
+  expect(Object.keys(counted)).toEqual(SHAPES.map(({ name }) => name));
+});
+
+function expectSame(ending: Ending, expected: Ending): void {
+  const { plan, run, state, paid } = ending;
+  const place = plan.fault === "result lost" ? plan.steps[plan.at - 1] : plan.calls[plan.at - 1];
+  const where = `${plan.fault}: ${plan.at}, ${place}`;
+  expect(plan.fired, where).toBe(true);
+  expect(state, where).toEqual(expected.state);
+  expect(paid.twice, where).toBe(0);
+  // What was on its way into the store may be asked for again, and nothing else.
+  expect(paid.answers, where).toBeLessThanOrEqual(expected.paid.answers + plan.underWay);
+  // The ledger holds what the run was told of: all that it needed, and nothing twice.
+  expect(run.modelCalls, where).toBeGreaterThanOrEqual(expected.run.modelCalls);
+  expect(run.modelCalls, where).toBeLessThanOrEqual(paid.answers + paid.unsound);
+  // What a prompt of the offline digest weighs varies with its boundary.
+  if (plan.late === null && run.modelCalls > 0 && run.modelCalls === expected.run.modelCalls) {
+    expect(tokensOf(run), where).toEqual(tokensOf(expected.run));
+  }
+}
+
+function tokensOf({ inputTokens, outputTokens }: RunRecord): readonly number[] {
+  return [inputTokens, outputTokens];
+}

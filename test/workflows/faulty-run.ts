@@ -1,0 +1,189 @@
+/**
+ * One fault in one run: where a test says that it happens, and whether it did.
+ *
+ * Job: stands between the workflow under test and its agent (test/worker.ts) and counts what is durable there: calls of
+ * the port, each one request and one transaction, and results of steps. Without a plan it is not there at all.
+ *
+ * Kept on globalThis, because a test and the Worker under test share an isolate but not every module. Sides look instead
+ * of awaiting each other's promises: they are different requests (see scripted-model.ts).
+ */
+import type { WorkflowStepConfig } from "cloudflare:workers";
+import type { AgentWorkflowStep } from "agents/workflows";
+import type { CompactionParams } from "../../src/workflows/compaction.ts";
+import type { DraftInput, PortMethod, StepMark } from "../../src/workflows/port.ts";
+
+/** What befalls a call of the port, or, where it says so, a step. */
+export const FAULTS = [
+  /** It throws, and nothing was written. */
+  "throws before",
+  /** It was written, and the answer is lost. */
+  "throws after",
+  /** The agent's object is reset, with whatever is under way in it. */
+  "reset before",
+  "reset after",
+  /** The step is given up and tried again; this call of the first try arrives when the run is about to commit. */
+  "comes late",
+  /** The engine forgets the instance's steps and starts it from the beginning. */
+  "restart after",
+  /** A step's result is lost when its work is done: it is run again. */
+  "result lost",
+] as const;
+
+export type Fault = (typeof FAULTS)[number];
+
+export interface FaultPlan {
+  readonly fault: Fault | null;
+  readonly workflow: Workflow<CompactionParams>;
+  /** Which call of the port, or which step for `result lost`, counted from 1. */
+  readonly at: number;
+  /** What happened: counted for every plan, so that one without a fault says how many places there are. */
+  readonly calls: PortMethod[];
+  readonly steps: string[];
+  fired: boolean;
+  /** Texts of drafts that are safely stored. */
+  readonly stored: Set<string>;
+  /** Texts that a model gave, whether or not they are stored. */
+  readonly answered: Set<string>;
+  /** How many of them were on their way into the store when the fault happened: they may be asked for again. */
+  underWay: number;
+  /** The call that comes late: of which step, what it paid for, and whether it was let go and has come. */
+  late: { readonly step: string; readonly calls: number; free: boolean; done: boolean } | null;
+}
+
+const plans = ((globalThis as { palimpsestFaults?: Map<string, FaultPlan> }).palimpsestFaults ??= new Map());
+
+/** From now on, what the agent's runs do is counted, and the fault happens once. */
+export function planFault(agentName: string, planned: Pick<FaultPlan, "fault" | "at" | "workflow">): FaultPlan {
+  const plan: FaultPlan = {
+    ...planned,
+    calls: [],
+    steps: [],
+    fired: false,
+    stored: new Set(),
+    answered: new Set(),
+    underWay: 0,
+    late: null,
+  };
+  plans.set(agentName, plan);
+  return plan;
+}
+
+export function planOf(agentName: string): FaultPlan | undefined {
+  return plans.get(agentName);
+}
+
+interface Place {
+  readonly agentName: string;
+  readonly ctx: DurableObjectState;
+}
+
+interface Call {
+  readonly runId: string;
+  readonly method: PortMethod;
+  readonly args: readonly unknown[];
+}
+
+/** A call of the port as it arrives at the agent. */
+export async function faultyCall(
+  { agentName, ctx }: Place,
+  call: Call,
+  work: () => Promise<unknown>,
+): Promise<unknown> {
+  const plan = plans.get(agentName);
+  if (plan === undefined) return work();
+  const hit = plan.calls.push(call.method) === plan.at && plan.fault !== "result lost";
+  // Looked at again when the next call comes: what a reset took along was sent until then.
+  if (hit || plan.fired)
+    plan.underWay = Math.max(plan.underWay, [...plan.answered].filter((text) => !plan.stored.has(text)).length);
+  return befall(hit ? plan.fault : null, { plan, ctx, call, work });
+}
+
+interface Happening {
+  readonly plan: FaultPlan;
+  readonly ctx: DurableObjectState;
+  readonly call: Call;
+  readonly work: () => Promise<unknown>;
+}
+
+async function befall(fault: Fault | null, { plan, ctx, call, work }: Happening): Promise<unknown> {
+  const { runId, method, args } = call;
+  const { step } = args[0] as StepMark;
+  if (fault !== null) plan.fired = true;
+  if (fault === "throws before") throw new Error("the call was lost");
+  if (fault === "reset before") ctx.abort("reset by a test");
+  if (fault === "comes late") await comeLate(plan, step, callsOf(call));
+  else if (method === "addCompaction" && plan.late?.step !== step) await letCome(plan);
+  const answer = await work();
+  // What is not safe yet is not counted as stored: a reset may still take it away.
+  await ctx.storage.sync();
+  if (method === "saveDraft") plan.stored.add((args[1] as DraftInput).text);
+  if (fault === "throws after") throw new Error("the answer was lost");
+  if (fault === "reset after") ctx.abort("reset by a test");
+  if (fault === "restart after") await (await plan.workflow.get(runId)).restart();
+  if (plan.late?.step === step) {
+    if (fault === "comes late") plan.late.done = true;
+    // The commit itself is late: it comes when its second try has committed.
+    else if (method === "addCompaction") plan.late.free = true;
+  }
+  return answer;
+}
+
+function callsOf({ method, args }: Call): number {
+  return method === "saveDraft" ? (args[1] as DraftInput).calls : 0;
+}
+
+async function comeLate(plan: FaultPlan, step: string, calls: number): Promise<void> {
+  const late = { step, calls, free: false, done: false };
+  plan.late = late;
+  while (!late.free) await scheduler.wait(1);
+}
+
+async function letCome({ late }: FaultPlan): Promise<void> {
+  if (late === null) return;
+  late.free = true;
+  while (!late.done) await scheduler.wait(1);
+}
+
+/** The steps of a run: those that lose a result, and those whose first try is given up while it goes on. */
+export function faultyStep(agentName: string, step: AgentWorkflowStep): AgentWorkflowStep {
+  const plan = plans.get(agentName);
+  if (plan === undefined) return step;
+  const work =
+    (name: string, body: Body): Body =>
+    (at) =>
+      tryStep(plan, name, () => body(at));
+  // All of a step that a compaction uses. The engine's own is remote: it cannot be wrapped otherwise.
+  return {
+    do: (name: string, config: WorkflowStepConfig, body: Body) =>
+      (step as unknown as Doing).do(name, config, work(name, body)),
+  } as unknown as AgentWorkflowStep;
+}
+
+interface Doing {
+  do(name: string, config: WorkflowStepConfig, body: Body): Promise<unknown>;
+}
+
+type Body = (at: unknown) => Promise<unknown>;
+
+async function tryStep(plan: FaultPlan, name: string, work: () => Promise<unknown>): Promise<unknown> {
+  const working = work();
+  if (plan.fault === "comes late" && !plan.fired) return Promise.race([working, givenUp(plan, name, working)]);
+  const result = await working;
+  if (plan.steps.push(name) === plan.at && plan.fault === "result lost") {
+    plan.fired = true;
+    throw new Error("the result was lost");
+  }
+  return result;
+}
+
+/** Throws once a call of this step is held: what a timeout does, without the time. */
+async function givenUp(plan: FaultPlan, name: string, working: Promise<unknown>): Promise<never> {
+  const work = { over: false };
+  const end = (): void => void (work.over = true);
+  void working.then(end, end);
+  while (plan.late?.step !== name) {
+    if (work.over) return new Promise<never>(() => undefined);
+    await scheduler.wait(1);
+  }
+  throw new Error("timed out");
+}

@@ -1,0 +1,201 @@
+/**
+ * The typical runs that the crash matrix disturbs, and what must be the same afterwards.
+ *
+ * A shape's summariser answers with words that are made of what it is asked, so the end of a disturbed run can be
+ * compared with that of another agent's undisturbed one, to the letter.
+ */
+import { runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { APICallError } from "@ai-sdk/provider";
+import type { RunRecord } from "../../src/memory/runs.ts";
+import { digest } from "../../src/steps/digest.ts";
+import type { ParsedPrompt } from "../../src/steps/prompt.ts";
+import { newAgent, stubOf } from "../agents.ts";
+import { say, talk } from "../conversation.ts";
+import { scriptModel, summaryOf } from "../scripted-model.ts";
+import type { PalimpsestAgent } from "../worker.ts";
+import { planFault, planOf, type Fault, type FaultPlan } from "./faulty-run.ts";
+
+export interface Shape {
+  readonly name: string;
+  readonly sessionId: string;
+  /** What goes wrong with a prompt by nature: it throws, or gives an answer that is no summary. Null: nothing. */
+  readonly weakness?: (prompt: ParsedPrompt) => string | null;
+  /** Whether a second model stands by. */
+  readonly fallback?: boolean;
+  /** Whether the session is split, which another workflow does. */
+  readonly splits?: boolean;
+  /** Messages that are compacted before the run that is disturbed. */
+  readonly before?: number;
+  /** Starts the run. */
+  start(agent: PalimpsestAgent, sessionId: string): Promise<unknown>;
+}
+
+/** Appends messages so that the session crosses its threshold. */
+function append(from: number, to: number): Shape["start"] {
+  return (agent, sessionId) => agent.appendAll({ sessionId, messages: talk(from, to) });
+}
+
+function refuse(status: number): never {
+  throw new APICallError({ message: "no", url: "", requestBodyValues: {}, statusCode: status });
+}
+
+const LONG = "long!6000";
+
+export const SHAPES: readonly Shape[] = [
+  { name: "one chunk", sessionId: "", start: append(0, 17) },
+  { name: "three chunks and a merge", sessionId: LONG, start: append(0, 49) },
+  { name: "a fold of an earlier overlay", sessionId: "", before: 17, start: append(17, 27) },
+  {
+    name: "a repair",
+    sessionId: "",
+    weakness: ({ kind }) => (kind === "repair" ? null : "We talked about files for a while."),
+    start: append(0, 17),
+  },
+  {
+    name: "a chunk told in halves",
+    sessionId: "wide!6000",
+    weakness: ({ transcript }) => ((transcript ?? "").length > 12_000 ? refuse(413) : null),
+    start: append(0, 56),
+  },
+  { name: "the fallback model", sessionId: "", weakness: () => refuse(401), fallback: true, start: append(0, 17) },
+  { name: "no model at all", sessionId: "", weakness: () => refuse(401), start: append(0, 17) },
+  {
+    name: "a mend after an edit",
+    sessionId: LONG,
+    before: 49,
+    start: (agent, sessionId) => agent.update({ sessionId, message: say(20, "NEW WORDS. ") }),
+  },
+  {
+    name: "a rebuild",
+    sessionId: LONG,
+    before: 49,
+    start: (agent, sessionId) => agent.compact({ sessionId, rebuild: true }),
+  },
+  {
+    name: "a split",
+    sessionId: "",
+    splits: true,
+    start: async (agent, sessionId) => {
+      await agent.appendAll({ sessionId, messages: talk(0, 13) });
+      return agent.compactAndSplit({ sessionId });
+    },
+  },
+];
+
+/** What a run left behind, and what it was seen to do. */
+export interface Ending {
+  readonly plan: FaultPlan;
+  /** All that the run brought about, without ids and times that differ from run to run. */
+  readonly state: unknown;
+  readonly run: RunRecord;
+  /** What models answered: `twice` counts what they were asked although the very words were stored already. */
+  readonly paid: { readonly answers: number; readonly unsound: number; readonly twice: number };
+}
+
+/** Lets the shape's run happen to a new agent, with at most one fault. */
+export async function happen(shape: Shape, fault: Fault | null = null, at = 0): Promise<Ending> {
+  const { name } = newAgent();
+  const paid = { answers: 0, unsound: 0, twice: 0 };
+  const sound = (prompt: ParsedPrompt): string => {
+    const source = [prompt.kind, prompt.transcript ?? "", prompt.previous ?? "", ...prompt.drafts, ...prompt.problems];
+    const text = summaryOf(prompt, `- told of ${digest(...source)}`);
+    paid.answers++;
+    const plan = planOf(name);
+    if (plan?.stored.has(text)) paid.twice++;
+    plan?.answered.add(text);
+    return text;
+  };
+  const unsound = (text: string): string => {
+    paid.unsound++;
+    return text;
+  };
+  const { sessionId, weakness, before = 0 } = shape;
+  scriptModel(name, (prompt) => {
+    const unfit = weakness?.(prompt) ?? null;
+    return unfit === null ? sound(prompt) : unsound(unfit);
+  });
+  if (shape.fallback) scriptModel(`${name}/fallback`, sound);
+  if (before > 0) {
+    await stubOf(name).appendAll({ sessionId, messages: talk(0, before) });
+    await ended(name, sessionId, 1);
+    paid.answers = 0;
+  }
+  const workflow = shape.splits ? env.SPLIT_WORKFLOW : env.COMPACTION_WORKFLOW;
+  const plan = planFault(name, { fault, at, workflow });
+  const n = before > 0 ? 2 : 1;
+  await persist(async () => shape.start(stubOf(name), sessionId));
+  const run = await ended(name, sessionId, n);
+  await persist(async () => untilQuiet(run, plan));
+  return { plan, run, state: await stateOf(name, sessionId), paid };
+}
+
+/** As a client does whose call was lost in a reset of the agent: again, on a new stub. */
+async function persist<T>(call: () => Promise<T>): Promise<T> {
+  for (let tries = 0; ; tries++) {
+    try {
+      return await call();
+    } catch (error) {
+      if (tries === 20) throw error;
+      await scheduler.wait(1);
+    }
+  }
+}
+
+async function ended(name: string, sessionId: string, n: number): Promise<RunRecord> {
+  for (;;) {
+    const run = await persist(async () => {
+      const found = (await stubOf(name).runs({ sessionId })).find((each) => each.n === n);
+      return found && stubOf(name).waitForRun({ runId: found.id });
+    });
+    if (run !== undefined && run.outcome !== null) return run;
+    await scheduler.wait(1);
+  }
+}
+
+const ENDED: ReadonlySet<string> = new Set(["complete", "errored", "terminated"]);
+
+/** Until the engine is done with the run, and the call that came late has come. */
+async function untilQuiet({ id }: RunRecord, plan: FaultPlan): Promise<void> {
+  while (!ENDED.has((await (await plan.workflow.get(id)).status()).status)) await scheduler.wait(2);
+  while (plan.late?.done === false) await scheduler.wait(1);
+}
+
+async function stateOf(name: string, sessionId: string): Promise<unknown> {
+  const agent = stubOf(name);
+  await agent.watchCompactions();
+  const [runs, overlays, view, status] = [
+    await agent.runs({ sessionId }),
+    await agent.getCompactions({ sessionId }),
+    await agent.getView({ sessionId }),
+    await agent.status({ sessionId }),
+  ];
+  const stub = env.PalimpsestAgent.get(env.PalimpsestAgent.idFromName(name));
+  const inside = await runInDurableObject(stub, async (instance: PalimpsestAgent, { storage }) => ({
+    schedules: (await instance.listSchedules()).length,
+    drafts: storage.sql.exec("SELECT key, text FROM palimpsest_drafts ORDER BY key").toArray(),
+    stored: storage.sql.exec("SELECT count(*) AS n FROM palimpsest_messages").one(),
+  }));
+  const [outcome] = runs.map((run) => run.outcome);
+  const child = outcome?.kind === "split" ? outcome.childId : null;
+  const told = {
+    runs: runs.map(({ id, n, state, trigger, leafId, plan, planDigest, chunkDigests, outcome, ...rest }) => {
+      const steps = rest.steps.map((step) => step.name).toSorted();
+      return { id, n, state, trigger, leafId, plan, planDigest, chunkDigests, outcome, steps };
+    }),
+    overlays: overlays.map(({ changes, ...rest }) => ({ ...rest, changes: changes.length })),
+    view,
+    status,
+    history: await agent.getHistory({ sessionId }),
+    child: child && (await agent.getView({ sessionId: child })),
+    sessions: (await agent.listSessions({})).length,
+    ...inside,
+  };
+  return anonymous(told, [...runs.map(({ id }) => id), ...overlays.map(({ id }) => id), ...(child ? [child] : [])]);
+}
+
+/** Ids that are drawn anew for each run, by their place. */
+function anonymous(told: unknown, ids: readonly string[]): unknown {
+  const text = ids.reduce((all, id, place) => all.replaceAll(id, `id-${place}`), JSON.stringify(told));
+  return JSON.parse(text.replaceAll(/"createdAt":\d+/g, '"createdAt":0')) as unknown;
+}
