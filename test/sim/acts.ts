@@ -266,9 +266,10 @@ const ACTS: Record<Verb, Act> = {
     onRun({ world, ...scene }, "ended", async (runId) => void (await world.agent.retryRun({ runId }))),
   terminate: ({ world, ...scene }) =>
     onRun({ world, ...scene }, "live", async (runId) => {
-      await env.COMPACTION_WORKFLOW.get(runId)
-        .then((instance) => instance.terminate())
-        .catch(() => undefined);
+      for (const engine of [env.COMPACTION_WORKFLOW, env.SPLIT_WORKFLOW]) {
+        const instance = await engine.get(runId).catch(() => null);
+        await instance?.terminate().catch(() => undefined);
+      }
     }),
 
   usage: async ({ world, seat, op }) => {
@@ -307,6 +308,8 @@ const ACTS: Record<Verb, Act> = {
     return "looked";
   },
   evict: async ({ world }) => {
+    // Only an object that runs can be evicted.
+    await world.inside(() => undefined);
     await evictDurableObject(world.stub);
     return "evicted";
   },

@@ -4,6 +4,7 @@
  * Boundary: a child's messages are taken as they are found, once they were held against the parent's; from then on they
  * are a twin's like any other.
  */
+import type { OverlayRecord } from "../../src/memory/overlays.ts";
 import { RECORD_PREFIX } from "../../src/steps/view.ts";
 import type { PalimpsestAgent } from "../worker.ts";
 import { marksIn } from "./said.ts";
@@ -21,14 +22,14 @@ export function seatChildren(world: World, { palimpsest: { memory, runs } }: Pal
       holds("B4", memory.session(seat.id).hasEnded, () => `${seat.id} was split and still takes messages`);
       const child = makeSeat(outcome.childId, new Twin(), seat.words);
       for (const message of memory.session(child.id).originals()) child.twin.append(message, undefined);
-      checkChild(seat, child);
+      checkChild(seat, child, memory.session(seat.id).overlays());
       world.seats.push(child);
       count(world.tally.checks, "B4");
     }
   }
 }
 
-function checkChild(parent: Seat, child: Seat): void {
+function checkChild(parent: Seat, child: Seat, overlays: readonly OverlayRecord[]): void {
   const { twin } = parent;
   const path = twin.path(twin.leaf);
   const said = new Set(twin.messages(twin.leaf).flatMap((message) => [...weigh(message).marks]));
@@ -53,5 +54,11 @@ function checkChild(parent: Seat, child: Seat): void {
     );
     last = at;
   }
-  holds("B4", last === path.length - 1, () => `${child.id} goes on after ${path[last]}, not after ${twin.leaf}`);
+  for (const { kind, id } of twin.view(twin.leaf, overlays)) {
+    holds(
+      "B4",
+      kind === "overlay" || child.twin.has(id),
+      () => `${child.id} goes on without ${id}, which ${parent.id} shows`,
+    );
+  }
 }

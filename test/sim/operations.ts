@@ -68,6 +68,9 @@ export interface Operation {
   readonly hurry: boolean;
 }
 
+/** Operations of one agent's life: enough for a session to be folded a few times over. */
+export const EPISODE = 150;
+
 const VERBS = Object.keys(WEIGHTS) as [Verb, ...Verb[]];
 const TOTAL = VERBS.reduce((sum, verb) => sum + WEIGHTS[verb], 0);
 const NUMBERS = 10_000;

@@ -4,7 +4,7 @@
  */
 import { afterAll, expect, inject, test } from "vitest";
 import { skipRetryDelays } from "../agents.ts";
-import { drawOperations, type Operation } from "./operations.ts";
+import { drawOperations, EPISODE, type Operation } from "./operations.ts";
 import { play, shrink, type Played } from "./play.ts";
 import seeds from "./seeds.json";
 import { addTally, emptyTally } from "./tally.ts";
@@ -17,9 +17,6 @@ declare module "vitest" {
 }
 
 const { operations, seed, shrinkMs } = inject("sim");
-
-/** Operations of one agent's life. */
-const EPISODE = 150;
 
 skipRetryDelays();
 

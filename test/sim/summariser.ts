@@ -5,6 +5,7 @@
  */
 import { APICallError, type LanguageModelV4FinishReason } from "@ai-sdk/provider";
 import { unreachable } from "../../src/errors.ts";
+import { digest } from "../../src/steps/digest.ts";
 import type { ParsedPrompt } from "../../src/steps/prompt.ts";
 import { makeGate, summaryOf, type Answer, type Gate, type Script } from "../scripted-model.ts";
 import { marksIn } from "./said.ts";
@@ -152,7 +153,11 @@ function goodSummary(prompt: ParsedPrompt, source: string): string {
   const marks = [...marksIn(source)];
   const few = marks.length <= NAMED_MARKS ? marks : [...marks.slice(0, 4), ...marks.slice(4 - NAMED_MARKS)];
   const [first, ...rest] = prompt.sections.map(({ title }) => title);
-  return [`## ${first}\n- About ${few.join(", ")}.`, ...rest.map((title) => `## ${title}\nNone.`)].join("\n\n");
+  // Names its source, so that no two sources are told in the same words.
+  return [
+    `## ${first}\n- About ${few.join(", ")}: text ${digest(source).slice(0, 12)}.`,
+    ...rest.map((title) => `## ${title}\nNone.`),
+  ].join("\n\n");
 }
 
 function ended(text: string, finishReason: LanguageModelV4FinishReason["unified"]): Answer {

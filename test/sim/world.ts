@@ -138,9 +138,15 @@ export class World {
       await this.agent.watchCompactions().catch(() => undefined);
       await this.settle();
     }
-    const left = await this.#liveRuns();
-    if (left.length > 0)
-      throw new Violation("R1", `${left.length} runs are left without an outcome: ${JSON.stringify(left)}`);
+    for (const { id } of await this.#liveRuns()) {
+      const run = await this.agent.getRun({ runId: id });
+      const engine = await this.#statusOf(id);
+      const steps = run.steps.slice(-2).map((step) => ({ ...step, failure: undefined }));
+      throw new Violation(
+        "R1",
+        `${run.kind} ${id} never ends: ${run.state}, engine ${engine}, ${JSON.stringify(steps)}`,
+      );
+    }
   }
 
   dispose(): void {
@@ -155,11 +161,20 @@ export class World {
   async #stopped(runs: readonly { id: string }[]): Promise<{ id: string }[]> {
     const stopped: { id: string }[] = [];
     for (const { id } of runs) {
-      const found = await env.COMPACTION_WORKFLOW.get(id).catch(() => null);
-      const status = await found?.status().catch(() => null);
-      if (status == null || ENDED.has(status.status) || status.status === "paused") stopped.push({ id });
+      const status = await this.#statusOf(id);
+      if (status === null || ENDED.has(status) || status === "paused") stopped.push({ id });
     }
     return stopped;
+  }
+
+  /** What the engine says of a run; null when it knows none. */
+  async #statusOf(runId: string): Promise<string | null> {
+    for (const engine of [env.COMPACTION_WORKFLOW, env.SPLIT_WORKFLOW]) {
+      const found = await engine.get(runId).catch(() => null);
+      const status = await found?.status().catch(() => null);
+      if (status != null) return status.status;
+    }
+    return null;
   }
 }
 
