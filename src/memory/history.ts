@@ -104,6 +104,7 @@ export class History extends SessionOverlays {
     this.mustGoOn();
     return this.options.transaction(() => {
       const { reached, gone } = this.laid.invalidate([row], this.#unchangedPart(row.seq, message));
+      this.notes.withdraw([row]);
       this.tree.replace(row, encoded);
       this.#giveWay(gone);
       this.options.search.replaced(this.sessionId, row.seq, message);
@@ -120,6 +121,7 @@ export class History extends SessionOverlays {
     return this.options.transaction(() => {
       const { gone } = this.laid.invalidate(rows);
       this.options.search.removed(this.sessionId, rows);
+      this.notes.withdraw(rows);
       this.tree.remove(rows);
       this.#giveWay(gone);
       this.#total = null;

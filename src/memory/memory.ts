@@ -10,6 +10,7 @@ import { MAX_SESSION_ID_CHARS } from "../limits.ts";
 import type { CountTokens } from "../steps/measure.ts";
 import { Drafts } from "./drafts.ts";
 import { History } from "./history.ts";
+import { NotesStatements } from "./notes-statements.ts";
 import { migrate, type Storage } from "./schema.ts";
 import { MessageSearch } from "./search.ts";
 import { Sessions } from "./sessions.ts";
@@ -31,6 +32,7 @@ export class Memory {
   readonly search: MessageSearch;
   /** Their rows and lineage; {@link session} is what is said in one. */
   readonly sessions: Sessions;
+  readonly #notes: NotesStatements;
   readonly #storage: Storage;
   readonly #options: MemoryOptions;
   readonly #histories = new Map<string, History>();
@@ -42,6 +44,7 @@ export class Memory {
     this.#storage = storage;
     this.#options = options;
     this.statements = new Statements(storage.sql);
+    this.#notes = new NotesStatements(storage.sql, this.statements.meter);
     this.drafts = new Drafts(this.statements, options.now);
     this.search = new MessageSearch(storage, this.statements, (work) => this.#transact(work));
     this.sessions = new Sessions({
@@ -65,6 +68,7 @@ export class Memory {
       );
     }
     const { search, drafts } = this;
+    const notes = this.#notes;
     const { now } = this.#options;
     const countTokens = this.#countTokens(sessionId);
     const tree = new Tree(this.statements, sessionId, now);
@@ -73,6 +77,7 @@ export class Memory {
       countTokens,
       search,
       drafts,
+      notes,
       transaction: (work) => this.#transact(work),
     });
     this.#histories.set(sessionId, history);

@@ -202,6 +202,21 @@ const MIGRATIONS: readonly (readonly string[])[] = [
   ],
   // Splitting: the session in which the conversation of an ended one goes on.
   [`ALTER TABLE palimpsest_sessions ADD COLUMN continued_by TEXT`],
+  // Notes (notes.ts): the last versions of each session.
+  [
+    `CREATE TABLE palimpsest_notes (
+       session_id  TEXT NOT NULL,
+       n           INTEGER NOT NULL,
+       standing    INTEGER NOT NULL,
+       covers      TEXT NOT NULL,
+       covered_seq INTEGER,
+       covered_id  TEXT,
+       created_at  INTEGER NOT NULL,
+       sections    TEXT NOT NULL,
+       details     TEXT NOT NULL,
+       PRIMARY KEY (session_id, n)
+     ) WITHOUT ROWID`,
+  ],
 ];
 
 export const SCHEMA_VERSION = MIGRATIONS.length;

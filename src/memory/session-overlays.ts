@@ -14,6 +14,8 @@ import { parseSyntheticId } from "../steps/view.ts";
 import { Overlays, type CommitResult, type OverlayInput, type OverlayRecord, type SpanDigest } from "./overlays.ts";
 import { toRecord } from "./overlay-record.ts";
 import type { Drafts } from "./drafts.ts";
+import { SessionNotes } from "./notes.ts";
+import type { NotesStatements } from "./notes-statements.ts";
 import type { MessageSearch } from "./search.ts";
 import { Places } from "./places.ts";
 import type { OverlayRow, ShapeRow } from "./statements.ts";
@@ -27,6 +29,7 @@ export interface HistoryOptions {
   readonly countTokens: CountTokens | undefined;
   readonly search: MessageSearch;
   readonly drafts: Drafts;
+  readonly notes: NotesStatements;
   readonly transaction: <T>(work: () => T) => T;
 }
 
@@ -42,11 +45,14 @@ export interface ExpandOptions {
 export abstract class SessionOverlays {
   protected readonly tree: Tree;
   protected readonly laid: Overlays;
+  /** What is kept of the conversation in words of its own, as it goes on. */
+  readonly notes: SessionNotes;
   protected readonly options: HistoryOptions;
 
   constructor(tree: Tree, options: HistoryOptions) {
     this.tree = tree;
     this.laid = new Overlays(tree, options);
+    this.notes = new SessionNotes(tree, options);
     this.options = options;
   }
 

@@ -54,6 +54,8 @@ const MESSAGE_KEEPS = `seq, parent_seq, ${MESSAGE_ITSELF}`;
 const OVERLAY_KEEPS = `n, overlay_id, state, from_seq, from_step, to_seq, to_step, from_id, to_id, tokens, span_tokens,
   span_messages, span_digest, run_id, details, created_at, summary, top_seq`;
 
+const NOTES_KEEP = "n, standing, covers, covered_seq, covered_id, created_at, sections, details";
+
 export class SessionStatements {
   readonly #sql: Storage["sql"];
   readonly #meter: Meter;
@@ -141,6 +143,21 @@ export class SessionStatements {
        SELECT ?, ${OVERLAY_KEEPS} FROM palimpsest_overlays INDEXED BY palimpsest_active_overlays
        WHERE session_id = ? AND state = 'active' AND to_seq BETWEEN ? AND ?`;
     this.#all(sql, to, from, fromSeq, toSeq);
+  }
+
+  /** Versions of the notes in force that cover one of the messages last. */
+  copyNotes(from: string, to: string, { fromSeq, toSeq }: Stretch): void {
+    const sql = `INSERT INTO palimpsest_notes (session_id, ${NOTES_KEEP})
+       SELECT ?, ${NOTES_KEEP} FROM palimpsest_notes
+       WHERE session_id = ? AND standing = 1 AND covered_seq BETWEEN ? AND ?`;
+    this.#all(sql, to, from, fromSeq, toSeq);
+  }
+
+  /** Versions that are of no message: a person wrote them. */
+  copyFreeNotes(from: string, to: string): void {
+    const sql = `INSERT INTO palimpsest_notes (session_id, ${NOTES_KEEP})
+       SELECT ?, ${NOTES_KEEP} FROM palimpsest_notes WHERE session_id = ? AND standing = 1 AND covered_seq IS NULL`;
+    this.#all(sql, to, from);
   }
 
   // Copying for a child that goes on: only what is visible, numbered anew, each message under the one before it.

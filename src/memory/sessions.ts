@@ -171,7 +171,9 @@ export class Sessions {
       for (const stretch of stretches([...tree.pathDown(at.seq, 0)])) {
         this.#sql.copyMessages(sessionId, copy.id, stretch);
         this.#sql.copyActiveOverlays(sessionId, copy.id, stretch);
+        this.#sql.copyNotes(sessionId, copy.id, stretch);
       }
+      this.#sql.copyFreeNotes(sessionId, copy.id);
       this.#options.history(copy.id).forget();
       new Tree(statements, copy.id, now).flush();
       return this.mustGet(copy.id);

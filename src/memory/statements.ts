@@ -79,6 +79,7 @@ const CONTENT_TABLES = [
   "palimpsest_fingerprints",
   "palimpsest_overlays",
   "palimpsest_drafts",
+  "palimpsest_notes",
 ] as const;
 
 export class Statements {

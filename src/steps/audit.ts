@@ -17,7 +17,10 @@ export type AuditProblemKind =
   | "too-large"
   | "missing-sections"
   | "tool-call"
-  | "echo";
+  | "echo"
+  /** Of notes: an answer of another shape, and one that takes away what still holds. */
+  | "bad-shape"
+  | "shrunk";
 
 export interface AuditProblem {
   readonly kind: AuditProblemKind;
