@@ -68,4 +68,10 @@ export {
   type ImportOptions,
   type ImportResult,
 } from "./import/import.ts";
+export { createWorker, type WorkerEnv, type WorkerOptions } from "./doors/create-worker.ts";
+export { guardFrames, type FrameEnv } from "./doors/frames.ts";
+export type { AgentPlace } from "./doors/tickets.ts";
+export type { ApprovalOptions, Decided, Proposal } from "./agent/approval.ts";
+export type { HealthReport, BreakerHealth, RunHealth } from "./agent/health-report.ts";
+export type { TelemetryEnv } from "./agent/telemetry.ts";
 export { PalimpsestError, errorCode, type ErrorCode } from "./errors.ts";

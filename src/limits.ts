@@ -374,3 +374,9 @@ export const LEAST_APPROVAL_MS = 1_000;
 
 /** Characters of the reason of a rejection: a line of a list of runs. */
 export const MAX_REASON_CHARS = 500;
+
+/** Characters of a step's name, as the platform bounds it. */
+export const MAX_STEP_NAME_CHARS = 256;
+
+/** Characters of a summary that a person wrote: some ten times the largest budget; the audit says what is too large. */
+export const MAX_SUMMARY_CHARS = 200_000;

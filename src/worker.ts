@@ -14,6 +14,8 @@ interface Env extends Cloudflare.Env, ModelEnv, WatchdogEnv, WorkerEnv, FrameEnv
   readonly PALIMPSEST_THRESHOLD?: string;
   /** Most source tokens per call of the summariser. */
   readonly PALIMPSEST_CHUNK_TOKENS?: string;
+  /** Set, each summary waits a day for a person; `apply` or `discard` says what silence means. */
+  readonly PALIMPSEST_APPROVAL?: "apply" | "discard";
 }
 
 const DEFAULT_THRESHOLD = 60_000;
@@ -25,11 +27,16 @@ export class PalimpsestAgent extends CompactingAgent<Env> {
   }
 
   override configureSession(session: Session): void {
-    const { PALIMPSEST_THRESHOLD: threshold, PALIMPSEST_CHUNK_TOKENS: chunk } = this.env;
+    const {
+      PALIMPSEST_THRESHOLD: threshold,
+      PALIMPSEST_CHUNK_TOKENS: chunk,
+      PALIMPSEST_APPROVAL: onTimeout,
+    } = this.env;
     session.compactAfter(
       Number(threshold ?? DEFAULT_THRESHOLD),
       chunk === undefined ? {} : { chunkTokens: Number(chunk) },
     );
+    if (onTimeout !== undefined) session.requireApproval({ onTimeout });
   }
 }
 

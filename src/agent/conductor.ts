@@ -9,7 +9,9 @@
  */
 import { PalimpsestError } from "../errors.ts";
 import { MAX_INSTANCE_RESTARTS, NUDGE_AGAIN_MS, PENDING_LIMIT_MS, QUIET_RUN_MS } from "../limits.ts";
-import type { Outcome, RunRecord } from "../memory/runs.ts";
+import type { Outcome, RunRecord, RunState } from "../memory/runs.ts";
+import { APPROVAL_EVENT } from "../workflows/port.ts";
+import { approve, isPending, reject, type Decided } from "./approval.ts";
 import type { Core, Instance, InstanceStatus } from "./core.ts";
 import { finishRun } from "./finish.ts";
 import { runInline } from "./inline.ts";
@@ -114,17 +116,23 @@ export class Conductor {
       case "rollingBack":
       case "unknown":
         // Resumed past us.
-        if (run.state === "paused") this.#core.announce(this.#core.runs.change(run.id, { state: "running" }));
-        await this.#nudge(run.id, instance);
+        if (run.state === "paused")
+          this.#core.announce(this.#core.runs.change(run.id, { state: this.#stateAtWork(run) }));
+        await this.#nudge(run, instance);
     }
   }
 
-  async #nudge(runId: string, instance: Instance): Promise<void> {
+  async #nudge(run: RunRecord, instance: Instance): Promise<void> {
     const now = this.#core.platform.now();
-    const nudgedAt = this.#nudgedAt.get(runId);
-    if (nudgedAt !== undefined && now - nudgedAt < NUDGE_AGAIN_MS) return;
-    this.#nudgedAt.set(runId, now);
-    await instance.nudge();
+    const nudgedAt = this.#nudgedAt.get(run.id);
+    // Who waits for a person needs no thread until they have spoken, or their time is up.
+    if (isPending(run, now) || (nudgedAt !== undefined && now - nudgedAt < NUDGE_AGAIN_MS)) return;
+    this.#nudgedAt.set(run.id, now);
+    await instance.nudge(run.approval == null ? undefined : APPROVAL_EVENT);
+  }
+
+  #stateAtWork(run: RunRecord): RunState {
+    return isPending(run, this.#core.platform.now()) ? "waiting" : "running";
   }
 
   /** The engine is done but the ledger was not told: the run ends here, unless its last call landed meanwhile. */
@@ -150,13 +158,36 @@ export class Conductor {
     return this.#core.runs.mustGet(runId);
   }
 
-  /** The ledger first, so that a step already under way can commit nothing; then the engine. */
   async cancel(runId: string): Promise<RunRecord> {
     const run = this.#core.runs.mustGet(runId);
-    if (run.outcome !== null) return run;
-    const ended = this.end(runId, { kind: "cancelled" });
+    return run.outcome === null ? this.#endAndStop(run, { kind: "cancelled" }) : run;
+  }
+
+  /** The ledger first, so that a step already under way can commit nothing; then the engine. */
+  async #endAndStop(run: RunRecord, outcome: Outcome): Promise<RunRecord> {
+    const ended = this.end(run.id, outcome);
     await this.#control(run, (instance) => instance.terminate());
     return ended;
+  }
+
+  /**
+   * A person's yes, to the draft or to a text of their own. Written before the engine is told; the watchdog tells it again
+   * where that was lost.
+   */
+  async approve(runId: string, summary?: string): Promise<Decided> {
+    const run = this.#core.runs.mustGet(runId);
+    const decided = this.#core.transaction(() => approve(this.#core, run, summary));
+    if (decided.kind !== "approved") return decided;
+    this.#core.announce(decided.run);
+    this.#nudgedAt.delete(runId);
+    await this.#control(run, (instance) => instance.nudge(APPROVAL_EVENT)).catch(() => undefined);
+    return decided;
+  }
+
+  async reject(runId: string, reason?: string): Promise<Decided> {
+    const run = this.#core.runs.mustGet(runId);
+    const outcome = reject(this.#core, run, reason);
+    return outcome === null ? { kind: "late", run } : { kind: "rejected", run: await this.#endAndStop(run, outcome) };
   }
 
   /**
@@ -184,7 +215,10 @@ export class Conductor {
   async resume(runId: string): Promise<RunRecord> {
     const run = this.#mustBeLive(runId);
     await this.#control(run, (instance) => instance.resume());
-    const resumed = this.#core.runs.change(runId, { state: "running", heardAt: this.#core.platform.now() });
+    const resumed = this.#core.runs.change(runId, {
+      state: this.#stateAtWork(run),
+      heardAt: this.#core.platform.now(),
+    });
     this.#core.announce(resumed);
     return resumed;
   }
@@ -208,6 +242,20 @@ export class Conductor {
     );
     this.dispatchPending();
     return receipt;
+  }
+
+  /** Has the engine do a step of a live run again, and all that come after it. What was paid for is found again. */
+  async retryFrom(runId: string, stepName: string): Promise<RunRecord> {
+    const run = this.#mustBeLive(runId);
+    if (!run.steps.some(({ name }) => name === stepName)) {
+      const names = run.steps.map(({ name }) => JSON.stringify(name)).join(", ");
+      throw new PalimpsestError(
+        "invalid_input",
+        `Run "${runId}" has no step ${JSON.stringify(stepName)}; it has ${names}.`,
+      );
+    }
+    await this.#control(run, (instance) => instance.restart(stepName));
+    return this.#core.runs.mustGet(runId);
   }
 
   /** The branch that the ended run looked at, as far as it has grown since. */

@@ -38,10 +38,11 @@ export type InstanceStatus =
 export interface Instance {
   status(): Promise<{ status: InstanceStatus; error?: string }>;
   /** Wakes an instance whose engine lost its thread; any event does, and one that nothing waits for is harmless. */
-  nudge(): Promise<void>;
+  nudge(event?: string): Promise<void>;
   pause(): Promise<void>;
   resume(): Promise<void>;
-  restart(): Promise<void>;
+  /** From the beginning, or from the step of this name; what comes before it is kept. */
+  restart(fromStep?: string): Promise<void>;
   terminate(): Promise<void>;
 }
 
@@ -52,6 +53,8 @@ export interface Platform {
   /** Lets work go on after the caller was answered. */
   background(work: Promise<unknown>): void;
   broadcast(event: RunEvent): void;
+  /** Tells whoever observes the Worker that a run has ended. */
+  record(run: RunRecord): void;
   /** Creates the workflow instance named after the run. Creating one that exists joins it. */
   createInstance(run: RunRecord): Promise<"created" | "joined">;
   instance(run: Pick<RunRecord, "id" | "kind">): Promise<Instance>;
@@ -117,6 +120,7 @@ export class Core {
   /** Tells clients, and whoever waits, how a run ended: once for each, because {@link Runs.takeEnded} gives it once. */
   announceEnd(run: RunRecord): void {
     this.platform.broadcast(runEvent(run, this.platform.now()));
+    this.platform.record(run);
     if (run.outcome?.kind === "failed") this.#reportFailure(run, run.outcome.reason);
     for (const resolve of this.#waiters.get(run.id) ?? []) resolve(run);
     this.#waiters.delete(run.id);

@@ -15,7 +15,10 @@ import {
   MAX_FOCUS_CHARS,
   MAX_NAME_CHARS,
   MAX_SEARCH_HITS,
+  MAX_REASON_CHARS,
   MAX_SESSION_ID_CHARS,
+  MAX_STEP_NAME_CHARS,
+  MAX_SUMMARY_CHARS,
   MAX_WAIT_MS,
 } from "../limits.ts";
 
@@ -77,6 +80,9 @@ export const inputs = {
   }),
   run: z.object({ runId: id }),
   wait: z.object({ runId: id, timeoutMs: z.number().int().positive().max(MAX_WAIT_MS).default(60_000) }),
+  retryFrom: z.object({ runId: id, stepName: z.string().min(1).max(MAX_STEP_NAME_CHARS) }),
+  approve: z.object({ runId: id, summary: z.string().max(MAX_SUMMARY_CHARS).optional() }),
+  reject: z.object({ runId: id, reason: z.string().max(MAX_REASON_CHARS).optional() }),
   runs: z.object({
     sessionId,
     limit: z.number().int().positive().max(MAX_PAGE).default(50),

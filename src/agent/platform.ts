@@ -10,6 +10,7 @@ import { WATCHDOG_SECONDS } from "../limits.ts";
 import type { RunRecord } from "../memory/runs.ts";
 import type { CompactionParams } from "../workflows/compaction.ts";
 import type { Instance, InstanceStatus, Platform } from "./core.ts";
+import { Telemetry, type TelemetryEnv } from "./telemetry.ts";
 
 /** The Workflow of each kind of run: the binding that leads to it, the class to export, a name for it. */
 const WORKFLOWS = {
@@ -28,11 +29,16 @@ type Watched = Agent & { watchCompactions(): Promise<void> };
 
 export function agentPlatform(agent: Watched, ctx: DurableObjectState, env: Cloudflare.Env): Platform {
   let armed = false;
+  const telemetry = new Telemetry(agent, env as TelemetryEnv);
   return {
     now: () => Date.now(),
     newId: () => `run-${crypto.randomUUID()}`,
     background: (work) => ctx.waitUntil(work),
-    broadcast: (event) => agent.broadcast(JSON.stringify(event)),
+    broadcast: (event) => {
+      agent.broadcast(JSON.stringify(event));
+      telemetry.emit(event);
+    },
+    record: (run) => telemetry.record(run),
     createInstance: (run) => createInstance(agent, { ctx, env, run }),
     instance: async ({ id, kind }) => openInstance(workflowOf(env, kind), id),
     armWatchdog: async () => {
@@ -116,10 +122,10 @@ async function openInstance(workflow: Workflow<CompactionParams>, runId: string)
   };
   return {
     status: async () => (found === null ? { status: "missing" } : statusOf(found)),
-    nudge: async () => mustBeThere().sendEvent({ type: "nudge", payload: {} }),
+    nudge: async (type = "nudge") => mustBeThere().sendEvent({ type, payload: {} }),
     pause: async () => mustBeThere().pause(),
     resume: async () => mustBeThere().resume(),
-    restart: async () => mustBeThere().restart(),
+    restart: async (name) => mustBeThere().restart(name === undefined ? undefined : { from: { name } }),
     terminate: async () => mustBeThere().terminate(),
   };
 }

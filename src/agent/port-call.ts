@@ -40,6 +40,11 @@ export class PortCall {
     this.#run = { ...this.#run, ...patch };
   }
 
+  /** Notes that the run waits for a person. */
+  wait(): void {
+    if (this.#run.state === "running") this.#run = { ...this.#run, state: "waiting" };
+  }
+
   /** Notes what the step came to; its costs add up with those of its other attempts. */
   close(result: StepResult = {}): void {
     const steps = closeStep(this.#run.steps, this.mark.step, { ...result, endedAt: this.core.platform.now() });

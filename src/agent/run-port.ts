@@ -6,14 +6,7 @@
  * a repeated call, and a late one from an attempt that outlived its timeout, finds its work done.
  */
 import { assert } from "../errors.ts";
-import {
-  MAX_OUTLINE_BYTES,
-  MAX_OUTLINE_ROWS,
-  MIN_SPLIT_TOKENS,
-  MIN_SUMMARY_TOKENS,
-  REBUILT_SUMMARY_RATIO,
-  SOURCE_PER_SUMMARY_TOKEN,
-} from "../limits.ts";
+import { MAX_OUTLINE_BYTES, MAX_OUTLINE_ROWS, MIN_SPLIT_TOKENS } from "../limits.ts";
 import type { Draft } from "../memory/drafts.ts";
 import type { Outcome, RunRecord } from "../memory/runs.ts";
 import { auditSummary } from "../steps/audit.ts";
@@ -22,8 +15,9 @@ import { digest } from "../steps/digest.ts";
 import { pinWithin } from "../steps/pinned/keep.ts";
 import { mergeFacts } from "../steps/pinned/merge.ts";
 import type { ChunkPlan, Plan } from "../steps/plan.ts";
-import { PROMPT_VERSION } from "../steps/prompt.ts";
 import { estimateTokens } from "../steps/tokens.ts";
+import { askApproval } from "./approval.ts";
+import { briefOf, briefOfChunk, draftKey } from "./brief.ts";
 import { promptTokens, unseenTokens } from "./calibration.ts";
 import type { Core } from "./core.ts";
 import { outcomeOf } from "./finish.ts";
@@ -33,8 +27,8 @@ import { mayAsk } from "./postpone.ts";
 import { isReadyToSwitch, splitAfter, switchToChild } from "./split.ts";
 import {
   PORT_METHODS,
+  type ApprovalReading,
   type AuditVerdict,
-  type Brief,
   type ChunkReading,
   type ChunkRequest,
   type CommitRequest,
@@ -211,12 +205,18 @@ export class RunPort implements CompactionPort {
 
   async auditDraft(mark: StepMark, key: string): Promise<AuditVerdict> {
     return this.#inRun(mark, (call) => {
-      const { text, finishReason, score } = mustDraft(call.core, call.run, key);
-      const audit = auditSummary({ text, finishReason, ...briefOf(call.core, call.run) });
+      const { run, core } = call;
+      const { text, finishReason, score } = mustDraft(core, run, key);
+      const audit = auditSummary({ text, finishReason, ...briefOf(core, run) });
       call.close();
-      if (!audit.ok) return { kind: "failed", problems: audit.problems };
-      return { kind: "passed", tokens: audit.tokens, score };
+      const needsApproval = core.settings.get(run.sessionId).approval !== null;
+      if (!audit.ok) return { kind: "failed", problems: audit.problems, needsApproval };
+      return { kind: "passed", tokens: audit.tokens, score, needsApproval };
     });
+  }
+
+  async askApproval(mark: StepMark, key: string): Promise<ApprovalReading | RunEnded> {
+    return this.#inRun(mark, (call) => askApproval(call, key));
   }
 
   async addCompaction(mark: StepMark, commit: CommitRequest): Promise<Compacted | RunEnded> {
@@ -302,43 +302,6 @@ function compacted(call: PortCall): Compacted {
 function reuse(call: PortCall, draft: Draft): DraftReceipt {
   call.close({ reused: true });
   return receiptOf(draft, true);
-}
-
-/** Of the summary of the whole span. It must shrink the view, whatever its budget says. */
-function briefOf(core: Core, run: RunRecord): Brief {
-  const { template } = core.settings.get(run.sessionId);
-  const { focus, only } = run;
-  const { spanTokens } = planOf(run);
-  // What a rebuild replaces is summaries already: to be any smaller is enough.
-  const policy = only === "rebuild" ? { ...run.policy, maxSummaryRatio: REBUILT_SUMMARY_RATIO } : run.policy;
-  const room = Math.floor(spanTokens * policy.maxSummaryRatio);
-  return { template, policy, focus, spanTokens, summaryTokens: Math.max(1, Math.min(policy.summaryTokens, room)) };
-}
-
-/** Of one chunk. Only the whole must shrink: a part shorter than a summary's headings can be told in no fewer words. */
-function briefOfChunk(core: Core, run: RunRecord, { tokens }: ChunkPlan): Brief {
-  const whole = briefOf(core, run);
-  const share = Math.max(MIN_SUMMARY_TOKENS, Math.ceil(tokens / SOURCE_PER_SUMMARY_TOKEN));
-  const least = Math.ceil(MIN_SUMMARY_TOKENS / whole.policy.maxSummaryRatio);
-  return {
-    ...whole,
-    spanTokens: Math.max(tokens, least),
-    summaryTokens: Math.max(1, Math.min(whole.policy.summaryTokens, share)),
-  };
-}
-
-function draftKey(run: RunRecord, of: { model: string; brief: Brief; source: readonly string[] }): string {
-  const { template, focus, summaryTokens } = of.brief;
-  const fresh = run.fresh ? run.id : "";
-  return digest(
-    PROMPT_VERSION,
-    of.model,
-    JSON.stringify(template),
-    focus ?? "",
-    fresh,
-    `${summaryTokens}`,
-    ...of.source,
-  );
 }
 
 function noteCall(core: Core, run: RunRecord, { model, inputTokens, outputTokens }: DraftInput): void {

@@ -13,6 +13,7 @@ import type { Waiting } from "../steps/why-not.ts";
 import { listUsage, promptTokens, recordUsage, type ModelUsage, type UsageReport } from "./calibration.ts";
 import { diffSummaries, type SummaryDiff } from "../steps/recall/diff-summaries.ts";
 import { checkPreviews, type PreviewOptions } from "../steps/preview.ts";
+import { resolveApproval, type ApprovalOptions } from "./approval.ts";
 import type { Core } from "./core.ts";
 import { planNow } from "./dry-run.ts";
 import { SessionContext } from "./session-context.ts";
@@ -108,6 +109,12 @@ export class Session extends SessionContext {
   /** Replaces the durable workflow by a function of the caller's, called off the append's path. */
   onCompaction(inline: InlineCompaction): this {
     return this.#say({ settings: (settings) => ({ ...settings, inline }) });
+  }
+
+  /** Each summary of the durable workflow waits for a person before it is committed. Throws `invalid_options`. */
+  requireApproval(options: ApprovalOptions = {}): this {
+    const approval = resolveApproval(options);
+    return this.#say({ settings: (settings) => ({ ...settings, approval }) });
   }
 
   /** Is told of every run that ends in `failed`. What it throws is swallowed. */

@@ -4,6 +4,7 @@
  */
 import type { UIMessage } from "ai";
 import type { RunRecord } from "../memory/runs.ts";
+import type { ApprovalSettings } from "./approval.ts";
 import type { CountTokens } from "../steps/measure.ts";
 import type { PreviewOptions } from "../steps/preview.ts";
 import { resolvePolicy, type Policy, type PolicyOptions } from "../steps/policy.ts";
@@ -33,6 +34,8 @@ export interface SessionSettings {
   /** From which size on a tool output is shown as a preview; null: never. */
   readonly previews: PreviewOptions | null;
   readonly inline: InlineCompaction | null;
+  /** Whether a person approves each summary of the workflow before it is committed; null: nobody is asked. */
+  readonly approval: ApprovalSettings | null;
   readonly onError: ((error: Error, run: RunRecord) => void | Promise<void>) | null;
 }
 
@@ -53,6 +56,7 @@ const UNCONFIGURED: SessionSettings = {
   tokenCounter: null,
   previews: null,
   inline: null,
+  approval: null,
   onError: null,
 };
 

@@ -61,6 +61,8 @@ export function findReasonToWait(
     return waitFor("under-threshold", `The view is ${tokens} tokens; the threshold is ${policy.thresholdTokens}.`);
   }
   const live = liveOnBranch(core, sessionId, { leafId, continues });
+  if (live?.state === "waiting")
+    return waitFor("approval-pending", `The summary of run "${live.id}" waits for a person.`);
   if (live !== null) return waitFor("run-in-flight", `Run "${live.id}" is at work on this branch.`);
   const quiet = findQuiet(core.runs.latestEnded(sessionId), policy, tokens);
   if (quiet !== null) return quiet;

@@ -14,7 +14,6 @@ import type { BranchTip } from "../memory/branch-tips.ts";
 import type { SearchHit } from "../memory/search.ts";
 import type { CommitResult, OverlayRecord } from "../memory/overlays.ts";
 import type { PastView } from "../memory/time-travel.ts";
-import type { RunRecord } from "../memory/runs.ts";
 import type { SessionInfo } from "../memory/sessions.ts";
 import type { BulletSource } from "../steps/provenance.ts";
 import { CALLABLE } from "./callable.ts";
@@ -24,6 +23,7 @@ import { inputs, parseInput } from "./inputs.ts";
 import type { Recall } from "./recall.ts";
 import { agentPlatform } from "./platform.ts";
 import { SessionManager } from "./session-manager.ts";
+import { addRunCalls } from "./run-calls.ts";
 import { callPort, RunPort } from "./run-port.ts";
 import type { PortMethod } from "../workflows/port.ts";
 import { Session, type CompactionDiff, type CompactReceipt, type SessionStatus } from "./session.ts";
@@ -34,8 +34,8 @@ import type { ShownView } from "./shown-view.ts";
 const DESCRIPTION = "Palimpsest";
 
 function mix(Base: typeof Agent<Cloudflare.Env>) {
-  class Compacting extends Base {
-    readonly palimpsest: Core;
+  class Compacting extends addRunCalls(Base) {
+    override readonly palimpsest: Core;
 
     constructor(ctx: DurableObjectState, env: Cloudflare.Env) {
       super(ctx, env);
@@ -185,41 +185,6 @@ function mix(Base: typeof Agent<Cloudflare.Env>) {
     async compactNow(input: unknown): Promise<CompactReceipt> {
       const { sessionId, ...options } = parseInput(inputs.compactNow, input);
       return this.#session(sessionId).compactNow(options);
-    }
-
-    async runs(input: unknown): Promise<RunRecord[]> {
-      const { sessionId, limit, before } = parseInput(inputs.runs, input);
-      return this.palimpsest.runs.list(sessionId, { limit, ...(before === undefined ? {} : { before }) });
-    }
-
-    async getRun(input: unknown): Promise<RunRecord> {
-      return this.palimpsest.runs.mustGet(parseInput(inputs.run, input).runId);
-    }
-
-    /** The run once it has its outcome, or as it stands after `timeoutMs`. */
-    async waitForRun(input: unknown): Promise<RunRecord> {
-      const { runId, timeoutMs } = parseInput(inputs.wait, input);
-      const { promise: timedOut, resolve } = Promise.withResolvers<void>();
-      const timer = setTimeout(resolve, timeoutMs);
-      const ended = await Promise.race([this.palimpsest.ended(runId), timedOut]).finally(() => clearTimeout(timer));
-      return ended ?? this.palimpsest.runs.mustGet(runId);
-    }
-
-    async cancelRun(input: unknown): Promise<RunRecord> {
-      return this.palimpsest.conductor.cancel(parseInput(inputs.run, input).runId);
-    }
-
-    async pauseRun(input: unknown): Promise<RunRecord> {
-      return this.palimpsest.conductor.pause(parseInput(inputs.run, input).runId);
-    }
-
-    async resumeRun(input: unknown): Promise<RunRecord> {
-      return this.palimpsest.conductor.resume(parseInput(inputs.run, input).runId);
-    }
-
-    /** Another run in place of one that ended without effect. What that one paid for is used again. */
-    async retryRun(input: unknown): Promise<CompactReceipt> {
-      return this.palimpsest.conductor.retry(parseInput(inputs.run, input).runId);
     }
 
     async getCompactions(input: unknown): Promise<OverlayRecord[]> {

@@ -40,7 +40,7 @@ export async function isTicketValid(
 }
 
 /** JSON, so that no two claims are one text; its first word keeps the signature from meaning anything elsewhere. */
-function claim({ agent, name }: AgentPlace, expiresAt: number): Uint8Array<ArrayBuffer> {
+function claim({ agent, name }: AgentPlace, expiresAt: number): Uint8Array {
   return new TextEncoder().encode(JSON.stringify(["palimpsest-ticket", agent, name, expiresAt]));
 }
 
@@ -53,6 +53,6 @@ function toHex(bytes: Uint8Array): string {
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
-function fromHex(hex: string): Uint8Array<ArrayBuffer> {
+function fromHex(hex: string): Uint8Array {
   return new Uint8Array(Array.from(hex.match(/../g) ?? [], (pair) => Number.parseInt(pair, 16)));
 }

@@ -54,7 +54,18 @@ export type Outcome =
   | { readonly kind: "cancelled" }
   | { readonly kind: "failed"; readonly reason: string };
 
-export type RunState = "pending" | "running" | "paused" | "ended";
+export type RunState = "pending" | "running" | "paused" | "waiting" | "ended";
+
+/** A draft that a person is asked about. Times in epoch ms. */
+export interface Approval {
+  readonly key: string;
+  readonly askedAt: number;
+  readonly expiresAt: number;
+  /** What silence means once the time is over. */
+  readonly onTimeout: "apply" | "discard";
+  /** The draft that was approved: `key`, or that of a person's own text. Null until then. */
+  readonly approvedKey: string | null;
+}
 
 /** One step of a run as the ledger saw it. Times in epoch ms. */
 export interface StepRecord {
@@ -109,6 +120,8 @@ export interface RunRecord {
   readonly fruitless?: number;
   /** How often the watchdog restarted the instance after the engine gave it up. */
   readonly restarts: number;
+  /** Absent until a person was asked. */
+  readonly approval?: Approval | undefined;
   readonly createdAt: number;
   readonly startedAt: number | null;
   /** When a step last called; the watchdog leaves a run alone that was heard lately. */

@@ -1,7 +1,7 @@
 /**
  * One compaction, as a straight line of durable steps. Every decision is here; every callee is a verb.
  *
- *     read outline ─▶ plan the cut ─▶ summarize k of n … ─▶ merge … ─▶ audit ─▶ add compaction
+ *     read outline ─▶ plan the cut ─▶ summarize k of n … ─▶ merge … ─▶ audit (─▶ approval) ─▶ add compaction
  *
  * A step's result is kept by the engine, so a crash resumes behind the last one that finished; a step that did not is
  * run again, and its effects are idempotent (see port.ts). Step names are read by people in the Workflows dashboard and
@@ -20,6 +20,7 @@ import { chooseModel, type ChosenModel, type ModelEnv } from "../model/choose.ts
 import { findNoRoom, fitPolicy, groupDrafts } from "../steps/fit.ts";
 import { planCut } from "../steps/plan.ts";
 import { openPort, type AgentAddress } from "./agent-stub.ts";
+import { waitForApproval } from "./approval.ts";
 import { digestChunk, digestDrafts, foldDrafts, repairDraft, summarizeChunk } from "./draft.ts";
 import { Asked, climbDown, markOf, type Drafted } from "./ladder.ts";
 import type { Compacted, CompactionPort, DraftReceipt, PlannedChunk, PlannedOverlay, RunEnded } from "./port.ts";
@@ -96,9 +97,11 @@ export async function compact(
   if (verdict.kind === "ended") return verdict;
   const sound = verdict.kind === "passed" ? summary : await digestAll(work, sources);
   if (sound.kind === "ended") return sound;
+  const approved = verdict.needsApproval ? await waitForApproval(step, port, sound.key) : sound;
+  if (approved.kind === "ended") return approved;
 
   const leaves = sources.flatMap((part) => (part.kind === "draft" ? [{ index: part.index, key: part.key }] : []));
-  return step.do("add compaction", AGENT_CALL, (at) => port().addCompaction(markOf(at), { key: sound.key, leaves }));
+  return step.do("add compaction", AGENT_CALL, (at) => port().addCompaction(markOf(at), { key: approved.key, leaves }));
 }
 
 /** The draft of a chunk, or those of its two halves where no model could tell it whole. */

@@ -162,9 +162,23 @@ export interface DraftInput {
 }
 
 export type AuditVerdict =
-  | { readonly kind: "passed"; readonly tokens: number; readonly score: number }
-  | { readonly kind: "failed"; readonly problems: readonly AuditProblem[] }
+  | { readonly kind: "passed"; readonly tokens: number; readonly score: number; readonly needsApproval: boolean }
+  | { readonly kind: "failed"; readonly problems: readonly AuditProblem[]; readonly needsApproval: boolean }
   | RunEnded;
+
+/** Ends a wait for approval. Sent by the agent, or by anybody: the ledger is asked what it means. */
+export const APPROVAL_EVENT = "approval";
+
+/** A person's yes, or none needed. `key` is of the draft to commit: another one where they wrote their own. */
+export interface Approved {
+  readonly kind: "approved";
+  readonly key: string;
+}
+
+export type ApprovalReading =
+  | Approved
+  /** How much longer (ms) before silence is an answer. */
+  | { readonly kind: "waiting"; readonly timeoutMs: number };
 
 /** The draft that is committed, and those of its chunks, by which a later rebuild finds them. */
 export interface CommitRequest {
@@ -209,6 +223,8 @@ export interface CompactionPort {
   noteFailure(mark: StepMark, failure: ModelFailure): Promise<FailureReceipt | RunEnded>;
   /** Checks a draft as the summary of the whole span. */
   auditDraft(mark: StepMark, key: string): Promise<AuditVerdict>;
+  /** Whether a person approved the draft, where the session asks for one. The first call begins the wait. */
+  askApproval(mark: StepMark, key: string): Promise<ApprovalReading | RunEnded>;
   /** The fenced commit (C1, C2, C3, V3). Ends the run with its outcome, the same one however often it is called. */
   addCompaction(mark: StepMark, commit: CommitRequest): Promise<Compacted | RunEnded>;
   /** Of a split: opens the child and ends the parent, in one transaction, and the run with it. */
@@ -227,6 +243,7 @@ export const PORT_METHODS = [
   "saveDraft",
   "noteFailure",
   "auditDraft",
+  "askApproval",
   "addCompaction",
   "switchToChild",
 ] as const satisfies readonly PortMethod[];

@@ -186,19 +186,20 @@ describe("with rules of the user's own", () => {
     },
   };
 
+  const askAs = (path: string, user: string, kind: Record<string, string>) =>
+    ask({ path, options, headers: { "X-User": user, ...kind }, method: path.endsWith("ticket") ? "POST" : "GET" });
+
   test("an agent that is another's is not found, and looks like one that does not exist (S1)", async () => {
-    const ask2 = (path: string, user: string, kind: Record<string, string>) =>
-      ask({ path, options, headers: { "X-User": user, ...kind }, method: path.endsWith("ticket") ? "POST" : "GET" });
     for (const kind of [{}, upgrade]) {
       for (const path of [
         "/agents/palimpsest-agent/alice",
         "/agents/palimpsest-agent/alice/ticket",
         "/agents/none/alice",
       ]) {
-        expect(await codeOf(ask2(path, "bob", kind))).toEqual([404, "not_found"]);
+        expect(await codeOf(askAs(path, "bob", kind))).toEqual([404, "not_found"]);
       }
     }
-    await open(ask2("/agents/palimpsest-agent/alice", "alice", upgrade));
+    await open(askAs("/agents/palimpsest-agent/alice", "alice", upgrade));
   });
 
   test("their answer is sent as it is, what they throw admits nobody, and the secret does not stand in for them", async () => {

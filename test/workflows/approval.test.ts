@@ -1,0 +1,276 @@
+/** A person between a sound summary and its commit: what they say, when it comes late, and what silence means. */
+import { evictDurableObject, runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { expect, test } from "vitest";
+import type { ApprovalOptions } from "../../src/agent/approval.ts";
+import { Session } from "../../src/agent/session.ts";
+import type { RunRecord } from "../../src/memory/runs.ts";
+import { newAgent, refusalOf, skipRetryDelays, startRun } from "../agents.ts";
+import { say } from "../conversation.ts";
+import { settled } from "../engine.ts";
+import { summaryOf } from "../scripted-model.ts";
+import type { PalimpsestAgent } from "../worker.ts";
+
+skipRetryDelays();
+
+const DAY = 86_400_000;
+
+/** A run whose summary waits for a person. */
+async function runThatWaits(options: ApprovalOptions = {}) {
+  const made = newAgent((prompt) => summaryOf(prompt, "what was done"));
+  await configure(made.stub, (agent) => Session.create(agent).compactAfter(2_000).requireApproval(options));
+  const run = await startRun(made.agent);
+  await untilWaiting(made.agent, run.id);
+  return { ...made, run };
+}
+
+function configure(stub: DurableObjectStub<PalimpsestAgent>, set: (agent: PalimpsestAgent) => Session): Promise<void> {
+  return runInDurableObject(stub, async (agent: PalimpsestAgent) => void (await set(agent).status()));
+}
+
+async function untilWaiting(agent: PalimpsestAgent, runId: string): Promise<RunRecord> {
+  for (;;) {
+    const run = await agent.getRun({ runId });
+    if (run.state === "waiting" || run.outcome !== null) return run;
+    await scheduler.wait(1);
+  }
+}
+
+/** Days later, for this object. */
+function later(stub: DurableObjectStub<PalimpsestAgent>, ms: number): Promise<void> {
+  return runInDurableObject(stub, ({ palimpsest }: PalimpsestAgent) => {
+    Object.assign(palimpsest.platform, { now: () => Date.now() + ms });
+  });
+}
+
+async function poke(runId: string): Promise<void> {
+  await (await env.COMPACTION_WORKFLOW.get(runId)).sendEvent({ type: "approval", payload: {} });
+}
+
+async function summaries(agent: PalimpsestAgent): Promise<string[]> {
+  return (await agent.getCompactions({})).map(({ summary }) => summary);
+}
+
+// --- yes and no -----------------------------------------------------------------------------------------------------------
+
+test("a sound summary waits, shown in whole, and nothing is committed or held up until a person says yes (E18, C1)", async () => {
+  const { agent, run, calls } = await runThatWaits();
+  const proposal = await agent.getProposal({ runId: run.id });
+  expect(proposal).toMatchObject({ runId: run.id, degraded: false, onTimeout: "discard" });
+  expect((proposal?.expiresAt ?? 0) - (proposal?.askedAt ?? 0)).toBe(DAY);
+  expect(await summaries(agent)).toEqual([]);
+  await agent.append({ message: say(17) });
+  expect((await agent.status({})).waiting).toMatchObject({ reason: "approval-pending" });
+  expect(await agent.runs({})).toHaveLength(1);
+
+  expect(await agent.approveRun({ runId: run.id })).toMatchObject({ kind: "approved", run: { id: run.id } });
+  const ended = await agent.waitForRun({ runId: run.id });
+  expect(ended.outcome).toMatchObject({ kind: "applied" });
+  expect(await summaries(agent)).toEqual([proposal?.summary]);
+  expect(calls).toHaveLength(1);
+  expect(await agent.getProposal({ runId: run.id })).toBeNull();
+  expect((await settled(run.id)).status).toBe("complete");
+});
+
+test("no is no: the run ends with the reason, the engine stops, and another try pays for nothing again (R1, R3)", async () => {
+  const { agent, run, calls } = await runThatWaits();
+  const reason = "It forgets the ledger.";
+  expect(await agent.rejectRun({ runId: run.id, reason })).toMatchObject({ kind: "rejected" });
+  expect((await agent.getRun({ runId: run.id })).outcome).toEqual({
+    kind: "nothing",
+    reason: "declined",
+    detail: reason,
+  });
+  expect((await settled(run.id)).status).toBe("terminated");
+  expect(await summaries(agent)).toEqual([]);
+
+  const again = await agent.retryRun({ runId: run.id });
+  await untilWaiting(agent, again.run.id);
+  await agent.approveRun({ runId: again.run.id });
+  expect((await agent.waitForRun({ runId: again.run.id })).outcome).toMatchObject({ kind: "applied" });
+  expect(calls).toHaveLength(1);
+});
+
+test("a text of the person's own is audited: what is unsound is named and changes nothing, what is sound is what is committed", async () => {
+  const { agent, run } = await runThatWaits();
+  const proposed = (await agent.getProposal({ runId: run.id }))?.summary ?? "";
+  for (const [summary, kind] of [
+    ["", "empty"],
+    ["Just do it.", "missing-sections"],
+    [proposed.replace("what was done", "I ran it. ".repeat(2_000)), "too-large"],
+    [`I'm sorry, I can't do that.\n${proposed}`, "refusal"],
+  ] as const) {
+    const decided = await agent.approveRun({ runId: run.id, summary });
+    expect(decided).toMatchObject({ kind: "unsound" });
+    expect(JSON.stringify(decided)).toContain(`"${kind}"`);
+  }
+  expect(await agent.getRun({ runId: run.id })).toMatchObject({ state: "waiting", outcome: null });
+  const summary = proposed.replace("what was done", "what a person says was done");
+  expect(await agent.approveRun({ runId: run.id, summary })).toMatchObject({ kind: "approved" });
+  expect((await agent.waitForRun({ runId: run.id })).outcome).toMatchObject({ kind: "applied", degraded: false });
+  expect(await summaries(agent)).toEqual([summary]);
+});
+
+// --- too late, too early, too often ---------------------------------------------------------------------------------------
+
+test("the first word counts: a second yes, a no after a yes and a yes after the end are told that they come late (R1, C1)", async () => {
+  const { agent, run } = await runThatWaits();
+  const summary = (await agent.getProposal({ runId: run.id }))?.summary;
+  await agent.approveRun({ runId: run.id });
+  for (const call of [
+    () => agent.approveRun({ runId: run.id, summary: `${summary} more` }),
+    () => agent.rejectRun({ runId: run.id }),
+  ]) {
+    expect(await call()).toMatchObject({ kind: "late", run: { id: run.id } });
+  }
+  await agent.waitForRun({ runId: run.id });
+  expect(await agent.approveRun({ runId: run.id })).toMatchObject({
+    kind: "late",
+    run: { outcome: { kind: "applied" } },
+  });
+  expect(await summaries(agent)).toEqual([summary]);
+});
+
+test.for(["apply", "discard"] as const)(
+  "silence means what was asked for: %s; a yes after that comes late (R1)",
+  async (onTimeout) => {
+    const { agent, stub, run } = await runThatWaits({ timeoutMs: 3 * DAY, onTimeout });
+    await later(stub, 3 * DAY);
+    expect(await agent.approveRun({ runId: run.id })).toMatchObject({ kind: "late" });
+    await poke(run.id);
+    const { outcome } = await agent.waitForRun({ runId: run.id });
+    expect(outcome).toMatchObject(
+      onTimeout === "apply" ? { kind: "applied" } : { kind: "nothing", reason: "declined" },
+    );
+    expect(await summaries(agent)).toHaveLength(onTimeout === "apply" ? 1 : 0);
+    expect(await agent.rejectRun({ runId: run.id })).toMatchObject({ kind: "late" });
+  },
+);
+
+test("a yes to a summary of what was edited meanwhile commits nothing (C3)", async () => {
+  const { agent, run } = await runThatWaits();
+  const { plan } = await agent.getRun({ runId: run.id });
+  await agent.update({ message: say(Number(plan?.span.fromId.slice(1)), "Edited. ") });
+  await agent.approveRun({ runId: run.id });
+  expect((await agent.waitForRun({ runId: run.id })).outcome).toMatchObject({ kind: "stale" });
+  expect(await summaries(agent)).toEqual([]);
+});
+
+test("a yes to what was cleared or deleted finds nothing to say yes to (S2)", async () => {
+  const cleared = await runThatWaits();
+  await cleared.agent.clearMessages({});
+  expect(await cleared.agent.approveRun({ runId: cleared.run.id })).toMatchObject({ kind: "late" });
+  const deleted = await runThatWaits();
+  await deleted.agent.deleteSession({ sessionId: "" });
+  expect(await refusalOf(() => deleted.agent.approveRun({ runId: deleted.run.id }))).toContain("[unknown_run]");
+});
+
+test("who is not asked yet cannot answer", async () => {
+  const { agent } = newAgent((prompt) => summaryOf(prompt, "done"));
+  const run = await startRun(agent);
+  const refusals = [
+    await refusalOf(() => agent.approveRun({ runId: run.id })),
+    await refusalOf(() => agent.rejectRun({ runId: run.id })),
+  ];
+  const ended = await agent.waitForRun({ runId: run.id });
+  for (const refusal of refusals) expect(refusal).toMatch(/^$|\[invalid_state\]/);
+  expect(ended.steps.map(({ name }) => name).join()).not.toContain("approval");
+});
+
+// --- lost words, lost objects ---------------------------------------------------------------------------------------------
+
+test("events that anybody sends decide nothing", async () => {
+  const { agent, run } = await runThatWaits();
+  for (let round = 0; round < 3; round++) await poke(run.id);
+  for (let round = 2; round <= 4; round++) {
+    while (!(await agent.getRun({ runId: run.id })).steps.some(({ name }) => name.endsWith(`round ${round}`)))
+      await scheduler.wait(1);
+  }
+  expect(await agent.getRun({ runId: run.id })).toMatchObject({ state: "waiting", outcome: null });
+  expect(await summaries(agent)).toEqual([]);
+});
+
+test("a yes whose event was lost is told again by the watchdog, and a wait that is not over is left alone (R1)", async () => {
+  const { agent, stub, run } = await runThatWaits();
+  const nudges = await runInDurableObject(stub, async ({ palimpsest }: PalimpsestAgent) => {
+    const { platform, conductor } = palimpsest;
+    const told: (string | undefined)[] = [];
+    const instance = platform.instance.bind(platform);
+    Object.assign(platform, {
+      now: () => Date.now() + 3_600_000,
+      instance: async (of: RunRecord) => ({
+        ...(await instance(of)),
+        nudge: async (event?: string) => void told.push(event),
+      }),
+    });
+    await conductor.watch();
+    expect(told).toEqual([]);
+    await conductor.approve(run.id);
+    Object.assign(platform, { now: () => Date.now() + 7_200_000, instance });
+    await conductor.watch();
+    return told;
+  });
+  expect(nudges).toEqual(["approval"]);
+  expect((await agent.waitForRun({ runId: run.id })).outcome).toMatchObject({ kind: "applied" });
+});
+
+test("a wait outlives the object that asked (R1)", async () => {
+  const { agent, stub, run } = await runThatWaits();
+  await evictDurableObject(stub);
+  expect(await agent.getProposal({ runId: run.id })).not.toBeNull();
+  await agent.approveRun({ runId: run.id });
+  expect((await agent.waitForRun({ runId: run.id })).outcome).toMatchObject({ kind: "applied" });
+});
+
+// --- with the other controls ------------------------------------------------------------------------------------------------
+
+test("a run that waits can be paused, approved meanwhile, and goes on when it is resumed", async () => {
+  const { agent, run } = await runThatWaits();
+  expect((await agent.pauseRun({ runId: run.id })).state).toBe("paused");
+  expect((await agent.resumeRun({ runId: run.id })).state).toBe("waiting");
+  await agent.pauseRun({ runId: run.id });
+  expect(await agent.approveRun({ runId: run.id })).toMatchObject({ kind: "approved", run: { state: "paused" } });
+  expect((await agent.resumeRun({ runId: run.id })).state).toBe("running");
+  expect((await agent.waitForRun({ runId: run.id })).outcome).toMatchObject({ kind: "applied" });
+});
+
+test("a run that waits can be cancelled", async () => {
+  const { agent, run } = await runThatWaits();
+  expect((await agent.cancelRun({ runId: run.id })).outcome).toEqual({ kind: "cancelled" });
+  expect((await settled(run.id)).status).toBe("terminated");
+  expect(await agent.approveRun({ runId: run.id })).toMatchObject({ kind: "late" });
+});
+
+test("a split waits as well; no to its summary is no to the split", async () => {
+  const { agent, run } = await runThatWaits();
+  await agent.rejectRun({ runId: run.id });
+  const split = await agent.compactAndSplit({ sessionId: "" });
+  await untilWaiting(agent, split.run.id);
+  await agent.rejectRun({ runId: split.run.id });
+  expect((await agent.newestSession({ sessionId: "" })).id).toBe("");
+});
+
+test("a live run's step is done again by name, without a second payment; other names are told which there are (E18, R3)", async () => {
+  const { agent, run, calls } = await runThatWaits();
+  expect(await refusalOf(() => agent.retryRunFrom({ runId: run.id, stepName: "guess" }))).toMatch(
+    /\[invalid_input\].*"read outline"/,
+  );
+  await agent.retryRunFrom({ runId: run.id, stepName: "plan the cut" });
+  await agent.approveRun({ runId: run.id });
+  expect((await agent.waitForRun({ runId: run.id })).outcome).toMatchObject({ kind: "applied" });
+  expect(calls).toHaveLength(1);
+  expect(await refusalOf(() => agent.retryRunFrom({ runId: run.id, stepName: "audit" }))).toContain("[invalid_state]");
+});
+
+test.for<[ApprovalOptions]>([
+  [{ timeoutMs: 0 }],
+  [{ timeoutMs: 31 * DAY }],
+  [{ timeoutMs: Number.NaN }],
+  [{ onTimeout: "maybe" as "apply" }],
+])("%j is refused where it is said", async ([options]) => {
+  const { stub } = newAgent();
+  const refused = await runInDurableObject(stub, (agent: PalimpsestAgent) => {
+    return refusalOf(async () => Session.create(agent).requireApproval(options));
+  });
+  expect(refused).toContain("[invalid_options]");
+});
