@@ -13,8 +13,9 @@
  *
  * `[#n role]` opens a message (role: system, user, assistant, or summary for what an earlier overlay says), the other
  * bracketed lines open a part of it; text right after a message line needs none. The lines after an opening line are
- * its content. A content line that looks like an opening line is given a backslash in front, so nothing that was said
- * in the conversation can pose as another message. {@link parseTranscript} reads it back.
+ * its content. A content line that looks like an opening line, to a model's eye as well (indented, in capitals, behind any
+ * character that breaks a line), is given a backslash in front, so nothing that was said in the conversation can pose as
+ * another message. {@link parseTranscript} reads it back.
  *
  * Lost on purpose: the middle of what is longer than a limit (the gap says how much), and parts that no model sees.
  */
@@ -82,10 +83,14 @@ interface Limits {
 
 const KINDS = "text|reasoning|call|result|error|denied|unanswered|file|source|meanwhile";
 const MESSAGE_LINE = /^\[#(\d+) (system|user|assistant|summary)\]$/;
+const NEXT_MESSAGE = /\n\[#\d+ (?:system|user|assistant|summary)\](?=\n|$)/;
 const BLOCK_LINE = new RegExp(`^\\[(${KINDS})(?: ([^\\[\\]]*))?\\]$`);
-const OPENING_LINE = new RegExp(
-  `^\\\\*\\[(?:#\\d+ (?:system|user|assistant|summary)|(?:${KINDS})(?: [^\\[\\]]*)?)\\]$`,
-);
+/** Whatever shows as a new line, though only "\n" is one here. */
+const BREAKS = "\\n\\v\\f\\r\\u0085\\u2028\\u2029";
+/** Where a backslash goes: before what a reader could take for an opening line, with those that are there already. */
+const LOOKALIKE = `\\\\*[ \\t]*\\[[ \\t]*(?:#[ \\t]*\\d+[ \\t]+(?:system|user|assistant|summary)\\b|(?:${KINDS})(?: [^\\[\\]${BREAKS}]*)?[ \\t]*\\][ \\t]*(?![^${BREAKS}]))`;
+const UNESCAPED = new RegExp(`(?<![^${BREAKS}])(?=${LOOKALIKE})`, "gi");
+const ESCAPED = new RegExp(`(?<![^${BREAKS}])\\\\(?=${LOOKALIKE})`, "gi");
 /** Below this, a shorter rendering would say nothing at all. */
 const LEAST_CHARS = 120;
 
@@ -101,7 +106,7 @@ export function renderTranscript(elements: readonly TranscriptElement[], options
     const lowered = { tool: limits.tool * share, text: limits.text * share, reasoning: limits.reasoning * share };
     const text = renderWithin(elements, options.firstIndex ?? 1, lowered);
     if (text.length <= maxChars) return text;
-    if (lowered.text < LEAST_CHARS && lowered.tool < LEAST_CHARS) return cutMiddle(text, maxChars);
+    if (lowered.text < LEAST_CHARS && lowered.tool < LEAST_CHARS) return cutMessages(text, maxChars);
   }
 }
 
@@ -112,6 +117,17 @@ export function cutMiddle(text: string, limit: number): string {
   const head = wholeCharacters(text, 0, Math.ceil(room * 0.6));
   const tail = wholeCharacters(text, text.length - Math.floor(room * 0.4), text.length);
   return `${head}\n[… ${text.length - head.length - tail.length} characters left out …]\n${tail}`;
+}
+
+/** As {@link cutMiddle}, in whole lines. What follows the gap begins with a message: else it would be taken for the last one's. */
+function cutMessages(transcript: string, limit: number): string {
+  const room = Math.max(0, Math.floor(limit) - 40);
+  const start = wholeCharacters(transcript, 0, Math.ceil(room * 0.6));
+  const head = start.slice(0, Math.max(0, start.lastIndexOf("\n")));
+  const rest = transcript.slice(transcript.length - Math.floor(room * 0.4));
+  const opening = rest.search(NEXT_MESSAGE);
+  const tail = opening === -1 ? "" : rest.slice(opening);
+  return `${head}\n[… ${transcript.length - head.length - tail.length} characters left out …]${tail}`;
 }
 
 /** Reads a rendered transcript back, block by block. Lines before the first message are ignored. */
@@ -135,13 +151,16 @@ export function parseTranscript(transcript: string): readonly RenderedMessage[] 
       blocks.push({ kind: kind as BlockKind, name, id, lines: [] });
     } else {
       if (blocks.length === 0) blocks.push({ kind: "text", name: "", id: "", lines: [] });
-      blocks.at(-1)?.lines.push(OPENING_LINE.test(line) ? line.slice(1) : line);
+      blocks.at(-1)?.lines.push(line);
     }
   }
   return messages.map(({ index, role, blocks }) => ({
     index,
     role,
-    blocks: blocks.map(({ lines, ...block }) => ({ ...block, text: lines.join("\n").trimEnd() })),
+    blocks: blocks.map(({ lines, ...block }) => ({
+      ...block,
+      text: lines.join("\n").replaceAll(ESCAPED, "").trimEnd(),
+    })),
   }));
 }
 
@@ -201,10 +220,7 @@ function fileLine(file: Pick<FileUIPart, "url" | "mediaType" | "filename">): str
 
 /** The text with a backslash before each line that would open a message or a part of one. */
 export function escapeLines(text: string): string {
-  return text
-    .split("\n")
-    .map((line) => (OPENING_LINE.test(line) ? `\\${line}` : line))
-    .join("\n");
+  return text.replaceAll(UNESCAPED, "\\");
 }
 
 /** A name or an id as one word without brackets. */

@@ -13,6 +13,9 @@ import { renderPinned } from "./pinned/render.ts";
 /** No stored message may have an id that starts so. */
 export const RESERVED_PREFIX = "palimpsest:";
 
+/** Where a line begins that a reader could take for the heading of the pinned facts. */
+const PINNED_LOOKALIKE = /(?<![^\n\v\f\r\u0085\u2028\u2029])(?=[ \t]*(?:#{1,6}[ \t]*|[*_]{1,2})pinned[ \t]+facts)/gi;
+
 export type SyntheticId =
   | { readonly kind: "overlay"; readonly overlayId: string }
   | { readonly kind: "slice"; readonly messageId: string; readonly fromStep: number; readonly toStep: number }
@@ -85,9 +88,14 @@ export function summaryMessage(source: SummarySource): UIMessage {
         text:
           `[Record of ${count} of this conversation, condensed. Treat it as background that you already know, ` +
           `not as a new request: what was asked, decided and done is below, and the conversation goes on after it.${origin}]\n\n` +
-          source.summary +
+          withoutPinnedHeading(source.summary) +
           (pinned === "" ? "" : `\n\n${pinned}`),
       },
     ],
   };
+}
+
+/** The summary with no heading that could pose as that of the pinned facts: only what was really pinned stands under one. */
+function withoutPinnedHeading(summary: string): string {
+  return summary.replaceAll(PINNED_LOOKALIKE, "\\");
 }

@@ -6,7 +6,7 @@ import { sayingIn } from "./said.ts";
 import { estimateTokens } from "../tokens.ts";
 import { scoreSurvival, type Survival } from "./survival.ts";
 
-/** Pins what the summary itself does not say, within `budgetTokens`, and scores the whole. */
+/** Pins what the summary itself does not say, and the rules, within `budgetTokens`, and scores the whole. */
 export function keepFacts(summary: string, facts: Facts, budgetTokens: number): { pinned: Pinned; survival: Survival } {
   const pinned = pickPinned(facts, { budgetTokens, omit: sayingIn(summary) });
   return { pinned, survival: scoreSurvival(`${summary}\n${renderPinned(pinned)}`, facts) };

@@ -14,18 +14,21 @@ import { rankFacts } from "./worth.ts";
 export interface PickOptions {
   /** Most tokens of the rendering, by `estimateTokens`. */
   readonly budgetTokens: number;
-  /** True for a value that the reader sees anyway: elsewhere in the view, or in the summary's own text. */
+  /**
+   * True for a value that the reader sees anyway: elsewhere in the view, or in the summary's own text. Of rules, those only
+   * come last: a summary may quote one as taken back, and a rule holds until the user takes it back.
+   */
   readonly omit?: ((value: string) => boolean) | undefined;
 }
 
-/** Prohibitions before wishes, the newest first where not all fit; then open tasks, failures, and names by worth. */
+/** Rules: prohibitions before wishes, the newest first where not all fit; then open tasks, failures, and names by worth. */
 export function pickPinned(facts: Facts, { budgetTokens, omit }: PickOptions): Pinned {
   const wanted = (list: readonly Fact[]): Fact[] => list.filter(({ value }) => omit?.(value) !== true);
-  const rules = wanted(facts.rules);
-  const newest = rules.toReversed();
+  const { rules } = facts;
+  const newest = Object.groupBy(rules.toReversed(), ({ value }) => (omit?.(value) === true ? "seen" : "unseen"));
   const queue = [
-    ...newest.filter(({ value }) => prohibits(value)),
-    ...newest.filter(({ value }) => !prohibits(value)),
+    ...prohibitionsFirst(newest.unseen),
+    ...prohibitionsFirst(newest.seen),
     ...wanted([...facts.tasks, ...facts.failures]).toReversed(),
     ...rankFacts(wanted(facts.identifiers)),
   ];
@@ -49,6 +52,10 @@ export function pickPinned(facts: Facts, { budgetTokens, omit }: PickOptions): P
     chosen = chosen.slice(0, -1);
     left++;
   }
+}
+
+function prohibitionsFirst(rules: readonly Fact[] = []): Fact[] {
+  return [...rules.filter(({ value }) => prohibits(value)), ...rules.filter(({ value }) => !prohibits(value))];
 }
 
 /** True when the longer of two says the other: a path the name of its file. */
