@@ -51,12 +51,6 @@ interface Report {
   readonly violations: readonly Violation[];
 }
 
-const options = readOptions();
-const report = await simulate(options);
-if (report.violations.length > 0) await keep(report.violations);
-process.stdout.write(options.json ? `${JSON.stringify(report, null, 2)}\n` : render(report));
-process.exitCode = report.violations.length === 0 ? 0 : 1;
-
 function readOptions(): { operations: number; seed: number; json: boolean } {
   const { values } = parseArgs({
     options: {
@@ -89,7 +83,7 @@ async function simulate({ operations, seed }: { operations: number; seed: number
   for (let from = 0; from < operations && violations.length === 0; from += STRETCH) {
     await playStretch({ operations: Math.min(STRETCH, operations - from), seed: seed + from / EPISODE }, hear);
   }
-  process.stderr.write("\n");
+  if (process.stderr.isTTY) process.stderr.write("\n");
   return { operations: done, seed, ms: Math.round(performance.now() - start), tally, violations };
 }
 
@@ -120,9 +114,11 @@ async function playStretch(stretch: { operations: number; seed: number }, hear: 
   if (code !== 0 && !broken) throw new Error(`The simulator failed by itself (exit code ${code}):\n${last.join("\n")}`);
 }
 
+/** A person sees one line that moves; a file gets a line now and then. */
 function showProgress(at: { done: number; operations: number; ms: number; violations: number }): void {
   const line = `${at.done.toLocaleString("en")} of ${plural(at.operations, "operation")}, ${duration(at.ms)}, ${plural(at.violations, "violation")}`;
-  process.stderr.write(process.stderr.isTTY ? `\r\u001B[K${line}` : `${line}\n`);
+  if (process.stderr.isTTY) process.stderr.write(`\r\u001B[K${line}`);
+  else if (at.done % STRETCH === 0 || at.done >= at.operations) process.stderr.write(`${line}\n`);
 }
 
 /** Where the simulator's test finds it, and plays it before anything else. */
@@ -161,3 +157,9 @@ function render({ operations, seed, ms, tally, violations }: Report): string {
 function renderRow([what, times]: [string, number]): string {
   return `  ${pad(what, 44)}${pad(times.toLocaleString("en"), 12, "right")}`;
 }
+
+const options = readOptions();
+const report = await simulate(options);
+if (report.violations.length > 0) await keep(report.violations);
+process.stdout.write(options.json ? `${JSON.stringify(report, null, 2)}\n` : render(report));
+process.exitCode = report.violations.length === 0 ? 0 : 1;

@@ -36,12 +36,12 @@ export class PaidDrafts {
     for (const { runId, question } of world.model.asked.splice(0)) {
       const [run, seat] = runs.get(runId) ?? [];
       if (run === undefined || seat === undefined || question === null) continue;
-      const again = !run.fresh && this.#stored.has(keyOf(seat, question));
-      const first = this.#stored.get(keyOf(seat, question))?.runId;
+      const first = runs.get(this.#stored.get(keyOf(seat, question))?.runId ?? "")?.[0];
+      const again = first !== undefined && !run.fresh && sourcesOf(first) === sourcesOf(run);
       holds(
         "R3",
         !again,
-        () => `run ${run.id} asked again what ${first} has stored: ${question.slice(SECTIONS_CHARS)}`,
+        () => `run ${run.id} asked again what ${first?.id} has stored: ${question.slice(SECTIONS_CHARS)}`,
       );
       count(world.tally.checks, "R3");
     }
@@ -55,6 +55,11 @@ export class PaidDrafts {
       return false;
     });
   }
+}
+
+/** A message that grew reads the same as far as it was read, and is another source all the same. */
+function sourcesOf({ plan, chunkDigests }: RunRecord): string {
+  return JSON.stringify([chunkDigests, plan?.parts]);
 }
 
 function keyOf({ id }: Seat, question: string): string {

@@ -38,8 +38,8 @@ export async function play(operations: readonly Operation[]): Promise<Played> {
     await buryAll(world, paid);
     return played(world, done, null);
   } catch (error) {
-    if (!(error instanceof Violation)) throw error;
-    return played(world, done, { invariant: error.invariant, detail: error.message });
+    const invariant = error instanceof Violation ? error.invariant : "no surprises";
+    return played(world, done, { invariant, detail: error instanceof Error ? error.message : String(error) });
   } finally {
     world.dispose();
   }
