@@ -1,0 +1,227 @@
+/** What a connection may send: calls of listed methods, of a bounded size, at a bounded rate; and 10,000 frames that are none. */
+import { runInDurableObject } from "cloudflare:test";
+import * as fc from "fast-check";
+import { expect, test, vi } from "vitest";
+import { CALLABLE } from "../../src/agent/callable.ts";
+import { fullBucket, takeToken } from "../../src/doors/bucket.ts";
+import { guardFrames, type FrameEnv } from "../../src/doors/frames.ts";
+import { MAX_FRAME_CHARS } from "../../src/limits.ts";
+import { newAgent, refusalOf } from "../agents.ts";
+import { say, talk } from "../conversation.ts";
+import { tables } from "../rows.ts";
+import type { PalimpsestAgent } from "../worker.ts";
+import { ask, open, upgrade, withSecret, type Line } from "./client.ts";
+
+const TYPED = /^\[\w+\] \S/;
+
+// The SDK writes each refusal to the log with its stack.
+vi.spyOn(console, "error").mockImplementation(() => undefined);
+
+/** A connection to an agent that is guarded as the deployed one is. */
+async function connect(env: FrameEnv = { PALIMPSEST_CALLS_PER_SECOND: "1000000" }) {
+  const { name, stub } = newAgent();
+  await runInDurableObject(stub, (agent: PalimpsestAgent) => guardFrames(agent, env));
+  const path = `/agents/palimpsest-agent/${name}`;
+  const join = (): Promise<Line> => {
+    return open(ask({ path, headers: { ...withSecret, ...upgrade } }));
+  };
+  return { stub, join, line: await join() };
+}
+
+const rowsOf = (stub: DurableObjectStub<PalimpsestAgent>) =>
+  runInDurableObject(stub, (_agent: PalimpsestAgent, { storage }) => tables(storage));
+
+test("a frame that is no call is answered with a typed error, and sets no state", async () => {
+  const { line, stub } = await connect();
+  const frames = [
+    "",
+    "hello",
+    "[]",
+    "null",
+    "{}",
+    '{"type":"cf_agent_state","state":{"admin":true}}',
+    '{"type":"rpc","id":"1","method":"status"}',
+    '{"type":"rpc","id":1,"method":"status","args":[]}',
+    '{"type":"rpc","id":"1","method":["status"],"args":[]}',
+    '{"type":"rpc","id":"1","method":"status","args":"[]"}',
+    JSON.stringify({ type: "rpc", id: "x".repeat(600), method: "status", args: [] }),
+  ];
+  for (const frame of frames) line.send(frame);
+  const told = await line.until(() => {
+    const errors = line.heard.filter(({ type }) => type === "palimpsest:error");
+    return errors.length === frames.length ? errors : null;
+  });
+  for (const { error } of told) expect(error).toMatch(/^\[invalid_input\] Send calls/);
+  expect(await runInDurableObject(stub, (agent: PalimpsestAgent) => agent.state)).toBeUndefined();
+  expect(await line.call("status", {})).toMatchObject({ success: true });
+});
+
+test("what is not listed cannot be called, whatever the agent has under that name", async () => {
+  const { line } = await connect();
+  const names = [
+    "compactionStep",
+    "watchCompactions",
+    "configureSession",
+    "cover",
+    "destroy",
+    "sql",
+    "setState",
+    "onMessage",
+  ];
+  for (const name of [
+    ...names,
+    "fetch",
+    "alarm",
+    "palimpsest",
+    "constructor",
+    "__proto__",
+    "toString",
+    "status ",
+    "Status",
+    "",
+  ]) {
+    expect((await line.call(name, {})).error).toMatch(/^\[invalid_input\] There is no method/);
+  }
+});
+
+test("a frame too large to be a message closes its connection and no other; so does one that is no text", async () => {
+  const { line, join } = await connect();
+  const [large, binary] = [await join(), await join()];
+  large.send(" ".repeat(MAX_FRAME_CHARS + 1));
+  expect(await large.until(() => large.closed)).toBe(1009);
+  expect(large.heard.find(({ type }) => type === "palimpsest:error")?.error).toMatch(/^\[too_large\] /);
+  binary.send(new Uint8Array([1, 2, 3]).buffer);
+  expect(await binary.until(() => binary.closed)).toBe(1003);
+  expect(await line.call("status", {})).toMatchObject({ success: true });
+});
+
+test("a connection that calls too often is told so, and others are served", async () => {
+  const { line, join } = await connect({ PALIMPSEST_CALLS_PER_SECOND: "1" });
+  const answers = await Promise.all(Array.from({ length: 20 }, () => line.call("append", { message: say(0) })));
+  const refused = answers.filter(({ success }) => success !== true);
+  expect(refused.length).toBeGreaterThanOrEqual(14);
+  for (const { error } of refused) expect(error).toMatch(/^\[rate_limited\] At most 1 calls a second/);
+  expect(await (await join()).call("status", {})).toMatchObject({ success: true });
+});
+
+test.each(["0", "-1", "1.5", "many"])("a rate of %s is refused where it is configured", async (rate) => {
+  const { stub } = newAgent();
+  const refusal = await runInDurableObject(stub, (agent: PalimpsestAgent) =>
+    refusalOf(async () => guardFrames(agent, { PALIMPSEST_CALLS_PER_SECOND: rate })),
+  );
+  expect(refusal).toContain("[invalid_options] PALIMPSEST_CALLS_PER_SECOND");
+});
+
+test("a bucket never lets more through than its burst and its rate together, whatever the clock does", () => {
+  const rate = fc.record({ burst: fc.integer({ min: 1, max: 50 }), perSecond: fc.integer({ min: 1, max: 50 }) });
+  fc.assert(
+    fc.property(rate, fc.array(fc.integer({ min: -2_000, max: 2_000 }), { maxLength: 200 }), (rate, moves) => {
+      let [now, latest, taken] = [0, 0, 0];
+      let bucket = fullBucket(rate, now);
+      for (const move of moves) {
+        now += move;
+        latest = Math.max(latest, now);
+        const next = takeToken(bucket, rate, now);
+        bucket = next.bucket;
+        taken += next.taken ? 1 : 0;
+        expect(taken).toBeLessThanOrEqual(rate.burst + (latest / 1000) * rate.perSecond + 1e-6);
+      }
+    }),
+  );
+});
+
+// --- ten thousand frames --------------------------------------------------------------------------------------------------
+
+const FIELDS = [
+  "id",
+  "ids",
+  "runId",
+  "overlayId",
+  "leafId",
+  "parentId",
+  "message",
+  "messages",
+  "text",
+  "query",
+  "limit",
+];
+const OTHER_FIELDS = [
+  "before",
+  "after",
+  "depth",
+  "focus",
+  "force",
+  "summary",
+  "reason",
+  "stepName",
+  "timeoutMs",
+  "events",
+];
+
+const junk = fc.oneof(
+  fc.jsonValue({ maxDepth: 3 }),
+  fc.string({ unit: "binary", maxLength: 40 }),
+  fc.constantFrom(
+    "__proto__",
+    "constructor",
+    "'; DROP TABLE palimpsest_messages; --",
+    "\u0000",
+    "\u202e",
+    "../..",
+    1e308,
+    -1,
+  ),
+);
+/** What is no session's id and no name, so that no call is a sound one by chance. */
+const wrong = fc.oneof(
+  fc.integer(),
+  fc.boolean(),
+  fc.constant(null),
+  fc.array(junk, { maxLength: 2 }),
+  fc.constant("x".repeat(201)),
+);
+const input = fc
+  .record({
+    fields: fc.dictionary(fc.constantFrom(...FIELDS, ...OTHER_FIELDS), junk, { maxKeys: 6 }),
+    sessionId: wrong,
+    name: wrong,
+  })
+  .map(({ fields, ...rest }) => ({ ...fields, ...rest }));
+const notAnObject = fc.oneof(fc.integer(), fc.boolean(), fc.string({ unit: "binary" }), fc.array(junk));
+const call = fc.record({
+  type: fc.constant("rpc"),
+  id: fc.uuid(),
+  method: fc.oneof(
+    { weight: 8, arbitrary: fc.constantFrom(...CALLABLE) },
+    fc.string({ unit: "binary", maxLength: 20 }),
+  ),
+  args: fc
+    .oneof({ weight: 6, arbitrary: input }, notAnObject)
+    .chain((first) => fc.array(junk, { maxLength: 2 }).map((more) => [first, ...more])),
+});
+const frame = fc.oneof(
+  { weight: 8, arbitrary: call.map((each) => JSON.stringify(each)) },
+  { weight: 1, arbitrary: fc.jsonValue().map((each) => JSON.stringify(each)) },
+  { weight: 1, arbitrary: fc.string({ unit: "binary", maxLength: 100 }) },
+);
+
+test("10,000 frames of a hostile client change no row, break nothing, and are answered with typed errors (M1, S1)", async () => {
+  const { line, stub } = await connect();
+  await line.call("appendAll", { messages: talk(0, 5) });
+  // A first search makes its index; what comes after it only reads.
+  expect(await line.call("searchSessions", { query: "ledger" })).toMatchObject({ success: true });
+  const before = await rowsOf(stub);
+  const frames = fc.sample(frame, { numRuns: 10_000, seed: 20_261_120 });
+  const heard = line.heard.length;
+  for (const each of frames) line.send(each);
+  // Calls wait for nothing of each other's: the last may be answered first.
+  await line.until(() => (line.heard.length - heard >= frames.length ? true : null));
+  const answers = line.heard.slice(heard);
+  expect(answers).toHaveLength(frames.length);
+  const untyped = answers.filter(({ success, error = "" }) => success !== true && !TYPED.test(error));
+  expect(untyped).toEqual([]);
+  expect(answers.filter(({ success }) => success === true).length).toBeLessThan(100);
+  expect(await rowsOf(stub)).toEqual(before);
+  expect(line.closed).toBeNull();
+  expect(await line.call("getPathLength", {})).toMatchObject({ success: true, result: 5 });
+});
