@@ -71,6 +71,9 @@ export const PINNED_SHARE_OF_SUMMARY = 3;
 /** Largest share of the summaries that a rebuild replaces which the new one may be: room for the sentence around it. */
 export const REBUILT_SUMMARY_RATIO = 0.9;
 
+/** What is pinned beside a summary that a caller lays in a session without a policy (tokens). */
+export const DEFAULT_PINNED_TOKENS = 1_000;
+
 /** How often a message's text may be written anew before its summary is made from the first drafts again. */
 export const MAX_GENERATION = 8;
 

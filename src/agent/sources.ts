@@ -5,6 +5,7 @@
  * the digest of its messages alone, with overlays looked through: whoever cut it, its draft is found again (R3).
  */
 import { assert } from "../errors.ts";
+import { DEFAULT_PINNED_TOKENS } from "../limits.ts";
 import type { Draft } from "../memory/drafts.ts";
 import type { History } from "../memory/history.ts";
 import type { Leaf, OverlayDetails } from "../memory/overlay-details.ts";
@@ -120,12 +121,12 @@ export function readSource(core: Core, run: RunRecord, source: FoldSource): Fold
   }
   const overlay = core.memory.session(run.sessionId).overlay(source.id);
   assert(overlay !== null, `Overlay ${source.id} is gone although the run over it is live.`);
-  const { degraded, generation } = overlay.details;
-  // Named by its text, so that the same fold is found again under another overlay.
+  const { degraded, generation, draftKey } = overlay.details;
+  // Named by its draft, or by source and text, so that the same fold is found again, and never with facts of another source.
   return {
     kind: source.kind,
     text: overlay.summary,
-    name: `overlay ${overlay.summary}`,
+    name: draftKey ?? `overlay ${overlay.spanDigest} ${overlay.summary}`,
     degraded,
     generation,
     facts: factsOf(core, overlay, run.sessionId),
@@ -150,7 +151,10 @@ export function keepOwnFacts(
   const { policy } = core.settings.get(sessionId);
   return {
     facts,
-    ...pinWithin(summary, facts, { spanTokens: found?.tokens ?? 0, pinnedTokens: policy?.pinnedTokens ?? 0 }),
+    ...pinWithin(summary, facts, {
+      spanTokens: found?.tokens ?? 0,
+      pinnedTokens: policy?.pinnedTokens ?? DEFAULT_PINNED_TOKENS,
+    }),
   };
 }
 

@@ -1,5 +1,5 @@
 /** What stands beside a summary, and what the two of them together keep of the source. */
-import type { Facts, Pinned } from "./fact.ts";
+import { NO_FACTS, type Facts, type Pinned } from "./fact.ts";
 import { pickPinned } from "./pick.ts";
 import { renderPinned } from "./render.ts";
 import { sayingIn } from "./said.ts";
@@ -15,12 +15,17 @@ export function keepFacts(summary: string, facts: Facts, budgetTokens: number): 
 /** Tokens of the sentence that a summary is shown behind, and of the heading over what is pinned. */
 const SUMMARY_FRAME_TOKENS = 80;
 
-/** As {@link keepFacts}, so that what is pinned does not make an overlay larger than the span it replaces (V3). */
+/**
+ * As {@link keepFacts}, so that what is pinned does not make an overlay larger than the span it replaces (V3). Rules are not
+ * left out for that: an overlay that has no room for them does not shrink the view, and the fence says so.
+ */
 export function pinWithin(
   summary: string,
   facts: Facts,
   budget: { readonly spanTokens: number; readonly pinnedTokens: number },
 ): { pinned: Pinned; survival: Survival } {
   const room = budget.spanTokens - estimateTokens(summary) - SUMMARY_FRAME_TOKENS;
-  return keepFacts(summary, facts, Math.max(0, Math.min(budget.pinnedTokens, room)));
+  const rules = pickPinned({ ...NO_FACTS, rules: facts.rules }, { budgetTokens: budget.pinnedTokens });
+  const least = estimateTokens(renderPinned(rules));
+  return keepFacts(summary, facts, Math.max(least, Math.min(budget.pinnedTokens, room)));
 }
