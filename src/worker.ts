@@ -14,6 +14,8 @@ interface Env extends Cloudflare.Env, ModelEnv, WatchdogEnv, WorkerEnv, FrameEnv
   readonly PALIMPSEST_THRESHOLD?: string;
   /** Most source tokens per call of the summariser. */
   readonly PALIMPSEST_CHUNK_TOKENS?: string;
+  /** Set, what looks like a secret is blanked before the summariser is shown it. */
+  readonly PALIMPSEST_REDACT?: string;
   /** Set, each summary waits a day for a person; `apply` or `discard` says what silence means. */
   readonly PALIMPSEST_APPROVAL?: "apply" | "discard";
 }
@@ -31,11 +33,13 @@ export class PalimpsestAgent extends CompactingAgent<Env> {
       PALIMPSEST_THRESHOLD: threshold,
       PALIMPSEST_CHUNK_TOKENS: chunk,
       PALIMPSEST_APPROVAL: onTimeout,
+      PALIMPSEST_REDACT: redact,
     } = this.env;
     session.compactAfter(
       Number(threshold ?? DEFAULT_THRESHOLD),
       chunk === undefined ? {} : { chunkTokens: Number(chunk) },
     );
+    if (redact !== undefined && redact !== "") session.redactSecrets();
     if (onTimeout !== undefined) session.requireApproval({ onTimeout });
   }
 }

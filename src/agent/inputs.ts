@@ -94,6 +94,7 @@ export const inputs = {
     format: z.enum(FORMATS).optional(),
     index: z.number().int().nonnegative().optional(),
   }),
+  exportTranscript: z.object({ sessionId, leafId, redact: z.boolean().default(false) }),
   search: z.object({
     sessionId,
     query: z.string(),

@@ -15,6 +15,7 @@ import { digest } from "../steps/digest.ts";
 import { pinWithin } from "../steps/pinned/keep.ts";
 import { mergeFacts } from "../steps/pinned/merge.ts";
 import type { ChunkPlan, Plan } from "../steps/plan.ts";
+import { redactMessage, redactText } from "../steps/redact.ts";
 import { estimateTokens } from "../steps/tokens.ts";
 import { askApproval } from "./approval.ts";
 import { briefOf, briefOfChunk, draftKey } from "./brief.ts";
@@ -114,10 +115,12 @@ export class RunPort implements CompactionPort {
       const messages = history.sourceDigest(chunk) === planned ? history.spanMessages(chunk) : null;
       if (messages === null) return call.end({ kind: "stale", reason: "changed" });
       const brief = briefOfChunk(core, run, chunk);
-      const key = request.repairOf ?? draftKey(run, { model: request.model, brief, source: ["chunk", planned] });
+      const { redact } = core.settings.get(run.sessionId);
+      const source = ["chunk", planned, ...(redact ? ["redacted"] : [])];
+      const key = request.repairOf ?? draftKey(run, { model: request.model, brief, source });
       const known = core.drafts.get(run.sessionId, key);
       if (known !== null) return reuse(call, known);
-      return { kind: "source", key, messages, brief };
+      return { kind: "source", key, messages: redact ? messages.map(redactMessage) : messages, brief };
     });
   }
 
@@ -192,7 +195,9 @@ export class RunPort implements CompactionPort {
   async noteFailure(mark: StepMark, failure: ModelFailure): Promise<FailureReceipt | RunEnded> {
     return this.#inRun(mark, (call) => {
       const { core, run } = call;
-      const { model, code, reason } = failure;
+      const { model, code } = failure;
+      // A provider's own words may quote what it was sent, or the key that it was sent with.
+      const reason = redactText(failure.reason);
       const now = core.platform.now();
       const told = run.steps.find(({ name }) => name === mark.step)?.failure?.attempt ?? 0;
       if (told < mark.attempt) {

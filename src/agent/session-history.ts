@@ -11,6 +11,7 @@ import type { ConversationEvent } from "../events/event.ts";
 import { appendEvents, deleteEvents, loadEvents, type LoadEventsOptions, type NewEvent } from "../events/log.ts";
 import { persistTurn, type PersistedTurn, type Turn } from "../events/persist.ts";
 import { exportJsonl } from "../import/export.ts";
+import { redactMessage } from "../steps/redact.ts";
 import { importTranscript, type Format } from "../import/import.ts";
 import type { AppendResult, History, RecentHistory } from "../memory/history.ts";
 import { unseenTokens } from "./calibration.ts";
@@ -224,9 +225,10 @@ export abstract class SessionHistory {
     return { format: found.format, name: conversation.name, messages: conversation.messages.length, inserted, notes };
   }
 
-  /** The path as it was stored, a JSON `UIMessage` a line. */
-  async *exportTranscript(leafId?: string): AsyncGenerator<string> {
-    yield* exportJsonl(this.stored.originals(leafId));
+  /** The path as it was stored, a JSON `UIMessage` a line; with `redact`, without what looks like a secret. */
+  async *exportTranscript(leafId?: string, { redact = false }: { redact?: boolean } = {}): AsyncGenerator<string> {
+    const messages = this.stored.originals(leafId);
+    yield* exportJsonl(redact ? messages.map(redactMessage) : messages);
   }
 
   /** One transaction: the change and, if it made the view too large, the run that will see to it. */

@@ -117,6 +117,11 @@ export class Session extends SessionContext {
     return this.#say({ settings: (settings) => ({ ...settings, approval }) });
   }
 
+  /** Blanks what looks like a secret before the summariser is shown it. What is stored stays. */
+  redactSecrets(): this {
+    return this.#say({ settings: (settings) => ({ ...settings, redact: true }) });
+  }
+
   /** Is told of every run that ends in `failed`. What it throws is swallowed. */
   onCompactionError(onError: NonNullable<SessionSettings["onError"]>): this {
     return this.#say({ settings: (settings) => ({ ...settings, onError }) });

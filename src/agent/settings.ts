@@ -34,6 +34,8 @@ export interface SessionSettings {
   /** From which size on a tool output is shown as a preview; null: never. */
   readonly previews: PreviewOptions | null;
   readonly inline: InlineCompaction | null;
+  /** Whether secrets are blanked before a summariser is shown what was said. */
+  readonly redact: boolean;
   /** Whether a person approves each summary of the workflow before it is committed; null: nobody is asked. */
   readonly approval: ApprovalSettings | null;
   readonly onError: ((error: Error, run: RunRecord) => void | Promise<void>) | null;
@@ -56,6 +58,7 @@ const UNCONFIGURED: SessionSettings = {
   tokenCounter: null,
   previews: null,
   inline: null,
+  redact: false,
   approval: null,
   onError: null,
 };

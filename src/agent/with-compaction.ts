@@ -168,8 +168,8 @@ function mix(Base: typeof Agent<Cloudflare.Env>) {
 
     /** JSONL, whole: for a path of more than some 10 MB call `Session.exportTranscript` in the agent and stream it. */
     async exportTranscript(input: unknown): Promise<string> {
-      const { sessionId, leafId } = parseInput(inputs.branch, input);
-      return (await Array.fromAsync(this.#session(sessionId).exportTranscript(leafId))).join("");
+      const { sessionId, leafId, redact } = parseInput(inputs.exportTranscript, input);
+      return (await Array.fromAsync(this.#session(sessionId).exportTranscript(leafId, { redact }))).join("");
     }
 
     async plan(input: unknown): Promise<PlanReport> {

@@ -101,7 +101,7 @@ const CALLS: Partial<Record<Method, Call>> = {
     good: { text: "" },
     fields: { ...inSession, text: "text", format: "word", index: "index" },
   },
-  exportTranscript: ofBranch,
+  exportTranscript: { good: {}, fields: { ...ofBranch.fields, redact: "flag" } },
   plan: { good: {}, fields: { ...ofBranch.fields, force: "flag" } },
   compact: { good: {}, fields: { ...ofBranch.fields, focus: "focus", fresh: "flag" } },
   compactNow: { good: {}, fields: { ...ofBranch.fields, focus: "focus", reason: "word" } },

@@ -1,0 +1,43 @@
+/** Secrets in a conversation: with the option, no summariser is shown one; what is stored stays; an export may leave them out. */
+import { runInDurableObject } from "cloudflare:test";
+import { expect, test } from "vitest";
+import { Session } from "../../src/agent/session.ts";
+import { newAgent, skipRetryDelays } from "../agents.ts";
+import { say, talk } from "../conversation.ts";
+import { summaryOf } from "../scripted-model.ts";
+import type { PalimpsestAgent } from "../worker.ts";
+
+skipRetryDelays();
+
+const SECRET = `ghp_${"aB3dE5fG7h".repeat(4)}`;
+
+async function compactWithSecrets(redact: boolean) {
+  const made = newAgent((prompt) => summaryOf(prompt, "what was done"));
+  await runInDurableObject(made.stub, async (agent: PalimpsestAgent) => {
+    const session = Session.create(agent).compactAfter(2_000);
+    await (redact ? session.redactSecrets() : session).status();
+  });
+  const messages = talk(0, 17).map((each, n) => (n % 4 === 1 ? say(n, `Push with ${SECRET} now. `) : each));
+  await made.agent.appendAll({ messages });
+  const [run] = await made.agent.runs({});
+  const ended = await made.agent.waitForRun({ runId: run?.id });
+  return { ...made, messages, ended, prompts: JSON.stringify(made.calls) };
+}
+
+test("with redactSecrets no prompt holds one, the overlay does not pin one, and every original is as it was (M1)", async () => {
+  const { agent, ended, prompts, messages } = await compactWithSecrets(true);
+  expect(ended.outcome).toMatchObject({ kind: "applied", degraded: false });
+  expect(prompts).toContain("[redacted: repository token]");
+  expect(prompts).not.toContain(SECRET);
+  expect(JSON.stringify(await agent.getCompactions({}))).not.toContain(SECRET);
+  expect(await agent.exportTranscript({})).toBe(messages.map((each) => `${JSON.stringify(each)}\n`).join(""));
+});
+
+test("without it the summariser is shown what was said; an export leaves secrets out when it is asked to (M1)", async () => {
+  const { agent, prompts, messages } = await compactWithSecrets(false);
+  expect(prompts).toContain(SECRET);
+  expect(await agent.exportTranscript({})).toBe(messages.map((each) => `${JSON.stringify(each)}\n`).join(""));
+  const clean = await agent.exportTranscript({ redact: true });
+  expect(clean).not.toContain(SECRET);
+  expect(clean.split("\n")).toHaveLength(18);
+});
