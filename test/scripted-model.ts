@@ -8,6 +8,7 @@ import type { LanguageModelV4, LanguageModelV4CallOptions, LanguageModelV4Finish
 import { MockLanguageModelV4 } from "ai/test";
 import { extractiveModel } from "../src/model/extractive.ts";
 import { parsePrompt, type ParsedPrompt } from "../src/steps/prompt.ts";
+import { estimateTokens } from "../src/steps/tokens.ts";
 
 /** What the model says: a text that ends by itself, or one of the ways in which a real one goes wrong. */
 export type Answer =
@@ -21,6 +22,9 @@ export type Script = (prompt: ParsedPrompt, call: number, runId: string) => Answ
 interface Part {
   script: Script | null;
   readonly calls: ParsedPrompt[];
+  /** Of each call's prompt as the model is sent it, instructions included: estimated tokens. */
+  readonly sizes: number[];
+  windowTokens: number;
 }
 
 const parts = ((globalThis as { palimpsestParts?: Map<string, Part> }).palimpsestParts ??= new Map<string, Part>());
@@ -30,6 +34,17 @@ export function scriptModel(agentName: string, script: Script | null): readonly 
   const part = partOf(agentName);
   part.script = script;
   return part.calls;
+}
+
+/** Gives the agent's summariser a window; the returned sizes of its prompts (estimated tokens) grow as it is called. */
+export function narrowModel(agentName: string, windowTokens: number): readonly number[] {
+  const part = partOf(agentName);
+  part.windowTokens = windowTokens;
+  return part.sizes;
+}
+
+export function windowOf(agentName: string): number {
+  return partOf(agentName).windowTokens;
 }
 
 /** Whether a test gave this one a script. */
@@ -89,6 +104,7 @@ export function scriptedModel(agentName: string, runId: string): LanguageModelV4
       const prompt = parsePrompt(textOf(options));
       if (prompt === null) throw new Error("The summariser was asked something that is no prompt of ours.");
       const call = part.calls.push(prompt) - 1;
+      part.sizes.push(estimateTokens(JSON.stringify(options.prompt)));
       if (part.script === null) return offline.doGenerate(options);
       return generated(await part.script(prompt, call, runId));
     },
@@ -112,7 +128,7 @@ function generated(answer: Answer) {
 function partOf(agentName: string): Part {
   const known = parts.get(agentName);
   if (known !== undefined) return known;
-  const fresh: Part = { script: null, calls: [] };
+  const fresh: Part = { script: null, calls: [], sizes: [], windowTokens: 32_000 };
   parts.set(agentName, fresh);
   return fresh;
 }

@@ -11,7 +11,7 @@ import type { ChosenModel } from "../src/model/choose.ts";
 import { CompactionWorkflow as RealCompactionWorkflow, type CompactionParams } from "../src/workflows/compaction.ts";
 import { SplitWorkflow as RealSplitWorkflow } from "../src/workflows/split.ts";
 import type { PortMethod } from "../src/workflows/port.ts";
-import { isScripted, scriptedModel } from "./scripted-model.ts";
+import { isScripted, scriptedModel, windowOf } from "./scripted-model.ts";
 import { faultyCall, faultyStep } from "./workflows/faulty-run.ts";
 
 /** A bare Durable Object whose storage a test of src/memory borrows with `runInDurableObject`. */
@@ -109,7 +109,7 @@ export class SplitWorkflow extends RealSplitWorkflow {
 }
 
 function modelOf(agentName: string, runId: string): ChosenModel {
-  const first = { model: scriptedModel(agentName, runId), name: "scripted", windowTokens: 32_000 };
+  const first = { model: scriptedModel(agentName, runId), name: "scripted", windowTokens: windowOf(agentName) };
   const second = `${agentName}/fallback`;
   if (!isScripted(second)) return first;
   return { ...first, fallback: { model: scriptedModel(second, runId), name: "second", windowTokens: 32_000 } };

@@ -15,7 +15,6 @@ import { digest } from "../steps/digest.ts";
 import { pinWithin } from "../steps/pinned/keep.ts";
 import { mergeFacts } from "../steps/pinned/merge.ts";
 import type { ChunkPlan, Plan } from "../steps/plan.ts";
-import { redactMessage, redactText } from "../steps/redact.ts";
 import { estimateTokens } from "../steps/tokens.ts";
 import { askApproval } from "./approval.ts";
 import { briefOf, briefOfChunk, draftKey } from "./brief.ts";
@@ -115,12 +114,10 @@ export class RunPort implements CompactionPort {
       const messages = history.sourceDigest(chunk) === planned ? history.spanMessages(chunk) : null;
       if (messages === null) return call.end({ kind: "stale", reason: "changed" });
       const brief = briefOfChunk(core, run, chunk);
-      const { redact } = core.settings.get(run.sessionId);
-      const source = ["chunk", planned, ...(redact ? ["redacted"] : [])];
-      const key = request.repairOf ?? draftKey(run, { model: request.model, brief, source });
+      const key = request.repairOf ?? draftKey(run, { model: request.model, brief, source: ["chunk", planned] });
       const known = core.drafts.get(run.sessionId, key);
       if (known !== null) return reuse(call, known);
-      return { kind: "source", key, messages: redact ? messages.map(redactMessage) : messages, brief };
+      return { kind: "source", key, messages, brief };
     });
   }
 
@@ -180,7 +177,8 @@ export class RunPort implements CompactionPort {
       // A draft with problems must not stand where a sound one will be looked for.
       const key = input.problems.length === 0 ? input.key : digest(input.key, "rejected", input.text);
       const tokens = estimateTokens(input.text);
-      const draft = core.drafts.save(run.sessionId, { ...made, inputTokens, outputTokens, key, tokens });
+      const source = { ...planOf(run).span, digest: run.planDigest ?? "" };
+      const draft = core.drafts.save(run.sessionId, { ...made, inputTokens, outputTokens, key, tokens, source });
       call.note({
         modelCalls: run.modelCalls + calls,
         inputTokens: run.inputTokens + inputTokens,
@@ -195,9 +193,7 @@ export class RunPort implements CompactionPort {
   async noteFailure(mark: StepMark, failure: ModelFailure): Promise<FailureReceipt | RunEnded> {
     return this.#inRun(mark, (call) => {
       const { core, run } = call;
-      const { model, code } = failure;
-      // A provider's own words may quote what it was sent, or the key that it was sent with.
-      const reason = redactText(failure.reason);
+      const { model, code, reason } = failure;
       const now = core.platform.now();
       const told = run.steps.find(({ name }) => name === mark.step)?.failure?.attempt ?? 0;
       if (told < mark.attempt) {

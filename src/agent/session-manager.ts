@@ -15,6 +15,7 @@ import type { AppendResult } from "../memory/history.ts";
 import type { SearchHit, SearchOptions } from "../memory/search.ts";
 import type { CreateSessionOptions, ListSessionsOptions, SessionInfo } from "../memory/sessions.ts";
 import { checkPreviews, type PreviewOptions } from "../steps/preview.ts";
+import { handDownDrafts } from "./hand-down.ts";
 import { Session, type CompactReceipt, type CompactionHost } from "./session.ts";
 import { startSplit, type SplitOptions } from "./split.ts";
 import { compactAfter, type CompactAfterOptions, type InlineCompaction, type SessionSettings } from "./settings.ts";
@@ -129,8 +130,9 @@ export class SessionManager {
   }
 
   /**
-   * Deletes all that was stored of a session: messages, summaries, drafts, ledger, search, context blocks (S2). Its
-   * live runs end as `cancelled`. False when there was no such session, so that a repeated call does no harm.
+   * Deletes all that was stored of a session: messages, summaries, drafts, ledger, search, context blocks (S2). A fork
+   * keeps the drafts of what it holds itself. Its live runs end as `cancelled`. False when there was no such session, so
+   * that a repeated call does no harm.
    */
   async delete(id: string): Promise<boolean> {
     const core = this.#core;
@@ -140,6 +142,7 @@ export class SessionManager {
         core.runs.end(run.id, { kind: "cancelled" });
         core.branchLeaf.delete(run.id);
       }
+      handDownDrafts(core, id);
       // Every room that keeps rows of a session; a test looks through all tables for one that is missing here (S2).
       core.contexts.forgetSession(id);
       core.usage.delete(id);

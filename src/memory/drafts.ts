@@ -5,6 +5,7 @@
  * the agent, so it leaves with the session that it belongs to (S2).
  */
 import type { AuditProblem } from "../steps/audit.ts";
+import type { Span } from "../steps/outline.ts";
 import type { Facts } from "../steps/pinned/fact.ts";
 import type { Statements } from "./statements.ts";
 
@@ -28,6 +29,8 @@ export interface Draft {
   readonly score: number;
   /** The most important of what it lost, where it lost too much. */
   readonly lost: readonly string[];
+  /** The span of the run that it was made for, whole, as it was then. */
+  readonly source?: Span & { readonly digest: string };
 }
 
 export class Drafts {

@@ -125,6 +125,17 @@ export class SessionStatements {
     this.#all("DELETE FROM palimpsest_sessions WHERE session_id = ?", sessionId);
   }
 
+  /** Those that were forked or split from it. Reads every session's row. */
+  children(sessionId: string): string[] {
+    const sql = "SELECT session_id AS id FROM palimpsest_sessions WHERE parent_session_id = ?";
+    return this.#all<{ id: string }>(sql, sessionId).map(({ id }) => id);
+  }
+
+  /** Without their texts. */
+  drafts(sessionId: string): { key: string; details: string }[] {
+    return this.#all("SELECT key, details FROM palimpsest_drafts WHERE session_id = ?", sessionId);
+  }
+
   // Copying for a fork. Places stay the same numbers, so parents and overlays need no translation.
 
   /** In the copy every message hangs on the row before it: none of them is a branch. */

@@ -12,6 +12,7 @@ import { MAX_NAME_CHARS, MAX_PAGE } from "../limits.ts";
 import type { CountTokens } from "../steps/measure.ts";
 import { titleOf } from "../steps/title.ts";
 import { decodeMessage } from "./content.ts";
+import type { Draft } from "./drafts.ts";
 import type { History } from "./history.ts";
 import { findEarlier, findNewest } from "./lineage.ts";
 import type { Storage } from "./schema.ts";
@@ -208,6 +209,16 @@ export class Sessions {
   /** The session that a split one's child goes on from; null for any other, and once that one was deleted. */
   earlierOf(id: string): string | null {
     return findEarlier(this.#options.statements, id);
+  }
+
+  /** The sessions that were forked or split from this one. Reads every session's row. */
+  childrenOf(id: string): string[] {
+    return this.#sql.children(id);
+  }
+
+  /** What the session's own drafts were made of, by their keys. */
+  draftSources(id: string): { readonly key: string; readonly source: Draft["source"] }[] {
+    return this.#sql.drafts(id).map(({ key, details }) => ({ key, source: (JSON.parse(details) as Draft).source }));
   }
 
   /**
