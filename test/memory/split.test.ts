@@ -105,15 +105,17 @@ test("a summary that is taken back in the child shows as the record that lies un
   });
 });
 
+function costOf(hidden: number) {
+  return withProbe(({ memory, history }) => {
+    fill(history, 0, hidden + 9);
+    history.addOverlay({ span: span("m3", `m${hidden + 2}`), summary: "short" });
+    memory.session("child").leafId();
+    return measure(memory, () => split(memory));
+  });
+}
+
 test("seeding costs rows for what is visible, the same with twenty messages under the summaries or a thousand", async () => {
-  const cost = async (hidden: number) =>
-    withProbe(({ memory, history }) => {
-      fill(history, 0, hidden + 9);
-      history.addOverlay({ span: span("m3", `m${hidden + 2}`), summary: "short" });
-      memory.session("child").leafId();
-      return measure(memory, () => split(memory));
-    });
-  const [few, many] = [await cost(20), await cost(1_000)];
+  const [few, many] = [await costOf(20), await costOf(1_000)];
   expect(many).toEqual(few);
   expect(few.rowsWritten).toBeLessThanOrEqual(20);
 });

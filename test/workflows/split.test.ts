@@ -1,11 +1,16 @@
-/** Splitting a session through the real Workflow: one of the two takes messages at every moment, and nothing is lost (B4). */
-import { evictDurableObject, introspectWorkflow } from "cloudflare:test";
+/** Splitting a session through the real Workflow: at every moment one of the two takes messages, and none is lost (B4). */
+import type { UIMessage } from "ai";
+import { evictDurableObject, introspectWorkflow, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import { beforeAll, expect, test } from "vitest";
-import type { RunRecord } from "../../src/memory/runs.ts";
-import { newAgent } from "../agents.ts";
-import { talk } from "../conversation.ts";
-import { summaryOf } from "../scripted-model.ts";
+import { afterEach, beforeAll, expect, test, vi } from "vitest";
+import { MAX_INSTANCE_RESTARTS } from "../../src/limits.ts";
+import type { Outcome, RunRecord } from "../../src/memory/runs.ts";
+import type { PortMethod } from "../../src/workflows/port.ts";
+import { newAgent, overlayOf, refusalOf, startRun, stubOf } from "../agents.ts";
+import { say, talk, textOf } from "../conversation.ts";
+import { makeGate, openGates, summaryOf } from "../scripted-model.ts";
+import { planFault } from "./faulty-run.ts";
+import type { PalimpsestAgent } from "../worker.ts";
 
 beforeAll(async () => {
   for (const workflow of [env.COMPACTION_WORKFLOW, env.SPLIT_WORKFLOW]) {
@@ -14,21 +19,353 @@ beforeAll(async () => {
   }
 });
 
-/** The child that a split run opened; empty when it opened none. */
-function childOf({ outcome }: RunRecord): string {
-  return outcome?.kind === "split" ? outcome.childId : "";
+afterEach(() => {
+  vi.useRealTimers();
+  openGates();
+});
+
+/** Never compacts by itself in these tests. */
+const PARENT = "parent!9000";
+const SAID = 30;
+
+type Stub = ReturnType<typeof newAgent>["stub"];
+type Split = Outcome & { readonly kind: "split" };
+
+function splitOf({ outcome }: RunRecord): Split {
+  if (outcome?.kind !== "split") throw new Error(`The run came to ${JSON.stringify(outcome)}.`);
+  return outcome;
 }
 
-test("a split ends the session and opens a child with its view: summary, pinned facts and tail, byte for byte (B4, M1, V1)", async () => {
-  const { agent, calls } = newAgent((prompt) => summaryOf(prompt, "what was done"));
-  await agent.appendAll({ sessionId: "p!9000", messages: talk(0, 30) });
-  const { run, joined } = await agent.compactAndSplit({ sessionId: "p!9000", name: "Second half" });
+/** An agent with a conversation to split, and a summariser that may be held. */
+async function withParent(hold: () => Promise<void> = async () => undefined) {
+  const made = newAgent(async (prompt) => {
+    await hold();
+    return summaryOf(prompt, "what was done");
+  });
+  await made.agent.appendAll({ sessionId: PARENT, messages: talk(0, SAID) });
+  return made;
+}
+
+/** As {@link withParent}, with a split whose summariser waits at a gate. */
+async function splitAtGate() {
+  const gate = makeGate();
+  const made = await withParent(() => gate.pass());
+  const { run } = await made.agent.compactAndSplit({ sessionId: PARENT });
+  await gate.reached();
+  return { ...made, run, gate };
+}
+
+/** In the object's life from now on. On a prototype of its own: a call from outside reaches no property of the object itself. */
+function replaceStep(instance: PalimpsestAgent, step: PalimpsestAgent["compactionStep"] | null): void {
+  const proto = Object.getPrototypeOf(instance) as object;
+  const own = Object.create(proto, step === null ? {} : { compactionStep: { value: step } }) as object;
+  Object.setPrototypeOf(instance, step === null ? (Object.getPrototypeOf(proto) as object) : own);
+}
+
+/** Of all that a session holds of its path, oldest first. */
+async function idsOf(agent: PalimpsestAgent, sessionId: string): Promise<string[]> {
+  const lines = (await agent.exportTranscript({ sessionId })).split("\n").filter(Boolean);
+  return lines.map((line) => (JSON.parse(line) as UIMessage).id);
+}
+
+/** Of the agent, newest first. */
+async function sessionIds(agent: PalimpsestAgent): Promise<string[]> {
+  return (await agent.listSessions({})).map(({ id }) => id);
+}
+
+test("B4: a split ends the session and opens a child that shows the same view: head, summary, tail", async () => {
+  const { agent } = await withParent();
+  const { run, joined } = await agent.compactAndSplit({ sessionId: PARENT, name: "Second half" });
   expect([joined, run.kind]).toEqual([false, "split"]);
   const ended = await agent.waitForRun({ runId: run.id });
-  expect(ended.outcome).toMatchObject({ kind: "split", tokensBefore: run.tokensBefore });
-  const child = childOf(ended);
-  const view = await agent.getView({ sessionId: child });
-  expect(view.messages).toEqual((await agent.getView({ sessionId: "p!9000" })).messages);
-  expect(calls.length).toBeGreaterThan(0);
-  void evictDurableObject;
+  const { childId, overlayId, tokensBefore, tokensAfter } = splitOf(ended);
+  expect(ended.steps.at(-1)?.name).toBe("switch to the child");
+  expect(tokensAfter).toBeLessThan(tokensBefore);
+  expect((await agent.status({ sessionId: childId })).viewTokens).toBe(tokensAfter);
+  const view = await agent.getView({ sessionId: childId });
+  expect(view.messages).toEqual((await agent.getView({ sessionId: PARENT })).messages);
+  expect(textOf(view.messages)).toContain("what was done");
+  expect(view.elements.filter(({ kind }) => kind === "overlay").map(({ id }) => id)).toEqual([overlayId]);
+  expect(await agent.getSessionInfo({ sessionId: childId })).toMatchObject({
+    name: "Second half",
+    parentSessionId: PARENT,
+    source: "split",
+    endedAt: null,
+  });
+  expect(await agent.getSessionInfo({ sessionId: PARENT })).toMatchObject({
+    endReason: "compaction",
+    continuedBy: childId,
+  });
+  expect(await agent.newestSession({ sessionId: PARENT })).toMatchObject({ id: childId });
+  // Nothing of the parent was deleted.
+  expect(await agent.getPathLength({ sessionId: PARENT })).toBe(SAID);
+  expect(await agent.search({ sessionId: PARENT, query: "watchdog" })).not.toEqual([]);
+  expect(await refusalOf(() => agent.append({ sessionId: PARENT, message: say(99) }))).toMatch(
+    new RegExp(`^\\[session_ended\\] .*"${childId}"`),
+  );
+  expect(await agent.append({ sessionId: childId, message: say(99) })).toMatchObject({ inserted: true });
+});
+
+test("a child is compacted and split like any session: levels, pins and names go on (C2, V1)", async () => {
+  const { agent } = await withParent();
+  const sessions = [PARENT];
+  for (let n = 1; n <= 3; n++) {
+    const { run } = await agent.compactAndSplit({ sessionId: sessions.at(-1) });
+    const { childId } = splitOf(await agent.waitForRun({ runId: run.id }));
+    sessions.push(childId);
+    await agent.appendAll({ sessionId: childId, messages: talk(n * 100, n * 100 + 12) });
+    for (const { id, outcome } of await agent.runs({ sessionId: childId }))
+      if (outcome === null) await agent.waitForRun({ runId: id });
+  }
+  expect(await agent.newestSession({ sessionId: PARENT })).toMatchObject({ id: sessions.at(-1) });
+  const view = await agent.getView({ sessionId: sessions.at(-1) });
+  expect(view.messages[0]).toEqual(say(0));
+  expect(view.messages.at(-1)).toEqual(say(311));
+  expect(view.tokens).toBeLessThan(2_500);
+  const overlays = await agent.getCompactions({ sessionId: sessions.at(-1) });
+  expect(Math.max(...overlays.map(({ details }) => details.level))).toBeGreaterThan(0);
+});
+
+test("what is said while the summary is being made is in the tail of the child; what comes after, in the child alone (M1)", async () => {
+  const { agent, run, gate } = await splitAtGate();
+  for (let n = SAID; n < SAID + 3; n++) await agent.append({ sessionId: PARENT, message: say(n) });
+  gate.open();
+  const { childId } = splitOf(await agent.waitForRun({ runId: run.id }));
+  const { messages } = await agent.getView({ sessionId: childId });
+  expect(messages.slice(-3)).toEqual(talk(SAID, SAID + 3));
+  expect(await agent.getMessage({ sessionId: PARENT, id: `m${SAID + 2}` })).toEqual(say(SAID + 2));
+});
+
+test("messages that keep coming land in exactly one session each, and the conversation holds them all, in order (M1)", async () => {
+  const { agent, run, gate } = await splitAtGate();
+  const taken: string[] = [];
+  let n = SAID;
+  for (let switched = false; !switched || n < SAID + 20; n++) {
+    // The engine takes its turn between two of them.
+    await scheduler.wait(1);
+    if (n === SAID + 5) gate.open();
+    const sessionId = switched ? (await agent.newestSession({ sessionId: PARENT })).id : PARENT;
+    const refusal = await refusalOf(() => agent.append({ sessionId, message: say(n) }));
+    if (refusal === "") taken.push(sessionId);
+    else {
+      expect(refusal).toContain("[session_ended]");
+      [switched, n] = [true, n - 1];
+    }
+  }
+  const { childId } = splitOf(await agent.waitForRun({ runId: run.id }));
+  expect(new Set(taken)).toEqual(new Set([PARENT, childId]));
+  const inParent = taken.filter((sessionId) => sessionId === PARENT).length;
+  expect(await agent.getPathLength({ sessionId: PARENT })).toBe(SAID + inParent);
+  const tail = (await idsOf(agent, childId)).slice(-taken.length);
+  expect(tail).toEqual(taken.map((_, index) => `m${SAID + index}`));
+});
+
+// --- what fails, and when -------------------------------------------------------------------------------------------------
+
+/** The durable ones of a split, in their order. */
+const EFFECTS = [
+  "readOutline",
+  "recordPlan",
+  "readChunk",
+  "saveDraft",
+  "auditDraft",
+  "addCompaction",
+  "switchToChild",
+] as const satisfies readonly PortMethod[];
+
+/** Exactly one of the two takes messages, and a child is there only when its parent has ended. */
+function look({ palimpsest: { memory } }: PalimpsestAgent): void {
+  const parent = memory.sessions.get(PARENT);
+  const children = memory.sessions.list({ limit: 100 }).filter(({ parentSessionId }) => parentSessionId === PARENT);
+  expect(children.map(({ id }) => id)).toEqual(parent?.endedAt === null ? [] : [parent?.continuedBy]);
+}
+
+/** As a client does it whose call was cut off: asks again, by a new stub. */
+async function insist<T>(name: string, call: (agent: PalimpsestAgent) => Promise<T>): Promise<T> {
+  for (;;) {
+    try {
+      return await call(stubOf(name));
+    } catch {
+      await scheduler.wait(1);
+    }
+  }
+}
+
+/** Until the engine has given the run's instance up. */
+async function untilErrored(run: RunRecord): Promise<void> {
+  const status = async () => (await (await env.SPLIT_WORKFLOW.get(run.id)).status()).status;
+  while ((await status().catch(() => "missing")) !== "errored") await scheduler.wait(1);
+}
+
+/** Says something again and again, and looks, until the run has ended: what was said, in the order of saying. */
+async function talkUntilEnded(name: string, runId: string): Promise<string[]> {
+  const said: string[] = [];
+  for (let sessionId = PARENT, ended = false; !ended || said.length === 0;) {
+    ended = (await insist(name, (agent) => agent.getRun({ runId }))).outcome !== null;
+    await insist(name, (agent) => runInDurableObject(agent as unknown as Stub, look));
+    const message: UIMessage = {
+      id: `said ${said.length}`,
+      role: "user",
+      parts: [{ type: "text", text: "And then?" }],
+    };
+    const taken = await insist(name, async (agent) => {
+      const refusal = await refusalOf(() => agent.append({ sessionId, message }));
+      if (refusal !== "" && !refusal.startsWith("[session_ended]")) throw new Error(refusal);
+      return refusal === "";
+    });
+    if (taken) said.push(message.id);
+    else sessionId = (await insist(name, (agent) => agent.newestSession({ sessionId: PARENT }))).id;
+    // The engine takes its turn.
+    await scheduler.wait(1);
+  }
+  return said;
+}
+
+const FAULTS = ["throws before", "throws after", "reset before", "reset after"] as const;
+
+for (const [index, effect] of EFFECTS.entries()) {
+  test.each(FAULTS)(
+    `R1, C1, M1: ${effect} %s: one outcome, one child, one open session at every look, no message lost`,
+    async (fault) => {
+      const { name } = await withParent();
+      const plan = planFault(name, { fault, at: index + 1, workflow: env.SPLIT_WORKFLOW });
+      const { run } = await insist(name, (agent) => agent.compactAndSplit({ sessionId: PARENT }));
+      const said = await talkUntilEnded(name, run.id);
+      expect([plan.fired, plan.calls[index]]).toEqual([true, effect]);
+      const agent = stubOf(name);
+      const [ended, ...others] = await agent.runs({ sessionId: PARENT });
+      if (ended === undefined) throw new Error("The ledger lost its run.");
+      const { childId, overlayId } = splitOf(ended);
+      expect(others).toEqual([]);
+      expect(await sessionIds(agent)).toEqual([childId, PARENT]);
+      expect((await agent.getCompactions({ sessionId: PARENT })).map(({ id }) => id)).toEqual([overlayId]);
+      const tail = await idsOf(agent, childId);
+      expect(tail.slice(-said.length)).toEqual(said);
+    },
+  );
+}
+
+test("an eviction before the switch, and one right after it, change nothing (R1)", async () => {
+  const { name, stub, run, gate } = await splitAtGate();
+  await evictDurableObject(stub);
+  gate.open();
+  const { childId } = splitOf(await stubOf(name).waitForRun({ runId: run.id }));
+  await evictDurableObject(stubOf(name) as unknown as typeof stub);
+  const again = stubOf(name);
+  expect(await refusalOf(() => again.append({ sessionId: PARENT, message: say(99) }))).toContain(childId);
+  expect(await again.append({ sessionId: childId, message: say(99) })).toMatchObject({ inserted: true });
+});
+
+test("a switch that is asked for again, late or twice, answers the same child and writes nothing (C1)", async () => {
+  const { agent, stub } = await withParent();
+  const { run } = await agent.compactAndSplit({ sessionId: PARENT });
+  const ended = await agent.waitForRun({ runId: run.id });
+  await agent.append({ sessionId: splitOf(ended).childId, message: say(99) });
+  const late = await runInDurableObject(stub, (instance: PalimpsestAgent) =>
+    instance.compactionStep(run.id, "switchToChild", [{ step: "switch to the child", attempt: 7 }]),
+  );
+  expect(late).toEqual({ kind: "ended", outcome: ended.outcome });
+  expect(await sessionIds(agent)).toHaveLength(2);
+});
+
+test("a run whose instance failed at the switch goes on in a restarted one, and pays and summarises nothing again (R1, R3)", async () => {
+  const { agent, stub, calls } = await withParent();
+  await runInDurableObject(stub, (instance: PalimpsestAgent) => {
+    const step = instance.compactionStep.bind(instance);
+    replaceStep(instance, async (runId, method, args) => {
+      if (method === "switchToChild") throw new Error("gone for long");
+      return step(runId, method, args);
+    });
+  });
+  const { run } = await agent.compactAndSplit({ sessionId: PARENT });
+  await untilErrored(run);
+  const paid = calls.length;
+  await agent.appendAll({ sessionId: PARENT, messages: talk(SAID, SAID + 10) });
+  await runInDurableObject(stub, (instance: PalimpsestAgent) => replaceStep(instance, null));
+  vi.setSystemTime(Date.now() + 60_000);
+  await agent.watchCompactions();
+  const ended = await agent.waitForRun({ runId: run.id });
+  expect(ended).toMatchObject({ restarts: 1, tokensBefore: run.tokensBefore });
+  expect((await agent.getView({ sessionId: splitOf(ended).childId })).messages.slice(-10)).toEqual(
+    talk(SAID, SAID + 10),
+  );
+  expect(calls).toHaveLength(paid);
+});
+
+test("a split that fails for good leaves the parent open and no child; the summary that it laid stays valid (R1)", async () => {
+  const { agent, stub } = await withParent();
+  await runInDurableObject(stub, (instance: PalimpsestAgent) => {
+    const step = instance.compactionStep.bind(instance);
+    replaceStep(instance, async (runId, method, args) => {
+      if (method === "switchToChild") throw new Error("no way through");
+      return step(runId, method, args);
+    });
+  });
+  const { run } = await agent.compactAndSplit({ sessionId: PARENT, name: "Second half" });
+  for (let restart = 0; restart <= MAX_INSTANCE_RESTARTS; restart++) {
+    await untilErrored(run);
+    vi.setSystemTime(Date.now() + 60_000);
+    await agent.watchCompactions();
+  }
+  expect((await agent.getRun({ runId: run.id })).outcome).toMatchObject({ kind: "failed" });
+  expect(await sessionIds(agent)).toEqual([PARENT]);
+  expect((await agent.getCompactions({ sessionId: PARENT })).map(({ state }) => state)).toEqual(["active"]);
+  await agent.append({ sessionId: PARENT, message: say(99) });
+  // Asked for again, it takes up where that one ended.
+  await runInDurableObject(stub, (instance: PalimpsestAgent) => replaceStep(instance, null));
+  const again = await agent.retryRun({ runId: run.id });
+  const { childId } = splitOf(await agent.waitForRun({ runId: again.run.id }));
+  expect(await agent.getSessionInfo({ sessionId: childId })).toMatchObject({ name: "Second half" });
+});
+
+test.each([
+  ["cleared", { kind: "stale", reason: "gone" }],
+  ["deleted", null],
+  ["edited", { kind: "stale", reason: "changed" }],
+  ["cancelled", { kind: "cancelled" }],
+] as const)(
+  "a parent that is %s under the run ends it in one outcome, with nothing of a child (B4, S2)",
+  async (what, outcome) => {
+    const { agent, run, gate } = await splitAtGate();
+    if (what === "cleared") await agent.clearMessages({ sessionId: PARENT });
+    if (what === "deleted") await agent.deleteSession({ sessionId: PARENT });
+    if (what === "edited") await agent.update({ sessionId: PARENT, message: say(4, "changed ") });
+    if (what === "cancelled") await agent.cancelRun({ runId: run.id });
+    gate.open();
+    if (outcome === null) expect(await refusalOf(() => agent.getRun({ runId: run.id }))).toContain("[unknown_run]");
+    else expect((await agent.waitForRun({ runId: run.id })).outcome).toEqual(outcome);
+    expect(await sessionIds(agent)).toEqual(what === "deleted" ? [] : [PARENT]);
+    expect(await agent.append({ sessionId: PARENT, message: say(99) })).toMatchObject({ inserted: true });
+  },
+);
+
+test("with nothing to compact, a short session is split as it is, and no model is asked", async () => {
+  const { agent, calls } = newAgent((prompt) => summaryOf(prompt, "done"));
+  await agent.appendAll({ sessionId: PARENT, messages: talk(0, 2) });
+  const { run } = await agent.compactAndSplit({ sessionId: PARENT });
+  const split = splitOf(await agent.waitForRun({ runId: run.id }));
+  expect(split).toMatchObject({ overlayId: null, tokensAfter: split.tokensBefore });
+  expect((await agent.getView({ sessionId: split.childId })).messages).toEqual(talk(0, 2));
+  expect(calls).toEqual([]);
+});
+
+test("a compaction that is at work gives way to a split, which pays for none of its drafts again (R2, R3)", async () => {
+  const gate = makeGate();
+  const { agent, calls } = newAgent(async (prompt) => {
+    if (prompt.kind === "merge") await gate.pass();
+    return summaryOf(prompt, prompt.kind);
+  });
+  const compaction = await startRun(agent, "long!6000", 49);
+  await gate.reached();
+  const paid = calls.length;
+  const { run, joined } = await agent.compactAndSplit({ sessionId: "long!6000" });
+  expect(joined).toBe(false);
+  expect((await agent.getRun({ runId: compaction.id })).outcome).toEqual({ kind: "cancelled" });
+  expect((await agent.compactAndSplit({ sessionId: "long!6000" })).run.id).toBe(run.id);
+  expect((await agent.compact({ sessionId: "long!6000" })).run.id).toBe(run.id);
+  gate.open();
+  splitOf(await agent.waitForRun({ runId: run.id }));
+  const chunks = calls.slice(paid).filter(({ kind }) => kind === "chunk");
+  expect(chunks).toEqual([]);
+  expect(overlayOf(await agent.getRun({ runId: compaction.id }))).toBe("");
 });
