@@ -59,10 +59,10 @@ export class BuiltAgent extends withCompaction(Notebook) {
     .compactAfter(2_000);
 }
 
-/** An agent whose Worker was deployed without its Workflow. */
+/** An agent whose Worker was deployed without its Workflows. */
 export class UnboundAgent extends CompactingAgent {
   constructor(ctx: DurableObjectState, env: Cloudflare.Env) {
-    const { COMPACTION_WORKFLOW: _left, ...rest } = env;
+    const { COMPACTION_WORKFLOW: _left, SPLIT_WORKFLOW: _too, ...rest } = env;
     super(ctx, rest as Cloudflare.Env);
   }
 
