@@ -10,6 +10,7 @@ import type { RunRecord } from "../../src/memory/runs.ts";
 
 interface Calls {
   append(input: { sessionId: string; message: UIMessage }): AppendResult;
+  appendAll(input: { sessionId: string; messages: readonly UIMessage[] }): AppendResult[];
   getMessage(input: { sessionId: string; id: string }): UIMessage | null;
   getView(input: { sessionId: string }): View;
   status(input: { sessionId: string }): SessionStatus;

@@ -1,7 +1,8 @@
 /** The Worker dies in the middle of a run and starts again on the same storage. Nobody nudges; the run ends by itself. */
+import type { UIMessage } from "ai";
 import { expect, test } from "vitest";
 import { PARALLEL_CHUNKS } from "../../src/limits.ts";
-import { Stage } from "./stage.ts";
+import { everyNth, Stage } from "./stage.ts";
 
 /** One run, applied once, by a model; every message as it was said; a view that fits; no answer paid for twice. */
 async function expectWhole(stage: Stage, kills: number): Promise<void> {
@@ -85,3 +86,32 @@ test(
     expect(stage.model.asked).toHaveLength(calls);
   },
 );
+
+/** Over a million tokens, some two hundred and fifty in each message. */
+function backlog(): UIMessage[] {
+  return Array.from({ length: 4_200 }, (_, n) => {
+    const text = `Step ${n}: we moved the part ${n} of the store behind its port, and its test ${n} holds it there. `;
+    return { id: `m${n}`, role: n % 2 === 0 ? "user" : "assistant", parts: [{ type: "text", text: text.repeat(8) }] };
+  });
+}
+
+test("a Worker that dies in the middle of a million tokens asks again only what was unanswered (E9, R1, R3, M1)", async () => {
+  await using stage = await Stage.open({ PALIMPSEST_MODEL_WINDOW: "16000", PALIMPSEST_THRESHOLD: "60000" });
+  const held = answerOnly(stage, 100);
+  await stage.bring(backlog());
+  await held;
+  await stage.kill();
+  expect(await stage.ledger()).toMatchObject({ drafts: 100 });
+
+  stage.model.answers = () => true;
+  await stage.restart();
+  const { runs } = await stage.untilEnded();
+  for (const { outcome } of runs) expect(outcome).toMatchObject({ kind: "applied", degraded: false });
+  expect(stage.model.askedAgain).toEqual([]);
+  expect(stage.model.asked).toHaveLength(stage.model.timesAsked.size + PARALLEL_CHUNKS);
+  // As many messages as one client may ask for at once.
+  const seen = await stage.look(60);
+  expect(seen.stored).toEqual(everyNth(stage.said, 60));
+  expect(seen.view.tokens).toBeLessThan(60_000);
+  expect(seen.status.liveRunIds).toEqual([]);
+});

@@ -21,6 +21,9 @@ import { ModelServer } from "./model-server.ts";
 
 /** Makes a span of eight chunks: a kill finds two of them done, four being summarised and two yet to come. */
 const THRESHOLD = 3_000;
+const SMALL = { PALIMPSEST_MODEL_WINDOW: "32000", PALIMPSEST_CHUNK_TOKENS: "300" };
+/** Messages of one call: well under what one frame of a WebSocket may hold. */
+const PAGE = 500;
 const SESSION = "killed";
 /** How long anything that must happen may take on a busy machine (ms). */
 const DEADLINE = 60_000;
@@ -39,18 +42,18 @@ export class Stage {
     this.#stateDir = stateDir;
   }
 
-  static async open(): Promise<Stage> {
+  /** `vars` are the Worker's; without them, a session with small numbers. */
+  static async open(vars: Readonly<Record<string, string>> = SMALL): Promise<Stage> {
     const model = await ModelServer.start();
     const stateDir = await mkdtemp(join(tmpdir(), "palimpsest-kill-"));
-    const vars = {
+    const all = {
       PALIMPSEST_MODEL_URL: model.url,
       PALIMPSEST_MODEL: "held",
-      PALIMPSEST_MODEL_WINDOW: "32000",
       PALIMPSEST_THRESHOLD: String(THRESHOLD),
-      PALIMPSEST_CHUNK_TOKENS: "300",
       PALIMPSEST_WATCHDOG_SECONDS: "2",
+      ...vars,
     };
-    const stage = new Stage(model, new LocalWorker({ stateDir, port: await freePort(), vars }), stateDir);
+    const stage = new Stage(model, new LocalWorker({ stateDir, port: await freePort(), vars: all }), stateDir);
     await stage.#worker.start();
     return stage;
   }
@@ -87,6 +90,16 @@ export class Stage {
     const agent = await this.#connect();
     await agent.call("append", { sessionId: SESSION, message });
     this.said.push(message);
+  }
+
+  /** Brings in what was said elsewhere, page by page. */
+  async bring(messages: readonly UIMessage[]): Promise<void> {
+    const agent = await this.#connect();
+    for (let from = 0; from < messages.length; from += PAGE) {
+      const page = messages.slice(from, from + PAGE);
+      await agent.call("appendAll", { sessionId: SESSION, messages: page });
+      this.said.push(...page);
+    }
   }
 
   /** Talks until the next message will outgrow the threshold. */
@@ -136,8 +149,8 @@ export class Stage {
     );
   }
 
-  /** The agent as it is after all: asked only when nothing is left to happen. */
-  async look(): Promise<{
+  /** The agent as it is after all: asked only when nothing is left to happen. Of what was said, every `nth` message. */
+  async look(nth = 1): Promise<{
     view: View;
     stored: (UIMessage | null)[];
     status: SessionStatus;
@@ -147,11 +160,15 @@ export class Stage {
     const sessionId = SESSION;
     return {
       view: await agent.call("getView", { sessionId }),
-      stored: await Promise.all(this.said.map(({ id }) => agent.call("getMessage", { sessionId, id }))),
+      stored: await Promise.all(everyNth(this.said, nth).map(({ id }) => agent.call("getMessage", { sessionId, id }))),
       status: await agent.call("status", { sessionId }),
       overlays: await agent.call("getCompactions", { sessionId }),
     };
   }
+}
+
+export function everyNth<T>(all: readonly T[], nth: number): T[] {
+  return all.filter((_, index) => index % nth === 0);
 }
 
 /** About 110 tokens, unlike any other. */
