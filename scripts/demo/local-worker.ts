@@ -8,6 +8,7 @@ import { once } from "node:events";
 import { rm } from "node:fs/promises";
 import { createServer } from "node:net";
 import { PalimpsestError } from "../../src/errors.ts";
+import { buildPage } from "../build-page.ts";
 
 export interface LocalWorkerOptions {
   /** Where Durable Objects and Workflows keep their state. */
@@ -33,6 +34,7 @@ export class LocalWorker {
   /** Resolves when the Worker answers. Throws `invalid_state` with the end of its log when it does not within a minute. */
   async start(): Promise<void> {
     if (this.#closed) throw new PalimpsestError("invalid_state", "The Worker was closed for good.");
+    await buildPage();
     const { port, stateDir, vars } = this.#options;
     const flags = Object.entries(vars).flatMap(([name, value]) => ["--var", `${name}:${value}`]);
     const args = [

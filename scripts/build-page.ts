@@ -1,0 +1,31 @@
+/**
+ * Builds the page when it is absent or older than its sources; `--always` builds it in any case.
+ *
+ * Boundary: dist/dashboard and nothing else. Safe to call before every start of a Worker: it compares times of files, and
+ * says nothing when there is nothing to do.
+ */
+import { existsSync } from "node:fs";
+import { readdir, stat } from "node:fs/promises";
+import { join } from "node:path";
+
+const ROOT = join(import.meta.dirname, "..");
+const SOURCES = join(ROOT, "src/dashboard");
+const BUILT = join(ROOT, "dist/dashboard/index.html");
+
+export async function buildPage({ always = false } = {}): Promise<void> {
+  if (!always && (await isFresh())) return;
+  const { build } = await import("vite");
+  await build({ configFile: join(SOURCES, "vite.config.ts"), logLevel: "warn" });
+}
+
+async function isFresh(): Promise<boolean> {
+  if (!existsSync(BUILT)) return false;
+  const built = (await stat(BUILT)).mtimeMs;
+  const files = await readdir(SOURCES, { recursive: true, withFileTypes: true });
+  const times = files
+    .filter((file) => file.isFile())
+    .map(async (file) => (await stat(join(file.parentPath, file.name))).mtimeMs);
+  return (await Promise.all(times)).every((time) => time <= built);
+}
+
+if (import.meta.main) await buildPage({ always: process.argv.includes("--always") });

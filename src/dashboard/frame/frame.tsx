@@ -1,0 +1,134 @@
+/** What is around every page: the name, the ways, the agent, the state of the connection, the theme. */
+import { useState, type ReactNode } from "react";
+import { Button, Input, Label, TextField } from "react-aria-components";
+import { formatRoute, type Route } from "../route.ts";
+import { useConnection, useLink } from "../use-agent.ts";
+import { Question } from "./dialog.tsx";
+import { THEMES, useTheme } from "./theme.ts";
+
+export function Frame({ route, children }: { route: Route; children: ReactNode }) {
+  const [theme, setTheme] = useTheme();
+  const { agent } = route;
+  const ways = [
+    { name: "Sessions", to: { page: "sessions", agent, query: "" } as const, pages: ["sessions", "session", "runs"] },
+    { name: "Health", to: { page: "health", agent } as const, pages: ["health"] },
+  ];
+  return (
+    <>
+      <a className="skip" href="#main" onClick={focusMain}>
+        To the content
+      </a>
+      <header className="top">
+        <a className="name" href={formatRoute({ page: "sessions", agent, query: "" })}>
+          <img src="/mark.svg" alt="" width="26" height="26" />
+          Palimpsest
+        </a>
+        <nav aria-label="Pages">
+          {ways.map(({ name, to, pages }) => (
+            <a key={name} href={formatRoute(to)} aria-current={pages.includes(route.page) ? "page" : undefined}>
+              {name}
+            </a>
+          ))}
+        </nav>
+        <AgentChoice agent={agent} />
+        <LinkState />
+        <label className="theme">
+          <span className="unseen">Theme</span>
+          <select value={theme} onChange={(event) => setTheme(THEMES[event.target.selectedIndex] ?? "system")}>
+            {THEMES.map((each) => (
+              <option key={each}>{each}</option>
+            ))}
+          </select>
+        </label>
+      </header>
+      <LinkBanner />
+      <main id="main" tabIndex={-1}>
+        {children}
+      </main>
+    </>
+  );
+}
+
+/** The address says which page is open, so a link to a part of it must not change the address. */
+function focusMain(event: { preventDefault(): void }): void {
+  event.preventDefault();
+  document.querySelector<HTMLElement>("#main")?.focus();
+}
+
+function AgentChoice({ agent }: { agent: string }) {
+  return (
+    <form
+      className="agent"
+      key={agent}
+      onSubmit={(event) => {
+        event.preventDefault();
+        const name = new FormData(event.currentTarget).get("agent");
+        if (typeof name === "string" && name.trim() !== "") {
+          globalThis.location.hash = formatRoute({ page: "sessions", agent: name.trim(), query: "" });
+        }
+      }}
+    >
+      <label>
+        <span>Agent</span> <input name="agent" defaultValue={agent} spellCheck={false} autoComplete="off" />
+      </label>
+    </form>
+  );
+}
+
+const LINKS = {
+  connecting: "connecting",
+  open: "live",
+  lost: "offline",
+  locked: "locked",
+  refused: "not found",
+} as const;
+
+function LinkState() {
+  const link = useLink();
+  return (
+    <span className={`link link-${link}`} role="status">
+      {LINKS[link]}
+    </span>
+  );
+}
+
+function LinkBanner() {
+  const connection = useConnection();
+  const link = useLink();
+  const [secret, setSecret] = useState("");
+  if (link === "lost") {
+    return (
+      <div className="banner" role="alert">
+        The connection is down. What you see may be out of date; it is fetched again as soon as the agent answers.{" "}
+        <button type="button" onClick={() => connection.retry()}>
+          Try now
+        </button>
+      </div>
+    );
+  }
+  if (link === "refused") {
+    return (
+      <div className="banner" role="alert">
+        The agent “{connection.name}” is not here, or not yours. Choose another one above.
+      </div>
+    );
+  }
+  return (
+    <Question title="This Worker is locked" isOpen={link === "locked"} onClose={() => undefined}>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          connection.unlock(secret.trim());
+          setSecret("");
+        }}
+      >
+        <p>Give its secret (PALIMPSEST_SECRET). It stays in this tab, and goes to this Worker alone.</p>
+        <TextField type="password" value={secret} onChange={setSecret} isRequired>
+          <Label>Secret</Label>
+          <Input autoComplete="off" />
+        </TextField>
+        <Button type="submit">Unlock</Button>
+      </form>
+    </Question>
+  );
+}

@@ -1,0 +1,56 @@
+/** What stands where an answer will be, or cannot be: loading, failed, empty. */
+import type { ReactNode } from "react";
+import type { Act, Asked } from "../use-agent.ts";
+
+/** Shows an answer once it is there; pale while the socket is down. */
+export function Shown<T>({
+  asked,
+  what,
+  children,
+}: {
+  asked: Asked<T>;
+  what: string;
+  children: (value: T) => ReactNode;
+}) {
+  if (asked.kind === "loading") return <Loading what={what} />;
+  if (asked.kind === "failed") return <Failed what={what} error={asked.error} />;
+  return (
+    <div className={asked.stale ? "stale" : "fresh"} aria-busy={asked.stale}>
+      {children(asked.value)}
+    </div>
+  );
+}
+
+export function Loading({ what }: { what: string }) {
+  return (
+    <p className="loading" role="status">
+      Reading {what} …
+    </p>
+  );
+}
+
+export function Failed({ what, error }: { what: string; error: string }) {
+  return (
+    <div className="failed" role="alert">
+      <b>Could not read {what}.</b> {error}
+    </div>
+  );
+}
+
+export function Empty({ title, children }: { title: string; children?: ReactNode }) {
+  return (
+    <div className="empty">
+      <b>{title}</b>
+      {children !== undefined && <p>{children}</p>}
+    </div>
+  );
+}
+
+/** What came of the last thing that a person asked for, also for a screen reader. */
+export function Told({ act }: { act: Act }) {
+  return (
+    <p className={`told ${act.told?.kind ?? ""}`} role="status">
+      {act.busy ? "Asking …" : (act.told?.text ?? "")}
+    </p>
+  );
+}

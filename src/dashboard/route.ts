@@ -1,0 +1,67 @@
+/**
+ * Where the page is, as its address says: `#session?agent=demo&id=…`. A reload, a bookmark and the back button therefore
+ * lead to the same place.
+ *
+ * Boundary: text to value and back; any text is some place.
+ */
+export type Route =
+  | { readonly page: "sessions"; readonly agent: string; readonly query: string }
+  | {
+      readonly page: "session";
+      readonly agent: string;
+      readonly id: string;
+      /** The branch that is read; null is the active one. */
+      readonly leaf: string | null;
+      /** The layer that is looked into. */
+      readonly overlay: string | null;
+      /** The layer whose moment is shown; null is now. */
+      readonly asOf: string | null;
+      readonly reading: "person" | "model" | "both";
+    }
+  | { readonly page: "runs"; readonly agent: string; readonly id: string; readonly run: string | null }
+  | { readonly page: "health"; readonly agent: string };
+
+export type SessionRoute = Extract<Route, { page: "session" }>;
+
+/** The agent that `npm run demo` talks to. */
+export const DEFAULT_AGENT = "demo";
+
+export function parseRoute(hash: string): Route {
+  const [page = "", query = ""] = hash.replace(/^#/, "").split(/\?(.*)/s, 2);
+  const fields = new URLSearchParams(query);
+  const agent = fields.get("agent") || DEFAULT_AGENT;
+  const id = fields.get("id") ?? "";
+  const reading = fields.get("reading");
+  switch (page) {
+    case "session":
+      return {
+        page,
+        agent,
+        id,
+        leaf: fields.get("leaf"),
+        overlay: fields.get("overlay"),
+        asOf: fields.get("asOf"),
+        reading: reading === "model" || reading === "both" ? reading : "person",
+      };
+    case "runs":
+      return { page, agent, id, run: fields.get("run") };
+    case "health":
+      return { page, agent };
+    default:
+      return { page: "sessions", agent, query: fields.get("query") ?? "" };
+  }
+}
+
+/** What {@link parseRoute} reads back. */
+export function formatRoute(route: Route): string {
+  const { page, ...fields } = route;
+  const shown = Object.entries(fields).filter(([name, value]) => name === "id" || (value !== null && value !== ""));
+  const query = new URLSearchParams(shown.map(([name, value]) => [name, value ?? ""]));
+  if (page === "session" && route.reading === "person") query.delete("reading");
+  return `#${page}?${query}`;
+}
+
+/** A session as it is now, on its active branch. */
+export function toSession(agent: string, id: string, more: Partial<SessionRoute> = {}): SessionRoute {
+  return { page: "session", agent, id, leaf: null, overlay: null, asOf: null, reading: "person", ...more };
+}

@@ -1,0 +1,161 @@
+/** Beside the conversation: what would happen now, what is pinned, what the prompt holds, and other branches. */
+import type { PinnedFact } from "../../steps/pinned/fact.ts";
+import { Empty, Shown } from "../frame/states.tsx";
+import { ago, plural, short } from "../format.ts";
+import { PlainText } from "../reading/markdown.tsx";
+import { showUnseen } from "../reading/inert-text.ts";
+import { formatRoute, type SessionRoute } from "../route.ts";
+import { useCall, useNow } from "../use-agent.ts";
+import type { SessionData } from "./use-session.ts";
+
+export function Beside({ route, data }: { route: SessionRoute; data: SessionData }) {
+  return (
+    <>
+      <PlanNow route={route} data={data} />
+      <PinnedFacts data={data} />
+      <Branches route={route} revision={data.revision} />
+      <ContextBlocks sessionId={route.id} revision={data.revision} />
+    </>
+  );
+}
+
+function PlanNow({ route, data }: { route: SessionRoute; data: SessionData }) {
+  const empty = data.view.kind !== "ready" || data.view.value.messages.length === 0;
+  const input = { sessionId: route.id, ...(route.leaf !== null && { leafId: route.leaf }) };
+  const plan = useCall("plan", empty ? null : input, data.revision);
+  return (
+    <section className="card" aria-labelledby="plan">
+      <h2 id="plan">What would happen now</h2>
+      {empty ? (
+        <Empty title="Nothing: nothing was said yet." />
+      ) : (
+        <Shown asked={plan} what="the plan">
+          {(report) => (
+            <>
+              <ul className="lines">
+                {report.lines.map((line) => (
+                  <li key={line}>{line}</li>
+                ))}
+              </ul>
+              {report.cost.calls > 0 && (
+                <dl className="figures">
+                  <Figure name="model calls" value={String(report.cost.calls)} />
+                  <Figure name="tokens in" value={short(report.cost.inputTokens)} />
+                  <Figure name="tokens out" value={short(report.cost.outputTokens)} />
+                  <Figure name="saved per call" value={short(report.savedTokensPerCall)} />
+                </dl>
+              )}
+            </>
+          )}
+        </Shown>
+      )}
+    </section>
+  );
+}
+
+export function Figure({ name, value }: { name: string; value: string }) {
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd>{value}</dd>
+    </div>
+  );
+}
+
+function PinnedFacts({ data }: { data: SessionData }) {
+  const shown = new Set(
+    data.view.kind === "ready"
+      ? data.view.value.elements.flatMap((each) => (each.kind === "overlay" ? [each.id] : []))
+      : [],
+  );
+  const pinned = data.overlays.filter(({ id }) => shown.has(id)).map(({ details }) => details.pinned);
+  const rules = pinned.flatMap((each) => each.rules);
+  const facts = pinned.flatMap((each) => each.facts);
+  if (rules.length + facts.length === 0) return null;
+  return (
+    <section className="card" aria-labelledby="pinned">
+      <h2 id="pinned">Pinned, word for word</h2>
+      <FactList facts={[...rules, ...facts]} />
+    </section>
+  );
+}
+
+export function FactList({ facts }: { facts: readonly PinnedFact[] }) {
+  const kinds = [...Map.groupBy(facts, (fact) => fact.kind)];
+  return (
+    <dl className="facts">
+      {kinds.map(([kind, list]) => (
+        <div key={kind}>
+          <dt>{kind}</dt>
+          <dd>
+            {list.map((fact) => (
+              <span
+                className="fact"
+                key={`${fact.messageId}/${fact.value}`}
+                title={`from message ${fact.messageId}`}
+                dir="auto"
+              >
+                {showUnseen(fact.value)}
+              </span>
+            ))}
+          </dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+function Branches({ route, revision }: { route: SessionRoute; revision: string }) {
+  const now = useNow();
+  const branches = useCall("listBranches", { sessionId: route.id }, revision);
+  if (branches.kind === "ready" && branches.value.length < 2 && route.leaf === null) return null;
+  return (
+    <section className="card" aria-labelledby="branches">
+      <h2 id="branches">Branches</h2>
+      {route.leaf !== null && (
+        <p className="note">
+          Read up to one message. <a href={formatRoute({ ...route, leaf: null })}>Back to the active branch</a>
+        </p>
+      )}
+      <Shown asked={branches} what="the branches">
+        {(tips) => (
+          <ol className="branches">
+            {tips.map((tip, at) => (
+              <li key={tip.leafId}>
+                <a
+                  href={formatRoute({ ...route, leaf: at === 0 ? null : tip.leafId, asOf: null })}
+                  aria-current={(route.leaf ?? tips[0]?.leafId) === tip.leafId ? "true" : undefined}
+                  dir="auto"
+                >
+                  {showUnseen(tip.title ?? tip.leafId)}
+                </a>
+                <span className="dim">
+                  {at === 0 && "active, "}
+                  {ago(tip.createdAt, now)}
+                </span>
+              </li>
+            ))}
+          </ol>
+        )}
+      </Shown>
+    </section>
+  );
+}
+
+function ContextBlocks({ sessionId, revision }: { sessionId: string; revision: string }) {
+  const blocks = useCall("getContextBlocks", { sessionId }, revision);
+  if (blocks.kind !== "ready" || blocks.value.length === 0) return null;
+  return (
+    <section className="card" aria-labelledby="blocks">
+      <h2 id="blocks">In the system prompt</h2>
+      {blocks.value.map((block) => (
+        <details key={block.label}>
+          <summary>
+            {showUnseen(block.label)} <span className="dim">{plural(block.tokens, "token")}</span>
+          </summary>
+          <PlainText text={block.content} />
+        </details>
+      ))}
+    </section>
+  );
+}

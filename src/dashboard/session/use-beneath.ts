@@ -1,0 +1,52 @@
+/** What lies under layers, read page by page as it is asked for, and kept while the session is open. */
+import { useCallback, useEffect, useRef, useState } from "react";
+import { useConnection } from "../use-agent.ts";
+import type { Beneath } from "./rows.ts";
+
+/** Originals read at once. */
+export const PAGE = 100;
+
+export interface BeneathReader {
+  readonly beneath: ReadonlyMap<string, Beneath>;
+  /** The next page from under a layer. Does nothing while one is on its way, or when all is read. */
+  readonly readOn: (overlayId: string) => void;
+}
+
+/** Forgets what was read when `revision` changes: messages under a layer may have been edited. */
+export function useBeneath(sessionId: string, revision: string): BeneathReader {
+  const connection = useConnection();
+  const [beneath, setBeneath] = useState<ReadonlyMap<string, Beneath>>(new Map());
+  const asked = useRef(new Set<string>());
+  const current = useRef(revision);
+  const known = useRef(beneath);
+  useEffect(() => {
+    known.current = beneath;
+  }, [beneath]);
+  useEffect(() => {
+    if (current.current === revision) return;
+    current.current = revision;
+    asked.current.clear();
+    setBeneath(new Map());
+  }, [revision]);
+  const readOn = useCallback(
+    (overlayId: string): void => {
+      const before = known.current.get(overlayId) ?? { messages: [], done: false };
+      if (before.done || asked.current.has(overlayId)) return;
+      asked.current.add(overlayId);
+      const after = before.messages.at(-1)?.id;
+      const page = { sessionId, overlayId, limit: PAGE, ...(after !== undefined && { after }) };
+      const began = current.current;
+      connection
+        .call("expand", page)
+        .then((messages) => {
+          if (began !== current.current) return undefined;
+          const read = { messages: [...before.messages, ...messages], done: messages.length < PAGE };
+          return setBeneath((map) => new Map(map).set(overlayId, read));
+        })
+        .catch(() => undefined)
+        .finally(() => asked.current.delete(overlayId));
+    },
+    [connection, sessionId],
+  );
+  return { beneath, readOn };
+}
