@@ -186,7 +186,7 @@ async function stateOf(name: string, sessionId: string): Promise<unknown> {
     overlays: overlays.map(({ changes, ...rest }) => ({ ...rest, changes: changes.length })),
     view,
     status,
-    history: await agent.getHistory({ sessionId }),
+    originals: await agent.exportTranscript({ sessionId }),
     child: child && (await agent.getView({ sessionId: child })),
     sessions: (await agent.listSessions({})).length,
     ...inside,
