@@ -1,0 +1,111 @@
+/**
+ * An agent behind a Worker, near or far: typed calls over its WebSocket, and the events of its runs.
+ *
+ * The secret goes into a header, once for each opening; what goes into the WebSocket's URL is a ticket that is good for a
+ * minute. So a connection that is lost is opened again by itself, and nothing lasting stands in anybody's log.
+ */
+import { AgentClient } from "agents/client";
+import type { CALLABLE } from "../../src/agent/callable.ts";
+import { RUN_EVENT, type RunEvent } from "../../src/agent/events.ts";
+import type { CompactionSurface } from "../../src/agent/with-compaction.ts";
+import { CommandFailure, EXIT } from "./failure.ts";
+
+export interface Target {
+  /** Of the Worker, such as `http://localhost:8787`. */
+  readonly url: URL;
+  readonly agent: string;
+  readonly name: string;
+  readonly secret: string | null;
+}
+
+type CallName = (typeof CALLABLE)[number];
+export type Answer<Name extends CallName> = Awaited<ReturnType<CompactionSurface[Name]>>;
+
+/** Longest that one call may take (ms): a wait for a run is bounded by the agent itself, below this. */
+const CALL_MS = 330_000;
+const CONNECT_MS = 15_000;
+
+export class Remote {
+  readonly #client: AgentClient;
+
+  private constructor(client: AgentClient) {
+    this.#client = client;
+  }
+
+  /** Throws a {@link CommandFailure} that says whether nobody answers or the credentials are wrong. */
+  static async connect(target: Target, onRun: (event: RunEvent) => void = () => undefined): Promise<Remote> {
+    const first = await askForTicket(target);
+    let unused: string | null = first;
+    const client = new AgentClient({
+      agent: target.agent,
+      name: target.name,
+      host: target.url.host,
+      protocol: target.url.protocol === "https:" ? "wss" : "ws",
+      query: async () => {
+        const ticket = unused ?? (await askForTicket(target).catch(() => null));
+        unused = null;
+        return ticket === null ? {} : { ticket };
+      },
+    });
+    client.addEventListener("message", ({ data }: MessageEvent) => {
+      const event = parseEvent(data);
+      if (event !== null) onRun(event);
+    });
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const tooLong = new Promise<never>((_resolve, reject) => {
+      const failure = new CommandFailure(
+        EXIT.unreachable,
+        `${target.url.href} let us in, but its WebSocket does not open.`,
+      );
+      timer = setTimeout(() => reject(failure), CONNECT_MS);
+    });
+    await Promise.race([client.ready, tooLong]).finally(() => clearTimeout(timer));
+    return new Remote(client);
+  }
+
+  call<Name extends CallName>(name: Name, input: object): Promise<Answer<Name>> {
+    return this.#client.call<Answer<Name>>(name, [input], { timeout: CALL_MS });
+  }
+
+  /** Called each time that the connection is open again after it was lost: what happened meanwhile was not heard. */
+  onReopened(listener: () => void): void {
+    this.#client.addEventListener("open", listener);
+  }
+
+  close(): void {
+    this.#client.close();
+  }
+}
+
+/** Null where the Worker asks for none. */
+async function askForTicket({ url, agent, name, secret }: Target): Promise<string | null> {
+  const answer = await fetch(new URL(`/agents/${agent}/${name}/ticket`, url), {
+    method: "POST",
+    headers: secret === null ? {} : { Authorization: `Bearer ${secret}` },
+  }).catch((error: unknown) => {
+    const why = error instanceof Error && error.cause instanceof Error ? error.cause.message : String(error);
+    const advice = "Start one with `npm run dev`, or give its address with --url.";
+    throw new CommandFailure(EXIT.unreachable, `No Worker answers at ${url.href} (${why}). ${advice}`);
+  });
+  const body = await answer.json().catch(() => null);
+  if (answer.ok && isTicket(body)) return body.ticket;
+  throw new CommandFailure(EXIT.unreachable, adviceFor(answer.status, body, secret), "unauthorized");
+}
+
+function adviceFor(status: number, body: unknown, secret: string | null): string {
+  if (status === 401 && secret === null) return "The Worker asks for its secret. Set PALIMPSEST_SECRET to it.";
+  if (status === 401) return "The Worker did not take the secret in PALIMPSEST_SECRET. Set the one that it was given.";
+  const message = (body as { error?: { message?: string } } | null)?.error?.message;
+  if (message !== undefined) return message.replace(/^\[\w+\] /, "");
+  return `The Worker answered with status ${status}, as no Palimpsest does. Check --url, --agent-class and --agent.`;
+}
+
+function isTicket(body: unknown): body is { ticket: string | null } {
+  return typeof body === "object" && body !== null && "ticket" in body;
+}
+
+function parseEvent(data: unknown): RunEvent | null {
+  if (typeof data !== "string" || !data.includes(RUN_EVENT)) return null;
+  const parsed = JSON.parse(data) as { type?: string };
+  return parsed.type === RUN_EVENT ? (parsed as RunEvent) : null;
+}

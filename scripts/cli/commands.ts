@@ -1,0 +1,198 @@
+/**
+ * What the command line can be asked for. Each command makes one or two calls and hands back what it was told; how that is
+ * shown, as lines or as JSON, and what the exit code is, is decided in one place (scripts/palimpsest.ts).
+ */
+import { readFile, writeFile } from "node:fs/promises";
+import { text } from "node:stream/consumers";
+import type { RunEvent } from "../../src/agent/events.ts";
+import type { RunRecord } from "../../src/memory/runs.ts";
+import type { Live } from "../demo/live.ts";
+import type { Paint } from "../report/paint.ts";
+import { plural } from "../report/text.ts";
+import type { Remote } from "./client.ts";
+import { CommandFailure, EXIT } from "./failure.ts";
+import { showHealth, showPlan, showProposal, showRun, showRuns, showSessions, tellOutcome } from "./show.ts";
+
+/** What a command came to: the answer itself, the same in lines, and the exit code. */
+export interface Done {
+  readonly answer: unknown;
+  readonly lines: readonly string[];
+  readonly exitCode?: number;
+}
+
+export interface Context {
+  readonly sessionId: string;
+  readonly paint: Paint;
+  readonly live: Live;
+  /** Opens the connection; what is heard of runs meanwhile goes to `onRun`. */
+  readonly connect: (onRun?: (event: RunEvent) => void) => Promise<Remote>;
+}
+
+export async function listSessions({ connect, paint }: Context, limit: number): Promise<Done> {
+  const answer = await (await connect()).call("listSessions", { limit });
+  return { answer, lines: showSessions(answer, paint) };
+}
+
+export async function listRuns({ connect, paint, sessionId }: Context, limit: number): Promise<Done> {
+  const answer = await (await connect()).call("runs", { sessionId, limit });
+  return { answer, lines: showRuns(answer, paint) };
+}
+
+export async function lookAtRun({ connect, paint }: Context, runId: string): Promise<Done> {
+  const remote = await connect();
+  const run = await remote.call("getRun", { runId });
+  const proposal = await remote.call("getProposal", { runId });
+  const proposed = proposal === null ? [] : ["", ...showProposal(proposal, paint)];
+  return { answer: { ...run, proposal }, lines: [...showRun(run, paint), ...proposed], exitCode: exitCodeOf(run) };
+}
+
+export async function planRun({ connect, sessionId }: Context, force: boolean): Promise<Done> {
+  const answer = await (await connect()).call("plan", { sessionId, force });
+  return { answer, lines: showPlan(answer) };
+}
+
+export interface CompactFlags {
+  readonly focus?: string;
+  readonly fresh?: boolean;
+  readonly rebuild?: boolean;
+  readonly force?: boolean;
+  /** False: does not wait for the run. */
+  readonly wait: boolean;
+}
+
+export async function compact(context: Context, { wait, ...options }: CompactFlags): Promise<Done> {
+  const { connect, live, sessionId } = context;
+  const remote = await connect((event) => live.run(event));
+  const { run } = await remote.call("compact", { sessionId, ...options });
+  return settle(context, remote, { run, wait });
+}
+
+export async function split(
+  context: Context,
+  { wait, ...options }: Omit<CompactFlags, "rebuild"> & { name?: string },
+): Promise<Done> {
+  const { connect, live, sessionId } = context;
+  const remote = await connect((event) => live.run(event));
+  const { run } = await remote.call("compactAndSplit", { sessionId, ...options });
+  return settle(context, remote, { run, wait });
+}
+
+export async function retry(
+  context: Context,
+  runId: string,
+  { from, wait }: { from?: string; wait: boolean },
+): Promise<Done> {
+  const remote = await context.connect((event) => context.live.run(event));
+  if (from === undefined) return settle(context, remote, { run: (await remote.call("retryRun", { runId })).run, wait });
+  return settle(context, remote, { run: await remote.call("retryRunFrom", { runId, stepName: from }), wait });
+}
+
+export async function control(
+  context: Context,
+  method: "cancelRun" | "pauseRun" | "resumeRun",
+  runId: string,
+): Promise<Done> {
+  const run = await (await context.connect()).call(method, { runId });
+  return { answer: run, lines: showRun(run, context.paint) };
+}
+
+/** Follows one run to its end, or every run until it is stopped. */
+export async function watch(context: Context, runId: string | undefined): Promise<Done> {
+  const { connect, live } = context;
+  const seen = (event: RunEvent): void => {
+    if (runId === undefined || event.runId === runId) live.run(event);
+  };
+  const remote = await connect(seen);
+  remote.onReopened(() => live.line("  connected again"));
+  if (runId !== undefined) return settle(context, remote, { run: await remote.call("getRun", { runId }), wait: true });
+  return new Promise(() => undefined);
+}
+
+export async function health({ connect, paint, sessionId }: Context, limit: number): Promise<Done> {
+  const answer = await (await connect()).call("health", { sessionId, limit });
+  return { answer, lines: showHealth(answer, paint), exitCode: answer.state === "down" ? EXIT.no : 0 };
+}
+
+export async function approve({ connect, paint }: Context, runId: string, file: string | undefined): Promise<Done> {
+  const summary = file === undefined ? undefined : await readText(file);
+  const decided = await (await connect()).call("approveRun", { runId, ...(summary === undefined ? {} : { summary }) });
+  if (decided.kind === "unsound") {
+    return {
+      answer: decided,
+      lines: ["Not approved:", ...decided.problems.map(({ detail }) => `  ${detail}`)],
+      exitCode: EXIT.no,
+    };
+  }
+  return decide(decided, paint);
+}
+
+export async function reject({ connect, paint }: Context, runId: string, reason: string | undefined): Promise<Done> {
+  const decided = await (await connect()).call("rejectRun", { runId, ...(reason === undefined ? {} : { reason }) });
+  return decided.kind === "unsound" ? { answer: decided, lines: [] } : decide(decided, paint);
+}
+
+export async function importFile(
+  { connect, sessionId }: Context,
+  file: string,
+  options: { format?: string; index?: number },
+): Promise<Done> {
+  const transcript = await readText(file);
+  const answer = await (await connect()).call("importTranscript", { sessionId, text: transcript, ...options });
+  const { format, messages, inserted, notes } = answer;
+  return { answer, lines: [`${plural(messages, "message")} of ${format}, ${inserted} of them new.`, ...notes] };
+}
+
+export async function exportFile(
+  { connect, sessionId }: Context,
+  { out, redact }: { out?: string; redact: boolean },
+): Promise<Done> {
+  const transcript = await (await connect()).call("exportTranscript", { sessionId, redact });
+  if (out === undefined) return { answer: transcript, lines: [transcript.trimEnd()] };
+  await writeFile(out, transcript, { mode: 0o600 });
+  const messages = transcript.split("\n").length - 1;
+  return { answer: { file: out, messages }, lines: [`${plural(messages, "message")} written to ${out}.`] };
+}
+
+/** The run at its end; as it stands when nobody is to wait. One that waits for a person is as far as waiting leads. */
+async function settle(
+  { paint }: Context,
+  remote: Remote,
+  { run, wait }: { run: RunRecord; wait: boolean },
+): Promise<Done> {
+  const last = wait ? await waitForEnd(remote, run) : run;
+  const lines = [`${last.id} ${last.outcome === null ? last.state : tellOutcome(last.outcome, paint)}`];
+  return { answer: last, lines, exitCode: exitCodeOf(last) };
+}
+
+/** Asked again and again: a run that comes to wait for a person has no end to wait for. */
+async function waitForEnd(remote: Remote, run: RunRecord): Promise<RunRecord> {
+  if (run.outcome !== null || run.state === "waiting") return run;
+  return waitForEnd(remote, await remote.call("waitForRun", { runId: run.id, timeoutMs: 2_000 }));
+}
+
+function decide(
+  decided: { readonly kind: "approved" | "rejected" | "late"; readonly run: RunRecord },
+  paint: Paint,
+): Done {
+  const { kind, run } = decided;
+  if (kind !== "late") return { answer: decided, lines: [`${run.id} ${kind}`] };
+  const state = run.outcome === null ? "was decided already" : tellOutcome(run.outcome, paint);
+  return { answer: decided, lines: [`Too late: ${run.id} ${state}.`], exitCode: EXIT.no };
+}
+
+function exitCodeOf({ outcome }: RunRecord): number {
+  const failed = outcome?.kind === "failed" || outcome?.kind === "stale" || outcome?.kind === "cancelled";
+  return failed ? EXIT.no : 0;
+}
+
+async function readText(file: string): Promise<string> {
+  try {
+    return await (file === "-" ? text(process.stdin) : readFile(file, "utf8"));
+  } catch (error) {
+    throw new CommandFailure(
+      EXIT.usage,
+      `${file} cannot be read: ${error instanceof Error ? error.message : String(error)}`,
+      "invalid_input",
+    );
+  }
+}

@@ -1,0 +1,177 @@
+/** Answers of an agent, as a person reads them in a terminal. What came from a conversation is made harmless first. */
+import type { HealthReport } from "../../src/agent/health-report.ts";
+import type { Proposal } from "../../src/agent/approval.ts";
+import type { PlanReport } from "../../src/agent/explain.ts";
+import type { Outcome, RunRecord, StepRecord } from "../../src/memory/runs.ts";
+import type { SessionInfo } from "../../src/memory/sessions.ts";
+import type { Paint, Style } from "../report/paint.ts";
+import { table, type Column } from "../report/table.ts";
+import { clip, count, duration, inert, plural } from "../report/text.ts";
+
+const WIDTH_OF_NAMES = 40;
+
+const COLOUR: Readonly<Record<string, Style>> = {
+  applied: "green",
+  rebased: "green",
+  split: "green",
+  nothing: "yellow",
+  waiting: "yellow",
+  degraded: "yellow",
+  stale: "red",
+  failed: "red",
+  cancelled: "red",
+  open: "red",
+  down: "red",
+};
+
+const RUN_COLUMNS: readonly Column[] = [
+  { title: "n", align: "right" },
+  { title: "run" },
+  { title: "asked by" },
+  { title: "state" },
+  { title: "view", align: "right" },
+  { title: "calls", align: "right" },
+  { title: "tokens", align: "right" },
+  { title: "took", align: "right" },
+  { title: "when" },
+];
+
+const STEP_COLUMNS: readonly Column[] = [
+  { title: "step" },
+  { title: "tries", align: "right" },
+  { title: "took", align: "right" },
+  { title: "tokens", align: "right" },
+  { title: "" },
+];
+
+export function showSessions(sessions: readonly SessionInfo[], paint: Paint): string[] {
+  if (sessions.length === 0) return ["No sessions yet."];
+  const rows = sessions.map(
+    ({ id, name, createdAt, lastMessageAt, inputTokens, outputTokens, parentSessionId, endedAt }) => [
+      id === "" ? '""' : inert(id),
+      clip(inert(name ?? ""), WIDTH_OF_NAMES),
+      moment(createdAt),
+      lastMessageAt === null ? "" : moment(lastMessageAt),
+      count(inputTokens + outputTokens),
+      [parentSessionId === null ? "" : `from ${inert(parentSessionId)}`, endedAt === null ? "" : "ended"]
+        .filter(Boolean)
+        .join(", "),
+    ],
+  );
+  const head = ["session", "name", "created", "last message"].map((title) => ({ title }));
+  return table([...head, { title: "tokens used", align: "right" }, { title: "" }], rows, paint);
+}
+
+export function showRuns(runs: readonly RunRecord[], paint: Paint): string[] {
+  if (runs.length === 0) return ["No runs yet."];
+  const rows = runs.map((run) => [
+    String(run.n),
+    run.id,
+    run.trigger,
+    painted(run.outcome?.kind ?? run.state, paint),
+    sizes(run),
+    String(run.modelCalls),
+    count(run.inputTokens + run.outputTokens),
+    run.endedAt === null ? "" : duration(run.endedAt - run.createdAt),
+    moment(run.createdAt),
+  ]);
+  return table(RUN_COLUMNS, rows, paint);
+}
+
+export function showRun(run: RunRecord, paint: Paint): string[] {
+  const state = run.outcome === null ? painted(run.state, paint) : tellOutcome(run.outcome, paint);
+  const plan =
+    run.plan === null
+      ? []
+      : [`${run.plan.spanTokens} tokens in ${plural(run.plan.chunks.length, "chunk")}, level ${run.plan.level}`];
+  const head = [
+    `${paint(`Run ${run.n}`, "bold")} ${run.id}, asked for by ${run.trigger}${run.focus === null ? "" : `: ${inert(run.focus)}`}`,
+    `  ${state}`,
+    ...plan.map((line) => `  ${line}`),
+    `  ${plural(run.modelCalls, "model call")}, ${count(run.inputTokens)} tokens in, ${count(run.outputTokens)} out`,
+    "",
+  ];
+  return [...head, ...table(STEP_COLUMNS, run.steps.map(stepRow), paint)];
+}
+
+export function showPlan({ lines }: PlanReport): string[] {
+  return lines.map(inert);
+}
+
+export function showProposal({ summary, tokens, spanTokens, expiresAt, onTimeout }: Proposal, paint: Paint): string[] {
+  const then = onTimeout === "apply" ? "then it is applied" : "then it is discarded";
+  return [
+    paint(`${tokens} tokens in place of ${spanTokens}; waits until ${moment(expiresAt)}, ${then}.`, "bold"),
+    "",
+    ...summary.split("\n").map(inert),
+  ];
+}
+
+export function showHealth(health: HealthReport, paint: Paint): string[] {
+  const { state, breakers, spend, budget, usage, failures, runs, savedTokens, spentTokens } = health;
+  const day = `${count(spend.dayTokens)}${of(budget?.dayTokens)} today`;
+  return [
+    `${painted(state, paint)}: ${plural(runs.length, "run")} looked at, ${count(spentTokens)} tokens spent, each later call ${count(savedTokens)} shorter`,
+    `spent ${count(spend.sessionTokens)}${of(budget?.sessionTokens)} tokens in this session, ${day}`,
+    ...breakers.map(({ model, state, failures, until, advice }) => {
+      const rest = until === null ? "" : ` until ${moment(until)}: ${advice ?? ""}`;
+      return `summariser ${inert(model)}: ${painted(state, paint)}${failures > 0 ? `, ${plural(failures, "failure")} in a row` : ""}${rest}`;
+    }),
+    ...usage.map(
+      ({ model, ratio, calls }) =>
+        `${inert(model) || "the model"} counts ${ratio.toFixed(2)} tokens for an estimated one (${plural(calls, "call")})`,
+    ),
+    ...failures.map(({ reason, count }) => `${count} × ${inert(reason)}`),
+  ];
+}
+
+export function tellOutcome(outcome: Outcome, paint: Paint): string {
+  const kind = painted(outcome.kind, paint);
+  if (outcome.kind === "applied" || outcome.kind === "rebased") {
+    const score = outcome.score === null ? "" : `, keeps ${Math.round(outcome.score * 100)} % of the facts`;
+    return `${kind}: ${outcome.tokensBefore} → ${outcome.tokensAfter} tokens${score}${outcome.degraded ? paint(", degraded", "yellow") : ""}`;
+  }
+  if (outcome.kind === "split") return `${kind}: goes on in session ${outcome.childId}`;
+  const detail = "detail" in outcome ? `: ${inert(outcome.detail)}` : "";
+  return "reason" in outcome ? `${kind} (${inert(outcome.reason)})${detail}` : kind;
+}
+
+function stepRow({
+  name,
+  attempts,
+  startedAt,
+  endedAt,
+  inputTokens,
+  outputTokens,
+  reused,
+  failure,
+}: StepRecord): string[] {
+  const note = reused ? "found again" : failure === undefined ? "" : inert(`${failure.code}: ${failure.reason}`);
+  const tokens = inputTokens + outputTokens;
+  return [
+    name,
+    String(attempts),
+    endedAt === null ? "…" : duration(endedAt - startedAt),
+    tokens === 0 ? "" : count(tokens),
+    note,
+  ];
+}
+
+function of(limit: number | null | undefined): string {
+  return limit == null ? "" : ` of ${count(limit)}`;
+}
+
+function sizes({ tokensBefore, outcome }: RunRecord): string {
+  const after = outcome !== null && "tokensAfter" in outcome ? ` → ${count(outcome.tokensAfter)}` : "";
+  return count(tokensBefore) + after;
+}
+
+function painted(word: string, paint: Paint): string {
+  const style = COLOUR[word];
+  return style === undefined ? word : paint(word, style);
+}
+
+/** To the second, in UTC: what logs and the dashboard say as well. */
+function moment(at: number): string {
+  return new Date(at).toISOString().slice(0, 19).replace("T", " ");
+}

@@ -1,0 +1,165 @@
+/**
+ * `npm run palimpsest -- <command>`: sessions and runs of an agent, near or far, from a terminal or a script.
+ *
+ * Answers go to stdout, as a table or with `--json` as JSON; progress and errors go to stderr. Exit codes: see
+ * scripts/cli/failure.ts.
+ */
+import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
+import type { RunEvent } from "../src/agent/events.ts";
+import { FORMATS } from "../src/import/import.ts";
+import { Remote, type Target } from "./cli/client.ts";
+import * as commands from "./cli/commands.ts";
+import type { CompactFlags, Context, Done } from "./cli/commands.ts";
+import { CommandFailure, EXIT, explainError } from "./cli/failure.ts";
+import { Live } from "./demo/live.ts";
+import { createPaint, wantsColor } from "./report/paint.ts";
+
+interface Options {
+  readonly url: string;
+  readonly agent: string;
+  readonly agentClass: string;
+  readonly session: string;
+  readonly json?: true;
+}
+
+type Work = (context: Context) => Promise<Done>;
+
+const program = new Command("palimpsest")
+  .description("Sessions and runs of a Palimpsest agent. The Worker's secret is read from PALIMPSEST_SECRET.")
+  .option("--url <url>", "where the Worker is", process.env["PALIMPSEST_URL"] ?? "http://localhost:8787")
+  .option("--agent <name>", "the agent's name", "demo")
+  .option("--agent-class <class>", "its class, as paths name it", "palimpsest-agent")
+  .option("--session <id>", "the session", "")
+  .option("--json", "print the answer as JSON")
+  .configureHelp({ showGlobalOptions: true })
+  .showHelpAfterError("Try --help.")
+  .exitOverride();
+
+const limit = new Option("--limit <n>", "how many, newest first").argParser(positive).default(20);
+const noWait = new Option("--no-wait", "do not wait for the end");
+
+command("sessions", "list the agent's sessions")
+  .addOption(limit)
+  .action((options: { limit: number }) => run((context) => commands.listSessions(context, options.limit)));
+command("runs", "list the session's runs")
+  .addOption(limit)
+  .action((options: { limit: number }) => run((context) => commands.listRuns(context, options.limit)));
+command("run <id>", "look at one run: its steps, what it came to, what it proposes").action((id: string) =>
+  run((context) => commands.lookAtRun(context, id)),
+);
+command("plan", "say what a run would do now, and why, without doing it")
+  .option("--force", "as if it were asked for by hand", false)
+  .action(({ force }: { force: boolean }) => run((context) => commands.planRun(context, force)));
+command("compact", "compact the session now, and wait for the end")
+  .option("--focus <words>", "what the summary should attend to")
+  .option("--fresh", "ask the model anew")
+  .option("--rebuild", "make the summaries again from their first drafts")
+  .option("--force", "although the summariser is down or the budget is spent")
+  .addOption(noWait)
+  .action((flags: CompactFlags) => run((context) => commands.compact(context, flags)));
+command("split", "compact the session, and go on in a new one")
+  .option("--name <name>", "of the new session")
+  .option("--focus <words>", "what the summary should attend to")
+  .option("--force", "although the summariser is down or the budget is spent")
+  .addOption(noWait)
+  .action((flags: CompactFlags & { name?: string }) => run((context) => commands.split(context, flags)));
+command("import <file>", "store a transcript in the session, all of it or nothing; - is standard input")
+  .addOption(new Option("--format <format>", "what it is, where its content does not tell").choices(FORMATS))
+  .option("--index <n>", "which of several conversations, from 0", natural)
+  .action((file: string, options: { format?: string; index?: number }) =>
+    run((context) => commands.importFile(context, file, options)),
+  );
+command("export", "write the session's originals, a message a line")
+  .option("--out <file>", "to a file of its own")
+  .option("--redact", "without what looks like a secret", false)
+  .action((options: { out?: string; redact: boolean }) => run((context) => commands.exportFile(context, options)));
+command("watch [id]", "follow one run to its end, or all of them").action((id: string | undefined) =>
+  run((context) => commands.watch(context, id)),
+);
+command("health", "breakers, spend, failures; exit code 1 when it is down")
+  .addOption(limit)
+  .action((options: { limit: number }) => run((context) => commands.health(context, options.limit)));
+command("approve <id>", "approve the summary that a run proposes")
+  .option("--summary <file>", "a text of your own in its place; - is standard input")
+  .action((id: string, { summary }: { summary?: string }) => run((context) => commands.approve(context, id, summary)));
+command("reject <id> [reason]", "reject it: the view stays as it is").action((id: string, reason: string | undefined) =>
+  run((context) => commands.reject(context, id, reason)),
+);
+for (const verb of ["cancel", "pause", "resume"] as const) {
+  command(`${verb} <id>`, `${verb} a run`).action((id: string) =>
+    run((context) => commands.control(context, `${verb}Run`, id)),
+  );
+}
+command("retry <id>", "start another run in place of one that ended; what it paid for is used again")
+  .option("--from <step>", "of a live run: do this step again, and all after it")
+  .addOption(noWait)
+  .action((id: string, options: { from?: string; wait: boolean }) =>
+    run((context) => commands.retry(context, id, options)),
+  );
+
+function command(usage: string, description: string): Command {
+  return program.command(usage).description(description).exitOverride();
+}
+
+async function run(work: Work): Promise<void> {
+  const { json, session, ...options } = program.opts<Options>();
+  const target = readTarget(options);
+  const remotes: Remote[] = [];
+  const live = new Live(process.stderr, createPaint(wantsColor(process.env, process.stderr.isTTY)));
+  const context: Context = {
+    sessionId: session,
+    paint: createPaint(wantsColor(process.env, process.stdout.isTTY)),
+    live,
+    connect: async (onRun?: (event: RunEvent) => void) => {
+      const remote = await Remote.connect(target, onRun);
+      remotes.push(remote);
+      return remote;
+    },
+  };
+  try {
+    const { answer, lines, exitCode = 0 } = await work(context);
+    live.done();
+    process.stdout.write(
+      json === true ? `${JSON.stringify(answer, null, 2)}\n` : lines.map((line) => `${line}\n`).join(""),
+    );
+    process.exitCode = exitCode;
+  } finally {
+    for (const remote of remotes) remote.close();
+  }
+}
+
+function readTarget({ url, agent, agentClass }: Omit<Options, "json" | "session">): Target {
+  if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol)) {
+    throw new CommandFailure(
+      EXIT.usage,
+      `--url takes an address such as http://localhost:8787, not ${JSON.stringify(url)}.`,
+      "invalid_options",
+    );
+  }
+  return { url: new URL(url), agent: agentClass, name: agent, secret: process.env["PALIMPSEST_SECRET"] || null };
+}
+
+function natural(value: string): number {
+  if (/^\d+$/.test(value)) return Number(value);
+  throw new InvalidArgumentError("Give a whole number.");
+}
+
+function positive(value: string): number {
+  const number = natural(value);
+  if (number > 0) return number;
+  throw new InvalidArgumentError("Give 1 or more.");
+}
+
+try {
+  await program.parseAsync();
+} catch (error) {
+  if (error instanceof CommanderError) {
+    // Help and advice were printed already.
+    process.exit(error.exitCode === 0 ? 0 : EXIT.usage);
+  }
+  const { exitCode, code, message } = explainError(error);
+  const json = program.opts<Options>().json === true;
+  process.stderr.write(json ? `${JSON.stringify({ error: { code, message } })}\n` : `${message}\n`);
+  process.exit(exitCode);
+}
+process.exit();

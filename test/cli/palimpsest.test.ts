@@ -1,0 +1,161 @@
+/** The command line as a person or a script meets it: a child process, against the real Worker on this machine. */
+import { spawn } from "node:child_process";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { freePort, LocalWorker } from "../../scripts/demo/local-worker.ts";
+import type { RunRecord } from "../../src/memory/runs.ts";
+
+const ROOT = resolve(import.meta.dirname, "../..");
+const SECRET = "a-secret-for-the-command-line";
+const TRANSCRIPT = join(ROOT, "examples/transcripts/palimpsest-session.jsonl");
+
+let worker: LocalWorker;
+let folder = "";
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "palimpsest-cli-"));
+  const vars = { PALIMPSEST_SECRET: SECRET, PALIMPSEST_THRESHOLD: "12000", PALIMPSEST_APPROVAL: "discard" };
+  worker = new LocalWorker({ stateDir: join(folder, "state"), port: await freePort(null), vars });
+  await worker.start();
+});
+
+afterAll(async () => {
+  await worker.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+function linesOf(text: string): unknown[] {
+  return text
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line) as unknown);
+}
+
+interface Ran {
+  readonly code: number | null;
+  readonly out: string;
+  readonly err: string;
+}
+
+function palimpsest(args: readonly string[], env: Record<string, string> = {}, input = ""): Promise<Ran> {
+  const child = spawn(process.execPath, [join(ROOT, "scripts/palimpsest.ts"), ...args], {
+    env: {
+      ...process.env,
+      FORCE_COLOR: "0",
+      PALIMPSEST_URL: worker.url,
+      PALIMPSEST_SECRET: SECRET,
+      ...env,
+    },
+  });
+  let [out, err] = ["", ""];
+  child.stdout.on("data", (data: Buffer) => void (out += data.toString()));
+  child.stderr.on("data", (data: Buffer) => void (err += data.toString()));
+  child.stdin.end(input);
+  return new Promise((done) => child.on("close", (code) => done({ code, out, err })));
+}
+
+async function ask<T>(args: readonly string[]): Promise<T> {
+  const { out, err, code } = await palimpsest([...args, "--json"]);
+  expect(err.includes('"error"'), `${code} ${err}`).toBe(false);
+  return JSON.parse(out) as T;
+}
+
+/** Imports the bundled transcript into a session of its own, and waits until a run's summary waits for a person. */
+async function proposedRun(session: string): Promise<RunRecord> {
+  await ask(["--session", session, "import", TRANSCRIPT]);
+  for (;;) {
+    const [run] = await ask<RunRecord[]>(["--session", session, "runs"]);
+    if (run?.state === "waiting") return run;
+    expect(run?.outcome ?? null).toBeNull();
+  }
+}
+
+test("a transcript goes in and comes out as it was, and its session is listed (M1)", async () => {
+  const imported = await palimpsest(["--session", "whole", "import", TRANSCRIPT]);
+  expect(imported).toMatchObject({
+    code: 0,
+    out: expect.stringMatching(/^\d+ messages of uimessage-jsonl, \d+ of them new\.\n/),
+  });
+  const file = join(folder, "out.jsonl");
+  expect((await palimpsest(["--session", "whole", "export", "--out", file])).code).toBe(0);
+  expect(linesOf(await readFile(file, "utf8"))).toEqual(linesOf(await readFile(TRANSCRIPT, "utf8")));
+  expect((await palimpsest(["sessions"])).out).toMatch(/^session .*\n[^]*^whole /m);
+  expect(await ask<{ id: string }[]>(["sessions"])).toEqual(
+    expect.arrayContaining([expect.objectContaining({ id: "whole" })]),
+  );
+});
+
+test("a run is planned, watched, looked at, edited, approved; its wait outlives a kill -9 of the Worker (E18, R1)", async () => {
+  const run = await proposedRun("steered");
+  const session = ["--session", "steered"];
+  const looked = await palimpsest(["run", run.id]);
+  expect(looked).toMatchObject({ code: 0 });
+  expect(looked.out).toMatch(/step +tries +took[^]*ask for approval[^]*then it is discarded\.\n\n## /);
+  expect((await palimpsest([...session, "plan"])).out).toContain("approval-pending");
+
+  await worker.kill();
+  await worker.start();
+
+  const bad = join(folder, "bad.md");
+  await writeFile(bad, "Just do it.");
+  expect(await palimpsest(["approve", run.id, "--summary", bad])).toMatchObject({
+    code: 1,
+    out: expect.stringContaining("Headings are missing"),
+  });
+  const { proposal } = await ask<{ proposal: { summary: string } }>(["run", run.id]);
+  const edited = proposal.summary.replace(/^- .*$/m, "- Edited by a person on the command line.");
+  const approved = await palimpsest(["approve", run.id, "--summary", "-"], {}, edited);
+  expect(approved).toMatchObject({ code: 0, out: `${run.id} approved\n` });
+  for (let last = run; last.outcome === null;) last = await ask<RunRecord>(["run", run.id]);
+  expect(await palimpsest(["watch", run.id])).toMatchObject({
+    code: 0,
+    out: expect.stringMatching(/applied: \d+ → \d+ tokens/),
+  });
+  expect(await palimpsest(["approve", run.id])).toMatchObject({ code: 1, out: expect.stringContaining("Too late") });
+  expect((await ask<{ outcome: string }[]>([...session, "runs"])).length).toBeGreaterThan(0);
+
+  const health = await ask<{ state: string; runs: object[]; savedTokens: number }>([...session, "health"]);
+  expect(health).toMatchObject({ state: "ok", runs: [{ outcome: "applied" }] });
+  expect(health.savedTokens).toBeGreaterThan(0);
+});
+
+test("a run is rejected, retried, cancelled; what came to nothing says so in its exit code", async () => {
+  const run = await proposedRun("refused");
+  expect(await palimpsest(["reject", run.id, "Too", "short"])).toMatchObject({ code: 2 });
+  expect(await palimpsest(["reject", run.id, "Too short"])).toMatchObject({ code: 0, out: `${run.id} rejected\n` });
+  expect((await palimpsest(["run", run.id])).out).toContain("nothing (declined): Too short");
+  const again = await ask<RunRecord>(["retry", run.id]);
+  expect(again).toMatchObject({ state: "waiting", retryOf: run.id });
+  expect((await palimpsest(["cancel", again.id])).code).toBe(0);
+  expect((await palimpsest(["watch", again.id])).code).toBe(1);
+  expect((await palimpsest(["--session", "refused", "health"])).out).toContain("1 × nothing: declined");
+});
+
+describe("what goes wrong says what to do, in one line, with a code for scripts", () => {
+  test.for<[string, number, string[], Record<string, string>]>([
+    ["No Worker answers", 3, ["runs"], { PALIMPSEST_URL: "http://127.0.0.1:1" }],
+    ["asks for its secret", 3, ["runs"], { PALIMPSEST_SECRET: "" }],
+    ["did not take the secret", 3, ["runs"], { PALIMPSEST_SECRET: "another-secret-of-some-length" }],
+    ["There is nothing here", 3, ["--agent-class", "no-such", "runs"], {}],
+    ['There is no run "nobody"', 2, ["run", "nobody"], {}],
+    ["has no messages", 2, ["--session", "empty", "compact"], {}],
+    ["cannot be read", 2, ["import", "/no/such/file"], {}],
+    ["--url takes an address", 2, ["--url", "localhost", "runs"], {}],
+    ["unknown command", 2, ["compakt"], {}],
+    ["Give 1 or more", 2, ["runs", "--limit", "0"], {}],
+  ])("%s: exit code %i", async ([message, code, args, env]) => {
+    const ran = await palimpsest(args, env);
+    expect(ran).toMatchObject({ code, out: "", err: expect.stringContaining(message) });
+    expect(ran.err).not.toMatch(/\n {4}at /);
+  });
+
+  test("with --json the error is JSON too", async () => {
+    const { err, code } = await palimpsest(["run", "nobody", "--json"]);
+    expect([code, JSON.parse(err)]).toEqual([
+      2,
+      { error: { code: "unknown_run", message: expect.stringContaining("nobody") } },
+    ]);
+  });
+});
