@@ -91,6 +91,8 @@ async function append(
   const at = parentId === undefined ? {} : { parentId };
   for (const message of plain) for (const mark of weigh(message).marks) seat.words.add(mark);
   await world.agent.appendAll({ sessionId: seat.id, messages: plain, ...at });
+  const ended = seat.runs.find(({ outcome }) => outcome?.kind === "split");
+  if (ended !== undefined) throw new Violation("B4", `${seat.id} was split by ${ended.id}, and takes ${plain[0]?.id}`);
   for (const [index, message] of plain.entries()) {
     seat.twin.append(message, index === 0 ? parentId : plain[index - 1]?.id);
   }
@@ -228,8 +230,10 @@ const ACTS: Record<Verb, Act> = {
       const covered = messages.slice(from, from + 2 + (op.size % 6));
       const [first, last] = [covered[0], covered.at(-1)];
       if (first === undefined || last === undefined) return "nothing";
-      const words = [...said.marksIn(JSON.stringify(covered))].slice(0, 5).join(" ");
-      await session.addCompaction(`By hand: ${words}.`, first.id, last.id);
+      // As they are stored: a view may show a result in its call's message.
+      const sources = covered.flatMap(({ id }) => seat.twin.find(id) ?? []);
+      const words = sources.flatMap((message) => [...weigh(message).marks]).slice(0, 5);
+      await session.addCompaction(`By hand: ${words.join(" ")}.`, first.id, last.id);
       return `${first.id} to ${last.id}`;
     });
   },

@@ -161,13 +161,9 @@ function checkWords(world: World, { seat, leaf, view }: Shown): void {
 }
 
 /** What the user ruled is there word for word, whatever was summarised since. */
-function checkRules(world: World, { seat, leaf, view, overlays }: Shown): void {
+function checkRules(world: World, { seat, leaf, view }: Shown): void {
   const rules = standingRules(seat.twin.messages(leaf));
-  // A summary laid by hand over little leaves no room for what is pinned, and says so.
-  const left = overlays.some(
-    ({ state, runId, details }) => state === "active" && runId === null && details.pinned.left > 0,
-  );
-  if (rules.length === 0 || rules.length > FEW_RULES || left) return;
+  if (rules.length === 0 || rules.length > FEW_RULES) return;
   const text = textOf(view);
   for (const rule of rules)
     holds("rules", text.includes(rule), () => `the view of ${seat.id} at ${leaf} lost "${rule}"`);
