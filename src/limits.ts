@@ -167,6 +167,23 @@ export const SEARCH_ANSWER_CHARS = 40_000;
 /** Characters of a query that are looked at: a search asks for words, not for a document. */
 export const MAX_QUERY_CHARS = 2_000;
 
+/** Different words and phrases of a query that are looked for, the first ones: each begin* may be a walk over the index. */
+export const MAX_QUERY_TERMS = 32;
+
+/** Characters of a snippet, some 30 words, and those of them that stand before the match. */
+export const SNIPPET_CHARS = 240;
+export const SNIPPET_LEAD_CHARS = 80;
+
+/** Words of a phrase by which its place is found for a snippet: more of them tell it no better, and cost time each. */
+export const SNIPPET_PHRASE_WORDS = 8;
+
+/** Characters of a text that are looked through at a time for a snippet: nearly every text is read in one piece. */
+export const SNIPPET_WINDOW_CHARS = 100_000;
+
+/** Characters without a break from which on a text is bytes: not searched for, and not shown by half in an output. */
+export const ENCODED_SEARCH_CHARS = 1_000;
+export const ENCODED_OUTPUT_CHARS = 200;
+
 /** Messages that one search returns by default, and at most: each hit costs a read of its row and a snippet. */
 export const DEFAULT_SEARCH_HITS = 20;
 export const MAX_SEARCH_HITS = 100;
@@ -383,3 +400,10 @@ export const MAX_STEP_NAME_CHARS = 256;
 
 /** Characters of a summary that a person wrote: some ten times the largest budget; the audit says what is too large. */
 export const MAX_SUMMARY_CHARS = 200_000;
+
+/** Pages of the ledger that are looked through for the newest run of a kind: notes are updated far oftener than summaries made. */
+export const MAX_LEDGER_PAGES = 10;
+
+/** Tokens of one context block that is carried behind a summary, and of what a caller's code adds there. */
+export const CARRIED_TOKENS = 2_000;
+export const HOOK_TOKENS = 2_000;

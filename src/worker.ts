@@ -7,6 +7,7 @@ import { guardFrames, type FrameEnv } from "./doors/frames.ts";
 import type { ModelEnv } from "./model/choose.ts";
 
 export { CompactionWorkflow } from "./workflows/compaction.ts";
+export { NotesWorkflow } from "./workflows/notes.ts";
 export { SplitWorkflow } from "./workflows/split.ts";
 
 interface Env extends Cloudflare.Env, ModelEnv, WatchdogEnv, WorkerEnv, FrameEnv {

@@ -16,6 +16,7 @@ declare global {
       SKILLS: R2Bucket;
       COMPACTION_WORKFLOW: Workflow<CompactionParams>;
       SPLIT_WORKFLOW: Workflow<CompactionParams>;
+      NOTES_WORKFLOW: Workflow<CompactionParams>;
     }
   }
 }

@@ -4,11 +4,14 @@ import { Agent, routeAgentRequest } from "agents";
 import type { AgentWorkflowEvent, AgentWorkflowStep } from "agents/workflows";
 import { CompactingAgent, withCompaction } from "../src/agent/with-compaction.ts";
 import { Session } from "../src/agent/session.ts";
+import type { AfterCompaction } from "../src/agent/after-compaction.ts";
+import type { KeepNotesOptions } from "../src/agent/notes-settings.ts";
 import type { InlineCompaction } from "../src/agent/settings.ts";
 import type { OverlayRecord } from "../src/memory/overlays.ts";
 import type { Outcome } from "../src/memory/runs.ts";
 import type { ChosenModel } from "../src/model/choose.ts";
 import { CompactionWorkflow as RealCompactionWorkflow, type CompactionParams } from "../src/workflows/compaction.ts";
+import { NotesWorkflow as RealNotesWorkflow } from "../src/workflows/notes.ts";
 import { SplitWorkflow as RealSplitWorkflow } from "../src/workflows/split.ts";
 import type { PortMethod } from "../src/workflows/port.ts";
 import { isScripted, scriptedModel, windowOf } from "./scripted-model.ts";
@@ -17,12 +20,30 @@ import { faultyCall, faultyStep } from "./workflows/faulty-run.ts";
 /** A bare Durable Object whose storage a test of src/memory borrows with `runInDurableObject`. */
 export class StorageProbe extends DurableObject {}
 
+/** Of sessions whose id begins with `noted`: an update after some five messages, and a compaction that keeps three. */
+const NOTED = {
+  growthTokens: 500,
+  toolCalls: 0,
+  maxTokens: 600,
+  sectionTokens: 300,
+  keep: { minTokens: 300, minTextMessages: 2, maxTokens: 1_200 },
+  asBlock: "notes",
+} as const satisfies KeepNotesOptions;
+
+/** What a test has to say of a session after its next compactions. */
+export const hooks = ((globalThis as { palimpsestHooks?: Map<string, AfterCompaction> }).palimpsestHooks ??= new Map<
+  string,
+  AfterCompaction
+>());
+const afterCompaction: AfterCompaction = (event) => hooks.get(event.sessionId)?.(event);
+
 export class PalimpsestAgent extends CompactingAgent {
   /** Small numbers, so that a test's conversation is short. A session id that ends in `!n` has threshold n, one that begins with `wide` large chunks. */
   override configureSession(session: Session): void {
     const threshold = /!(\d+)$/.exec(session.id)?.[1];
     const chunkTokens = session.id.startsWith("wide") ? 8_000 : 1_500;
-    session.compactAfter(threshold === undefined ? 2_000 : Number(threshold), { chunkTokens });
+    session.compactAfter(threshold === undefined ? 2_000 : Number(threshold), { chunkTokens, carryBlocks: ["todo"] });
+    if (session.id.startsWith("noted")) session.withContext("todo").keepNotes(NOTED).onAfterCompaction(afterCompaction);
   }
 
   /** As it is deployed, unless a test planned a fault. */
@@ -79,6 +100,21 @@ export class BareAgent extends CompactingAgent {
 }
 
 export class CompactionWorkflow extends RealCompactionWorkflow {
+  #agentName = "";
+  #runId = "";
+
+  protected override model(): ChosenModel {
+    return modelOf(this.#agentName, this.#runId);
+  }
+
+  override async run(event: AgentWorkflowEvent<CompactionParams>, step: AgentWorkflowStep): Promise<Outcome> {
+    this.#agentName = event.payload.agent.name;
+    this.#runId = event.payload.runId;
+    return super.run(event, faultyStep(this.#agentName, step));
+  }
+}
+
+export class NotesWorkflow extends RealNotesWorkflow {
   #agentName = "";
   #runId = "";
 

@@ -8,6 +8,7 @@ import {
   keepTurn,
   R2SkillProvider,
   SessionManager,
+  NotesWorkflow,
   SplitWorkflow,
   sqliteSearch,
   type ModelEnv,
@@ -18,7 +19,7 @@ import { logbookTools } from "./logbook.ts";
 import { offlineModel } from "./offline-model.ts";
 import { SHELF, stockShelf } from "./skills.ts";
 
-export { CompactionWorkflow, SplitWorkflow };
+export { CompactionWorkflow, NotesWorkflow, SplitWorkflow };
 
 interface Env extends Cloudflare.Env, ModelEnv {
   readonly SKILLS: R2Bucket;

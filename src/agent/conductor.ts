@@ -14,6 +14,8 @@ import { APPROVAL_EVENT } from "../workflows/port.ts";
 import { approve, isPending, reject, type Decided } from "./approval.ts";
 import type { Core, Instance, InstanceStatus } from "./core.ts";
 import { finishRun } from "./finish.ts";
+import { serveFromNotes } from "./notes-serve.ts";
+import { startOrJoinNotes } from "./notes-trigger.ts";
 import { runInline } from "./inline.ts";
 import { startSplit } from "./split.ts";
 import { startOrJoin } from "./trigger.ts";
@@ -47,7 +49,8 @@ export class Conductor {
       await this.#core.platform.armWatchdog();
       if (!this.#isLive(run.id)) return;
       this.#core.announce(run);
-      if (this.#core.settings.get(run.sessionId).inline !== null) await runInline(this.#core, run);
+      if (this.#isInline(run)) await runInline(this.#core, run);
+      else if (await serveFromNotes(this.#core, run)) return;
       else if ((await this.#core.platform.createInstance(run)) === "created")
         this.#nudgedAt.set(run.id, this.#core.platform.now());
       else await this.#reconcile(run);
@@ -86,7 +89,7 @@ export class Conductor {
   }
 
   async #reconcile(run: RunRecord): Promise<void> {
-    if (this.#core.settings.get(run.sessionId).inline !== null) {
+    if (this.#isInline(run)) {
       // An inline function died with the object that ran it: run it again.
       if (!this.#dispatching.has(run.id)) this.#core.runs.change(run.id, { state: "pending" });
       return;
@@ -225,21 +228,16 @@ export class Conductor {
 
   /** Starts a run in place of one that ended; drafts that one paid for are found again by their keys. */
   retry(runId: string): { run: RunRecord; joined: boolean } {
-    const { outcome, sessionId, leafId, focus, split } = this.#core.runs.mustGet(runId);
+    const { outcome, kind, sessionId, leafId, focus, split } = this.#core.runs.mustGet(runId);
     if (outcome === null)
       throw new PalimpsestError("invalid_state", `Run "${runId}" is still at work. Cancel it first, or wait for it.`);
-    const receipt = this.#core.transaction(() =>
-      split == null
-        ? startOrJoin(this.#core, sessionId, {
-            trigger: "manual",
-            leafId: this.#leafToRetry(sessionId, leafId),
-            focus,
-            force: true,
-            insist: true,
-            retryOf: runId,
-          })
-        : startSplit(this.#core, sessionId, { name: split.name ?? undefined, focus, force: true, retryOf: runId }),
-    );
+    const receipt = this.#core.transaction((): { run: RunRecord; joined: boolean } => {
+      if (kind === "notes") return startOrJoinNotes(this.#core, sessionId, { retryOf: runId });
+      const again = { focus, force: true, retryOf: runId };
+      if (split != null) return startSplit(this.#core, sessionId, { name: split.name ?? undefined, ...again });
+      const branch = { trigger: "manual", leafId: this.#leafToRetry(sessionId, leafId) } as const;
+      return startOrJoin(this.#core, sessionId, { ...branch, ...again, insist: true });
+    });
     this.dispatchPending();
     return receipt;
   }
@@ -272,6 +270,10 @@ export class Conductor {
     const { status } = await instance.status();
     if (ENDED.has(status)) return;
     await act(instance);
+  }
+
+  #isInline({ kind, sessionId }: RunRecord): boolean {
+    return kind !== "notes" && this.#core.settings.get(sessionId).inline !== null;
   }
 
   /** Asked again after every wait: meanwhile a run may have ended, or have been deleted with its session. */

@@ -18,6 +18,8 @@ import type { Policy } from "../steps/policy.ts";
 import { estimateTokens } from "../steps/tokens.ts";
 import { Usage } from "./calibration.ts";
 import { Conductor } from "./conductor.ts";
+import type { NotesMark } from "./notes-trigger.ts";
+import { tellAfterCompaction } from "./after-compaction.ts";
 import { runEvent, type RunEvent } from "./events.ts";
 import { SettingsTable, type SessionSettings } from "./settings.ts";
 
@@ -86,6 +88,8 @@ export class Core {
   readonly uncovered = new Set<string>();
   /** By session: a policy under which a dry run found nothing to do, and up to which size of the view that stands. */
   readonly nothingUpTo = new Map<string, { readonly policy: Policy; readonly tokens: number }>();
+  /** By session: from where the growth since its last notes is counted. */
+  readonly notesMarks = new Map<string, NotesMark>();
   readonly #waiters = new Map<string, ((run: RunRecord) => void)[]>();
 
   constructor(storage: Storage, platform: Platform, configure: (sessionId: string) => void) {
@@ -104,6 +108,7 @@ export class Core {
     this.memory.onRollback(() => this.usage.forget());
     this.memory.onRollback(() => this.health.forget());
     this.memory.onRollback(() => this.spend.forget());
+    this.memory.onRollback(() => this.notesMarks.clear());
     this.conductor = new Conductor(this);
   }
 
@@ -121,6 +126,7 @@ export class Core {
   announceEnd(run: RunRecord): void {
     this.platform.broadcast(runEvent(run, this.platform.now()));
     this.platform.record(run);
+    this.platform.background(tellAfterCompaction(this, run).catch(() => undefined));
     if (run.outcome?.kind === "failed") this.#reportFailure(run, run.outcome.reason);
     for (const resolve of this.#waiters.get(run.id) ?? []) resolve(run);
     this.#waiters.delete(run.id);

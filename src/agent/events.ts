@@ -29,7 +29,7 @@ export interface RunEvent {
 }
 
 /** Read, plan, audit, commit: what every run does beside its chunks. A split switches to the child as well. */
-const FIXED_STEPS = { compaction: 4, split: 5 } as const;
+const FIXED_STEPS = { compaction: 4, split: 5, notes: 2 } as const;
 
 export function runEvent(run: RunRecord, at: number): RunEvent {
   const last = run.steps.at(-1);

@@ -4,6 +4,7 @@ import type { Outcome, RunRecord } from "../memory/runs.ts";
 import { promptTokens } from "./calibration.ts";
 import type { Core } from "./core.ts";
 import { mendIfUncovered } from "./mend.ts";
+import { startNotesIfDue } from "./notes-trigger.ts";
 import { triggerIfDue } from "./trigger.ts";
 
 /**
@@ -16,7 +17,9 @@ export function finishRun(core: Core, run: RunRecord, outcome: Outcome): Outcome
   const ended = core.runs.end(run.id, outcome, { ...run, steps });
   if (ended.outcome !== outcome) return ended.outcome ?? outcome;
   core.branchLeaf.delete(run.id);
+  if (run.kind === "notes") core.notesMarks.delete(run.sessionId);
   if (triggerIfDue(core, run.sessionId) === null) mendIfUncovered(core, run.sessionId);
+  startNotesIfDue(core, run.sessionId);
   return outcome;
 }
 

@@ -14,6 +14,8 @@ import {
   MAX_BATCH_MESSAGES,
   MAX_FOCUS_CHARS,
   MAX_NAME_CHARS,
+  MAX_NOTES_BYTES,
+  MAX_NOTES_SECTIONS,
   MAX_SEARCH_HITS,
   MAX_REASON_CHARS,
   MAX_SESSION_ID_CHARS,
@@ -124,6 +126,11 @@ export const inputs = {
     depth: z.number().int().positive().optional(),
     limit: z.number().int().positive().max(MAX_PAGE).optional(),
     after: id.optional(),
+  }),
+  updateNotes: z.object({
+    sessionId,
+    sections: z.array(z.object({ title: z.string(), text: z.string().max(MAX_NOTES_BYTES) })).max(MAX_NOTES_SECTIONS),
+    coveredId: z.union([id, z.null()]).optional(),
   }),
   recall: recallInput.extend({ sessionId }),
   createSession: z.object({

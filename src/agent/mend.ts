@@ -14,7 +14,7 @@ export function mendIfUncovered(core: Core, sessionId: string): void {
   if (history.takeUncovered()) core.uncovered.add(sessionId);
   const leafId = history.leafId();
   const { policy, inline } = core.settings.get(sessionId);
-  if (!core.uncovered.has(sessionId) || core.runs.live(sessionId).length > 0) return;
+  if (!core.uncovered.has(sessionId) || core.runs.live(sessionId).some(({ kind }) => kind !== "notes")) return;
   core.uncovered.delete(sessionId);
   if (policy === null || inline !== null || leafId === null || history.hasEnded) return;
   if (planNow(core, sessionId, { policy, leafId, only: "mend" })?.plan.kind !== "span") return;

@@ -15,6 +15,7 @@ import { Telemetry, type TelemetryEnv } from "./telemetry.ts";
 /** The Workflow of each kind of run: the binding that leads to it, the class to export, a name for it. */
 const WORKFLOWS = {
   compaction: { binding: "COMPACTION_WORKFLOW", className: "CompactionWorkflow", name: "palimpsest-compaction" },
+  notes: { binding: "NOTES_WORKFLOW", className: "NotesWorkflow", name: "palimpsest-notes" },
   split: { binding: "SPLIT_WORKFLOW", className: "SplitWorkflow", name: "palimpsest-split" },
 } as const satisfies Record<RunRecord["kind"], object>;
 

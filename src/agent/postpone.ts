@@ -23,7 +23,12 @@ export function findObstacle(core: Core, sessionId: string): Waiting | null {
     const until = last.endedAt + (COOLDOWNS_MS[rung] ?? 0);
     if (now < until) return waitFor("cooling-down", `The last run failed (${last.outcome.reason}); ${after(until)}.`);
   }
-  const open = core.health.latestOpen(now);
+  return findModelObstacle(core, sessionId);
+}
+
+/** Why no model should be asked for a session now: none answers, or none may be paid. */
+export function findModelObstacle(core: Core, sessionId: string): Waiting | null {
+  const open = core.health.latestOpen(core.platform.now());
   if (open !== null) return waitFor("breaker-open", `${open.reason} It is asked again ${after(open.until)}.`);
   const spent = findOverdraft(core, sessionId);
   return spent === null ? null : waitFor("budget-spent", spent);

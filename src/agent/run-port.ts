@@ -15,12 +15,15 @@ import { digest } from "../steps/digest.ts";
 import { pinWithin } from "../steps/pinned/keep.ts";
 import { mergeFacts } from "../steps/pinned/merge.ts";
 import type { ChunkPlan, Plan } from "../steps/plan.ts";
+import { redactMessage, redactText } from "../steps/redact.ts";
 import { estimateTokens } from "../steps/tokens.ts";
 import { askApproval } from "./approval.ts";
+import { describeBoundary, readCarried } from "./boundary.ts";
 import { briefOf, briefOfChunk, draftKey } from "./brief.ts";
 import { promptTokens, unseenTokens } from "./calibration.ts";
 import type { Core } from "./core.ts";
 import { outcomeOf } from "./finish.ts";
+import { keepNotes, planNotes, readNotes, saveNotes } from "./notes-port.ts";
 import { inRun, type PortCall } from "./port-call.ts";
 import { findSources, lineageOf, mustDraft, planOf, readSource, receiptOf, resolveEnds } from "./sources.ts";
 import { mayAsk } from "./postpone.ts";
@@ -40,6 +43,9 @@ import {
   type DraftsRequest,
   type FailureReceipt,
   type ModelFailure,
+  type NotesPlanned,
+  type NotesReading,
+  type NotesRequest,
   type OutlineReading,
   type PlannedChunk,
   type PlanReceipt,
@@ -114,10 +120,12 @@ export class RunPort implements CompactionPort {
       const messages = history.sourceDigest(chunk) === planned ? history.spanMessages(chunk) : null;
       if (messages === null) return call.end({ kind: "stale", reason: "changed" });
       const brief = briefOfChunk(core, run, chunk);
-      const key = request.repairOf ?? draftKey(run, { model: request.model, brief, source: ["chunk", planned] });
+      const { redact } = core.settings.get(run.sessionId);
+      const source = ["chunk", planned, ...(redact ? ["redacted"] : [])];
+      const key = request.repairOf ?? draftKey(run, { model: request.model, brief, source });
       const known = core.drafts.get(run.sessionId, key);
       if (known !== null) return reuse(call, known);
-      return { kind: "source", key, messages, brief };
+      return { kind: "source", key, messages: redact ? messages.map(redactMessage) : messages, brief };
     });
   }
 
@@ -177,8 +185,9 @@ export class RunPort implements CompactionPort {
       // A draft with problems must not stand where a sound one will be looked for.
       const key = input.problems.length === 0 ? input.key : digest(input.key, "rejected", input.text);
       const tokens = estimateTokens(input.text);
-      const source = { ...planOf(run).span, digest: run.planDigest ?? "" };
-      const draft = core.drafts.save(run.sessionId, { ...made, inputTokens, outputTokens, key, tokens, source });
+      // What notes are made of is not in the span alone: their drafts are no other session's.
+      const source = run.kind === "notes" ? {} : { source: { ...planOf(run).span, digest: run.planDigest ?? "" } };
+      const draft = core.drafts.save(run.sessionId, { ...made, inputTokens, outputTokens, key, tokens, ...source });
       call.note({
         modelCalls: run.modelCalls + calls,
         inputTokens: run.inputTokens + inputTokens,
@@ -193,7 +202,9 @@ export class RunPort implements CompactionPort {
   async noteFailure(mark: StepMark, failure: ModelFailure): Promise<FailureReceipt | RunEnded> {
     return this.#inRun(mark, (call) => {
       const { core, run } = call;
-      const { model, code, reason } = failure;
+      const { model, code } = failure;
+      // A provider's own words may quote what it was sent, or the key that it was sent with.
+      const reason = redactText(failure.reason);
       const now = core.platform.now();
       const told = run.steps.find(({ name }) => name === mark.step)?.failure?.attempt ?? 0;
       if (told < mark.attempt) {
@@ -221,6 +232,7 @@ export class RunPort implements CompactionPort {
   }
 
   async addCompaction(mark: StepMark, commit: CommitRequest): Promise<Compacted | RunEnded> {
+    const carried = await readCarried(this.#core, this.#runId);
     return this.#inRun(mark, (call) => {
       const { run, core } = call;
       const plan = planOf(run);
@@ -245,6 +257,7 @@ export class RunPort implements CompactionPort {
           draftKey: draft.key,
           pinned,
           survival,
+          ...describeBoundary(run, { plan, facts: draft.facts, carried }),
         },
       });
       call.close();
@@ -258,6 +271,22 @@ export class RunPort implements CompactionPort {
       call.close();
       return call.end(switchToChild(call.core, call.run));
     });
+  }
+
+  async planNotes(mark: StepMark, models: readonly string[], windowTokens: number): Promise<NotesPlanned> {
+    return this.#inRun(mark, (call) => planNotes(call, models, windowTokens));
+  }
+
+  async readNotes(mark: StepMark, request: NotesRequest): Promise<NotesReading> {
+    return this.#inRun(mark, (call) => readNotes(call, request));
+  }
+
+  async saveNotes(mark: StepMark, key: string): Promise<RunEnded> {
+    return this.#inRun(mark, (call) => saveNotes(call, key));
+  }
+
+  async keepNotes(mark: StepMark): Promise<RunEnded> {
+    return this.#inRun(mark, keepNotes);
   }
 
   #inRun<T>(mark: StepMark, work: (call: PortCall) => T): T | RunEnded {

@@ -18,6 +18,7 @@ import { unseenTokens } from "./calibration.ts";
 import type { Core } from "./core.ts";
 import type { SessionSettings } from "./settings.ts";
 import { shapeView, viewOptions, type GetViewOptions, type ShownView } from "./shown-view.ts";
+import { startNotesIfDue } from "./notes-trigger.ts";
 import { mendIfUncovered } from "./mend.ts";
 import { measureAfresh, triggerIfDue } from "./trigger.ts";
 
@@ -237,6 +238,7 @@ export abstract class SessionHistory {
       const value = change(this.stored);
       if (options.quiet !== true) triggerIfDue(this.core, this.id, options.continues);
       mendIfUncovered(this.core, this.id);
+      if (options.quiet !== true) startNotesIfDue(this.core, this.id);
       return { value };
     });
     this.core.conductor.dispatchPending();

@@ -12,11 +12,14 @@ import { PalimpsestError } from "../errors.ts";
 import type { Waiting } from "../steps/why-not.ts";
 import { listUsage, promptTokens, recordUsage, type ModelUsage, type UsageReport } from "./calibration.ts";
 import { diffSummaries, type SummaryDiff } from "../steps/recall/diff-summaries.ts";
+import { hasContent } from "../steps/notes/document.ts";
 import { checkPreviews, type PreviewOptions } from "../steps/preview.ts";
 import { resolveApproval, type ApprovalOptions } from "./approval.ts";
 import type { Core } from "./core.ts";
 import { planNow } from "./dry-run.ts";
-import { SessionContext } from "./session-context.ts";
+import type { AfterCompaction } from "./after-compaction.ts";
+import { checkNotes, type KeepNotesOptions } from "./notes-settings.ts";
+import { SessionNotesHandle } from "./session-notes.ts";
 import { explainPlan, type PlanReport } from "./explain.ts";
 import { compactAfter, type CompactAfterOptions, type InlineCompaction, type SessionSettings } from "./settings.ts";
 import { findReasonToWait, startOrJoin } from "./trigger.ts";
@@ -70,7 +73,7 @@ interface Said {
   context?(blocks: ContextBlocks): unknown;
 }
 
-export class Session extends SessionContext {
+export class Session extends SessionNotesHandle {
   #id = "";
   #said: Said[] = [];
 
@@ -122,6 +125,33 @@ export class Session extends SessionContext {
     return this.#say({ settings: (settings) => ({ ...settings, redact: true }) });
   }
 
+  /**
+   * Keeps notes of the conversation in the background; when a compaction comes due they are the summary, without a model
+   * call, wherever they hold. Throws `invalid_options`.
+   */
+  keepNotes(options: KeepNotesOptions = {}): this {
+    checkNotes(options);
+    const { asBlock } = options;
+    if (asBlock === undefined) return this.#say({ settings: (settings) => ({ ...settings, notes: options }) });
+    const block = {
+      description: "Notes of this session, kept as it goes on.",
+      provider: { get: () => this.#notesText() },
+    };
+    checkBlock({ label: asBlock, maxTokens: undefined });
+    return this.#say({
+      settings: (settings) => ({ ...settings, notes: options }),
+      context: (blocks) => blocks.withContext(asBlock, block),
+    });
+  }
+
+  /**
+   * Is told of each overlay that a run brought into force; what it returns is shown behind that summary. What it throws goes
+   * to {@link onCompactionError}, and is swallowed.
+   */
+  onAfterCompaction(afterCompaction: AfterCompaction): this {
+    return this.#say({ settings: (settings) => ({ ...settings, afterCompaction }) });
+  }
+
   /** Is told of every run that ends in `failed`. What it throws is swallowed. */
   onCompactionError(onError: NonNullable<SessionSettings["onError"]>): this {
     return this.#say({ settings: (settings) => ({ ...settings, onError }) });
@@ -145,6 +175,11 @@ export class Session extends SessionContext {
   /** Is told what a context tool could not do, beside the model, which is told the same. What it throws is swallowed. */
   onToolError(onError: OnToolError): this {
     return this.#say({ context: (blocks) => blocks.onToolError(onError) });
+  }
+
+  async #notesText(): Promise<string | null> {
+    const notes = await this.getNotes();
+    return notes === null || !hasContent(notes.sections) ? null : notes.text;
   }
 
   #say(said: Said): this {

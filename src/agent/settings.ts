@@ -4,7 +4,9 @@
  */
 import type { UIMessage } from "ai";
 import type { RunRecord } from "../memory/runs.ts";
+import type { AfterCompaction } from "./after-compaction.ts";
 import type { ApprovalSettings } from "./approval.ts";
+import type { KeepNotesOptions } from "./notes-settings.ts";
 import type { CountTokens } from "../steps/measure.ts";
 import type { PreviewOptions } from "../steps/preview.ts";
 import { resolvePolicy, type Policy, type PolicyOptions } from "../steps/policy.ts";
@@ -38,6 +40,11 @@ export interface SessionSettings {
   readonly redact: boolean;
   /** Whether a person approves each summary of the workflow before it is committed; null: nobody is asked. */
   readonly approval: ApprovalSettings | null;
+  /** Null: no notes are kept. */
+  readonly notes: KeepNotesOptions | null;
+  /** Context blocks whose text is shown behind each new summary. */
+  readonly carryBlocks: readonly string[];
+  readonly afterCompaction: AfterCompaction | null;
   readonly onError: ((error: Error, run: RunRecord) => void | Promise<void>) | null;
 }
 
@@ -48,6 +55,8 @@ export interface CompactAfterOptions extends Omit<PolicyOptions, "thresholdToken
   readonly tokenCounter?: CountTokens | undefined;
   /** The sections of a summary. */
   readonly template?: TemplateInput | undefined;
+  /** Labels of context blocks, such as a plan or a list of tasks: what they say is shown behind each new summary. */
+  readonly carryBlocks?: readonly string[] | undefined;
 }
 
 const UNCONFIGURED: SessionSettings = {
@@ -60,6 +69,9 @@ const UNCONFIGURED: SessionSettings = {
   inline: null,
   redact: false,
   approval: null,
+  notes: null,
+  carryBlocks: [],
+  afterCompaction: null,
   onError: null,
 };
 
@@ -109,7 +121,7 @@ export function compactAfter(
   thresholdTokens: number,
   options: CompactAfterOptions = {},
 ): (settings: SessionSettings) => SessionSettings {
-  const { overheadTokens, tokenCounter, template, ...rest } = options;
+  const { overheadTokens, tokenCounter, template, carryBlocks, ...rest } = options;
   const { hardTokens, windowTokens, budget, maxBreakEvenCalls, prices, ...limits } = rest;
   const policy = resolvePolicy({ ...limits, thresholdTokens, overheadTokens });
   const when = resolveWhen(thresholdTokens, { hardTokens, windowTokens, budget, maxBreakEvenCalls, prices });
@@ -121,5 +133,6 @@ export function compactAfter(
     overheadTokens: overheadTokens ?? settings.overheadTokens,
     tokenCounter: tokenCounter ?? settings.tokenCounter,
     template: sections ?? settings.template,
+    carryBlocks: carryBlocks ?? settings.carryBlocks,
   });
 }

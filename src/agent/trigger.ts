@@ -16,6 +16,7 @@ import { promptTokens } from "./calibration.ts";
 import { planNow } from "./dry-run.ts";
 import { PalimpsestError } from "../errors.ts";
 import { MAX_FRUITLESS_DOUBLINGS, MAX_STALE_STREAK } from "../limits.ts";
+import { findNotes } from "./notes-ready.ts";
 import { findLoss, findObstacle } from "./postpone.ts";
 
 export interface RunRequest {
@@ -68,6 +69,9 @@ export function findReasonToWait(
   if (quiet !== null) return quiet;
   const postponed =
     tokens > when.hardTokens ? null : (findObstacle(core, sessionId) ?? findLoss(core, sessionId, tokens));
+  // What no model is needed for need not wait for one.
+  const asked = { sessionId, leafId, policy, force: false, focus: null, fresh: false };
+  if (postponed !== null && findNotes(core, asked)?.kind === "ready") return null;
   return postponed ?? findNothing(core, sessionId, { policy, leafId, tokens });
 }
 
@@ -83,7 +87,7 @@ export function startOrJoin(core: Core, sessionId: string, request: RunRequest):
   const mayWait = request.trigger === "manual" && request.insist !== true;
   const obstacle = mayWait ? findObstacle(core, sessionId) : null;
   const run = startRun(core, sessionId, request);
-  if (obstacle === null) return { run, joined: false };
+  if (obstacle === null || findNotes(core, run)?.kind === "ready") return { run, joined: false };
   const detail = `${obstacle.detail} ${obstacle.advice}`;
   return { run: core.runs.end(run.id, { kind: "nothing", reason: obstacle.reason, detail }), joined: false };
 }
@@ -125,6 +129,7 @@ function liveOnBranch(
 ): RunRecord | null {
   const history = core.memory.session(sessionId);
   for (const run of core.runs.live(sessionId)) {
+    if (run.kind === "notes") continue;
     const known = core.branchLeaf.get(run.id) ?? run.leafId;
     const same = known === leafId || (continues !== null && known === continues);
     // A leaf that was deleted does not tell which branch it was on: then any is taken to be this one.

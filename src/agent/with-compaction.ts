@@ -26,6 +26,7 @@ import { SessionManager } from "./session-manager.ts";
 import { addRunCalls } from "./run-calls.ts";
 import { callPort, RunPort } from "./run-port.ts";
 import type { PortMethod } from "../workflows/port.ts";
+import type { Notes } from "./session-notes.ts";
 import { Session, type CompactionDiff, type CompactReceipt, type SessionStatus } from "./session.ts";
 import type { ImportReceipt } from "./session-history.ts";
 import type { ShownView } from "./shown-view.ts";
@@ -230,6 +231,24 @@ function mix(Base: typeof Agent<Cloudflare.Env>) {
     /** What the system prompt is made of beside the conversation. */
     async getContextBlocks(input: unknown): Promise<ContextBlock[]> {
       return this.#session(parseInput(inputs.session, input).sessionId).getContextBlocks();
+    }
+
+    async getNotes(input: unknown): Promise<Notes | null> {
+      return this.#session(parseInput(inputs.session, input).sessionId).getNotes();
+    }
+
+    async updateNotes(input: unknown): Promise<Notes> {
+      const { sessionId, ...edit } = parseInput(inputs.updateNotes, input);
+      return this.#session(sessionId).updateNotes(edit);
+    }
+
+    /** Asks for an update of the notes now. */
+    async refreshNotes(input: unknown): Promise<CompactReceipt> {
+      return this.#session(parseInput(inputs.session, input).sessionId).refreshNotes();
+    }
+
+    async notesHistory(input: unknown): Promise<Notes[]> {
+      return this.#session(parseInput(inputs.session, input).sessionId).notesHistory();
     }
 
     async createSession(input: unknown): Promise<SessionInfo> {

@@ -17,6 +17,25 @@ export interface Leaf extends Span {
   readonly tokens: number;
 }
 
+/** The text of a context block as it was when the overlay was laid. */
+export interface Carried {
+  readonly label: string;
+  readonly text: string;
+}
+
+/** The moment in which an overlay took the place of messages. */
+export interface Boundary {
+  readonly trigger: string;
+  /** Of the view, as a provider would have counted it. */
+  readonly tokensBefore: number;
+  /** The newest message then. */
+  readonly lastMessageId: string;
+  /** Tools that were called before it, as far as is known. */
+  readonly tools: readonly string[];
+  /** What was kept in view: `fromId` is the first message behind the overlay, null when there was none. */
+  readonly kept: { readonly headTokens: number; readonly tailTokens: number; readonly fromId: string | null };
+}
+
 export interface OverlayDetails {
   /** `caller` or `onCompaction` for a summary that no model of ours wrote. */
   readonly model: string;
@@ -41,6 +60,14 @@ export interface OverlayDetails {
   readonly pinned: Pinned;
   /** What summary and pinned facts keep of the span; null when nobody measured. */
   readonly survival: Survival | null;
+  /** The version of the session's notes that it shows; null for a summary. */
+  readonly notesVersion: number | null;
+  /** Null when a caller laid it. */
+  readonly boundary: Boundary | null;
+  /** Context blocks that are shown behind it. */
+  readonly carried: readonly Carried[];
+  /** What the caller's code added once it was in force; null for nothing. */
+  readonly context: string | null;
 }
 
 export const NOTHING_PINNED: Pinned = { rules: [], facts: [], left: 0 };
@@ -57,6 +84,10 @@ const BY_HAND: OverlayDetails = {
   draftKey: null,
   pinned: NOTHING_PINNED,
   survival: null,
+  notesVersion: null,
+  boundary: null,
+  carried: [],
+  context: null,
 };
 
 export function parseDetails(json: string): OverlayDetails {

@@ -47,7 +47,8 @@ export function summarySource(
   overlay: Pick<OverlayRecord, "summary" | "spanMessages" | "details"> & { overlayId: string },
 ): SummarySource {
   const { overlayId, summary, spanMessages, details } = overlay;
-  return { overlayId, summary, spanMessages, degraded: details.degraded, pinned: details.pinned };
+  const { pinned, carried, context } = details;
+  return { overlayId, summary, spanMessages, degraded: details.degraded, pinned, carried, context };
 }
 
 export function toRecord(row: OverlayRow): OverlayRecord {

@@ -18,7 +18,7 @@ import { sliceMessage } from "../steps/slice.ts";
 import { summaryMessage } from "../steps/view.ts";
 import { parseFacts } from "./content.ts";
 import { addChange } from "./overlay-changes.ts";
-import { fillDetails, type OverlayDetails } from "./overlay-details.ts";
+import { fillDetails, parseDetails, type OverlayDetails } from "./overlay-details.ts";
 import { summarySource, toRecord, type OverlayRecord, type OverlayState } from "./overlay-record.ts";
 import type { OverlayRow, Place, ShapeRow } from "./statements.ts";
 import type { Tree } from "./tree.ts";
@@ -179,6 +179,20 @@ export class Overlays {
     return this.mustGet(overlayId);
   }
 
+  /** As {@link SessionOverlays.addContext}. */
+  addContext(overlayId: string, context: string): boolean {
+    const row = this.#row(overlayId);
+    if (row?.state !== "active") return false;
+    const details = { ...parseDetails(row.details), context };
+    const { summary, spanMessages, spanTokens } = row;
+    const tokens = this.#measure({ overlayId, summary, spanMessages, details });
+    if (tokens >= spanTokens) return false;
+    const { sql, sessionId } = this.#tree;
+    sql.changeOverlay(sessionId, { ...row, details: JSON.stringify(details), tokens });
+    this.#tree.touch();
+    return true;
+  }
+
   /**
    * Puts an overlay back into force, through the fence of a new one. The caller has made sure that the messages under it
    * are what they were (C3). `rebased`: other overlays lie over it now, and are what is seen.
@@ -231,7 +245,7 @@ export class Overlays {
   #setState(row: OverlayRow, state: OverlayState): void {
     const { sql, sessionId } = this.#tree;
     const change = { state, afterN: sql.lastOverlayNumber(sessionId), at: this.#now() };
-    sql.setOverlayState(sessionId, row.n, addChange(row, change));
+    sql.changeOverlay(sessionId, { ...row, ...addChange(row, change) });
     this.#tree.touch();
   }
 
@@ -276,9 +290,6 @@ export class Overlays {
   #newRow(input: OverlayInput, place: { range: Range; found: SpanDigest; overlayId: string }): OverlayRow {
     const { range, found, overlayId } = place;
     const details = fillDetails(input.details ?? {});
-    const shown = summaryMessage(
-      summarySource({ overlayId, summary: input.summary, spanMessages: found.messages, details }),
-    );
     return {
       n: this.#tree.sql.lastOverlayNumber(this.#tree.sessionId) + 1,
       overlayId,
@@ -289,7 +300,7 @@ export class Overlays {
       toStep: range.to.step,
       fromId: input.span.fromId,
       toId: input.span.toId,
-      tokens: measureMessage(shown, this.#countTokens).tokens,
+      tokens: this.#measure({ overlayId, summary: input.summary, spanMessages: found.messages, details }),
       spanTokens: found.tokens,
       spanMessages: found.messages,
       spanDigest: found.digest,
@@ -300,6 +311,11 @@ export class Overlays {
       topSeq: this.#tree.newest()?.seq ?? range.to.seq,
       changes: "[]",
     };
+  }
+
+  /** Estimated tokens of an overlay as it is shown. */
+  #measure(overlay: Parameters<typeof summarySource>[0]): number {
+    return measureMessage(summaryMessage(summarySource(overlay)), this.#countTokens).tokens;
   }
 
   /** An id made of what the overlay is. One that is out of force does not keep its equal from coming into force. */

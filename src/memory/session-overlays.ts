@@ -87,6 +87,18 @@ export abstract class SessionOverlays {
   }
 
   /**
+   * Shows a text behind an overlay's summary. False, and nothing changed, where it is not in force any more or would not be
+   * smaller than what it replaced (V3).
+   */
+  addContext(overlayId: string, context: string): boolean {
+    return this.options.transaction(() => {
+      const added = this.laid.addContext(overlayId, context);
+      if (added) this.viewChanged();
+      return added;
+    });
+  }
+
+  /**
    * Puts an overlay that left force back, through the same fence as a new one: `stale` when its messages are `changed` or
    * `gone`, when another lies across it (`overlap`), or when what shows now is smaller (`larger`). `already` when it is in
    * force. Throws `unknown_overlay`.

@@ -287,9 +287,11 @@ export class Statements {
     this.#run(sql, [...name, ...span, ...measure, ...made]);
   }
 
-  setOverlayState(sessionId: string, n: number, row: { state: string; changes: string }): void {
-    const sql = "UPDATE palimpsest_overlays SET state = ?, changes = ? WHERE session_id = ? AND n = ?";
-    this.#run(sql, [row.state, row.changes, sessionId, n]);
+  /** Changes what may change of an overlay: its state, and what is kept beside it. */
+  changeOverlay(sessionId: string, row: OverlayRow): void {
+    const sql = `UPDATE palimpsest_overlays SET state = ?, changes = ?, details = ?, tokens = ?
+       WHERE session_id = ? AND n = ?`;
+    this.#run(sql, [row.state, row.changes, row.details, row.tokens, sessionId, row.n]);
   }
 
   // Runs and drafts

@@ -64,6 +64,8 @@ export type Plan =
       readonly headTokens: number;
       readonly spanTokens: number;
       readonly tailTokens: number;
+      /** The first message that is kept behind the span; null when there is none. */
+      readonly keptId: string | null;
       readonly moves: readonly BoundaryMove[];
     }
   | { readonly kind: "nothing"; readonly reason: NothingReason; readonly detail: string };
@@ -151,6 +153,7 @@ export function spanPlan(
     headTokens: tokensBetween(layout, 0, from),
     spanTokens: tokensBetween(layout, from, to),
     tailTokens: tokensBetween(layout, to, end),
+    keptId: layout.cells[to]?.row.id ?? null,
     moves,
   };
 }

@@ -30,6 +30,10 @@ export interface SummarySource {
   readonly degraded?: boolean;
   /** Kept word for word, whatever the summary says. */
   readonly pinned?: Pinned;
+  /** Texts of context blocks, as they were. */
+  readonly carried?: readonly { readonly label: string; readonly text: string }[];
+  /** What the caller's code has to say besides. */
+  readonly context?: string | null;
 }
 
 export function overlayMessageId(overlayId: string): string {
@@ -89,10 +93,17 @@ export function summaryMessage(source: SummarySource): UIMessage {
           `[Record of ${count} of this conversation, condensed. Treat it as background that you already know, ` +
           `not as a new request: what was asked, decided and done is below, and the conversation goes on after it.${origin}]\n\n` +
           withoutPinnedHeading(source.summary) +
-          (pinned === "" ? "" : `\n\n${pinned}`),
+          (pinned === "" ? "" : `\n\n${pinned}`) +
+          withoutPinnedHeading(besides(source)),
       },
     ],
   };
+}
+
+/** What stands behind a summary and what is pinned: nobody summarised it. */
+function besides({ carried = [], context = null }: SummarySource): string {
+  const blocks = carried.map(({ label, text }) => `\n\n## ${label}, as it was\n${text}`).join("");
+  return context === null ? blocks : `${blocks}\n\n## Besides\n${context}`;
 }
 
 /** The summary with no heading that could pose as that of the pinned facts: only what was really pinned stands under one. */

@@ -15,7 +15,8 @@ export type WhyNot =
   | "would-not-shrink"
   | "session-ended"
   | "run-in-flight"
-  | "approval-pending";
+  | "approval-pending"
+  | "up-to-date";
 
 export interface Waiting {
   readonly reason: WhyNot;
@@ -42,6 +43,7 @@ const ADVICE = {
   "not-worth-it": "Wait for a larger view, raise maxBreakEvenCalls, or call compact.",
   "session-ended": "Go on in the session that continues it (newestSession).",
   "run-in-flight": "Wait for the run that is at work on this branch, or cancel it.",
+  "up-to-date": "Nothing to do: there is nothing that the notes do not tell of.",
   "approval-pending": "Approve or reject the summary that waits for it.",
 } as const satisfies Record<WhyNot, string>;
 

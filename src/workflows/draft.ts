@@ -150,15 +150,7 @@ async function ask(
     // Fresh for each call: a transcript cannot guess it, so nothing inside can end the block that holds it.
     boundary: crypto.randomUUID(),
   });
-  const answer = await summarize({
-    model: model.model,
-    system,
-    prompt,
-    maxOutputTokens: summaryTokens * 2,
-    // A timed-out step leaves its body running: without this the request would go on, and be paid for, beside its retry.
-    abortSignal: AbortSignal.timeout(MODEL_CALL_MS),
-  });
-  if (answer.kind !== "text") return giveUp(by, answer);
+  const answer = await askOnce(by, { system, prompt, answerTokens: summaryTokens });
   const { finishReason, inputTokens, outputTokens } = answer;
   const text = source.refer(answer.text);
   const digested = model === DIGEST;
@@ -182,7 +174,22 @@ async function ask(
   });
 }
 
-/** Throws so that the step is tried again, or so that it is not. */
+/** One call of the model. Throws where it gives no text, so that the step is tried again, or so that it is not. */
+export async function askOnce(
+  by: Drafting,
+  { system, prompt, answerTokens }: { readonly system: string; readonly prompt: string; readonly answerTokens: number },
+): Promise<SummarizeResult & { readonly kind: "text" }> {
+  const answer = await summarize({
+    model: by.model.model,
+    system,
+    prompt,
+    maxOutputTokens: answerTokens * 2,
+    // A timed-out step leaves its body running: without this the request would go on, and be paid for, beside its retry.
+    abortSignal: AbortSignal.timeout(MODEL_CALL_MS),
+  });
+  return answer.kind === "text" ? answer : giveUp(by, answer);
+}
+
 async function giveUp(
   { port, mark, model }: Drafting,
   answer: Exclude<SummarizeResult, { kind: "text" }>,

@@ -20,11 +20,12 @@ interface Attempt {
 
 export interface Rungs {
   /** First word of the first rung's step name: what is being done. */
-  readonly verb: "summarize" | "merge";
+  readonly verb: "summarize" | "merge" | "update";
   /** The rest of every rung's step name: which one of them. */
   readonly place: string;
   draft(mark: StepMark, model: ChosenModel): Promise<Drafted>;
   repair(mark: StepMark, model: ChosenModel, rejected: DraftReceipt): Promise<Drafted>;
+  /** The last rung, which asks no model. For notes: the version before stays. */
   digest(mark: StepMark): Promise<Drafted>;
 }
 
@@ -70,7 +71,8 @@ export async function climbDown<Smaller>(
     const parts = index === 0 && asked.isWorthAsking(model) ? await smaller?.() : null;
     if (parts != null) return parts;
   }
-  return step.do(`digest ${place}`, AGENT_CALL, (at) => rungs.digest(markOf(at)));
+  const last = rungs.verb === "update" ? "keep the notes" : "digest";
+  return step.do(`${last} ${place}`, AGENT_CALL, (at) => rungs.digest(markOf(at)));
 }
 
 /** Null when no answer of the model was sound. */

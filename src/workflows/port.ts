@@ -9,9 +9,11 @@
 import type { UIMessage } from "ai";
 import type { Outcome } from "../memory/runs.ts";
 import type { AuditProblem } from "../steps/audit.ts";
+import type { NotesSection, NotesShape } from "../steps/notes/document.ts";
 import type { Outline } from "../steps/outline.ts";
 import type { Facts } from "../steps/pinned/fact.ts";
 import type { ChunkPlan, Plan, PlanOptions, Policy } from "../steps/plan.ts";
+import type { TranscriptElement } from "../steps/render.ts";
 import type { Template } from "../steps/template.ts";
 
 /** The run is over, also when somebody else ended it: the workflow returns the outcome and does no more. */
@@ -200,6 +202,40 @@ export interface FailureReceipt {
   readonly again: boolean;
 }
 
+/** What one update of the notes reads, pinned. */
+export type NotesPlanned =
+  | {
+      readonly kind: "notes";
+      /** Names the version that is built on and the messages that are read. */
+      readonly digest: string;
+      readonly resting: readonly string[];
+    }
+  | RunEnded;
+
+export interface NotesRequest {
+  readonly model: string;
+  /** Set to try again: the answer that was refused, and the key under which a sound one belongs. */
+  readonly again?: { readonly rejected: string; readonly key: string };
+}
+
+export type NotesReading =
+  | {
+      readonly kind: "notes";
+      readonly key: string;
+      /** The notes as they stand, every section. */
+      readonly sections: readonly NotesSection[];
+      readonly shape: NotesShape;
+      /** What is new, oldest first, and its facts as far as they are known without reading it. */
+      readonly elements: readonly TranscriptElement[];
+      readonly maxChars: number;
+      readonly known: { readonly earlier: Facts; readonly overlays: Facts };
+      readonly pinnedTokens: number;
+      /** The answer that was refused. */
+      readonly rejected: string | null;
+    }
+  | DraftReceipt
+  | RunEnded;
+
 /** What a step tells of itself, for the ledger: the step's name and which attempt this is. */
 export interface StepMark {
   readonly step: string;
@@ -227,6 +263,14 @@ export interface CompactionPort {
   askApproval(mark: StepMark, key: string): Promise<ApprovalReading | RunEnded>;
   /** The fenced commit (C1, C2, C3, V3). Ends the run with its outcome, the same one however often it is called. */
   addCompaction(mark: StepMark, commit: CommitRequest): Promise<Compacted | RunEnded>;
+  /** Of an update of notes: pins the version that it builds on and the messages that it reads. */
+  planNotes(mark: StepMark, models: readonly string[], windowTokens: number): Promise<NotesPlanned>;
+  /** What is read, or the draft that was already paid for. */
+  readNotes(mark: StepMark, request: NotesRequest): Promise<NotesReading>;
+  /** The fenced commit of a new version. Ends the run. */
+  saveNotes(mark: StepMark, key: string): Promise<RunEnded>;
+  /** Ends the run: no answer could be used, and the version before stays. */
+  keepNotes(mark: StepMark): Promise<RunEnded>;
   /** Of a split: opens the child and ends the parent, in one transaction, and the run with it. */
   switchToChild(mark: StepMark): Promise<RunEnded>;
 }
@@ -246,4 +290,8 @@ export const PORT_METHODS = [
   "askApproval",
   "addCompaction",
   "switchToChild",
+  "planNotes",
+  "readNotes",
+  "saveNotes",
+  "keepNotes",
 ] as const satisfies readonly PortMethod[];

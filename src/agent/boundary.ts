@@ -1,0 +1,44 @@
+/**
+ * What is noted of the moment in which an overlay took the place of messages (F8), and what is carried across it: the texts
+ * of context blocks that the model should have before its eyes right behind the summary.
+ *
+ * Boundary: a block's provider is asked outside of any transaction, and one that fails only means that nothing is carried.
+ */
+import { CARRIED_TOKENS } from "../limits.ts";
+import type { Boundary, Carried } from "../memory/overlay-details.ts";
+import type { RunRecord } from "../memory/runs.ts";
+import { cutSection } from "../steps/notes/document.ts";
+import type { Facts } from "../steps/pinned/fact.ts";
+import type { SpanPlan } from "../steps/plan.ts";
+import type { Core } from "./core.ts";
+
+/** For an overlay's details. */
+export function describeBoundary(
+  run: RunRecord,
+  { plan, facts, carried }: { plan: SpanPlan; facts: Facts; carried: readonly Carried[] },
+): { boundary: Boundary; carried: readonly Carried[] } {
+  const { trigger, tokensBefore, leafId } = run;
+  const { headTokens, tailTokens, keptId } = plan;
+  const kept = { headTokens, tailTokens, fromId: keptId };
+  return { boundary: { trigger, tokensBefore, lastMessageId: leafId, tools: listTools(facts), kept }, carried };
+}
+
+/** The texts of the blocks that a run's session carries along, as they are now. */
+export async function readCarried(core: Core, runId: string): Promise<readonly Carried[]> {
+  const sessionId = core.runs.get(runId)?.sessionId;
+  if (sessionId === undefined) return [];
+  const { carryBlocks } = core.settings.get(sessionId);
+  const blocks = core.contexts.session(sessionId);
+  const read = carryBlocks.map(async (label): Promise<Carried[]> => {
+    const block = await blocks.getContextBlock(label).catch(() => null);
+    const text = block?.content.trim() ?? "";
+    return text === "" ? [] : [{ label, text: cutSection(text, CARRIED_TOKENS, "[…]") }];
+  });
+  return (await Promise.all(read)).flat();
+}
+
+/** Names of the tools that were called, as far as the facts remember: a call begins with its tool's name. */
+function listTools({ worked, failures }: Facts): string[] {
+  const calls = [...worked, ...failures.map(({ about }) => about ?? "")];
+  return [...new Set(calls.map((call) => call.split(" ", 1)[0] ?? ""))].filter((name) => name !== "");
+}

@@ -1,0 +1,222 @@
+/**
+ * The agent's side of one update of the notes: what it reads, and the fenced commit of what comes of it.
+ *
+ * Boundary: each call is one synchronous transaction of a live run (port-call.ts). Safe because an update is pinned to the
+ * version that it builds on and to the digest of the messages that it reads: an edit, a deletion, another branch or a
+ * person's own version meanwhile makes it `stale`, and nothing is written.
+ */
+import { assert } from "../errors.ts";
+import { MAX_CHARS_PER_TOKEN, PROMPT_OVERHEAD_TOKENS } from "../limits.ts";
+import type { History } from "../memory/history.ts";
+import type { NotesVersion } from "../memory/notes.ts";
+import type { Outcome, RunRecord } from "../memory/runs.ts";
+import { digest } from "../steps/digest.ts";
+import { arrangeSections, notesTokens } from "../steps/notes/document.ts";
+import { applyEdits, parseEdits } from "../steps/notes/edits.ts";
+import { WHOLE_MESSAGE, type OutlineRow, type Span } from "../steps/outline.ts";
+import { NO_FACTS } from "../steps/pinned/fact.ts";
+import { mergeFacts } from "../steps/pinned/merge.ts";
+import { PROMPT_VERSION } from "../steps/prompt.ts";
+import { redactMessage } from "../steps/redact.ts";
+import type { TranscriptElement } from "../steps/render.ts";
+import type { NotesPlanned, NotesReading, NotesRequest, RunEnded } from "../workflows/port.ts";
+import type { Core } from "./core.ts";
+import { resolveNotes, type NotesSettings } from "./notes-settings.ts";
+import type { PortCall } from "./port-call.ts";
+import { mayAsk } from "./postpone.ts";
+import { factsOf, mustDraft, receiptOf } from "./sources.ts";
+
+/** Most of a model's window that the new messages may take: the notes stand there twice, as they are and as they will be. */
+const LEAST_SHARE_OF_WINDOW = 4;
+
+export function planNotes(call: PortCall, models: readonly string[], windowTokens: number): NotesPlanned {
+  const { run, core } = call;
+  const history = core.memory.session(run.sessionId);
+  const settings = settingsOf(core, run);
+  if (!history.has(run.leafId)) return call.end({ kind: "stale", reason: "gone" });
+  if (settings === null) return call.end(upToDate("Notes are not kept any more."));
+  // An attempt that comes late must not pin the run to anything else than what its drafts were made of.
+  if (run.notes === undefined) {
+    const base = history.notes.current(run.leafId);
+    const rows = chooseRows(findNew(history, base, run.leafId), roomFor(run, settings, windowTokens));
+    const span = spanOf(history, rows);
+    if (span === null) return call.end(upToDate("The notes cover the newest message."));
+    const read = history.sourceDigest(span);
+    if (read === null) return call.end({ kind: "stale", reason: "gone" });
+    call.note({ notes: { baseN: base?.n ?? 0, lastN: history.notes.lastNumber(), span, digest: read } });
+  }
+  call.close();
+  const resting = models.filter((model) => mayAsk(core, run, model).kind === "no");
+  return { kind: "notes", digest: digest(...nameOf(call.run, baseOf(history, call.run))), resting };
+}
+
+export function readNotes(call: PortCall, { model, again }: NotesRequest): NotesReading {
+  const { run, core } = call;
+  const settings = settingsOf(core, run);
+  if (settings === null) return call.end(upToDate("Notes are not kept any more."));
+  const { shape } = settings;
+  // Read again what was planned: a model is not paid for what the commit would refuse.
+  const stale = findStale(core, run);
+  if (stale !== null) return call.end(stale);
+  const history = core.memory.session(run.sessionId);
+  const base = baseOf(history, run);
+  const { redact } = core.settings.get(run.sessionId);
+  const how = JSON.stringify({ ...shape, redact });
+  const key = again?.key ?? digest(PROMPT_VERSION, "notes", model, how, ...nameOf(run, base));
+  const known = core.drafts.get(run.sessionId, key);
+  if (known !== null) {
+    call.close({ reused: true });
+    return receiptOf(known, true);
+  }
+  const rows = upTo(findNew(history, base, run.leafId), pinOf(run).span.toId, history);
+  const overlays = rows.flatMap(({ kind, id }) => (kind === "overlay" ? (history.overlay(id) ?? []) : []));
+  return {
+    kind: "notes",
+    key,
+    sections: arrangeSections(shape, base?.sections ?? []),
+    shape,
+    elements: rows.flatMap((row) => elementOf(history, row, redact)),
+    maxChars: run.policy.chunkTokens * MAX_CHARS_PER_TOKEN,
+    known: {
+      earlier: base?.facts ?? NO_FACTS,
+      overlays: mergeFacts(overlays.map((overlay) => factsOf(core, overlay, run.sessionId))),
+    },
+    pinnedTokens: run.policy.pinnedTokens,
+    rejected: again === undefined ? null : mustDraft(core, run, again.rejected).text,
+  };
+}
+
+export function saveNotes(call: PortCall, key: string): RunEnded {
+  const { run, core } = call;
+  call.close();
+  const settings = settingsOf(core, run);
+  if (settings === null) return call.end(upToDate("Notes are not kept any more."));
+  const stale = findStale(core, run);
+  if (stale !== null) return call.end(stale);
+  const history = core.memory.session(run.sessionId);
+  const base = baseOf(history, run);
+  const draft = mustDraft(core, run, key);
+  const before = arrangeSections(settings.shape, base?.sections ?? []);
+  const { edits, problems } = parseEdits(draft.text, before);
+  // The sections were configured anew while the model was asked.
+  if (problems.length > 0) return call.end({ kind: "stale", reason: "changed" });
+  const sections = applyEdits(before, edits);
+  const coveredId = pinOf(run).span.toId;
+  const version = history.notes.add({
+    sections,
+    covered: { kind: "to", messageId: coveredId },
+    by: "update",
+    runId: run.id,
+    model: draft.model,
+    facts: mergeFacts([base?.facts ?? NO_FACTS, draft.facts]),
+  });
+  const tokens = notesTokens(sections);
+  return call.end({ kind: "noted", version: version.n, coveredId, tokens, score: draft.score });
+}
+
+export function keepNotes(call: PortCall): RunEnded {
+  call.close();
+  const told = call.run.steps.findLast(({ failure }) => failure !== undefined)?.failure?.reason;
+  const why = told === undefined ? "no answer could be used" : `the model gave none (${told})`;
+  return call.end({
+    kind: "failed",
+    reason: `The notes were not brought up to date: ${why}. The version before stays.`,
+  });
+}
+
+function settingsOf(core: Core, run: RunRecord): NotesSettings | null {
+  const { notes } = core.settings.get(run.sessionId);
+  return notes === null ? null : resolveNotes(notes, run.policy);
+}
+
+function pinOf(run: RunRecord): NonNullable<RunRecord["notes"]> {
+  assert(run.notes !== undefined, "An update is planned before any step that needs its plan.");
+  return run.notes;
+}
+
+/** What an update is made of, for names: the words before, and the messages. */
+function nameOf(run: RunRecord, base: NotesVersion | null): string[] {
+  return [JSON.stringify(base?.sections ?? []), pinOf(run).digest];
+}
+
+/** Why what was planned no longer holds, if it does not. */
+function findStale(core: Core, run: RunRecord): Outcome | null {
+  const { baseN, lastN, span, digest: planned } = pinOf(run);
+  const history = core.memory.session(run.sessionId);
+  const leafId = history.leafId();
+  if (leafId === null || !history.isOnPath(span.toId, leafId)) return { kind: "stale", reason: "gone" };
+  const read = history.sourceDigest(span);
+  if (read === null) return { kind: "stale", reason: "gone" };
+  const same = history.notes.lastNumber() === lastN && (history.notes.current(span.toId)?.n ?? 0) === baseN;
+  return same && read === planned ? null : { kind: "stale", reason: "changed" };
+}
+
+function baseOf(history: History, run: RunRecord): NotesVersion | null {
+  return history.notes.current(pinOf(run).span.toId);
+}
+
+/**
+ * What the view of a branch shows behind the last message that the notes cover, oldest first. An overlay that holds that
+ * message tells a part of it again, which does no harm.
+ */
+export function findNew(history: History, base: NotesVersion | null, leafId: string): readonly OutlineRow[] {
+  const rows = history.outline(leafId)?.rows ?? [];
+  if (base?.covered.kind !== "to") return rows;
+  const { messageId } = base.covered;
+  const shown = rows.findIndex(({ kind, id }) => kind === "message" && id === messageId);
+  if (shown !== -1) return rows.slice(shown + 1);
+  const under = rows.findIndex(({ kind, id }) => kind === "overlay" && holds(history, id, messageId));
+  return under === -1 ? rows : rows.slice(under);
+}
+
+/** Whether a message is under an overlay of its branch that no earlier one holds. */
+function holds(history: History, overlayId: string, messageId: string): boolean {
+  const overlay = history.overlay(overlayId);
+  return overlay !== null && history.isOnPath(messageId, overlay.span.toId);
+}
+
+function roomFor(run: RunRecord, { shape }: NotesSettings, windowTokens: number): number {
+  const beside = windowTokens - PROMPT_OVERHEAD_TOKENS - 2 * shape.maxTokens;
+  return Math.min(run.policy.chunkTokens, Math.max(beside, Math.floor(windowTokens / LEAST_SHARE_OF_WINDOW)));
+}
+
+/** The oldest rows that fit, up to a message's end: the first one whatever it weighs. None when no message is whole. */
+function chooseRows(rows: readonly OutlineRow[], roomTokens: number): readonly OutlineRow[] {
+  let tokens = 0;
+  let end = 0;
+  for (const [at, row] of rows.entries()) {
+    tokens += row.tokens;
+    if (tokens > roomTokens && end > 0) break;
+    if (row.kind === "message" && row.complete) end = at + 1;
+  }
+  return rows.slice(0, end);
+}
+
+function spanOf(history: History, rows: readonly OutlineRow[]): Span | null {
+  const [first, last] = [rows[0], rows.at(-1)];
+  if (first === undefined || last === undefined) return null;
+  const from =
+    first.kind === "overlay" ? history.overlay(first.id)?.span : { fromId: first.id, fromStep: first.firstStep };
+  return from === undefined
+    ? null
+    : { fromId: from.fromId, fromStep: from.fromStep, toId: last.id, toStep: WHOLE_MESSAGE };
+}
+
+/** The rows as far as a message, or as far as the overlay that holds it by now. */
+function upTo(rows: readonly OutlineRow[], toId: string, history: History): readonly OutlineRow[] {
+  const at = rows.findIndex(({ kind, id }) => (kind === "message" ? id === toId : holds(history, id, toId)));
+  return at === -1 ? rows : rows.slice(0, at + 1);
+}
+
+function elementOf(history: History, { kind, id }: OutlineRow, redact: boolean): TranscriptElement[] {
+  if (kind === "overlay") {
+    const overlay = history.overlay(id);
+    return overlay === null ? [] : [{ kind: "overlay", summary: overlay.summary }];
+  }
+  const message = history.get(id);
+  return message === null ? [] : [{ kind: "message", message: redact ? redactMessage(message) : message }];
+}
+
+function upToDate(detail: string): Outcome {
+  return { kind: "nothing", reason: "up-to-date", detail };
+}

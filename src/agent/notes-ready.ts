@@ -1,0 +1,125 @@
+/**
+ * Whether the notes can take the place of a summary now, and if not, why.
+ *
+ * Boundary: reads, and writes nothing; the same answer for the trigger, which asks whether a model is needed at all, and for
+ * the run. Safe because notes pass what a model's summary passes: the plan's boundaries, the audit, and the measure of what
+ * they keep; and because an answer of "no" only means that the model is asked (F2, F3, F5, F6, F7).
+ */
+import { MIN_SURVIVAL } from "../limits.ts";
+import type { Carried } from "../memory/overlay-details.ts";
+import type { NotesVersion } from "../memory/notes.ts";
+import type { RunRecord, WhyModel } from "../memory/run-record.ts";
+import { auditSummary } from "../steps/audit.ts";
+import { fitNotes, hasContent, renderNotes, type NotesShape } from "../steps/notes/document.ts";
+import { planFromNotes } from "../steps/notes/range.ts";
+import type { Outline } from "../steps/outline.ts";
+import type { Facts, Pinned } from "../steps/pinned/fact.ts";
+import { gatherFacts } from "../steps/pinned/gather.ts";
+import { pinWithin } from "../steps/pinned/keep.ts";
+import type { Survival } from "../steps/pinned/survival.ts";
+import type { SpanPlan } from "../steps/plan.ts";
+import { estimateTokens } from "../steps/tokens.ts";
+import { summaryMessage } from "../steps/view.ts";
+import { unseenTokens } from "./calibration.ts";
+import type { Core } from "./core.ts";
+import { resolveNotes } from "./notes-settings.ts";
+import { resolveEnds } from "./sources.ts";
+
+export interface ReadyNotes {
+  readonly kind: "ready";
+  /** With its ends as messages. */
+  readonly plan: SpanPlan;
+  readonly version: NotesVersion;
+  readonly summary: string;
+  readonly facts: Facts;
+  readonly pinned: Pinned;
+  readonly survival: Survival;
+}
+
+export type NotesVerdict = ReadyNotes | ({ readonly kind: "declined" } & WhyModel);
+
+type Asked = Pick<RunRecord, "sessionId" | "leafId" | "policy" | "force" | "focus" | "fresh" | "only">;
+
+/** Null where no notes are kept. */
+export function findNotes(core: Core, run: Asked, carried: readonly Carried[] = []): NotesVerdict | null {
+  const { notes, approval } = core.settings.get(run.sessionId);
+  if (notes === null) return null;
+  const otherwise = askedOtherwise(run);
+  if (otherwise !== null) return decline("asked-otherwise", otherwise);
+  if (approval !== null) return decline("approval", "A person approves each summary: one is made for them.");
+  const history = core.memory.session(run.sessionId);
+  if (!history.has(run.leafId)) return decline("gone", "The branch is gone.");
+  const version = history.notes.current(run.leafId);
+  if (version === null || version.covered.kind === "none" || !hasContent(version.sections)) {
+    return decline("no-notes", "There are no notes that hold for this branch.");
+  }
+  const settings = resolveNotes(notes, run.policy);
+  const outline = history.outline(run.leafId, {
+    overheadTokens: unseenTokens(core, run.sessionId, history.tokens(run.leafId)),
+  });
+  if (outline === null) return decline("gone", "The branch is gone.");
+  if (!run.force && outline.tokens <= run.policy.thresholdTokens) {
+    return decline("under-threshold", "The view is not over the threshold any more.");
+  }
+  const planned = planFromNotes(outline, {
+    coveredId: version.covered.kind === "to" ? version.covered.messageId : null,
+    policy: run.force ? { ...run.policy, minSpanTokens: 1 } : run.policy,
+    notes: settings.range,
+  });
+  if (planned.kind === "nothing") return decline(planned.reason, planned.detail);
+  const plan = { ...planned, span: resolveEnds(history, planned) };
+  const facts = version.covered.kind === "to" ? version.facts : gatherFacts(history.spanMessages(plan.span) ?? []);
+  return judge(
+    run,
+    { kind: "ready", plan, version, facts, ...wordNotes(version, settings.shape) },
+    { outline, carried },
+  );
+}
+
+function wordNotes({ n, sections }: NotesVersion, shape: NotesShape): { summary: string; shape: NotesShape } {
+  const pointer = `[Cut here: the whole section is in version ${n} of the session's notes.]`;
+  return { summary: renderNotes(fitNotes(sections, shape, pointer)), shape };
+}
+
+function judge(
+  run: Asked,
+  draft: Omit<ReadyNotes, "pinned" | "survival"> & { readonly shape: NotesShape },
+  { outline, carried }: { outline: Outline; carried: readonly Carried[] },
+): NotesVerdict {
+  const { shape, ...ready } = draft;
+  const { plan, summary, facts } = ready;
+  const audit = auditSummary({
+    text: summary,
+    finishReason: "stop",
+    spanTokens: plan.spanTokens,
+    policy: { ...run.policy, summaryTokens: shape.maxTokens },
+    template: { sections: ready.version.sections.map(({ title }) => ({ title, hint: "" })) },
+  });
+  if (!audit.ok) return decline("unsound", audit.problems.map(({ detail }) => detail).join(" "));
+  const budget = { spanTokens: plan.spanTokens, pinnedTokens: run.policy.pinnedTokens };
+  const { pinned, survival } = pinWithin(summary, facts, budget);
+  if (survival.score < MIN_SURVIVAL) {
+    return decline("lost-too-much", `With the notes, ${survival.score.toFixed(2)} of what they tell of would be kept.`);
+  }
+  const shown = summaryMessage({ overlayId: "", summary, pinned, carried });
+  const text = shown.parts.map((part) => (part.type === "text" ? part.text : "")).join("\n");
+  const tokens = outline.tokens - plan.spanTokens + estimateTokens(text);
+  if (tokens > run.policy.thresholdTokens) {
+    return decline(
+      "over-threshold",
+      `The view would still be ${tokens} tokens: ${plan.tailTokens} are kept behind the notes.`,
+    );
+  }
+  return { ...ready, pinned, survival };
+}
+
+/** What was asked for that notes cannot give. */
+function askedOtherwise({ focus, fresh, only }: Asked): string | null {
+  if (focus !== null) return "The summary was to attend to something.";
+  if (fresh) return "The model was to be asked anew.";
+  return only === undefined ? null : "An earlier summary was to be mended or rebuilt.";
+}
+
+function decline(reason: WhyModel["reason"], detail: string): NotesVerdict {
+  return { kind: "declined", reason, detail };
+}

@@ -1,0 +1,86 @@
+/**
+ * A compaction that was done before it was due: the notes become the summary, and no model is asked (F2).
+ *
+ * Job: before a run's workflow is started, try this; what it comes to is the run's outcome like any other. Safe because plan
+ * and commit are one synchronous transaction: nothing can come between. A crash before it leaves the run pending, and the
+ * watchdog begins anew (R1).
+ */
+import { closeStep, markStep, type RunRecord } from "../memory/runs.ts";
+import { describeBoundary, readCarried } from "./boundary.ts";
+import type { Core } from "./core.ts";
+import { finishRun, outcomeOf } from "./finish.ts";
+import { findNotes, type ReadyNotes } from "./notes-ready.ts";
+import { resolveNotes } from "./notes-settings.ts";
+import { isReadyToSwitch, splitAfter, switchToChild } from "./split.ts";
+import type { Carried } from "../memory/overlay-details.ts";
+
+/** The one step of such a run, for the ledger. */
+const STEP = "use the notes";
+
+/** True when the run has its outcome; false when a model is to be asked, and the run's record says why. */
+export async function serveFromNotes(core: Core, pending: RunRecord): Promise<boolean> {
+  if (pending.kind === "notes" || core.settings.get(pending.sessionId).notes === null) return false;
+  if (findNotes(core, pending)?.kind === "declined") await waitForUpdate(core, pending);
+  const carried = await readCarried(core, pending.id);
+  const ended = core.transaction<{ yes: boolean }>(() => {
+    const run = core.runs.get(pending.id);
+    if (run?.outcome !== null) return { yes: true };
+    const verdict = findNotes(core, run, carried);
+    if (verdict === null) return { yes: false };
+    const why = verdict.kind === "ready" ? commit(core, run, { ...verdict, carried }) : verdict;
+    if (why === null) return { yes: true };
+    core.runs.change(run.id, { path: "model", whyModel: { reason: why.reason, detail: why.detail } });
+    return { yes: false };
+  });
+  core.conductor.dispatchPending();
+  return ended.yes;
+}
+
+/** Null when the overlay is in force and the run has its outcome; otherwise nothing was written. */
+function commit(
+  core: Core,
+  found: RunRecord,
+  ready: ReadyNotes & { readonly carried: readonly Carried[] },
+): NonNullable<RunRecord["whyModel"]> | null {
+  const { plan, summary, facts, pinned, survival, version, carried } = ready;
+  const at = core.platform.now();
+  const result = core.memory.session(found.sessionId).addOverlay({
+    span: plan.span,
+    summary,
+    runId: found.id,
+    leafId: found.leafId,
+    overlayIds: plan.overlayIds,
+    details: {
+      model: "notes",
+      trigger: found.trigger,
+      level: plan.level,
+      facts,
+      pinned,
+      survival,
+      notesVersion: version.n,
+      ...describeBoundary(found, { plan, facts, carried }),
+    },
+  });
+  if (result.kind === "stale") {
+    return { reason: result.reason, detail: "The notes' summary did not pass the fence of the commit." };
+  }
+  const steps = closeStep(markStep(found.steps, { name: STEP, attempt: 1, at }), STEP, { endedAt: at });
+  const run: RunRecord = { ...found, path: "notes", plan, steps, startedAt: found.startedAt ?? at, heardAt: at };
+  const outcome = outcomeOf(core, run, { result, degraded: false, score: survival.score });
+  if (!isReadyToSwitch(run, outcome)) finishRun(core, run, outcome);
+  else {
+    const split = { ...run, split: splitAfter(run, outcome) };
+    finishRun(core, split, switchToChild(core, split));
+  }
+  return null;
+}
+
+/** F4: while notes that would serve are just being written, a compaction has time; up to a limit. */
+async function waitForUpdate(core: Core, run: RunRecord): Promise<void> {
+  const { notes } = core.settings.get(run.sessionId);
+  const live = core.runs.live(run.sessionId).find(({ kind }) => kind === "notes");
+  if (notes === null || live === undefined) return;
+  const { promise: timedOut, resolve } = Promise.withResolvers<void>();
+  const timer = setTimeout(resolve, resolveNotes(notes, run.policy).waitMs);
+  await Promise.race([core.ended(live.id), timedOut]).finally(() => clearTimeout(timer));
+}

@@ -1,0 +1,62 @@
+/** What `keepNotes` was told, checked at once; and the numbers that follow once the threshold is known. */
+import { PalimpsestError } from "../errors.ts";
+import {
+  MAX_NOTES_WAIT_MS,
+  NOTES_GROWTH_SHARE,
+  NOTES_GROWTH_TOKENS,
+  NOTES_TOOL_CALLS,
+  NOTES_WAIT_MS,
+} from "../limits.ts";
+import { resolveNotesShape, type NotesShape, type NotesShapeOptions } from "../steps/notes/document.ts";
+import type { NotesPace } from "../steps/notes/due.ts";
+import { resolveNotesRange, type NotesRange, type NotesRangeOptions } from "../steps/notes/range.ts";
+import type { Policy } from "../steps/policy.ts";
+
+export interface KeepNotesOptions extends NotesShapeOptions {
+  /** New tokens after which the notes are brought up to date. Default: 10,000, at most a sixth of the threshold. */
+  readonly growthTokens?: number | undefined;
+  /** Tool calls that must have come as well. Default: 3. */
+  readonly toolCalls?: number | undefined;
+  /** What a compaction keeps behind the notes. Only positive numbers count. Default: 10,000 tokens and 5 messages with text, at most 40,000 tokens. */
+  readonly keep?: NotesRangeOptions | undefined;
+  /** How long a compaction waits for an update that is at work (ms). Default: 15,000. */
+  readonly waitMs?: number | undefined;
+  /** Shows the notes to the model all the time, as a read-only context block of this label. Default: it does not. */
+  readonly asBlock?: string | undefined;
+}
+
+export interface NotesSettings {
+  readonly shape: NotesShape;
+  readonly pace: NotesPace;
+  readonly range: NotesRange;
+  readonly waitMs: number;
+}
+
+/** Throws `invalid_options`. */
+export function checkNotes(options: KeepNotesOptions): void {
+  resolveNotesShape(options, null);
+  const { growthTokens = 1, toolCalls = 0, waitMs = 0 } = options;
+  whole("growthTokens", growthTokens, { least: 1 });
+  whole("toolCalls", toolCalls, { least: 0 });
+  whole("waitMs", waitMs, { least: 0, most: MAX_NOTES_WAIT_MS });
+}
+
+export function resolveNotes(options: KeepNotesOptions, policy: Policy): NotesSettings {
+  const { thresholdTokens } = policy;
+  const growth = Math.max(1, Math.min(NOTES_GROWTH_TOKENS, Math.floor(thresholdTokens / NOTES_GROWTH_SHARE)));
+  return {
+    shape: resolveNotesShape(options, thresholdTokens),
+    pace: { growthTokens: options.growthTokens ?? growth, toolCalls: options.toolCalls ?? NOTES_TOOL_CALLS },
+    range: resolveNotesRange(policy, options.keep ?? {}),
+    waitMs: options.waitMs ?? NOTES_WAIT_MS,
+  };
+}
+
+function whole(name: keyof KeepNotesOptions, value: number, { least, most }: { least: number; most?: number }): void {
+  if (Number.isSafeInteger(value) && value >= least && value <= (most ?? value)) return;
+  const upTo = most === undefined ? "" : ` and at most ${most}`;
+  throw new PalimpsestError(
+    "invalid_options",
+    `keepNotes: ${name} is ${String(value)}. Give a whole number of at least ${least}${upTo}.`,
+  );
+}

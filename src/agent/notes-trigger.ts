@@ -1,0 +1,95 @@
+/**
+ * Whether a session's notes should be brought up to date now, and the ledger row that says so.
+ *
+ * Runs inside the transaction of whatever grew the session, like trigger.ts. Warm it reads the newest two messages' rows and
+ * writes none. One update at a time in a session, and none while a compaction is at work, which would only wait for it.
+ * After one that came to nothing, for whatever reason, as much must come again as before the first.
+ */
+import { PalimpsestError } from "../errors.ts";
+import { NOTES_PATIENCE } from "../limits.ts";
+import type { Growth } from "../memory/notes.ts";
+import type { RunRecord } from "../memory/runs.ts";
+import { isUpdateDue } from "../steps/notes/due.ts";
+import { promptTokens } from "./calibration.ts";
+import type { Core } from "./core.ts";
+import { resolveNotes } from "./notes-settings.ts";
+import { findModelObstacle } from "./postpone.ts";
+
+/** From where a session's growth is counted, and what it came to at the last look. */
+export interface NotesMark {
+  readonly afterId: string | null;
+  readonly growth: Growth | null;
+}
+
+/** Call inside a transaction. */
+export function startNotesIfDue(core: Core, sessionId: string): RunRecord | null {
+  const { notes, policy } = core.settings.get(sessionId);
+  if (notes === null || policy === null || core.runs.live(sessionId).length > 0) return null;
+  const history = core.memory.session(sessionId);
+  if (history.hasEnded) return null;
+  const { pace } = resolveNotes(notes, policy);
+  const mark = core.notesMarks.get(sessionId) ?? { afterId: findMark(core, sessionId), growth: null };
+  const enoughTokens = pace.growthTokens * NOTES_PATIENCE;
+  const growth = history.notes.growth({ afterId: mark.afterId, enoughTokens, known: mark.growth });
+  core.notesMarks.set(sessionId, { ...mark, growth });
+  const leafId = history.leafId();
+  if (growth === null || leafId === null || !isUpdateDue(growth, pace)) return null;
+  if (findModelObstacle(core, sessionId) !== null) return null;
+  return startNotes(core, sessionId, { trigger: "growth", leafId });
+}
+
+/** Starts an update, or joins the one at work. Call inside a transaction. Throws `not_configured`, `session_ended`, `invalid_state`. */
+export function startOrJoinNotes(
+  core: Core,
+  sessionId: string,
+  { retryOf = null }: { retryOf?: string | null } = {},
+): { run: RunRecord; joined: boolean } {
+  const history = core.memory.session(sessionId);
+  history.mustGoOn();
+  const live = core.runs.live(sessionId).find(({ kind }) => kind === "notes");
+  if (live !== undefined) return { run: live, joined: true };
+  const leafId = history.leafId();
+  if (leafId === null) {
+    throw new PalimpsestError("invalid_state", `Session "${sessionId}" has no messages yet: there is nothing to note.`);
+  }
+  return { run: startNotes(core, sessionId, { trigger: "manual", leafId, retryOf }), joined: false };
+}
+
+function startNotes(
+  core: Core,
+  sessionId: string,
+  request: Pick<RunRecord, "trigger" | "leafId"> & { readonly retryOf?: string | null },
+): RunRecord {
+  const { policy, notes } = core.settings.get(sessionId);
+  if (policy === null || notes === null) {
+    throw new PalimpsestError(
+      "not_configured",
+      `Session "${sessionId}" keeps no notes. Call keepNotes() on it beside compactAfter(tokens), where it is created or in configureSession().`,
+    );
+  }
+  const manual = request.trigger === "manual";
+  return core.runs.start({
+    id: core.platform.newId(),
+    kind: "notes",
+    sessionId,
+    trigger: request.trigger,
+    leafId: request.leafId,
+    retryOf: request.retryOf ?? null,
+    focus: null,
+    force: manual,
+    insist: manual,
+    fresh: false,
+    tokensBefore: promptTokens(core, sessionId, request.leafId),
+    policy,
+    staleStreak: 0,
+  });
+}
+
+/** The message behind which growth counts: the last one that the notes cover, or that an update in vain looked at. */
+function findMark(core: Core, sessionId: string): string | null {
+  const last = core.runs.latestNotes(sessionId);
+  const history = core.memory.session(sessionId);
+  if (last !== null && last.outcome?.kind !== "noted" && history.has(last.leafId)) return last.leafId;
+  const covered = history.notes.current()?.covered;
+  return covered?.kind === "to" ? covered.messageId : null;
+}

@@ -1,0 +1,124 @@
+/**
+ * The notes of a session on its handle: read, edited by hand, brought up to date, looked back at.
+ *
+ * Boundary: when an update is due is the trigger's business, what one reads the port's; here is what a person does.
+ */
+import { PalimpsestError } from "../errors.ts";
+import { MAX_NOTES_BYTES, MAX_NOTES_SECTIONS } from "../limits.ts";
+import { utf8Length } from "../memory/content.ts";
+import type { NotesCoverage, NotesVersion } from "../memory/notes.ts";
+import { applyEdits, splitSections } from "../steps/notes/edits.ts";
+import { DEFAULT_NOTES_SECTIONS, normalizeTitle, renderNotes, type NotesSection } from "../steps/notes/document.ts";
+import { NO_FACTS } from "../steps/pinned/fact.ts";
+import { startOrJoinNotes } from "./notes-trigger.ts";
+import { SessionContext } from "./session-context.ts";
+import type { RunRecord } from "../memory/runs.ts";
+
+/** A version of the notes, as it is handed out. */
+export interface Notes extends Omit<NotesVersion, "facts"> {
+  /** Markdown: every section under its heading. */
+  readonly text: string;
+}
+
+export interface NotesEdit {
+  /** The sections that change, each whole; one of a new title is added at the end, an empty text empties it. */
+  readonly sections: readonly NotesSection[];
+  /** The last message that the notes now tell of; null: of all of it, as far as anybody knows. Default: as before. */
+  readonly coveredId?: string | null | undefined;
+}
+
+/** Characters of a section's title. */
+const TITLE_CHARS = 120;
+
+export abstract class SessionNotesHandle extends SessionContext {
+  /** The newest version that holds for the active branch; null when there is none. */
+  async getNotes(): Promise<Notes | null> {
+    const current = this.stored.notes.current();
+    return current === null ? null : show(current);
+  }
+
+  /** The versions that are kept, newest first, also those that no longer hold. */
+  async notesHistory(): Promise<Notes[]> {
+    return this.stored.notes.list().map(show);
+  }
+
+  /**
+   * Writes a version by hand. An update that is at work ends as `stale`, and the next one builds on this. Throws
+   * `invalid_input`, `unknown_message` for `coveredId`, `session_ended`.
+   */
+  async updateNotes(edit: NotesEdit): Promise<Notes> {
+    checkSections(edit.sections);
+    return this.write((history) => {
+      history.mustGoOn();
+      const current = history.notes.current();
+      const known = current?.sections ?? DEFAULT_NOTES_SECTIONS.map(({ title }) => ({ title, text: "" }));
+      const sections = put(known, edit.sections);
+      if (sections.length > MAX_NOTES_SECTIONS || utf8Length(JSON.stringify(sections)) > MAX_NOTES_BYTES) {
+        throw invalid(`The notes may hold ${MAX_NOTES_SECTIONS} sections and ${MAX_NOTES_BYTES} bytes.`);
+      }
+      const covered =
+        edit.coveredId === undefined ? (current?.covered ?? { kind: "none" }) : this.#coverage(edit.coveredId);
+      const { facts = NO_FACTS, runId = null, model = null } = current ?? {};
+      this.core.notesMarks.delete(this.id);
+      return show(history.notes.add({ sections, covered, by: "hand", runId, model, facts }));
+    });
+  }
+
+  /** Asks for an update now, or joins the one at work. Returns at once. Throws `not_configured`, `session_ended`, `invalid_state`. */
+  async refreshNotes(): Promise<{ readonly run: RunRecord; readonly joined: boolean }> {
+    this.apply();
+    const receipt = this.core.transaction<{ run: RunRecord; joined: boolean }>(() =>
+      startOrJoinNotes(this.core, this.id),
+    );
+    this.core.conductor.dispatchPending();
+    return receipt;
+  }
+
+  #coverage(messageId: string | null): NotesCoverage {
+    if (messageId === null) return { kind: "unknown" };
+    const leafId = this.stored.leafId();
+    if (leafId !== null && this.stored.isOnPath(messageId, leafId)) return { kind: "to", messageId };
+    throw new PalimpsestError(
+      "unknown_message",
+      `There is no message "${messageId}" on the active branch. Give the id of the last message that the notes tell of.`,
+    );
+  }
+}
+
+/** Without the facts: they are what compaction pins, and far longer than the text. */
+function show({ facts: _facts, ...version }: NotesVersion): Notes {
+  return { ...version, text: renderNotes(version.sections) };
+}
+
+function put(known: readonly NotesSection[], edits: readonly NotesSection[]): NotesSection[] {
+  const named = edits.map(({ title, text }) => ({
+    title: known.find((each) => normalizeTitle(each.title) === normalizeTitle(title))?.title ?? title.trim(),
+    text: text.trim(),
+  }));
+  const added = named.filter(({ title }) => !known.some((each) => each.title === title));
+  return [...applyEdits(known, named), ...added];
+}
+
+/** A text must read back as the one section that it is: a heading of its level in it would begin another. */
+function checkSections(sections: readonly NotesSection[]): void {
+  if (!Array.isArray(sections) || sections.length === 0) throw invalid("Give at least one section: { title, text }.");
+  const titles = new Set<string>();
+  for (const { title, text } of sections as readonly NotesSection[]) {
+    const fits = typeof title === "string" && title.length <= TITLE_CHARS && title.isWellFormed();
+    if (!fits || normalizeTitle(title) === "" || /[\r\n]/.test(title.trim()) || title.trim().startsWith("#")) {
+      throw invalid(`A section's title is one line of 1 to ${TITLE_CHARS} characters that does not begin with "#".`);
+    }
+    if (titles.has(normalizeTitle(title))) throw invalid(`Section "${title}" is given twice.`);
+    titles.add(normalizeTitle(title));
+    if (typeof text !== "string" || !text.isWellFormed()) throw invalid(`Section "${title}" needs a text.`);
+    if (splitSections(text).length > 1) {
+      throw invalid(
+        `Section "${title}" holds a "## " heading, which would begin another section. Use "###" inside one.`,
+      );
+    }
+  }
+}
+
+function invalid(message: string): PalimpsestError {
+  return new PalimpsestError("invalid_input", message);
+}

@@ -1,0 +1,97 @@
+/**
+ * How one answer about the notes comes about: the verbs behind the "update" and "repair" steps of an update.
+ *
+ * As in draft.ts, each reads from the agent, asks a model at most once and stores in the agent. The draft's text is the
+ * model's answer, the sections that change; what they make of the notes is audited here and done again at the commit.
+ */
+import { MIN_SURVIVAL } from "../limits.ts";
+import { digest } from "../steps/digest.ts";
+import { arrangeSections, renderNotes } from "../steps/notes/document.ts";
+import { auditEdits } from "../steps/notes/edits.ts";
+import { describeSections } from "../steps/notes/prompt.ts";
+import { gatherFacts } from "../steps/pinned/gather.ts";
+import { keepFacts } from "../steps/pinned/keep.ts";
+import { mergeFacts } from "../steps/pinned/merge.ts";
+import { buildPrompt } from "../steps/prompt.ts";
+import { joinReferences, keepReferences, numberMessages, parseReferences } from "../steps/provenance.ts";
+import { referenceTo } from "../steps/reference.ts";
+import { renderTranscript, type TranscriptElement } from "../steps/render.ts";
+import { askOnce, type Drafting } from "./draft.ts";
+import type { Drafted } from "./ladder.ts";
+import type { DraftReceipt, NotesReading } from "./port.ts";
+
+type Source = NotesReading & { readonly kind: "notes" };
+
+export async function updateNotes(by: Drafting): Promise<Drafted> {
+  const source = await by.port.readNotes(by.mark, { model: by.model.name });
+  return source.kind === "notes" ? ask(by, source, []) : source;
+}
+
+/** One more try at an answer that was refused, or with which too much was lost, naming what is wrong. */
+export async function repairNotes(by: Drafting, rejected: DraftReceipt): Promise<Drafted> {
+  const sound = rejected.problems.length === 0;
+  const key = sound ? digest(rejected.soundKey, "repaired") : rejected.soundKey;
+  const source = await by.port.readNotes(by.mark, {
+    model: by.model.name,
+    again: { rejected: rejected.key, key },
+  });
+  if (source.kind !== "notes") return source;
+  const problems = rejected.problems.map(({ detail }) => detail);
+  if (sound) problems.push(`The notes lack what must not be lost. Put in, word for word: ${rejected.lost.join(" · ")}`);
+  return ask(by, source, problems);
+}
+
+async function ask(by: Drafting, source: Source, problems: readonly string[]): Promise<Drafted> {
+  const { key, shape, elements, known } = source;
+  const sections = arrangeSections(shape, source.sections);
+  const notes = renderNotes(sections);
+  const { system, prompt } = buildPrompt({
+    kind: "notes",
+    transcript: renderTranscript(elements, { maxChars: source.maxChars }),
+    previous: notes,
+    drafts: source.rejected === null ? [] : [source.rejected],
+    problems,
+    template: { sections: describeSections(sections, shape) },
+    summaryTokens: shape.maxTokens,
+    // Fresh for each call: a transcript cannot guess it, so nothing inside can end the block that holds it.
+    boundary: crypto.randomUUID(),
+  });
+  const answer = await askOnce(by, { system, prompt, answerTokens: shape.maxTokens });
+  const { finishReason, inputTokens, outputTokens } = answer;
+  const text = refer(answer.text, { notes, elements });
+  const audit = auditEdits({ answer: text, finishReason, before: sections, shape });
+  const facts = mergeFacts([known.overlays, gatherFacts(messagesOf(elements))]);
+  const all = mergeFacts([known.earlier, facts]);
+  const { survival } = keepFacts(renderNotes(audit.ok ? audit.sections : sections), all, source.pinnedTokens);
+  return by.port.saveDraft(by.mark, {
+    key,
+    text,
+    model: by.model.name,
+    finishReason,
+    inputTokens,
+    outputTokens,
+    calls: 1,
+    degraded: false,
+    generation: 1,
+    facts,
+    problems: audit.ok ? [] : audit.problems,
+    score: survival.score,
+    lost: survival.score < MIN_SURVIVAL ? survival.missing.map(({ value }) => value) : [],
+  });
+}
+
+/** The answer with only such references as can be true: to the new messages, or to what the notes name already. */
+function refer(text: string, { notes, elements }: { notes: string; elements: readonly TranscriptElement[] }): string {
+  const numbers = new Map(
+    elements.flatMap((element, at) =>
+      element.kind === "message" ? [...numberMessages([element.message], at + 1)] : [],
+    ),
+  );
+  const summaries = elements.flatMap((element) => (element.kind === "overlay" ? [element.summary] : []));
+  const named = [...numbers.values()].map((id) => joinReferences("", [referenceTo(id)]));
+  return keepReferences(parseReferences(text, numbers).text, [notes, ...summaries, ...named]).text;
+}
+
+function messagesOf(elements: readonly TranscriptElement[]) {
+  return elements.flatMap((element) => (element.kind === "message" ? [element.message] : []));
+}
