@@ -16,7 +16,7 @@ export default defineConfig({
         test: {
           name: "pure",
           environment: "node",
-          include: ["test/{steps,import,model,scripts,{context,events}/pure}/**/*.test.ts"],
+          include: ["test/{steps,import,model,scripts,dashboard,{context,events}/pure}/**/*.test.ts"],
           testTimeout: 60_000,
         },
       },
@@ -38,7 +38,7 @@ export default defineConfig({
         test: {
           name: "bundle",
           environment: "node",
-          include: ["test/{kill,examples,cli}/**/*.test.ts"],
+          include: ["test/{e2e,kill,examples,cli}/**/*.test.ts"],
           fileParallelism: false,
           testTimeout: 180_000,
         },

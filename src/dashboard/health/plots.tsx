@@ -1,6 +1,16 @@
 /** The plots, each with its numbers as a table for whoever does not see it. */
 import type { ReactNode } from "react";
-import { Bar, BarChart, CartesianGrid, ReferenceLine, ResponsiveContainer, Tooltip, XAxis, YAxis } from "recharts";
+import {
+  Bar,
+  BarChart,
+  CartesianGrid,
+  Legend,
+  ReferenceLine,
+  ResponsiveContainer,
+  Tooltip,
+  XAxis,
+  YAxis,
+} from "recharts";
 import type { Answer } from "../calls.ts";
 import { Empty } from "../frame/states.tsx";
 import { count, short } from "../format.ts";
@@ -28,6 +38,7 @@ export function SavedPlot({ runs }: { runs: Report["runs"] }) {
         <XAxis dataKey="name" stroke="var(--ink-soft)" tickLine={false} />
         <YAxis stroke="var(--ink-soft)" tickFormatter={short} width={48} tickLine={false} />
         <Tooltip {...TOOLTIP} formatter={(value) => count(Number(value))} />
+        <Legend />
         <Bar dataKey="saved" name="saved per later call" fill="var(--verdigris)" isAnimationActive={false} />
         <Bar dataKey="spent" name="spent on the summary" fill="var(--rubric)" isAnimationActive={false} />
       </BarChart>

@@ -1,4 +1,5 @@
 /** A summary's text as lines that can be shown one by one, with the messages that each comes from. Pure. */
+import { NOTHING } from "../../steps/extract/summary-shape.ts";
 import { splitReferences, type BulletSource } from "../../steps/provenance.ts";
 
 export type SummaryLine =
@@ -25,8 +26,10 @@ export function readSummary(summary: string, sources: readonly BulletSource[]): 
   });
 }
 
-/** The words that stand for a whole summary in a small place: its first bullet. */
-export function firstWords(summary: string): string {
-  const lines = readSummary(summary, []);
-  return (lines.find((line) => line.kind === "bullet") ?? lines.find((line) => line.kind !== "heading"))?.text ?? "";
+/** The words that stand for a whole summary in a small place: the beginning of what it says, without headings. */
+export function gist(summary: string, chars: number): string {
+  const said = readSummary(summary, []).flatMap((line) =>
+    line.kind === "heading" || line.text === NOTHING ? [] : [line.text],
+  );
+  return said.join(" ¶ ").slice(0, chars).toWellFormed();
 }

@@ -6,7 +6,7 @@ import { showUnseen } from "../reading/inert-text.ts";
 import { layWaterfall, type Bar } from "./waterfall.ts";
 
 export function WaterfallView({ run, now }: { run: RunRecord; now: number }) {
-  const { ms, bars } = layWaterfall(run, now);
+  const { ms, waited, bars } = layWaterfall(run, now);
   if (bars.length === 0) return <Empty title="No step has begun." />;
   return (
     <div className="scroll-x" role="region" aria-label="Steps" tabIndex={0}>
@@ -23,6 +23,19 @@ export function WaterfallView({ run, now }: { run: RunRecord; now: number }) {
           </tr>
         </thead>
         <tbody>
+          {waited * ms >= 1 && (
+            <tr>
+              <th scope="row" className="waited">
+                before the first step
+              </th>
+              <td />
+              <td>{duration(waited * ms)}</td>
+              <td />
+              <td className="bars">
+                <i className="bar bar-waited" style={{ left: 0, width: `${waited * 100}%` }} />
+              </td>
+            </tr>
+          )}
           {bars.map((bar) => (
             <StepRow key={bar.step.name} bar={bar} />
           ))}

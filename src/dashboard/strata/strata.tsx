@@ -8,7 +8,7 @@ import type { OverlayRecord } from "../../memory/overlay-record.ts";
 import type { ViewElement } from "../../memory/view.ts";
 import { count, plural, short, when } from "../format.ts";
 import { showUnseen } from "../reading/inert-text.ts";
-import { firstWords } from "../reading/summary.ts";
+import { gist } from "../reading/summary.ts";
 import { inkLines, layStrata, spreadNotes, type Sheet } from "./layout.ts";
 
 /** Pixels: a note's room in the margin, and the least height of a page. */
@@ -17,6 +17,8 @@ const PAGE = 460;
 /** Pixels by which each layer sticks out from under the one above it. */
 const INSET = 9;
 const LINES = 72;
+/** Characters of a summary that are written on its sheet: what a tall one has room for. */
+const SHEET_CHARS = 700;
 
 export interface StrataProps {
   readonly elements: readonly ViewElement[];
@@ -83,7 +85,7 @@ export function StrataView({ elements, overlays, selected, onSelect }: StrataPro
 function SheetView(props: { sheet: Sheet; inset: number; isSelected: boolean; onSelect: (overlayId: string) => void }) {
   const { sheet, inset, isSelected, onSelect } = props;
   const { overlay, from, to, place } = sheet;
-  const words = place === "shown" ? showUnseen(firstWords(overlay.summary)).slice(0, 400) : "";
+  const words = place === "shown" ? showUnseen(gist(overlay.summary, SHEET_CHARS)) : "";
   return (
     // For the mouse: its note in the margin is for the keyboard.
     <button
