@@ -65,6 +65,26 @@ test("S1: neither sees what is said, changed or undone in the other afterwards",
   });
 });
 
+test("what must not be lost goes on word for word, folded and made anew, also when the parent is gone", async () => {
+  const rule = "Never touch the production database without asking me.";
+  const told = talk(0, 30).map((message) =>
+    message.id === "m6" ? { ...message, parts: [{ type: "text" as const, text: rule }] } : message,
+  );
+  const { agent, child } = await withChild(told);
+  await agent.deleteSession({ sessionId: PARENT });
+  await agent.appendAll({ sessionId: child, messages: talk(100, 130) });
+  for (;;) {
+    const live = (await agent.runs({ sessionId: child })).find(({ outcome }) => outcome === null);
+    if (live === undefined) break;
+    await agent.waitForRun({ runId: live.id });
+  }
+  const { run } = await agent.compact({ sessionId: child, rebuild: true });
+  expect((await agent.waitForRun({ runId: run.id })).outcome).toMatchObject({ kind: "applied" });
+  const view = await agent.getView({ sessionId: child });
+  expect(view.elements.filter(({ kind }) => kind === "overlay")).toHaveLength(1);
+  expect(JSON.stringify(view.messages)).toContain(rule);
+});
+
 test("a model reads the originals under a summary from the child: by reference, by words and by overlay, while they are there", async () => {
   const { agent, child } = await withChild();
   const [overlay] = await agent.getCompactions({ sessionId: child });
