@@ -21,9 +21,6 @@ const SESSION_SIZE = 2 ** 31;
 /** Numbers are bound as floating point, and FTS5 takes no notice of a row number of that type. */
 const ROWID = "CAST(? AS INTEGER)";
 
-/** Tokens of a snippet; a character of an unspaced script is one. */
-const SNIPPET_TOKENS = 32;
-
 export function rowidOf(n: number, seq: number): number {
   return n * SESSION_SIZE + seq;
 }
@@ -110,10 +107,10 @@ export class SearchStatements {
     return this.#all(sql, match, first, last, limit);
   }
 
-  snippet(match: string, rowid: number): string {
-    const sql = `SELECT snippet(palimpsest_search, 0, '', '', '…', ?) AS text FROM palimpsest_search
-       WHERE palimpsest_search MATCH ? AND rowid = ${ROWID}`;
-    return this.#all<{ text: string }>(sql, SNIPPET_TOKENS, match, rowid)[0]?.text ?? "";
+  /** What the index was given for a message. */
+  words(rowid: number): string {
+    const sql = `SELECT words FROM palimpsest_search WHERE rowid = ${ROWID}`;
+    return this.#all<{ words: string }>(sql, rowid)[0]?.words ?? "";
   }
 
   #all<Found extends Record<string, SqlStorageValue>>(sql: string, ...bindings: SqlStorageValue[]): Found[] {

@@ -6,7 +6,7 @@
  * phrase: any part of a longer run is then found. Safe because every term is quoted: nothing in a query is an operator,
  * so none is malformed.
  */
-import { MAX_QUERY_CHARS } from "../limits.ts";
+import { MAX_PHRASE_WORDS, MAX_QUERY_CHARS, MAX_QUERY_TERMS } from "../limits.ts";
 
 /** Put between characters of unspaced scripts: nobody writes it, it parts words for the index, and it shows as nothing. */
 const GAP = "\u2063";
@@ -26,16 +26,34 @@ export function readableWords(words: string): string {
   return words.replaceAll(GAP, "");
 }
 
+/** A word or phrase of a query, in the form of {@link indexWords}. */
+export interface Term {
+  readonly text: string;
+  /** Whether it may go on in the text. */
+  readonly isBeginning: boolean;
+}
+
 /**
- * The query as FTS5 reads it: all of `word`, `begin*` and `"some phrase"` must occur. Empty when it has no letter and no
- * digit. Looks at the first 2,000 characters. With `any`, one of them is enough.
+ * The words, `begin*` and `"some phrase"` of a query: those of its first 2,000 characters, each once, 32 at most, and of
+ * a phrase the first 128 words. Empty when it has no letter and no digit.
  */
-export function matchExpression(query: string, any = false): string {
-  const terms: string[] = [];
+export function queryTerms(query: string): Term[] {
+  const terms = new Map<string, Term>();
   for (const [, phrase, star, word] of query.slice(0, MAX_QUERY_CHARS).matchAll(/"([^"]*)"?(\*?)|([^\s"]+)/g)) {
-    const text = indexWords(phrase ?? word ?? "");
-    const prefix = star === "*" || word?.endsWith("*") === true;
-    if (/[\p{L}\p{N}]/u.test(text)) terms.push(`"${text}"${prefix ? " *" : ""}`);
+    const text = firstWords(indexWords(phrase ?? word?.replace(/\*+$/, "") ?? ""));
+    const isBeginning = star === "*" || word?.endsWith("*") === true;
+    if (/[\p{L}\p{N}]/u.test(text)) terms.set(`${text.toLowerCase()}${isBeginning ? "*" : ""}`, { text, isBeginning });
   }
+  return [...terms.values()].slice(0, MAX_QUERY_TERMS);
+}
+
+function firstWords(text: string): string {
+  const next = [...text.matchAll(/[\p{L}\p{N}\p{Co}]+/gu)][MAX_PHRASE_WORDS];
+  return next === undefined ? text : text.slice(0, next.index);
+}
+
+/** The query as FTS5 reads it: every term must occur, or with `any` one of them. Empty when there is none. */
+export function matchExpression(query: string, any = false): string {
+  const terms = queryTerms(query).map(({ text, isBeginning }) => `"${text}"${isBeginning ? " *" : ""}`);
   return terms.join(any ? " OR " : " ");
 }

@@ -12,12 +12,14 @@
  */
 import type { UIMessage } from "ai";
 import { PalimpsestError } from "../errors.ts";
-import { DEFAULT_SEARCH_HITS, MAX_SEARCH_HITS } from "../limits.ts";
+import { DEFAULT_SEARCH_HITS, ENCODED_SEARCH_CHARS, MAX_SEARCH_HITS } from "../limits.ts";
+import { isEncoded } from "../steps/encoded.ts";
 import { fieldText, hasResult, innerParts, toolName, toolPart, type Part } from "../steps/tool-parts.ts";
 import { decodeMessage } from "./content.ts";
 import type { Storage } from "./schema.ts";
-import { indexWords, matchExpression, readableWords } from "./search-words.ts";
+import { indexWords, matchExpression, queryTerms } from "./search-words.ts";
 import { placeOf, rowidOf, SearchStatements, type IndexedRow, type SourceRow } from "./search-statements.ts";
+import { snippetsFor } from "./snippet.ts";
 import type { Statements } from "./statements.ts";
 
 export interface SearchOptions {
@@ -32,7 +34,7 @@ export interface SearchHit {
   /** Of the message. */
   readonly id: string;
   readonly role: string;
-  /** The part of its text around a match, in some 30 words, cuts marked by "…". */
+  /** The part of its text in which the words stand, about 240 characters, cuts marked by "…". */
   readonly snippet: string;
   /** Higher is better; comparable within one answer only. */
   readonly score: number;
@@ -45,9 +47,6 @@ export interface SeqRange {
   readonly fromSeq: number;
   readonly toSeq: number;
 }
-
-/** Images, archives, keys: bytes that nobody searches for, in more room than all that is said. */
-const ENCODED = /^(?:data:|[\w+/=-]{1000,}$)/;
 
 export class MessageSearch {
   readonly #statements: Statements;
@@ -63,9 +62,9 @@ export class MessageSearch {
   }
 
   /**
-   * The messages that hold every word of the query: `word`, `begin*`, `"some phrase"`. Anything else in a query is
-   * looked for as text, so no query is malformed; one without any letter or digit finds nothing. Best match first.
-   * Throws `invalid_options`.
+   * The messages that hold every word of the query: `word`, `begin*`, `"some phrase"`, the first 32 different ones.
+   * Anything else in a query is looked for as text, so no query is malformed; one without any letter or digit finds
+   * nothing. Best match first. Throws `invalid_options`.
    */
   find(query: string, options: SearchOptions = {}): SearchHit[] {
     const { sessionId, limit = DEFAULT_SEARCH_HITS } = options;
@@ -86,12 +85,13 @@ export class MessageSearch {
     }
     if (sessions.size === 0) return [];
     const only = sessionId === undefined ? null : ([...sessions.keys()][0] ?? null);
+    const snippetOf = snippetsFor(queryTerms(query));
     return this.#sql.matches(match, only, limit).flatMap(({ rowid, rank }) => {
       const { n, seq } = placeOf(rowid);
       const found = sessions.get(n);
       const message = found === undefined ? undefined : this.#sql.message(found, seq);
       if (found === undefined || message === undefined) return [];
-      const snippet = readableWords(this.#sql.snippet(match, rowid));
+      const snippet = snippetOf(this.#sql.words(rowid));
       return [{ sessionId: found, ...message, snippet, score: -rank }];
     });
   }
@@ -212,7 +212,8 @@ function addPart(part: Part, words: string[]): void {
 /** The strings and numbers in a value, with the names they have there. */
 function addValue(value: unknown, words: string[]): void {
   if (typeof value === "string") {
-    if (!ENCODED.test(value)) words.push(value);
+    // Images, archives, keys: bytes that nobody searches for, in more room than all that is said.
+    if (!isEncoded(value, ENCODED_SEARCH_CHARS)) words.push(value);
   } else if (typeof value === "number") {
     words.push(String(value));
   } else if (Array.isArray(value)) {

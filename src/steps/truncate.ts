@@ -14,6 +14,8 @@
  */
 import type { UIMessage } from "ai";
 import { PalimpsestError } from "../errors.ts";
+import { ENCODED_OUTPUT_CHARS } from "../limits.ts";
+import { isEncoded } from "./encoded.ts";
 import { cutMiddle } from "./render.ts";
 import { fieldText, innerParts, jsonText, toolPart, type Part } from "./tool-parts.ts";
 import { parseSyntheticId } from "./view.ts";
@@ -33,9 +35,6 @@ export interface TruncateOptions {
 const LEAST_CHARS = 200;
 
 const RUN_AGAIN = "Shortened to save context. Run the tool again to see all of it.";
-
-/** Half of encoded bytes is worth nothing, and a provider that is sent it as a file refuses the request. */
-const ENCODED = /^(?:data:|[\w+/=-]{200,}$)/;
 
 /**
  * The messages with what is long in the older ones shortened. Returns the same array, and the same objects in it,
@@ -109,7 +108,8 @@ function shortenText(text: string, limit: number, note: string): string {
 /** The value with every text in it cut to `limit`. */
 function shortenInside(value: unknown, limit: number, note: string): unknown {
   if (typeof value === "string") {
-    return value.length <= limit || ENCODED.test(value) ? value : shortenText(value, limit, note);
+    // Half of encoded bytes is worth nothing, and a provider that is sent it as a file refuses the request.
+    return value.length <= limit || isEncoded(value, ENCODED_OUTPUT_CHARS) ? value : shortenText(value, limit, note);
   }
   if (Array.isArray(value)) return value.map((each) => shortenInside(each, limit, note));
   if (typeof value !== "object" || value === null) return value;

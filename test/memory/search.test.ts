@@ -4,6 +4,7 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { errorCode } from "../../src/errors.ts";
 import type { Memory } from "../../src/memory/memory.ts";
+import { matchExpression } from "../../src/memory/search-words.ts";
 import { fill, say, span, withProbe } from "./probe.ts";
 
 function found(memory: Memory, query: string, sessionId = ""): string[] {
@@ -100,6 +101,40 @@ describe("a query", () => {
         }),
         { numRuns: 200 },
       );
+    });
+  });
+
+  test("finds a word in a log of an event stream, whose lines begin with data:", async () => {
+    await withProbe(({ memory, history }) => {
+      const output = 'data: {"delta":"the lantern"}\n\ndata: {"delta":"was lit"}\n\ndata: [DONE]';
+      const part = { type: "tool-stream", toolCallId: "c", state: "output-available", input: {}, output } as const;
+      history.append({ id: "sse", role: "assistant", parts: [part] });
+      expect(found(memory, "lantern")).toEqual(["sse"]);
+    });
+  });
+
+  test("shows the part in which the words stand together, wherever that is, whatever their case, accents and script", async () => {
+    await withProbe(({ memory, history }) => {
+      const filler = "filler ".repeat(30_000);
+      history.append(say("far", `tank ${filler} the Café's öil tank leaks ${filler} tank`));
+      const [hit] = memory.search.find("tank OIL cafe");
+      expect(hit?.snippet).toMatch(/^…filler .* Café's öil tank leaks filler.*…$/s);
+      expect(hit?.snippet.length).toBeLessThan(260);
+      history.append(say("cjk", `${"部署计划".repeat(40_000)}星期五进行${"部署计划".repeat(100)}`));
+      expect(memory.search.find("星期五")[0]?.snippet).toMatch(/^…(部署计划|划|计划|署计划)+星期五进行部署计划.*…$/);
+      history.append(say("start", "opening words and no more"));
+      expect(memory.search.find("open*")[0]?.snippet).toBe("opening words and no more");
+    });
+  });
+
+  test("asks for each of its words once, and for 32 at most", async () => {
+    expect(matchExpression("p* ".repeat(600))).toBe('"p" *');
+    expect(matchExpression("Word word WORD word*")).toBe('"WORD" "word" *');
+    const words = Array.from({ length: 200 }, (_, n) => `w${n}`);
+    expect(matchExpression(words.join(" ")).split(" ")).toHaveLength(32);
+    await withProbe(({ memory, history }) => {
+      history.append(say("m", words.slice(0, 32).join(" ")));
+      expect(found(memory, words.join(" "))).toEqual(["m"]);
     });
   });
 
@@ -298,71 +333,6 @@ describe("the index", () => {
         }),
         { numRuns: 60 },
       );
-    });
-  });
-});
-
-describe("cost", () => {
-  test("an append writes 1 row, before the first search and after; an update of an indexed message 3, a delete 1 more", async () => {
-    await withProbe(({ memory, history, cost }) => {
-      fill(history, 0, 20);
-      expect(cost(() => history.append(say("before")))).toEqual({ rowsRead: 0, rowsWritten: 1 });
-      expect(cost(() => history.update(say("before", "changed")))).toMatchObject({ rowsWritten: 1 });
-      memory.search.find("message");
-      expect(cost(() => history.append(say("after")))).toEqual({ rowsRead: 0, rowsWritten: 1 });
-      expect(cost(() => history.update(say("after", "not yet indexed")))).toMatchObject({ rowsWritten: 1 });
-      expect(cost(() => history.update(say("before", "indexed")))).toMatchObject({ rowsWritten: 3 });
-      const leaf = cost(() => history.delete(["after"]));
-      memory.search.find("message");
-      fill(history, 30, 30);
-      memory.search.find("message");
-      expect(cost(() => history.delete(["m30"])).rowsWritten).toBe(leaf.rowsWritten + 1);
-    });
-  });
-
-  test("deleting and updating read as many rows in a large index as in a small one", async () => {
-    const reads: number[] = [];
-    for (const size of [50, 3_000]) {
-      await withProbe(({ memory, history, cost }) => {
-        fill(history, 1, size);
-        memory.search.find("message");
-        reads.push(cost(() => history.update(say(`m${size - 1}`, "changed"))).rowsRead);
-        reads.push(cost(() => history.delete([`m${size - 2}`])).rowsRead);
-      });
-    }
-    expect(reads.slice(0, 2)).toEqual(reads.slice(2));
-    expect(Math.max(...reads)).toBeLessThanOrEqual(6);
-  });
-
-  test("a search reads its session's matches and 2 rows a hit, writes nothing when nothing is new, and indexes each message once", async () => {
-    await withProbe(({ memory, history, cost, reopen }) => {
-      for (let n = 0; n < 50; n++) memory.session("other").append(say(`x${n}`, "needle"));
-      found(memory, "needle", "other");
-      fill(history, 1, 500);
-      history.append(say("n1", "needle"));
-      history.append(say("n2", "needle"));
-      const first = cost(() => memory.search.find("needle", { sessionId: "" }));
-      expect(first.rowsWritten).toBeLessThanOrEqual(502 + 8);
-      const again = cost(() => expect(found(memory, "needle").length).toBe(2));
-      // Each match twice, as they are sorted; each hit's snippet and message; where the last indexed message is.
-      expect(again).toEqual({ rowsRead: 2 * 2 + 2 * 2 + 1, rowsWritten: 0 });
-      fill(history, 501, 502);
-      expect(cost(() => found(memory, "needle")).rowsWritten).toBe(2 + 1);
-      const cold = reopen();
-      const before = { ...cold.statements.meter };
-      expect(found(cold, "needle").length).toBe(2);
-      expect(cold.statements.meter.rowsWritten - before.rowsWritten).toBe(0);
-    });
-  });
-
-  test("clearing one session reads and writes that session's rows only", async () => {
-    await withProbe(({ memory, cost }) => {
-      fill(memory.session("large"), 1, 500);
-      fill(memory.session("small"), 1, 5);
-      memory.search.find("message");
-      const { rowsRead, rowsWritten } = cost(() => memory.session("small").clear());
-      expect(rowsRead).toBeLessThanOrEqual(5 * 4 + 8);
-      expect(rowsWritten).toBeLessThanOrEqual(5 * 3 + 8);
     });
   });
 });
