@@ -255,8 +255,11 @@ const ACTS: Record<Verb, Act> = {
     count(world.tally.met, `restored: ${kind}`);
     return `${overlay.id}, ${kind}`;
   },
-  cancel: ({ world, ...scene }) =>
-    onRun({ world, ...scene }, "live", async (runId) => void (await world.agent.cancelRun({ runId }))),
+  cancel: (scene) =>
+    // One that has ended stays as it ended.
+    onRun(scene, scene.op.way % 3 === 0 ? "ended" : "live", async (runId) => {
+      await scene.world.agent.cancelRun({ runId });
+    }),
   pause: ({ world, ...scene }) =>
     onRun({ world, ...scene }, "live", async (runId) => {
       // The engine pauses between two steps: the one at work must be able to end.
