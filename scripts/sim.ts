@@ -74,14 +74,17 @@ async function simulate({ operations, seed }: { operations: number; seed: number
   const tally = emptyTally();
   const violations: Violation[] = [];
   let done = 0;
+  const progress = (): void =>
+    showProgress({ done, operations, ms: performance.now() - start, violations: violations.length });
   const hear = (told: Told): void => {
     if (told.kind === "tally") addTally(tally, told.tally);
     else if (told.kind === "violation") violations.push(told);
     else done += told.operations;
-    showProgress({ done, operations, ms: performance.now() - start, violations: violations.length });
+    if (process.stderr.isTTY) progress();
   };
   for (let from = 0; from < operations && violations.length === 0; from += STRETCH) {
     await playStretch({ operations: Math.min(STRETCH, operations - from), seed: seed + from / EPISODE }, hear);
+    progress();
   }
   if (process.stderr.isTTY) process.stderr.write("\n");
   return { operations: done, seed, ms: Math.round(performance.now() - start), tally, violations };
@@ -114,11 +117,10 @@ async function playStretch(stretch: { operations: number; seed: number }, hear: 
   if (code !== 0 && !broken) throw new Error(`The simulator failed by itself (exit code ${code}):\n${last.join("\n")}`);
 }
 
-/** A person sees one line that moves; a file gets a line now and then. */
+/** One line that moves where a person is watching. */
 function showProgress(at: { done: number; operations: number; ms: number; violations: number }): void {
   const line = `${at.done.toLocaleString("en")} of ${plural(at.operations, "operation")}, ${duration(at.ms)}, ${plural(at.violations, "violation")}`;
-  if (process.stderr.isTTY) process.stderr.write(`\r\u001B[K${line}`);
-  else if (at.done % STRETCH === 0 || at.done >= at.operations) process.stderr.write(`${line}\n`);
+  process.stderr.write(process.stderr.isTTY ? `\r\u001B[K${line}` : `${line}\n`);
 }
 
 /** Where the simulator's test finds it, and plays it before anything else. */
