@@ -223,13 +223,19 @@ export function closeStep(steps: readonly StepRecord[], name: string, result: Pa
 }
 
 export function withoutWords(run: RunRecord): RunRecord {
-  const { steps, outcome } = run;
+  const { steps } = run;
   return {
     ...run,
     focus: null,
     steps: steps.map((step) =>
       step.failure === undefined ? step : { ...step, failure: { ...step.failure, reason: FORGOTTEN } },
     ),
-    outcome: outcome?.kind === "failed" ? { ...outcome, reason: FORGOTTEN } : outcome,
+    outcome: blankOutcome(run.outcome),
   };
+}
+
+/** What a provider or the person who declined wrote may quote what was said. */
+function blankOutcome(outcome: Outcome | null): Outcome | null {
+  if (outcome?.kind === "failed") return { ...outcome, reason: FORGOTTEN };
+  return outcome?.kind === "nothing" && outcome.reason === "declined" ? { ...outcome, detail: FORGOTTEN } : outcome;
 }

@@ -333,7 +333,7 @@ export class Statements {
   /** Records of a session's runs that hold words of others: a focus, or those that something failed in. */
   runsWithWords(sessionId: string): RunRow[] {
     const sql = `SELECT record FROM palimpsest_runs WHERE session_id = ? AND (json_extract(record, '$.focus') IS NOT NULL
-       OR json_extract(record, '$.outcome.kind') = 'failed' OR instr(record, '"failure":') > 0)`;
+       OR json_extract(record, '$.outcome.kind') = 'failed' OR instr(record, '"failure":') + instr(record, '"declined"') > 0)`;
     return this.#all(sql, [sessionId]);
   }
 

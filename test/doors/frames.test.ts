@@ -40,6 +40,7 @@ test("a frame that is no call is answered with a typed error, and sets no state"
     "null",
     "{}",
     '{"type":"cf_agent_state","state":{"admin":true}}',
+    '{"type":"cf_agent_state","id":"1","method":"status","args":[],"state":{"admin":true}}',
     '{"type":"rpc","id":"1","method":"status"}',
     '{"type":"rpc","id":1,"method":"status","args":[]}',
     '{"type":"rpc","id":"1","method":["status"],"args":[]}',

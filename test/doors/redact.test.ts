@@ -41,3 +41,16 @@ test("without it the summariser is shown what was said; an export leaves secrets
   expect(clean).not.toContain(SECRET);
   expect(clean.split("\n")).toHaveLength(18);
 });
+
+test("a draft that was paid for before the option was set is not shown again: the redacted source is another one (R3)", async () => {
+  const { agent, stub, ended, calls } = await compactWithSecrets(false);
+  if (ended.outcome?.kind !== "applied") throw new Error("The run laid no overlay.");
+  await agent.rollback({ overlayId: ended.outcome.overlayId });
+  const paid = calls.length;
+  await runInDurableObject(stub, async (instance: PalimpsestAgent) => {
+    await Session.create(instance).compactAfter(2_000).redactSecrets().status();
+  });
+  await agent.waitForRun({ runId: (await agent.compact({})).run.id });
+  expect(calls.length).toBeGreaterThan(paid);
+  expect(JSON.stringify(calls.slice(paid))).not.toContain(SECRET);
+});

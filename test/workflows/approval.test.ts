@@ -165,6 +165,13 @@ test("a yes to what was cleared or deleted finds nothing to say yes to (S2)", as
   expect(await refusalOf(() => deleted.agent.approveRun({ runId: deleted.run.id }))).toContain("[unknown_run]");
 });
 
+test("a clear takes the words of whoever said no (S2)", async () => {
+  const { agent, run } = await runThatWaits();
+  await agent.rejectRun({ runId: run.id, reason: "It tells of the lighthouse." });
+  await agent.clearMessages({});
+  expect(JSON.stringify(await agent.runs({}))).not.toContain("lighthouse");
+});
+
 test("who is not asked yet cannot answer", async () => {
   const { agent } = newAgent((prompt) => summaryOf(prompt, "done"));
   const run = await startRun(agent);
