@@ -43,7 +43,13 @@ export class PalimpsestAgent extends CompactingAgent {
     const threshold = /!(\d+)$/.exec(session.id)?.[1];
     const chunkTokens = session.id.startsWith("wide") ? 8_000 : 1_500;
     session.compactAfter(threshold === undefined ? 2_000 : Number(threshold), { chunkTokens, carryBlocks: ["todo"] });
-    if (session.id.startsWith("noted")) session.withContext("todo").keepNotes(NOTED).onAfterCompaction(afterCompaction);
+    if (session.id.startsWith("noted")) {
+      const waitMs = session.id.endsWith("impatient") ? 0 : 10_000;
+      session
+        .withContext("todo")
+        .keepNotes({ ...NOTED, waitMs })
+        .onAfterCompaction(afterCompaction);
+    }
   }
 
   /** As it is deployed, unless a test planned a fault. */

@@ -107,7 +107,7 @@ export abstract class SessionHistory {
   }
 
   /**
-   * Deletes what was said (S2): messages, overlays, drafts, search rows, the focus of runs, the words in which
+   * Deletes what was said (S2): messages, overlays, drafts, notes, search rows, the focus of runs, the words in which
    * calls failed, and which skills were loaded into it. Live runs end as `stale`. What was written on purpose stays: context
    * blocks, a frozen prompt, the session's name; so do numbers: runs, sums, what was learned of the provider's counts.
    */
@@ -118,6 +118,7 @@ export abstract class SessionHistory {
       for (const run of runs.live(this.id)) runs.end(run.id, { kind: "stale", reason: "gone" });
       runs.forgetWords(this.id);
       contexts.forgetLoaded(this.id);
+      this.core.notesMarks.delete(this.id);
       measureAfresh(this.core, this.id);
     });
   }
@@ -142,6 +143,33 @@ export abstract class SessionHistory {
   /** The messages whose parent this is: more than one where the conversation branches. */
   async getBranches(id: string): Promise<UIMessage[]> {
     return this.stored.branches(id);
+  }
+
+  /**
+   * The id of the message that this one hangs under, by its id or by that of a part of it in a view; null for a root.
+   * Throws `unknown_message`.
+   */
+  async getParent(id: string): Promise<string | null> {
+    return this.stored.parentOf(id);
+  }
+
+  /**
+   * Adds parts to the end of one stored message, call by call, each in a transaction; null when there is none. It is this
+   * very message or none: once it was deleted, with the session's messages or alone, each call throws `unknown_message` and
+   * writes nothing, also when another one has its id. Throws besides what {@link updateMessage} does.
+   */
+  extender(id: string): ((parts: UIMessage["parts"]) => void) | null {
+    const number = this.stored.numberOf(id);
+    if (number === null) return null;
+    return (parts) =>
+      this.write((history) => {
+        const message = history.numberOf(id) === number ? history.get(id) : null;
+        if (message !== null) return void history.update({ ...message, parts: [...message.parts, ...parts] });
+        throw new PalimpsestError(
+          "unknown_message",
+          `Message "${id}" was deleted from session "${this.id}" meanwhile. Nothing was added to it: begin a new turn.`,
+        );
+      });
   }
 
   async getPathLength(leafId?: string): Promise<number> {

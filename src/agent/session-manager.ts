@@ -148,6 +148,7 @@ export class SessionManager {
       core.usage.delete(id);
       core.spend.delete(id);
       core.nothingUpTo.delete(id);
+      core.notesMarks.delete(id);
       const existed = core.memory.sessions.delete(id);
       core.runs.forgetSession(id);
       return { existed, live };

@@ -10,7 +10,7 @@ import { NO_FACTS } from "../../src/steps/pinned/fact.ts";
 import { newAgent, refusalOf, skipRetryDelays, startRun, stubOf } from "../agents.ts";
 import { say, talk, textOf } from "../conversation.ts";
 import { settled } from "../engine.ts";
-import { tables } from "../rows.ts";
+import { everyTable, tables } from "../rows.ts";
 import { makeGate, summaryOf } from "../scripted-model.ts";
 import type { PalimpsestAgent } from "../worker.ts";
 
@@ -234,6 +234,7 @@ async function fillTables(manager: SessionManager, agent: PalimpsestAgent): Prom
   await session.context.setContextEntry("facts", { key: WORD, content: WORD });
   await session.context.loadSkill("skills", WORD);
   await session.freezeSystemPrompt();
+  await session.updateNotes({ sections: [{ title: WORD, text: WORD }] });
   const told = { model: "m", finishReason: "stop", inputTokens: 1, outputTokens: 1, degraded: false, problems: [] };
   const kept = { generation: 1, facts: NO_FACTS, score: 1, lost: [WORD] };
   agent.palimpsest.drafts.save(SESSION, { key: "k", text: WORD, tokens: 1, ...told, ...kept } satisfies Draft);
@@ -260,7 +261,7 @@ test("S2: after a delete no table holds anything of the session, nor of its word
     const waiting = manager.getSession(SESSION).ended(live?.id ?? "");
     expect(await manager.delete(SESSION)).toBe(true);
     expect(await waiting).toMatchObject({ state: "ended", outcome: { kind: "cancelled" } });
-    for (const [name, text] of tables(storage)) expect(holds(text), `after, ${name}`).toBe(false);
+    for (const [name, text] of everyTable(storage)) expect(holds(text), `after, ${name}`).toBe(false);
     expect(await manager.getHistory("other")).toEqual(other);
     expect((await manager.getSession("other").getContextBlock("memory"))?.content).toBe("kept");
     expect(await manager.search(WORD)).toEqual([]);
@@ -270,8 +271,29 @@ test("S2: after a delete no table holds anything of the session, nor of its word
   expect((await settled(run?.id ?? "")).status).toBe("terminated");
   await made.agent.watchCompactions();
   await inside(made, (_manager, _agent, storage) => {
-    for (const [name, text] of tables(storage)) expect(holds(text), `later, ${name}`).toBe(false);
+    for (const [name, text] of everyTable(storage)) expect(holds(text), `later, ${name}`).toBe(false);
   });
+});
+
+test("S2: a run leaves no trace in the SDK's tables, alive or ended, nor when its session was deleted while it started", async () => {
+  const made = newAgent((prompt) => summaryOf(prompt, "short"));
+  const run = await startRun(made.agent, SESSION);
+  const mentions = () =>
+    inside(made, (_manager, _agent, storage) =>
+      [...everyTable(storage)].filter(([, text]) => holds(text) || text.includes("run-")).map(([name]) => name),
+    );
+  const ofSdk = async () => (await mentions()).filter((name) => name.startsWith("cf_"));
+  expect(await ofSdk()).toEqual([]);
+  await made.agent.waitForRun({ runId: run.id });
+  await settled(run.id);
+  expect(await ofSdk()).toEqual([]);
+  await made.agent.deleteSession({ sessionId: SESSION });
+  const late = await startRun(made.agent, SESSION);
+  await made.agent.deleteSession({ sessionId: SESSION });
+  await made.agent.watchCompactions();
+  expect(await mentions()).toEqual([]);
+  expect((await settled(late.id)).status).toBe("terminated");
+  expect(await mentions()).toEqual([]);
 });
 
 test("S2: after a clear no table holds what was said, also not the focus of a run; what was written on purpose stays", async () => {

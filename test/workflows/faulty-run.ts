@@ -105,6 +105,8 @@ interface Happening {
   readonly work: () => Promise<unknown>;
 }
 
+const COMMITS: ReadonlySet<PortMethod> = new Set(["addCompaction", "saveNotes"]);
+
 async function befall(fault: Fault | null, { plan, ctx, call, work }: Happening): Promise<unknown> {
   const { runId, method, args } = call;
   const { step } = args[0] as StepMark;
@@ -112,7 +114,7 @@ async function befall(fault: Fault | null, { plan, ctx, call, work }: Happening)
   if (fault === "throws before") throw new Error("the call was lost");
   if (fault === "reset before") ctx.abort("reset by a test");
   if (fault === "comes late") await comeLate(plan, step, callsOf(call));
-  else if (method === "addCompaction" && plan.late?.step !== step) await letCome(plan);
+  else if (COMMITS.has(method) && plan.late?.step !== step) await letCome(plan);
   const answer = await work();
   // What is not safe yet is not counted as stored: a reset may still take it away.
   await ctx.storage.sync();
@@ -123,7 +125,7 @@ async function befall(fault: Fault | null, { plan, ctx, call, work }: Happening)
   if (plan.late?.step === step) {
     if (fault === "comes late") plan.late.done = true;
     // The commit itself is late: it comes when its second try has committed.
-    else if (method === "addCompaction") plan.late.free = true;
+    else if (COMMITS.has(method)) plan.late.free = true;
   }
   return answer;
 }

@@ -1,68 +1,362 @@
 /** Notes that are kept in the background, and compactions that were done before they were due (F1 to F8). */
-import type { UIMessage } from "ai";
+import { runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, test } from "vitest";
 import type { RunRecord } from "../../src/memory/runs.ts";
 import { newAgent, overlayOf, skipRetryDelays } from "../agents.ts";
 import { say, talk } from "../conversation.ts";
-import { makeGate, openGates, type Script } from "../scripted-model.ts";
-import { hooks, type PalimpsestAgent } from "../worker.ts";
+import { noting, ofKind, rest, sayAll, sayWithNotes, SESSION } from "../noted.ts";
+import { makeGate, openGates, type Answer, type Gate } from "../scripted-model.ts";
+import type { PalimpsestAgent } from "../worker.ts";
 
 skipRetryDelays();
 afterEach(openGates);
 
-/** Threshold 2,000; an update each 500 tokens. */
-const SESSION = "noted";
-
-const noting: Script = (prompt) =>
-  prompt.kind === "notes" ? `## Worklog\n- ${"noted what was said; ".repeat(3)}\n\n## Task\n- keep going` : "## Goal\nnone";
-
-/** Waits until no run is at work. */
-async function rest(agent: PalimpsestAgent, sessionId = SESSION): Promise<RunRecord[]> {
-  for (;;) {
-    const { liveRunIds } = await agent.status({ sessionId });
-    if (liveRunIds.length === 0) return agent.runs({ sessionId });
-    for (const runId of liveRunIds) await agent.waitForRun({ runId });
-  }
+/** An agent with a first version of its notes, whose next update waits at the gate and then answers as it is told. */
+async function updateAtGate(
+  answer: Answer = "## Worklog\n- second",
+): Promise<ReturnType<typeof newAgent> & { gate: Gate; run: RunRecord }> {
+  const gate = makeGate();
+  let held = false;
+  const made = newAgent(async (prompt, call, runId) => {
+    if (!held || prompt.kind !== "notes") return noting(prompt, call, runId);
+    await gate.pass();
+    return answer;
+  });
+  await sayWithNotes(made.agent);
+  held = true;
+  const { run } = await made.agent.refreshNotes({ sessionId: SESSION });
+  await gate.reached();
+  return { ...made, gate, run };
 }
 
-async function sayAll(agent: PalimpsestAgent, messages: readonly UIMessage[]): Promise<void> {
-  for (const message of messages) {
-    await agent.append({ sessionId: SESSION, message });
-    await rest(agent);
-  }
+/** A conversation with notes just under the threshold. */
+async function almost() {
+  const made = newAgent(noting);
+  await sayAll(made.agent, talk(0, 16));
+  return made;
 }
+const due = async (agent: PalimpsestAgent): Promise<RunRecord | undefined> =>
+  ofKind(await rest(agent), "compaction")[0];
 
 describe("an update of the notes", () => {
   test("starts with the append that made it due, and covers what was said up to there (F1)", async () => {
     const { agent, calls } = newAgent(noting);
-    await sayAll(agent, talk(0, 8));
-    const runs = await rest(agent);
-    expect(runs.map(({ kind, trigger, outcome }) => [kind, trigger, outcome?.kind])).toContainEqual([
-      "notes",
-      "growth",
-      "noted",
-    ]);
+    await sayWithNotes(agent);
+    const [update, ...others] = ofKind(await rest(agent), "notes");
+    expect(others).toEqual([]);
+    expect(update).toMatchObject({ trigger: "growth", outcome: { kind: "noted", version: 1 }, modelCalls: 1 });
     const notes = await agent.getNotes({ sessionId: SESSION });
-    expect(notes).toMatchObject({ standing: true, by: "update", covered: { kind: "to" } });
-    expect(notes?.text).toContain("keep going");
-    expect(calls.every(({ kind }) => kind === "notes")).toBe(true);
+    expect(notes).toMatchObject({
+      n: 1,
+      standing: true,
+      by: "update",
+      covered: { kind: "to", messageId: update?.leafId },
+    });
+    expect(notes?.text).toContain("## Task\n- keep every promise");
+    expect(calls.map(({ kind }) => kind)).toEqual(["notes"]);
+    expect(calls[0]?.transcript).toContain("Message 3");
   });
-});
 
-describe("a compaction from notes", () => {
-  test("asks no model: the notes are the summary, in the same kind of overlay and run (F2)", async () => {
+  test("costs the append that starts it a ledger row, and any other append none (F1)", async () => {
+    const { stub, agent } = newAgent(noting);
+    const written = await runInDurableObject(stub, async (instance: PalimpsestAgent) => {
+      const { meter } = instance.palimpsest.memory.statements;
+      const rows: [written: number, runs: number][] = [];
+      for (const message of talk(0, 6)) {
+        const before = meter.rowsWritten;
+        const runs = instance.palimpsest.runs.live(SESSION).length;
+        await instance.append({ sessionId: SESSION, message });
+        rows.push([meter.rowsWritten - before, instance.palimpsest.runs.live(SESSION).length - runs]);
+      }
+      return rows;
+    });
+    await rest(agent);
+    const [first, ...later] = written;
+    expect(first?.[0]).toBeLessThanOrEqual(3);
+    expect(later.filter(([, runs]) => runs === 1).map(([rows]) => rows)).toEqual([1 + 3]);
+    expect(new Set(later.filter(([, runs]) => runs === 0).map(([rows]) => rows))).toEqual(new Set([1]));
+  });
+
+  test("leaves a section that the model does not name byte for byte, a person's own words included", async () => {
+    const { agent } = newAgent((prompt) => (prompt.kind === "notes" ? "## Worklog\n- only this" : "no"));
+    const text = "- odd   spacing\n\n```sh\n## not a heading\n```\n* kept";
+    await agent.updateNotes({ sessionId: SESSION, sections: [{ title: "Learnings", text }] });
+    await sayWithNotes(agent);
+    const notes = await agent.getNotes({ sessionId: SESSION });
+    expect(notes?.sections).toContainEqual({ title: "Learnings", text });
+    expect(notes?.sections).toContainEqual({ title: "Worklog", text: "- only this" });
+  });
+
+  test("names the messages that a bullet comes from, and no others", async () => {
+    const { agent } = newAgent(() => "## Worklog\n- changed it [#2, #99]\n- and again [@zzzzzzz]");
+    await sayWithNotes(agent);
+    const { text = "" } = (await agent.getNotes({ sessionId: SESSION })) ?? {};
+    expect(text).toMatch(/- changed it \[@[0-9a-z]{7}\]\n- and again$/m);
+  });
+
+  test("is one at a time, and is not asked for while a compaction is at work", async () => {
+    const { agent, gate } = await updateAtGate();
+    await agent.appendAll({ sessionId: SESSION, messages: talk(8, 14) });
+    expect(
+      ofKind(await agent.runs({ sessionId: SESSION }), "notes").filter(({ outcome }) => outcome === null),
+    ).toHaveLength(1);
+    expect(await agent.refreshNotes({ sessionId: SESSION })).toMatchObject({ joined: true });
+    gate.open();
+    // What came meanwhile is enough for the next one.
+    expect(ofKind(await rest(agent), "notes").map(({ outcome }) => outcome?.kind)).toEqual(["noted", "noted", "noted"]);
+  });
+
+  test("with nothing new ends as nothing, and asks nobody", async () => {
     const { agent, calls } = newAgent(noting);
-    await sayAll(agent, talk(0, 24));
-    const runs = await rest(agent);
-    const served = runs.filter(({ path }) => path === "notes");
-    expect(served.length).toBeGreaterThan(0);
-    expect(served.map(({ outcome, modelCalls }) => [outcome?.kind, modelCalls])).toContainEqual(["applied", 0]);
-    expect(calls.every(({ kind }) => kind === "notes")).toBe(true);
-    const overlays = await agent.getCompactions({ sessionId: SESSION });
-    expect(overlays.find(({ id }) => id === overlayOf(served[0] as RunRecord))).toMatchObject({ details: { model: "notes" } });
+    await sayWithNotes(agent);
+    for (let again = 0; again < 2; again++) {
+      await agent.refreshNotes({ sessionId: SESSION });
+      await rest(agent);
+    }
+    const [last] = await rest(agent);
+    expect(last?.outcome).toMatchObject({ kind: "nothing", reason: "up-to-date" });
+    expect(calls).toHaveLength(2);
+  });
+
+  test("reads what an earlier compaction hides as its summary, and not from the beginning", async () => {
+    const { agent, calls } = newAgent(noting);
+    const plain = "plain";
+    await agent.appendAll({ sessionId: plain, messages: talk(0, 17) });
+    await rest(agent, plain);
+    const { id } = await agent.forkSession({ sessionId: plain, atMessageId: "m16" });
+    const before = calls.length;
+    await runInDurableObject(
+      env.PalimpsestAgent.get(env.PalimpsestAgent.idFromName(agent.name)),
+      (instance: PalimpsestAgent) => {
+        const policy = instance.palimpsest.settings.get(id);
+        instance.palimpsest.settings.set(id, { ...policy, notes: {} });
+      },
+    );
+    await agent.refreshNotes({ sessionId: id });
+    await rest(agent, id);
+    const asked = calls.slice(before).map(({ transcript }) => transcript ?? "");
+    expect(asked[0]).toContain("summary]");
+    expect(asked.join("\n")).not.toContain("Message 4:");
   });
 });
 
-void say;
-void makeGate;
-void hooks;
+describe("an update that goes wrong leaves the version before in force", () => {
+  const bad: readonly [string, Answer][] = [
+    ["garbage", "lorem ipsum"],
+    ["a refusal", "I'm sorry, I cannot do that."],
+    ["a cut off answer", { text: "## Task\n- keep", finishReason: "length" }],
+    ["notes shrunk to nothing", "## Task\nNone.\n\n## Worklog\nNone."],
+    ["a section that there is not", "## Secrets\n- a"],
+    ["a section over its budget", `## Task\n${"- word after word after word\n".repeat(100)}`],
+  ];
+  test.each(bad)("%s (R1)", async (_what, answer) => {
+    let wrong = false;
+    const { agent, calls } = newAgent((prompt, call, runId) => (wrong ? answer : noting(prompt, call, runId)));
+    await sayWithNotes(agent);
+    const before = await agent.getNotes({ sessionId: SESSION });
+    wrong = true;
+    await agent.refreshNotes({ sessionId: SESSION });
+    const [run] = await rest(agent);
+    expect(run).toMatchObject({ kind: "notes", outcome: { kind: "failed" } });
+    expect(await agent.getNotes({ sessionId: SESSION })).toEqual(before);
+    expect(calls.length).toBeLessThanOrEqual(7);
+    // It is not asked for again at the next word, but when as much has come as before the first.
+    await agent.append({ sessionId: SESSION, message: say(8) });
+    expect(ofKind(await rest(agent), "notes")).toHaveLength(2);
+    wrong = false;
+    await sayAll(agent, talk(9, 14));
+    expect(await agent.getNotes({ sessionId: SESSION })).toMatchObject({ n: 2 });
+  });
+
+  test("no answer at all: the breaker that compactions share opens, and updates wait for it (E14)", async () => {
+    let down = false;
+    const { agent, calls } = newAgent((prompt, call, runId) => {
+      if (down) throw new Error("socket closed");
+      return noting(prompt, call, runId);
+    });
+    await sayWithNotes(agent);
+    const before = await agent.getNotes({ sessionId: SESSION });
+    down = true;
+    await agent.refreshNotes({ sessionId: SESSION });
+    expect((await rest(agent))[0]).toMatchObject({ kind: "notes", outcome: { kind: "failed" } });
+    const asked = calls.length;
+    await sayAll(agent, talk(8, 14));
+    expect(calls).toHaveLength(asked);
+    expect(await agent.getNotes({ sessionId: SESSION })).toEqual(before);
+  });
+
+  test("what is wrong with an answer is named to the model once", async () => {
+    const { agent, calls } = newAgent((prompt) =>
+      prompt.problems.length === 0 ? "## Poem\n- a" : "## Task\n- mended",
+    );
+    await sayWithNotes(agent);
+    expect(calls.map(({ problems }) => problems.length)).toEqual([0, 1]);
+    expect(calls[1]).toMatchObject({ drafts: ["## Poem\n- a"] });
+    expect(calls[1]?.problems[0]).toContain('no section "Poem"');
+    expect((await agent.getNotes({ sessionId: SESSION }))?.text).toContain("mended");
+  });
+
+  test.each([
+    [
+      "an edit of what it reads",
+      (agent: PalimpsestAgent) => agent.update({ sessionId: SESSION, message: say(7, "edited ") }),
+      "changed",
+    ],
+    [
+      "an edit of what the version before covers",
+      (agent: PalimpsestAgent) => agent.update({ sessionId: SESSION, message: say(2, "edited ") }),
+      "changed",
+    ],
+    [
+      "a deletion of the last message that it reads",
+      (agent: PalimpsestAgent) => agent.deleteMessages({ sessionId: SESSION, ids: ["m7"] }),
+      "gone",
+    ],
+    [
+      "another branch",
+      (agent: PalimpsestAgent) => agent.append({ sessionId: SESSION, message: say(90), parentId: "m5" }),
+      "gone",
+    ],
+    [
+      "a version by hand",
+      (agent: PalimpsestAgent) =>
+        agent.updateNotes({ sessionId: SESSION, sections: [{ title: "Task", text: "by hand" }] }),
+      "changed",
+    ],
+    ["a clear", (agent: PalimpsestAgent) => agent.clearMessages({ sessionId: SESSION }), "gone"],
+  ] as const)("%s meanwhile makes it stale, and nothing is written (C1, C3)", async (_what, change, reason) => {
+    const { agent, gate, run } = await updateAtGate();
+    await change(agent);
+    const before = await agent.notesHistory({ sessionId: SESSION });
+    gate.open();
+    expect((await agent.waitForRun({ runId: run.id })).outcome).toEqual({ kind: "stale", reason });
+    expect(await agent.notesHistory({ sessionId: SESSION })).toEqual(before);
+  });
+
+  test("one that is cancelled, or whose session is deleted, writes nothing (R1, S2)", async () => {
+    for (const end of ["cancelled", "deleted"]) {
+      const { agent, gate, run } = await updateAtGate();
+      const before = await agent.notesHistory({ sessionId: SESSION });
+      if (end === "cancelled") await agent.cancelRun({ runId: run.id });
+      else await agent.deleteSession({ sessionId: SESSION });
+      gate.open();
+      await rest(agent);
+      expect(await agent.notesHistory({ sessionId: SESSION })).toEqual(end === "cancelled" ? before : []);
+    }
+  });
+});
+
+describe("a compaction that notes serve", () => {
+  test("asks no model: the same kind of overlay, run and view as any other (F2, V1, V2, V3)", async () => {
+    const { agent, calls } = newAgent(noting);
+    await sayAll(agent, talk(0, 30));
+    const runs = await rest(agent);
+    const served = ofKind(runs, "compaction");
+    expect(served.length).toBeGreaterThan(1);
+    for (const run of served) {
+      expect(run).toMatchObject({ path: "notes", modelCalls: 0, outcome: { kind: "applied", degraded: false } });
+      expect(run.steps.map(({ name }) => name)).toEqual(["use the notes"]);
+    }
+    expect(new Set(calls.map(({ kind }) => kind))).toEqual(new Set(["notes"]));
+    const overlays = await agent.getCompactions({ sessionId: SESSION });
+    const [last, first] = [overlays.at(-1), overlays[0]];
+    expect(first).toMatchObject({
+      id: overlayOf(served.at(-1) as RunRecord),
+      details: { model: "notes", level: 0, notesVersion: expect.any(Number) as number },
+    });
+    expect(last).toMatchObject({ details: { level: overlays.length - 1 } });
+    expect(last?.span.fromId).toBe(first?.span.fromId);
+    const view = await agent.getView({ sessionId: SESSION });
+    expect(view.tokens).toBeLessThanOrEqual(2_000);
+    expect(view.elements.filter(({ kind }) => kind === "overlay")).toHaveLength(1);
+    // Nothing is lost (M1), and undoing works as ever.
+    expect((await agent.exportTranscript({ sessionId: SESSION })).trim().split("\n")).toHaveLength(30);
+    await agent.rollback({ sessionId: SESSION, overlayId: last?.id });
+    expect((await agent.getView({ sessionId: SESSION })).elements.find(({ kind }) => kind === "overlay")?.id).toBe(
+      overlays.at(-2)?.id,
+    );
+  });
+
+  test("waits for an update that is at work, and takes what it wrote (F4)", async () => {
+    const gate = makeGate();
+    const { agent, calls } = newAgent(async (prompt, call, runId) => {
+      if (prompt.kind === "notes") await gate.pass();
+      return noting(prompt, call, runId);
+    });
+    await agent.appendAll({ sessionId: SESSION, messages: talk(0, 8) });
+    await gate.reached();
+    await agent.appendAll({ sessionId: SESSION, messages: talk(8, 17) });
+    const [due] = ofKind(await agent.runs({ sessionId: SESSION }), "compaction");
+    expect(due?.outcome).toBeNull();
+    gate.open();
+    const ended = await agent.waitForRun({ runId: due?.id });
+    expect(ended).toMatchObject({ path: "notes", modelCalls: 0, outcome: { kind: "applied" } });
+    expect(calls.every(({ kind }) => kind === "notes")).toBe(true);
+  });
+
+  test("waits no longer than it was told: then the model is asked (F4)", async () => {
+    const gate = makeGate();
+    const { agent } = newAgent(async (prompt, call, runId) => {
+      if (prompt.kind === "notes") await gate.pass();
+      return noting(prompt, call, runId);
+    });
+    const session = "noted-impatient";
+    await agent.appendAll({ sessionId: session, messages: talk(0, 8) });
+    await gate.reached();
+    await agent.appendAll({ sessionId: session, messages: talk(8, 17) });
+    const [due] = ofKind(await agent.runs({ sessionId: session }), "compaction");
+    const ended = await agent.waitForRun({ runId: due?.id });
+    expect(ended).toMatchObject({ path: "model", whyModel: { reason: "no-notes" }, outcome: { kind: "applied" } });
+    gate.open();
+    await rest(agent, session);
+  });
+
+  test("keeps pinned facts beside the notes, of all that they cover (E11)", async () => {
+    const rule = "Never delete src/keep-me.ts.";
+    const { agent } = newAgent(noting);
+    await sayAll(agent, [say(0), say(1), say(2, `${rule} `), ...talk(3, 20)]);
+    const overlay = (await agent.getCompactions({ sessionId: SESSION })).at(-1);
+    expect(overlay?.details.pinned.rules.map(({ value }) => value)).toContain(rule);
+    expect(overlay?.details.survival?.score).toBeGreaterThan(0.5);
+  });
+});
+
+describe("a compaction that notes cannot serve asks the model, and says why", () => {
+  test("no notes yet, or a template that nobody touched (F2)", async () => {
+    const { agent } = newAgent((prompt, call, runId) =>
+      prompt.kind === "notes" ? "No changes." : noting(prompt, call, runId),
+    );
+    await sayAll(agent, talk(0, 18));
+    expect(await due(agent)).toMatchObject({
+      path: "model",
+      whyModel: { reason: "no-notes" },
+      outcome: { kind: "applied" },
+    });
+  });
+
+  test("a message that they cover was edited: their words are shown to nobody (F5, C3)", async () => {
+    const { agent } = await almost();
+    await agent.update({ sessionId: SESSION, message: say(3, "edited ") });
+    expect(await agent.getNotes({ sessionId: SESSION })).toBeNull();
+    expect((await agent.notesHistory({ sessionId: SESSION })).every(({ standing }) => !standing)).toBe(true);
+  });
+
+  test("a focus, or a fresh summary, was asked for", async () => {
+    const { agent } = await almost();
+    const { run } = await agent.compact({ sessionId: SESSION, focus: "the ledger" });
+    expect(await agent.waitForRun({ runId: run.id })).toMatchObject({
+      path: "model",
+      whyModel: { reason: "asked-otherwise" },
+    });
+  });
+
+  test("what would be left is still over the threshold (F7)", async () => {
+    const { agent } = newAgent(noting);
+    await sayWithNotes(agent);
+    await agent.append({ sessionId: SESSION, message: say(8, "a long paste of the log file. ".repeat(300)) });
+    const runs = await rest(agent);
+    const [run] = ofKind(runs, "compaction");
+    expect(run).toMatchObject({ path: "model", whyModel: { reason: "over-threshold" } });
+  });
+});

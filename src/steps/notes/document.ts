@@ -7,6 +7,7 @@
 import { NOTES_SECTION_SHARE, NOTES_SECTION_TOKENS, NOTES_SHARE_OF_THRESHOLD, NOTES_TOKENS } from "../../limits.ts";
 import { PalimpsestError } from "../../errors.ts";
 import { NOTHING } from "../extract/summary-shape.ts";
+import { wholeCharacters } from "../render.ts";
 import { parseTemplate, type Section, type TemplateInput } from "../template.ts";
 import { estimateTokens } from "../tokens.ts";
 
@@ -103,17 +104,29 @@ export function fitNotes(
   }
 }
 
-/** How much less a section may hold in the next round of fitting. */
+/** How much less a section, or a line, may hold in the next round of fitting. */
 const CAP_STEP = 0.8;
 
-/** The text's first lines within so many tokens, and the pointer behind them; the same text where it fits. */
+/**
+ * The text's first lines within so many tokens, and the pointer behind them; the same text where it fits. Of a first line
+ * that is too long by itself, its beginning.
+ */
 export function cutSection(text: string, tokens: number, pointer: string): string {
   if (estimateTokens(text) <= tokens) return text;
   const kept = text.split("\n");
-  const whole = (): string => [...kept, pointer].filter((line) => line !== "").join("\n");
-  while (kept.length > 0 && estimateTokens(whole()) > tokens) kept.pop();
-  return kept.length === 0 && estimateTokens(pointer) > tokens ? "" : whole();
+  const [first = ""] = kept;
+  const whole = (lines: readonly string[]): string => [...lines, pointer].filter((line) => line !== "").join("\n");
+  while (kept.length > 0 && estimateTokens(whole(kept)) > tokens) kept.pop();
+  if (kept.length > 0) return whole(kept);
+  for (let characters = first.length; characters >= LEAST_CUT; characters = Math.floor(characters * CAP_STEP)) {
+    const cut = whole([wholeCharacters(first, 0, characters).trimEnd()]);
+    if (estimateTokens(cut) <= tokens) return cut;
+  }
+  return estimateTokens(pointer) > tokens ? "" : pointer;
 }
+
+/** Fewer characters than this of a line say nothing. */
+const LEAST_CUT = 20;
 
 export function normalizeTitle(title: string): string {
   return title

@@ -1,0 +1,254 @@
+/** The notes as their owner uses them, and what a compaction carries across (F5 to F8, S1, S2). */
+import { runInDurableObject } from "cloudflare:test";
+import { afterEach, describe, expect, test } from "vitest";
+import { Session } from "../../src/agent/session.ts";
+import { SessionManager } from "../../src/agent/session-manager.ts";
+import { NOTES_VERSIONS } from "../../src/limits.ts";
+import { newAgent, refusalOf, skipRetryDelays } from "../agents.ts";
+import { say, talk, textOf } from "../conversation.ts";
+import { noting, ofKind, rest, sayAll, sayWithNotes, SESSION } from "../noted.ts";
+import { openGates } from "../scripted-model.ts";
+import { hooks, type PalimpsestAgent } from "../worker.ts";
+
+skipRetryDelays();
+afterEach(() => {
+  hooks.clear();
+  openGates();
+});
+
+describe("notes by hand", () => {
+  test("are read back as they were written, and kept in versions of a bounded number", async () => {
+    const { agent } = newAgent(noting);
+    expect(await agent.getNotes({ sessionId: SESSION })).toBeNull();
+    for (let n = 1; n <= NOTES_VERSIONS + 2; n++) {
+      await agent.updateNotes({ sessionId: SESSION, sections: [{ title: "task", text: ` version ${n} ` }] });
+    }
+    const notes = await agent.getNotes({ sessionId: SESSION });
+    expect(notes).toMatchObject({ n: NOTES_VERSIONS + 2, by: "hand", covered: { kind: "none" } });
+    expect(notes?.sections.find(({ title }) => title === "Task")?.text).toBe(`version ${NOTES_VERSIONS + 2}`);
+    const versions = await agent.notesHistory({ sessionId: SESSION });
+    expect(versions.map(({ n }) => n)).toEqual(
+      Array.from({ length: NOTES_VERSIONS }, (_, at) => NOTES_VERSIONS + 2 - at),
+    );
+  });
+
+  test("keep what was covered, and the next update builds on them", async () => {
+    const { agent, calls } = newAgent(noting);
+    await sayWithNotes(agent);
+    const before = await agent.getNotes({ sessionId: SESSION });
+    await agent.updateNotes({ sessionId: SESSION, sections: [{ title: "House rules", text: "- be kind" }] });
+    expect((await agent.getNotes({ sessionId: SESSION }))?.covered).toEqual(before?.covered);
+    await agent.refreshNotes({ sessionId: SESSION });
+    await rest(agent);
+    expect(calls.at(-1)?.previous).toContain("## House rules\n- be kind");
+    expect((await agent.getNotes({ sessionId: SESSION }))?.text).toContain("- be kind");
+  });
+
+  test.each([
+    ["no section", { sections: [] }],
+    ["a title of two lines", { sections: [{ title: "a\nb", text: "" }] }],
+    ["a title that is a heading", { sections: [{ title: "# a", text: "" }] }],
+    ["a text that begins another section", { sections: [{ title: "Task", text: "a\n## Worklog\nb" }] }],
+    [
+      "the same section twice",
+      {
+        sections: [
+          { title: "Task", text: "a" },
+          { title: "task", text: "b" },
+        ],
+      },
+    ],
+    ["more than a row holds", { sections: [{ title: "Task", text: "é".repeat(300_000) }] }],
+    ["no text", { sections: [{ title: "Task" }] }],
+  ])("that hold %s are refused before anything is written", async (_what, edit) => {
+    const { agent } = newAgent();
+    expect(await refusalOf(() => agent.updateNotes({ sessionId: SESSION, ...edit }))).toMatch(/^\[invalid_input\]/);
+    expect(await agent.notesHistory({ sessionId: SESSION })).toEqual([]);
+  });
+
+  test("cannot claim a message that is not on the branch; a session without a policy has none to refresh", async () => {
+    const { agent } = newAgent();
+    const sections = [{ title: "Task", text: "a" }];
+    expect(await refusalOf(() => agent.updateNotes({ sessionId: SESSION, sections, coveredId: "m1" }))).toMatch(
+      /^\[unknown_message\]/,
+    );
+    await agent.append({ message: say(0) });
+    expect(await refusalOf(() => agent.refreshNotes({}))).toMatch(/^\[not_configured\].*keepNotes/);
+    expect(await refusalOf(() => agent.refreshNotes({ sessionId: SESSION }))).toMatch(/^\[invalid_state\]/);
+  });
+
+  test("options that cannot work are refused at once", async () => {
+    const { stub } = newAgent();
+    await runInDurableObject(stub, (instance: PalimpsestAgent) => {
+      for (const bad of [
+        { growthTokens: 0 },
+        { toolCalls: -1 },
+        { waitMs: 1e9 },
+        { maxTokens: 0.5 },
+        { asBlock: "a:b" },
+      ]) {
+        expect(() => Session.create(instance).keepNotes(bad), JSON.stringify(bad)).toThrow(/\[invalid_options\]/);
+      }
+    });
+  });
+});
+
+describe("what notes hold for", () => {
+  test("F5: of a resumed session they serve at once, and keep what the minimums ask for", async () => {
+    const { agent, calls } = newAgent(noting);
+    const sections = [{ title: "Task", text: "- the promises are kept, file by file, as src/parser-0.ts shows" }];
+    await agent.updateNotes({ sessionId: SESSION, sections, coveredId: null });
+    await agent.appendAll({ sessionId: SESSION, messages: talk(0, 17) });
+    const [run] = ofKind(await rest(agent), "compaction");
+    expect(run).toMatchObject({ path: "notes", outcome: { kind: "applied" } });
+    const [overlay] = await agent.getCompactions({ sessionId: SESSION });
+    expect(overlay?.summary).toContain("the promises are kept");
+    expect(overlay?.details.pinned.facts.length).toBeGreaterThan(0);
+    expect(calls.filter(({ kind }) => kind !== "notes")).toEqual([]);
+  });
+
+  test("F6: over their budget they are cut section by section, and say where the rest is", async () => {
+    const { agent } = newAgent(noting);
+    const sessionId = `${SESSION}!4000`;
+    await sayAll(agent, talk(0, 30), sessionId);
+    const long = Array.from({ length: 200 }, (_, n) => `- learned thing ${n}`).join("\n");
+    await agent.updateNotes({ sessionId, sections: [{ title: "Learnings", text: long }] });
+    await agent.appendAll({ sessionId, messages: talk(30, 36) });
+    const [run] = ofKind(await rest(agent, sessionId), "compaction");
+    expect(run?.whyModel).toBeUndefined();
+    const [overlay] = await agent.getCompactions({ sessionId });
+    expect(overlay?.summary).toMatch(/learned thing 3\n[^]*\[Cut here: the whole section is in version \d+ of/);
+    expect(overlay?.summary).not.toContain("learned thing 199");
+    expect((await agent.notesHistory({ sessionId })).some(({ text }) => text.includes("learned thing 199"))).toBe(true);
+  });
+
+  test("A5: notes of one branch are not used on another, where an older version holds", async () => {
+    const { agent } = newAgent(
+      (prompt) => `## Worklog\n- ${prompt.transcript?.includes("Message 9") ? "nine" : "before"}`,
+    );
+    await sayAll(agent, talk(0, 12));
+    expect((await agent.getNotes({ sessionId: SESSION }))?.text).toContain("nine");
+    await agent.append({ sessionId: SESSION, message: say(50, "another way. "), parentId: "m5" });
+    const other = await agent.getNotes({ sessionId: SESSION });
+    expect(other?.text).toContain("before");
+    expect(other?.text).not.toContain("nine");
+  });
+
+  test("C3: an edit or a deletion of what they cover takes them out of use in the same moment", async () => {
+    for (const change of ["edit", "deletion"]) {
+      const { agent, stub } = newAgent(noting);
+      await sayWithNotes(agent);
+      if (change === "edit") await agent.update({ sessionId: SESSION, message: say(1, "secret-free ") });
+      else await agent.deleteMessages({ sessionId: SESSION, ids: ["m1"] });
+      expect(await agent.getNotes({ sessionId: SESSION })).toBeNull();
+      const block = await runInDurableObject(stub, (instance: PalimpsestAgent) =>
+        Session.create(instance).forSession(SESSION).getContextBlock("notes"),
+      );
+      expect(block?.content).toBe("");
+    }
+  });
+
+  test("S1, B3: a fork has those of its path and no later ones; what is written there stays there", async () => {
+    const { agent } = newAgent(
+      (prompt) => `## Worklog\n- ${prompt.transcript?.includes("Message 9") ? "nine" : "before"}`,
+    );
+    await sayAll(agent, talk(0, 12));
+    const { id: early } = await agent.forkSession({ sessionId: SESSION, atMessageId: "m6" });
+    expect((await agent.getNotes({ sessionId: early }))?.text).toContain("before");
+    expect(JSON.stringify(await agent.notesHistory({ sessionId: early }))).not.toContain("nine");
+    await agent.updateNotes({ sessionId: early, sections: [{ title: "Task", text: "of the fork" }] });
+    expect((await agent.getNotes({ sessionId: SESSION }))?.text).not.toContain("of the fork");
+  });
+
+  test("B4: a split passes them on, and may take its summary from them", async () => {
+    const { agent, calls } = newAgent(noting);
+    await sayAll(agent, talk(0, 14));
+    const { run } = await agent.compactAndSplit({ sessionId: SESSION });
+    const ended = await agent.waitForRun({ runId: run.id });
+    expect(ended).toMatchObject({ path: "notes", outcome: { kind: "split" } });
+    const childId = ended.outcome?.kind === "split" ? ended.outcome.childId : "";
+    const notes = await agent.getNotes({ sessionId: childId });
+    expect(notes?.text).toBe((await agent.getNotes({ sessionId: SESSION }))?.text);
+    expect(calls.every(({ kind }) => kind === "notes")).toBe(true);
+    expect(textOf((await agent.getView({ sessionId: childId })).messages)).toContain("keep every promise");
+  });
+});
+
+describe("across the boundary (F8)", () => {
+  test("the overlay notes what asked for it, how large the view was, and what was kept", async () => {
+    const { agent } = newAgent(noting);
+    await sayAll(agent, talk(0, 18));
+    const [overlay] = await agent.getCompactions({ sessionId: SESSION });
+    const [run] = ofKind(await rest(agent), "compaction");
+    expect(overlay?.details.boundary).toMatchObject({
+      trigger: "threshold",
+      tokensBefore: run?.tokensBefore,
+      lastMessageId: run?.leafId,
+      tools: [],
+    });
+    const kept = overlay?.details.boundary?.kept;
+    const view = await agent.getView({ sessionId: SESSION });
+    const at = view.elements.findIndex(({ kind }) => kind === "overlay");
+    expect(view.elements[at + 1]).toMatchObject({ id: kept?.fromId });
+  });
+
+  test("a list of tasks is shown behind the summary, on either path, as it was then", async () => {
+    for (const focus of [undefined, "the ledger"]) {
+      const { agent, stub } = newAgent(noting);
+      await sayAll(agent, talk(0, 12));
+      const asNow = (text: string): Promise<unknown> =>
+        runInDurableObject(stub, (instance: PalimpsestAgent) =>
+          Session.create(instance).forSession(SESSION).replaceContextBlock("todo", text),
+        );
+      await asNow("- write the docs");
+      const { run } = await agent.compact({ sessionId: SESSION, ...(focus === undefined ? {} : { focus }) });
+      expect(await agent.waitForRun({ runId: run.id })).toMatchObject({
+        path: focus === undefined ? "notes" : "model",
+      });
+      await asNow("- done");
+      const shown = textOf((await agent.getView({ sessionId: SESSION })).messages);
+      expect(shown).toContain("## todo, as it was\\n- write the docs");
+      expect(shown).not.toContain("- done");
+    }
+  });
+
+  test("onAfterCompaction is told once of each overlay, and what it returns is shown behind the summary", async () => {
+    const { agent } = newAgent(noting);
+    const told: string[] = [];
+    hooks.set(SESSION, ({ overlay }) => {
+      told.push(overlay.id);
+      return "The build is red since noon.";
+    });
+    await sayAll(agent, talk(0, 18));
+    const overlays = await agent.getCompactions({ sessionId: SESSION });
+    while (told.length === 0) await scheduler.wait(1);
+    expect(told).toEqual(overlays.map(({ id }) => id));
+    const view = await agent.getView({ sessionId: SESSION });
+    expect(textOf(view.messages)).toContain("## Besides\\nThe build is red since noon.");
+    expect(view.tokens).toBe((await agent.status({ sessionId: SESSION })).viewTokens);
+  });
+
+  test("one that throws, or says more than the summary saved, changes nothing (V3)", async () => {
+    for (const hook of ["throws", "too long"]) {
+      const { agent } = newAgent(noting);
+      hooks.set(SESSION, () => {
+        if (hook === "throws") throw new Error("hook");
+        return "word ".repeat(5_000);
+      });
+      await sayAll(agent, talk(0, 18));
+      const [overlay] = await agent.getCompactions({ sessionId: SESSION });
+      expect(overlay).toMatchObject({ state: "active", details: { context: null } });
+    }
+  });
+
+  test("as a block the model sees the notes all the time; an untouched template is nothing to see", async () => {
+    const { agent, stub } = newAgent(noting);
+    const prompt = (): Promise<string> =>
+      runInDurableObject(stub, (instance: PalimpsestAgent) =>
+        SessionManager.create(instance).getSession(SESSION).refreshSystemPrompt(),
+      );
+    expect(await prompt()).not.toContain("## Task");
+    await sayWithNotes(agent);
+    expect(await prompt()).toContain("## Task\n- keep every promise");
+  });
+});

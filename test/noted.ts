@@ -1,0 +1,44 @@
+/** Sessions that keep notes, for tests: see `NOTED` in worker.ts. An update each five messages, a compaction each seventeen. */
+import type { UIMessage } from "ai";
+import type { RunRecord } from "../src/memory/runs.ts";
+import { talk } from "./conversation.ts";
+import type { Script } from "./scripted-model.ts";
+import type { PalimpsestAgent } from "./worker.ts";
+
+export const SESSION = "noted";
+
+/** Answers an update with two sections; anything else is a compaction that asks a model. */
+export const noting: Script = (prompt) =>
+  prompt.kind === "notes"
+    ? "## Task\n- keep every promise of the parser, the scheduler and the ledger\n\n## Worklog\n- changed src/parser-0.ts"
+    : prompt.sections.map(({ title }) => `## ${title}\nsummarised`).join("\n");
+
+/** Waits until no run is at work; the runs, newest first. */
+export async function rest(agent: PalimpsestAgent, sessionId = SESSION): Promise<RunRecord[]> {
+  for (;;) {
+    const { liveRunIds } = await agent.status({ sessionId });
+    if (liveRunIds.length === 0) return agent.runs({ sessionId });
+    for (const runId of liveRunIds) await agent.waitForRun({ runId });
+  }
+}
+
+/** Says one message after the other, each when the runs before it are done. */
+export async function sayAll(
+  agent: PalimpsestAgent,
+  messages: readonly UIMessage[],
+  sessionId = SESSION,
+): Promise<void> {
+  for (const message of messages) {
+    await agent.append({ sessionId, message });
+    await rest(agent, sessionId);
+  }
+}
+
+/** Says enough for notes, and not enough for a compaction. */
+export async function sayWithNotes(agent: PalimpsestAgent, sessionId = SESSION): Promise<void> {
+  await sayAll(agent, talk(0, 8), sessionId);
+}
+
+export function ofKind(runs: readonly RunRecord[], kind: RunRecord["kind"]): RunRecord[] {
+  return runs.filter((run) => run.kind === kind);
+}
