@@ -102,6 +102,9 @@ export const MESSAGE_MAX_BYTES = 16 * 1024 * 1024;
 /** Characters of what is stamped on a message about its steps and tool calls: it shares the row with the content. */
 export const FACTS_MAX_CHARS = 100_000;
 
+/** Characters of a tool's output that are kept where a turn's reply has no room for it, tried from the most to the least. */
+export const KEPT_OUTPUT_CHARS: readonly number[] = [1_000_000, 100_000, 10_000, 1_000];
+
 /** Bounds on what a caller may send: long enough for any real use, short enough to keep a row and a page small. */
 export const MAX_ID_CHARS = 512;
 export const MAX_SESSION_ID_CHARS = 200;
@@ -348,11 +351,8 @@ export const TICKET_MS = 60_000;
 /** Characters of an agent's name in a path, as it stands there: long enough for an e-mail address or two ids. */
 export const MAX_AGENT_NAME_CHARS = 200;
 
-/** Bytes of a body over HTTP: as of the largest message, with what surrounds it. */
-export const MAX_BODY_BYTES = MESSAGE_MAX_BYTES + 1_000_000;
-
-/** Characters of one frame over a WebSocket: as of a body. */
-export const MAX_FRAME_CHARS = MAX_BODY_BYTES;
+/** Bytes of a body over HTTP, and characters of a frame over a WebSocket: as of the largest message, with what surrounds it. */
+export const MAX_REQUEST_BYTES = MESSAGE_MAX_BYTES + 1_000_000;
 
 /** Calls of one connection in a row, and per second in the long run: more than any person, page or model makes. */
 export const CALLS_IN_A_ROW = 1_000;

@@ -10,7 +10,7 @@
  * does not exist is not.
  */
 import { camelCaseToKebabCase, routeAgentRequest } from "agents";
-import { MAX_AGENT_NAME_CHARS, MAX_BODY_BYTES, MIN_SECRET_CHARS } from "../limits.ts";
+import { MAX_AGENT_NAME_CHARS, MAX_REQUEST_BYTES, MIN_SECRET_CHARS } from "../limits.ts";
 import { answerJson, refuse, secure } from "./answers.ts";
 import { holdsSecret, isOnThisMachine, readSecret, type DoorEnv } from "./caller.ts";
 import { isTicketValid, issueTicket, type AgentPlace } from "./tickets.ts";
@@ -121,8 +121,8 @@ function findWrong<Env>(request: Request, { kind }: Route, { origins = [] }: Wor
   if (request.body === null) return null;
   const length = Number(headers.get("Content-Length") ?? Number.NaN);
   if (Number.isNaN(length)) return refuse(411, "invalid_input", "Send a Content-Length with a body.");
-  return length > MAX_BODY_BYTES
-    ? refuse(413, "too_large", `A body is at most ${MAX_BODY_BYTES} bytes; this one says ${length}.`)
+  return length > MAX_REQUEST_BYTES
+    ? refuse(413, "too_large", `A body is at most ${MAX_REQUEST_BYTES} bytes; this one says ${length}.`)
     : null;
 }
 

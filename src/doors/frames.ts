@@ -7,7 +7,7 @@
  */
 import type { Agent, Connection, WSMessage } from "agents";
 import { PalimpsestError, type ErrorCode } from "../errors.ts";
-import { CALLS_IN_A_ROW, CALLS_PER_SECOND, MAX_FRAME_CHARS, MAX_ID_CHARS } from "../limits.ts";
+import { CALLS_IN_A_ROW, CALLS_PER_SECOND, MAX_REQUEST_BYTES, MAX_ID_CHARS } from "../limits.ts";
 import { fullBucket, takeToken, type Bucket, type Rate } from "./bucket.ts";
 
 /** What of a Worker's environment bounds its connections. */
@@ -62,8 +62,12 @@ function readCall(connection: Connection, message: WSMessage): Call | null {
     connection.close(UNREADABLE, "Send text.");
     return null;
   }
-  if (message.length > MAX_FRAME_CHARS) {
-    tell(connection, "too_large", `A frame is at most ${MAX_FRAME_CHARS} characters; this one has ${message.length}.`);
+  if (message.length > MAX_REQUEST_BYTES) {
+    tell(
+      connection,
+      "too_large",
+      `A frame is at most ${MAX_REQUEST_BYTES} characters; this one has ${message.length}.`,
+    );
     connection.close(TOO_BIG, "The frame is too large.");
     return null;
   }

@@ -3,7 +3,7 @@ import { env } from "cloudflare:workers";
 import { describe, expect, test } from "vitest";
 import { isOnThisMachine } from "../../src/doors/caller.ts";
 import { isTicketValid, issueTicket } from "../../src/doors/tickets.ts";
-import { MAX_BODY_BYTES, TICKET_MS } from "../../src/limits.ts";
+import { MAX_REQUEST_BYTES, TICKET_MS } from "../../src/limits.ts";
 import { say } from "../conversation.ts";
 import { AGENT, ask, HOST, open, SECRET, upgrade, withSecret, type Ask } from "./client.ts";
 
@@ -114,7 +114,11 @@ describe("with a secret", () => {
     ],
     ["a body of no stated length", 411, { method: "POST", body: "x" }],
     ["a body of a length that is none", 411, { method: "POST", body: "x", headers: { "Content-Length": "many" } }],
-    ["a body too large", 413, { method: "POST", body: "x", headers: { "Content-Length": String(MAX_BODY_BYTES + 1) } }],
+    [
+      "a body too large",
+      413,
+      { method: "POST", body: "x", headers: { "Content-Length": String(MAX_REQUEST_BYTES + 1) } },
+    ],
   ])("%s is refused with %i, whatever the credentials", async ([, status, how]) => {
     const answer = await ask({ ...how, headers: { ...withSecret, ...how.headers } });
     expect(answer.status).toBe(status);

@@ -5,7 +5,7 @@ import { expect, test, vi } from "vitest";
 import { CALLABLE } from "../../src/agent/callable.ts";
 import { fullBucket, takeToken } from "../../src/doors/bucket.ts";
 import { guardFrames, type FrameEnv } from "../../src/doors/frames.ts";
-import { MAX_FRAME_CHARS } from "../../src/limits.ts";
+import { MAX_REQUEST_BYTES } from "../../src/limits.ts";
 import { newAgent, refusalOf } from "../agents.ts";
 import { say, talk } from "../conversation.ts";
 import { tables } from "../rows.ts";
@@ -88,7 +88,7 @@ test("what is not listed cannot be called, whatever the agent has under that nam
 test("a frame too large to be a message closes its connection and no other; so does one that is no text", async () => {
   const { line, join } = await connect();
   const [large, binary] = [await join(), await join()];
-  large.send(" ".repeat(MAX_FRAME_CHARS + 1));
+  large.send(" ".repeat(MAX_REQUEST_BYTES + 1));
   expect(await large.until(() => large.closed)).toBe(1009);
   expect(large.heard.find(({ type }) => type === "palimpsest:error")?.error).toMatch(/^\[too_large\] /);
   binary.send(new Uint8Array([1, 2, 3]).buffer);
