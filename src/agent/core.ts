@@ -49,6 +49,8 @@ export interface Instance {
 }
 
 export interface Platform {
+  /** Of the agent's Durable Object; no other has it. */
+  readonly agentId: string;
   now(): number;
   /** A fresh id that is unique across agents; letters, digits and `-` only. */
   newId(): string;
@@ -96,7 +98,7 @@ export class Core {
     this.platform = platform;
     const countTokens = (text: string, sessionId: string): number => countWith(this.settings.get(sessionId), text);
     this.memory = new Memory(storage, { now: () => platform.now(), countTokens });
-    this.contexts = new Contexts(storage);
+    this.contexts = new Contexts(storage, { agentId: platform.agentId });
     this.runs = new Runs(this.memory.statements, () => platform.now());
     this.drafts = this.memory.drafts;
     this.usage = new Usage(new UsageStatements(storage.sql, this.memory.statements.meter));
@@ -150,8 +152,7 @@ export class Core {
   }
 }
 
-/** A counter of the caller's that answers no number is not worth losing a message for: the estimate stands in. */
+/** As the session's counter has it, which is sound (token-counter.ts), or else the estimate. */
 export function countWith({ tokenCounter }: SessionSettings, text: string): number {
-  const counted = tokenCounter === null ? Number.NaN : tokenCounter(text);
-  return Number.isFinite(counted) && counted >= 0 ? Math.ceil(counted) : estimateTokens(text);
+  return (tokenCounter ?? estimateTokens)(text);
 }

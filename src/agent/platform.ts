@@ -2,7 +2,8 @@
  * The Agents SDK and the Workflows engine, as a {@link Platform}.
  *
  * Facts behind this file: creating an instance whose id is taken throws, and means that it exists; `get` throws for one
- * that does not; the SDK's own tracking row may lag or be missing, so control goes through the binding, by run id.
+ * that does not; the SDK's own tracking row may lag or be missing, so control goes through the binding, by run id. That row
+ * is dropped as soon as it stands: it would outlive the run and its session, with whatever it says of them (S2).
  */
 import type { Agent } from "agents";
 import { PalimpsestError } from "../errors.ts";
@@ -32,6 +33,7 @@ export function agentPlatform(agent: Watched, ctx: DurableObjectState, env: Clou
   let armed = false;
   const telemetry = new Telemetry(agent, env as TelemetryEnv);
   return {
+    agentId: ctx.id.toString(),
     now: () => Date.now(),
     newId: () => `run-${crypto.randomUUID()}`,
     background: (work) => ctx.waitUntil(work),
@@ -74,9 +76,10 @@ async function createInstance(
   workflowOf(env, run.kind);
   const binding = bindingOf(env, ctx.id, agent.name);
   const params: CompactionParams = { runId: run.id, agent: { binding, name: agent.name } };
-  const metadata = { sessionId: run.sessionId, trigger: run.trigger, n: run.n };
   try {
-    await agent.runWorkflow(WORKFLOWS[run.kind].binding, params, { id: run.id, agentBinding: binding, metadata });
+    await agent.runWorkflow(WORKFLOWS[run.kind].binding, params, { id: run.id, agentBinding: binding });
+    // Nothing is awaited in between, so both writes are one to the platform.
+    agent.deleteWorkflow(run.id);
     return "created";
   } catch (error) {
     if (!(error instanceof Error) || !/already[ _](?:exists|being tracked)/.test(error.message)) throw error;

@@ -14,7 +14,7 @@ import { explainSpent } from "../steps/budget.ts";
 import { waitFor, type Waiting } from "../steps/why-not.ts";
 import type { Core } from "./core.ts";
 
-/** Why a run that a person or the threshold asks for should wait: the last one failed, no model answers, or none may be paid. */
+/** Why a run that the threshold asks for should wait: the last one failed, no model answers, or none may be paid. */
 export function findObstacle(core: Core, sessionId: string): Waiting | null {
   const now = core.platform.now();
   const last = core.runs.latestEnded(sessionId);
@@ -26,7 +26,7 @@ export function findObstacle(core: Core, sessionId: string): Waiting | null {
   return findModelObstacle(core, sessionId);
 }
 
-/** Why no model should be asked for a session now: none answers, or none may be paid. */
+/** Why no model should be asked for a session now, by whomever: none answers, or none may be paid. */
 export function findModelObstacle(core: Core, sessionId: string): Waiting | null {
   const open = core.health.latestOpen(core.platform.now());
   if (open !== null) return waitFor("breaker-open", `${open.reason} It is asked again ${after(open.until)}.`);

@@ -37,7 +37,7 @@ export interface CompactOptions {
   readonly focus?: string | undefined;
   /** Asks the model anew, also for what an earlier draft covers: after a summary that was rolled back. */
   readonly fresh?: boolean | undefined;
-  /** Asks the model although it is down, a run has just failed, or the budget is spent. Never against an invariant. */
+  /** Asks the model although it is down or the budget is spent. Never against an invariant. */
   readonly force?: boolean | undefined;
   /** Makes the summaries of the branch from their first drafts again, instead of summarising more of it. */
   readonly rebuild?: boolean | undefined;
@@ -256,8 +256,7 @@ export class Session extends SessionNotesHandle {
 
   /**
    * Asks for a run now, whatever the threshold says. Returns at once; {@link ended} waits for it. While the summariser is
-   * down, the budget is spent or the last run has just failed, the run ends at once as `nothing` with that reason, unless
-   * `force` is true.
+   * down or the budget is spent, the run ends at once as `nothing` with that reason, unless `force` is true.
    */
   async compact(options: CompactOptions = {}): Promise<CompactReceipt> {
     return this.#ask("manual", options);

@@ -11,6 +11,7 @@ import type { CountTokens } from "../steps/measure.ts";
 import type { PreviewOptions } from "../steps/preview.ts";
 import { resolvePolicy, type Policy, type PolicyOptions } from "../steps/policy.ts";
 import { resolveWhen, type When, type WhenOptions } from "../steps/when.ts";
+import { guardCounter } from "./token-counter.ts";
 import { DEFAULT_TEMPLATE, parseTemplate, type Template, type TemplateInput } from "../steps/template.ts";
 
 /** A summary that the caller made: the range it replaces, both ends included, by message (or overlay) id. */
@@ -51,7 +52,10 @@ export interface SessionSettings {
 export interface CompactAfterOptions extends Omit<PolicyOptions, "thresholdTokens">, WhenOptions {
   /** Tokens beside the messages that count against the threshold: system prompt and tools. Default 0. */
   readonly overheadTokens?: number | undefined;
-  /** Replaces the built-in estimate for messages stored from now on. What it answers that is no number is ignored. */
+  /**
+   * Replaces the built-in estimate for messages stored from now on. Where it throws or answers no number, the estimate
+   * stands in, and a warning is logged once.
+   */
   readonly tokenCounter?: CountTokens | undefined;
   /** The sections of a summary. */
   readonly template?: TemplateInput | undefined;
@@ -126,12 +130,13 @@ export function compactAfter(
   const policy = resolvePolicy({ ...limits, thresholdTokens, overheadTokens });
   const when = resolveWhen(thresholdTokens, { hardTokens, windowTokens, budget, maxBreakEvenCalls, prices });
   const sections = template === undefined ? null : parseTemplate(template);
+  const counter = tokenCounter === undefined ? null : guardCounter(tokenCounter);
   return (settings) => ({
     ...settings,
     policy,
     when,
     overheadTokens: overheadTokens ?? settings.overheadTokens,
-    tokenCounter: tokenCounter ?? settings.tokenCounter,
+    tokenCounter: counter ?? settings.tokenCounter,
     template: sections ?? settings.template,
     carryBlocks: carryBlocks ?? settings.carryBlocks,
   });

@@ -21,7 +21,7 @@ export interface SplitOptions {
   readonly focus?: string | null | undefined;
   /** Asks the model anew, also for what an earlier draft covers. */
   readonly fresh?: boolean | undefined;
-  /** Asks the model although it is down, a run has just failed, or the budget is spent. */
+  /** Asks the model although it is down or the budget is spent. */
   readonly force?: boolean | undefined;
 }
 

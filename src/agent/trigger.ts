@@ -17,7 +17,7 @@ import { planNow } from "./dry-run.ts";
 import { PalimpsestError } from "../errors.ts";
 import { MAX_FRUITLESS_DOUBLINGS, MAX_STALE_STREAK } from "../limits.ts";
 import { findNotes } from "./notes-ready.ts";
-import { findLoss, findObstacle } from "./postpone.ts";
+import { findLoss, findModelObstacle, findObstacle } from "./postpone.ts";
 
 export interface RunRequest {
   readonly trigger: Trigger;
@@ -85,7 +85,7 @@ export function startOrJoin(core: Core, sessionId: string, request: RunRequest):
   const live = liveOnBranch(core, sessionId, { leafId: request.leafId, continues: null });
   if (live !== null) return { run: live, joined: true };
   const mayWait = request.trigger === "manual" && request.insist !== true;
-  const obstacle = mayWait ? findObstacle(core, sessionId) : null;
+  const obstacle = mayWait ? findModelObstacle(core, sessionId) : null;
   const run = startRun(core, sessionId, request);
   if (obstacle === null || findNotes(core, run)?.kind === "ready") return { run, joined: false };
   const detail = `${obstacle.detail} ${obstacle.advice}`;

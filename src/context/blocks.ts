@@ -7,12 +7,12 @@
  */
 import type { ToolSet, UIMessage } from "ai";
 import { PalimpsestError } from "../errors.ts";
-import { MAX_BLOCK_BYTES, MAX_ENTRY_KEY_CHARS } from "../limits.ts";
 import { askForText, askProvider, type Ask } from "./ask.ts";
-import { declare, makeProvider, type BlockOptions, type Declared } from "./declared.ts";
+import { checkKey, checkSize, checkText, type Rewrite } from "./check.ts";
+import { declare, makeProvider, undeclare, type BlockOptions, type Declared } from "./declared.ts";
 import { frozenAt, frozenInMemory, frozenInSqlite, type FrozenPrompt } from "./frozen.ts";
 import type { SearchProvider, SkillProvider, WritableContextProvider } from "./provider.ts";
-import { renderFill, renderPrompt, renderReminder, type ContextBlock } from "./render.ts";
+import { renderPrompt, renderReminder, type ContextBlock } from "./render.ts";
 import { claim, labelFor, sessionScope, type BlockScope } from "./scope.ts";
 import type { ContextStatements } from "./statements.ts";
 import { contextTools } from "./tools.ts";
@@ -21,6 +21,7 @@ import { hideUnloadedSkills, skillName } from "./unloaded.ts";
 
 /** What all sessions of one agent have in common. */
 export interface BlocksHost {
+  readonly agentId: string;
   readonly statements: ContextStatements;
   readonly transactionSync: BlockScope["transactionSync"];
   readonly turns: Turns;
@@ -68,14 +69,15 @@ export class ContextBlocks {
 
   /** Keeps the frozen prompt when the object is evicted: in SQLite, or with a provider (a function makes one per session). */
   withCachedPrompt(provider?: WritableContextProvider | ((scope: BlockScope) => WritableContextProvider)): this {
-    const { statements, transactionSync, limitMs } = this.#host;
+    const { agentId, statements, transactionSync, limitMs } = this.#host;
     const scope = sessionScope(this.#sessionId);
     if (provider === undefined) {
       this.#frozen = frozenInSqlite(statements, scope);
       return this;
     }
     const label = "_system_prompt";
-    const block = { sessionId: this.#sessionId, label, place: { scope, label }, statements, transactionSync };
+    const place = { scope, label };
+    const block = { agentId, sessionId: this.#sessionId, label, place, statements, transactionSync };
     const store = typeof provider === "function" ? makeProvider(label, () => provider(block)) : provider;
     claim(store, block);
     makeProvider(label, () => store.init?.(labelFor(block)));
@@ -90,15 +92,25 @@ export class ContextBlocks {
   async addContext(label: string, options: BlockOptions = {}): Promise<ContextBlock> {
     this.#mustNotExist(label);
     const declared = this.#declare(label, options);
-    const block = await this.#read(declared);
-    this.#mustNotExist(label);
-    this.#declared.set(label, declared);
-    return block;
+    try {
+      const block = await this.#read(declared);
+      this.#mustNotExist(label);
+      this.#declared.set(label, declared);
+      return block;
+    } catch (error) {
+      undeclare(declared);
+      throw error;
+    }
   }
 
-  /** Takes the block out of prompt and tools; its content stays where it is. False when there is none. */
+  /**
+   * Takes the block out of prompt and tools, and what was loaded from it out of what the model is sent; its content stays
+   * where it is. False when there is none.
+   */
   removeContext(label: string): boolean {
-    return this.#declared.delete(label);
+    if (!this.#declared.delete(label)) return false;
+    this.#host.statements.unloadSkills(this.#skillPlace(label));
+    return true;
   }
 
   // --- reading and writing -------------------------------------------------------------------------------------------
@@ -143,7 +155,7 @@ export class ContextBlocks {
     checkKey(entry.key);
     await this.#inTurn(declared, async () => {
       const content = entry.content.toWellFormed();
-      this.#checkSize(declared, content, null);
+      this.#checkSize(declared, { content, before: null });
       await this.#write(declared, () => {
         const set = (declared.provider as Required<SkillProvider>).set.bind(declared.provider);
         return entry.description === undefined ? set(entry.key, content) : set(entry.key, content, entry.description);
@@ -177,23 +189,24 @@ export class ContextBlocks {
       );
     }
     this.#checkEpoch(epoch);
-    this.#host.statements.insertLoadedSkill(this.#skillPlace(label), key);
+    this.#host.statements.loadSkill(this.#skillPlace(label), key);
     return text;
   }
 
   /** False when it was not loaded. */
   async unloadSkill(label: string, key: string): Promise<boolean> {
-    return this.#host.statements.deleteLoadedSkill(this.#skillPlace(label), key);
+    return this.#host.statements.unloadSkill(this.#skillPlace(label), key);
   }
 
   /** `label:key` of each skill that was loaded and not unloaded since. */
   async getLoadedSkillKeys(): Promise<Set<string>> {
-    return this.#loaded();
+    const loaded = [...this.#skills()].filter(([, isLoaded]) => isLoaded);
+    return new Set(loaded.map(([name]) => name));
   }
 
   /** What to send to the model: each loaded text once, and none that was unloaded. See unloaded.ts. */
   hideUnloadedSkills(messages: readonly UIMessage[]): UIMessage[] {
-    return hideUnloadedSkills(messages, this.#loaded());
+    return hideUnloadedSkills(messages, this.#skills());
   }
 
   // --- the prompt ----------------------------------------------------------------------------------------------------
@@ -263,7 +276,7 @@ export class ContextBlocks {
     return this.#inTurn(declared, async (epoch) => {
       const rewrite = await make(declared);
       const content = rewrite.content.toWellFormed();
-      this.#checkSize(declared, content, rewrite.before);
+      this.#checkSize(declared, { content, before: rewrite.before });
       this.#checkEpoch(epoch);
       await this.#write(declared, () => (declared.provider as WritableContextProvider).set(content));
       return this.#describe(declared, content);
@@ -313,9 +326,9 @@ export class ContextBlocks {
     return { scope: sessionScope(this.#sessionId), label };
   }
 
-  #loaded(): Set<string> {
-    const rows = this.#host.statements.loadedSkills(sessionScope(this.#sessionId));
-    return new Set(rows.map(({ label, key }) => skillName(label, key)));
+  #skills(): Map<string, boolean> {
+    const rows = this.#host.statements.skills(sessionScope(this.#sessionId));
+    return new Map(rows.map(({ label, key, loaded }) => [skillName(label, key), loaded === 1]));
   }
 
   #mustHave(label: string): Declared {
@@ -345,49 +358,12 @@ export class ContextBlocks {
     );
   }
 
+  #checkSize(declared: Declared, rewrite: Rewrite): void {
+    checkSize(declared, { ...rewrite, tokens: this.#host.countTokens(rewrite.content) });
+  }
+
   #checkEpoch(epoch: number): void {
     if (epoch === this.#epoch) return;
     throw new PalimpsestError("invalid_state", "The session was deleted meanwhile. Nothing was written.");
   }
-
-  #checkSize({ config, shape }: Declared, content: string, before: ContextBlock | null): void {
-    const { label, maxTokens } = config;
-    const tokens = this.#host.countTokens(content);
-    if (maxTokens !== undefined && tokens > maxTokens) {
-      const holds =
-        before === null ? "" : ` It holds ${before.content === "" ? "nothing" : renderFill(before.tokens, maxTokens)}.`;
-      const what = shape.keyed ? "An entry of block" : "Block";
-      const advice =
-        before === null
-          ? "Write a shorter text"
-          : "Add less, or replace the whole text with a shorter one that keeps what still matters";
-      throw new PalimpsestError(
-        "block_full",
-        `${what} "${label}" would be at ${renderFill(tokens, maxTokens)}.${holds} Nothing was written. ${advice}.`,
-      );
-    }
-    if (new TextEncoder().encode(content).length > MAX_BLOCK_BYTES) {
-      throw new PalimpsestError(
-        "block_full",
-        `A text in block "${label}" may take ${MAX_BLOCK_BYTES} bytes. Nothing was written. Write a shorter text.`,
-      );
-    }
-  }
-}
-
-/** A block's next text, and the block as it was when the text was made from it. */
-interface Rewrite {
-  readonly content: string;
-  readonly before: ContextBlock | null;
-}
-
-function checkText(text: unknown): void {
-  if (typeof text === "string") return;
-  throw new PalimpsestError("invalid_input", `This is of type ${typeof text}. Give a text.`);
-}
-
-function checkKey(key: unknown): void {
-  if (typeof key === "string" && key.length <= MAX_ENTRY_KEY_CHARS && key.isWellFormed() && /^[^\p{Cc}]+$/u.test(key))
-    return;
-  throw new PalimpsestError("invalid_input", `A key is 1 to ${MAX_ENTRY_KEY_CHARS} characters in one line.`);
 }

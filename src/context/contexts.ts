@@ -14,6 +14,8 @@ import { ContextStatements } from "./statements.ts";
 import { Turns } from "./turns.ts";
 
 export interface ContextsOptions {
+  /** Whose blocks these are. Default "": of the only agent that there is. */
+  readonly agentId?: string | undefined;
   /** How long a provider may take (ms). */
   readonly limitMs?: number | undefined;
   /** Replaces the built-in token estimate. */
@@ -31,10 +33,10 @@ export class Contexts {
     migrate(storage);
     this.statements = new ContextStatements(storage.sql);
     this.#storage = storage;
-    const { limitMs = PROVIDER_LIMIT_MS, countTokens = estimateTokens } = options;
+    const { agentId = "", limitMs = PROVIDER_LIMIT_MS, countTokens = estimateTokens } = options;
     const { statements } = this;
     const transactionSync: BlocksHost["transactionSync"] = (work) => storage.transactionSync(work);
-    this.#host = { statements, transactionSync, turns: new Turns(), limitMs, countTokens };
+    this.#host = { agentId, statements, transactionSync, turns: new Turns(), limitMs, countTokens };
   }
 
   /** A session's blocks, always the same object; `""` is the default session. Reads nothing. */
@@ -68,6 +70,6 @@ export class Contexts {
 
   /** Says that a session's messages were deleted: the texts that its skills were loaded into are gone. */
   forgetLoaded(sessionId: string): void {
-    this.statements.deleteLoadedSkills(sessionScope(sessionId));
+    this.statements.deleteSkills(sessionScope(sessionId));
   }
 }

@@ -6,7 +6,7 @@
 import { PalimpsestError } from "../errors.ts";
 import { MAX_LABEL_CHARS } from "../limits.ts";
 import { shapeOf, type BlockProvider, type Shape } from "./provider.ts";
-import { claim, labelFor, sessionScope, SHARED_SCOPE, type BlockScope } from "./scope.ts";
+import { claim, labelFor, release, sessionScope, SHARED_SCOPE, type BlockScope } from "./scope.ts";
 import { sqliteBlock } from "./sqlite-block.ts";
 
 export interface BlockOptions {
@@ -45,20 +45,32 @@ export function checkBlock({ label, maxTokens }: Pick<BlockConfig, "label" | "ma
 export function declare(
   sessionId: string,
   config: BlockConfig,
-  storage: Pick<BlockScope, "statements" | "transactionSync">,
+  host: Pick<BlockScope, "agentId" | "statements" | "transactionSync">,
 ): Declared {
   const { label, shared = false } = config;
   checkBlock(config);
   const place = { scope: shared ? SHARED_SCOPE : sessionScope(sessionId), label };
-  const { statements, transactionSync } = storage;
-  const scope: BlockScope = { sessionId: shared ? null : sessionId, label, place, statements, transactionSync };
+  const { agentId, statements, transactionSync } = host;
+  const whose = shared ? null : sessionId;
+  const scope: BlockScope = { agentId, sessionId: whose, label, place, statements, transactionSync };
   const given = config.provider ?? sqliteBlock;
   const provider = typeof given === "function" ? makeProvider(label, () => given(scope)) : given;
   const shape = shapeOf(provider);
   // What cannot be written to holds nothing of a session.
   if (shape.writable) claim(provider, scope);
-  makeProvider(label, () => provider.init?.(shape.writable ? labelFor(scope) : label));
-  return { config, scope, provider, shape };
+  const declared = { config, scope, provider, shape };
+  try {
+    makeProvider(label, () => provider.init?.(shape.writable ? labelFor(scope) : label));
+    return declared;
+  } catch (error) {
+    undeclare(declared);
+    throw error;
+  }
+}
+
+/** Says that a declaration came to nothing: the provider that it claimed may be another's. */
+export function undeclare({ shape, provider }: Declared): void {
+  if (shape.writable) release(provider);
 }
 
 /** Runs the caller's code that makes a provider. Throws `provider_failed` when that throws. */

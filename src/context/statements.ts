@@ -8,7 +8,8 @@ import type { Meter } from "../memory/statements.ts";
 import type { Storage } from "../memory/schema.ts";
 
 export type EntryRow = { key: string; content: string };
-export type SkillRow = { label: string; key: string };
+/** `loaded`: 1, or 0 for one that was unloaded again. */
+export type SkillRow = { label: string; key: string; loaded: number };
 
 /** Where a block's rows are: a scope (see scope.ts) and its label. */
 export interface Place {
@@ -43,8 +44,8 @@ export class ContextStatements {
     const blocks = `INSERT INTO palimpsest_blocks (scope, label, content)
        SELECT ?, label, content FROM palimpsest_blocks WHERE scope = ?`;
     this.#all(blocks, to, from);
-    const skills = `INSERT INTO palimpsest_loaded_skills (scope, label, key)
-       SELECT ?, label, key FROM palimpsest_loaded_skills WHERE scope = ?`;
+    const skills = `INSERT INTO palimpsest_loaded_skills (scope, label, key, loaded)
+       SELECT ?, label, key, loaded FROM palimpsest_loaded_skills WHERE scope = ?`;
     this.#all(skills, to, from);
   }
 
@@ -59,26 +60,33 @@ export class ContextStatements {
     this.#all(sql, scope, prompt);
   }
 
-  // Loaded skills
+  // Skills that were loaded, and those of them that were unloaded again
 
-  loadedSkills(scope: string): SkillRow[] {
-    const sql = "SELECT label, key FROM palimpsest_loaded_skills WHERE scope = ? ORDER BY label, key";
+  skills(scope: string): SkillRow[] {
+    const sql = "SELECT label, key, loaded FROM palimpsest_loaded_skills WHERE scope = ? ORDER BY label, key";
     return this.#all<SkillRow>(sql, scope);
   }
 
-  insertLoadedSkill({ scope, label }: Place, key: string): void {
-    const sql = `INSERT INTO palimpsest_loaded_skills (scope, label, key) VALUES (?, ?, ?)
-       ON CONFLICT (scope, label, key) DO NOTHING`;
+  loadSkill({ scope, label }: Place, key: string): void {
+    const sql = `INSERT INTO palimpsest_loaded_skills (scope, label, key, loaded) VALUES (?, ?, ?, 1)
+       ON CONFLICT (scope, label, key) DO UPDATE SET loaded = 1 WHERE loaded = 0`;
     this.#all(sql, scope, label, key);
   }
 
-  /** False when it was not there. */
-  deleteLoadedSkill({ scope, label }: Place, key: string): boolean {
-    const sql = "DELETE FROM palimpsest_loaded_skills WHERE scope = ? AND label = ? AND key = ? RETURNING key";
+  /** False when it was not loaded. */
+  unloadSkill({ scope, label }: Place, key: string): boolean {
+    const sql = `UPDATE palimpsest_loaded_skills SET loaded = 0
+       WHERE scope = ? AND label = ? AND key = ? AND loaded = 1 RETURNING key`;
     return this.#all(sql, scope, label, key).length > 0;
   }
 
-  deleteLoadedSkills(scope: string): void {
+  /** All of a block. */
+  unloadSkills({ scope, label }: Place): void {
+    const sql = "UPDATE palimpsest_loaded_skills SET loaded = 0 WHERE scope = ? AND label = ? AND loaded = 1";
+    this.#all(sql, scope, label);
+  }
+
+  deleteSkills(scope: string): void {
     this.#all("DELETE FROM palimpsest_loaded_skills WHERE scope = ?", scope);
   }
 

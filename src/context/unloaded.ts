@@ -2,6 +2,8 @@
  * Leaves the text of skills that are no longer loaded out of what a model is sent.
  *
  * Boundary: pure, on copies. What was stored stays as it was (M1): the text comes back when the skill is loaded again.
+ * Safe because only what is known to have been unloaded is left out: a text that came with an import, or from a tool of
+ * the caller's that has the same name, is no skill of this session's.
  */
 import type { UIMessage } from "ai";
 import { toolName, toolPart } from "../steps/tool-parts.ts";
@@ -20,13 +22,14 @@ export function skillName(label: string, key: string): string {
 /**
  * The messages with each loaded text shown once, where it was loaded last, and a short note in place of every other.
  *
- * @param loaded names as {@link skillName} makes them
+ * @param skills by name, as {@link skillName} makes it: whether the skill is loaded, or was unloaded again
  */
-export function hideUnloadedSkills(messages: readonly UIMessage[], loaded: ReadonlySet<string>): UIMessage[] {
+export function hideUnloadedSkills(messages: readonly UIMessage[], skills: ReadonlyMap<string, boolean>): UIMessage[] {
+  if (skills.size === 0) return [...messages];
   const shown = new Set<string>();
   // From the newest to the oldest, so that the first text met under a name is the one that stays.
   const newestFirst = messages.toReversed().map((message) => {
-    const notes = message.parts.toReversed().map((part) => noteFor(part, loaded, shown));
+    const notes = message.parts.toReversed().map((part) => noteFor(part, skills, shown));
     return notes.every((note) => note === null) ? message : withNotes(message, notes.toReversed());
   });
   return newestFirst.toReversed();
@@ -42,14 +45,15 @@ function withNotes(message: UIMessage, notes: readonly (string | null)[]): UIMes
 }
 
 /** What stands in for the part's output, or null when the part stays. */
-function noteFor(part: Part, loaded: ReadonlySet<string>, shown: Set<string>): string | null {
+function noteFor(part: Part, skills: ReadonlyMap<string, boolean>, shown: Set<string>): string | null {
   const name = loadedBy(part);
-  if (name === null) return null;
-  if (loaded.has(name) && !shown.has(name)) {
+  const isLoaded = name === null ? undefined : skills.get(name);
+  if (name === null || isLoaded === undefined) return null;
+  if (isLoaded && !shown.has(name)) {
     shown.add(name);
     return null;
   }
-  const why = loaded.has(name) ? "loaded again below" : "unloaded";
+  const why = isLoaded ? "loaded again below" : "unloaded";
   return `(The text of "${name}" was ${why} and is not shown here. Call ${LOAD_TOOL} to read it.)`;
 }
 

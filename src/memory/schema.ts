@@ -217,6 +217,8 @@ const MIGRATIONS: readonly (readonly string[])[] = [
        PRIMARY KEY (session_id, n)
      ) WITHOUT ROWID`,
   ],
+  // Skills: those that were unloaded again are told from those that were never loaded here.
+  [`ALTER TABLE palimpsest_loaded_skills ADD COLUMN loaded INTEGER NOT NULL DEFAULT 1`],
 ];
 
 export const SCHEMA_VERSION = MIGRATIONS.length;

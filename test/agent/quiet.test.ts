@@ -36,6 +36,24 @@ test("the same failing compaction is not repeated for ever", async () => {
   });
 });
 
+test("a person who asks right after a run failed is not told to cool down", async () => {
+  const { stub } = newAgent();
+  await runInDurableObject(stub, async (instance: PalimpsestAgent) => {
+    let isDown = true;
+    const session = Session.create(instance)
+      .compactAfter(20_000)
+      .onCompaction(async () => {
+        if (isDown) throw new Error("down");
+        return { summary: "short", fromMessageId: "m2", toMessageId: "m5" };
+      });
+    await session.appendMessages(talk(0, 8));
+    const compact = async () => (await session.ended((await session.compact()).run.id)).outcome;
+    expect(await compact()).toMatchObject({ kind: "failed" });
+    isDown = false;
+    expect(await compact()).toMatchObject({ kind: "applied" });
+  });
+});
+
 test("a policy that can never shrink anything ends in one typed reason, once, not at every append", async () => {
   const { agent, calls } = await withPolicy(sound, { minTailMessages: 1_000 });
   for (let n = 0; n < 100; n++) {

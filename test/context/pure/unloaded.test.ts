@@ -18,24 +18,26 @@ function outputs(messages: readonly UIMessage[]): unknown[] {
   return messages.flatMap(({ parts }) => parts.flatMap((part) => ("output" in part ? [part.output] : [])));
 }
 
-const LOADED = new Set([skillName("skills", "pdf")]);
+const SKILLS = new Map([
+  [skillName("skills", "pdf"), true],
+  [skillName("skills", "sql"), false],
+]);
 
 describe("loaded texts in what a model is sent", () => {
   test("stay while they are loaded, and give way to a short note once unloaded", () => {
     const messages = [loading("1", "pdf", "PDF TEXT"), loading("2", "sql", "SQL TEXT")];
-    expect(outputs(hideUnloadedSkills(messages, LOADED))).toEqual([
+    expect(outputs(hideUnloadedSkills(messages, SKILLS))).toEqual([
       "PDF TEXT",
       expect.stringContaining("was unloaded"),
     ]);
-    expect(outputs(hideUnloadedSkills(messages, new Set())).join()).not.toContain("TEXT");
   });
 
   test("are shown once, where they were loaded last", () => {
     const messages = [loading("1", "pdf", "OLD"), loading("2", "pdf", "OLD"), loading("3", "pdf", "NEW")];
     const note = expect.stringContaining("loaded again below");
-    expect(outputs(hideUnloadedSkills(messages, LOADED))).toEqual([note, note, "NEW"]);
+    expect(outputs(hideUnloadedSkills(messages, SKILLS))).toEqual([note, note, "NEW"]);
     const together = [{ ...messages[0]!, parts: messages.flatMap(({ parts }) => parts) }];
-    expect(outputs(hideUnloadedSkills(together, LOADED))).toEqual([note, note, "NEW"]);
+    expect(outputs(hideUnloadedSkills(together, SKILLS))).toEqual([note, note, "NEW"]);
   });
 
   test("come from dynamic tools too; answers that brought no text, other tools and open calls are left alone", () => {
@@ -43,20 +45,26 @@ describe("loaded texts in what a model is sent", () => {
     dynamic.parts = [
       { ...dynamic.parts[1], type: "dynamic-tool", toolName: "load_context" } as UIMessage["parts"][number],
     ];
-    expect(outputs(hideUnloadedSkills([dynamic], LOADED))).toEqual([expect.stringContaining("was unloaded")]);
+    expect(outputs(hideUnloadedSkills([dynamic], SKILLS))).toEqual([expect.stringContaining("was unloaded")]);
     const failed = loading("2", "sql", `${NOT_DONE}There is none.`);
     const other = loading("3", "sql", "rows");
     other.parts = [{ ...other.parts[1], type: "tool-query" } as UIMessage["parts"][number]];
     const open = loading("4", "sql", "");
     open.parts = [{ type: "tool-load_context", toolCallId: "4", state: "input-available", input: undefined }];
     const kept = [failed, other, open];
-    expect(hideUnloadedSkills(kept, LOADED)).toEqual(kept);
+    expect(hideUnloadedSkills(kept, SKILLS)).toEqual(kept);
+  });
+
+  test("are hidden only when they are known to have been unloaded: an import's, and a tool's of the same name, stay", () => {
+    const messages = [loading("1", "csv", "OF AN IMPORT"), loading("2", "csv", "OF AN IMPORT")];
+    expect(hideUnloadedSkills(messages, SKILLS)).toEqual(messages);
+    expect(hideUnloadedSkills(messages, new Map())).toEqual(messages);
   });
 
   test("M1: are left out of a copy; the messages themselves are not touched", () => {
     const messages = [loading("1", "sql", "SQL TEXT"), loading("2", "pdf", "PDF TEXT")];
     const before = structuredClone(messages);
-    const shown = hideUnloadedSkills(messages, LOADED);
+    const shown = hideUnloadedSkills(messages, SKILLS);
     expect(messages).toEqual(before);
     expect(shown[1]).toBe(messages[1]);
   });

@@ -2,8 +2,9 @@
 import { AgentContextProvider, AgentSearchProvider } from "agents/context";
 import { describe, expect, test } from "vitest";
 import type { ContextBlocks } from "../../../src/context/blocks.ts";
+import { Contexts } from "../../../src/context/contexts.ts";
 import { sqliteSearch } from "../../../src/context/sqlite-search.ts";
-import { codeOf, dump, NOTHING, reads, withContexts, writes } from "./probe.ts";
+import { codeOf, dump, fails, NOTHING, reads, withContexts, writes } from "./probe.ts";
 
 type Value = string | number | boolean | null;
 
@@ -77,6 +78,39 @@ describe("S1: sessions of one agent", () => {
       }
       await a.replaceContextBlock("own", "of a");
       expect([made.get("a")?.written, made.get("b")?.written]).toEqual([["of a"], []]);
+    });
+  });
+
+  test("of two agents are kept apart as well: they may share an isolate, and with it what a module holds", async () => {
+    await withContexts(async ({ storage }) => {
+      const of = (agentId: string) => new Contexts(storage, { agentId }).session("a");
+      const provider = writes();
+      of("one").withContext("memory", { provider });
+      expect(await codeOf(() => of("two").withContext("memory", { provider }))).toBe("invalid_options");
+      expect(await codeOf(() => of("two").withCachedPrompt(provider))).toBe("invalid_options");
+      expect(await codeOf(() => of("one").withContext("memory", { provider }))).toBeUndefined();
+      const team = writes();
+      for (const agentId of ["one", "two"]) of(agentId).withContext("team", { provider: team, shared: true });
+      of("two").withContext("mine", { provider: (scope) => (expect(scope.agentId).toBe("two"), writes()) });
+    });
+  });
+
+  test("do not lose a provider to a session that was refused it", async () => {
+    await withContexts(async ({ contexts }) => {
+      const [a, b] = [contexts.session("a"), contexts.session("b")];
+      const down = { ...writes(), get: fails };
+      expect(await codeOf(a.addContext("memory", { provider: down }))).toBe("provider_failed");
+      expect(await codeOf(() => b.withContext("memory", { provider: down }))).toBeUndefined();
+      const unmade = { ...writes(), init: fails };
+      expect(await codeOf(() => a.withContext("notes", { provider: unmade }))).toBe("provider_failed");
+      expect(await codeOf(() => b.withContext("notes", { provider: unmade }))).toBe("provider_failed");
+      // One that stands under another label as well stays whose it was.
+      let isDown = false;
+      const flaky = { ...writes(), get: async () => (isDown ? fails() : "text") };
+      await a.addContext("one", { provider: flaky });
+      isDown = true;
+      expect(await codeOf(a.addContext("two", { provider: flaky }))).toBe("provider_failed");
+      expect(await codeOf(() => b.withContext("one", { provider: flaky }))).toBe("invalid_options");
     });
   });
 

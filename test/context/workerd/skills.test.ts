@@ -3,7 +3,7 @@ import { env } from "cloudflare:workers";
 import type { UIMessage } from "ai";
 import { beforeEach, describe, expect, test } from "vitest";
 import { R2SkillProvider, WritableR2SkillProvider } from "../../../src/context/r2-skills.ts";
-import { codeOf, withContexts } from "./probe.ts";
+import { codeOf, dump, withContexts } from "./probe.ts";
 
 const bucket = env.SKILLS;
 
@@ -105,6 +105,24 @@ describe("what is loaded", () => {
       expect(await again.unloadSkill("skills", "pdf")).toBe(true);
       expect(await again.unloadSkill("skills", "pdf")).toBe(false);
       expect(await blocks.getLoadedSkillKeys()).toEqual(new Set(["skills:sql"]));
+    });
+  });
+
+  test("is nothing more of a block that was removed; what its skills said is hidden like any that was unloaded", async () => {
+    await put("pdf", "PDF TEXT");
+    await withContexts(async ({ blocks, storage }) => {
+      const skills = { provider: new R2SkillProvider(bucket) };
+      blocks.withContext("skills", skills).withContext("others", skills);
+      const output = await blocks.loadSkill("skills", "pdf");
+      await blocks.loadSkill("others", "pdf");
+      const input = { label: "skills", key: "pdf" };
+      const call = { toolCallId: "1", state: "output-available", input, output } as const;
+      const message: UIMessage = { id: "m", role: "assistant", parts: [{ type: "tool-load_context", ...call }] };
+      expect(blocks.removeContext("skills")).toBe(true);
+      expect(await blocks.getLoadedSkillKeys()).toEqual(new Set(["others:pdf"]));
+      expect(JSON.stringify(blocks.hideUnloadedSkills([message]))).not.toContain("PDF TEXT");
+      // Also when the object starts anew, where the block is not declared either.
+      expect(dump(storage).loaded_skills).toBe(2);
     });
   });
 

@@ -1,0 +1,55 @@
+/**
+ * What may be written to a block, and under which key.
+ *
+ * Safe because each check comes before the write, and says what would have fitted: nothing is cut to fit unnoticed.
+ */
+import { PalimpsestError } from "../errors.ts";
+import { MAX_BLOCK_BYTES, MAX_ENTRY_KEY_CHARS } from "../limits.ts";
+import type { Declared } from "./declared.ts";
+import { renderFill, type ContextBlock } from "./render.ts";
+
+/** A block's next text, and the block as it was when the text was made from it. */
+export interface Rewrite {
+  readonly content: string;
+  readonly before: ContextBlock | null;
+}
+
+/** Throws `block_full`. */
+export function checkSize(
+  { config, shape }: Pick<Declared, "config" | "shape">,
+  { content, before, tokens }: Rewrite & { readonly tokens: number },
+): void {
+  const { label, maxTokens } = config;
+  if (maxTokens !== undefined && tokens > maxTokens) {
+    const holds =
+      before === null ? "" : ` It holds ${before.content === "" ? "nothing" : renderFill(before.tokens, maxTokens)}.`;
+    const what = shape.keyed ? "An entry of block" : "Block";
+    const advice =
+      before === null
+        ? "Write a shorter text"
+        : "Add less, or replace the whole text with a shorter one that keeps what still matters";
+    throw new PalimpsestError(
+      "block_full",
+      `${what} "${label}" would be at ${renderFill(tokens, maxTokens)}.${holds} Nothing was written. ${advice}.`,
+    );
+  }
+  if (new TextEncoder().encode(content).length > MAX_BLOCK_BYTES) {
+    throw new PalimpsestError(
+      "block_full",
+      `A text in block "${label}" may take ${MAX_BLOCK_BYTES} bytes. Nothing was written. Write a shorter text.`,
+    );
+  }
+}
+
+/** Throws `invalid_input`. */
+export function checkText(text: unknown): void {
+  if (typeof text === "string") return;
+  throw new PalimpsestError("invalid_input", `This is of type ${typeof text}. Give a text.`);
+}
+
+/** Throws `invalid_input`. */
+export function checkKey(key: unknown): void {
+  if (typeof key === "string" && key.length <= MAX_ENTRY_KEY_CHARS && key.isWellFormed() && /^[^\p{Cc}]+$/u.test(key))
+    return;
+  throw new PalimpsestError("invalid_input", `A key is 1 to ${MAX_ENTRY_KEY_CHARS} characters in one line.`);
+}
