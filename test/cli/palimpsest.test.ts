@@ -11,6 +11,9 @@ const ROOT = resolve(import.meta.dirname, "../..");
 const SECRET = "a-secret-for-the-command-line";
 const TRANSCRIPT = join(ROOT, "examples/transcripts/palimpsest-session.jsonl");
 
+/** A busy machine takes its time to start wrangler (ms). */
+const START_MS = 120_000;
+
 let worker: LocalWorker;
 let folder = "";
 
@@ -19,7 +22,7 @@ beforeAll(async () => {
   const vars = { PALIMPSEST_SECRET: SECRET, PALIMPSEST_THRESHOLD: "12000", PALIMPSEST_APPROVAL: "discard" };
   worker = new LocalWorker({ stateDir: join(folder, "state"), port: await freePort(null), vars });
   await worker.start();
-});
+}, START_MS);
 
 afterAll(async () => {
   await worker.close();

@@ -1,11 +1,14 @@
 /** The front door of the deployed Worker: who is let in, as far as where, and what everybody else is told. */
 import { env } from "cloudflare:workers";
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { isOnThisMachine } from "../../src/doors/caller.ts";
 import { isTicketValid, issueTicket } from "../../src/doors/tickets.ts";
 import { MAX_REQUEST_BYTES, TICKET_MS } from "../../src/limits.ts";
-import { say } from "../conversation.ts";
-import { AGENT, ask, HOST, open, SECRET, upgrade, withSecret, type Ask } from "./client.ts";
+import { say, talk } from "../conversation.ts";
+import { AGENT, ask, HOST, open, SECRET, upgrade, withSecret, type Ask, type Line } from "./client.ts";
+
+// The SDK writes each refusal to the log with its stack.
+vi.spyOn(console, "error").mockImplementation(() => undefined);
 
 const TO = { agent: "palimpsest-agent", name: "mine" };
 const HERE = { "CF-Connecting-IP": "127.0.0.1" };
@@ -16,6 +19,10 @@ async function codeOf(answer: Promise<Response>): Promise<[number, string]> {
   const { error } = await response.json<{ error: { code: string; message: string } }>();
   expect(error.message.startsWith(`[${error.code}] `)).toBe(true);
   return [response.status, error.code];
+}
+
+function connect(name: string): Promise<Line> {
+  return open(ask({ path: `/agents/palimpsest-agent/${name}`, headers: { ...withSecret, ...upgrade } }));
 }
 
 async function ticketFor(path = AGENT): Promise<string> {
@@ -224,19 +231,49 @@ describe("with rules of the user's own", () => {
   });
 });
 
-test("another tenant's sessions and runs are unknown in one's own agent, as those that never were (S1)", async () => {
-  const theirs = await open(ask({ path: "/agents/palimpsest-agent/theirs", headers: { ...withSecret, ...upgrade } }));
-  await theirs.call("append", { sessionId: "private", message: say(0) });
-  const { result } = await theirs.call("compact", { sessionId: "private" });
-  const { run } = result as { run: { id: string } };
-  const line = await open(ask({ headers: { ...withSecret, ...upgrade } }));
-  for (const runId of [run.id, "run-that-never-was"]) {
-    for (const method of ["getRun", "waitForRun", "cancelRun", "pauseRun", "resumeRun", "retryRun"]) {
-      expect((await line.call(method, { runId })).error).toMatch(/^\[unknown_run\] /);
+describe("what is another tenant's is unknown in one's own agent, as what never was (S1)", () => {
+  test("their runs, summaries, messages and sessions, through every call that takes an id of one", async () => {
+    const theirs = await connect("theirs-too");
+    const sessionId = "private";
+    await theirs.call("appendAll", { sessionId, messages: talk(0, 17) });
+    const { result: runs } = await theirs.call("runs", { sessionId });
+    const [{ id: runId } = { id: "" }] = runs as { id: string }[];
+    await theirs.call("waitForRun", { runId });
+    const { result: overlays } = await theirs.call("getCompactions", { sessionId });
+    const [{ id: overlayId } = { id: "" }] = overlays as { id: string }[];
+    expect([runId, overlayId]).not.toContain("");
+
+    const line = await connect("mine-alone");
+    const ofRuns = [
+      "getRun",
+      "waitForRun",
+      "cancelRun",
+      "pauseRun",
+      "resumeRun",
+      "retryRun",
+      "retryRunFrom",
+      "getProposal",
+      "approveRun",
+      "rejectRun",
+    ];
+    const ofOverlays = ["expand", "rollback", "restore", "getViewAsOf", "diffCompaction", "getProvenance"];
+    for (const method of ofRuns) {
+      for (const id of [runId, "run-that-never-was"]) {
+        expect((await line.call(method, { runId: id, stepName: "audit" })).error, method).toMatch(/^\[unknown_run\] /);
+      }
     }
-  }
-  expect(await line.call("getHistory", { sessionId: "private" })).toMatchObject({ success: true, result: [] });
-  expect(await line.call("getSessionInfo", { sessionId: "private" })).toMatchObject({ result: null });
+    for (const method of ofOverlays) {
+      for (const id of [overlayId, "ov-that-never-was"]) {
+        expect((await line.call(method, { sessionId, overlayId: id })).error, method).toMatch(/^\[unknown_overlay\] /);
+      }
+    }
+    expect(await line.call("getHistory", { sessionId })).toMatchObject({ success: true, result: [] });
+    expect(await line.call("getMessage", { sessionId, id: "m1" })).toMatchObject({ result: null });
+    expect(await line.call("getSessionInfo", { sessionId })).toMatchObject({ result: null });
+    expect(await line.call("listSessions", {})).toMatchObject({ result: [] });
+    expect(await line.call("searchSessions", { query: "ledger" })).toMatchObject({ result: [] });
+    expect(await theirs.call("getRun", { runId })).toMatchObject({ result: { outcome: { kind: "applied" } } });
+  });
 });
 
 test("every answer forbids what a hostile page or file would need", async () => {
