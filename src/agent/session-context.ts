@@ -15,6 +15,9 @@ import { recall, recallTool, type Recall, type RecallRequest } from "./recall.ts
 import { SessionHistory } from "./session-history.ts";
 
 export abstract class SessionContext extends SessionHistory {
+  /** The session in which the conversation goes on once this one was split; itself until then. Reads a row for each split. */
+  abstract newest(): SessionContext;
+
   /** The session's blocks, with everything that they can do. */
   get context(): ContextBlocks {
     // Asked for first: that is when a session is told what all sessions are told, its blocks included.
@@ -90,11 +93,13 @@ export abstract class SessionContext extends SessionHistory {
   /**
    * Tools for the model: `recall` where compaction may hide messages, and by what the declared blocks can do set_context,
    * load_context, unload_context, search_context. The set changes only with the configuration, so that a prompt's cached
-   * prefix, which begins with the tools, stays valid.
+   * prefix, which begins with the tools, stays valid. They act where the conversation goes on, also when it is split in
+   * the middle of a turn.
    */
   async tools(): Promise<ToolSet> {
     const compacts = this.settings.policy !== null || this.stored.hasOverlays();
-    return { ...this.context.tools(), ...(compacts && { recall: recallTool((request) => this.recall(request)) }) };
+    const recall = recallTool((request) => this.newest().recall(request));
+    return { ...this.context.tools(() => this.newest().context), ...(compacts && { recall }) };
   }
 
   /**

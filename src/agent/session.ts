@@ -3,6 +3,7 @@
  */
 import type { UIMessage } from "ai";
 import type { History } from "../memory/history.ts";
+import { findNewest } from "../memory/lineage.ts";
 import type { CommitResult, OverlayRecord } from "../memory/overlays.ts";
 import type { ExpandOptions } from "../memory/session-overlays.ts";
 import type { ContextBlocks, OnToolError } from "../context/blocks.ts";
@@ -188,6 +189,11 @@ export class Session extends SessionNotesHandle {
     this.#said.push(said);
     this.core.unapplied.add(this.#settle);
     return this;
+  }
+
+  override newest(): Session {
+    const id = findNewest(this.core.memory.statements, this.#id);
+    return id === this.#id ? this : new Session(this.core).forSession(id);
   }
 
   override apply(): void {

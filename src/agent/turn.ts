@@ -2,28 +2,23 @@
  * A turn of a model that lives in a session while it runs: for the tool loops of the AI SDK (`streamText`,
  * `generateText`, agents).
  *
- * Job: before each model step ask the session for its view, after each step store what the model did and tell what the
- * provider counted. Boundary: the caller calls the model, and decides on tools, retries and the end of the turn.
+ * Job: before each model step ask the session for its view, after each step store what the model did, and then tell what
+ * the provider counted. Boundary: the caller calls the model, and decides on tools, retries and the end of the turn.
  *
  * Why it is safe: the SDK awaits `onStepEnd` before it prepares the next step, so the view that a step gets holds all
- * steps before it, each stored whole. A crash loses the step under way and nothing else. Steps are only ever added to
+ * steps before it, each stored whole. A crash loses the step under way and nothing else. A step that cannot be stored ends
+ * the turn before the next one is asked for, so that no call is made on a view that lacks it. Steps are only ever added to
  * the reply, so the prompt of a step begins with that of the step before, byte for byte, unless an overlay came between
  * or the view had to be made to fit: however many steps a turn has, none is sent more than its limit.
  */
-import {
-  convertToModelMessages,
-  readUIMessageStream,
-  toUIMessageStream,
-  type ModelMessage,
-  type StepResult,
-  type TextStreamPart,
-  type ToolSet,
-  type UIMessage,
-} from "ai";
-import { MESSAGE_OVERHEAD_TOKENS, MIN_VIEW_TOKENS } from "../limits.ts";
+import { convertToModelMessages, type ModelMessage, type StepResult, type ToolSet } from "ai";
+import { MAX_NAME_CHARS, MESSAGE_OVERHEAD_TOKENS, MIN_VIEW_TOKENS } from "../limits.ts";
 import { estimateTokens } from "../steps/tokens.ts";
+import type { UsageReport } from "./calibration.ts";
+import { KeptReply } from "./kept-reply.ts";
 import type { Session } from "./session.ts";
 import { viewOptions, type Fitted, type GetViewOptions, type ShownView } from "./shown-view.ts";
+import { stepParts } from "./step-parts.ts";
 
 export interface ViewOptions extends GetViewOptions {
   /**
@@ -42,12 +37,6 @@ export interface TurnOptions extends Omit<ViewOptions, "leafId"> {
   readonly replyId: string;
 }
 
-/** What to spread into `streamText` or `generateText`. */
-export interface KeptTurn {
-  prepareStep(): Promise<{ messages: ModelMessage[] }>;
-  onStepEnd(step: StepResult<ToolSet>): Promise<void>;
-}
-
 /**
  * A `prepareStep` that sends the session's view as it is now: a summary that lands in the middle of a turn is used by
  * the next step. For callers that store the turn's steps themselves, each before the next begins; see {@link keepTurn}.
@@ -55,29 +44,78 @@ export interface KeptTurn {
  */
 export function viewBeforeStep(session: Session, options: ViewOptions = {}): KeptTurn["prepareStep"] {
   checkLimits(options);
-  return async () => ({ messages: (await nextPrompt(session, options)).messages });
+  return async () => {
+    const reminder = await session.reminder();
+    return { messages: (await nextPrompt(session, { ...options, reminder })).messages };
+  };
 }
 
-/** Stores a turn step by step in the reply `replyId`, and sends each step the view up to it. Throws `invalid_options`. */
+/** What to spread into `streamText` or `generateText`, which take the first two. */
+export interface KeptTurn {
+  /** The session's view as it is now. Throws what `mustBeKept` does: nothing is paid for after a step that was lost. */
+  prepareStep(): Promise<{ messages: ModelMessage[] }>;
+  /** Stores a step, and then tells what it was counted at. */
+  onStepEnd(step: StepResult<ToolSet>): Promise<void>;
+  /**
+   * To be called when the model is done: the SDK says nothing of a last step that could not be stored. Throws why not:
+   * `unknown_message` when the reply was deleted or the session cleared meanwhile, `session_ended`, `message_too_large`,
+   * `not_serializable`.
+   */
+  mustBeKept(): void;
+  /** The session that the reply is in: the one that the turn began in, or where that went on when it was split. */
+  session(): Session;
+}
+
+/**
+ * Stores a turn step by step in the reply `replyId`, and sends each step the view up to it. Throws `invalid_options`,
+ * `unknown_message` for the reply.
+ */
 export function keepTurn(session: Session, { replyId, ...options }: TurnOptions): KeptTurn {
   checkLimits(options);
-  const { tools } = options;
+  const reply = new KeptReply(session, replyId);
   let sent: ShownView | null = null;
+  let failure: { readonly error: unknown } | null = null;
+  const mustBeKept = (): void => {
+    if (failure !== null) throw failure.error;
+  };
   return {
+    mustBeKept,
+    session: () => reply.session,
     prepareStep: async () => {
-      const { view, messages } = await nextPrompt(session, { ...options, leafId: replyId });
+      mustBeKept();
+      // Of the session that the turn began in: it is that one's system prompt which the model is sent to the end.
+      const reminder = await session.reminder();
+      const { view, messages } = await nextPrompt(reply.session, { ...options, leafId: replyId, reminder });
       sent = view;
       return { messages };
     },
     onStepEnd: async (step) => {
-      const { inputTokens = 0, outputTokens } = step.usage;
-      const model = `${step.model.provider}:${step.model.modelId}`;
-      await session.recordUsage({ inputTokens, outputTokens, model, leafId: replyId, viewTokens: sent?.tokens });
-      const reply = await session.getMessage(replyId);
-      const parts = [...(reply?.parts ?? []), ...(await stepParts(step, tools))];
-      await session.upsertMessage({ ...reply, id: replyId, role: "assistant", parts });
+      mustBeKept();
+      try {
+        reply.add(await stepParts(step, options.tools));
+      } catch (error) {
+        // The SDK swallows what a callback throws, and would go on.
+        failure = { error };
+        throw error;
+      }
+      const report = { ...usageOf(step), leafId: replyId, viewTokens: sent?.tokens };
+      // What a provider says of a call is not worth losing its answer for.
+      await reply.session.recordUsage(report).catch(() => undefined);
     },
   };
+}
+
+function usageOf({ usage, model }: StepResult<ToolSet>): UsageReport {
+  return {
+    inputTokens: countedTokens(usage.inputTokens),
+    outputTokens: countedTokens(usage.outputTokens),
+    model: `${model.provider}:${model.modelId}`.slice(0, MAX_NAME_CHARS),
+  };
+}
+
+/** 0, which says nothing, for what is no count. */
+function countedTokens(tokens: number | undefined): number {
+  return tokens !== undefined && Number.isSafeInteger(tokens) && tokens >= 0 ? tokens : 0;
 }
 
 interface Prompt {
@@ -85,10 +123,13 @@ interface Prompt {
   readonly messages: ModelMessage[];
 }
 
+interface PromptOptions extends ViewOptions {
+  readonly reminder: string | null;
+}
+
 /** The view's messages, and at their end what changed in the context blocks since the system prompt was frozen. */
-async function nextPrompt(session: Session, options: ViewOptions): Promise<Prompt> {
-  const { leafId, truncate, tools, onReduced, maxTokens = session.turnTokens ?? Infinity } = options;
-  const reminder = await session.reminder();
+async function nextPrompt(session: Session, options: PromptOptions): Promise<Prompt> {
+  const { leafId, truncate, tools, onReduced, reminder, maxTokens = session.turnTokens ?? Infinity } = options;
   const view = await session.getView({ leafId, truncate, maxTokens: withoutReminder(maxTokens, reminder) });
   if (view.fitted?.kind === "reduced") onReduced?.(view.fitted);
   const messages = await convertToModelMessages(view.messages, tools === undefined ? {} : { tools });
@@ -105,34 +146,4 @@ function withoutReminder(maxTokens: number, reminder: string | null): number | u
 /** Before the turn: in the middle of one, nothing is refused. */
 function checkLimits({ maxTokens, truncate }: GetViewOptions): void {
   viewOptions({ truncate, maxTokens: maxTokens === Infinity ? undefined : maxTokens });
-}
-
-/** A step as parts of a message. The SDK itself turns them into such, from a stream: so it is given the step as one. */
-async function stepParts(step: StepResult<ToolSet>, tools: ToolSet | undefined): Promise<UIMessage["parts"]> {
-  const parts: TextStreamPart<ToolSet>[] = [
-    { type: "start-step", request: step.request, warnings: step.warnings ?? [] },
-    ...step.content.flatMap((part, index) => streamed(part, `${index}`)),
-  ];
-  const stream = new ReadableStream<TextStreamPart<ToolSet>>({
-    start(controller) {
-      for (const part of parts) controller.enqueue(part);
-      controller.close();
-    },
-  });
-  const chunks = toUIMessageStream({ stream, sendSources: true, ...(tools === undefined ? {} : { tools }) });
-  let message: UIMessage | null = null;
-  for await (message of readUIMessageStream({ stream: chunks }));
-  return message?.parts ?? [];
-}
-
-/** Texts are streamed piece by piece, whatever else a step holds in one. */
-function streamed(part: StepResult<ToolSet>["content"][number], id: string): TextStreamPart<ToolSet>[] {
-  if (part.type !== "text" && part.type !== "reasoning") return [part];
-  const { type, text, providerMetadata } = part;
-  const metadata = providerMetadata === undefined ? {} : { providerMetadata };
-  return [
-    { type: `${type}-start`, id },
-    { type: `${type}-delta`, id, text },
-    { type: `${type}-end`, id, ...metadata },
-  ];
 }

@@ -232,9 +232,13 @@ export class ContextBlocks {
     return renderReminder(frozen, await Promise.all(declared.map((each) => this.#read(each))));
   }
 
-  /** Tools for what the declared blocks can do. They answer every failure; none throws what a provider threw. */
-  tools(): ToolSet {
-    return contextTools([...this.#declared.values()], { blocks: this, onError: (error) => this.#onToolError(error) });
+  /**
+   * Tools for what the declared blocks can do. They answer every failure; none throws what a provider threw. They act on
+   * `current()`, asked at each call.
+   */
+  tools(current: () => ContextBlocks = () => this): ToolSet {
+    const onError: OnToolError = (error) => this.#onToolError(error);
+    return contextTools([...this.#declared.values()], { blocks: current, onError });
   }
 
   /** Called when the session's rows were deleted: whatever is still under way will not write. */

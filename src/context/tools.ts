@@ -16,7 +16,8 @@ import { LOAD_TOOL, NOT_DONE } from "./unloaded.ts";
 type ToolBlock = Pick<Declared, "config" | "shape">;
 
 export interface ToolTarget {
-  readonly blocks: Pick<
+  /** Asked at each call: a tool may outlive the session that it was made for. */
+  readonly blocks: () => Pick<
     ContextBlocks,
     "replaceContextBlock" | "appendContextBlock" | "setContextEntry" | "searchContext" | "loadSkill" | "unloadSkill"
   >;
@@ -73,7 +74,9 @@ interface SetInput {
   readonly description?: string | undefined;
 }
 
-async function set({ label, content, action, key, description }: SetInput, { blocks }: ToolTarget): Promise<string> {
+async function set(input: SetInput, target: ToolTarget): Promise<string> {
+  const { label, content, action, key, description } = input;
+  const blocks = target.blocks();
   if (key === undefined || key === "") {
     const append = action === "append";
     const block = await (append
@@ -97,7 +100,7 @@ function loadTool(loadable: readonly ToolBlock[], target: ToolTarget) {
   return tool({
     description: `Reads one entry of a block whole. The system prompt lists the keys.\n${list(loadable)}`,
     inputSchema: z.object({ label: labelOf(loadable), key: keyOf() }),
-    execute: ({ label, key }) => answer(target, () => target.blocks.loadSkill(label, key)),
+    execute: ({ label, key }) => answer(target, () => target.blocks().loadSkill(label, key)),
   });
 }
 
@@ -107,7 +110,9 @@ function unloadTool(loadable: readonly ToolBlock[], target: ToolTarget) {
     inputSchema: z.object({ label: labelOf(loadable), key: keyOf() }),
     execute: ({ label, key }) =>
       answer(target, async () =>
-        (await target.blocks.unloadSkill(label, key)) ? `Unloaded "${key}".` : `"${key}" of "${label}" was not loaded.`,
+        (await target.blocks().unloadSkill(label, key))
+          ? `Unloaded "${key}".`
+          : `"${key}" of "${label}" was not loaded.`,
       ),
   });
 }
@@ -121,7 +126,7 @@ function searchTool(searchable: readonly ToolBlock[], target: ToolTarget) {
     }),
     execute: ({ label, query }) =>
       answer(target, async () => {
-        const found = await target.blocks.searchContext(label, query);
+        const found = await target.blocks().searchContext(label, query);
         return found === null || found === "" ? `Nothing in "${label}" matches. Try fewer or other words.` : found;
       }),
   });

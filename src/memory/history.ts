@@ -194,6 +194,25 @@ export class History extends SessionOverlays {
     return this.tree.find(id) !== null;
   }
 
+  /**
+   * The message that this one hangs under, by its id or by that of a part of it in a view; null for a root. Throws
+   * `unknown_message`. Reads no content.
+   */
+  parentOf(id: string): string | null {
+    const synthetic = parseSyntheticId(id);
+    const row = this.tree.find(synthetic?.kind === "slice" ? synthetic.messageId : id);
+    if (row !== null) return row.parentSeq === null ? null : this.tree.shape(row.parentSeq).id;
+    throw new PalimpsestError(
+      "unknown_message",
+      `There is no message "${id}" in session "${this.sessionId}". A summary has no parent: ask for that of a message that it covers.`,
+    );
+  }
+
+  /** Tells a message from any later one under its id: a number is never given out twice. Null when there is none. */
+  numberOf(id: string): number | null {
+    return this.tree.find(id)?.seq ?? null;
+  }
+
   /** When the message was first stored (epoch ms); null when there is none with this id. Reads no content. */
   createdAt(id: string): number | null {
     return this.tree.find(id)?.createdAt ?? null;
