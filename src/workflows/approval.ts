@@ -7,7 +7,7 @@
  */
 import type { AgentWorkflowStep } from "agents/workflows";
 import { LEAST_APPROVAL_MS } from "../limits.ts";
-import { isEngineStopping, markOf } from "./ladder.ts";
+import { markOf } from "./ladder.ts";
 import { APPROVAL_EVENT, type Approved, type CompactionPort, type RunEnded } from "./port.ts";
 import { AGENT_CALL } from "./retries.ts";
 
@@ -26,7 +26,8 @@ export async function waitForApproval(
     try {
       await step.waitForEvent(`wait for approval · round ${round}`, { type: APPROVAL_EVENT, timeout });
     } catch (error) {
-      if (isEngineStopping(error) || !isTimeout(error)) throw error;
+      // Anything else is the engine's: it is being paused, or stopped.
+      if (!isTimeout(error)) throw error;
     }
   }
 }

@@ -127,6 +127,6 @@ function isAboutSource(error: unknown): boolean {
  * Pausing or stopping an instance surfaces inside run() as an error. It says nothing about the summariser, and whatever
  * were done after it would be lost: the engine runs this again from its kept results.
  */
-export function isEngineStopping(error: unknown): boolean {
+function isEngineStopping(error: unknown): boolean {
   return error instanceof Error && /^(?:\w*Error: )?Aborting engine/.test(error.message);
 }

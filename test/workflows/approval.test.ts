@@ -180,6 +180,10 @@ test("who is not asked yet cannot answer", async () => {
     await refusalOf(() => agent.rejectRun({ runId: run.id })),
   ];
   const ended = await agent.waitForRun({ runId: run.id });
+  expect(await agent.approveRun({ runId: run.id })).toMatchObject({
+    kind: "late",
+    run: { outcome: { kind: "applied" } },
+  });
   for (const refusal of refusals) expect(refusal).toMatch(/^$|\[invalid_state\]/);
   expect(ended.steps.map(({ name }) => name).join()).not.toContain("approval");
 });
