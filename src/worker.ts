@@ -15,6 +15,8 @@ interface Env extends Cloudflare.Env, ModelEnv, WatchdogEnv, WorkerEnv, FrameEnv
   readonly PALIMPSEST_THRESHOLD?: string;
   /** Most source tokens per call of the summariser. */
   readonly PALIMPSEST_CHUNK_TOKENS?: string;
+  /** Set, notes are kept in the background and are the summary when a compaction comes due. */
+  readonly PALIMPSEST_NOTES?: string;
   /** Set, what looks like a secret is blanked before the summariser is shown it. */
   readonly PALIMPSEST_REDACT?: string;
   /** Set, each summary waits a day for a person; `apply` or `discard` says what silence means. */
@@ -35,11 +37,13 @@ export class PalimpsestAgent extends CompactingAgent<Env> {
       PALIMPSEST_CHUNK_TOKENS: chunk,
       PALIMPSEST_APPROVAL: onTimeout,
       PALIMPSEST_REDACT: redact,
+      PALIMPSEST_NOTES: notes,
     } = this.env;
     session.compactAfter(
       Number(threshold ?? DEFAULT_THRESHOLD),
       chunk === undefined ? {} : { chunkTokens: Number(chunk) },
     );
+    if (notes !== undefined && notes !== "") session.keepNotes();
     if (redact !== undefined && redact !== "") session.redactSecrets();
     if (onTimeout !== undefined) session.requireApproval({ onTimeout });
   }

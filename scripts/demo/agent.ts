@@ -4,6 +4,7 @@ import { AgentClient } from "agents/client";
 import { RUN_EVENT, type RunEvent } from "../../src/agent/events.ts";
 import type { SessionStatus } from "../../src/agent/session.ts";
 import type { AppendResult } from "../../src/memory/history.ts";
+import type { PastView } from "../../src/memory/time-travel.ts";
 import type { View } from "../../src/memory/view.ts";
 import type { OverlayRecord } from "../../src/memory/overlays.ts";
 import type { RunRecord } from "../../src/memory/runs.ts";
@@ -17,6 +18,7 @@ interface Calls {
   runs(input: { sessionId: string; limit?: number }): RunRecord[];
   getRun(input: { runId: string }): RunRecord;
   waitForRun(input: { runId: string; timeoutMs?: number }): RunRecord;
+  getViewAsOf(input: { sessionId: string; overlayId: string }): PastView;
   getCompactions(input: { sessionId: string }): OverlayRecord[];
 }
 

@@ -252,3 +252,37 @@ describe("across the boundary (F8)", () => {
     expect(await prompt()).toContain("## Task\n- keep every promise");
   });
 });
+
+/** The agent of docs/notes.md, without a Worker around it. */
+function declare(agent: PalimpsestAgent): Session {
+  return new (class {
+    readonly palimpsest = agent.palimpsest;
+    // example
+    session = Session.create(this)
+      .withContext("todo", { description: "What is left to do" })
+      .compactAfter(60_000, { carryBlocks: ["todo"] })
+      .keepNotes()
+      .onAfterCompaction(({ overlay }) => `Compacted ${overlay.spanMessages} messages.`);
+    // end
+  })().session;
+}
+
+test("the example of docs/notes.md runs", async () => {
+  const { agent: made, stub } = newAgent(noting);
+  await runInDurableObject(stub, async (agent: PalimpsestAgent) => {
+    const session = declare(agent);
+    await session.appendMessages(talk(0, 4));
+    // example
+    const notes = await session.getNotes(); // the newest version that holds for the active branch, or null
+    if (notes !== null) console.log(notes.n, notes.tokens, notes.covered, notes.text);
+
+    await session.updateNotes({ sections: [{ title: "User rules", text: "- Never touch `main`." }] }); // by hand
+    const { run } = await session.refreshNotes(); // bring them up to date now
+    await session.ended(run.id);
+    const versions = await session.notesHistory(); // the last ten, newest first
+    // end
+    expect(versions.map(({ by }) => by)).toEqual(["update", "hand"]);
+    expect(versions[0]?.text).toContain("Never touch `main`");
+  });
+  expect(await made.getNotes({})).toMatchObject({ n: 2 });
+});
