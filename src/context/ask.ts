@@ -43,6 +43,20 @@ export async function askProvider<T>(ask: Ask<T>): Promise<T> {
   }
 }
 
+/** Undefined, once `report` was told, when a provider failed: for whoever can go on without its answer. */
+export async function orReport<T>(
+  work: () => Promise<T>,
+  report: (error: PalimpsestError) => void,
+): Promise<T | undefined> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof PalimpsestError) || error.code !== "provider_failed") throw error;
+    report(error);
+    return undefined;
+  }
+}
+
 function failure(ask: Pick<Ask<unknown>, "label" | "verb">, why: string, cause?: unknown): PalimpsestError {
   const message = `Block "${ask.label}" could not be reached to ${ask.verb}: ${why}. Nothing else was changed. Go on without it, or try again later.`;
   return new PalimpsestError("provider_failed", message, { cause });

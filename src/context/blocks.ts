@@ -9,12 +9,13 @@ import type { ToolSet, UIMessage } from "ai";
 import { PalimpsestError } from "../errors.ts";
 import { askForText, askProvider, type Ask } from "./ask.ts";
 import { checkKey, checkSize, checkText, type Rewrite } from "./check.ts";
-import { declare, makeProvider, undeclare, type BlockOptions, type Declared } from "./declared.ts";
-import { frozenAt, frozenInMemory, frozenInSqlite, type FrozenPrompt } from "./frozen.ts";
+import { declare, undeclare, type BlockOptions, type Declared } from "./declared.ts";
+import { frozenInSqlite, frozenWith } from "./frozen.ts";
 import type { SearchProvider, SkillProvider, WritableContextProvider } from "./provider.ts";
-import { renderPrompt, renderReminder, type ContextBlock } from "./render.ts";
-import { claim, labelFor, sessionScope, type BlockScope } from "./scope.ts";
+import type { ContextBlock } from "./render.ts";
+import { sessionScope, type BlockScope } from "./scope.ts";
 import type { ContextStatements } from "./statements.ts";
+import { SystemPrompt } from "./system-prompt.ts";
 import { contextTools } from "./tools.ts";
 import type { Turns } from "./turns.ts";
 import { hideUnloadedSkills, skillName } from "./unloaded.ts";
@@ -29,7 +30,7 @@ export interface BlocksHost {
   readonly countTokens: (text: string) => number;
 }
 
-/** Told of what a tool answered with "Not done". */
+/** Told of what a tool answered with "Not done", and of what a prompt or a reminder had to do without. */
 export type OnToolError = (error: PalimpsestError) => void | Promise<void>;
 
 /** What is written under a key. The description is for providers that list their entries. */
@@ -43,7 +44,7 @@ export class ContextBlocks {
   readonly #host: BlocksHost;
   readonly #sessionId: string;
   readonly #declared = new Map<string, Declared>();
-  #frozen: FrozenPrompt = frozenInMemory();
+  readonly #prompt: SystemPrompt;
   #onToolError: OnToolError = () => undefined;
   /** Counts how often the session was deleted. */
   #epoch = 0;
@@ -51,6 +52,15 @@ export class ContextBlocks {
   constructor(host: BlocksHost, sessionId: string) {
     this.#host = host;
     this.#sessionId = sessionId;
+    this.#prompt = new SystemPrompt({
+      blocks: () =>
+        [...this.#declared.values()].map((declared) => ({
+          empty: this.#describe(declared, ""),
+          read: () => this.#read(declared),
+        })),
+      inTurn: (work) => this.#inPromptTurn(work),
+      report: (failed) => this.#report(failed),
+    });
   }
 
   // --- declaring -----------------------------------------------------------------------------------------------------
@@ -72,16 +82,13 @@ export class ContextBlocks {
     const { agentId, statements, transactionSync, limitMs } = this.#host;
     const scope = sessionScope(this.#sessionId);
     if (provider === undefined) {
-      this.#frozen = frozenInSqlite(statements, scope);
+      this.#prompt.keepAt(frozenInSqlite(statements, scope));
       return this;
     }
     const label = "_system_prompt";
     const place = { scope, label };
     const block = { agentId, sessionId: this.#sessionId, label, place, statements, transactionSync };
-    const store = typeof provider === "function" ? makeProvider(label, () => provider(block)) : provider;
-    claim(store, block);
-    makeProvider(label, () => store.init?.(labelFor(block)));
-    this.#frozen = frozenAt(store, limitMs);
+    this.#prompt.keepAt(frozenWith(provider, block, limitMs));
     return this;
   }
 
@@ -211,25 +218,26 @@ export class ContextBlocks {
 
   // --- the prompt ----------------------------------------------------------------------------------------------------
 
-  /** The same string at every call until {@link refreshSystemPrompt}. Throws `provider_failed`: then nothing is frozen. */
+  /**
+   * The same string at every call until {@link refreshSystemPrompt}. While a provider is down, the prompt says so in place of
+   * its block and is not frozen, and whoever {@link onToolError} named is told: a conversation has its turn in an outage.
+   */
   async freezeSystemPrompt(): Promise<string> {
-    return this.#inPromptTurn(async () => (await this.#frozen.read()) ?? this.#freeze());
+    return this.#prompt.freeze();
   }
 
   /** Renders the blocks as they are now and freezes that. Throws `provider_failed`: then the old prompt stays. */
   async refreshSystemPrompt(): Promise<string> {
-    return this.#inPromptTurn(() => this.#freeze());
+    return this.#prompt.refresh();
   }
 
   /**
    * What blocks with `whenChanged: "remind"` say that the frozen prompt does not, to be sent at the end of the
-   * conversation and not stored; null when there is nothing to say or nothing is frozen. Throws `provider_failed`.
+   * conversation and not stored; null when there is nothing to say or nothing is frozen. Of a block whose provider is down
+   * it says that, and {@link onToolError} is told. It takes as long as one provider may, however many there are.
    */
   async reminder(): Promise<string | null> {
-    const declared = [...this.#declared.values()].filter(({ config }) => config.whenChanged === "remind");
-    const frozen = declared.length === 0 ? null : await this.#frozen.read();
-    if (frozen === null) return null;
-    return renderReminder(frozen, await Promise.all(declared.map((each) => this.#read(each))));
+    return this.#prompt.reminder();
   }
 
   /**
@@ -237,14 +245,13 @@ export class ContextBlocks {
    * `current()`, asked at each call.
    */
   tools(current: () => ContextBlocks = () => this): ToolSet {
-    const onError: OnToolError = (error) => this.#onToolError(error);
-    return contextTools([...this.#declared.values()], { blocks: current, onError });
+    return contextTools([...this.#declared.values()], { blocks: current, onError: (failed) => this.#report(failed) });
   }
 
   /** Called when the session's rows were deleted: whatever is still under way will not write. */
   forget(): void {
     this.#epoch++;
-    this.#frozen.forget();
+    this.#prompt.forget();
   }
 
   // --- how -----------------------------------------------------------------------------------------------------------
@@ -253,19 +260,16 @@ export class ContextBlocks {
     return declare(this.#sessionId, { ...options, label }, this.#host);
   }
 
-  async #freeze(): Promise<string> {
-    const epoch = this.#epoch;
-    const prompt = renderPrompt(await this.getContextBlocks());
-    this.#checkEpoch(epoch);
-    await this.#frozen.write(prompt);
-    return prompt;
+  /** A handler that throws, at once or later, costs nobody an answer. */
+  #report(failed: PalimpsestError): void {
+    void (async () => this.#onToolError(failed))().catch(() => undefined);
   }
 
-  #inPromptTurn<T>(work: () => Promise<T>): Promise<T> {
+  #inPromptTurn<T>(work: (mustExist: () => void) => Promise<T>): Promise<T> {
     const epoch = this.#epoch;
     return this.#host.turns.run(`prompt ${this.#sessionId}`, () => {
       this.#checkEpoch(epoch);
-      return work();
+      return work(() => this.#checkEpoch(epoch));
     });
   }
 

@@ -6,7 +6,9 @@
 import { PalimpsestError } from "../errors.ts";
 import { MAX_PROMPT_BYTES } from "../limits.ts";
 import { askForText, askProvider } from "./ask.ts";
+import { makeProvider } from "./declared.ts";
 import type { WritableContextProvider } from "./provider.ts";
+import { claim, labelFor, type BlockScope } from "./scope.ts";
 import type { ContextStatements } from "./statements.ts";
 
 export interface FrozenPrompt {
@@ -44,8 +46,20 @@ export function frozenInSqlite(statements: ContextStatements, scope: string): Fr
   };
 }
 
+/** With a provider of the caller's, made for the session or its own. Throws `invalid_options`, `provider_failed`. */
+export function frozenWith(
+  provider: WritableContextProvider | ((scope: BlockScope) => WritableContextProvider),
+  scope: BlockScope,
+  limitMs: number,
+): FrozenPrompt {
+  const store = typeof provider === "function" ? makeProvider(scope.label, () => provider(scope)) : provider;
+  claim(store, scope);
+  makeProvider(scope.label, () => store.init?.(labelFor(scope)));
+  return frozenAt(store, limitMs);
+}
+
 /** `read` and `write` throw `provider_failed`. */
-export function frozenAt(provider: WritableContextProvider, limitMs: number): FrozenPrompt {
+function frozenAt(provider: WritableContextProvider, limitMs: number): FrozenPrompt {
   const label = "system prompt";
   // A provider cannot be told to drop a text: what a forgotten session left there is passed over until it is replaced.
   let isForgotten = false;

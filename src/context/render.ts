@@ -13,6 +13,10 @@ const BREAK = `\n\n${RULE}\n`;
 const REMINDER =
   "The following blocks have changed since the system prompt was written. What stands here replaces what stands there.";
 
+const UNAVAILABLE = "(This block could not be read just now. Do not take it for empty, and go on without it.)";
+
+const STALE = "These blocks could not be read just now; what the system prompt says of them may be out of date";
+
 /** A block as it is now. `tokens` is an estimate of its content. */
 export interface ContextBlock {
   readonly label: string;
@@ -27,20 +31,31 @@ export interface ContextBlock {
   readonly remind: boolean;
 }
 
+/** A block for a prompt: as it is now, or one that could not be read. */
+export interface ReadBlock extends ContextBlock {
+  readonly unavailable?: boolean;
+}
+
 /** Read-only blocks without content are left out; the others are shown empty, so that the model knows them. */
-export function renderPrompt(blocks: readonly ContextBlock[]): string {
+export function renderPrompt(blocks: readonly ReadBlock[]): string {
   return blocks.filter(isShown).map(renderSection).join("\n\n");
 }
 
-/** What the remind blocks say that `prompt` does not, or null when they agree. */
-export function renderReminder(prompt: string, blocks: readonly ContextBlock[]): string | null {
+/** What the remind blocks say that `prompt` does not, and which of them cannot be read; null when there is neither. */
+export function renderReminder(prompt: string, blocks: readonly ReadBlock[]): string | null {
   const held = new Set(`\n\n${prompt}`.split(BREAK));
-  const changed = blocks.filter((block) => block.remind).map(renderSection);
+  const reminding = blocks.filter((block) => block.remind);
+  const changed = reminding.filter((block) => block.unavailable !== true).map(renderSection);
   const missing = changed.filter((section) => !held.has(section.slice(RULE.length + 1)));
-  return missing.length === 0 ? null : [REMINDER, ...missing].join("\n\n");
+  const silent = reminding.filter((block) => block.unavailable === true).map((block) => block.label.toUpperCase());
+  const told = missing.length === 0 ? [] : [REMINDER, ...missing];
+  if (silent.length > 0) told.push(`${STALE}: ${silent.join(", ")}.`);
+  return told.length === 0 ? null : told.join("\n\n");
 }
 
-export function renderSection(block: ContextBlock): string {
+export function renderSection(block: ReadBlock): string {
+  if (block.unavailable === true)
+    return `${RULE}\n${block.label.toUpperCase()} [${block.kind}]\n${RULE}\n${UNAVAILABLE}`;
   const description = block.description === undefined ? "" : ` (${oneLine(block.description)})`;
   const full = block.maxTokens === undefined || isKeyed(block) ? "" : ` [${renderFill(block.tokens, block.maxTokens)}]`;
   const header = `${block.label.toUpperCase()}${description}${full} [${block.kind}]`;
@@ -60,6 +75,6 @@ function isKeyed(block: ContextBlock): boolean {
   return block.kind === "searchable" || block.kind === "loadable";
 }
 
-function isShown(block: ContextBlock): boolean {
-  return block.content !== "" || block.remind || block.kind !== "readonly";
+function isShown(block: ReadBlock): boolean {
+  return block.content !== "" || block.remind || block.unavailable === true || block.kind !== "readonly";
 }

@@ -8,7 +8,7 @@ import { tool, type ToolSet } from "ai";
 import { z } from "zod";
 import { PalimpsestError } from "../errors.ts";
 import { MAX_ENTRY_KEY_CHARS, SKILL_DESCRIPTION_CHARS } from "../limits.ts";
-import type { ContextBlocks, OnToolError } from "./blocks.ts";
+import type { ContextBlocks } from "./blocks.ts";
 import type { Declared } from "./declared.ts";
 import { oneLine, renderFill, type ContextBlock } from "./render.ts";
 import { LOAD_TOOL, NOT_DONE } from "./unloaded.ts";
@@ -21,7 +21,8 @@ export interface ToolTarget {
     ContextBlocks,
     "replaceContextBlock" | "appendContextBlock" | "setContextEntry" | "searchContext" | "loadSkill" | "unloadSkill"
   >;
-  readonly onError: OnToolError;
+  /** Never throws. */
+  readonly onError: (error: PalimpsestError) => void;
 }
 
 /** `set_context`, `load_context`, `unload_context`, `search_context`: those that one of the blocks has a use for. */
@@ -137,8 +138,7 @@ async function answer({ onError }: ToolTarget, work: () => Promise<string>): Pro
     return await work();
   } catch (error) {
     if (!(error instanceof PalimpsestError)) throw error;
-    // A handler that throws, at once or later, must not cost the model its answer.
-    void (async () => onError(error))().catch(() => undefined);
+    onError(error);
     return NOT_DONE + error.message.replace(`[${error.code}] `, "");
   }
 }

@@ -217,6 +217,32 @@ test("what a provider counted of each step is held against the view that this st
   });
 });
 
+test("a provider that goes down in the middle of a turn costs it a reminder, and whoever asked is told", async () => {
+  const { stub } = newAgent();
+  await runInDurableObject(stub, async (agent) => {
+    let isDown = false;
+    const reported: string[] = [];
+    const day = async () => (isDown ? Promise.reject(new Error("The store is down.")) : "Friday");
+    const session = Session.create(agent)
+      .forSession("down!100000")
+      .withContext("today", { whenChanged: "remind", provider: { get: day } })
+      .onToolError(({ code }) => void reported.push(code));
+    await session.freezeSystemPrompt();
+    const model = looker(4, async (step) => void (isDown = step >= 2));
+    await turn(session, model);
+    const last = model.doGenerateCalls.map(({ prompt }) => JSON.stringify(prompt.at(-1)));
+    expect(last.map((message) => message.includes("could not be read just now"))).toEqual([
+      false,
+      false,
+      false,
+      true,
+      true,
+    ]);
+    expect(reported).toEqual(["provider_failed", "provider_failed"]);
+    expect((await session.getMessage("reply"))?.parts.at(-1)).toMatchObject({ text: "Done." });
+  });
+});
+
 test("a block that changed since the prompt was frozen is told at the end of the view, and not stored", async () => {
   const { stub } = newAgent();
   await runInDurableObject(stub, async (agent) => {

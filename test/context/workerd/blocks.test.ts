@@ -185,17 +185,49 @@ describe("the frozen prompt", () => {
     });
   });
 
-  test("is not made of blocks that could not be read: none is frozen, or the old one stays", async () => {
+  test("says which blocks could not be read, is not frozen then, and is reported; a refresh leaves the old one", async () => {
     await withContexts(async ({ blocks, storage }) => {
       let isDown = true;
-      blocks.withContext("soul", { provider: reads(() => (isDown ? fails() : "up")) }).withCachedPrompt();
-      expect(await codeOf(blocks.freezeSystemPrompt())).toBe("provider_failed");
+      const reported: string[] = [];
+      blocks
+        .withContext("soul", { provider: reads(() => (isDown ? fails() : "up")) })
+        .withContext("rules", { provider: reads(() => "be kind") })
+        .onToolError((error) => {
+          reported.push(error.code);
+          throw new Error("the handler is down as well");
+        })
+        .withCachedPrompt();
+      const partial = await blocks.freezeSystemPrompt();
+      expect(partial).toMatch(/SOUL \[readonly\]\n═+\n\(This block could not be read/);
+      expect(partial).toContain("be kind");
+      expect(reported).toEqual(["provider_failed"]);
       expect(dump(storage)).toEqual(NOTHING);
       isDown = false;
       const frozen = await blocks.freezeSystemPrompt();
+      expect(frozen).toMatch(/SOUL \[readonly\]\n═+\nup/);
       isDown = true;
       expect(await codeOf(blocks.refreshSystemPrompt())).toBe("provider_failed");
       expect(await blocks.freezeSystemPrompt()).toBe(frozen);
+    });
+  });
+
+  test("is made anew while the place where it is kept is down, and kept there again later", async () => {
+    await withContexts(async ({ blocks }) => {
+      let isDown = true;
+      const reported: string[] = [];
+      const kept = writes();
+      const store = {
+        get: async () => (isDown ? fails() : kept.get()),
+        set: async (prompt: string) => (isDown ? fails() : kept.set(prompt)),
+      };
+      blocks.withContext("soul", { provider: { get } }).withCachedPrompt(store);
+      blocks.onToolError(({ message }) => void reported.push(message));
+      const prompt = await blocks.freezeSystemPrompt();
+      expect(prompt).toContain("text");
+      expect(reported).toEqual([expect.stringContaining("system prompt")]);
+      isDown = false;
+      expect(await blocks.freezeSystemPrompt()).toBe(prompt);
+      expect(kept.written).toEqual([prompt]);
     });
   });
 
@@ -232,5 +264,32 @@ describe("a reminder", () => {
       await again.refreshSystemPrompt();
       expect(await blocks.reminder()).toBeNull();
     });
+  });
+
+  test("does without a block that fails or hangs, says so, is reported, and takes no longer than one provider may", async () => {
+    await withContexts(
+      async ({ blocks }) => {
+        let state: "up" | "down" = "up";
+        const reported: string[] = [];
+        const hangs = () => (state === "up" ? Promise.resolve("one") : new Promise<string>(() => undefined));
+        blocks
+          .withContext("first", { provider: { get: hangs }, whenChanged: "remind" })
+          .withContext("second", { provider: { get: hangs }, whenChanged: "remind" })
+          .withContext("third", { provider: reads(() => (state === "up" ? "one" : fails())), whenChanged: "remind" })
+          .withContext("memory", { whenChanged: "remind" })
+          .onToolError(({ message }) => void reported.push(message));
+        await blocks.freezeSystemPrompt();
+        await blocks.replaceContextBlock("memory", "likes tea");
+        state = "down";
+        const told = await blocks.reminder();
+        expect(told).toContain("likes tea");
+        expect(told).toMatch(/could not be read just now.*: FIRST, SECOND, THIRD\.$/);
+        expect(told).not.toContain("FIRST [");
+        expect(reported).toHaveLength(3);
+        state = "up";
+        expect(await blocks.reminder()).not.toContain("FIRST");
+      },
+      { limitMs: 50 },
+    );
   });
 });
