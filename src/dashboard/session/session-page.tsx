@@ -39,7 +39,11 @@ export function SessionPage({ route }: { route: SessionRoute }) {
       <SessionHead route={route} session={session} onRenamed={bump}>
         {status.kind === "ready" && <Gauge tokens={status.value.viewTokens} threshold={status.value.thresholdTokens} />}
       </SessionHead>
-      <LiveRuns agent={agent} events={data.events} />
+      <LiveRuns
+        agent={agent}
+        events={data.events}
+        liveRunIds={status.kind === "ready" ? status.value.liveRunIds : []}
+      />
       <Actions agent={agent} sessionId={id} leafId={route.leaf} onDone={bump} />
       <div className={route.reading === "both" ? "columns columns-both" : "columns"}>
         <section className="column-strata" aria-label="Strata">

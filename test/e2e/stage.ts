@@ -1,0 +1,143 @@
+/**
+ * The stage of the browser's tests: the deployable Worker with its page, and a real Chromium that keeps account of
+ * everything it should never do.
+ */
+import { existsSync } from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { AxeBuilder } from "@axe-core/playwright";
+import { AgentClient } from "agents/client";
+import type { UIMessage } from "ai";
+import { chromium, type Browser, type Page } from "playwright-core";
+import { expect } from "vitest";
+import { freePort, LocalWorker } from "../../scripts/demo/local-worker.ts";
+
+const CHROMIUM = process.env["CHROMIUM_PATH"] ?? "/usr/bin/chromium";
+
+/** Why the browser's tests are skipped; null when they are not. */
+export const WITHOUT_BROWSER = existsSync(CHROMIUM) ? null : `there is no browser at ${CHROMIUM} (set CHROMIUM_PATH)`;
+
+const FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"];
+const SILENT = ["--disable-background-networking", "--disable-component-update", "--disable-sync"];
+
+/** What one page did that it should not have: scripts that ran, hosts that were asked, errors that nobody caught. */
+interface Account {
+  readonly page: Page;
+  readonly wrong: string[];
+}
+
+export interface PageOptions {
+  readonly width?: number;
+  readonly height?: number;
+  readonly scheme?: "light" | "dark";
+  /** The connection is lost on purpose, and the browser says so. */
+  readonly mayFail?: boolean;
+}
+
+export class Stage {
+  readonly worker: LocalWorker;
+  readonly #browser: Browser;
+  readonly #stateDir: string;
+  readonly #secret: string | undefined;
+  #accounts: Account[] = [];
+
+  private constructor(worker: LocalWorker, browser: Browser, kept: { stateDir: string; secret: string | undefined }) {
+    this.worker = worker;
+    this.#browser = browser;
+    this.#stateDir = kept.stateDir;
+    this.#secret = kept.secret;
+  }
+
+  static async open(vars: Record<string, string>): Promise<Stage> {
+    const stateDir = await mkdtemp(join(tmpdir(), "palimpsest-e2e-"));
+    const worker = new LocalWorker({ stateDir, port: await freePort(), vars });
+    await worker.start();
+    const browser = await chromium.launch({ executablePath: CHROMIUM, args: [...FLAGS, ...SILENT] });
+    return new Stage(worker, browser, { stateDir, secret: vars["PALIMPSEST_SECRET"] });
+  }
+
+  async close(): Promise<void> {
+    await this.#browser.close();
+    await this.worker.kill();
+    await rm(this.#stateDir, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 });
+  }
+
+  /** Opens an address of the page in a fresh profile. */
+  async visit(hash: string, options: PageOptions = {}): Promise<Page> {
+    const { width = 1280, height = 900, scheme = "light", mayFail = false } = options;
+    const context = await this.#browser.newContext({ viewport: { width, height }, colorScheme: scheme });
+    const page = await context.newPage();
+    page.setDefaultTimeout(30_000);
+    const wrong: string[] = [];
+    page.on("pageerror", (error) => wrong.push(`uncaught: ${error.message}`));
+    page.on("dialog", (dialog) => {
+      wrong.push(`dialog: ${dialog.message()}`);
+      void dialog.dismiss();
+    });
+    page.on("console", (message) => {
+      if (message.type() === "error" && !mayFail) wrong.push(`console: ${message.text()}`);
+    });
+    const host = new URL(this.worker.url).host;
+    page.on("request", (request) => {
+      if (new URL(request.url()).host !== host) wrong.push(`asked ${request.url()}`);
+    });
+    this.#accounts.push({ page, wrong });
+    await page.goto(`${this.worker.url}/${hash}`);
+    return page;
+  }
+
+  /** Closes what was opened, and holds each page to what no page may do. */
+  async settle(): Promise<void> {
+    const accounts = this.#accounts;
+    this.#accounts = [];
+    for (const { page } of accounts) await page.context().close();
+    expect(accounts.flatMap(({ wrong }) => wrong)).toEqual([]);
+  }
+
+  /** Calls the agent past the page. */
+  async call(method: string, input: object): Promise<unknown> {
+    const query = this.#secret === undefined ? {} : { ticket: await this.#ticket(this.#secret) };
+    const { host } = new URL(this.worker.url);
+    const client = new AgentClient({ agent: "palimpsest-agent", name: "demo", host, protocol: "ws", query });
+    try {
+      return await client.call(method, [input], { timeout: 60_000 });
+    } finally {
+      client.close();
+    }
+  }
+
+  async #ticket(secret: string): Promise<string> {
+    const url = `${this.worker.url}/agents/palimpsest-agent/demo/ticket`;
+    const answer = await fetch(url, { method: "POST", headers: { Authorization: `Bearer ${secret}` } });
+    return (await answer.json<{ ticket: string }>()).ticket;
+  }
+
+  async seed(sessionId: string, messages: readonly UIMessage[]): Promise<void> {
+    await this.call("appendAll", { sessionId, messages });
+  }
+}
+
+/** No violation that axe knows of, as the page stands now. */
+export async function expectAccessible(page: Page): Promise<void> {
+  const { violations } = await new AxeBuilder({ page }).analyze();
+  const found = violations.map(
+    ({ id, nodes }) => `${id}: ${nodes.map(({ html, failureSummary }) => `${html} ${failureSummary}`).join("; ")}`,
+  );
+  expect(found).toEqual([]);
+}
+
+/** No sideways scrolling, at any width. In words: this side knows no DOM. */
+export async function expectFits(page: Page): Promise<void> {
+  const over = await page.evaluate<number>("document.documentElement.scrollWidth - innerWidth");
+  expect(over).toBeLessThanOrEqual(0);
+}
+
+/** About 110 tokens each, taking turns. */
+export function talk(from: number, to: number): UIMessage[] {
+  return Array.from({ length: to - from }, (_, at): UIMessage => {
+    const n = from + at;
+    const text = `Step ${n}: src/part-${n}.ts now keeps its promise number ${n}, and its test says so. `.repeat(5);
+    return { id: `m${n}`, role: n % 2 === 0 ? "user" : "assistant", parts: [{ type: "text", text }] };
+  });
+}
