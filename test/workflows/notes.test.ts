@@ -107,6 +107,18 @@ describe("an update of the notes", () => {
     expect(ofKind(await rest(agent), "notes").map(({ outcome }) => outcome?.kind)).toEqual(["noted", "noted", "noted"]);
   });
 
+  test("that is planned again, late, stays with what it was planned on: an edit since makes it stale (C3)", async () => {
+    const { agent, stub, gate, run } = await updateAtGate();
+    const pinned = (await agent.getRun({ runId: run.id })).notes;
+    await agent.update({ sessionId: SESSION, message: say(7, "edited ") });
+    await runInDurableObject(stub, (instance: PalimpsestAgent) =>
+      instance.compactionStep(run.id, "planNotes", [{ step: "plan the notes", attempt: 2 }, ["scripted"], 32_000]),
+    );
+    expect((await agent.getRun({ runId: run.id })).notes).toEqual(pinned);
+    gate.open();
+    expect((await agent.waitForRun({ runId: run.id })).outcome).toEqual({ kind: "stale", reason: "changed" });
+  });
+
   test("with nothing new ends as nothing, and asks nobody", async () => {
     const { agent, calls } = newAgent(noting);
     await sayWithNotes(agent);
