@@ -7,6 +7,7 @@
  */
 import type { CountTokens } from "./measure.ts";
 import type { Policy } from "./policy.ts";
+import { splitReferences } from "./provenance.ts";
 import { missingSections, type Template } from "./template.ts";
 import { estimateTokens } from "./tokens.ts";
 
@@ -92,18 +93,26 @@ function callsTool(text: string): boolean {
   return CALLS_AT_START.test(text) || CALL_LINE.test(text.replaceAll(FENCED, ""));
 }
 
+function withoutReferences(text: string): string {
+  return text
+    .split("\n")
+    .map((line) => splitReferences(line).text)
+    .join("\n");
+}
+
 function findMisfits(text: string, tokens: number, input: AuditInput): AuditProblem[] {
   const { policy, spanTokens, template } = input;
   const problems: AuditProblem[] = [];
   const share = Math.floor(spanTokens * policy.maxSummaryRatio);
-  const most = Math.min(policy.summaryTokens, share);
-  if (tokens > most) {
-    const why = most === share ? `${policy.maxSummaryRatio} of the ${spanTokens} that it replaces` : "the budget";
+  const words = (input.countTokens ?? estimateTokens)(withoutReferences(text));
+  const tooLarge = (count: number, most: number, why: string): unknown =>
     problems.push({
       kind: "too-large",
-      detail: `The summary is ${tokens} tokens; at most ${most} are allowed (${why}). Condense it.`,
+      detail: `The summary is ${count} tokens; at most ${most} are allowed (${why}). Condense it.`,
     });
-  }
+  // Whatever stands in it must be smaller than the source; the budget is for words, not for where they come from.
+  if (tokens > share) tooLarge(tokens, share, `${policy.maxSummaryRatio} of the ${spanTokens} that it replaces`);
+  else if (words > policy.summaryTokens) tooLarge(words, policy.summaryTokens, "the budget");
   const missing = text === "" ? [] : missingSections(text, template);
   if (missing.length > 0) {
     const list = missing.map((title) => `"## ${title}"`).join(", ");

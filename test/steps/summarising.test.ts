@@ -6,6 +6,7 @@ import { resolvePolicy } from "../../src/steps/policy.ts";
 import { buildPrompt, parsePrompt, type PromptInput } from "../../src/steps/prompt.ts";
 import { cutMiddle, parseTranscript, renderTranscript } from "../../src/steps/render.ts";
 import { DEFAULT_TEMPLATE, missingSections, parseTemplate } from "../../src/steps/template.ts";
+import { estimateTokens } from "../../src/steps/tokens.ts";
 import type { Part } from "../../src/steps/tool-parts.ts";
 import { call, conversation, done, say, stepStart, text } from "./conversations.ts";
 
@@ -269,4 +270,18 @@ describe("the audit", () => {
       }),
     );
   });
+});
+
+test("where bullets come from is not counted against a summary's budget, only against its source (V3)", () => {
+  const policy = resolvePolicy({ thresholdTokens: 60_000, summaryTokens: 400 });
+  const bullets = Array.from(
+    { length: 24 },
+    (_, n) => `- The ledger keeps its promise number ${n}. [@0a1b2c${n % 10}, @0b1b2c3]`,
+  );
+  const text = `${DEFAULT_TEMPLATE.sections.map(({ title }) => `## ${title}`).join("\n")}\n${bullets.join("\n")}`;
+  expect(estimateTokens(text)).toBeGreaterThan(400);
+  const audit = (spanTokens: number) =>
+    auditSummary({ text, finishReason: "stop", spanTokens, policy, template: DEFAULT_TEMPLATE });
+  expect(audit(5_000)).toMatchObject({ ok: true });
+  expect(audit(500)).toMatchObject({ ok: false, problems: [{ kind: "too-large" }] });
 });
