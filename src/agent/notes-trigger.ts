@@ -9,6 +9,7 @@ import { PalimpsestError } from "../errors.ts";
 import { NOTES_PATIENCE } from "../limits.ts";
 import type { Growth } from "../memory/notes.ts";
 import type { RunRecord } from "../memory/runs.ts";
+import type { Policy } from "../steps/policy.ts";
 import { isUpdateDue } from "../steps/notes/due.ts";
 import { promptTokens } from "./calibration.ts";
 import type { Core } from "./core.ts";
@@ -46,6 +47,7 @@ export function startOrJoinNotes(
 ): { run: RunRecord; joined: boolean } {
   const history = core.memory.session(sessionId);
   history.mustGoOn();
+  mustKeepNotes(core, sessionId);
   const live = core.runs.live(sessionId).find(({ kind }) => kind === "notes");
   if (live !== undefined) return { run: live, joined: true };
   const leafId = history.leafId();
@@ -60,13 +62,6 @@ function startNotes(
   sessionId: string,
   request: Pick<RunRecord, "trigger" | "leafId"> & { readonly retryOf?: string | null },
 ): RunRecord {
-  const { policy, notes } = core.settings.get(sessionId);
-  if (policy === null || notes === null) {
-    throw new PalimpsestError(
-      "not_configured",
-      `Session "${sessionId}" keeps no notes. Call keepNotes() on it beside compactAfter(tokens), where it is created or in configureSession().`,
-    );
-  }
   const manual = request.trigger === "manual";
   return core.runs.start({
     id: core.platform.newId(),
@@ -80,9 +75,18 @@ function startNotes(
     insist: manual,
     fresh: false,
     tokensBefore: promptTokens(core, sessionId, request.leafId),
-    policy,
+    policy: mustKeepNotes(core, sessionId),
     staleStreak: 0,
   });
+}
+
+function mustKeepNotes(core: Core, sessionId: string): Policy {
+  const { policy, notes } = core.settings.get(sessionId);
+  if (policy !== null && notes !== null) return policy;
+  throw new PalimpsestError(
+    "not_configured",
+    `Session "${sessionId}" keeps no notes. Call keepNotes() on it beside compactAfter(tokens), where it is created or in configureSession().`,
+  );
 }
 
 /** The message behind which growth counts: the last one that the notes cover, or that an update in vain looked at. */
