@@ -8,6 +8,7 @@ export {
   type CompactOptions,
   type CompactReceipt,
 } from "./agent/session.ts";
+export type { LeafInput, ParentInput } from "./agent/branch-input.ts";
 export type { ImportReceipt, ImportTranscriptOptions } from "./agent/session-history.ts";
 export { SessionManager } from "./agent/session-manager.ts";
 export type { SplitOptions } from "./agent/split.ts";
@@ -44,7 +45,7 @@ export {
 } from "./events/event.ts";
 export type { LoadEventsOptions, NewEvent } from "./events/log.ts";
 export type { PersistedTurn, Turn } from "./events/persist.ts";
-export { eventToMessage, messageToEvent } from "./events/project.ts";
+export { eventsToMessages, eventToMessage, messageToEvent, messageToEvents } from "./events/project.ts";
 export type { FitStep, Fitting } from "./steps/fit-view.ts";
 export type { PreviewOptions } from "./steps/preview.ts";
 export { truncateOlderMessages, type TruncateOptions } from "./steps/truncate.ts";

@@ -13,6 +13,7 @@ import {
   MAX_PAGE,
   MAX_BATCH_MESSAGES,
   MAX_FOCUS_CHARS,
+  MAX_LABEL_CHARS,
   MAX_NAME_CHARS,
   MAX_NOTES_BYTES,
   MAX_NOTES_SECTIONS,
@@ -29,6 +30,8 @@ const id = z.string().min(1).max(MAX_ID_CHARS);
 const parentId = z.union([id, z.null()]).optional();
 const leafId = id.optional();
 const name = z.string().max(MAX_NAME_CHARS);
+const label = z.string().min(1).max(MAX_LABEL_CHARS);
+const tokens = z.number().int().nonnegative();
 const message = z.custom<UIMessage>(
   (value) => typeof value === "object" && value !== null,
   "expected a UIMessage object",
@@ -119,6 +122,8 @@ export const inputs = {
     leafId: z.union([id, z.null()]),
     messages: z.array(message).max(MAX_BATCH_MESSAGES),
   }),
+  block: z.object({ sessionId, label }),
+  writeBlock: z.object({ sessionId, label, content: z.string() }),
   overlay: z.object({ sessionId, overlayId: id }),
   expand: z.object({
     sessionId,
@@ -152,6 +157,15 @@ export const inputs = {
     force: z.boolean().default(false),
   }),
   forkSession: z.object({ sessionId, atMessageId: id, name: name.optional() }),
+  recordUsage: z.object({
+    sessionId,
+    inputTokens: tokens,
+    outputTokens: tokens.optional(),
+    cost: z.number().nonnegative().optional(),
+    model: name.optional(),
+    leafId,
+    viewTokens: tokens.optional(),
+  }),
   addUsage: z.object({
     sessionId,
     inputTokens: z.number().nonnegative(),

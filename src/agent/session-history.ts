@@ -9,12 +9,14 @@ import { PalimpsestError } from "../errors.ts";
 import { MIN_VIEW_TOKENS, THRESHOLDS_IN_A_TURN } from "../limits.ts";
 import type { ConversationEvent } from "../events/event.ts";
 import { appendEvents, deleteEvents, loadEvents, type LoadEventsOptions, type NewEvent } from "../events/log.ts";
-import { persistTurn, type PersistedTurn, type Turn } from "../events/persist.ts";
+import type { WorkingContext } from "../events/context.ts";
+import { persistTurn, persistWorkingContext, type PersistedTurn, type Turn } from "../events/persist.ts";
 import { exportJsonl } from "../import/export.ts";
 import { redactMessage } from "../steps/redact.ts";
 import { importTranscript, type Format } from "../import/import.ts";
 import type { AppendResult, History, RecentHistory } from "../memory/history.ts";
 import { unseenTokens } from "./calibration.ts";
+import { leafOf, parentOf, type LeafInput, type ParentInput } from "./branch-input.ts";
 import type { Core } from "./core.ts";
 import type { SessionSettings } from "./settings.ts";
 import { shapeView, viewOptions, type GetViewOptions, type ShownView } from "./shown-view.ts";
@@ -68,15 +70,17 @@ export abstract class SessionHistory {
 
   // --- history -------------------------------------------------------------------------------------------------------
 
-  /** `parentId`: undefined is the active leaf, null a new root. A known id changes nothing. See History.append for errors. */
-  async appendMessage(message: UIMessage, parentId?: string | null): Promise<AppendResult> {
+  /** `parent`: undefined is the active leaf, null a new root. A known id changes nothing. See History.append for errors. */
+  async appendMessage(message: UIMessage, parent?: ParentInput): Promise<AppendResult> {
+    const parentId = parentOf(parent);
     const leafId = this.stored.leafId();
     const continues = parentId === undefined || parentId === leafId ? leafId : null;
     return this.write((history) => history.append(message, parentId), { continues });
   }
 
   /** Appends in order, all or none; each message's parent is the one before it. */
-  async appendMessages(messages: readonly UIMessage[], parentId?: string | null): Promise<AppendResult[]> {
+  async appendMessages(messages: readonly UIMessage[], parent?: ParentInput): Promise<AppendResult[]> {
+    const parentId = parentOf(parent);
     return this.write((history) => {
       const results: AppendResult[] = [];
       for (const message of messages) {
@@ -88,7 +92,8 @@ export abstract class SessionHistory {
   }
 
   /** Stores the message, or replaces the one with its id: what streaming persistence calls many times. */
-  async upsertMessage(message: UIMessage, parentId?: string | null): Promise<AppendResult> {
+  async upsertMessage(message: UIMessage, parent?: ParentInput): Promise<AppendResult> {
+    const parentId = parentOf(parent);
     return this.write((history) => history.upsert(message, parentId));
   }
 
@@ -123,8 +128,8 @@ export abstract class SessionHistory {
     });
   }
 
-  async getHistory(leafId?: string): Promise<UIMessage[]> {
-    return this.stored.getHistory(leafId);
+  async getHistory(leaf?: LeafInput): Promise<UIMessage[]> {
+    return this.stored.getHistory(leafOf(leaf));
   }
 
   /** The path with overlays applied, one message at a time. */
@@ -172,8 +177,8 @@ export abstract class SessionHistory {
       });
   }
 
-  async getPathLength(leafId?: string): Promise<number> {
-    return this.stored.pathLength(leafId);
+  async getPathLength(leaf?: LeafInput): Promise<number> {
+    return this.stored.pathLength(leafOf(leaf));
   }
 
   /** The newest part of the view within a byte budget; the leaf always. */
@@ -229,6 +234,11 @@ export abstract class SessionHistory {
   /** A whole turn at once, behind what came meanwhile: two requests never see each other's half turns. */
   async persistTurn(turn: Turn): Promise<PersistedTurn> {
     return this.write(() => persistTurn(this.core.memory, this.id, turn));
+  }
+
+  /** The same for what was added to a context that {@link loadEvents} and `buildWorkingContext` made. */
+  async persistWorkingContext(context: WorkingContext): Promise<PersistedTurn> {
+    return this.write(() => persistWorkingContext(this.core.memory, this.id, context));
   }
 
   // --- transcripts ---------------------------------------------------------------------------------------------------

@@ -12,9 +12,11 @@ import type { BlockScope } from "../context/scope.ts";
 import { PalimpsestError } from "../errors.ts";
 import { DEFAULT_SESSIONS_PAGE, SESSION_SEARCH_CHARS, SESSION_SEARCH_HITS } from "../limits.ts";
 import type { AppendResult } from "../memory/history.ts";
+import type { OverlayRecord } from "../memory/overlays.ts";
 import type { SearchHit, SearchOptions } from "../memory/search.ts";
 import type { CreateSessionOptions, ListSessionsOptions, SessionInfo } from "../memory/sessions.ts";
 import { checkPreviews, type PreviewOptions } from "../steps/preview.ts";
+import type { LeafInput, ParentInput } from "./branch-input.ts";
 import { handDownDrafts } from "./hand-down.ts";
 import { Session, type CompactReceipt, type CompactionHost } from "./session.ts";
 import { startSplit, type SplitOptions } from "./split.ts";
@@ -75,8 +77,14 @@ export class SessionManager {
     return this.#tellEvery((session) => session.onToolError((error) => onError(error, session.id)));
   }
 
-  /** As {@link Session.withCachedPrompt}, with a provider made for each session. */
+  /** As {@link Session.withCachedPrompt}, with a provider made for each session. Throws `invalid_options` for one object. */
   withCachedPrompt(provider?: (scope: BlockScope) => WritableContextProvider): this {
+    if (provider !== undefined && typeof provider !== "function") {
+      throw new PalimpsestError(
+        "invalid_options",
+        "One provider cannot keep every session's prompt (S1). Give a function (scope) => provider, which makes one per session, or nothing, which keeps prompts in SQLite.",
+      );
+    }
     return this.#tellEvery((session) => session.withCachedPrompt(provider));
   }
 
@@ -195,21 +203,21 @@ export class SessionManager {
 
   // --- messages, by session id ---------------------------------------------------------------------------------------
 
-  async append(id: string, message: UIMessage, parentId?: string | null): Promise<AppendResult> {
-    return this.getSession(id).appendMessage(message, parentId);
+  async append(id: string, message: UIMessage, parent?: ParentInput): Promise<AppendResult> {
+    return this.getSession(id).appendMessage(message, parent);
   }
 
-  async upsert(id: string, message: UIMessage, parentId?: string | null): Promise<AppendResult> {
-    return this.getSession(id).upsertMessage(message, parentId);
+  async upsert(id: string, message: UIMessage, parent?: ParentInput): Promise<AppendResult> {
+    return this.getSession(id).upsertMessage(message, parent);
   }
 
   /** In order, all or none. Without a parent they continue from the session's leaf. */
-  async appendAll(id: string, messages: readonly UIMessage[], parentId?: string | null): Promise<AppendResult[]> {
-    return this.getSession(id).appendMessages(messages, parentId);
+  async appendAll(id: string, messages: readonly UIMessage[], parent?: ParentInput): Promise<AppendResult[]> {
+    return this.getSession(id).appendMessages(messages, parent);
   }
 
-  async getHistory(id: string, leafId?: string): Promise<UIMessage[]> {
-    return this.getSession(id).getHistory(leafId);
+  async getHistory(id: string, leaf?: LeafInput): Promise<UIMessage[]> {
+    return this.getSession(id).getHistory(leaf);
   }
 
   /** Of the active path, hidden ones included. Reads a row for each. */
@@ -227,6 +235,19 @@ export class SessionManager {
 
   async getBranches(id: string, messageId: string): Promise<UIMessage[]> {
     return this.getSession(id).getBranches(messageId);
+  }
+
+  /** As {@link Session.addCompaction}, over messages from the first to the last. */
+  async addCompaction(
+    id: string,
+    summary: string,
+    ...range: [fromMessageId: string, toMessageId: string]
+  ): Promise<OverlayRecord> {
+    return this.getSession(id).addCompaction(summary, ...range);
+  }
+
+  async getCompactions(id: string): Promise<OverlayRecord[]> {
+    return this.getSession(id).getCompactions();
   }
 
   // --- across sessions -----------------------------------------------------------------------------------------------

@@ -7,7 +7,6 @@
 import { Agent, callable } from "agents";
 import type { UIMessage } from "ai";
 import type { AppendResult, RecentHistory } from "../memory/history.ts";
-import type { ContextBlock } from "../context/render.ts";
 import type { ConversationEvent } from "../events/event.ts";
 import type { PersistedTurn } from "../events/persist.ts";
 import type { BranchTip } from "../memory/branch-tips.ts";
@@ -23,6 +22,7 @@ import { inputs, parseInput } from "./inputs.ts";
 import type { Recall } from "./recall.ts";
 import { agentPlatform } from "./platform.ts";
 import { SessionManager } from "./session-manager.ts";
+import { addContextCalls } from "./context-calls.ts";
 import { addRunCalls } from "./run-calls.ts";
 import { callPort, RunPort } from "./run-port.ts";
 import type { PortMethod } from "../workflows/port.ts";
@@ -35,7 +35,7 @@ import type { ShownView } from "./shown-view.ts";
 const DESCRIPTION = "Palimpsest";
 
 function mix(Base: typeof Agent<Cloudflare.Env>) {
-  class Compacting extends addRunCalls(Base) {
+  class Compacting extends addContextCalls(addRunCalls(Base)) {
     override readonly palimpsest: Core;
 
     constructor(ctx: DurableObjectState, env: Cloudflare.Env) {
@@ -226,11 +226,6 @@ function mix(Base: typeof Agent<Cloudflare.Env>) {
     async recall(input: unknown): Promise<Recall> {
       const { sessionId, ...request } = parseInput(inputs.recall, input);
       return this.#session(sessionId).recall(request);
-    }
-
-    /** What the system prompt is made of beside the conversation. */
-    async getContextBlocks(input: unknown): Promise<ContextBlock[]> {
-      return this.#session(parseInput(inputs.session, input).sessionId).getContextBlocks();
     }
 
     async getNotes(input: unknown): Promise<Notes | null> {

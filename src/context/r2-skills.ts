@@ -5,6 +5,7 @@
  * any other object `<prefix><key>` is a skill of its own. Safe because every name that is asked for is put behind the
  * prefix, and R2 has no way up from there.
  */
+import { PalimpsestError } from "../errors.ts";
 import { MAX_SKILLS, SKILL_DESCRIPTION_CHARS } from "../limits.ts";
 import type { SkillProvider } from "./provider.ts";
 import { oneLine } from "./render.ts";
@@ -19,16 +20,20 @@ interface ReadableBucket extends Pick<R2Bucket, "list"> {
 export interface R2SkillOptions {
   /** In front of every object's name; ends in "/" as a rule. Default: the whole bucket. */
   readonly prefix?: string | undefined;
+  /** The only keys that are listed, loaded and written; a folder's key stands for what lies in it. Default: all. */
+  readonly keys?: readonly string[] | undefined;
 }
 
 /** Read-only: a model that may rewrite instructions could instruct later sessions. */
 export class R2SkillProvider implements SkillProvider {
   readonly #bucket: ReadableBucket;
   readonly #prefix: string;
+  readonly #keys: ReadonlySet<string> | null;
 
   constructor(bucket: ReadableBucket, options: R2SkillOptions = {}) {
     this.#bucket = bucket;
     this.#prefix = options.prefix ?? "";
+    this.#keys = options.keys === undefined ? null : new Set(options.keys);
   }
 
   /** `- key: description` a line, in the order of keys. */
@@ -45,8 +50,13 @@ export class R2SkillProvider implements SkillProvider {
   }
 
   async load(key: string): Promise<string | null> {
+    if (!this.allows(key)) return null;
     const found = (await this.#bucket.get(this.fileOf(key))) ?? (await this.#bucket.get(this.nameOf(key)));
     return found === null ? null : found.text();
+  }
+
+  protected allows(key: string): boolean {
+    return this.#keys === null || this.#keys.has(key) || isInside(key, this.#keys);
   }
 
   protected nameOf(key: string): string {
@@ -69,7 +79,7 @@ export class R2SkillProvider implements SkillProvider {
       for (const object of page.objects) {
         const name = object.key.slice(this.#prefix.length);
         const description = oneLine(object.customMetadata?.["description"] ?? "").slice(0, SKILL_DESCRIPTION_CHARS);
-        if (name !== "" && !name.endsWith("/")) objects.push({ name, description });
+        if (name !== "" && !name.endsWith("/") && this.allows(name)) objects.push({ name, description });
       }
       cursor = page.truncated ? page.cursor : undefined;
     } while (cursor !== undefined && objects.length < MAX_SKILLS);
@@ -87,6 +97,12 @@ export class WritableR2SkillProvider extends R2SkillProvider {
   }
 
   async set(key: string, content: string, description?: string): Promise<void> {
+    if (!this.allows(key)) {
+      throw new PalimpsestError(
+        "unknown_skill",
+        `"${key}" is none of the keys that may be written. Use a key that is listed.`,
+      );
+    }
     const inFolder = await this.#bucket.head(this.fileOf(key));
     const known = inFolder ?? (await this.#bucket.head(this.nameOf(key)));
     const kept = known?.customMetadata ?? {};

@@ -219,6 +219,8 @@ const MIGRATIONS: readonly (readonly string[])[] = [
   ],
   // Skills: those that were unloaded again are told from those that were never loaded here.
   [`ALTER TABLE palimpsest_loaded_skills ADD COLUMN loaded INTEGER NOT NULL DEFAULT 1`],
+  // Search: words are kept in other forms (search-words.ts). Each session is indexed anew when it is next searched.
+  [`DROP TABLE IF EXISTS palimpsest_search`, `DELETE FROM palimpsest_searched_sessions`],
 ];
 
 export const SCHEMA_VERSION = MIGRATIONS.length;

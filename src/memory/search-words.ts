@@ -16,9 +16,12 @@ const UNSPACED =
   "\\p{scx=Han}\\p{scx=Hira}\\p{scx=Kana}\\p{scx=Hang}\\p{scx=Thai}\\p{scx=Laoo}\\p{scx=Khmr}\\p{scx=Mymr}";
 const CHARACTER_EDGE = new RegExp(`(?<![${UNSPACED}])(?=[${UNSPACED}])|(?<=[${UNSPACED}])`, "gu");
 
-/** What the index is given for a text. What SQLite could not keep (NUL, lone surrogates) parts words. */
+/**
+ * What the index is given for a text. What SQLite could not keep (NUL, lone surrogates) parts words; of characters that
+ * differ in their looks alone (half-width kana, full-width letters, ligatures) it has the plain ones.
+ */
 export function indexWords(text: string): string {
-  return text.toWellFormed().replaceAll("\0", " ").normalize("NFC").replaceAll(CHARACTER_EDGE, GAP);
+  return text.toWellFormed().replaceAll("\0", " ").normalize("NFKC").replaceAll(CHARACTER_EDGE, GAP);
 }
 
 /** A piece of an indexed text as it was before {@link indexWords}. */

@@ -23,7 +23,7 @@ import { Tree } from "./tree.ts";
 
 export interface SessionInfo {
   readonly id: string;
-  /** What it was named, or else the beginning of its first user message; null while there is neither. */
+  /** What it was named, or else the beginning of its first user message, marked where it is a fork; null while there is neither. */
   readonly name: string | null;
   /** Epoch ms. */
   readonly createdAt: number;
@@ -114,8 +114,8 @@ export class Sessions {
   }
 
   /**
-   * Newest first, by creation. Reads two rows for a session, two more when it has no name, whatever it holds. Throws
-   * `invalid_options`.
+   * Newest first, by creation. Reads two rows for a session, two more when it has no name and for each fork that it then
+   * comes from, whatever it holds. Throws `invalid_options`.
    */
   list({ limit, before = NEWEST }: ListSessionsOptions): SessionInfo[] {
     if (!Number.isSafeInteger(limit) || limit < 1 || limit > MAX_PAGE) {
@@ -239,7 +239,18 @@ export class Sessions {
   }
 
   #info(row: SessionRow): SessionInfo {
-    return row.name === null ? { ...row, name: this.#title(row.id) } : row;
+    if (row.name !== null) return row;
+    const title = this.#title(row.id);
+    return { ...row, name: title === null ? null : title + this.#forkMark(row) };
+  }
+
+  /** What tells a fork's title from its parent's: both begin with the same words. */
+  #forkMark(row: SessionRow): string {
+    let forks = 0;
+    for (let each: SessionRow | undefined = row; each?.source === "fork"; forks++) {
+      each = each.parentSessionId === null ? undefined : this.#sql.session(each.parentSessionId);
+    }
+    return forks === 0 ? "" : forks === 1 ? " (fork)" : ` (fork ${forks})`;
   }
 
   /** Read when asked for, never stored: a title leaves with the message that it was taken from (S2). */

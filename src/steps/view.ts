@@ -79,7 +79,11 @@ export function isRecord({ id, metadata }: Pick<UIMessage, "id" | "metadata">): 
 
 /** The summary as the model reads it: a user message, framed as a record so that it is not taken for a request. */
 export function summaryMessage(source: SummarySource): UIMessage {
-  const count = source.spanMessages === undefined ? "earlier messages" : `${source.spanMessages} earlier messages`;
+  const { spanMessages } = source;
+  const count =
+    spanMessages === 1
+      ? "1 earlier message, or of some of its steps,"
+      : `${spanMessages ?? ""} earlier messages`.trimStart();
   const pinned = source.pinned === undefined ? "" : renderPinned(source.pinned);
   const origin = source.degraded === true ? " It was extracted without a model and may miss context." : "";
   return {

@@ -1,30 +1,18 @@
-/** Several sessions in one agent: what all are told, what is done by id, and what is left of one that was deleted. */
-import { evictDurableObject, runInDurableObject } from "cloudflare:test";
+/** Several sessions in one agent: what all are told, and what is done by id. */
+import { evictDurableObject } from "cloudflare:test";
 import { expect, test } from "vitest";
+import type { LeafInput } from "../../src/agent/branch-input.ts";
+import type { SessionManager } from "../../src/agent/session-manager.ts";
 import { Session } from "../../src/agent/session.ts";
-import { SessionManager } from "../../src/agent/session-manager.ts";
-import { sqliteSearch } from "../../src/context/sqlite-search.ts";
+import { buildWorkingContext } from "../../src/events/context.ts";
 import { errorCode } from "../../src/errors.ts";
-import type { Draft } from "../../src/memory/drafts.ts";
-import { NO_FACTS } from "../../src/steps/pinned/fact.ts";
+import { SCHEMA_VERSION } from "../../src/memory/schema.ts";
 import { newAgent, refusalOf, skipRetryDelays, startRun, stubOf } from "../agents.ts";
 import { say, talk, textOf } from "../conversation.ts";
-import { settled } from "../engine.ts";
-import { everyTable, tables } from "../rows.ts";
-import { makeGate, summaryOf } from "../scripted-model.ts";
-import type { PalimpsestAgent } from "../worker.ts";
+import { summaryOf } from "../scripted-model.ts";
+import { inside } from "./inside.ts";
 
 skipRetryDelays();
-
-/** Runs a test where the agent's own code runs. */
-function inside<T>(
-  { stub }: Pick<ReturnType<typeof newAgent>, "stub">,
-  work: (manager: SessionManager, agent: PalimpsestAgent, storage: DurableObjectStorage) => T | Promise<T>,
-): Promise<T> {
-  return runInDurableObject(stub, (agent: PalimpsestAgent, { storage }) =>
-    work(SessionManager.create(agent), agent, storage),
-  );
-}
 
 /** The code of what the work throws, or what it returns. */
 function code(work: () => unknown): unknown {
@@ -135,6 +123,74 @@ test("a fork goes on by itself, with what its parent had compacted (S1)", async 
   expect(await agent.getCompactions({ sessionId: fork.id })).toEqual(await agent.getCompactions({}));
 });
 
+test("a fork without a name is told from its parent, and from a fork of its own", async () => {
+  await inside(newAgent(), async (manager) => {
+    await manager.append("s", { id: "m", role: "user", parts: [{ type: "text", text: "Fix the parser" }] });
+    const fork = await manager.fork("s", "m");
+    const again = await manager.fork(fork.id, "m");
+    const named = await manager.fork(again.id, "m", "Other way");
+    const ofNamed = await manager.fork(named.id, "m");
+    const names = ["s", fork.id, again.id, named.id, ofNamed.id].map((id) => manager.get(id)?.name);
+    const [title, one, two, , four] = ["", " (fork)", " (fork 2)", "", " (fork 4)"].map(
+      (mark) => `Fix the parser${mark}`,
+    );
+    expect(names).toEqual([title, one, two, "Other way", four]);
+    expect(new Set(manager.list().map((each) => each.name))).toEqual(new Set(names));
+    await manager.clearMessages(fork.id);
+    expect(manager.get(fork.id)?.name).toBeNull();
+    await manager.delete(fork.id);
+    expect(manager.get(again.id)?.name).toBe(one);
+  });
+});
+
+test("summaries of a caller's own are laid and listed by session id", async () => {
+  await inside(newAgent(), async (manager) => {
+    await manager.appendAll("s", talk(0, 6));
+    const { id } = await manager.addCompaction("s", "In short.", "m1", "m3");
+    expect(await manager.getCompactions("s")).toMatchObject([{ id, span: { fromId: "m1", toId: "m3" } }]);
+    expect(await manager.getCompactions("other")).toEqual([]);
+    expect(textOf(await manager.getHistory("s"))).toContain("In short.");
+  });
+});
+
+test("branches are named by id or in an object, as the SDK's sessions have it; anything else is refused by name", async () => {
+  await inside(newAgent(), async (manager, agent) => {
+    const session = Session.create(agent).forSession("s");
+    await session.appendMessages(talk(0, 4));
+    const path = async (leaf?: LeafInput) => ids(await session.getHistory(leaf));
+    expect(await path({ leafId: "m1" })).toEqual(["m0", "m1"]);
+    for (const leaf of [undefined, null, {}, { leafId: null }]) expect(await path(leaf)).toHaveLength(4);
+    expect(await session.getPathLength({ leafId: "m1" })).toBe(2);
+    expect(await manager.getHistory("s", { leafId: "m2" })).toHaveLength(3);
+    await session.appendMessage(say(10), { parentId: "m1" });
+    await session.appendMessage(say(11), { parentId: null });
+    expect(ids(await session.getBranches("m1"))).toEqual(["m2", "m10"]);
+    expect(await path("m11")).toEqual(["m11"]);
+    await session.upsertMessage(say(12), { parentId: "m10" });
+    await session.appendMessages([say(13)], { parentId: "m12" });
+    expect(await path()).toEqual(["m0", "m1", "m10", "m12", "m13"]);
+    const wrong: unknown[] = [5, true, [], ["m1"], { id: "m1" }, { leafId: "m1", newestFirst: true }, { leafId: 5 }];
+    for (const leaf of wrong) {
+      const refusal = await refusalOf(() => session.getHistory(leaf as never));
+      if (!Array.isArray(leaf) || leaf.length > 0) expect(refusal).toMatch(/^\[invalid_input\] leafId .*\{ leafId \}/);
+    }
+    expect(await refusalOf(() => session.appendMessage(say(20), { parent: "m1" } as never))).toMatch(/with parent:/);
+    expect(await session.getMessage("m20")).toBeNull();
+  });
+});
+
+test("a turn that was made in a context is stored by its session, whole (D2)", async () => {
+  await inside(newAgent(), async (manager) => {
+    const session = manager.getSession("s!2000");
+    await session.appendMessages(talk(0, 16));
+    const context = buildWorkingContext(await session.loadEvents());
+    context.addMessage(say(16)).addMessage(say(17));
+    expect(await session.persistWorkingContext(context)).toEqual({ inserted: true, leafId: "m17" });
+    expect(await session.persistWorkingContext(context)).toEqual({ inserted: false, leafId: "m17" });
+    expect((await session.status()).liveRunIds).toHaveLength(1);
+  });
+});
+
 test("compacting a fork asks no model for what its parent has a draft of (R3)", async () => {
   const made = newAgent((prompt) => summaryOf(prompt, "what was said"));
   await inside(made, async (manager) => {
@@ -175,17 +231,54 @@ test("what the manager is told holds for every session that no other code named,
   });
 });
 
+test("a client far away reads and writes blocks, freezes the prompt and hears what changed since", async () => {
+  await inside(newAgent(), async (manager, agent) => {
+    manager.withContext("memory", { whenChanged: "remind" });
+    const block = { sessionId: "s", label: "memory" };
+    expect(await agent.replaceContextBlock({ ...block, content: "likes tea" })).toMatchObject({ content: "likes tea" });
+    const prompt = await agent.freezeSystemPrompt({ sessionId: "s" });
+    expect(prompt).toContain("likes tea");
+    expect(await agent.appendContextBlock({ ...block, content: "and cake" })).toMatchObject({
+      tokens: expect.any(Number),
+    });
+    expect(await agent.getContextBlock(block)).toMatchObject({ content: "likes tea\nand cake" });
+    expect(await agent.freezeSystemPrompt({ sessionId: "s" })).toBe(prompt);
+    expect(await agent.reminder({ sessionId: "s" })).toContain("and cake");
+    expect(await agent.refreshSystemPrompt({ sessionId: "s" })).toContain("and cake");
+    expect(await agent.reminder({ sessionId: "s" })).toBeNull();
+    expect((await agent.getContextBlocks({ sessionId: "other" })).map((each) => each.content)).toEqual([""]);
+  });
+});
+
 test("one writable provider object for every session is refused: sessions would share what it stores (S1)", async () => {
   await inside(newAgent(), (manager) => {
     const provider = { get: async () => null, set: async () => undefined };
     expect(code(() => manager.withContext("memory", { provider }))).toBe("invalid_options");
     expect(code(() => manager.withContext("memory", { provider, shared: true }))).toBe(manager);
     expect(code(() => manager.withContext("soul", { provider: () => ({ ...provider }) }))).toBe(manager);
+    expect(code(() => manager.withCachedPrompt(provider as never))).toBe("invalid_options");
+    expect(code(() => manager.withCachedPrompt(() => ({ ...provider })))).toBe(manager);
     expect(code(() => manager.compactAfter(-1))).toBe("invalid_options");
   });
 });
 
 // --- search -----------------------------------------------------------------------------------------------------------
+
+test("words are found however wide they are written, also in a session that was indexed before that held (M2)", async () => {
+  const made = newAgent();
+  await inside(made, async (manager, _agent, storage) => {
+    const text = "ﾊﾟｿｺﾝ in ＴＯＫＹＯ";
+    await manager.append("s", { id: "m", role: "user", parts: [{ type: "text", text }] });
+    for (const query of ["パソコン", "ﾊﾟｿｺﾝ", "tokyo"]) expect(await manager.search(query)).toHaveLength(1);
+    storage.sql.exec("UPDATE palimpsest_search SET words = 'as it was'");
+    storage.sql.exec("UPDATE palimpsest_schema SET version = ?", SCHEMA_VERSION - 1);
+    expect(await manager.search("tokyo")).toEqual([]);
+  });
+  await evictDurableObject(made.stub);
+  await inside({ stub: newStub(made.name) }, async (manager) => {
+    expect(await manager.search("tokyo")).toMatchObject([{ id: "m" }]);
+  });
+});
 
 test("session_search tells a model what was said where, in few words, whatever it asks (B7)", async () => {
   await inside(newAgent(), async (manager) => {
@@ -205,177 +298,5 @@ test("session_search tells a model what was said where, in few words, whatever i
     expect(await ask("nothing like it")).toBe("Nothing matches. Try fewer or other words.");
     expect(await ask('"')).toBe("Nothing matches. Try fewer or other words.");
     expect(await manager.search("zeppelin")).toMatchObject([{ sessionId: id, id: "m0" }]);
-  });
-});
-
-// --- delete -----------------------------------------------------------------------------------------------------------
-
-const WORD = "xylozqword";
-const SESSION = "zqsession!2000";
-
-function holds(text: string): boolean {
-  return text.includes(SESSION) || text.includes(WORD);
-}
-
-/** Puts something of the session into every table. */
-async function fillTables(manager: SessionManager, agent: PalimpsestAgent): Promise<void> {
-  const session = manager.getSession(SESSION);
-  session.withContext("memory").withContext("facts", { provider: sqliteSearch }).withCachedPrompt();
-  session.withContext("skills", { provider: { get: async () => WORD, load: async () => WORD } });
-  await session.appendMessage(say(0));
-  // Before the threshold asks for a run of its own, which has no focus and which this would join.
-  await session.compact({ focus: WORD });
-  await session.appendMessages([...talk(1, 15), say(15, `${WORD} `)]);
-  await session.addCompaction(`${WORD} in short`, "m1", "m3");
-  await session.search(WORD);
-  await session.recordUsage({ inputTokens: 1_000, outputTokens: 10, model: "big" });
-  agent.palimpsest.spend.add(SESSION, 1, 0);
-  await session.replaceContextBlock("memory", WORD);
-  await session.context.setContextEntry("facts", { key: WORD, content: WORD });
-  await session.context.loadSkill("skills", WORD);
-  await session.freezeSystemPrompt();
-  await session.updateNotes({ sections: [{ title: WORD, text: WORD }] });
-  const told = { model: "m", finishReason: "stop", inputTokens: 1, outputTokens: 1, degraded: false, problems: [] };
-  const kept = { generation: 1, facts: NO_FACTS, score: 1, lost: [WORD] };
-  agent.palimpsest.drafts.save(SESSION, { key: "k", text: WORD, tokens: 1, ...told, ...kept } satisfies Draft);
-  await session.appendMessage(say(16, WORD.repeat(200_000)));
-}
-
-test("S2: after a delete no table holds anything of the session, nor of its words; another session keeps all", async () => {
-  const gate = makeGate();
-  const made = newAgent(async (prompt) => {
-    await gate.pass();
-    return summaryOf(prompt, WORD);
-  });
-  await inside(made, async (manager, agent) => {
-    await manager.appendAll("other", talk(0, 5));
-    await manager.getSession("other").withContext("memory").replaceContextBlock("memory", "kept");
-    await fillTables(manager, agent);
-  });
-  await gate.reached();
-  const run = await inside(made, async (manager, agent, storage) => {
-    // A table that this test fills nothing into is a table that nobody checks.
-    for (const [name, text] of tables(storage)) expect(holds(text), `before, ${name}`).toBe(true);
-    const other = await manager.getHistory("other");
-    const [live] = agent.palimpsest.runs.live(SESSION);
-    const waiting = manager.getSession(SESSION).ended(live?.id ?? "");
-    expect(await manager.delete(SESSION)).toBe(true);
-    expect(await waiting).toMatchObject({ state: "ended", outcome: { kind: "cancelled" } });
-    for (const [name, text] of everyTable(storage)) expect(holds(text), `after, ${name}`).toBe(false);
-    expect(await manager.getHistory("other")).toEqual(other);
-    expect((await manager.getSession("other").getContextBlock("memory"))?.content).toBe("kept");
-    expect(await manager.search(WORD)).toEqual([]);
-    return live;
-  });
-  gate.open();
-  expect((await settled(run?.id ?? "")).status).toBe("terminated");
-  await made.agent.watchCompactions();
-  await inside(made, (_manager, _agent, storage) => {
-    for (const [name, text] of everyTable(storage)) expect(holds(text), `later, ${name}`).toBe(false);
-  });
-});
-
-test("S2: a run is in no table of the SDK's, alive, ended or deleted with its session", async () => {
-  const gate = makeGate();
-  const made = newAgent(async (prompt) => {
-    await gate.pass();
-    return summaryOf(prompt, "short");
-  });
-  const mentions = (): Promise<string[]> =>
-    inside(made, (_manager, _agent, storage) =>
-      [...everyTable(storage)].filter(([, text]) => holds(text) || text.includes("run-")).map(([name]) => name),
-    );
-  const ours = /^palimpsest_/;
-  const run = await startRun(made.agent, SESSION);
-  await gate.reached();
-  expect((await mentions()).filter((name) => !ours.test(name))).toEqual([]);
-  gate.open();
-  await made.agent.waitForRun({ runId: run.id });
-  await settled(run.id);
-  expect((await mentions()).filter((name) => !ours.test(name))).toEqual([]);
-  await made.agent.deleteSession({ sessionId: SESSION });
-  expect(await mentions()).toEqual([]);
-});
-
-test("S2: after a clear no table holds what was said, also not the focus of a run; what was written on purpose stays", async () => {
-  const gate = makeGate();
-  const made = newAgent(async (prompt) => {
-    await gate.pass();
-    return summaryOf(prompt, WORD);
-  });
-  await inside(made, fillTables);
-  await gate.reached();
-  await inside(made, async (manager, _agent, storage) => {
-    const before = tables(storage);
-    for (const [name, text] of before) expect(holds(text), `before, ${name}`).toBe(true);
-    expect(before.get("palimpsest_runs")).toContain(`"focus":"${WORD}"`);
-    await manager.clearMessages(SESSION);
-    const kept = /^palimpsest_(?:blocks|prompts|block_entries|block_index_data)$/;
-    for (const [name, text] of tables(storage)) {
-      if (kept.test(name)) expect(text, name).toBe(before.get(name));
-      else expect(text.includes(WORD), name).toBe(false);
-    }
-    const session = manager.getSession(SESSION);
-    expect((await session.getContextBlock("memory"))?.content).toBe(WORD);
-    expect(await session.getLoadedSkillKeys()).toEqual(new Set());
-    expect(manager.get(SESSION)).toMatchObject({ inputTokens: 1_000, outputTokens: 10 });
-  });
-  gate.open();
-  const runs = await made.agent.runs({ sessionId: SESSION });
-  expect(runs.map((run) => [run.state, run.focus])).toEqual(runs.map(() => ["ended", null]));
-  expect(runs[0]).toMatchObject({ n: runs.length, outcome: { kind: "stale", reason: "gone" } });
-  for (const run of runs) await settled(run.id);
-  await made.agent.append({ sessionId: SESSION, message: say(0) });
-  await inside(made, (_manager, _agent, storage) => {
-    expect(tables(storage).get("palimpsest_drafts")).toBe("");
-    expect(tables(storage).get("palimpsest_runs")).not.toContain(WORD);
-  });
-});
-
-test("a run whose session is deleted while its model answers ends as cancelled, and its id starts anew (R1, S2)", async () => {
-  const gate = makeGate();
-  const { agent } = newAgent(async (prompt) => {
-    await gate.pass();
-    return summaryOf(prompt, "too late");
-  });
-  const run = await startRun(agent, "s");
-  await gate.reached();
-  const waiting = agent.waitForRun({ runId: run.id });
-  await agent.deleteSession({ sessionId: "s" });
-  gate.open();
-  expect(await waiting).toMatchObject({ outcome: { kind: "cancelled" } });
-  expect((await settled(run.id)).status).toBe("terminated");
-  expect(await refusalOf(() => agent.getRun({ runId: run.id }))).toMatch(/^\[unknown_run\]/);
-  expect(await agent.getHistory({ sessionId: "s" })).toEqual([]);
-  expect(await agent.runs({ sessionId: "s" })).toEqual([]);
-  expect((await startRun(agent, "s")).n).toBe(1);
-});
-
-test("a step that outlives its session is told that the run is over, and writes nothing (S2)", async () => {
-  const { agent } = newAgent();
-  const run = await startRun(agent, "s");
-  await agent.deleteSession({ sessionId: "s" });
-  const told = await agent.compactionStep(run.id, "readOutline", [{ step: "read outline", attempt: 1 }]);
-  expect(told).toEqual({ kind: "ended", outcome: { kind: "cancelled" } });
-  await agent.watchCompactions();
-  expect(await agent.listSessions({})).toEqual([]);
-});
-
-test("a function of the caller's own that answers after its session was deleted changes nothing (S2)", async () => {
-  const gate = makeGate();
-  await inside(newAgent(), async (manager, agent) => {
-    const session = manager.getSession("s").onCompaction(async () => {
-      await gate.pass();
-      return { summary: "too late", fromMessageId: "m1", toMessageId: "m5" };
-    });
-    await session.appendMessages(talk(0, 17));
-    const [run] = agent.palimpsest.runs.live("s");
-    const waiting = session.ended(run?.id ?? "");
-    await gate.reached();
-    await manager.delete("s");
-    gate.open();
-    expect((await waiting).outcome).toEqual({ kind: "cancelled" });
-    await agent.watchCompactions();
-    expect(manager.list()).toEqual([]);
   });
 });

@@ -33,6 +33,14 @@ test("a count over the threshold starts a run, and its plan agrees that there is
   expect(viewTokens).toBeLessThan(2_000);
 });
 
+test("a client far away may tell what a call was counted at, and ask what all came to", async () => {
+  const { agent } = await talked(4);
+  await agent.recordUsage({ inputTokens: 700, outputTokens: 30, cost: 0.25, model: "m" });
+  expect(await agent.status({})).toMatchObject({ viewTokens: 700 });
+  expect(await agent.getUsage({})).toMatchObject([{ model: "m", calls: 1, inputTokens: 700, outputTokens: 30 }]);
+  expect(await agent.getSessionInfo({})).toMatchObject({ inputTokens: 700, outputTokens: 30, cost: 0.25 });
+});
+
 test("the next append is held against the threshold as the provider would count it", async () => {
   const { agent, record } = await talked(6);
   const { viewTokens } = await agent.status({});

@@ -38,7 +38,9 @@ const WRONG: Readonly<Record<string, readonly unknown[]>> = {
   reason: [...NO_TEXT, "x".repeat(501)],
   flag: [null, "yes", 1],
   word: [null, "because", 1],
+  label: [...NO_TEXT, "", "x".repeat(65)],
   amount: NO_NUMBER,
+  total: [...NO_NUMBER, 1.5],
   count: NO_COUNT,
   page: [...NO_COUNT, 501],
   hits: [...NO_COUNT, 101],
@@ -48,6 +50,15 @@ const WRONG: Readonly<Record<string, readonly unknown[]>> = {
   tokens: [...NO_COUNT, 199, 50_001],
   ids: [...NO_LIST, ["m1", 2], [""], [null]],
   message: NO_MESSAGE,
+  sections: [
+    null,
+    "s",
+    { length: 1 },
+    [null],
+    [{ title: "t" }],
+    [{ title: 1, text: "x" }],
+    [{ title: "t", text: null }],
+  ],
   messages: [...NO_LIST, [null], [say(90), 1]],
   lastSession: [null, 1, "s", {}, { createdAt: 1 }, { createdAt: Number.NaN, id: "" }, { createdAt: 1, id: 1 }],
 };
@@ -67,6 +78,10 @@ const ofOverlay: Call = { good: { overlayId: "o" }, fields: { ...inSession, over
 const withMessage: Call = { good: { message: say(90) }, fields: { ...inSession, message: "message" } };
 const withParent: Call = { ...withMessage, fields: { ...withMessage.fields, parentId: "idOrNull" } };
 const withIds: Call = { good: { ids: ["m1"] }, fields: { ...inSession, ids: "ids" } };
+const withText: Call = {
+  good: { label: "memory", content: "x" },
+  fields: { ...inSession, label: "label", content: "text" },
+};
 const withId: Call = { good: { id: "m1" }, fields: { ...inSession, id: "id" } };
 
 const CALLS: Partial<Record<Method, Call>> = {
@@ -85,6 +100,31 @@ const CALLS: Partial<Record<Method, Call>> = {
   getPathLength: ofBranch,
   listBranches: ofSession,
   getContextBlocks: ofSession,
+  getContextBlock: { good: { label: "memory" }, fields: { ...inSession, label: "label" } },
+  replaceContextBlock: withText,
+  appendContextBlock: withText,
+  freezeSystemPrompt: ofSession,
+  refreshSystemPrompt: ofSession,
+  reminder: ofSession,
+  recordUsage: {
+    good: { inputTokens: 1 },
+    fields: {
+      ...ofBranch.fields,
+      inputTokens: "total",
+      outputTokens: "total",
+      cost: "amount",
+      model: "name",
+      viewTokens: "total",
+    },
+  },
+  getUsage: ofSession,
+  getNotes: ofSession,
+  updateNotes: {
+    good: { sections: [] },
+    fields: { ...inSession, sections: "sections", coveredId: "idOrNull" },
+  },
+  refreshNotes: ofSession,
+  notesHistory: ofSession,
   getRecentHistory: { good: { maxBytes: 1 }, fields: { ...ofBranch.fields, maxBytes: "count" } },
   getView: ofBranch,
   status: ofSession,
@@ -223,6 +263,17 @@ const UNKNOWN: readonly (readonly [method: Method, input: Input, comesTo: unknow
   ["retryRun", { runId: "nobody" }, "unknown_run"],
   ["listBranches", { sessionId: "none" }, []],
   ["getContextBlocks", { sessionId: "none" }, []],
+  ["getContextBlock", { label: "nobody" }, null],
+  ["replaceContextBlock", { label: "nobody", content: "x" }, "unknown_block"],
+  ["appendContextBlock", { label: "nobody", content: "x" }, "unknown_block"],
+  ["reminder", { sessionId: "none" }, null],
+  ["recordUsage", { sessionId: "none", inputTokens: 1 }, "invalid_input"],
+  ["recordUsage", { inputTokens: 1, leafId: "nobody" }, "unknown_leaf"],
+  ["recordUsage", { inputTokens: 1e300 }, "invalid_input"],
+  ["getUsage", { sessionId: "none" }, []],
+  ["getNotes", {}, null],
+  ["notesHistory", { sessionId: "none" }, []],
+  ["refreshNotes", {}, "not_configured"],
   ["searchSessions", { query: "nobody-said-this" }, []],
   ["getCompactions", { sessionId: "none" }, []],
   ["expand", { overlayId: "nobody" }, "unknown_overlay"],

@@ -162,6 +162,10 @@ describe("ties to other messages", () => {
   });
 });
 
+function opening(source: { spanMessages?: number }): string {
+  return JSON.stringify(summaryMessage({ overlayId: "o1", summary: "s", ...source }).parts).slice(0, 100);
+}
+
 describe("synthetic messages", () => {
   test("every reserved id is read back, and no id of a caller's own is taken for one", () => {
     fc.assert(
@@ -190,6 +194,8 @@ describe("synthetic messages", () => {
     expect(part?.type === "text" && part.text).toMatch(
       /^\[Record of 12 earlier messages.*not as a new request.*without a model.*\]\n\n## Goal\nShip\.$/s,
     );
+    expect(opening({ spanMessages: 1 })).toContain("[Record of 1 earlier message, or of some of its steps, of this");
+    expect(opening({})).toContain("[Record of earlier messages of this");
   });
 });
 

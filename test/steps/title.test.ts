@@ -20,6 +20,14 @@ test("a long text is cut between words; one long word where the room ends", () =
   expect(titled("文".repeat(100))).toBe(`${"文".repeat(59)}…`);
 });
 
+test("what a reader takes for one character is never cut in two: families, flags, letters with accents", () => {
+  for (const whole of ["👩‍👩‍👧‍👦", "🇯🇵", "e\u0301\u0323", "👍🏽"]) {
+    for (let lead = 50; lead < 60; lead++) {
+      expect(titled(`${"x".repeat(lead)}${whole.repeat(20)}`)).toBe(`${"x".repeat(lead)}${whole.repeat(59 - lead)}…`);
+    }
+  }
+});
+
 test("without a text there is no title", () => {
   expect(titled()).toBeNull();
   expect(titled(" \n ")).toBeNull();
@@ -32,7 +40,7 @@ test("any text gives one line of at most 60 whole characters that begins as the 
     fc.property(fc.array(fc.string({ unit: "binary", maxLength: 90 }), { maxLength: 3 }), (texts) => {
       const title = titled(...texts);
       if (title === null) return;
-      expect(Array.from(title).length).toBeLessThanOrEqual(60);
+      expect(Array.from(new Intl.Segmenter("en").segment(title)).length).toBeLessThanOrEqual(60);
       expect(title.isWellFormed()).toBe(true);
       expect(title).not.toMatch(/[\p{Cc}]|^\s|\s$/u);
       const line = texts

@@ -27,7 +27,7 @@ export interface ModelFormatAdapter<Prompt> {
 export type Exchange =
   | { readonly role: "system"; readonly text: string }
   | { readonly role: "user"; readonly content: readonly (Text | File)[] }
-  | { readonly role: "assistant"; readonly content: readonly (Text | Reasoning | Call)[] }
+  | { readonly role: "assistant"; readonly content: readonly (Text | Reasoning | File | Call)[] }
   | { readonly role: "tool"; readonly results: readonly Result[] };
 
 interface Text {
@@ -99,11 +99,11 @@ function exchangesOf(message: ModelMessage): Exchange[] {
   const after: Exchange[] = results.length === 0 ? [] : [{ role: "tool", results }];
   if (message.role === "tool") return after;
   if (message.role === "user") {
-    const content = message.content.map(userContent).filter((part) => part.kind === "file" || part.text !== "");
+    const content = message.content.map(shownContent).filter((part) => part.kind === "file" || part.text !== "");
     return content.length === 0 ? [] : [{ role: "user", content }];
   }
-  const content = message.content.flatMap((part): (Text | Reasoning | Call)[] => {
-    if (part.type === "text") return [{ kind: "text", text: part.text }];
+  const content = message.content.flatMap((part): (Text | Reasoning | File | Call)[] => {
+    if (part.type === "text" || part.type === "file") return [shownContent(part)];
     if (part.type === "reasoning") return [{ kind: "reasoning", text: part.text, options: part.providerOptions ?? {} }];
     if (part.type !== "tool-call") return [];
     return [{ kind: "call", callId: part.toolCallId, toolName: part.toolName, input: part.input }];
@@ -114,7 +114,7 @@ function exchangesOf(message: ModelMessage): Exchange[] {
 type Content<Role> = Exclude<Extract<ModelMessage, { role: Role }>["content"], string>[number];
 type ResultPart = Extract<Content<"tool">, { type: "tool-result" }>;
 
-function userContent(part: Content<"user">): Text | File {
+function shownContent(part: Content<"user"> | Extract<Content<"assistant">, { type: "text" | "file" }>): Text | File {
   if (part.type === "text") return { kind: "text", text: part.text };
   const data = part.type === "file" ? part.data : null;
   const url =
@@ -142,6 +142,11 @@ function outputText(output: ResultPart["output"]): string {
 export function fileNote({ filename, mediaType, url }: File): string {
   const address = url === null || url.startsWith("data:") ? "" : ` at ${url}`;
   return `[File ${filename ?? "without a name"} (${mediaType})${address}: not sent, this model does not take it]`;
+}
+
+/** Reasoning in a format that cannot carry it. What says nothing (a provider's encrypted reasoning) needs no note. */
+export function reasoningNote(text: string): string | null {
+  return text.trim() === "" ? null : `[Reasoning of ${text.length} characters: not sent, this model does not take it]`;
 }
 
 /** Media type and base64 of a data URL; null for any other. */

@@ -10,6 +10,7 @@ import {
   base64Of,
   fileNote,
   parseTurns,
+  reasoningNote,
   toExchanges,
   turnsToMessages,
   type Exchange,
@@ -75,6 +76,8 @@ function blocksOf(exchange: Exchange): AnthropicBlock[] {
   }
   return exchange.content.flatMap((part): AnthropicBlock[] => {
     if (part.kind === "text") return textBlock(part.text);
+    // A reply's own files are in no block that an assistant may have.
+    if (part.kind === "file") return textBlock(fileNote(part));
     if (part.kind === "reasoning") return thinkingBlock(part.text, part.options["anthropic"] ?? {});
     return [{ type: "tool_use", id: safeId(part.callId), name: part.toolName, input: asObject(part.input) }];
   });
@@ -87,7 +90,9 @@ function textBlock(text: string): AnthropicBlock[] {
 function thinkingBlock(thinking: string, options: Record<string, unknown>): AnthropicBlock[] {
   const { signature, redactedData: data } = options;
   if (typeof data === "string") return [{ type: "redacted_thinking", data }];
-  return typeof signature === "string" ? [{ type: "thinking", thinking, signature }] : [];
+  return typeof signature === "string"
+    ? [{ type: "thinking", thinking, signature }]
+    : textBlock(reasoningNote(thinking) ?? "");
 }
 
 function fileBlock(file: File): AnthropicBlock[] {

@@ -9,6 +9,7 @@ import { openAiMessage } from "../../import/openai.ts";
 import {
   fileNote,
   parseTurns,
+  reasoningNote,
   toExchanges,
   turnsToMessages,
   type Exchange,
@@ -73,14 +74,13 @@ function userMessage(content: ContentOf<"user">, { file, workersAi = false }: St
 }
 
 function assistantMessage(content: ContentOf<"assistant">, { workersAi = false }: Style): WorkersAiMessage[] {
-  const join = (kind: "text" | "reasoning"): string =>
-    content.flatMap((part) => (part.kind === kind ? [part.text] : [])).join("");
   const calls = content.flatMap((part) => (part.kind === "call" ? [part] : []));
   const tool_calls = calls.map(({ callId: id, toolName: name, input }) => {
     return { id, type: "function" as const, function: { name, arguments: JSON.stringify(input ?? {}) } };
   });
-  const text = join("text");
-  const reasoning = workersAi ? join("reasoning") : "";
+  const thoughts = content.flatMap((part) => (part.kind === "reasoning" ? [part.text] : [])).join("");
+  const text = replyText(content, workersAi ? null : reasoningNote(thoughts));
+  const reasoning = workersAi ? thoughts : "";
   if (text === "" && reasoning === "" && calls.length === 0) return [];
   return [
     {
@@ -90,6 +90,19 @@ function assistantMessage(content: ContentOf<"assistant">, { workersAi = false }
       ...(calls.length > 0 && { tool_calls }),
     },
   ];
+}
+
+/** What a reply says, and a line for what it has that no reply may carry. Texts at a stretch are one text. */
+function replyText(content: ContentOf<"assistant">, note: string | null): string {
+  const lines = note === null ? [] : [note];
+  let isOpen = false;
+  for (const part of content) {
+    if (part.kind === "text" && isOpen) lines.push(`${lines.pop() ?? ""}${part.text}`);
+    else if (part.kind === "text") lines.push(part.text);
+    else if (part.kind === "file") lines.push(fileNote(part));
+    if (part.kind === "text" || part.kind === "file") isOpen = part.kind === "text";
+  }
+  return lines.filter((line) => line !== "").join("\n");
 }
 
 function openAiFile(file: File): UserPart {

@@ -37,6 +37,26 @@ describe("skills in R2", () => {
     expect(await new R2SkillProvider(bucket, { prefix: "none/" }).get()).toBeNull();
   });
 
+  test("may be narrowed to some keys: no other is listed, loaded or written, whatever a model asks for", async () => {
+    for (const key of ["pdf/SKILL.md", "pdf/tables.md", "style", "secret"])
+      await put(`skills/${key}`, `text of ${key}`);
+    const skills = new WritableR2SkillProvider(bucket, { prefix: "skills/", keys: ["pdf", "style"] });
+    expect(await skills.get()).toBe("- pdf\n- style");
+    expect(await skills.load("pdf")).toBe("text of pdf/SKILL.md");
+    expect(await skills.load("pdf/tables.md")).toBe("text of pdf/tables.md");
+    expect(await skills.load("secret")).toBeNull();
+    await withContexts(async ({ blocks }) => {
+      blocks.withContext("skills", { provider: skills });
+      expect(await codeOf(blocks.setContextEntry("skills", { key: "secret", content: "x" }))).toBe("unknown_skill");
+      await blocks.setContextEntry("skills", { key: "style", content: "new" });
+    });
+    expect([await skills.load("style"), await (await bucket.get("skills/secret"))?.text()]).toEqual([
+      "new",
+      "text of secret",
+    ]);
+    expect(await new R2SkillProvider(bucket, { prefix: "skills/", keys: [] }).get()).toBeNull();
+  });
+
   test("are all listed when they take more than one page", async () => {
     const page = await bucket.list();
     const names = Array.from({ length: 1_002 }, (_, n) => `s${String(n).padStart(4, "0")}`);

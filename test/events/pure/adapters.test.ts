@@ -176,7 +176,11 @@ describe("a conversation", () => {
     expect(await openAiAdapter.toModel(talk)).toEqual([
       { role: "system", content: "Be brief." },
       { role: "user", content: user },
-      { role: "assistant", content: "Looking.", tool_calls: [look("c1", 1), look("c2", 2)] },
+      {
+        role: "assistant",
+        content: "[Reasoning of 11 characters: not sent, this model does not take it]\nLooking.",
+        tool_calls: [look("c1", 1), look("c2", 2)],
+      },
       { role: "tool", tool_call_id: "c1", content: '{"found":2}' },
       { role: "tool", tool_call_id: "c2", content: "ENOENT" },
       { role: "assistant", content: "A pixel." },
@@ -219,17 +223,36 @@ describe("a conversation", () => {
     });
   });
 
-  test("files that a format does not take are named, not dropped", async () => {
+  test("files and reasoning that a format does not take are named, not dropped, whoever sent them", async () => {
     const file = {
       type: "file" as const,
       mediaType: "audio/wav",
       filename: "voice.wav",
       url: "https://example.com/voice.wav",
     };
-    const message: UIMessage = { id: "u", role: "user", parts: [file] };
+    const spoken: UIMessage["parts"] = [
+      { type: "text", text: "Here " },
+      { type: "text", text: "it is." },
+      file,
+      { type: "text", text: "Listen." },
+    ];
     for (const { adapter } of cases) {
-      expect(JSON.stringify(await adapter.toModel([message])), adapter.name).toContain("voice.wav");
+      const sent = async (role: "user" | "assistant", parts: UIMessage["parts"]): Promise<string> =>
+        JSON.stringify(await adapter.toModel([{ id: "m", role, parts }]));
+      for (const role of ["user", "assistant"] as const) {
+        expect(await sent(role, [file]), `${adapter.name}, ${role}`).toContain("voice.wav");
+      }
+      expect(await sent("assistant", spoken), adapter.name).toContain("voice.wav");
+      expect(await sent("assistant", [{ type: "reasoning", text: "Hmm." }]), adapter.name).toMatch(
+        /Reasoning of 4|Hmm/,
+      );
     }
+    const [reply] = await openAiAdapter.toModel([{ id: "a", role: "assistant", parts: spoken }]);
+    expect(typeof reply?.content === "string" && reply.content.split("\n")).toEqual([
+      "Here it is.",
+      expect.stringMatching(/^\[File voice\.wav \(audio\/wav\) at https.*not sent/),
+      "Listen.",
+    ]);
   });
 });
 

@@ -1,0 +1,34 @@
+/**
+ * Which branch a call is about, in the shapes in which callers of the SDK's sessions say it.
+ *
+ * Safe because anything else is refused before anything is read: an object that is taken for an id would be an id that
+ * nobody can find.
+ */
+import { PalimpsestError } from "../errors.ts";
+
+/** A message's id or `{ leafId }`: the branch that ends there. Nothing or null: the active one. */
+export type LeafInput = string | null | { readonly leafId?: string | null | undefined } | undefined;
+
+/** A message's id, null for a new root, or `{ parentId }` with either. Nothing: the active leaf. */
+export type ParentInput = string | null | { readonly parentId?: string | null | undefined } | undefined;
+
+/** Throws `invalid_input`. */
+export function leafOf(leaf: LeafInput): string | undefined {
+  return idIn(leaf, "leafId") ?? undefined;
+}
+
+/** Throws `invalid_input`. */
+export function parentOf(parent: ParentInput): string | null | undefined {
+  return idIn(parent, "parentId");
+}
+
+function idIn(given: unknown, field: "leafId" | "parentId"): string | null | undefined {
+  const isObject = typeof given === "object" && given !== null && Object.keys(given).every((key) => key === field);
+  const id: unknown = isObject ? Reflect.get(given, field) : given;
+  if (id === undefined || id === null || typeof id === "string") return id;
+  const fields = typeof given === "object" && given !== null ? ` with ${Object.keys(given).join(", ")}` : "";
+  throw new PalimpsestError(
+    "invalid_input",
+    `${field} is of type ${typeof given}${fields}: give a message's id, or { ${field} } with one and nothing else.`,
+  );
+}
