@@ -25,7 +25,9 @@ export interface NotesMark {
 /** Call inside a transaction. */
 export function startNotesIfDue(core: Core, sessionId: string): RunRecord | null {
   const { notes, policy } = core.settings.get(sessionId);
-  if (notes === null || policy === null || core.runs.live(sessionId).length > 0) return null;
+  if (notes === null || policy === null) return null;
+  // One that waits for a person may wait for a day.
+  if (core.runs.live(sessionId).some(({ state }) => state !== "waiting")) return null;
   const history = core.memory.session(sessionId);
   if (history.hasEnded) return null;
   const { pace } = resolveNotes(notes, policy);
