@@ -28,6 +28,8 @@ interface Env extends Cloudflare.Env, ModelEnv {
 interface Reply {
   readonly id: string;
   readonly text: string;
+  /** Where it is: another session than before, once the conversation was split. The id that was used before leads there. */
+  readonly sessionId: string;
 }
 
 const PERSONA = "You are the clerk of a lighthouse's archive. Answer from its logbook, and say which page you read.";
@@ -53,8 +55,9 @@ export class ChatAgent extends CompactingAgent<Env> {
 
   readonly #lastTurns = new Map<string, Promise<unknown>>();
 
+  /** Also without its shelf the clerk answers: the prompt says then that the skills cannot be read. */
   override async onStart(): Promise<void> {
-    await stockShelf(this.env.SKILLS);
+    await stockShelf(this.env.SKILLS).catch((error: unknown) => console.warn("The shelf was not stocked.", error));
   }
 
   @callable()
@@ -66,26 +69,26 @@ export class ChatAgent extends CompactingAgent<Env> {
     });
   }
 
-  /** Another answer to the same question, as a branch beside the first. The conversation goes on from the new one. */
+  /** Another answer to the same question, by either's id, as a branch beside the first. The conversation goes on from it. */
   @callable()
   regenerate(messageId: string, sessionId = ""): Promise<Reply> {
     return this.#inTurn(sessionId, async (session) => {
-      const { elements } = await session.getView(messageId);
-      const question = elements.at(-2);
-      if (question === undefined) throw new Error(`Nothing comes before message "${messageId}".`);
-      return this.#reply(session, question.kind === "overlay" ? question.span.toId : question.id);
+      const message = await session.getMessage(messageId);
+      const questionId = message?.role === "user" ? messageId : await session.getParent(messageId);
+      if (questionId === null) throw new Error(`Message "${messageId}" answers nothing.`);
+      return this.#reply(session, questionId);
     });
   }
 
   /** The prompt as the blocks are now. Until then it stays the same string, so that the provider's cache of it holds. */
   @callable()
   refreshPrompt(sessionId = ""): Promise<string> {
-    return this.sessions.getSession(sessionId).refreshSystemPrompt();
+    return this.#session(sessionId).refreshSystemPrompt();
   }
 
   @callable()
   usage(sessionId = ""): Promise<ModelUsage[]> {
-    return this.sessions.getSession(sessionId).getUsage();
+    return this.#session(sessionId).getUsage();
   }
 
   /** Curl talks to it as well: what is posted is what the user says. GET lists the conversations by their titles. */
@@ -103,18 +106,18 @@ export class ChatAgent extends CompactingAgent<Env> {
   /** Stores an empty reply first: it holds the place on its branch that the turn's steps fill. */
   async #reply(session: Session, parentId: string): Promise<Reply> {
     const id = crypto.randomUUID();
-    await session.appendMessage({ id, role: "assistant", parts: [] }, parentId);
+    await session.newest().appendMessage({ id, role: "assistant", parts: [] }, parentId);
     try {
-      return { id, text: await this.#turn(session, id) };
+      return await this.#turn(session.newest(), id);
     } catch (error) {
       if (!isContextOverflow(error)) throw error;
-      const { run } = await session.compactNow({ reason: "overflow", leafId: id });
+      const { run } = await session.newest().compactNow({ reason: "overflow", leafId: id });
       await session.ended(run.id);
-      return { id, text: await this.#turn(session, id) };
+      return this.#turn(session.newest(), id);
     }
   }
 
-  async #turn(session: Session, replyId: string): Promise<string> {
+  async #turn(session: Session, replyId: string): Promise<Reply> {
     const tools = { ...(await session.tools()), ...this.sessions.tools(), ...logbookTools };
     const turn = keepTurn(session, { replyId, tools });
     let failure: unknown = null;
@@ -133,18 +136,24 @@ export class ChatAgent extends CompactingAgent<Env> {
       this.broadcast(JSON.stringify({ type: "chat:text", replyId, delta }));
     }
     if (failure !== null) throw failure;
-    return text;
+    turn.mustBeKept(); // the last step as well
+    return { id: replyId, text, sessionId: turn.session().id };
   }
 
   /** One turn of a conversation after the other: what is said while the model is at work waits for its answer. */
   #inTurn<T>(sessionId: string, work: (session: Session) => Promise<T>): Promise<T> {
     const before = this.#lastTurns.get(sessionId) ?? Promise.resolve();
-    const turn = before.then(() => work(this.sessions.getSession(sessionId)));
+    const turn = before.then(() => work(this.#session(sessionId)));
     this.#lastTurns.set(
       sessionId,
       turn.catch(() => undefined),
     );
     return turn;
+  }
+
+  /** Where a conversation goes on: a client may keep the id that it began with, however often it was split. */
+  #session(sessionId: string): Session {
+    return this.sessions.getSession(sessionId).newest();
   }
 
   protected model(session: Session): LanguageModel {
@@ -155,7 +164,7 @@ export class ChatAgent extends CompactingAgent<Env> {
 
 /** A real model takes longer than a summary: offline, a call takes as long as the compactions that are under way. */
 async function runsEnd(session: Session): Promise<void> {
-  const { liveRunIds } = await session.status();
+  const { liveRunIds } = await session.newest().status();
   await Promise.all(liveRunIds.map((id) => session.ended(id)));
 }
 

@@ -9,6 +9,7 @@ export const CALLABLE = [
   "getHistory",
   "getMessage",
   "getBranches",
+  "getParent",
   "getPathLength",
   "listBranches",
   "getRecentHistory",

@@ -15,8 +15,12 @@ import { cutMiddle } from "../steps/render.ts";
 import { toolPart, type Part } from "../steps/tool-parts.ts";
 import { shortenOutput } from "../steps/truncate.ts";
 import type { Session } from "./session.ts";
+import type { WriteOptions } from "./session-history.ts";
 
 type Extend = (parts: UIMessage["parts"]) => void;
+
+/** The threshold is looked at when the step is counted, right after: what it taught must be known by then. */
+const UNTIL_COUNTED: WriteOptions = { quiet: true };
 
 const NOT_KEPT = "Too large to be stored: this is all that was kept of it. Run the tool again, asking for less.";
 
@@ -27,7 +31,7 @@ export class KeptReply {
 
   /** Throws `unknown_message`. */
   constructor(session: Session, id: string) {
-    const extend = session.extender(id);
+    const extend = session.extender(id, UNTIL_COUNTED);
     if (extend === null) {
       throw new PalimpsestError(
         "unknown_message",
@@ -42,7 +46,7 @@ export class KeptReply {
   /** The session that the reply grows in: once it was split, the one that its conversation goes on in, if the reply is there. */
   get session(): Session {
     const newest = this.#session.newest();
-    const extend = newest.id === this.#session.id ? null : newest.extender(this.id);
+    const extend = newest.id === this.#session.id ? null : newest.extender(this.id, UNTIL_COUNTED);
     if (extend !== null) [this.#session, this.#extend] = [newest, extend];
     return this.#session;
   }

@@ -163,7 +163,7 @@ export abstract class SessionHistory {
    * very message or none: once it was deleted, with the session's messages or alone, each call throws `unknown_message` and
    * writes nothing, also when another one has its id. Throws besides what {@link updateMessage} does.
    */
-  extender(id: string): ((parts: UIMessage["parts"]) => void) | null {
+  extender(id: string, options: WriteOptions = {}): ((parts: UIMessage["parts"]) => void) | null {
     const number = this.stored.numberOf(id);
     if (number === null) return null;
     return (parts) =>
@@ -174,7 +174,7 @@ export abstract class SessionHistory {
           "unknown_message",
           `Message "${id}" was deleted from session "${this.id}" meanwhile. Nothing was added to it: begin a new turn.`,
         );
-      });
+      }, options);
   }
 
   async getPathLength(leaf?: LeafInput): Promise<number> {

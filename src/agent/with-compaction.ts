@@ -107,6 +107,12 @@ function mix(Base: typeof Agent<Cloudflare.Env>) {
       return this.#session(sessionId).getBranches(id);
     }
 
+    /** The id of the message that this one hangs under; null for a root. */
+    async getParent(input: unknown): Promise<string | null> {
+      const { sessionId, id } = parseInput(inputs.message, input);
+      return this.#session(sessionId).getParent(id);
+    }
+
     async getPathLength(input: unknown): Promise<number> {
       const { sessionId, leafId } = parseInput(inputs.branch, input);
       return this.#session(sessionId).getPathLength(leafId);

@@ -9,6 +9,7 @@ import type { ModelUsage, OverlayRecord, RunRecord, SessionInfo, SessionStatus, 
 export interface Reply {
   readonly id: string;
   readonly text: string;
+  readonly sessionId: string;
 }
 
 /** What these tests call of the agent. */
@@ -20,19 +21,23 @@ export interface Chat {
   status(input: object): Promise<SessionStatus>;
   runs(input: object): Promise<RunRecord[]>;
   getCompactions(input: object): Promise<OverlayRecord[]>;
-  getMessage(input: { id: string }): Promise<UIMessage | null>;
-  getBranches(input: { id: string }): Promise<UIMessage[]>;
+  getMessage(input: { id: string; sessionId?: string }): Promise<UIMessage | null>;
+  getParent(input: { id: string; sessionId?: string }): Promise<string | null>;
+  newestSession(input: object): Promise<SessionInfo>;
+  getBranches(input: { id: string; sessionId?: string }): Promise<UIMessage[]>;
   getHistory(input: { leafId: string }): Promise<UIMessage[]>;
   getView(input: { leafId?: string }): Promise<View>;
   listSessions(input: object): Promise<SessionInfo[]>;
   renameSession(input: { sessionId: string; name: string }): Promise<SessionInfo>;
-  exportTranscript(input: { leafId?: string }): Promise<string>;
+  exportTranscript(input: { leafId?: string; sessionId?: string }): Promise<string>;
 }
 
 /** What the agent of chat-recorder.ts answers as well. */
 export interface RecordedChat extends Chat {
   /** Prompts that the model was sent since this was last asked, refused ones included. */
   received(): Promise<LanguageModelV4Prompt[]>;
+  /** Splits the default conversation before the model is called for the `calls`th time from now. */
+  splitAt(calls: number): Promise<void>;
 }
 
 /** Calls one agent over a WebSocket, until the test ends. */
@@ -43,7 +48,13 @@ export async function connect<Known extends Chat = Chat>(server: TestHarness, na
   return client.stub as unknown as Known;
 }
 
-export async function storedMessages(chat: Chat): Promise<UIMessage[]> {
-  const lines = (await chat.exportTranscript({})).trim().split("\n");
+export async function storedMessages(chat: Chat, sessionId = ""): Promise<UIMessage[]> {
+  const lines = (await chat.exportTranscript({ sessionId })).trim().split("\n");
   return lines.map((line) => JSON.parse(line) as UIMessage);
+}
+
+export function pagesRead(message: UIMessage | null): number[] {
+  return (message?.parts ?? []).flatMap((part) =>
+    part.type === "tool-read_log" && "output" in part ? [(part.output as { page: number }).page] : [],
+  );
 }

@@ -3,7 +3,7 @@ import { resolve } from "node:path";
 import type { LanguageModelV4Message, LanguageModelV4Prompt } from "@ai-sdk/provider";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createTestHarness, unstable_readConfig } from "wrangler";
-import { connect, storedMessages, type RecordedChat } from "./chat-client.ts";
+import { connect, pagesRead, storedMessages, type RecordedChat } from "./chat-client.ts";
 
 const example = resolve(import.meta.dirname, "../../examples/chat/wrangler.jsonc");
 // What the harness takes is a file's content; read, it also holds this default, which a file cannot.
@@ -235,4 +235,33 @@ test("a skill under a summary is out of the prompts; loaded again, it is in them
   const [before, after] = await chat.received();
   expect(count(SKILL_LINE, before)).toBe(0);
   expect(count(SKILL_LINE, after)).toBe(1);
+});
+
+test("an agent whose bucket is down starts and answers, and the model is told what cannot be read", async () => {
+  const chat = await newChat("outage");
+  expect((await chat.chat("Please read page 2.")).text).toContain("I have read up to page 2.");
+  expect((await chat.chat("Please use the letters skill.")).text).not.toBe("");
+  const prompts = await chat.received();
+  expect(prompts.length).toBeGreaterThan(2);
+  for (const prompt of prompts) expect(count("This block could not be read just now", prompt)).toBe(1);
+});
+
+test("a conversation that is split in the middle of a turn goes on in the child, by the id that it began with (E22, M1)", async () => {
+  const chat = await newChat("split");
+  await chat.chat("Please read page 1.");
+  await chat.splitAt(10);
+  const { id, text, sessionId } = await chat.chat("Please read pages 2 to 30.");
+  expect(text).toContain("I have read up to page 30.");
+  expect(sessionId).toMatch(/^split-/);
+  expect(sessionId).toBe((await chat.newestSession({})).id);
+  const pages = pagesRead(await chat.getMessage({ id, sessionId }));
+  expect(pages).toEqual(Array.from({ length: 29 }, (_, index) => index + 2));
+  const next = await chat.chat("Please read page 31.");
+  expect([next.text, next.sessionId]).toEqual([expect.stringContaining("page 31."), sessionId]);
+  const roles = (await storedMessages(chat, sessionId)).map((message) => message.role);
+  expect(roles.slice(-4)).toEqual(["user", "assistant", "user", "assistant"]);
+  const again = await chat.regenerate(id);
+  expect(
+    (await chat.getBranches({ id: (await chat.getParent({ id, sessionId })) ?? "", sessionId })).map((each) => each.id),
+  ).toEqual([id, again.id]);
 });
