@@ -21,6 +21,8 @@ export interface Inputs {
   getPathLength: OfSession & { leafId?: string };
   listBranches: OfSession;
   getContextBlocks: OfSession;
+  getNotes: OfSession;
+  updateNotes: OfSession & { sections: readonly { title: string; text: string }[] };
   status: OfSession;
   searchSessions: { query: string; limit?: number };
   plan: OfSession & { leafId?: string; force?: boolean };

@@ -1,5 +1,5 @@
 /** One layer looked into: what it says, where that comes from, what it lost, what it changed, what lies beneath. */
-import { useState } from "react";
+import { useEffect, useRef, useState } from "react";
 import type { OverlayRecord } from "../../memory/overlay-record.ts";
 import { Empty, Told } from "../frame/states.tsx";
 import { count, share, when } from "../format.ts";
@@ -27,12 +27,17 @@ type Look = (typeof LOOKS)[number][0];
 
 export function LayerPanel({ route, overlay, onChanged }: LayerPanelProps) {
   const [look, setLook] = useState<Look>("says");
+  const title = useRef<HTMLHeadingElement>(null);
+  // Where it opens below what is in sight, the focus takes everybody there.
+  useEffect(() => title.current?.focus(), []);
   if (overlay === null) return <Empty title="This layer is not here any more." />;
   const { details } = overlay;
   return (
     <section className="card layer-panel" aria-labelledby="layer">
       <header>
-        <h2 id="layer">Layer {overlay.n}</h2>
+        <h2 id="layer" ref={title} tabIndex={-1}>
+          Layer {overlay.n}
+        </h2>
         <a href={formatRoute({ ...route, overlay: null })}>Close</a>
       </header>
       <p className="dim">

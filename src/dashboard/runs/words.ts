@@ -51,12 +51,14 @@ const MOVES = {
 } as const;
 
 /** The plan that a run was made with, sentence by sentence; none before it was planned. */
-export function describePlan({ plan, partial, focus, fresh }: RunRecord): string[] {
+export function describePlan({ plan, partial, focus, fresh, path, whyModel }: RunRecord): string[] {
   if (plan === null) return [];
   const { headTokens, spanTokens, tailTokens, chunks, overlayIds, moves, rebuild, level } = plan;
   return [
     `${count(headTokens)} tokens at the start and ${count(tailTokens)} at the end are kept; ${count(spanTokens)} between them are replaced.`,
     `The summariser reads ${plural(chunks.length, "chunk")}${overlayIds.length === 0 ? "" : ` and folds in ${plural(overlayIds.length, "earlier layer")}`}. The new layer is of level ${level}.`,
+    ...(whyModel === undefined ? [] : [`A model was asked although notes are kept: ${whyModel.detail}`]),
+    ...(path === "notes" ? ["The notes are the summary: no model is asked."] : []),
     ...(rebuild ? ["The summaries are made from their first drafts again."] : []),
     ...(partial ? ["The view is longer than one outline: only its oldest part is planned."] : []),
     ...(fresh ? ["The model is asked anew, also for what an earlier draft covers."] : []),

@@ -6,12 +6,14 @@ import { PlainText } from "../reading/markdown.tsx";
 import { showUnseen } from "../reading/inert-text.ts";
 import { formatRoute, type SessionRoute } from "../route.ts";
 import { useCall, useNow } from "../use-agent.ts";
+import { NotesCard } from "./notes-card.tsx";
 import type { SessionData } from "./use-session.ts";
 
 export function Beside({ route, data }: { route: SessionRoute; data: SessionData }) {
   return (
     <>
       <PlanNow route={route} data={data} />
+      <NotesCard sessionId={route.id} revision={data.revision} />
       <PinnedFacts data={data} />
       <Branches route={route} revision={data.revision} />
       <ContextBlocks sessionId={route.id} revision={data.revision} />

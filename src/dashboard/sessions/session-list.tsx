@@ -51,7 +51,7 @@ function SessionRow({ agent, kin }: { agent: string; kin: Kin }) {
   const live = newest !== undefined && newest.outcome === null;
   return (
     <div className="session-row" style={{ paddingInlineStart: `${Math.min(depth, DEEPEST) * 1.4}rem` }}>
-      {kind !== "begun" && <span className="kin">{kind === "forked" ? "⑂ fork" : "↳ goes on"}</span>}
+      {kind !== "begun" && <span className="kin">{kind === "forked" ? "↱ fork" : "↳ goes on"}</span>}
       <a className="session-name" href={formatRoute(toSession(agent, session.id))} dir="auto">
         {showUnseen(nameOf(session))}
       </a>
