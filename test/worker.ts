@@ -7,7 +7,8 @@ import { Session } from "../src/agent/session.ts";
 import type { AfterCompaction } from "../src/agent/after-compaction.ts";
 import type { KeepNotesOptions } from "../src/agent/notes-settings.ts";
 import type { InlineCompaction } from "../src/agent/settings.ts";
-import type { OverlayRecord } from "../src/memory/overlays.ts";
+import type { CommitResult, OverlayRecord } from "../src/memory/overlays.ts";
+import type { Span } from "../src/steps/outline.ts";
 import type { Outcome } from "../src/memory/runs.ts";
 import type { ChosenModel } from "../src/model/choose.ts";
 import { CompactionWorkflow as RealCompactionWorkflow, type CompactionParams } from "../src/workflows/compaction.ts";
@@ -56,6 +57,11 @@ export class PalimpsestAgent extends CompactingAgent {
   override async compactionStep(runId: string, method: PortMethod, args: readonly unknown[]): Promise<unknown> {
     const work = (): Promise<unknown> => super.compactionStep(runId, method, args);
     return faultyCall({ agentName: this.name, ctx: this.ctx }, { runId, method, args }, work);
+  }
+
+  /** Commits as a run that planned on the bare messages of a span would. */
+  async coverAs(input: { summary: string; span: Span; runId: string }): Promise<CommitResult> {
+    return this.palimpsest.memory.session("").addOverlay({ ...input, overlayIds: [] });
   }
 
   /** Lays a summary of the caller's own, as an agent's own code may at any time. */

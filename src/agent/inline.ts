@@ -13,7 +13,6 @@ import type { Core } from "./core.ts";
 import { finishRun, outcomeOf } from "./finish.ts";
 import type { InlineSummary } from "./settings.ts";
 import { isReadyToSwitch, splitAfter, switchToChild } from "./split.ts";
-import { keepOwnFacts } from "./sources.ts";
 import { visibleSpan } from "./visible-span.ts";
 
 /** One element of the view, and what it held when the function was shown it. */
@@ -82,8 +81,8 @@ function commit(
       model: "onCompaction",
       trigger: run.trigger,
       focus: run.focus,
-      ...keepOwnFacts(core, run.sessionId, { span, summary: given.summary }),
     },
+    pinnedTokens: run.policy.pinnedTokens,
     ...(digest === null ? {} : { digest }),
   });
   return outcomeOf(core, run, {

@@ -156,6 +156,9 @@ export class RunPort implements CompactionPort {
   async readDrafts(mark: StepMark, request: DraftsRequest): Promise<DraftsReading> {
     return this.#inRun(mark, (call) => {
       const { run, core } = call;
+      // As for a chunk: a model is not paid for a fold that a commit would refuse.
+      const span = core.memory.session(run.sessionId).spanDigest(planOf(run).span);
+      if (span?.digest !== run.planDigest) return call.end({ kind: "stale", reason: "changed" });
       const sources = request.sources.map((source) => readSource(core, run, source));
       const brief = briefOf(core, run);
       const key =

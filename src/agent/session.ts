@@ -24,7 +24,6 @@ import { SessionNotesHandle } from "./session-notes.ts";
 import { explainPlan, type PlanReport } from "./explain.ts";
 import { compactAfter, type CompactAfterOptions, type InlineCompaction, type SessionSettings } from "./settings.ts";
 import { findReasonToWait, startOrJoin } from "./trigger.ts";
-import { keepOwnFacts } from "./sources.ts";
 import type { BulletSource } from "../steps/provenance.ts";
 import { visibleSpan } from "./visible-span.ts";
 
@@ -285,7 +284,7 @@ export class Session extends SessionNotesHandle {
   async addCompaction(summary: string, fromMessageId: string, toMessageId: string): Promise<OverlayRecord> {
     const commit = this.write((history) => {
       const span = visibleSpan(history, fromMessageId, toMessageId);
-      return history.addOverlay({ span, summary, details: keepOwnFacts(this.core, this.#id, { span, summary }) });
+      return history.addOverlay({ span, summary, pinnedTokens: this.settings.policy?.pinnedTokens });
     });
     if (commit.kind !== "stale") return commit.overlay;
     throw new PalimpsestError(

@@ -5,16 +5,13 @@
  * the digest of its messages alone, with overlays looked through: whoever cut it, its draft is found again (R3).
  */
 import { assert } from "../errors.ts";
-import { DEFAULT_PINNED_TOKENS } from "../limits.ts";
 import type { Draft } from "../memory/drafts.ts";
 import type { History } from "../memory/history.ts";
-import type { Leaf, OverlayDetails } from "../memory/overlay-details.ts";
+import type { Leaf } from "../memory/overlay-details.ts";
 import type { OverlayRecord } from "../memory/overlays.ts";
 import type { RunRecord } from "../memory/runs.ts";
 import type { Span } from "../steps/outline.ts";
 import { NO_FACTS, type Facts } from "../steps/pinned/fact.ts";
-import { gatherFacts } from "../steps/pinned/gather.ts";
-import { pinWithin } from "../steps/pinned/keep.ts";
 import type { ChunkPlan, PlanPart, SpanPlan } from "../steps/plan.ts";
 import type { CommitRequest, DraftReceipt, FoldSource, PlannedChunk, PlannedOverlay } from "../workflows/port.ts";
 import type { Core } from "./core.ts";
@@ -137,25 +134,6 @@ export function readSource(core: Core, run: RunRecord, source: FoldSource): Fold
 export function factsOf(core: Core, { details }: OverlayRecord, sessionId: string): Facts {
   const draft = details.draftKey === null ? null : core.drafts.get(sessionId, details.draftKey);
   return draft?.facts ?? details.facts ?? NO_FACTS;
-}
-
-/** What must not be lost of a span that a summary of the caller's own replaces, for the overlay's details. */
-export function keepOwnFacts(
-  core: Core,
-  sessionId: string,
-  { span, summary }: { span: Span; summary: string },
-): Partial<OverlayDetails> {
-  const history = core.memory.session(sessionId);
-  const found = history.spanDigest(span);
-  const facts = gatherFacts(history.spanMessages(span) ?? []);
-  const { policy } = core.settings.get(sessionId);
-  return {
-    facts,
-    ...pinWithin(summary, facts, {
-      spanTokens: found?.tokens ?? 0,
-      pinnedTokens: policy?.pinnedTokens ?? DEFAULT_PINNED_TOKENS,
-    }),
-  };
 }
 
 export function mustDraft(core: Core, run: RunRecord, key: string): Draft {

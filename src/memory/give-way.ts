@@ -6,7 +6,10 @@
  * messages is still the one that it was made of, and comes in through the same fence as any overlay (C2, C3, V3): old
  * text is never seen again. What the overlay had folded in needs nothing: it lies beneath, and shows by itself.
  */
+import { DEFAULT_PINNED_TOKENS } from "../limits.ts";
 import { pinWithin } from "../steps/pinned/keep.ts";
+import { renderPinned } from "../steps/pinned/render.ts";
+import { estimateTokens } from "../steps/tokens.ts";
 import type { Drafts } from "./drafts.ts";
 import type { Leaf } from "./overlay-details.ts";
 import { toRecord } from "./overlay-record.ts";
@@ -22,11 +25,13 @@ export interface Standing {
 export function giveWay(standing: Standing, gone: readonly OverlayRow[]): void {
   for (const row of gone) {
     const { details } = toRecord(row);
-    for (const part of details.madeOf) if (part.kind === "leaf") showLeaf(standing, part);
+    const pinnedTokens = Math.max(DEFAULT_PINNED_TOKENS, estimateTokens(renderPinned(details.pinned)));
+    for (const part of details.madeOf) if (part.kind === "leaf") showLeaf(standing, part, pinnedTokens);
   }
 }
 
-function showLeaf({ laid, drafts, sessionId }: Standing, leaf: Leaf): void {
+/** What was pinned for the whole has room beside each part: no rule leaves the view with an edit elsewhere. */
+function showLeaf({ laid, drafts, sessionId }: Standing, leaf: Leaf, pinnedTokens: number): void {
   const { fromId, fromStep, toId, toStep, digest, draftKey, tokens } = leaf;
   const span = { fromId, fromStep, toId, toStep };
   const range = laid.locate(span);
@@ -43,7 +48,7 @@ function showLeaf({ laid, drafts, sessionId }: Standing, leaf: Leaf): void {
       generation,
       madeOf: [leaf],
       draftKey,
-      ...pinWithin(text, facts, { spanTokens: tokens, pinnedTokens: draft.tokens }),
+      ...pinWithin(text, facts, { spanTokens: tokens, pinnedTokens }),
     },
   });
 }

@@ -48,6 +48,8 @@ export interface OverlayInput {
   /** The leaf whose view was summarised. Without it, an overlay of any branch over the span counts as a change. */
   readonly leafId?: string;
   readonly details?: Partial<OverlayDetails>;
+  /** Most tokens of what is pinned beside a summary that comes without facts. */
+  readonly pinnedTokens?: number | undefined;
 }
 
 /**
@@ -160,6 +162,11 @@ export class Overlays {
     if (same !== undefined) return { kind: "already", overlay: toRecord(same) };
     const others = this.#tree.sql.activeOverlaysEndingFrom(this.#tree.sessionId, range.from.seq);
     if (others.some((other) => this.#crosses(other, range))) return { kind: "stale", reason: "overlap" };
+    const twin = others.find((other) => covers(other, range) && other.spanDigest === found.digest);
+    // Another run came first with the very same messages: its overlay does what this one was for.
+    if (twin !== undefined && input.overlayIds?.includes(twin.overlayId) === false) {
+      return { kind: "already", overlay: toRecord(twin) };
+    }
     const row = this.#newRow(input, { range, found, overlayId });
     if (row.tokens >= found.tokens) return { kind: "stale", reason: "larger" };
     this.#tree.sql.insertOverlay(this.#tree.sessionId, row);
@@ -358,8 +365,13 @@ function idFor(...what: readonly string[]): string {
   return `ov_${digest(...what).slice(0, 16)}`;
 }
 
+/** Exactly that range, no less and no more. */
+function covers(overlay: OverlayRow, { from, to }: Range): boolean {
+  return comparePlaces(placeFrom(overlay), from) === 0 && comparePlaces(placeTo(overlay), to) === 0;
+}
+
 function isSameSpan(a: OverlayRow, b: OverlayRow): boolean {
-  return comparePlaces(placeFrom(a), placeFrom(b)) === 0 && comparePlaces(placeTo(a), placeTo(b)) === 0;
+  return covers(a, { from: placeFrom(b), to: placeTo(b) });
 }
 
 function sameMembers(a: readonly string[], b: readonly string[]): boolean {

@@ -98,8 +98,10 @@ function place(seed: Seed, slots: readonly Slot[], at: number): number {
   return at + length;
 }
 
-function storeRecord({ to, countTokens }: Seed, overlay: OverlayRow, seq: number): void {
-  const message = recordMessage(summarySource({ ...toRecord(overlay), overlayId: overlay.overlayId }));
+function storeRecord({ to, countTokens, detailsOf }: Seed, overlay: OverlayRow, seq: number): void {
+  const record = toRecord(overlay);
+  const rules = detailsOf(record).facts?.rules ?? [];
+  const message = recordMessage(summarySource({ ...record, overlayId: overlay.overlayId }), rules);
   const { pieces, ...columns } = encodeMessage(message, countTokens);
   const { createdAt } = overlay;
   const row = {

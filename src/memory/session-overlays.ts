@@ -6,7 +6,10 @@
  */
 import type { UIMessage } from "ai";
 import { PalimpsestError } from "../errors.ts";
+import { DEFAULT_PINNED_TOKENS } from "../limits.ts";
 import type { CountTokens } from "../steps/measure.ts";
+import { gatherFacts } from "../steps/pinned/gather.ts";
+import { pinWithin } from "../steps/pinned/keep.ts";
 import type { OutlineRow, Span } from "../steps/outline.ts";
 import { splitReferences, type BulletSource } from "../steps/provenance.ts";
 import { hashOf } from "../steps/reference.ts";
@@ -75,7 +78,17 @@ export abstract class SessionOverlays {
 
   /** The commit fence (C1, C2, C3, V3): see {@link CommitResult}. */
   addOverlay(input: OverlayInput): CommitResult {
-    return this.#change(() => this.laid.add(input));
+    return this.#change(() => this.laid.add(this.#withFacts(input)));
+  }
+
+  /** A summary that comes without what its span holds, a caller's own, is given it here: no way in loses a rule. */
+  #withFacts(input: OverlayInput): OverlayInput {
+    const { details = {}, span, summary, pinnedTokens = DEFAULT_PINNED_TOKENS } = input;
+    if (details.facts != null || details.draftKey != null || typeof summary !== "string") return input;
+    const spanTokens = this.spanDigest(span)?.tokens;
+    if (spanTokens === undefined) return input;
+    const facts = gatherFacts(this.spanMessages(span) ?? []);
+    return { ...input, details: { ...details, facts, ...pinWithin(summary, facts, { spanTokens, pinnedTokens }) } };
   }
 
   /** Takes an overlay out of force; narrower ones under it show again. Throws `unknown_overlay`. */

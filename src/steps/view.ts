@@ -7,7 +7,7 @@
  */
 import type { UIMessage } from "ai";
 import { WHOLE_MESSAGE } from "./outline.ts";
-import type { Pinned } from "./pinned/fact.ts";
+import type { Pinned, PinnedFact } from "./pinned/fact.ts";
 import { renderPinned } from "./pinned/render.ts";
 
 /** No stored message may have an id that starts so. */
@@ -65,10 +65,22 @@ export function parseSyntheticId(id: string): SyntheticId | null {
 export const RECORD_PREFIX = "record:";
 
 /** A summary as a message that is stored, in a session that does not hold what it tells of. */
-export function recordMessage(source: SummarySource): UIMessage {
+export function recordMessage(source: SummarySource, rules: readonly PinnedFact[] = []): UIMessage {
   const { overlayId } = source;
-  const metadata = { palimpsest: { kind: "record", overlayId } };
+  const said = rules.map(({ value, messageId }) => ({ value, messageId }));
+  const metadata = { palimpsest: { kind: "record", overlayId, rules: said } };
   return { ...summaryMessage(source), id: `${RECORD_PREFIX}${overlayId}`, metadata };
+}
+
+/** The user's rules that a stored summary stands for, word for word, with the messages that said them. */
+export function recordedRules(message: Pick<UIMessage, "id" | "metadata">): { value: string; messageId: string }[] {
+  if (!isRecord(message)) return [];
+  const { rules } = (message.metadata as { palimpsest: { rules?: unknown } }).palimpsest;
+  const isRule = (rule: unknown): rule is { value: string; messageId: string } => {
+    const { value, messageId } = (rule ?? {}) as { value?: unknown; messageId?: unknown };
+    return typeof value === "string" && typeof messageId === "string";
+  };
+  return Array.isArray(rules) ? rules.filter(isRule) : [];
 }
 
 /** Whether a stored message is a summary that a session was opened with: nobody's own words. */

@@ -64,18 +64,22 @@ export async function climbDown<Smaller>(
   rungs: Rungs & { readonly asked: Asked; smaller?: () => Promise<Smaller | null> },
 ): Promise<Drafted | Smaller> {
   const { asked, place, smaller } = rungs;
+  let spare: DraftReceipt | null = null;
   for (const [index, model] of asked.models.entries()) {
     if (!asked.isWorthAsking(model)) continue;
     const answered = await askModel(step, model, { ...rungs, place: index === 0 ? place : `${place} · ${model.name}` });
-    if (answered !== null) return answered;
+    if (answered?.kind === "ended" || (answered !== null && isFaultless(answered))) return answered;
+    spare = keepsMore(spare, answered);
     const parts = index === 0 && asked.isWorthAsking(model) ? await smaller?.() : null;
     if (parts != null) return parts;
   }
   const last = rungs.verb === "update" ? "keep the notes" : "digest";
-  return step.do(`${last} ${place}`, AGENT_CALL, (at) => rungs.digest(markOf(at)));
+  const digest = await step.do(`${last} ${place}`, AGENT_CALL, (at) => rungs.digest(markOf(at)));
+  // A model's draft that loses much is still worth more than a digest that loses as much.
+  return digest.kind === "draft" && spare !== null && spare.score >= digest.score ? spare : digest;
 }
 
-/** Null when no answer of the model was sound. */
+/** Null when no answer of the model was sound; one that is may still have lost too much. */
 async function askModel(
   step: AgentWorkflowStep,
   model: ChosenModel,
@@ -95,7 +99,6 @@ async function askModel(
     if (isEngineStopping(error)) throw error;
     if (isAboutSource(error)) asked.gaveNothingOfUse(model);
     else asked.gaveNoAnswer(model);
-    // A whole draft that only lost too much is worth more than a digest, though nobody could mend it.
     return first?.kind === "draft" && isSound(first) ? first : null;
   }
 }
@@ -115,6 +118,11 @@ function isFaultless(draft: DraftReceipt): boolean {
 /** The sound one of two, or the one that keeps more; null when neither is sound. */
 function better(first: DraftReceipt, second: DraftReceipt): DraftReceipt | null {
   if (!isSound(first) || !isSound(second)) return isSound(second) ? second : isSound(first) ? first : null;
+  return keepsMore(first, second);
+}
+
+function keepsMore(first: DraftReceipt | null, second: DraftReceipt | null): DraftReceipt | null {
+  if (first === null || second === null) return first ?? second;
   return second.score > first.score ? second : first;
 }
 

@@ -20,7 +20,7 @@ import {
   type Part,
   type ToolPart,
 } from "../tool-parts.ts";
-import { isRecord, parseSyntheticId } from "../view.ts";
+import { isRecord, parseSyntheticId, recordedRules } from "../view.ts";
 import { NO_FACTS, type Fact, type FactKind, type Facts } from "./fact.ts";
 import { findRules } from "./ledger.ts";
 import { addRules, boundIdentifiers, boundRules, mergeFacts } from "./merge.ts";
@@ -64,7 +64,7 @@ function readMessage(message: UIMessage, calls: Map<string, string>): Facts {
   return {
     ...NO_FACTS,
     messages: 1,
-    rules: readRules(sayings, fact),
+    rules: isRecord(message) ? readRecorded(message, fact) : readRules(sayings, fact),
     identifiers: readNames(sayings, fact),
     tasks: readTasks(sayings, fact),
     failures: outcomes.flatMap(({ call, error }) => (error === null ? [] : [fact("failure", error, { about: call })])),
@@ -104,6 +104,12 @@ function stringsOf(value: unknown): string {
     else lines.push(fieldText(each));
   }
   return lines.join("\n");
+}
+
+/** A summary that a session was opened with speaks for nobody, but brings the rules that were pinned beside it. */
+function readRecorded(message: UIMessage, fact: MakeFact): readonly Fact[] {
+  const rules = recordedRules(message).filter(({ value }) => value.length <= MAX_RULE_CHARS);
+  return addRules([], boundRules(rules.map(({ value, messageId }) => fact("rule", value, { messageId }))));
 }
 
 function readRules(sayings: readonly Saying[], fact: MakeFact): readonly Fact[] {
