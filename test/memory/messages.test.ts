@@ -4,6 +4,7 @@ import { describe, expect, test } from "vitest";
 import { errorCode } from "../../src/errors.ts";
 import { splitUtf8, utf8Length } from "../../src/memory/content.ts";
 import { hashId } from "../../src/steps/reference.ts";
+import { sliceMessageId } from "../../src/steps/view.ts";
 import { SCHEMA_VERSION } from "../../src/memory/schema.ts";
 import { dump, fill, say, span, steps, withProbe } from "./probe.ts";
 
@@ -214,6 +215,20 @@ describe("changing", () => {
       expect(ids(history.branches(null))).toEqual(["m4", "b1"]);
       history.delete(["b2", "b1"]);
       expect(history.leafId()).toBe("m6");
+    });
+  });
+
+  test("a message's parent is what it hangs under as stored: also under a summary, of a part of it, and after a delete", async () => {
+    await withProbe(({ history }) => {
+      fill(history, 1, 4);
+      history.append(say("other"), "m2");
+      expect(["m1", "m2", "m4", "other"].map((id) => history.parentOf(id))).toEqual([null, "m1", "m3", "m2"]);
+      expect(history.parentOf(sliceMessageId("m4", 1, 2))).toBe("m3");
+      expect(history.addOverlay({ span: span("m1", "m3"), summary: "S" }).kind).toBe("applied");
+      expect(history.parentOf("m4")).toBe("m3");
+      history.delete(["m3"]);
+      expect(history.parentOf("m4")).toBe("m2");
+      for (const id of ["m3", "nobody"]) expect(codeOf(() => history.parentOf(id))).toBe("unknown_message");
     });
   });
 
