@@ -1,4 +1,5 @@
 /** Several sessions in one agent: what all are told, and what is done by id. */
+import type { UIMessage } from "ai";
 import { evictDurableObject } from "cloudflare:test";
 import { expect, test } from "vitest";
 import type { LeafInput } from "../../src/agent/branch-input.ts";
@@ -228,6 +229,34 @@ test("what the manager is told holds for every session that no other code named,
     await manager.getSession("early").replaceContextBlock("memory", "of the early one");
     expect((await manager.getSession("late").getContextBlock("memory"))?.content).toBe("");
     expect((await manager.getSession("named").status()).thresholdTokens).toBe(5_000);
+  });
+});
+
+/** A message in which a tool called `load_context` answered. */
+function loading(label: string, output: string): UIMessage {
+  const call = { toolCallId: label, state: "output-available", input: { label, key: "k" }, output } as const;
+  return { id: `of ${label}`, role: "assistant", parts: [{ type: "tool-load_context", ...call }] };
+}
+
+async function shown(session: Session): Promise<string> {
+  return textOf((await session.getView()).messages);
+}
+
+test("a loaded text is shown wherever it came from, until it is unloaded here: imports and other tools' outputs too", async () => {
+  await inside(newAgent(), async (manager) => {
+    const session = manager.getSession("s");
+    session.withContext("skills", { provider: { get: async () => "- k", load: async () => "SKILL TEXT" } });
+    await session.appendMessage(say(0));
+    await session.appendMessage(loading("skills", await session.context.loadSkill("skills", "k")));
+    await session.appendMessage(loading("crm", "OF ANOTHER TOOL"));
+    for (const text of ["SKILL TEXT", "OF ANOTHER TOOL"]) expect(await shown(session)).toContain(text);
+    const copy = manager.getSession("copy");
+    await copy.importTranscript((await Array.fromAsync(session.exportTranscript())).join(""));
+    expect(await shown(copy)).toBe(await shown(session));
+    expect(await session.unloadSkill("skills", "k")).toBe(true);
+    expect(await shown(session)).not.toContain("SKILL TEXT");
+    expect(await shown(session)).toContain("OF ANOTHER TOOL");
+    expect(await shown(copy)).toContain("SKILL TEXT");
   });
 });
 
