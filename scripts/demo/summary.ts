@@ -89,8 +89,8 @@ function overlayReport(overlay: OverlayRecord, main: Replay): OverlayReport[] {
 }
 
 function linksTo(url: string, runId: string | null): string[] {
-  const explorer = `${url}/cdn-cgi/local/explorer`;
-  if (runId === null) return [explorer];
+  const places = [`${url}/#session?agent=demo&id=`, `${url}/cdn-cgi/local/explorer`];
+  if (runId === null) return places;
   const { port } = new URL(url);
-  return [explorer, `npx wrangler workflows instances describe palimpsest-compaction ${runId} --local --port ${port}`];
+  return [...places, `npx wrangler workflows instances describe palimpsest-compaction ${runId} --local --port ${port}`];
 }

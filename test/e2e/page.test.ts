@@ -106,10 +106,15 @@ describe.skipIf(WITHOUT_BROWSER !== null)("the page", () => {
     await stage.seed("lost", talk(0, 4));
     const page = await stage.visit("#session?agent=demo&id=lost", { mayFail: true });
     await page.getByText("Step 3:").first().waitFor();
+    await page.context().setOffline(true);
     await stage.worker.kill();
     await page.getByText("The connection is down.").waitFor();
     await page.locator(".stale").first().waitFor();
     await stage.worker.start();
+    // What changes while nobody listens, and is told by no event afterwards.
+    await stage.call("renameSession", { sessionId: "lost", name: "Renamed meanwhile" });
+    await page.context().setOffline(false);
+    await page.getByRole("heading", { name: "Renamed meanwhile" }).waitFor();
     await page.getByText("The connection is down.").waitFor({ state: "hidden" });
     await page.locator(".stale").first().waitFor({ state: "hidden" });
     await stage.seed("lost", talk(4, 5));
