@@ -31,7 +31,6 @@ export function createReport(findings: Findings): DemoReport {
   const all = replays.flatMap((each) => each.appends.map((append) => append.ms)).toSorted((a, b) => a - b);
   const last = runs.findLast((run) => run.outcome?.kind === "applied");
   const newest = overlays.findLast((overlay) => overlay.state === "active");
-  const valuesOf = (facts: readonly { readonly value: string }[] = []) => facts.map(({ value }) => value);
   return {
     transcript: findings.name,
     conversations: replays.length,
@@ -86,6 +85,10 @@ function overlayReport(overlay: OverlayRecord, main: Replay): OverlayReport[] {
   if (from < 0 || to < 0) return [];
   const { id, spanTokens, tokens: summaryTokens } = overlay;
   return [{ id, from, to, spanTokens, summaryTokens, active: overlay.state === "active" }];
+}
+
+function valuesOf(facts: readonly { readonly value: string }[] = []): string[] {
+  return facts.map(({ value }) => value);
 }
 
 function linksTo(url: string, runId: string | null): string[] {
