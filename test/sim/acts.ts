@@ -196,7 +196,7 @@ const ACTS: Record<Verb, Act> = {
     const at = pickMessage(scene);
     if (at === undefined || world.seats.length >= MAX_SEATS) return "no room";
     const fork = await world.agent.forkSession({ sessionId: seat.id, atMessageId: at.id });
-    world.seats.push(makeSeat(fork.id, seat.twin.fork(at.id), seat.words));
+    world.seats.push({ ...makeSeat(fork.id, seat.twin.fork(at.id), seat.words), inherited: seat.inherited });
     return `at ${at.id}`;
   },
   split: async ({ world, seat, op }) => {

@@ -23,6 +23,7 @@ export function seatChildren(world: World, { palimpsest: { memory, runs } }: Pal
       const child = makeSeat(outcome.childId, new Twin(), seat.words);
       for (const message of memory.session(child.id).originals()) child.twin.append(message, undefined);
       checkChild(seat, child, memory.session(seat.id).overlays());
+      child.inherited = marksIn(JSON.stringify(memory.session(child.id).overlays()));
       world.seats.push(child);
       count(world.tally.checks, "B4");
     }
@@ -36,7 +37,9 @@ function checkChild(parent: Seat, child: Seat, overlays: readonly OverlayRecord[
   let last = -1;
   for (const message of child.twin.messages(child.twin.leaf)) {
     if (message.id.startsWith(RECORD_PREFIX)) {
-      const strange = [...marksIn(JSON.stringify(message))].find((mark) => !said.has(mark));
+      const strange = [...marksIn(JSON.stringify(message))].find(
+        (mark) => !said.has(mark) && !parent.inherited.has(mark),
+      );
       holds(
         "C3",
         strange === undefined,

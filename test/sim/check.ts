@@ -153,7 +153,7 @@ function checkWords(world: World, { seat, leaf, view }: Shown): void {
   for (const word of marksIn(textOf(view))) {
     holds(
       "C3",
-      said.has(word),
+      said.has(word) || seat.inherited.has(word),
       () => `the view of ${seat.id} at ${leaf} says ${word}, which nobody on that path says now`,
     );
   }

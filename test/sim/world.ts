@@ -37,6 +37,8 @@ export interface Seat {
   twin: Twin;
   /** Every unique word that was ever said in it since it was last cleared, those of its parent included. */
   words: Set<string>;
+  /** Those that a child of a split was given beside its messages: facts that its parent's summaries may yet pin. */
+  inherited: ReadonlySet<string>;
   /** As they stood when they were last looked at. */
   overlays: readonly OverlayRecord[];
   runs: readonly RunRecord[];
@@ -101,6 +103,7 @@ export class World {
     for (const word of seat.words) if (!elsewhere.some((words) => words.has(word))) this.buried.add(word);
     seat.twin = new Twin();
     seat.words = new Set();
+    seat.inherited = new Set();
   }
 
   /** Somebody looked after the runs: those that stood still may move again. */
@@ -179,5 +182,5 @@ export class World {
 }
 
 export function makeSeat(id: string, twin: Twin, words: Iterable<string>): Seat {
-  return { id, twin, words: new Set(words), overlays: [], runs: [], touched: true };
+  return { id, twin, words: new Set(words), inherited: new Set(), overlays: [], runs: [], touched: true };
 }
