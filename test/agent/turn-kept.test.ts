@@ -100,6 +100,7 @@ test.each([
     );
     expect(failure).toBe("");
     expect((await session.getMessage("reply"))?.parts.at(-1)).toMatchObject({ type: "text", text: "Done." });
+    expect(manager.get("odd")).toMatchObject({ inputTokens: 0, outputTokens: 10 });
   });
 });
 
