@@ -290,7 +290,13 @@ export const FIT_NEWEST_SHARE = 5 / 8;
 /** Share of that power that the digest of its oldest part may take, and least tokens of one with sections. */
 export const FIT_DIGEST_SHARE = 1 / 5;
 export const FIT_SECTIONS_TOKENS = 400;
-export const FIT_RULES_TOKENS = 90;
+export const FIT_DIGEST_TOKENS = 90;
+
+/** Share of that power that the user's rules may take beside a digest, and beside a message that is cut: one long rule of the least useful rooms. */
+export const FIT_RULES_SHARE = 1 / 4;
+
+/** Characters to which what was asked is cut at least before the rules beside it are given up: its beginning tells what it is. */
+export const FIT_ASKED_CHARS = 40;
 
 /** Characters of the oldest part that its digest is made from: a digest is made while a model waits to be asked. */
 export const FIT_DIGEST_SOURCE_CHARS = 80_000;

@@ -10,12 +10,21 @@
  * - All but the last resorts touch only what is before a line that moves in coarse strides (fit-view/units.ts). So a tool
  *   loop's prompts begin alike, and a provider's cache of them holds, though each is made smaller anew.
  * - The user's last message is shortened last, and its beginning is always there.
+ * - A rule of the user that is cut or left out stands beside what is left, within a share of the room (fit-view/rules.ts).
  */
 import type { UIMessage } from "ai";
 import { PalimpsestError } from "../errors.ts";
-import { FIT_ASKED_TIMES, FIT_DIGEST_SHARE, FIT_LEAST_CHARS, FIT_OLDER_CHARS, MIN_VIEW_TOKENS } from "../limits.ts";
+import {
+  FIT_ASKED_CHARS,
+  FIT_ASKED_TIMES,
+  FIT_DIGEST_SHARE,
+  FIT_LEAST_CHARS,
+  FIT_OLDER_CHARS,
+  MIN_VIEW_TOKENS,
+} from "../limits.ts";
 import { digestMessage, notice } from "./fit-view/digest.ts";
 import { squeeze, withoutFiles, withoutReasoning } from "./fit-view/lighten.ts";
+import { Rules } from "./fit-view/rules.ts";
 import {
   countMessages,
   isUnit,
@@ -24,6 +33,7 @@ import {
   takeApart,
   weigh,
   weighParts,
+  withParts,
   type Piece,
   type Room,
   type Unit,
@@ -84,6 +94,7 @@ interface Scene extends Room {
   readonly units: readonly Unit[];
   readonly count: CountTokens;
   readonly template: Template | undefined;
+  readonly rules: Rules;
   readonly digested: Map<string, Draft>;
 }
 
@@ -103,7 +114,8 @@ export function fitView(messages: UIMessage[], options: FitOptions): FittedMessa
   if (originalTokens <= room) return { messages, tokens: originalTokens, fitted: { kind: "whole" } };
   const rounded = roundRoom(room);
   const units = takeApart(messages, rounded, count);
-  const scene: Scene = { ...rounded, messages, units, count, template, digested: new Map() };
+  const rules = new Rules(messages, rounded.scale);
+  const scene: Scene = { ...rounded, messages, units, count, template, rules, digested: new Map() };
   const { pieces, steps } = firstThatFits(scene) ?? leastView(scene, room);
   return {
     messages: putTogether(messages, pieces),
@@ -181,11 +193,12 @@ function changeUnits(scene: Scene, draft: Draft, { what, which, how }: Change): 
     if (!isUnit(piece) || !which(piece)) return piece;
     const parts = how(piece.parts, piece);
     if (parts === piece.parts) return piece;
-    const tokens = weighParts(parts, scene.count);
-    if (tokens >= piece.tokens) return piece;
+    if (weighParts(parts, scene.count) >= piece.tokens) return piece;
+    const changed = withParts(piece, { parts, rules: scene.rules.lostFrom(piece, parts) }, scene.count);
+    if (changed.tokens >= piece.tokens) return piece;
     touched.push(piece);
-    saved += piece.tokens - tokens;
-    return { ...piece, parts, tokens };
+    saved += piece.tokens - changed.tokens;
+    return changed;
   });
   if (touched.length === 0) return draft;
   return { pieces, steps: [...draft.steps, { what, messages: countMessages(touched), tokens: saved }] };
@@ -198,6 +211,7 @@ function digestGone(scene: Scene, gone: readonly Zone[]): Draft {
   const { messages, units, count, template } = scene;
   const goes = units.filter((unit) => gone.includes(unit.zone));
   const all = weigh(goes, count);
+  const kept = new Set(scene.rules.pick(putTogether(messages, goes)).map(({ value }) => value));
   const pieces: Piece[] = [];
   const digested: Unit[] = [];
   let saved = 0;
@@ -205,7 +219,9 @@ function digestGone(scene: Scene, gone: readonly Zone[]): Draft {
     if (gap.length === 0) return;
     const weight = weigh(gap, count);
     const tokens = Math.floor((scene.scale * FIT_DIGEST_SHARE * weight) / all);
-    const digest = digestMessage(putTogether(messages, gap), { tokens, template, messages: countMessages(gap) });
+    const gone = putTogether(messages, gap);
+    const rules = scene.rules.pick(gone).filter(({ value }) => kept.has(value));
+    const digest = digestMessage(gone, { tokens, template, messages: countMessages(gap), rules });
     const freed = weight - weigh([digest], count);
     if (freed <= 0) {
       pieces.push(...gap);
@@ -232,20 +248,34 @@ function digestGone(scene: Scene, gone: readonly Zone[]): Draft {
   return draft;
 }
 
-/** When nothing else fits: how much is left out, and the beginning of what was asked. */
-function leastView({ messages, units, count }: Scene, room: number): Draft {
+/** When nothing else fits: how much is left out, the user's rules if they find room, and the beginning of what was asked. */
+function leastView(scene: Scene, room: number): Draft {
+  const { messages, units, count } = scene;
   const asked = units.find((unit) => unit.zone === "asked");
   const others = units.filter((unit) => unit !== asked);
-  const line = others.length === 0 ? [] : [notice(putTogether(messages, others), countMessages(others))];
+  const gone = putTogether(messages, others);
   const said = asked === undefined ? "" : wordsOf(asked.parts);
-  for (let chars = said.length; ; chars = Math.floor(chars / 2)) {
+  const tryOut = (chars: number, ruled: boolean): Draft => {
+    const rules = ruled ? scene.rules.pick(gone) : [];
+    const line = others.length === 0 ? [] : [notice(gone, { messages: countMessages(others), rules })];
     const parts: Part[] = [{ type: "text", text: beginningOf(said, chars) }];
-    const pieces = asked === undefined ? line : [...line, { ...asked, parts, tokens: weighParts(parts, count) }];
-    const tokens = weigh(pieces, count);
-    if (tokens > room && chars > 0) continue;
-    const before = weigh(units, count);
-    return { pieces, steps: [{ what: "newest-shortened", messages: countMessages(units), tokens: before - tokens }] };
+    const beside = ruled && asked !== undefined ? scene.rules.lostFrom(asked, parts) : "";
+    const pieces = asked === undefined ? line : [...line, withParts(asked, { parts, rules: beside }, count)];
+    const saved = weigh(units, count) - weigh(pieces, count);
+    return { pieces, steps: [{ what: "newest-shortened", messages: countMessages(units), tokens: saved }] };
+  };
+  const fits = ({ pieces }: Draft): boolean => weigh(pieces, count) <= room;
+  for (const [ruled, least] of [
+    [true, FIT_ASKED_CHARS],
+    [false, 1],
+  ] as const) {
+    for (let chars = said.length; chars >= least || chars === said.length; chars = Math.floor(chars / 2)) {
+      const draft = tryOut(chars, ruled);
+      if (fits(draft)) return draft;
+      if (chars === 0) break;
+    }
   }
+  return tryOut(0, false);
 }
 
 function wordsOf(parts: Part[]): string {

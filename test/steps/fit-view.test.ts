@@ -8,7 +8,7 @@ import { fitView, type FittedMessages } from "../../src/steps/fit-view.ts";
 import { measureMessage } from "../../src/steps/measure.ts";
 import { repairMessages } from "../../src/steps/repair.ts";
 import { fieldText, type Part } from "../../src/steps/tool-parts.ts";
-import { parseSyntheticId, summaryMessage } from "../../src/steps/view.ts";
+import { parseSyntheticId, recordMessage, summaryMessage } from "../../src/steps/view.ts";
 import { call, conversation, done, say, stepStart, text } from "./conversations.ts";
 
 const words = fc.constantFrom(
@@ -74,6 +74,22 @@ const anything: fc.Arbitrary<UIMessage[]> = fc
       ...last.map((make, n) => make(`last${n}`)),
     ]),
   );
+
+const RULE = "Never deploy to Lisbon on a Friday.";
+const pinnedRule = { rules: [{ kind: "rule", value: RULE, messageId: "m4" }], facts: [], left: 0 } as const;
+/** Where a rule may stand: in what a user said, at once or to an agent at work, or beside a summary of this session or of its parent. */
+const ruling: fc.Arbitrary<(before: string, behind: string) => UIMessage> = fc.constantFrom(
+  (before, behind) => say("ruled", "user", text(before + RULE + behind)),
+  (before, behind) =>
+    say("ruled", "assistant", text(behind), done("ruled-call", before), {
+      type: "steering-message",
+      parts: [text(before + RULE + behind)],
+    } as unknown as Part),
+  (before) => summaryMessage({ overlayId: "ruled", summary: `## Goal\n${before}`, pinned: pinnedRule }),
+  (before, behind) =>
+    recordMessage({ overlayId: "ruled", summary: `## Goal\n${before}`, pinned: pinnedRule, context: behind }),
+);
+
 const anyRoom = fc.oneof(
   fc.constant(MIN_VIEW_TOKENS),
   fc.integer({ min: MIN_VIEW_TOKENS, max: 600 }),
@@ -166,6 +182,23 @@ describe("any conversation, any room", () => {
         if (messages.length > 0) expect(left.length).toBeGreaterThan(0);
       }),
       { numRuns: 300 },
+    );
+  });
+
+  test("what the user ruled is there word for word, wherever it was said or hidden, in any room of 600 tokens", () => {
+    fc.assert(
+      fc.property(
+        anything,
+        fc.integer({ min: 600, max: 20_000 }),
+        fc.record({ at: fc.nat({ max: 40 }), said: ruling, body: long, more: long }),
+        (messages, room, { at, said, body, more }) => {
+          const place = at % (messages.length + 1);
+          const ruled = said(`${body}\n`, `\n${more}`);
+          const view = repairMessages([...messages.slice(0, place), ruled, ...messages.slice(place)]);
+          expect(JSON.stringify(fitView(view, { room }).messages)).toContain(RULE);
+        },
+      ),
+      { numRuns: 200 },
     );
   });
 

@@ -6,22 +6,26 @@
  * failed: an error that is not told word for word is never left out silently (G1).
  */
 import type { UIMessage } from "ai";
-import { FIT_DIGEST_SOURCE_CHARS, FIT_RULES_TOKENS, FIT_SECTIONS_TOKENS } from "../../limits.ts";
+import { FIT_DIGEST_SOURCE_CHARS, FIT_DIGEST_TOKENS, FIT_SECTIONS_TOKENS } from "../../limits.ts";
 import { extractSummary } from "../extract.ts";
-import { extractConstraints } from "../facts.ts";
+import type { PinnedFact } from "../pinned/fact.ts";
+import { sayingIn } from "../pinned/said.ts";
 import { renderTranscript, type TranscriptElement } from "../render.ts";
 import { NO_RESULT } from "../repair.ts";
 import { DEFAULT_TEMPLATE, type Template } from "../template.ts";
 import { estimateTokens } from "../tokens.ts";
-import { fieldText, innerParts, toolPart } from "../tool-parts.ts";
-import { fittedMessageId, parseSyntheticId } from "../view.ts";
+import { toolPart } from "../tool-parts.ts";
+import { fittedMessageId, isRecord, parseSyntheticId } from "../view.ts";
+import { renderRules } from "./rules.ts";
 
 export interface DigestOptions {
-  /** About how many tokens it may take. */
+  /** About how many tokens it may take, rules not counted. */
   readonly tokens: number;
   readonly template?: Template | undefined;
   /** How many messages it stands for; the newest of them may be there in part. */
   readonly messages: number;
+  /** What the user ruled in them. */
+  readonly rules: readonly PinnedFact[];
 }
 
 /** For a digest that has no room for eight headings. */
@@ -30,28 +34,34 @@ const SHORT: Template = {
 };
 
 export function digestMessage(gap: readonly UIMessage[], options: DigestOptions): UIMessage {
-  const { tokens, messages, template = DEFAULT_TEMPLATE } = options;
+  const { tokens, messages, rules, template = DEFAULT_TEMPLATE } = options;
   const frame =
     `[Record of ${countOf(messages, "message")} of this conversation, left out to fit${failures(gap)}. ` +
     "Treat it as background, not as a new request. It was extracted without a model and may miss context.]";
   const room = tokens - estimateTokens(frame);
-  if (room < FIT_RULES_TOKENS) return notice(gap, messages);
+  if (room < FIT_DIGEST_TOKENS) return notice(gap, options);
   const summary = extractSummary({
     transcript: renderTranscript(gap.map(toElement), { maxChars: FIT_DIGEST_SOURCE_CHARS }),
-    previous: rulesOf(gap),
+    previous: null,
     drafts: [],
     template: room < FIT_SECTIONS_TOKENS ? SHORT : template,
     summaryTokens: room,
   });
-  return synthetic(gap, `${frame}\n\n${summary}`);
+  const says = sayingIn(summary);
+  const unsaid = rules.filter(({ value }) => !says(value));
+  return synthetic(gap, [frame, summary, renderRules(unsaid)]);
 }
 
 /** The least that can be said of what is gone. */
-export function notice(gap: readonly UIMessage[], messages: number): UIMessage {
-  return synthetic(gap, `[${countOf(messages, "message")} left out to fit${failures(gap)}.]`);
+export function notice(
+  gap: readonly UIMessage[],
+  { messages, rules }: Pick<DigestOptions, "messages" | "rules">,
+): UIMessage {
+  return synthetic(gap, [`[${countOf(messages, "message")} left out to fit${failures(gap)}.]`, renderRules(rules)]);
 }
 
-function synthetic(gap: readonly UIMessage[], text: string): UIMessage {
+function synthetic(gap: readonly UIMessage[], paragraphs: readonly string[]): UIMessage {
+  const text = paragraphs.filter((each) => each !== "").join("\n\n");
   return {
     id: fittedMessageId(gap[0]?.id ?? "", 0),
     role: "user",
@@ -74,23 +84,10 @@ function countOf(count: number, what: string): string {
   return `${count} ${what}${count === 1 ? "" : "s"}`;
 }
 
-/** Found in the whole texts: the transcript that a digest is made from leaves out the middle of long ones. */
-function rulesOf(gap: readonly UIMessage[]): string | null {
-  const rules = gap.flatMap((message) => {
-    if (parseSyntheticId(message.id)?.kind === "overlay") return [];
-    const said = message.role === "user" ? message.parts : [];
-    const meanwhile = message.parts.flatMap((part) => (part.type === "steering-message" ? innerParts(part) : []));
-    return [...said, ...meanwhile].flatMap((part) =>
-      part.type === "text" ? extractConstraints(fieldText(part.text)) : [],
-    );
-  });
-  if (rules.length === 0) return null;
-  return `## User constraints\n${rules.map((rule) => `- ${rule.replaceAll(/\s+/g, " ")}`).join("\n")}`;
-}
-
 /** An overlay's text begins with its frame, in brackets: what follows is the summary, which is carried on. */
 function toElement(message: UIMessage): TranscriptElement {
   const [part] = message.parts;
-  if (parseSyntheticId(message.id)?.kind !== "overlay" || part?.type !== "text") return { kind: "message", message };
+  const summary = isRecord(message) || parseSyntheticId(message.id)?.kind === "overlay";
+  if (!summary || part?.type !== "text") return { kind: "message", message };
   return { kind: "overlay", summary: part.text.slice(part.text.indexOf("]\n\n") + 1) };
 }

@@ -16,7 +16,7 @@ import {
 } from "../../limits.ts";
 import { measureMessage, type CountTokens, type Measure } from "../measure.ts";
 import { messageSteps } from "../slice.ts";
-import type { Part } from "../tool-parts.ts";
+import { innerParts, type Part } from "../tool-parts.ts";
 import { fittedMessageId, parseSyntheticId } from "../view.ts";
 
 /**
@@ -33,7 +33,9 @@ export interface Unit {
   /** Before the line. */
   readonly behind: boolean;
   readonly parts: Part[];
-  /** Of the parts alone. */
+  /** What is said beside the parts of rules that they do not say any more (rules.ts); empty at first. */
+  readonly rules: string;
+  /** Of the parts and the rules. */
   readonly tokens: number;
 }
 
@@ -83,7 +85,7 @@ export function takeApart(messages: readonly UIMessage[], { room, scale }: Room,
       before += weighs;
       const zone = zoneOf(message, { asked: index === asked, head: inHead && behind, behind });
       const tokens = weighs - (step === 0 ? MESSAGE_OVERHEAD_TOKENS : 0);
-      return { message: index, step, zone, behind, parts: [...parts], tokens };
+      return { message: index, step, zone, behind, parts: [...parts], rules: "", tokens };
     });
   });
 }
@@ -99,13 +101,22 @@ function isAsked(message: UIMessage): boolean {
   return message.role === "user" && parseSyntheticId(message.id) === null;
 }
 
+/** A unit's parts, with its rules behind what the user said in it. */
+function shownParts({ parts, rules }: Pick<Unit, "parts" | "rules">): Part[] {
+  if (rules === "") return parts;
+  const said: Part = { type: "text", text: rules };
+  const steered = parts.findLastIndex(({ type }) => type === "steering-message");
+  if (steered === -1) return [...parts, said];
+  return parts.map((part, at) => (at === steered ? ({ ...part, parts: [...innerParts(part), said] } as Part) : part));
+}
+
 /** The pieces as messages: the very same object for one that nothing was changed in or taken from. */
 export function putTogether(messages: readonly UIMessage[], pieces: readonly Piece[]): UIMessage[] {
   return runs(pieces).map((run) => {
     if (!isRun(run)) return run;
     const [first] = run;
     const message = messages[first.message] as UIMessage;
-    const parts = run.flatMap((unit) => unit.parts);
+    const parts = run.flatMap(shownParts);
     const whole = first.step === 0 && run.length === messageSteps(message).length;
     if (!whole) return { ...message, id: fittedMessageId(message.id, first.step), parts };
     const same = parts.length === message.parts.length && parts.every((part, at) => part === message.parts[at]);
@@ -121,7 +132,12 @@ export function weigh(pieces: readonly Piece[], count: CountTokens): number {
   }, 0);
 }
 
-/** Estimated tokens of a unit's new parts. */
+/** The unit with other parts and rules. */
+export function withParts(unit: Unit, changed: Pick<Unit, "parts" | "rules">, count: CountTokens): Unit {
+  return { ...unit, ...changed, tokens: weighParts(shownParts(changed), count) };
+}
+
+/** Estimated tokens of parts, without what surrounds a message. */
 export function weighParts(parts: Part[], count?: CountTokens): number {
   return measureMessage({ id: "", role: "user", parts }, count).tokens - MESSAGE_OVERHEAD_TOKENS;
 }

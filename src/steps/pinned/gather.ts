@@ -24,6 +24,7 @@ import { isRecord, parseSyntheticId, recordedRules } from "../view.ts";
 import { NO_FACTS, type Fact, type FactKind, type Facts } from "./fact.ts";
 import { findRules } from "./ledger.ts";
 import { addRules, boundIdentifiers, boundRules, mergeFacts } from "./merge.ts";
+import { readPinnedRules } from "./render.ts";
 import { OUTPUT_HEAT, WRITTEN_HEAT } from "./worth.ts";
 
 /** Who put a text into a message. Reasoning counts as an output: what came of it is in the reply. */
@@ -55,9 +56,31 @@ export function gatherFacts(messages: readonly UIMessage[]): Facts {
   return mergeFacts(messages.map((message) => readMessage(message, calls)));
 }
 
+/**
+ * The rules that stand after `messages`, oldest first: what users said, outside of summaries, and what is pinned beside
+ * those, which was said once, too.
+ */
+export function gatherRules(messages: readonly UIMessage[]): readonly Fact[] {
+  return messages.reduce((earlier, message) => boundRules(addRules(earlier, rulesIn(message))), [] as readonly Fact[]);
+}
+
+function rulesIn(message: UIMessage): readonly Fact[] {
+  if (isSummary(message)) {
+    const [part] = message.parts;
+    const pinned = part?.type === "text" ? readPinnedRules(fieldText(part.text)) : [];
+    return pinned.map((rule) => ({ ...rule, age: 0, heat: WRITTEN_HEAT }));
+  }
+  const asked =
+    message.role === "user" ? message.parts : message.parts.filter(({ type }) => type === "steering-message");
+  const messageId = originOf(message.id);
+  return readRules(
+    asked.flatMap((part) => readPart(part, "user")),
+    (kind, value) => ({ kind, value, messageId, age: 0, heat: WRITTEN_HEAT }),
+  );
+}
+
 function readMessage(message: UIMessage, calls: Map<string, string>): Facts {
-  const synthetic = parseSyntheticId(message.id);
-  const messageId = synthetic?.kind === "slice" ? synthetic.messageId : message.id;
+  const messageId = originOf(message.id);
   const fact: MakeFact = (kind, value, more) => ({ kind, value, messageId, age: 0, heat: WRITTEN_HEAT, ...more });
   const sayings = readSayings(message);
   const outcomes = message.parts.flatMap((part) => readOutcome(part, calls));
@@ -74,9 +97,18 @@ function readMessage(message: UIMessage, calls: Map<string, string>): Facts {
 
 /** The texts of a message, with who put each there. What a system or a summary says counts as a tool's output does. */
 export function readSayings(message: UIMessage): Saying[] {
-  const summary = isRecord(message) || parseSyntheticId(message.id)?.kind === "overlay";
-  const speaker = summary || message.role === "system" ? "output" : message.role;
+  const speaker = isSummary(message) || message.role === "system" ? "output" : message.role;
   return message.parts.flatMap((part) => readPart(part, speaker));
+}
+
+function isSummary(message: UIMessage): boolean {
+  return isRecord(message) || parseSyntheticId(message.id)?.kind === "overlay";
+}
+
+/** The stored message that a message of a view shows. */
+function originOf(id: string): string {
+  const synthetic = parseSyntheticId(id);
+  return synthetic?.kind === "slice" ? synthetic.messageId : id;
 }
 
 function readPart(part: Part, speaker: Source): Saying[] {

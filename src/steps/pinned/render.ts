@@ -4,7 +4,7 @@
  * Boundary: facts in, markdown out. Safe with hostile values: each stands inside a line that begins with our own words, so
  * none can open a heading, a fence, a list or a message, and none can close a tag of a prompt.
  */
-import type { FactKind, Pinned } from "./fact.ts";
+import type { FactKind, Pinned, PinnedFact } from "./fact.ts";
 import { oneLine } from "./said.ts";
 
 /** First line of the rendering. */
@@ -18,6 +18,9 @@ const LABELS: Readonly<Partial<Record<FactKind, string>>> = {
   failure: "Not put right",
   command: "Command",
 };
+
+/** A rule's line, as it is written below: no id holds a bracket. */
+const RULE_LINE = /^- Rule \(([^()]*)\): (.+)$/;
 
 /** Characters of a message's id that tell it from others. */
 const ID_CHARS = 16;
@@ -33,6 +36,18 @@ export function renderPinned(pinned: Pinned): string {
   const names = pinned.facts.filter(isName).map(({ value }) => oneLine(value));
   if (names.length > 0) lines.push(`- Names: ${names.join(", ")}`);
   return rules.length + lines.length === 0 ? "" : [PINNED_HEADING, ...rules, ...lines].join("\n");
+}
+
+/** The rules that a text as the above stands in says, with their messages' ids as they are shown there. */
+export function readPinnedRules(text: string): PinnedFact[] {
+  const lines = text.split("\n");
+  const from = lines.lastIndexOf(PINNED_HEADING) + 1;
+  if (from === 0) return [];
+  const end = lines.findIndex((line, at) => at >= from && !line.startsWith("- "));
+  return lines.slice(from, end === -1 ? lines.length : end).flatMap((line) => {
+    const [, messageId = "", value = ""] = RULE_LINE.exec(line) ?? [];
+    return value === "" ? [] : [{ kind: "rule", value, messageId }];
+  });
 }
 
 /** True for what shares a line with others. */
