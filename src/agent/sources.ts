@@ -45,6 +45,8 @@ export interface Sources {
 /** Null when a message of the plan is gone or changed. */
 export function findSources(core: Core, run: RunRecord, plan: SpanPlan): Sources | null {
   const history = core.memory.session(run.sessionId);
+  // One that left force since the outline was read would be carried on over messages that it does not tell of (C3).
+  if (plan.overlayIds.some((id) => history.overlay(id)?.state !== "active")) return null;
   const chunks: ChunkPlan[] = [...plan.chunks];
   const digests = chunks.map((chunk) => history.sourceDigest(chunk));
   const planned = (index: number, draft: DraftReceipt | null): PlannedChunk => {

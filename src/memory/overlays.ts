@@ -164,7 +164,7 @@ export class Overlays {
     if (others.some((other) => this.#crosses(other, range))) return { kind: "stale", reason: "overlap" };
     const twin = others.find((other) => covers(other, range) && other.spanDigest === found.digest);
     // Another run came first with the very same messages: its overlay does what this one was for.
-    if (twin !== undefined && input.overlayIds?.includes(twin.overlayId) === false) {
+    if (twin !== undefined && input.runId !== undefined && input.overlayIds?.includes(twin.overlayId) !== true) {
       return { kind: "already", overlay: toRecord(twin) };
     }
     const row = this.#newRow(input, { range, found, overlayId });

@@ -84,7 +84,8 @@ export abstract class SessionOverlays {
   /** A summary that comes without what its span holds, a caller's own, is given it here: no way in loses a rule. */
   #withFacts(input: OverlayInput): OverlayInput {
     const { details = {}, span, summary, pinnedTokens = DEFAULT_PINNED_TOKENS } = input;
-    if (details.facts != null || details.draftKey != null || typeof summary !== "string") return input;
+    const known = details.facts != null || details.draftKey != null || details.pinned !== undefined;
+    if (known || typeof summary !== "string") return input;
     const spanTokens = this.spanDigest(span)?.tokens;
     if (spanTokens === undefined) return input;
     const facts = gatherFacts(this.spanMessages(span) ?? []);

@@ -240,12 +240,7 @@ describe("the commit fence", () => {
       history.append(steps("turn", "one", "two", "three"));
       add(history, span("m1", "m2"), "S");
       const given = history.spanMessages(span("m1", "turn", [0, 1]));
-      expect(given?.map(({ id }) => id)).toEqual([
-        "m1",
-        "m2",
-        "m3",
-        "palimpsest:slice:0-1:turn",
-      ]);
+      expect(given?.map(({ id }) => id)).toEqual(["m1", "m2", "m3", "palimpsest:slice:0-1:turn"]);
       expect(history.spanDigest(span("m1", "turn", [0, 1]))).toMatchObject({ elements: 3, messages: 4 });
     });
   });

@@ -133,6 +133,7 @@ describe("the view as of an overlay", () => {
       storage.sql.exec("ALTER TABLE palimpsest_overlays DROP COLUMN top_seq");
       storage.sql.exec("ALTER TABLE palimpsest_overlays DROP COLUMN changes");
       storage.sql.exec("ALTER TABLE palimpsest_sessions DROP COLUMN continued_by");
+      storage.sql.exec("ALTER TABLE palimpsest_loaded_skills DROP COLUMN loaded");
       const later = new Memory(storage, { now: () => 2_000 }).session("");
       expect(shown(later)).toEqual(["[two]", "m5", "m6"]);
       expect(past(later, first)).toEqual(["[one]", "m3", "m4", "m5", "m6"]);

@@ -55,7 +55,7 @@ test("a half that is refused as well becomes a digest alone, and the overlay say
   const { agent } = newAgent((prompt) => {
     const source = prompt.transcript ?? "";
     if (source.length > 12_000 || source.includes("Message 20:")) refuse(413);
-    return summaryOf(prompt, prompt.kind);
+    return `${summaryOf(prompt, "told")}${filesIn(prompt)}`;
   });
   const ended = await run(agent);
   expect(ended.outcome).toMatchObject({ kind: "applied", degraded: true });
@@ -93,9 +93,11 @@ test("with every model down the digest stands in, whatever was tried before it (
 });
 
 test("a draft that loses what matters is sent back once, with what is missing named (E11, E12)", async () => {
-  const rules = Array.from({ length: 80 }, (_, n) => `Never touch billing_${n}.`);
+  const rules = Array.from({ length: 36 }, (_, n) => `Never touch billing_${n}.`);
   const { agent, calls } = newAgent((prompt) =>
-    prompt.kind === "repair" ? summaryOf(prompt, prompt.problems.join(" ")) : summaryOf(prompt, "nothing much"),
+    prompt.kind === "repair"
+      ? `${summaryOf(prompt, "told")} ${prompt.problems.join(" ")}`
+      : summaryOf(prompt, "nothing"),
   );
   await agent.append({ message: { ...say(0), parts: [{ type: "text", text: rules.join("\n") }] } });
   await agent.appendAll({ messages: Array.from({ length: 16 }, (_, n) => say(n + 1)) });
