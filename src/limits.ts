@@ -65,6 +65,9 @@ export const SOURCE_PER_SUMMARY_TOKEN = 8;
 /** Most of a threshold that the overlays of a view may take together, as a divisor; never less than one of them needs. */
 export const STACK_SHARE_OF_THRESHOLD = 4;
 
+/** Tokens of the sentence that a summary is shown behind, of the heading over what is pinned, and around the message. */
+export const SUMMARY_FRAME_TOKENS = 80;
+
 /** What is pinned beside a summary, as a divisor of the largest summary: room for some forty rules and names. */
 export const PINNED_SHARE_OF_SUMMARY = 3;
 
@@ -319,6 +322,9 @@ export const MIN_PREVIEW_BYTES = 4_000;
 /** Messages that one bullet of a summary says it comes from: each reference costs some five tokens, in every prompt. */
 export const MAX_BULLET_REFERENCES = 3;
 
+/** Most that a summary may be with its references, as a multiple of its budget: an index is no summary. */
+export const MAX_REFERENCED_RATIO = 2;
+
 /** Tokens of one answer of `recall`, unless told otherwise, and the bounds of what it may be told: a page of originals. */
 export const RECALL_TOKENS = 4_000;
 export const MIN_RECALL_TOKENS = 200;
@@ -335,15 +341,6 @@ export const RECALL_SHARES = 3;
 
 /** Originals that one search looks at, and ids that one call may name. */
 export const RECALL_HITS = 20;
-
-/** What is kept behind notes by default: enough to go on in the same breath, and no more than a view with room to grow. */
-export const DEFAULT_NOTES_MIN_TOKENS = 10_000;
-export const DEFAULT_NOTES_MIN_TEXT_MESSAGES = 5;
-export const DEFAULT_NOTES_MAX_TOKENS = 40_000;
-
-/** Most of a threshold that these two defaults take, as divisors: beside them stand the head and the notes. */
-export const NOTES_MIN_SHARE_OF_THRESHOLD = 6;
-export const NOTES_MAX_SHARE_OF_THRESHOLD = 1.5;
 
 /** Branches that a page of a session's branches shows, the newest: each is read with its last message. */
 export const MAX_BRANCH_TIPS = 100;
@@ -363,39 +360,6 @@ export const MAX_REQUEST_BYTES = MESSAGE_MAX_BYTES + 1_000_000;
 /** Calls of one connection in a row, and per second in the long run: more than any person, page or model makes. */
 export const CALLS_IN_A_ROW = 1_000;
 export const CALLS_PER_SECOND = 200;
-
-/** Tokens of a session's notes, and of one of their sections: what a person would read through before going on. */
-export const NOTES_TOKENS = 12_000;
-export const NOTES_SECTION_TOKENS = 2_000;
-
-/** Most of a threshold that notes take by default, and of notes that a section takes, as divisors. */
-export const NOTES_SHARE_OF_THRESHOLD = 5;
-export const NOTES_SECTION_SHARE = 4;
-
-/** Notes of so many tokens may not fall below this share of themselves in one update: a model that drops more has forgotten. */
-export const GUARDED_NOTES_TOKENS = 100;
-export const LEAST_NOTES_SHARE = 0.5;
-
-/** New tokens and tool calls after which notes are brought up to date; the tokens are at most a sixth of the threshold. */
-export const NOTES_GROWTH_TOKENS = 10_000;
-export const NOTES_TOOL_CALLS = 3;
-export const NOTES_GROWTH_SHARE = 6;
-
-/** Growths after which an update waits no longer for tool calls or for a break. */
-export const NOTES_PATIENCE = 2;
-
-/** Versions of notes that are kept: enough to look back over a day's work, each with the facts of what it covers. */
-export const NOTES_VERSIONS = 10;
-
-/** Bytes of the notes' sections that a person may write, and sections: a row takes 2 MB with the facts beside them. */
-export const MAX_NOTES_BYTES = 500_000;
-export const MAX_NOTES_SECTIONS = 50;
-
-/** How long a compaction waits for notes that are just being brought up to date (ms): less than a summary takes. */
-export const NOTES_WAIT_MS = 15_000;
-
-/** Most of that (ms): a compaction that waits is still pending, and the watchdog looks after it. */
-export const MAX_NOTES_WAIT_MS = 60_000;
 
 /** How long a summary waits for a person (ms): a day unless told otherwise, a month at most, as finished runs are kept. */
 export const DEFAULT_APPROVAL_MS = 86_400_000;

@@ -6,7 +6,7 @@ import {
   NOTES_GROWTH_TOKENS,
   NOTES_TOOL_CALLS,
   NOTES_WAIT_MS,
-} from "../limits.ts";
+} from "../limits-of-notes.ts";
 import { resolveNotesShape, type NotesShape, type NotesShapeOptions } from "../steps/notes/document.ts";
 import type { NotesPace } from "../steps/notes/due.ts";
 import { resolveNotesRange, type NotesRange, type NotesRangeOptions } from "../steps/notes/range.ts";

@@ -6,7 +6,7 @@
  * After one that came to nothing, for whatever reason, as much must come again as before the first.
  */
 import { PalimpsestError } from "../errors.ts";
-import { NOTES_PATIENCE } from "../limits.ts";
+import { NOTES_PATIENCE } from "../limits-of-notes.ts";
 import type { Growth } from "../memory/notes.ts";
 import type { RunRecord } from "../memory/runs.ts";
 import type { Policy } from "../steps/policy.ts";

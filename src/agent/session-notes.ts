@@ -4,7 +4,7 @@
  * Boundary: when an update is due is the trigger's business, what one reads the port's; here is what a person does.
  */
 import { PalimpsestError } from "../errors.ts";
-import { MAX_NOTES_BYTES, MAX_NOTES_SECTIONS } from "../limits.ts";
+import { MAX_NOTES_BYTES, MAX_NOTES_SECTIONS } from "../limits-of-notes.ts";
 import { utf8Length } from "../memory/content.ts";
 import type { NotesCoverage, NotesVersion } from "../memory/notes.ts";
 import { applyEdits, splitSections } from "../steps/notes/edits.ts";

@@ -8,7 +8,7 @@
  * overlay is (C3), and because it is only used where the last message that it covers is on the branch: what another branch
  * said is never shown (A5).
  */
-import { NOTES_VERSIONS } from "../limits.ts";
+import { NOTES_VERSIONS } from "../limits-of-notes.ts";
 import { notesTokens, type NotesSection } from "../steps/notes/document.ts";
 import type { NotesGrowth } from "../steps/notes/due.ts";
 import { WHOLE_MESSAGE } from "../steps/outline.ts";

@@ -13,12 +13,13 @@ import type { UIMessage } from "ai";
 import { PalimpsestError } from "../errors.ts";
 import { digest, sumDigests } from "../steps/digest.ts";
 import { measureMessage, type CountTokens } from "../steps/measure.ts";
-import { WHOLE_MESSAGE, type Span } from "../steps/outline.ts";
+import type { Span } from "../steps/outline.ts";
 import { sliceMessage } from "../steps/slice.ts";
 import { summaryMessage } from "../steps/view.ts";
 import { parseFacts } from "./content.ts";
 import { addChange } from "./overlay-changes.ts";
-import { fillDetails, parseDetails, type OverlayDetails } from "./overlay-details.ts";
+import { fillDetails, parseDetails } from "./overlay-details.ts";
+import { checkInput, checkSteps, type OverlayInput } from "./overlay-input.ts";
 import { summarySource, toRecord, type OverlayRecord, type OverlayState } from "./overlay-record.ts";
 import type { OverlayRow, Place, ShapeRow } from "./statements.ts";
 import type { Tree } from "./tree.ts";
@@ -33,24 +34,8 @@ import {
   type MessageElement,
 } from "./walk.ts";
 
+export type { OverlayInput } from "./overlay-input.ts";
 export type { OverlayRecord, OverlayState } from "./overlay-record.ts";
-
-export interface OverlayInput {
-  readonly span: Span;
-  readonly summary: string;
-  /** The span's digest when the summary was planned. Without it, whatever is there now is what is summarised. */
-  readonly digest?: string;
-  /** Overlays that were visible inside the span then. Without it, a change among them is not told. */
-  readonly overlayIds?: readonly string[];
-  /** The run that commits: it commits once (C1). */
-  readonly runId?: string;
-  readonly overlayId?: string;
-  /** The leaf whose view was summarised. Without it, an overlay of any branch over the span counts as a change. */
-  readonly leafId?: string;
-  readonly details?: Partial<OverlayDetails>;
-  /** Most tokens of what is pinned beside a summary that comes without facts. */
-  readonly pinnedTokens?: number | undefined;
-}
 
 /**
  * Why a planned overlay no longer fits: an end of its span is `gone`, its messages `changed`, another overlay covers a
@@ -162,11 +147,8 @@ export class Overlays {
     if (same !== undefined) return { kind: "already", overlay: toRecord(same) };
     const others = this.#tree.sql.activeOverlaysEndingFrom(this.#tree.sessionId, range.from.seq);
     if (others.some((other) => this.#crosses(other, range))) return { kind: "stale", reason: "overlap" };
-    const twin = others.find((other) => covers(other, range) && other.spanDigest === found.digest);
-    // Another run came first with the very same messages: its overlay does what this one was for.
-    if (twin !== undefined && input.runId !== undefined && input.overlayIds?.includes(twin.overlayId) !== true) {
-      return { kind: "already", overlay: toRecord(twin) };
-    }
+    const twin = findTwin(input, others, { range, digest: found.digest });
+    if (twin !== null) return { kind: "already", overlay: toRecord(twin) };
     const row = this.#newRow(input, { range, found, overlayId });
     if (row.tokens >= found.tokens) return { kind: "stale", reason: "larger" };
     this.#tree.sql.insertOverlay(this.#tree.sessionId, row);
@@ -365,6 +347,16 @@ function idFor(...what: readonly string[]): string {
   return `ov_${digest(...what).slice(0, 16)}`;
 }
 
+/** What another run laid over the very same messages since this one was planned: it does what this one was for. */
+function findTwin(
+  { runId, overlayIds = [] }: OverlayInput,
+  others: readonly OverlayRow[],
+  { range, digest: spanDigest }: { range: Range; digest: string },
+): OverlayRow | null {
+  const twin = others.find((other) => covers(other, range) && other.spanDigest === spanDigest);
+  return twin === undefined || runId === undefined || overlayIds.includes(twin.overlayId) ? null : twin;
+}
+
 /** Exactly that range, no less and no more. */
 function covers(overlay: OverlayRow, { from, to }: Range): boolean {
   return comparePlaces(placeFrom(overlay), from) === 0 && comparePlaces(placeTo(overlay), to) === 0;
@@ -376,20 +368,4 @@ function isSameSpan(a: OverlayRow, b: OverlayRow): boolean {
 
 function sameMembers(a: readonly string[], b: readonly string[]): boolean {
   return a.length === b.length && a.every((each) => b.includes(each));
-}
-
-function checkInput(input: OverlayInput): void {
-  if (typeof input.summary !== "string" || input.summary.trim() === "") {
-    throw new PalimpsestError("invalid_input", "An overlay needs a summary: a string with something in it.");
-  }
-}
-
-function checkSteps(span: Span): void {
-  const { fromId, fromStep, toId, toStep } = span;
-  const integers = Number.isInteger(fromStep) && Number.isInteger(toStep) && fromStep >= 0 && toStep >= 0;
-  if (integers && (fromId !== toId || fromStep <= toStep) && toStep <= WHOLE_MESSAGE) return;
-  throw new PalimpsestError(
-    "invalid_range",
-    `Steps ${fromStep} of "${fromId}" to ${toStep} of "${toId}" are no range: give integers from 0, the older end first, and WHOLE_MESSAGE for a message's end.`,
-  );
 }

@@ -76,11 +76,12 @@ export function recordMessage(source: SummarySource, rules: readonly PinnedFact[
 export function recordedRules(message: Pick<UIMessage, "id" | "metadata">): { value: string; messageId: string }[] {
   if (!isRecord(message)) return [];
   const { rules } = (message.metadata as { palimpsest: { rules?: unknown } }).palimpsest;
-  const isRule = (rule: unknown): rule is { value: string; messageId: string } => {
-    const { value, messageId } = (rule ?? {}) as { value?: unknown; messageId?: unknown };
-    return typeof value === "string" && typeof messageId === "string";
-  };
-  return Array.isArray(rules) ? rules.filter(isRule) : [];
+  return Array.isArray(rules) ? rules.filter(isRecordedRule) : [];
+}
+
+function isRecordedRule(rule: unknown): rule is { value: string; messageId: string } {
+  const { value, messageId } = (rule ?? {}) as { value?: unknown; messageId?: unknown };
+  return typeof value === "string" && typeof messageId === "string";
 }
 
 /** Whether a stored message is a summary that a session was opened with: nobody's own words. */
@@ -117,7 +118,7 @@ export function summaryMessage(source: SummarySource): UIMessage {
 }
 
 /** What stands behind a summary and what is pinned: nobody summarised it. */
-function besides({ carried = [], context = null }: SummarySource): string {
+export function besides({ carried = [], context = null }: Pick<SummarySource, "carried" | "context">): string {
   const blocks = carried.map(({ label, text }) => `\n\n## ${label}, as it was\n${text}`).join("");
   return context === null ? blocks : `${blocks}\n\n## Besides\n${context}`;
 }

@@ -3,7 +3,7 @@ import { runInDurableObject } from "cloudflare:test";
 import { afterEach, describe, expect, test } from "vitest";
 import { Session } from "../../src/agent/session.ts";
 import { SessionManager } from "../../src/agent/session-manager.ts";
-import { NOTES_VERSIONS } from "../../src/limits.ts";
+import { NOTES_VERSIONS } from "../../src/limits-of-notes.ts";
 import { newAgent, refusalOf, skipRetryDelays } from "../agents.ts";
 import { say, talk, textOf } from "../conversation.ts";
 import { noting, ofKind, rest, sayAll, sayWithNotes, SESSION } from "../noted.ts";

@@ -4,7 +4,12 @@
  * Boundary: shapes, and text to and from them; who writes it and what it covers is not known here. Safe to show whatever a
  * section holds: {@link fitNotes} bounds every section and the whole.
  */
-import { NOTES_SECTION_SHARE, NOTES_SECTION_TOKENS, NOTES_SHARE_OF_THRESHOLD, NOTES_TOKENS } from "../../limits.ts";
+import {
+  NOTES_SECTION_SHARE,
+  NOTES_SECTION_TOKENS,
+  NOTES_SHARE_OF_THRESHOLD,
+  NOTES_TOKENS,
+} from "../../limits-of-notes.ts";
 import { PalimpsestError } from "../../errors.ts";
 import { NOTHING } from "../extract/summary-shape.ts";
 import { wholeCharacters } from "../render.ts";

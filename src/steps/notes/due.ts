@@ -1,5 +1,5 @@
 /** When the notes are brought up to date: after enough of both tokens and tool calls, at a break where there is one. */
-import { NOTES_PATIENCE } from "../../limits.ts";
+import { NOTES_PATIENCE } from "../../limits-of-notes.ts";
 
 /** What came since the last update. */
 export interface NotesGrowth {

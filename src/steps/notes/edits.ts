@@ -13,7 +13,7 @@
  * section that the answer does not name stays byte for byte, and because an answer that would take most of the notes away is
  * refused like one that is no answer at all.
  */
-import { GUARDED_NOTES_TOKENS, LEAST_NOTES_SHARE } from "../../limits.ts";
+import { GUARDED_NOTES_TOKENS, LEAST_NOTES_SHARE } from "../../limits-of-notes.ts";
 import { findFalseAnswers, type AuditProblem } from "../audit.ts";
 import { NOTHING } from "../extract/summary-shape.ts";
 import { estimateTokens } from "../tokens.ts";

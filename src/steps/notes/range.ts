@@ -5,8 +5,13 @@
  * nothing is replaced that the notes do not cover, and because the boundary is one that {@link layOut} calls safe: V1 and
  * V2 hold as for any other plan.
  */
-import { DEFAULT_NOTES_MAX_TOKENS, DEFAULT_NOTES_MIN_TEXT_MESSAGES, DEFAULT_NOTES_MIN_TOKENS } from "../../limits.ts";
-import { NOTES_MAX_SHARE_OF_THRESHOLD, NOTES_MIN_SHARE_OF_THRESHOLD } from "../../limits.ts";
+import {
+  DEFAULT_NOTES_MAX_TOKENS,
+  DEFAULT_NOTES_MIN_TEXT_MESSAGES,
+  DEFAULT_NOTES_MIN_TOKENS,
+  NOTES_MAX_SHARE_OF_THRESHOLD,
+  NOTES_MIN_SHARE_OF_THRESHOLD,
+} from "../../limits-of-notes.ts";
 import { layOut, tokensBetween, type Layout } from "../align.ts";
 import { cutHead } from "../cut.ts";
 import type { Outline } from "../outline.ts";

@@ -1,0 +1,43 @@
+/** The numbers of session notes, each with its unit and its reason. All others are in limits.ts. */
+
+/** What is kept behind notes by default: enough to go on in the same breath, and no more than a view with room to grow. */
+export const DEFAULT_NOTES_MIN_TOKENS = 10_000;
+export const DEFAULT_NOTES_MIN_TEXT_MESSAGES = 5;
+export const DEFAULT_NOTES_MAX_TOKENS = 40_000;
+
+/** Most of a threshold that these two defaults take, as divisors: beside them stand the head and the notes. */
+export const NOTES_MIN_SHARE_OF_THRESHOLD = 6;
+export const NOTES_MAX_SHARE_OF_THRESHOLD = 1.5;
+
+/** Tokens of a session's notes, and of one of their sections: what a person would read through before going on. */
+export const NOTES_TOKENS = 12_000;
+export const NOTES_SECTION_TOKENS = 2_000;
+
+/** Most of a threshold that notes take by default, and of notes that a section takes, as divisors. */
+export const NOTES_SHARE_OF_THRESHOLD = 5;
+export const NOTES_SECTION_SHARE = 4;
+
+/** Notes of so many tokens may not fall below this share of themselves in one update: a model that drops more has forgotten. */
+export const GUARDED_NOTES_TOKENS = 100;
+export const LEAST_NOTES_SHARE = 0.5;
+
+/** New tokens and tool calls after which notes are brought up to date; the tokens are at most a sixth of the threshold. */
+export const NOTES_GROWTH_TOKENS = 10_000;
+export const NOTES_TOOL_CALLS = 3;
+export const NOTES_GROWTH_SHARE = 6;
+
+/** Growths after which an update waits no longer for tool calls or for a break. */
+export const NOTES_PATIENCE = 2;
+
+/** Versions of notes that are kept: enough to look back over a day's work, each with the facts of what it covers. */
+export const NOTES_VERSIONS = 10;
+
+/** Bytes of the notes' sections that a person may write, and sections: a row takes 2 MB with the facts beside them. */
+export const MAX_NOTES_BYTES = 500_000;
+export const MAX_NOTES_SECTIONS = 50;
+
+/** How long a compaction waits for notes that are just being brought up to date (ms): less than a summary takes. */
+export const NOTES_WAIT_MS = 15_000;
+
+/** Most of that (ms): a compaction that waits is still pending, and the watchdog looks after it. */
+export const MAX_NOTES_WAIT_MS = 60_000;
