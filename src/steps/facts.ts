@@ -4,7 +4,8 @@
  * Boundary: text in, slices of that text out. Safe on hostile input because text is cut at white space first and every
  * pattern then runs, anchored, on one short word: time is linear in the text, whatever it holds.
  */
-import { splitSentences } from "./sentences.ts";
+import { findCues, forbids } from "./prohibitions.ts";
+import { splitStatements } from "./sentences.ts";
 
 export type IdentifierKind =
   | "path"
@@ -186,14 +187,10 @@ function trimPunctuation(word: string): string {
 
 // ── constraints ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
-/** A rule: an order or a wish that outlives the turn it was said in. */
-const RULES: readonly RegExp[] = [
-  /\bnever\b(?! (?:mind|seen|saw|heard|worked|works|happen(?:s|ed)?|had|been|got|gets|used it|tried|knew)\b)/i,
+/** An order or a wish that outlives the turn it was said in. What forbids is in prohibitions.ts. */
+const WISHES: readonly RegExp[] = [
   /\balways\b(?! (?:fails?|failed|crash(?:es|ed)?|seems?|had|has|is|was|were|been|gets?|returns?|returned|throws?|happens?|shows?|the case)\b)/i,
-  /\b(?:must(?: not|n['’]?t)?|mustn['’]?t)\b(?! (?:have (?!to\b)\w+(?:ed|en|t|ne)\b|have been|be (?:a|an|because|the|some\w+)\b|admit|say))/i,
-  /(?:^|[,;:(–—-]\s*|\b(?:please|and|but|so|also|then|just|to|you|we|should|or|btw|again|ok|okay)[,]?\s+)(?:do not|don['’]?t)\s+(?!know|think|have\b|see\b|understand|remember|worry|get\b|care|believe|recall|mind|you\b|we\b|they\b|i\b|seem|look\b|really know)/i,
-  /\b(?:i|we)(?: really| absolutely| just)? (?:do not|don['’]?t|would not|wouldn['’]?t) (?:want|need|like|wish|allow|accept)\b/i,
-  /\b(?:should not|shouldn['’]?t|may not|must not|can ?not be|can['’]?t be|is not allowed|not allowed|forbidden|off limits|under no circumstances|no longer)\b/i,
+  /\bmust\b(?! (?:have (?!to\b)\w+(?:ed|en|t|ne)\b|have been|be (?:a|an|because|the|some\w+)\b|admit|say))/i,
   /\b(?:i|we|you|it|they)(?:['’]d| would)?(?: strongly| much)? (?:prefer|rather)\b|\bpreferabl[ey]\b|\bmy preference\b/i,
   /\b(?:use|do|make|put|let['’]?s|want|go with|call|have|take|keep|give)\b.{0,80}\b(?:instead|rather than)\b/i,
   /\bonly (?:use|run|do|if|when|want|need|fly|book|change|touch|edit|allow|consider|accept|after|with|for|in|the|one|a)\b|\b(?:i|we) only\b|^only\b/i,
@@ -202,42 +199,59 @@ const RULES: readonly RegExp[] = [
   /\bfrom now on\b|\bgoing forward\b|\bby default\b|\bremember (?:to|that)\b|\bkeep in mind\b|\bno need (?:to|for)\b|\bwithout (?:any|a|using|changing|breaking|touching|asking|adding|doing)\b/i,
   /\b(?:i|we)(?:['’]d like| want| need)(?: it| them| this| you| everything| all| the \w+)? to (?:be|have|use|keep|stay|not|always)\b/i,
 ];
+const UNSPACED_SCRIPT = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}]/u;
+/** Prose may begin with "import", "return" or "at", and may hold an arrow or a tag of emphasis. */
+const CODE =
+  /^\s*(?:at \S+ \(|at \S+:\d|import (?:type )?(?:[*{"']|\w+,? (?:\{|from ["']))|(?:const|let|var) [\w{[]+.{0,40}=|return\b.*;$|\/\/|<\/?(?!(?:b|i|u|p|li|em|strong|h\d)>)\w)|\) ?=>|=> ?[{([]|\b\w+ ?=> ?\w+[.(]/;
 /** Asking for something once is not a rule, and neither is asking about one. */
 const QUESTION = /\?["')\]]*$/;
 const FIRM = /\b(?:never|must|do not|don['’]?t (?:want|use|do|add|touch|change)|prefer|make sure)\b/i;
 const ASKED = /^(?:why|what|how|when|where|which|who|did|does|do you|is|are|was|were|can i|could i|should i|am i)\b/i;
 
 /**
- * The sentences of a user's message that state a rule, a prohibition or a preference, verbatim and in order. Code and
- * quoted logs are not the user's words and are skipped. A sentence of over 400 characters is cut back to the clause.
+ * The sentences of a user's message that state a rule, a prohibition or a preference, verbatim and in order; headings and
+ * table cells too. Fenced code is not the user's words and is skipped. A sentence of over 400 characters is cut back to
+ * the clauses that state one.
  */
 export function extractConstraints(userText: string): string[] {
-  const found = new Set<string>();
-  for (const { text } of splitSentences(userText)) {
-    const rule = text.length > MAX_CONSTRAINT ? clauseWithRule(text) : text;
-    if (rule !== null && isRule(rule)) found.add(rule);
-  }
-  return [...found];
+  return [...new Set(splitStatements(userText).flatMap(({ text }) => constraintsIn(text)))];
+}
+
+/** The sentence when it states a rule, or the clauses of it that do when it is too long. */
+export function constraintsIn(sentence: string): string[] {
+  if (sentence.length <= MAX_CONSTRAINT) return isRule(sentence) ? [sentence] : [];
+  return sentence.split(/(?<=[,;]) /).flatMap((clause) => {
+    const shorter = clause.length <= MAX_CONSTRAINT ? [clause] : surroundings(clause);
+    return shorter.filter(isRule);
+  });
 }
 
 /** Whether a sentence of a user states a rule, a prohibition or a preference. */
 export function isRule(sentence: string): boolean {
-  if (sentence.length < 8 || !sentence.includes(" ") || looksLikeData(sentence)) return false;
-  if (QUESTION.test(sentence) && (ASKED.test(sentence) || !FIRM.test(sentence))) return false;
-  return RULES.some((rule) => rule.test(sentence));
+  const said = sentence.replaceAll(/\s+/g, " ");
+  const enough = UNSPACED_SCRIPT.test(said) ? said.length >= 4 : said.length >= 8 && said.includes(" ");
+  if (!enough || looksLikeData(said)) return false;
+  if (QUESTION.test(said) && (ASKED.test(said) || !FIRM.test(said))) return false;
+  return forbids(said) || WISHES.some((wish) => wish.test(said));
 }
 
-/** Program text and logs: few words for the signs among them, or the marks of a stack frame. */
+/** Program text and logs: few words for the signs among them, or the marks of a statement, a tag or a stack frame. */
 export function looksLikeData(sentence: string): boolean {
   const letters = sentence.match(/[\p{L} ]/gu)?.length ?? 0;
-  return letters < sentence.length * 0.6 || /^\s*(?:at |import |const |return |\/\/|<\/?\w+)|=>|\);$/.test(sentence);
+  return letters < sentence.length * 0.6 || CODE.test(sentence) || (sentence.endsWith(");") && /\w\(/.test(sentence));
 }
 
-/** The comma-separated clauses around the first one that states a rule; null when none does, or it is data. */
-function clauseWithRule(sentence: string): string | null {
-  if (sentence.length > MAX_CONSTRAINT * 25) return null;
-  for (const clause of sentence.split(/(?<=[,;]) /)) {
-    if (clause.length <= MAX_CONSTRAINT && isRule(clause)) return clause;
+/** The words around each word that may forbid, by whole words, each place of the clause at most twice. */
+function surroundings(clause: string): string[] {
+  const found: string[] = [];
+  const half = MAX_CONSTRAINT / 2;
+  let next = 0;
+  for (const at of findCues(clause)) {
+    if (at < next) continue;
+    next = at + half;
+    const start = at <= half ? 0 : clause.indexOf(" ", at - half) + 1;
+    const end = next >= clause.length ? clause.length : clause.lastIndexOf(" ", next);
+    if (start > 0 ? start <= at && end > at : end > at) found.push(clause.slice(start, end).trim());
   }
-  return null;
+  return found;
 }

@@ -5,10 +5,15 @@
  * the characters with no backtracking: a megabyte of dots costs what a megabyte of prose does.
  */
 
-/** A sentence, and whether its line was a list item. */
+/** A sentence, and how its line stood in the text. */
 export interface Sentence {
   readonly text: string;
+  /** A list item. */
   readonly bullet: boolean;
+  /** Running prose: no mark of a list, a quotation, a heading or a table, no indent, and behind no code. */
+  readonly plain: boolean;
+  /** The line's number, from 0. */
+  readonly line: number;
 }
 
 /** Words that end in a dot without ending a sentence. */
@@ -30,22 +35,44 @@ const ABBREVIATIONS = new Set([
 /** A list marker, quote mark or heading mark in front of a line's own words. */
 const LINE_MARK = /^(?:[-*+•]|\d{1,3}[.)]|#{1,6}|>)\s+/;
 const LIST_MARK = /^(?:[-*+•]|\d{1,3}[.)])\s+/;
+/** A line that begins with no word of a sentence: marked, quoted or part of something pasted. */
+const MARKED = /^(?:[-*+•>#|<=~`"'“”„«‘]|\d{1,3}[.)]\s)/;
 const CHECKBOX = /^\[[ xX]\]\s+/;
+
+/** A fence of code alone on its line: one that closes where it opens is inline code. */
+const FENCE = /^(?:```[^`]*|~~~.*)$/;
 
 /**
  * The sentences of `text`, in order, without surrounding space or list marks. Headings, table rows, rules and fenced
  * code are not prose and are left out.
  */
 export function splitSentences(text: string): Sentence[] {
+  return split(text, isProse);
+}
+
+/** As {@link splitSentences}, with headings, table cells, and what stands behind a fence that nothing closes. */
+export function splitStatements(text: string): Sentence[] {
+  return split(text, null);
+}
+
+function split(text: string, isWanted: ((line: string) => boolean) | null): Sentence[] {
   const found: Sentence[] = [];
+  const fenced: Sentence[] = [];
   let fence: string | null = null;
-  for (const raw of text.split("\n")) {
-    const line = raw.trim();
-    const mark = line.startsWith("```") ? "```" : line.startsWith("~~~") ? "~~~" : null;
-    if (mark !== null && (fence === null || fence === mark)) fence = fence === null ? mark : null;
-    else if (fence === null && isProse(line)) splitLine(line, found);
-  }
-  return found;
+  let plain = true;
+  text.split("\n").forEach((raw, at) => {
+    const words = raw.trim();
+    const mark = FENCE.test(words) ? words.slice(0, 3) : null;
+    if (mark !== null && (fence === null || fence === mark)) {
+      fence = fence === null ? mark : null;
+      plain = false;
+      fenced.length = 0;
+    } else if (fence !== null) {
+      if (isWanted === null) splitLine({ words, plain, at }, fenced);
+    } else if (isWanted === null || isWanted(words))
+      splitLine({ words, plain: plain && !/^(?:\t| {4})/.test(raw), at }, found);
+  });
+  return fence === null ? found : [...found, ...fenced];
 }
 
 function isProse(line: string): boolean {
@@ -54,21 +81,32 @@ function isProse(line: string): boolean {
   );
 }
 
-function splitLine(line: string, into: Sentence[]): void {
-  const bullet = LIST_MARK.test(line);
-  const body = line.replace(LINE_MARK, "").replace(CHECKBOX, "");
+interface Line {
+  readonly words: string;
+  readonly plain: boolean;
+  readonly at: number;
+}
+
+function splitLine({ words, plain, at }: Line, into: Sentence[]): void {
+  const bullet = LIST_MARK.test(words);
+  const more = { bullet, plain: plain && !MARKED.test(words), line: at };
+  const body = words.replace(LINE_MARK, "").replace(CHECKBOX, "");
+  for (const cell of body.startsWith("|") ? body.split("|") : [body]) splitBody(cell, more, into);
+}
+
+function splitBody(body: string, more: Omit<Sentence, "text">, into: Sentence[]): void {
   let start = 0;
   for (let at = 0; at < body.length; at++) {
     if (!endsSentence(body, at)) continue;
-    push(body.slice(start, at + 1), bullet, into);
+    push(body.slice(start, at + 1), more, into);
     start = at + 1;
   }
-  push(body.slice(start), bullet, into);
+  push(body.slice(start), more, into);
 }
 
-function push(slice: string, bullet: boolean, into: Sentence[]): void {
+function push(slice: string, more: Omit<Sentence, "text">, into: Sentence[]): void {
   const text = slice.trim();
-  if (/[\p{L}\p{N}]/u.test(text)) into.push({ text, bullet });
+  if (/[\p{L}\p{N}]/u.test(text)) into.push({ text, ...more });
 }
 
 /** A stop is the end when space and then something other than a lower-case word's continuation follows. */

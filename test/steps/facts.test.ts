@@ -72,6 +72,44 @@ describe("rules of the user are found, word for word", () => {
     "From now on, answer in German.",
     "I'm willing to pay up to $600.",
     "look it up if you need to (don't read the full file!)",
+    "import the customers but never touch the billing table",
+    "return the totals and never touch the billing table",
+    "at no point may you touch the billing table",
+    "Hands off the billing table!",
+    "Leave the billing table alone.",
+    "Stop touching the billing table.",
+    "Touching the billing table is prohibited.",
+    "The billing table is forbidden.",
+    "The billing table is off limits.",
+    "The billing table is read-only.",
+    "Nobody touches the billing table.",
+    "You shall not touch the billing table.",
+    "You are not to touch the billing table.",
+    "Please refrain from touching the billing table.",
+    "do  not touch the billing table",
+    "No changes to the billing table, please.",
+    "Never touch the billing table => ask me first",
+    "<b>Never touch the billing table</b>",
+    "(see above, never touch the billing table);",
+    "Fass die billing-Tabelle nicht an.",
+    "Du darfst die Tabelle niemals anfassen.",
+    "Bitte keine Dateien löschen.",
+    "Ne touche jamais à la table billing.",
+    "Ne pas toucher à la table billing.",
+    "N'efface pas les données.",
+    "No toques la tabla billing.",
+    "Nunca borres la tabla billing.",
+    "Non toccare mai la tabella billing.",
+    "Non modificare la tabella billing.",
+    "Nunca apague a tabela billing.",
+    "Não toque na tabela billing.",
+    "不要碰账单表",
+    "禁止修改 billing 表",
+    "绝对不要动 billing 表",
+    "请勿删除数据库",
+    "billingテーブルに触らないでください",
+    "絶対に本番を変更しないで",
+    "削除してはいけません",
   ])("%s", (rule) => {
     expect(extractConstraints(`Hello there. ${rule}\nThanks a lot.`)).toEqual([rule]);
   });
@@ -87,6 +125,18 @@ describe("rules of the user are found, word for word", () => {
     "I'll make sure to find my user ID.",
     "const x = () => never();",
     "    at Object.must (node:internal/modules:12:3)",
+    "import { never } from './must-not.ts'",
+    "return always(must, never);",
+    "The tests stop working here.",
+    "We left for lunch at no. 12.",
+    "There is no use in that.",
+    "Das hat nie funktioniert.",
+    "Je ne sais pas pourquoi.",
+    "El archivo no existe aquí.",
+    "Non funziona ancora bene.",
+    "O teste não passa ainda.",
+    "我不知道为什么会这样",
+    "テストが動きません",
   ])("but not: %s", (said) => {
     expect(extractConstraints(said)).toEqual([]);
   });
@@ -95,6 +145,25 @@ describe("rules of the user are found, word for word", () => {
     expect(extractConstraints("```\nnever do this\n```\n- Never log secrets.\n- Never log secrets.")).toEqual([
       "Never log secrets.",
     ]);
+  });
+
+  it("reads headings, table cells, and what stands behind a fence that nothing closes", () => {
+    expect(extractConstraints("# Never log secrets")).toEqual(["Never log secrets"]);
+    expect(extractConstraints("| rule |\n| --- |\n| 1 | never log secrets |")).toEqual(["never log secrets"]);
+    expect(extractConstraints("Log:\n```\nit broke\n\nPlease never log secrets.")).toEqual([
+      "Please never log secrets.",
+    ]);
+    expect(extractConstraints("```it broke``` fix it. Never log secrets.")).toEqual(["Never log secrets."]);
+  });
+
+  it("cuts a very long sentence without commas to the words around each prohibition", () => {
+    const filler = "and as we discussed at great length with everyone from finance ".repeat(10);
+    const found = extractConstraints(`${filler}never touch the billing table ${filler}hands off the archive ${filler}`);
+    expect(found).toHaveLength(2);
+    expect(found[0]).toContain("never touch the billing table");
+    expect(found[1]).toContain("hands off the archive");
+    for (const each of found) expect(each.length).toBeLessThanOrEqual(400);
+    expect(extractConstraints("never touch the billing table ".repeat(20)).length).toBeLessThan(5);
   });
 
   it("cuts a very long sentence back to the clause that states the rule", () => {
@@ -117,6 +186,12 @@ describe("time stays linear on hostile text", () => {
     ["almost an id", "a_1-".repeat(unit / 4)],
     ["paths of the longest size looked at", `${"a.".repeat(149)} `.repeat(unit / 299)],
     ["clauses", "never , ".repeat(unit / 8)],
+    ["prohibitions without an end", "never leave it ".repeat(unit / 15)],
+    ["one fence", "```\nnever mind the gap\n".repeat(unit / 23)],
+    ["almost a French one", "ne ".repeat(unit / 3)],
+    ["almost a German one", "darf ".repeat(unit / 5)],
+    ["almost a Chinese one", "绝対に".repeat(unit / 3)],
+    ["calls", "a(".repeat(unit / 2)],
     ["list marks", "- ".repeat(unit / 2)],
   ])("%s", (_name, text) => {
     expect(() => [extractIdentifiers(text), extractConstraints(text)]).not.toThrow();

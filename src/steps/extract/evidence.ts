@@ -101,11 +101,11 @@ function isUser(each: Said): boolean {
 
 /** Prose that a person would read: no pasted data, no fragments. */
 function readable(text: string): Sentence[] {
-  return splitSentences(text).flatMap(({ text: whole, bullet }) => {
-    const sentence = whole.slice(0, MAX_SENTENCE);
+  return splitSentences(text).flatMap((each) => {
+    const sentence = each.text.slice(0, MAX_SENTENCE);
     const letters = sentence.match(/[\p{L} ]/gu)?.length ?? 0;
     const prose = letters >= sentence.length * 0.6 && !/^(?:at |import |const |<\/?\w)/.test(sentence);
-    return prose ? [{ text: sentence, bullet }] : [];
+    return prose ? [{ ...each, text: sentence }] : [];
   });
 }
 

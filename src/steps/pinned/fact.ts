@@ -23,6 +23,8 @@ export interface Fact {
   readonly heat: number;
   /** Of a failure, the call that failed; of a task, who has it. */
   readonly about?: string;
+  /** Of a rule: it may take back an earlier one, for it is plainly the user's own and not pasted. */
+  readonly revises?: true;
 }
 
 /** What some messages hold, each list in the order in which its facts were said last. */
@@ -56,4 +58,6 @@ export interface Pinned {
   readonly facts: readonly PinnedFact[];
   /** How many facts found no room. */
   readonly left: number;
+  /** How many of those are rules; absent for none. */
+  readonly leftRules?: number;
 }

@@ -146,7 +146,9 @@ function readRecorded(message: UIMessage, fact: MakeFact): readonly Fact[] {
 
 function readRules(sayings: readonly Saying[], fact: MakeFact): readonly Fact[] {
   const said = sayings.flatMap(({ by, text }) => (by === "user" ? findRules(text) : []));
-  const rules = said.filter((rule) => rule.length <= MAX_RULE_CHARS).map((rule) => fact("rule", rule));
+  const rules = said
+    .filter(({ text }) => text.length <= MAX_RULE_CHARS)
+    .map(({ text, revises }) => fact("rule", text, revises ? { revises } : {}));
   return addRules([], boundRules(rules));
 }
 

@@ -5,8 +5,9 @@
  * factor for each message, a rule goes only when a later one takes it back (ledger.ts), and every list is bounded.
  */
 import { MAX_FAILURES, MAX_IDENTIFIERS, MAX_OPEN_MESSAGES, MAX_RULES, MAX_TASKS, MAX_WORKED } from "../../limits.ts";
+import { prohibits } from "../prohibitions.ts";
 import { NO_FACTS, type Fact, type Facts } from "./fact.ts";
-import { prohibits, readRevision } from "./ledger.ts";
+import { readRevision } from "./ledger.ts";
 import { fade, rankFacts } from "./worth.ts";
 
 /** The facts of all parts, which are given oldest first. */
@@ -35,8 +36,8 @@ function mergeTwo(earlier: Facts, later: Facts): Facts {
 export function addRules(earlier: readonly Fact[], later: readonly Fact[]): Fact[] {
   let standing = [...earlier];
   for (const rule of later) {
-    const revises = readRevision(rule.value);
-    const before = standing.find(({ value }) => value === rule.value);
+    const revises = rule.revises === true ? readRevision(rule.value) : null;
+    const before = standing.find((each) => each.value === rule.value && each.revises === rule.revises);
     standing = standing.filter((each) => each !== before && revises?.(each.value) !== true);
     standing.push(before === undefined ? rule : { ...rule, messageId: before.messageId });
   }

@@ -5,11 +5,16 @@
  * estimates below only decide what is tried.
  */
 import { estimateTokens } from "../tokens.ts";
+import { prohibits } from "../prohibitions.ts";
 import type { Fact, Facts, Pinned, PinnedFact } from "./fact.ts";
-import { prohibits } from "./ledger.ts";
-import { isName, PINNED_HEADING, renderPinned } from "./render.ts";
+import { isName, LEFT_RULES_NOTE, PINNED_HEADING, renderPinned } from "./render.ts";
 import { sayingIn } from "./said.ts";
 import { rankFacts } from "./worth.ts";
+
+/** What the rendering grows by where it counts up to 999 rules. */
+const COUNT_TOKENS = estimateTokens(`\n${LEFT_RULES_NOTE}999`);
+/** Least budget that is counted in, as a multiple of that: in a smaller one the room is for a rule. */
+const COUNT_FROM = 8;
 
 export interface PickOptions {
   /** Most tokens of the rendering, by `estimateTokens`. */
@@ -21,8 +26,19 @@ export interface PickOptions {
   readonly omit?: ((value: string) => boolean) | undefined;
 }
 
-/** Rules: prohibitions before wishes, the newest first where not all fit; then open tasks, failures, and names by worth. */
-export function pickPinned(facts: Facts, { budgetTokens, omit }: PickOptions): Pinned {
+/**
+ * Rules: prohibitions before wishes, the newest first where not all fit; then open tasks, failures, and names by worth. Rules
+ * without room are counted in the rendering, which may take the place of one more, but never of the only one.
+ */
+export function pickPinned(facts: Facts, options: PickOptions): Pinned {
+  const whole = choose(facts, options, 0);
+  if (whole.rules.length === facts.rules.length || options.budgetTokens < COUNT_FROM * COUNT_TOKENS) return whole;
+  const counted = choose(facts, options, COUNT_TOKENS);
+  return counted.rules.length === 0 && whole.rules.length > 0 ? whole : counted;
+}
+
+/** Chooses; where room is kept back to count the rules that are left out, it does. */
+function choose(facts: Facts, { budgetTokens, omit }: PickOptions, keptBack: number): Pinned {
   const wanted = (list: readonly Fact[]): Fact[] => list.filter(({ value }) => omit?.(value) !== true);
   const { rules } = facts;
   const newest = Object.groupBy(rules.toReversed(), ({ value }) => (omit?.(value) === true ? "seen" : "unseen"));
@@ -33,7 +49,7 @@ export function pickPinned(facts: Facts, { budgetTokens, omit }: PickOptions): P
     ...rankFacts(wanted(facts.identifiers)),
   ];
   let chosen: readonly Fact[] = [];
-  let room = budgetTokens - estimateTokens(PINNED_HEADING);
+  let room = budgetTokens - keptBack - estimateTokens(PINNED_HEADING);
   let left = 0;
   for (const fact of queue) {
     if (isName(fact) && chosen.some((longer) => says(longer, fact))) continue;
@@ -47,7 +63,7 @@ export function pickPinned(facts: Facts, { budgetTokens, omit }: PickOptions): P
     room -= cost;
   }
   for (;;) {
-    const pinned = layOut(rules, chosen, left);
+    const pinned = { ...layOut(rules, chosen, left), ...(keptBack > 0 ? countLeft(rules, chosen) : {}) };
     if (chosen.length === 0 || estimateTokens(renderPinned(pinned)) <= budgetTokens) return pinned;
     chosen = chosen.slice(0, -1);
     left++;
@@ -76,6 +92,10 @@ function layOut(rules: readonly Fact[], chosen: readonly Fact[], left: number): 
     facts: chosen.filter(({ kind }) => kind !== "rule").map(pin),
     left,
   };
+}
+
+function countLeft(rules: readonly Fact[], chosen: readonly Fact[]): { leftRules: number } {
+  return { leftRules: rules.length - chosen.filter(({ kind }) => kind === "rule").length };
 }
 
 function pin({ kind, value, messageId }: Fact): PinnedFact {

@@ -12,6 +12,9 @@ export const PINNED_HEADING = "## Pinned facts";
 /** Both of two rules that differ are shown where it is not plain that one took back the other. */
 const RULES_NOTE = "- The user's rules, word for word; where two differ, the later holds:";
 
+/** Before the number of rules that found no room: who reads this should know that there is more to ask for. */
+export const LEFT_RULES_NOTE = "- Rules said earlier that found no room here (use recall): ";
+
 /** Kinds that may hold commas and blanks: each value has a line. All others share one: a name tells what it names. */
 const LABELS: Readonly<Partial<Record<FactKind, string>>> = {
   task: "Open",
@@ -35,6 +38,8 @@ export function renderPinned(pinned: Pinned): string {
   });
   const names = pinned.facts.filter(isName).map(({ value }) => oneLine(value));
   if (names.length > 0) lines.push(`- Names: ${names.join(", ")}`);
+  const { leftRules = 0 } = pinned;
+  if (leftRules > 0) lines.push(`${LEFT_RULES_NOTE}${leftRules}`);
   return rules.length + lines.length === 0 ? "" : [PINNED_HEADING, ...rules, ...lines].join("\n");
 }
 

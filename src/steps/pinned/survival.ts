@@ -5,8 +5,9 @@
  * between runs: the same text and facts always score the same, and a fact counts by what its loss would cost.
  */
 import { MAX_MISSING_FACTS, MAX_SCORED_NAMES } from "../../limits.ts";
+import { prohibits } from "../prohibitions.ts";
 import type { Fact, FactKind, Facts, PinnedFact } from "./fact.ts";
-import { contentWords, prohibits } from "./ledger.ts";
+import { contentWords } from "./ledger.ts";
 import { sayingIn } from "./said.ts";
 import { rankFacts, usefulness } from "./worth.ts";
 

@@ -292,6 +292,19 @@ describe("the rendering", () => {
     expect(renderPinned({ rules: [], facts: [], left: 3 })).toBe("");
   });
 
+  it("says how many rules were left out, within the budget", () => {
+    const rules = Array.from({ length: 40 }, (_, n) => `Never touch the table of customer number ${n}.`);
+    const facts = gatherFacts([say("m", "user", text(rules.join("\n")))]);
+    const pinned = pickPinned(facts, { budgetTokens: 200 });
+    expect(pinned.leftRules).toBe(40 - pinned.rules.length);
+    expect(pinned.leftRules).toBe(pinned.left);
+    expect(renderPinned(pinned).split("\n").at(-1)).toBe(
+      `- Rules said earlier that found no room here (use recall): ${pinned.leftRules}`,
+    );
+    expect(estimateTokens(renderPinned(pinned))).toBeLessThanOrEqual(200);
+    expect(pickPinned(facts, { budgetTokens: 10_000 })).not.toHaveProperty("leftRules");
+  });
+
   it("keeps a hostile value in one harmless line", () => {
     const hostile = array(word, { minLength: 1, maxLength: 6 }).map((words) => words.join("\r\n\u2028"));
     const kind = constantFrom<Fact["kind"]>("task", "failure", "command", "path", "symbol");

@@ -3,8 +3,9 @@ import type { UIMessage } from "ai";
 import { array, assert, constantFrom, property } from "fast-check";
 import { describe, expect, it } from "vitest";
 import { gatherFacts } from "../../../src/steps/pinned/gather.ts";
-import { findRules, prohibits } from "../../../src/steps/pinned/ledger.ts";
+import { findRules } from "../../../src/steps/pinned/ledger.ts";
 import { mergeFacts } from "../../../src/steps/pinned/merge.ts";
+import { prohibits } from "../../../src/steps/prohibitions.ts";
 import { call, say, text } from "../conversations.ts";
 
 const BILLING = "Never touch the billing table.";
@@ -21,14 +22,16 @@ describe("a rule goes when its user plainly takes it back", () => {
   it.each([
     [BILLING, "You may now touch the billing table."],
     [BILLING, "OK, you can touch the billing table now."],
-    [BILLING, "you are allowed to touch the billing table again, I made a backup"],
+    [BILLING, "you are allowed to touch the billing table again, thanks!"],
+    [BILLING, "You may now touch the billing tables.\nAnd please run the tests."],
+    [BILLING, "Drop the rule about the billing table."],
     [BILLING, "Forget what I said about the billing table."],
     ["Don't run the e2e tests.", "Forget the rule about running e2e tests"],
     ["I prefer tabs for indentation.", "Actually, use spaces for indentation, please always."],
     ["Please always use jest for the unit tests.", "Use vitest instead of jest from now on."],
   ])("%s – %s", (rule, later) => {
     expect(userSays(rule)).toEqual([rule]);
-    expect(userSays(rule, later)).toEqual(findRules(later));
+    expect(userSays(rule, later)).toEqual(findRules(later).map(({ text: said }) => said));
     expect(findRules(later)).toHaveLength(1);
   });
 });
@@ -55,8 +58,57 @@ describe("a rule stays whenever it is not plain that it was taken back", () => {
     ["Never touch the billing table or the users table.", "Forget what I said about the billing table."],
     ["Always use jest for tests and prettier for code.", "Use vitest instead of jest."],
     ["Always use spaces for indentation.", "Actually, use tabs instead."],
+    ["Never push to main.", "You can push to main now, provided that CI is green."],
+    ["Never push to main.", "You can push to main again, assuming CI is green."],
+    ["Never push to main.", "You may push to main. Only after I have approved."],
+    [BILLING, "You may now touch the billing table, provided I approve each change."],
+    [BILLING, "You may now touch the billing table, as long as it is staging."],
+    [BILLING, "You may now touch the billing table as long as I am here."],
+    [BILLING, "You may now touch the billing table, on staging."],
+    [BILLING, "You may now touch the billing table: read it, nothing else."],
+    [BILLING, "You may now touch the billing table - with my approval."],
+    [BILLING, "You may now touch the billing table (staging)."],
+    [BILLING, "You are allowed to touch the billing table again, I made a backup."],
+    [BILLING, "You may now touch the billing table. Just kidding!"],
+    [BILLING, "You may now touch the bills table."],
+    [BILLING, "You may now touch the billed table."],
+    ["Never delete the posts.", "You may now delete the post."],
+    [BILLING, "Forget about the billing table, we work on users now."],
+    [BILLING, "Forget about the billing table."],
+    [BILLING, "Ignore everything on the billing table."],
+    [BILLING, "Forget what I said about the table."],
+    ["Never touch the billing table in production.", "Forget what I said about the billing table."],
   ])("%s – %s", (rule, later) => {
     expect(userSays(rule, later)).toContain(rule);
+  });
+
+  it.each([
+    ["a quotation", "> You may now touch the billing table.\n\nWho wrote that? I did not."],
+    ["a mail", "Here is the mail I got:\n\nHi,\nYou may now touch the billing table.\nBob\n\nI disagree."],
+    ["a mail without a word before it", "Hi,\nYou may now touch the billing table.\nBob"],
+    ["an example", "Write a test for the parser. Example input:\nYou may now touch the billing table."],
+    ["a list", "- You may now touch the billing table\n\nIs one of the phrases that must not be in our docs."],
+    ["a heading", "# You may now touch the billing table"],
+    ["a table", "| You may now touch the billing table |"],
+    ["an indent", "    You may now touch the billing table."],
+    ["a fence", "```\nYou may now touch the billing table.\n```"],
+    ["a fence that is not closed", "```\nYou may now touch the billing table."],
+    ["behind a fence", "```\nlog\n```\nYou may now touch the billing table."],
+    ["a quoted word", 'The bot said "Yes. You may now touch the billing table. Bye."'],
+    ["speech", "Bob: I looked at it. You may now touch the billing table."],
+    ["a sentence that goes on", "You may now touch the billing table\nis what the bot said."],
+    ["a later paragraph", "Here is what I got from Bob\n\nYou may now touch the billing table."],
+    ["a mail's taking back", "Bob wrote\n\nForget what I said about the billing table."],
+  ])("what a user may have pasted lifts none: %s", (_name, pasted) => {
+    expect(userSays(BILLING, pasted)).toContain(BILLING);
+    expect(
+      mergeFacts([gatherFacts([say("1", "user", text(BILLING)), say("2", "user", text(pasted))])]).rules[0],
+    ).toMatchObject({ value: BILLING });
+  });
+
+  it("a lift that is marked as quoted is not shown as a rule either, for the later one is said to hold", () => {
+    expect(userSays(BILLING, "Bob wrote:\nYou may now touch the billing table.")).toEqual([BILLING]);
+    expect(userSays(BILLING, "> You may now touch the billing table.")).toEqual([BILLING]);
   });
 
   it("a rule that is made again after it was lifted stands, under the message that says so", () => {

@@ -1,0 +1,88 @@
+/**
+ * The words by which people forbid, in eight languages: one list for what makes a sentence a rule and for what makes a
+ * rule a prohibition.
+ *
+ * Boundary: one sentence in, yes or no out. Safe because it errs towards a prohibition: one too many costs a line beside
+ * a summary, one too few may cost a table. Every gap in a pattern is bounded, so that time is linear in the text.
+ */
+
+/** A clause begins here: at the start, after a mark, or after a word that leads into an order. */
+const CLAUSE = "(?:^|[,;:(|>*_–—-]\\s*|\\b(?:please|and|but|so|also|then|just|to|we|should|or|btw|again|ok|okay),?\\s)";
+const HARM = "(?:touch|chang|edit|modif|delet|remov|writ|push|deploy|run|mov|us|open|merg|drop|renam|commit)";
+
+/** English sentences that forbid. What follows some words only tells of the past, or thinks aloud. */
+const FORBIDS: readonly RegExp[] = [
+  /\bnever\b(?! (?:mind|seen|saw|heard|worked|works|happen(?:s|ed)?|had|been|got|gets|used it|tried|knew)\b)/i,
+  /\b(?:must not|mustn['’]?t|may not|shall (?:not|never)|shan['’]?t|should not|shouldn['’]?t)\b(?! have (?!to\b)\w+(?:ed|en|t|ne)\b)/i,
+  new RegExp(
+    `(?:${CLAUSE}|\\byou,?\\s)(?:do not|don['’]?t)\\s+(?!know|think|have\\b|see\\b|understand|remember|worry|get\\b|care|believe|recall|mind|you\\b|we\\b|they\\b|i\\b|seem|look\\b|really know)`,
+    "i",
+  ),
+  /\b(?:i|we)(?: really| absolutely| just)? (?:do not|don['’]?t|would not|wouldn['’]?t) (?:want|need|like|wish|allow|accept)\b/i,
+  /\b(?:can ?not be|can['’]?t be|not allowed|not permitted|no longer)\b/i,
+  /\b(?:prohibited|forbidden|banned|off[- ]limits|taboo)\b|\b(?:is|are|stays?|remains?) read[- ]only\b/i,
+  /\bunder no circumstances\b|\b(?:at|on|in) no (?:point|time|account|case|event)\b/i,
+  /\b(?:hands off|refrain from|abstain from|(?:keep|stay) (?:out of|off|away from)|keep your hands off)\b/i,
+  /\bleave\b.{1,60}\b(?:alone|untouched|unchanged|as (?:it|they) (?:is|are)|as[- ]is)\b/i,
+  /\b(?:you|we|it|they)(?:['’]re| are| is) (?:not|never) to\b|\byou (?:will not|won['’]?t) (?!be|need|believe|find|see|get|have|regret)/i,
+  new RegExp(`${CLAUSE}(?:stop|quit|no(?: more)?) (?!any|some|be|no)\\w+ing\\b`, "i"),
+  /^(?:please,? )?no (?:more )?(?:changes|edits|writes|commits|pushes|deploys|deletions|new) /i,
+  new RegExp(
+    `\\b(?:nobody|no[- ]one|none of you)(?: ever)? (?:may|can|shall|should|must|gets? to|is (?:allowed )?to|${HARM}(?:e?s|ies)?)\\b`,
+    "i",
+  ),
+  new RegExp(`\\b${HARM}e? (?:nothing|none of)\\b`, "i"),
+];
+
+/** Makes a prohibition of what is a rule anyway: any word that denies or narrows. */
+const DENIES =
+  /\b(?:never|not|cannot|avoid|without|nothing|stop|don['’]?t|won['’]?t|can['’]?t|mustn['’]?t|shouldn['’]?t|no (?:more|need|other)|only)\b|n['’]t\b/i;
+
+/** Languages whose words stand between blanks. */
+const SPACED: Readonly<Record<string, string>> = {
+  german:
+    "niemals|nie wieder|keinesfalls|(?:auf keinen|in keinem) fall|unter keinen umständen|untersagt|verboten|tabu|finger weg|" +
+    "lass(?:t|en sie)? .{1,60} in ruhe|(?:darf|darfst|dürfen|dürft|soll|sollst|sollen|sollt) (?:.{0,60} )?(?:nicht|nie|keine?[mnrs]?)|" +
+    "(?:nicht|nie|keine?[mnrs]?) (?:.{0,40} )?(?:anfassen|anrühren|berühren|(?:ver)?ändern|löschen|(?:be)?nutzen|verwenden|bearbeiten|umbenennen|pushen|committen|deployen|mergen|ausführen|entfernen|hinzufügen)|" +
+    "(?:fass|rühr|lösch|änder|push|benutz|verwend|nutz|mach|nimm|schreib)\\p{L}* (?:.{0,60} )?(?:nicht|nie|keine?[mnrs]?)",
+  french:
+    "ne (?:pas|jamais|plus) (?:l[ea]s? |l['’])?\\p{L}+(?:er|ir|re)|(?:^|[,;:.] ?|(?:et|mais|plaît),? )n(?:e |['’])(?:\\S+ ){1,3}(?:jamais|pas|plus)|" +
+    "ne (?:dois|devez|doit|faut|peux|pouvez) (?:pas|jamais|plus)|interdite?s?|défense de|en aucun cas|sous aucun prétexte|évite[rz]?|laisse[rz]? .{1,60} tranquilles?",
+  spanish:
+    "nunca(?! (?:he|ha|han|había|funcion\\p{L}*))|jamás|prohibid[oa]s?|en ningún caso|bajo ning(?:ún concepto|una circunstancia)|evita(?:r|d)?|deja(?:d|r)? .{1,60} en paz|" +
+    "no (?:l[aeo]s? )?(?:toques?|toquen|borres?|borren|cambies?|cambien|us(?:es|en)|modifi(?:ques?|quen)|elimin(?:es?|en)|hag(?:as?|an)|edit(?:es?|en)|ejecut(?:es?|en)|despliegues?|subas?|escribas?|renombres?|añadas?|muevas?)|" +
+    "no (?:debes?|deben|se debe|se puede|se permite)",
+  italian:
+    "non \\p{L}+(?:are|ere|ire)|mai \\p{L}+(?:are|ere|ire)|(?:^|[,;:.] ?)non (?!ho |hai |ha |abbiamo |hanno |è |sono )\\p{L}+ mai|non (?:devi|dovete|deve|devono|si deve|si può)|" +
+    "vietat[oaie]|proibit[oaie]|in nessun caso|per nessun motivo|evita(?:re|te)|lascia(?:te|re)? (?:stare|in pace)",
+  portuguese:
+    "jamais|proibid[oa]s?|em hipótese alguma|de forma alguma|em nenhum caso|sob nenhuma circunstância|evitem?|" +
+    "não (?:toques?|toquem|mex(?:as?|am)|apagues?|apaguem|altere[sm]?|mude[sm]?|use[sm]?|modifique[sm]?|exclu(?:as?|am)|delete[sm]?|faç(?:as?|am)|edite[sm]?|execute[sm]?|publique[sm]?|renomeie[sm]?|escrev(?:as?|am)|remov(?:as?|am)|adicione[sm]?)|" +
+    "não (?:deve[sm]?|pode[sm]?) \\p{L}+r",
+};
+const ABROAD = new RegExp(`(?<!\\p{L})(?:${Object.values(SPACED).join("|")})(?!\\p{L})`, "iu");
+/** Chinese and Japanese. */
+const UNSPACED =
+  /(?<![要])不要|千万别|(?:^|[,，;；。、 请都也])[别別](?![人的名处處])|不[准準许許]|不得(?![不了已])|不可以|[严嚴]禁|禁止|[绝絕决決]不|[切请請]勿|永远不|永遠不|ないで(?:ください|下さい|ね|[。！!]|$)|[てで]は(?:いけ|なら|だめ|ダメ)|[るうすつくぐぶむぬ]な(?:[。！!]|$)|絶対に.{0,40}ない|決して.{0,40}ない/;
+/** Where to look in a text of one sentence that is too long for one. */
+const CUES = new RegExp(
+  `\\b(?:never|not|stop|nobody|hands off|leave|refrain|forbidden|prohibited|no longer)\\b|dont\\b|n['’]t\\b|${ABROAD.source}|${UNSPACED.source}`,
+  "giu",
+);
+
+/** True when the sentence by itself forbids something. */
+export function forbids(sentence: string): boolean {
+  return (
+    FORBIDS.some((each) => each.test(sentence)) || ABROAD.test(sentence.normalize("NFC")) || UNSPACED.test(sentence)
+  );
+}
+
+/** True when a rule forbids something rather than wishing for it: what must survive before any preference. */
+export function prohibits(rule: string): boolean {
+  return DENIES.test(rule) || forbids(rule);
+}
+
+/** Where in a text words stand that may forbid, in characters. */
+export function* findCues(text: string): Generator<number> {
+  for (const { index } of text.matchAll(CUES)) yield index;
+}
