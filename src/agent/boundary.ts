@@ -23,10 +23,14 @@ export function describeBoundary(
   return { boundary: { trigger, tokensBefore, lastMessageId: leafId, tools: listTools(facts), kept }, carried };
 }
 
-/** The texts of the blocks that a run's session carries along, as they are now. */
+/** As {@link carriedIn}, of a run's session. */
 export async function readCarried(core: Core, runId: string): Promise<readonly Carried[]> {
   const sessionId = core.runs.get(runId)?.sessionId;
-  if (sessionId === undefined) return [];
+  return sessionId === undefined ? [] : carriedIn(core, sessionId);
+}
+
+/** The texts of the blocks that a session's summaries carry along, as they are now. */
+export async function carriedIn(core: Core, sessionId: string): Promise<readonly Carried[]> {
   const { carryBlocks } = core.settings.get(sessionId);
   const blocks = core.contexts.session(sessionId);
   const read = carryBlocks.map(async (label): Promise<Carried[]> => {

@@ -1,4 +1,5 @@
 /** A plan in words: what would be cut, why each boundary is where it is, what it would cost, and what it would save. */
+import { MAX_REFERENCED_RATIO, SUMMARY_FRAME_TOKENS } from "../limits.ts";
 import { breakEven, type Prices } from "../steps/break-even.ts";
 import type { Outline } from "../steps/outline.ts";
 import type { BoundaryMove, Plan, SpanPlan } from "../steps/plan.ts";
@@ -10,9 +11,12 @@ export interface PlanReport {
   readonly policy: Policy;
   /** The view now, overhead included. */
   readonly viewTokens: number;
-  /** The view after a run that uses its whole summary budget; `viewTokens` when there is nothing to do. */
+  /**
+   * Most that the view could be after a run: with budgets that are used up, and all that stands beside a summary. Of notes
+   * that serve in a summary's place, see docs/notes.md. `viewTokens` when there is nothing to do.
+   */
   readonly expectedTokens: number;
-  /** Tokens by which every later call of the conversation's own model would be shorter. */
+  /** About how many tokens every later call of the conversation's own model would be shorter by. */
   readonly savedTokensPerCall: number;
   /** Source tokens that the summariser would read. */
   readonly modelTokens: number;
@@ -43,12 +47,17 @@ const WHY = {
 
 const FREE: SummariserCost = { calls: 0, inputTokens: 0, outputTokens: 0 };
 
-/** `waiting` is what the trigger says; what the plan itself says comes after it. */
-export function explainPlan(
-  outline: Outline,
-  plan: Plan,
-  { policy, prices, waiting }: { policy: Policy; prices: Prices | undefined; waiting: Waiting | null },
-): PlanReport {
+interface Circumstances {
+  readonly policy: Policy;
+  readonly prices: Prices | undefined;
+  /** What the trigger says; what the plan itself says comes after it. */
+  readonly waiting: Waiting | null;
+  /** Most tokens that stand behind the summary. */
+  readonly besideTokens: number;
+}
+
+export function explainPlan(outline: Outline, plan: Plan, circumstances: Circumstances): PlanReport {
+  const { policy, prices, waiting } = circumstances;
   const viewTokens = outline.tokens;
   const head = `The view is ${viewTokens} tokens in ${outline.rows.length} elements; the threshold is ${policy.thresholdTokens}.`;
   if (plan.kind === "nothing") {
@@ -59,21 +68,23 @@ export function explainPlan(
     return { plan, policy, ...unchanged, ...free, waiting: waiting ?? why, lines };
   }
   const summary = Math.min(policy.summaryTokens, plan.spanTokens);
-  const savedTokens = plan.spanTokens - summary;
+  const shown = shownTokens(plan, circumstances);
+  const savedTokens = plan.spanTokens - shown.budget;
+  const expectedTokens = viewTokens - plan.spanTokens + shown.most;
   const cost = costOf(plan, summary);
   const calls = breakEven({
     savedTokens,
-    rewrittenTokens: summary + plan.tailTokens,
+    rewrittenTokens: shown.budget + plan.tailTokens,
     summariser: { input: cost.inputTokens, output: cost.outputTokens },
     ...(prices === undefined ? {} : { prices }),
   });
   const lines = [
     head,
     `${plan.headTokens} tokens at the start and ${plan.tailTokens} at the end are kept; ${plan.spanTokens} between them are replaced.`,
-    `The summariser reads ${sourceTokens(plan)} tokens in ${plan.chunks.length} ${plan.chunks.length === 1 ? "chunk" : "chunks"}${plan.overlayIds.length > 0 ? ", and updates the earlier summary" : ""}.`,
+    `The summariser reads ${sourceTokens(plan)} tokens in ${plan.chunks.length} ${plan.chunks.length === 1 ? "chunk" : "chunks"}${told(plan)}.`,
     `That takes ${cost.calls} ${cost.calls === 1 ? "call" : "calls"} with at most ${cost.inputTokens} tokens in and ${cost.outputTokens} out.`,
-    `The view would be at most ${viewTokens - savedTokens} tokens afterwards.`,
-    `Every later call reads ${savedTokens} tokens less: the run pays for itself ${Number.isFinite(calls) ? `after ${calls} of them` : "never"}.`,
+    `The view would be at most ${expectedTokens} tokens afterwards.`,
+    `Every later call reads some ${savedTokens} tokens less: the run pays for itself ${Number.isFinite(calls) ? `after ${calls} of them` : "never"}.`,
     ...plan.moves.map((move) => `The ${move.boundary} boundary moved by ${move.tokens} tokens: ${WHY[move.why]}.`),
     ...(waiting === null
       ? []
@@ -83,7 +94,7 @@ export function explainPlan(
     plan,
     policy,
     viewTokens,
-    expectedTokens: viewTokens - savedTokens,
+    expectedTokens,
     savedTokensPerCall: savedTokens,
     modelTokens: sourceTokens(plan),
     cost,
@@ -91,6 +102,28 @@ export function explainPlan(
     waiting,
     lines,
   };
+}
+
+/**
+ * What would stand in the span's place: by the budgets, and at most, with the references of every bullet. A commit that
+ * would make the view larger is refused (V3).
+ */
+function shownTokens(
+  { spanTokens }: SpanPlan,
+  { policy, besideTokens }: Circumstances,
+): { budget: number; most: number } {
+  const { summaryTokens, pinnedTokens } = policy;
+  const around = pinnedTokens + SUMMARY_FRAME_TOKENS + besideTokens;
+  return {
+    budget: Math.min(spanTokens, summaryTokens + around),
+    most: Math.min(spanTokens, summaryTokens * MAX_REFERENCED_RATIO + around),
+  };
+}
+
+/** What becomes of the summaries in the span. */
+function told({ overlayIds, rebuild }: SpanPlan): string {
+  if (overlayIds.length === 0) return "";
+  return rebuild ? ", and the first drafts of the earlier summaries" : ", and updates the earlier summary";
 }
 
 function sourceTokens({ chunks }: SpanPlan): number {

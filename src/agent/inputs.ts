@@ -15,8 +15,6 @@ import {
   MAX_FOCUS_CHARS,
   MAX_LABEL_CHARS,
   MAX_NAME_CHARS,
-  MAX_NOTES_BYTES,
-  MAX_NOTES_SECTIONS,
   MAX_SEARCH_HITS,
   MAX_REASON_CHARS,
   MAX_SESSION_ID_CHARS,
@@ -24,6 +22,7 @@ import {
   MAX_SUMMARY_CHARS,
   MAX_WAIT_MS,
 } from "../limits.ts";
+import { MAX_NOTES_BYTES, MAX_NOTES_SECTIONS } from "../limits-of-notes.ts";
 
 const sessionId = z.string().max(MAX_SESSION_ID_CHARS).default("");
 const id = z.string().min(1).max(MAX_ID_CHARS);
@@ -68,7 +67,7 @@ export const inputs = {
   }),
   message: z.object({ sessionId, id }),
   recent: z.object({ sessionId, maxBytes: z.number().int().positive(), leafId }),
-  plan: z.object({ sessionId, leafId, force: z.boolean().default(false) }),
+  plan: z.object({ sessionId, leafId, force: z.boolean().default(false), rebuild: z.boolean().default(false) }),
   compact: z.object({
     sessionId,
     leafId,

@@ -17,7 +17,7 @@ import { hasContent } from "../steps/notes/document.ts";
 import { checkPreviews, type PreviewOptions } from "../steps/preview.ts";
 import { resolveApproval, type ApprovalOptions } from "./approval.ts";
 import type { Core } from "./core.ts";
-import { planNow } from "./dry-run.ts";
+import { planNow, weighBesides } from "./dry-run.ts";
 import type { AfterCompaction } from "./after-compaction.ts";
 import { checkNotes, type KeepNotesOptions } from "./notes-settings.ts";
 import { SessionNotesHandle } from "./session-notes.ts";
@@ -62,10 +62,14 @@ export interface SessionStatus {
   readonly waiting: Waiting | null;
 }
 
-/** Bullets of a summary against those that it replaced; `gone` when the messages under it were deleted. */
+/**
+ * Bullets of a summary against those that it replaced; `gone` when the messages under it were deleted, `withheld` when some
+ * under it, or under those, were edited since.
+ */
 export type CompactionDiff =
   | ({ readonly kind: "diff"; readonly overlayId: string; readonly replaced: readonly string[] } & SummaryDiff)
-  | { readonly kind: "gone" };
+  | { readonly kind: "gone" }
+  | { readonly kind: "withheld" };
 
 /** One thing that the builder was told: about the session's settings, or about its context blocks. */
 interface Said {
@@ -248,15 +252,21 @@ export class Session extends SessionNotesHandle {
 
   // --- compaction ----------------------------------------------------------------------------------------------------
 
-  /** What a run would do now, and why, without doing it: the same code as the run's own planning. */
-  async plan(options: { leafId?: string | undefined; force?: boolean } = {}): Promise<PlanReport> {
+  /**
+   * What a run would do now, and why, without doing it: the same code as the run's own planning. With `force` as if asked
+   * for by hand, with `rebuild` as `compact({ rebuild: true })`. It never says `window-too-small`: the summariser's window
+   * is known where it is asked.
+   */
+  async plan(options: { leafId?: string | undefined; force?: boolean; rebuild?: boolean } = {}): Promise<PlanReport> {
     const policy = this.#policy();
-    const { leafId, force = false } = options;
-    const found = planNow(this.core, this.#id, { policy, leafId, force });
+    const { leafId, force = false, rebuild = false } = options;
+    const besideTokens = await weighBesides(this.core, this.#id);
+    const asked = { force: force || rebuild, only: rebuild ? ("rebuild" as const) : undefined };
+    const found = planNow(this.core, this.#id, { policy, leafId, ...asked });
     if (found === null) throw this.#empty();
     const { outline, plan } = found;
-    const waiting = force ? null : findReasonToWait(this.core, this.#id, { leafId: outline.leafId });
-    return explainPlan(outline, plan, { policy, prices: this.settings.when?.prices, waiting });
+    const waiting = asked.force ? null : findReasonToWait(this.core, this.#id, { leafId: outline.leafId });
+    return explainPlan(outline, plan, { policy, prices: this.settings.when?.prices, waiting, besideTokens });
   }
 
   /**
@@ -293,6 +303,7 @@ export class Session extends SessionNotesHandle {
     );
   }
 
+  /** In every state, oldest first. Of one whose messages were edited or deleted since, the words are withheld. */
   async getCompactions(): Promise<OverlayRecord[]> {
     return this.stored.overlays();
   }
@@ -330,8 +341,9 @@ export class Session extends SessionNotesHandle {
   /** What an overlay's summary changed against the overlays that it took the place of. Throws `unknown_overlay`. */
   async diffCompaction(overlayId: string): Promise<CompactionDiff> {
     const replaced = this.stored.replacedBy(overlayId);
-    const overlay = this.stored.overlay(overlayId);
+    const overlay = this.stored.overlays().find((each) => each.id === overlayId) ?? null;
     if (replaced === null || overlay === null) return { kind: "gone" };
+    if ([overlay, ...replaced].some((each) => each.withheld === true)) return { kind: "withheld" };
     const { added, dropped, kept } = diffSummaries(
       replaced.map((each) => each.summary),
       overlay.summary,

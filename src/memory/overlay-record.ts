@@ -19,6 +19,8 @@ export interface OverlayRecord {
   readonly state: OverlayState;
   readonly span: Span;
   readonly summary: string;
+  /** True where messages under it were edited or deleted since: then `summary` is empty, and the details hold no words of them. */
+  readonly withheld?: true;
   /** Estimated tokens of the summary as it is shown. */
   readonly tokens: number;
   /** Estimated tokens of what it replaced in the view, when it was added. */

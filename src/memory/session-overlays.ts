@@ -22,7 +22,7 @@ import type { NotesStatements } from "./notes-statements.ts";
 import type { MessageSearch } from "./search.ts";
 import { Places } from "./places.ts";
 import type { OverlayRow, ShapeRow } from "./statements.ts";
-import { isUnchanged, listReplaced, readPastView, type PastView } from "./time-travel.ts";
+import { discloseOverlay, isUnchanged, listReplaced, readPastView, type PastView } from "./time-travel.ts";
 import type { Tree } from "./tree.ts";
 import { elementMessage, outlineRow, overlayMessage } from "./view.ts";
 import { comparePlaces, placeFrom, placeTo, walkSpan, walkView, type Element } from "./walk.ts";
@@ -62,9 +62,15 @@ export abstract class SessionOverlays {
   /** Called inside the transaction of every change of what is visible. */
   protected abstract viewChanged(): void;
 
-  /** In every state, oldest first. */
+  /** In every state, oldest first, as {@link discloseOverlay} says. */
   overlays(): OverlayRecord[] {
-    return this.laid.list();
+    return this.#disclose((rows) => rows);
+  }
+
+  #disclose(choose: (rows: readonly OverlayRow[]) => readonly OverlayRow[]): OverlayRecord[] {
+    const rows = this.tree.sql.overlays(this.tree.sessionId);
+    const past = { tree: this.tree, overlays: this.laid, rows };
+    return choose(rows).map((row) => discloseOverlay(past, row));
   }
 
   overlay(id: string): OverlayRecord | null {
@@ -136,7 +142,8 @@ export abstract class SessionOverlays {
 
   /** Overlays whose place this one took when it was added, oldest first; null when its messages are gone. Throws `unknown_overlay`. */
   replacedBy(overlayId: string): OverlayRecord[] | null {
-    return listReplaced(this.tree, this.laid, this.laid.mustGetRow(overlayId))?.map(toRecord) ?? null;
+    const replaced = listReplaced(this.tree, this.laid, this.laid.mustGetRow(overlayId));
+    return replaced === null ? null : this.#disclose(() => replaced);
   }
 
   /**

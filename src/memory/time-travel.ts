@@ -10,7 +10,7 @@ import { measureMessage } from "../steps/measure.ts";
 import { WHOLE_MESSAGE } from "../steps/outline.ts";
 import { wasInForce } from "./overlay-changes.ts";
 import { NOTHING_PINNED, parseDetails, type OverlayDetails } from "./overlay-details.ts";
-import { toRecord } from "./overlay-record.ts";
+import { toRecord, type OverlayRecord } from "./overlay-record.ts";
 import type { Overlays } from "./overlays.ts";
 import type { OverlayRow } from "./statements.ts";
 import type { Tree } from "./tree.ts";
@@ -74,6 +74,18 @@ export function isUnchanged(past: Past, overlay: OverlayRow): boolean {
   const found = past.overlays.describe({ from: placeFrom(overlay), to: placeTo(overlay) }, before);
   if (found?.digest !== overlay.spanDigest) return false;
   return before.every((row) => !found.overlayIds.includes(row.overlayId) || isUnchanged(past, row));
+}
+
+/**
+ * The overlay for whoever may see it, without its words where messages under it were edited or deleted since. Reads rows
+ * only of one that was taken back.
+ */
+export function discloseOverlay(past: Past, row: OverlayRow): OverlayRecord {
+  const overlay = toRecord(row);
+  const holds = row.state === "active" || (row.state === "rolled-back" && isUnchanged(past, row));
+  if (holds) return overlay;
+  const silent = { pinned: NOTHING_PINNED, facts: null, survival: null, carried: [], context: null };
+  return { ...overlay, summary: "", withheld: true, details: { ...overlay.details, ...silent } };
 }
 
 /** The overlays that an overlay took the place of when it was added, oldest first; null when its messages are gone. */

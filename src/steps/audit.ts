@@ -5,6 +5,7 @@
  * survived is measured from pinned facts elsewhere. Safe because nothing is trusted for looking plausible: each answer
  * that models are known to give instead of a summary has its own check, named so that a repair can be asked for.
  */
+import { MAX_REFERENCED_RATIO } from "../limits.ts";
 import type { CountTokens } from "./measure.ts";
 import type { Policy } from "./policy.ts";
 import { splitReferences } from "./provenance.ts";
@@ -104,6 +105,7 @@ function findMisfits(text: string, tokens: number, input: AuditInput): AuditProb
   const { policy, spanTokens, template } = input;
   const problems: AuditProblem[] = [];
   const share = Math.floor(spanTokens * policy.maxSummaryRatio);
+  const most = policy.summaryTokens * MAX_REFERENCED_RATIO;
   const words = (input.countTokens ?? estimateTokens)(withoutReferences(text));
   const tooLarge = (count: number, most: number, why: string): unknown =>
     problems.push({
@@ -113,6 +115,7 @@ function findMisfits(text: string, tokens: number, input: AuditInput): AuditProb
   // Whatever stands in it must be smaller than the source; the budget is for words, not for where they come from.
   if (tokens > share) tooLarge(tokens, share, `${policy.maxSummaryRatio} of the ${spanTokens} that it replaces`);
   else if (words > policy.summaryTokens) tooLarge(words, policy.summaryTokens, "the budget");
+  else if (tokens > most) tooLarge(tokens, most, "with its references");
   const missing = text === "" ? [] : missingSections(text, template);
   if (missing.length > 0) {
     const list = missing.map((title) => `"## ${title}"`).join(", ");

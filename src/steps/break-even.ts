@@ -43,7 +43,10 @@ export function breakEven({
   return savedPerCall === 0 ? Number.POSITIVE_INFINITY : Math.ceil(paid / savedPerCall - 1e-9);
 }
 
-/** What a run over a view of this size would come to if it used its budgets whole: known without reading the view. */
+/**
+ * What a run over a view of this size would come to if its summary used its budget whole: known without reading the view.
+ * What is pinned is not counted: a run is kept from starting only by what is sure to be a loss.
+ */
 export function expectCompaction(
   policy: Policy,
   sizes: { viewTokens: number; overheadTokens: number },

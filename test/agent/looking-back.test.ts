@@ -48,6 +48,33 @@ test("over RPC: rollback, restore, the view as of then, what changed, and the or
   expect(await agent.getCompactions({})).toEqual([]);
 });
 
+test("C3: what a summary said of messages that were edited or deleted since is told to nobody, whatever its state", async () => {
+  const { agent } = newAgent();
+  const secret = "XYZSECRET";
+  await agent.appendAll({
+    messages: talk(0, 12).map((message, n) => (n === 2 ? say(2, `Never say ${secret}. `) : message)),
+  });
+  const told = async () => {
+    const diffs = (await agent.getCompactions({})).map(({ id }) => agent.diffCompaction({ overlayId: id }));
+    return JSON.stringify([await agent.getCompactions({}), await Promise.all(diffs)]);
+  };
+  const older = await agent.cover({ summary: `## Goal\n- Keep ${secret}.`, fromId: "m1", toId: "m3" });
+  const undone = await agent.cover({ summary: `## Goal\n- Know ${secret}.`, fromId: "m1", toId: "m6" });
+  await agent.rollback({ overlayId: undone.id });
+  expect(await told()).toContain(secret);
+  expect((await agent.getCompactions({})).filter(({ withheld }) => withheld)).toEqual([]);
+  await agent.update({ message: say(2) });
+  expect(await told()).not.toContain(secret);
+  for (const { id } of [older, undone])
+    expect(await agent.diffCompaction({ overlayId: id })).toEqual({ kind: "withheld" });
+  expect(await agent.getCompactions({})).toMatchObject([
+    { id: older.id, state: "invalidated", withheld: true, summary: "" },
+    { id: undone.id, state: "rolled-back", withheld: true, summary: "" },
+  ]);
+  const newer = await agent.cover({ summary: "## Goal\n- Go on.", fromId: "m1", toId: "m6" });
+  expect(await agent.diffCompaction({ overlayId: newer.id })).toMatchObject({ kind: "diff", replaced: [] });
+});
+
 test("a restored overlay brings back no run, and what the trigger sees is the smaller view", async () => {
   const { agent } = newAgent();
   await agent.appendAll({ messages: talk(0, 12) });

@@ -17,6 +17,8 @@ export function LayerDiff({ sessionId, overlayId }: { sessionId: string; overlay
       {(diff) => {
         if (diff.kind === "gone")
           return <Empty title="The messages under it were deleted: nothing is left to compare." />;
+        if (diff.kind === "withheld")
+          return <Empty title="Messages under it were edited after it was written: what it said is not shown." />;
         if (diff.replaced.length === 0) return <Empty title="It replaced no earlier layer: all of it is new." />;
         const reworded = diff.kept.filter((bullet) => bullet.before !== null);
         const kept = diff.kept.filter((bullet) => bullet.before === null);

@@ -1,4 +1,5 @@
 /** What stands beside a summary, and what the two of them together keep of the source. */
+import { SUMMARY_FRAME_TOKENS } from "../../limits.ts";
 import { NO_FACTS, type Facts, type Pinned } from "./fact.ts";
 import { pickPinned } from "./pick.ts";
 import { renderPinned } from "./render.ts";
@@ -11,9 +12,6 @@ export function keepFacts(summary: string, facts: Facts, budgetTokens: number): 
   const pinned = pickPinned(facts, { budgetTokens, omit: sayingIn(summary) });
   return { pinned, survival: scoreSurvival(`${summary}\n${renderPinned(pinned)}`, facts) };
 }
-
-/** Tokens of the sentence that a summary is shown behind, and of the heading over what is pinned. */
-const SUMMARY_FRAME_TOKENS = 80;
 
 /**
  * As {@link keepFacts}, so that what is pinned does not make an overlay larger than the span it replaces (V3). Rules are not
