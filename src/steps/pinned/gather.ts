@@ -144,11 +144,14 @@ function readRecorded(message: UIMessage, fact: MakeFact): readonly Fact[] {
   return addRules([], boundRules(rules.map(({ value, messageId }) => fact("rule", value, { messageId }))));
 }
 
+/** Only the first text of a message may take a rule back: others may be files that a client put beside it. */
 function readRules(sayings: readonly Saying[], fact: MakeFact): readonly Fact[] {
-  const said = sayings.flatMap(({ by, text }) => (by === "user" ? findRules(text) : []));
-  const rules = said
-    .filter(({ text }) => text.length <= MAX_RULE_CHARS)
-    .map(({ text, revises }) => fact("rule", text, revises ? { revises } : {}));
+  const texts = sayings.filter(({ by, text }) => by === "user" && text.trim() !== "");
+  const rules = texts.flatMap(({ text: said }, at) =>
+    findRules(said)
+      .filter(({ text }) => text.length <= MAX_RULE_CHARS)
+      .map(({ text, revises }) => fact("rule", text, revises && at === 0 ? { revises } : {})),
+  );
   return addRules([], boundRules(rules));
 }
 
