@@ -24,7 +24,7 @@ export class Connection {
   #link: Link = "connecting";
   #openings = 0;
   #runs: ReadonlyMap<string, RunEvent> = new Map();
-  #closed = false;
+  readonly #closed = new AbortController();
 
   constructor(name: string) {
     this.name = name;
@@ -44,6 +44,10 @@ export class Connection {
     this.#client.addEventListener("close", () => {
       if (this.#link === "open" || this.#link === "connecting") this.#say("lost");
     });
+    // A network that is gone closes no socket for minutes: the browser knows at once.
+    const { signal } = this.#closed;
+    globalThis.addEventListener("offline", () => this.#say("lost"), { signal });
+    globalThis.addEventListener("online", () => this.retry(), { signal });
     this.#client.addEventListener("message", (event: MessageEvent) => this.#hear(event.data));
   }
 
@@ -83,7 +87,7 @@ export class Connection {
   }
 
   close(): void {
-    this.#closed = true;
+    this.#closed.abort();
     this.#client.close();
   }
 
@@ -113,7 +117,7 @@ export class Connection {
   }
 
   #say(link: Link): void {
-    if (this.#closed) return;
+    if (this.#closed.signal.aborted) return;
     this.#link = link;
     this.#tell();
   }

@@ -102,25 +102,6 @@ describe.skipIf(WITHOUT_BROWSER !== null)("the page", () => {
     await page.getByText("↳ goes on").waitFor();
   });
 
-  test("a lost connection is told at once, what is shown is marked as stale, and all of it is fetched again when it is back", async () => {
-    await stage.seed("lost", talk(0, 4));
-    const page = await stage.visit("#session?agent=demo&id=lost", { mayFail: true });
-    await page.getByText("Step 3:").first().waitFor();
-    await page.context().setOffline(true);
-    await stage.worker.kill();
-    await page.getByText("The connection is down.").waitFor();
-    await page.locator(".stale").first().waitFor();
-    await stage.worker.start();
-    // What changes while nobody listens, and is told by no event afterwards.
-    await stage.call("renameSession", { sessionId: "lost", name: "Renamed meanwhile" });
-    await page.context().setOffline(false);
-    await page.getByRole("heading", { name: "Renamed meanwhile" }).waitFor();
-    await page.getByText("The connection is down.").waitFor({ state: "hidden" });
-    await page.locator(".stale").first().waitFor({ state: "hidden" });
-    await stage.seed("lost", talk(4, 5));
-    await page.getByText("Step 4:").first().waitFor();
-  });
-
   test("by keyboard alone: past the top, into a layer and out again", async () => {
     await layered("keys");
     const page = await stage.visit("#session?agent=demo&id=keys");
@@ -228,5 +209,25 @@ describe.skipIf(WITHOUT_BROWSER !== null)("the page", () => {
       .waitFor();
     await page.goto(`${stage.worker.url}/#sessions?agent=demo&query=alert`);
     await page.locator(".hits li").first().waitFor();
+  });
+
+  // The last one: it takes the Worker away from under the others.
+  test("a lost connection is told at once, what is shown is marked as stale, and all of it is fetched again when it is back", async () => {
+    await stage.seed("lost", talk(0, 4));
+    const page = await stage.visit("#session?agent=demo&id=lost", { mayFail: true });
+    await page.getByText("Step 3:").first().waitFor();
+    await stage.worker.kill();
+    await page.getByText("The connection is down.").waitFor();
+    await page.context().setOffline(true);
+    await page.locator(".stale").first().waitFor();
+    await stage.worker.start();
+    // What changes while nobody listens, and is told by no event afterwards.
+    await stage.call("renameSession", { sessionId: "lost", name: "Renamed meanwhile" });
+    await page.context().setOffline(false);
+    await page.getByRole("heading", { name: "Renamed meanwhile" }).waitFor();
+    await page.getByText("The connection is down.").waitFor({ state: "hidden" });
+    await page.locator(".stale").first().waitFor({ state: "hidden" });
+    await stage.seed("lost", talk(4, 5));
+    await page.getByText("Step 4:").first().waitFor();
   });
 });
