@@ -99,11 +99,6 @@ export class Overlays {
     );
   }
 
-  /** In every state, oldest first. */
-  list(): OverlayRecord[] {
-    return this.#tree.sql.overlays(this.#tree.sessionId).map(toRecord);
-  }
-
   /** The span's ends as places; null when a message of it is gone or shorter than the span says. */
   locate(span: Span): Range | null {
     checkSteps(span);
