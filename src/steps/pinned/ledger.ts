@@ -43,7 +43,7 @@ const INSTEAD_OF =
   /\b(?:instead of|rather than|no longer)\s+(?:using |doing |the )?([\w./@-]{2,40}(?: [\w./@-]{2,40})?)/i;
 /** Limits what it stands in, to a case, a time or a condition. */
 const UNCLEAR =
-  /\b(?:if|unless|except|but|only|until|till|when|once|after|before|while|not|no|nothing|never|without|provided|providing|assuming|given|suppos\w+|as long|so long|on condition|in case|subject to|with|under|for now|for today|today|this time|just)\b|n['’]t\b|[?"“”«»`]/i;
+  /\b(?:if|unless|except|but|only|until|till|when|once|after|before|while|not|no|nothing|never|without|provided|providing|assuming|given|suppos\w+|as long|so long|on condition|in case|subject to|with|under|for now|for today|today|this time|just|here|there|some|one)\b|n['’]t\b|[?"“”«»`]/i;
 /** A sentence that takes back, or limits, the one that it follows. */
 const QUALIFIES =
   /^(?:[("'*_\s]*)(?:only|but|if|unless|except|not|no|just|provided|providing|assuming|as long|with|after|until|however|though|kidding|joking|wait)\b/i;

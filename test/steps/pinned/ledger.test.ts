@@ -68,6 +68,7 @@ describe("a rule stays whenever it is not plain that it was taken back", () => {
     [BILLING, "You may now touch the billing table: read it, nothing else."],
     [BILLING, "You may now touch the billing table - with my approval."],
     [BILLING, "You may now touch the billing table (staging)."],
+    [BILLING, "You may now touch some of the billing table."],
     [BILLING, "You are allowed to touch the billing table again, I made a backup."],
     [BILLING, "You may now touch the billing table. Just kidding!"],
     [BILLING, "You may now touch the bills table."],
