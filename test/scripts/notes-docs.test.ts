@@ -1,7 +1,15 @@
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { expect, test } from "vitest";
-import { DEFAULT_NOTES_MAX_TOKENS, DEFAULT_NOTES_MIN_TEXT_MESSAGES, DEFAULT_NOTES_MIN_TOKENS, NOTES_GROWTH_TOKENS, NOTES_SECTION_TOKENS, NOTES_TOKENS, NOTES_TOOL_CALLS } from "../../src/limits-of-notes.ts";
+import {
+  DEFAULT_NOTES_MAX_TOKENS,
+  DEFAULT_NOTES_MIN_TEXT_MESSAGES,
+  DEFAULT_NOTES_MIN_TOKENS,
+  NOTES_GROWTH_TOKENS,
+  NOTES_SECTION_TOKENS,
+  NOTES_TOKENS,
+  NOTES_TOOL_CALLS,
+} from "../../src/limits-of-notes.ts";
 import { DEFAULT_NOTES_SECTIONS } from "../../src/steps/notes/document.ts";
 
 const root = resolve(import.meta.dirname, "../..");
