@@ -162,8 +162,9 @@ async function ask(
     text,
     model: model.name,
     finishReason,
-    inputTokens,
-    outputTokens,
+    // A digest asks nobody: it is on no bill.
+    inputTokens: digested ? 0 : inputTokens,
+    outputTokens: digested ? 0 : outputTokens,
     calls: digested ? 0 : 1,
     degraded: digested || source.degraded,
     generation,

@@ -72,7 +72,6 @@ function expectSame(ending: Ending, expected: Ending): void {
   // The ledger holds what the run was told of: all that it needed, and nothing twice.
   expect(run.modelCalls, where).toBeGreaterThanOrEqual(expected.run.modelCalls);
   expect(run.modelCalls, where).toBeLessThanOrEqual(paid.answers + paid.unsound);
-  // What a prompt of the offline digest weighs varies with its boundary.
   if (plan.late === null && run.modelCalls > 0 && run.modelCalls === expected.run.modelCalls) {
     expect(tokensOf(run), where).toEqual(tokensOf(expected.run));
   }
