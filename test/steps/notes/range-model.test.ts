@@ -1,0 +1,275 @@
+/**
+ * The rule of what notes take the place of (F3, F5, E6), written a second time and as plainly as it reads: walked cell by
+ * cell, summed anew at each place, nothing shared with the planner. Both must say the same of any outline.
+ */
+import * as fc from "fast-check";
+import { expect, test } from "vitest";
+import { planFromNotes, type NotesRange } from "../../../src/steps/notes/range.ts";
+import { WHOLE_MESSAGE, type Outline, type OutlineRow } from "../../../src/steps/outline.ts";
+import type { Plan } from "../../../src/steps/plan.ts";
+import { resolvePolicy, type Policy } from "../../../src/steps/policy.ts";
+import { conversationOf, messageRow, outlineOf, overlayRow } from "../conversations.ts";
+
+const RUNS = 1_500;
+
+interface Asked {
+  readonly outline: Outline;
+  readonly coveredId: string | null;
+  readonly policy: Policy;
+  readonly notes: NotesRange;
+}
+
+/** One visible step of a message, or one overlay. */
+interface Cell {
+  readonly row: OutlineRow;
+  readonly step: number;
+  readonly tokens: number;
+}
+
+type Verdict =
+  | { readonly nothing: string }
+  | {
+      readonly from: readonly [id: string, step: number];
+      readonly to: readonly [id: string, step: number];
+      readonly keptId: string | null;
+      readonly keptTokens: number;
+      readonly headTokens: number;
+      readonly overlayIds: readonly string[];
+      readonly level: number;
+    };
+
+// ---- The rule
+
+const weigh = (cells: readonly Cell[]): number => cells.reduce((sum, { tokens }) => sum + tokens, 0);
+
+const cellsOf = (rows: readonly OutlineRow[]): Cell[] =>
+  rows.flatMap((row) => row.steps.map((tokens, n) => ({ row, step: row.firstStep + n, tokens })));
+
+const holds = (cell: Cell, parts: OutlineRow["calls"]): string[] =>
+  parts.filter(([, step]) => step === cell.step).map(([id]) => id);
+
+/** Cells of each call that was answered, with its result. A call whose id is asked again meanwhile waits no longer. */
+function pairsOf(cells: readonly Cell[]): { call: number; result: number }[] {
+  let waiting: { id: string; at: number }[] = [];
+  const pairs: { call: number; result: number }[] = [];
+  cells.forEach((cell, at) => {
+    for (const id of holds(cell, cell.row.calls)) {
+      waiting = [...waiting.filter((call) => call.id !== id), { id, at }];
+    }
+    for (const id of holds(cell, cell.row.results)) {
+      pairs.push(...waiting.filter((call) => call.id === id).map((call) => ({ call: call.at, result: at })));
+      waiting = waiting.filter((call) => call.id !== id);
+    }
+  });
+  return pairs;
+}
+
+/** Whether a boundary would part a call from its result, or the rows that one reply was stored as. */
+function parts(cells: readonly Cell[], boundary: number): boolean {
+  const before = cells.slice(0, boundary).map(({ row }) => row);
+  const behind = cells.slice(boundary).map(({ row }) => row);
+  return (
+    pairsOf(cells).some(({ call, result }) => call < boundary && boundary <= result) ||
+    before.some((row) => row.group !== null && behind.some((other) => other !== row && other.group === row.group))
+  );
+}
+
+function headOf(cells: readonly Cell[], rows: readonly OutlineRow[], policy: Policy): number {
+  const head: OutlineRow[] = [];
+  for (const row of rows) {
+    if (row.kind === "overlay" || head.length === policy.protectHead) break;
+    if (weigh(cellsOf([...head, row])) > policy.headTokenBudget) break;
+    head.push(row);
+  }
+  let at = cellsOf(head).length;
+  while (at < cells.length && parts(cells, at)) at++;
+  return at;
+}
+
+/** Messages that say something among what is kept, tools aside. */
+function textMessages(kept: readonly Cell[]): number {
+  const speaks = (cell: Cell): boolean =>
+    cell.row.kind === "message" &&
+    holds(cell, cell.row.calls).length === 0 &&
+    holds(cell, cell.row.results).length === 0;
+  return new Set(kept.filter(speaks).map(({ row }) => row)).size;
+}
+
+function expected({ outline, coveredId, policy, notes }: Asked): Verdict {
+  const cells = cellsOf(outline.rows);
+  if (cells.length === 0) return { nothing: "empty" };
+  if (outline.truncated) return { nothing: "not-covered" };
+  const head = headOf(cells, outline.rows, policy);
+  const floor = Math.max(head, cells.findLastIndex(({ row }) => row.kind === "overlay") + 1);
+  const lastCovered = cells.findLastIndex(({ row }) => row.kind === "message" && row.id === coveredId);
+  if (coveredId !== null && (lastCovered === -1 || lastCovered + 1 < floor)) return { nothing: "not-covered" };
+  const start = coveredId === null ? cells.length : lastCovered + 1;
+
+  const enough = (kept: readonly Cell[]): boolean =>
+    weigh(kept) >= notes.minTokens && textMessages(kept) >= notes.minTextMessages;
+  let kept = start;
+  while (kept > floor && !enough(cells.slice(kept)) && weigh(cells.slice(kept - 1)) <= notes.maxTokens) kept--;
+  if (kept <= head) return { nothing: "too-short" };
+
+  const free = cells.map((_, at) => at).filter((at) => at >= floor && at > head && at <= start && !parts(cells, at));
+  if (start === cells.length) free.push(start);
+  const at = free.findLast((boundary) => boundary <= kept) ?? free.find((boundary) => boundary > kept);
+  if (at === undefined) return { nothing: "too-short" };
+
+  const replaced = cells.slice(head, at);
+  const fresh = weigh(replaced.filter(({ row }) => row.kind === "message"));
+  if (fresh === 0 || fresh < policy.minSpanTokens) return { nothing: "too-small" };
+  return verdict(cells, head, at);
+}
+
+function verdict(cells: readonly Cell[], head: number, at: number): Verdict {
+  const [first, last] = [cells[head], cells[at - 1]];
+  if (first === undefined || last === undefined) throw new Error("nothing is replaced");
+  const overlays = cells.slice(head, at).filter(({ row }) => row.kind === "overlay");
+  const toTheEnd = last.row.complete && last.step === last.row.firstStep + last.row.steps.length - 1;
+  return {
+    from: [first.row.id, first.step],
+    to: [last.row.id, toTheEnd ? WHOLE_MESSAGE : last.step],
+    keptId: cells[at]?.row.id ?? null,
+    keptTokens: weigh(cells.slice(at)),
+    headTokens: weigh(cells.slice(0, head)),
+    overlayIds: overlays.map(({ row }) => row.id),
+    level: Math.max(-1, ...overlays.map(({ row }) => row.overlay?.level ?? 0)) + 1,
+  };
+}
+
+function asVerdict(plan: Plan): Verdict {
+  if (plan.kind === "nothing") return { nothing: plan.reason };
+  const { span, keptId, tailTokens, headTokens, overlayIds, level } = plan;
+  const [from, to] = [[span.fromId, span.fromStep] as const, [span.toId, span.toStep] as const];
+  return { from, to, keptId, keptTokens: tailTokens, headTokens, overlayIds, level };
+}
+
+// ---- Outlines
+
+/** Rows that are all ties: few ids for many calls and results, answered twice or never, replies in several rows. */
+const tangled: fc.Arbitrary<OutlineRow[]> = fc
+  .array(
+    fc.record({
+      sizes: fc.array(fc.integer({ min: 0, max: 60 }), { minLength: 1, maxLength: 4 }),
+      tools: fc.array(fc.record({ id: fc.nat(5), step: fc.nat(3), result: fc.boolean() }), { maxLength: 2 }),
+      quiet: fc.boolean(),
+      group: fc.oneof({ weight: 4, arbitrary: fc.constant(null) }, { weight: 1, arbitrary: fc.nat(2) }),
+    }),
+    { maxLength: 16 },
+  )
+  .map((rows) =>
+    rows.map(({ sizes, tools, quiet, group }, n) => {
+      const placed = (result: boolean): [string, number][] =>
+        quiet
+          ? []
+          : tools.filter((tool) => tool.result === result).map(({ id, step }) => [`c${id}`, step % sizes.length]);
+      return {
+        kind: "message" as const,
+        id: `m${n}`,
+        role: "assistant" as const,
+        tokens: sizes.reduce((sum, size) => sum + size, 0),
+        firstStep: 0,
+        steps: sizes,
+        complete: true,
+        calls: placed(false),
+        results: placed(true),
+        group: group === null ? null : `g${Math.floor(n / 4)}-${group}`,
+      };
+    }),
+  );
+
+const rows = fc.oneof(
+  tangled,
+  conversationOf({ maxLength: 14 }).map((messages) => messages.map(messageRow)),
+);
+
+/** What is visible of a message between two of its steps. */
+function piece(row: OutlineRow, from: number, to: number): OutlineRow[] {
+  const steps = row.steps.slice(from, to);
+  if (steps.length === 0) return [];
+  const shown = ([, step]: readonly [string, number]): boolean => step >= from && step < to;
+  return [
+    {
+      ...row,
+      tokens: steps.reduce((sum, size) => sum + size, 0),
+      firstStep: from,
+      steps,
+      complete: to >= row.steps.length,
+      calls: row.calls.filter(shown),
+      results: row.results.filter(shown),
+    },
+  ];
+}
+
+/** Overlays from any step to any later one, also of one message. */
+function laid(all: readonly OutlineRow[], cuts: readonly number[], levels: readonly number[]): OutlineRow[] {
+  const total = cellsOf(all).length;
+  const edges = cuts.map((share) => Math.floor(share * total)).toSorted((a, b) => a - b);
+  const shown: OutlineRow[] = [];
+  let before = 0;
+  for (const row of all) {
+    let from = 0;
+    row.steps.forEach((_, step) => {
+      const opens = edges.findIndex((edge, n) => n % 2 === 0 && edge === before && (edges[n + 1] ?? 0) > edge);
+      if (opens !== -1) {
+        shown.push(...piece(row, from, step));
+        const overlay = { level: levels[opens / 2] ?? 0, generation: 1, degraded: false };
+        shown.push({ ...overlayRow(`overlay${opens}`, 20 + opens), overlay });
+      }
+      before++;
+      const hidden = edges.some((edge, n) => n % 2 === 0 && edge < before && before <= (edges[n + 1] ?? 0));
+      if (hidden) from = step + 1;
+    });
+    shown.push(...piece(row, from, row.steps.length));
+  }
+  return shown;
+}
+
+const share = (max: number): fc.Arbitrary<number> => fc.double({ min: 0, max, noNaN: true });
+
+const asked: fc.Arbitrary<Asked> = fc
+  .record({
+    all: rows,
+    overlays: fc.integer({ min: 0, max: 3 }),
+    cuts: fc.array(share(1), { minLength: 6, maxLength: 6 }),
+    levels: fc.array(fc.nat(3), { minLength: 3, maxLength: 3 }),
+    truncated: fc.nat(19),
+    covered: fc.nat(9),
+    fromEnd: fc.oneof(fc.nat(3), fc.nat(40)),
+    least: share(0.6),
+    more: share(0.6),
+    minTextMessages: fc.integer({ min: 1, max: 6 }),
+    protectHead: fc.nat(4),
+    headShare: share(0.5),
+    spanShare: share(0.3),
+  })
+  .map((given) => {
+    const shown = laid(given.all, given.cuts.slice(0, 2 * given.overlays), given.levels);
+    const outline = outlineOf(shown, { truncated: given.truncated === 0 });
+    const part = (of: number): number => Math.floor(of * outline.tokens);
+    const policy: Policy = {
+      ...resolvePolicy({ thresholdTokens: 2_000 }),
+      protectHead: given.protectHead,
+      headTokenBudget: part(given.headShare),
+      minSpanTokens: part(given.spanShare),
+    };
+    const minTokens = 1 + part(given.least);
+    const row = shown.at(-1 - (given.fromEnd % Math.max(1, shown.length)));
+    const coveredId = given.covered === 0 ? null : given.covered === 1 ? "gone" : (row?.id ?? "gone");
+    const notes = { minTokens, minTextMessages: given.minTextMessages, maxTokens: minTokens + part(given.more) };
+    return { outline, coveredId, policy, notes };
+  });
+
+test("V1, V2: the planner keeps behind notes exactly what the rule says, or gives the rule's reason for nothing", () => {
+  const seen = new Set<string>();
+  fc.assert(
+    fc.property(asked, (one) => {
+      const wanted = expected(one);
+      seen.add("nothing" in wanted ? wanted.nothing : wanted.overlayIds.length > 0 ? "over overlays" : "fresh");
+      expect(asVerdict(planFromNotes(one.outline, one))).toEqual(wanted);
+    }),
+    { numRuns: RUNS },
+  );
+  expect([...seen].toSorted()).toEqual(["empty", "fresh", "not-covered", "over overlays", "too-short", "too-small"]);
+});
