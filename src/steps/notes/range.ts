@@ -107,7 +107,7 @@ export function planFromNotes(
 /** The boundary behind the covered message; null when the view does not show its end. */
 function endOfCovered(layout: Layout, outline: Outline, coveredId: string | null): number | null {
   if (coveredId === null) return layout.cells.length;
-  const row = outline.rows.findIndex(({ kind, id }) => kind === "message" && id === coveredId);
+  const row = outline.rows.findLastIndex(({ kind, id }) => kind === "message" && id === coveredId);
   return row === -1 ? null : (layout.rowStarts[row + 1] ?? null);
 }
 
