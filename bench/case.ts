@@ -1,5 +1,6 @@
 /** What one case of the benchmark is, and what it tells. */
 import type { Lab } from "./lab.ts";
+import type { Plot } from "./plot.ts";
 
 /** A number that was taken several times. */
 export interface Spread {
@@ -10,25 +11,43 @@ export interface Spread {
 
 export type Cell = string | number | Spread;
 
+export interface Table {
+  /** What it shows, where a finding has several. */
+  readonly caption?: string;
+  readonly columns: readonly string[];
+  readonly rows: readonly (readonly Cell[])[];
+}
+
 export interface Finding {
   readonly title: string;
   /** What was done, in a sentence or two. */
   readonly about: string;
-  readonly columns: readonly string[];
-  readonly rows: readonly (readonly Cell[])[];
+  readonly tables: readonly Table[];
   readonly checks: readonly Check[];
+  /** Pictures for those who look rather than read. */
+  readonly plots?: readonly Plot[];
+  /** What a reader may think is measured here, and is not. */
+  readonly unmeasured?: readonly string[];
 }
 
 /** A promise, and the number that keeps or breaks it. */
 export interface Check {
   readonly claim: string;
   readonly measured: number;
-  /** Most that `measured` may be. */
+  /** What `measured` may be at most; where the larger number is the better one, at least. */
   readonly target: number;
+  readonly better?: "less" | "more";
 }
 
-export type Case = (lab: Lab) => Promise<Finding>;
+export interface Case {
+  /** In kebab case: what `--only` takes. */
+  readonly name: string;
+  /** True when figures are times: those are measured twice, so that noise is seen. */
+  readonly timed: boolean;
+  /** In a lab that is `quick`, the smallest inputs that go through all the same parts. */
+  readonly measure: (lab: Lab) => Promise<Finding>;
+}
 
-export function isKept({ measured, target }: Check): boolean {
-  return measured <= target;
+export function isKept({ measured, target, better }: Check): boolean {
+  return better === "more" ? measured >= target : measured <= target;
 }

@@ -1,26 +1,43 @@
 /** Findings as text: markdown whose columns line up, so that a terminal and a page can both show it. */
-import { isKept, type Cell, type Check, type Finding } from "./case.ts";
+import { isKept, type Cell, type Check, type Table } from "./case.ts";
+import type { Settled } from "./noise.ts";
 
-export function renderFinding({ title, about, columns, rows, checks }: Finding): string {
-  const table = renderTable([columns, ...rows.map((row) => row.map(renderCell))]);
-  return [`## ${title}`, about, table, checks.map(renderCheck).join("\n")].filter((part) => part !== "").join("\n\n");
+/** `picture` makes the markdown of a plot; null for a terminal. */
+export function renderFinding(finding: Settled, picture: ((file: string, title: string) => string) | null): string {
+  const { title, about, tables, noise, checks, again, plots = [], unmeasured = [] } = finding;
+  return [
+    `## ${title}`,
+    about,
+    ...tables.flatMap((table, at) => [table.caption ?? "", renderTable(table, noise[at] ?? [])]),
+    checks.map((check, at) => renderCheck(check, again[at])).join("\n"),
+    unmeasured.length === 0 ? "" : `Not measured: ${unmeasured.join("; ")}.`,
+    ...(picture === null ? [] : plots.map((plot) => picture(plot.file, plot.title))),
+  ]
+    .filter((part) => part !== "")
+    .join("\n\n");
 }
 
-function renderCheck(check: Check): string {
+function renderCheck(check: Check, again: number | undefined): string {
   const word = isKept(check) ? "kept" : "MISSED";
-  return `- ${word}: ${check.claim} is ${renderCell(check.measured)}, at most ${renderCell(check.target)}`;
+  const bound = check.better === "more" ? "at least" : "at most";
+  // The mean of both stands in the check: the first value is found again from it.
+  const twice = again === undefined ? "" : ` (${renderCell(2 * check.measured - again)} and ${renderCell(again)})`;
+  return `- ${word}: ${check.claim} is ${renderCell(check.measured)}${twice}, ${bound} ${renderCell(check.target)}`;
 }
 
-function renderTable(lines: readonly (readonly string[])[]): string {
-  const [head = []] = lines;
-  const widths = head.map((_, column) => Math.max(3, ...lines.map((line) => line[column]?.length ?? 0)));
+export function renderTable({ columns, rows }: Table, noise: readonly string[]): string {
+  const marked = rows.map((row, line) =>
+    row.map((cell, column) => `${noise.includes(`${line}:${column}`) ? "~" : ""}${renderCell(cell)}`),
+  );
+  const lines = [columns, ...marked];
+  const widths = columns.map((_, column) => Math.max(3, ...lines.map((line) => line[column]?.length ?? 0)));
   const row = (line: readonly string[]): string =>
     `| ${widths.map((width, column) => (line[column] ?? "").padStart(width)).join(" | ")} |`;
   const rule = row(widths.map((width) => `${"-".repeat(width - 1)}:`));
-  return [row(head), rule, ...lines.slice(1).map(row)].join("\n");
+  return [row(columns), rule, ...marked.map(row)].join("\n");
 }
 
-function renderCell(cell: Cell): string {
+export function renderCell(cell: Cell): string {
   if (typeof cell === "string") return cell;
   if (typeof cell === "number") return renderNumber(cell);
   return `${renderNumber(cell.median)} (${renderNumber(cell.least)}–${renderNumber(cell.most)})`;

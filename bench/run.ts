@@ -1,63 +1,92 @@
 /**
- * The benchmark: `node bench/run.ts [--quick]`.
+ * The benchmark: `node bench/run.ts [--quick] [--json] [--list] [--only NAME,…]`.
  *
- * Prints what it finds and, unless quick, keeps it in bench/results.json and bench/RESULTS.md. A missed target is
- * written down and fails nothing; a case that cannot be measured does.
+ * Prints what it finds and, unless quick, keeps it: see results.ts. A missed target is written down and fails nothing; a case
+ * that cannot be measured does.
  */
-import { writeFile } from "node:fs/promises";
-import { join } from "node:path";
-import type { Case, Finding } from "./case.ts";
-import { timeAppends } from "./cases/append-latency.ts";
-import { waitForSummariser } from "./cases/behind-summariser.ts";
-import { countOperations } from "./cases/operations.ts";
-import { countRows } from "./cases/rows.ts";
-import { timeRuns } from "./cases/run-time.ts";
-import { compareStores } from "./cases/side-by-side.ts";
+import { execFile } from "node:child_process";
+import { parseArgs, promisify } from "node:util";
+import type { Case } from "./case.ts";
+import { CASES } from "./cases.ts";
 import { Lab } from "./lab.ts";
+import { once, settle, type Settled } from "./noise.ts";
 import { renderFinding } from "./report.ts";
+import { readResults, writeResults, type Stamp } from "./results.ts";
 import { readVersions } from "./versions.ts";
 
 const HERE = import.meta.dirname;
+const NAMES = CASES.map(({ name }) => name);
 
-const CASES: readonly Case[] = [countRows, countOperations, timeAppends, timeRuns, compareStores, waitForSummariser];
-
-async function main(args: readonly string[]): Promise<void> {
-  const unknown = args.filter((arg) => arg !== "--quick");
-  if (unknown.length > 0) throw new Error(`Unknown option ${unknown.join(" ")}. The only one is --quick.`);
-  const quick = args.includes("--quick");
-  const versions = await readVersions(HERE);
-  const findings = await runCases(quick);
-  if (quick) return;
-  const date = new Date().toISOString().slice(0, 10);
-  await writeFile(join(HERE, "results.json"), `${JSON.stringify({ date, versions, findings }, round, 2)}\n`);
-  await writeFile(join(HERE, "RESULTS.md"), renderPage({ date, versions, findings }));
+async function main(): Promise<void> {
+  const { values: options } = parseArgs({
+    options: {
+      quick: { type: "boolean", default: false },
+      json: { type: "boolean", default: false },
+      list: { type: "boolean", default: false },
+      only: { type: "string", default: "" },
+    },
+  });
+  if (options.list) return void process.stdout.write(`${NAMES.join("\n")}\n`);
+  const chosen = choose(options.only);
+  const show = options.json ? () => undefined : print;
+  const findings = await measure(chosen, { quick: options.quick, show });
+  const stamp = await stampNow();
+  const results = Object.fromEntries(findings.map(([name, finding]) => [name, { ...stamp, finding }]));
+  if (options.json) process.stdout.write(`${JSON.stringify(results, null, 2)}\n`);
+  if (!options.quick) await writeResults({ ...(await readResults()), ...results }, NAMES);
 }
 
-async function runCases(quick: boolean): Promise<Finding[]> {
-  const findings: Finding[] = [];
-  const lab = await Lab.open({ quick });
-  try {
-    for (const each of CASES) {
-      const finding = await each(lab);
-      findings.push(finding);
-      process.stdout.write(`${renderFinding(finding)}\n\n`);
-    }
-  } finally {
-    await lab.close();
+function choose(only: string): readonly Case[] {
+  if (only === "") return CASES;
+  return only.split(",").map((asked) => {
+    const found = CASES.find(({ name }) => name === asked);
+    if (found === undefined) throw new Error(`There is no case ${asked}. There are: ${NAMES.join(", ")}.`);
+    return found;
+  });
+}
+
+interface Measuring {
+  readonly quick: boolean;
+  readonly show: (finding: Settled) => void;
+}
+
+/** Timed cases are measured once more, each time in a lab of their own: nothing stored by the first serves the second. */
+async function measure(cases: readonly Case[], { quick, show }: Measuring): Promise<[string, Settled][]> {
+  const findings: [string, Settled][] = [];
+  for (const each of cases) {
+    process.stderr.write(`measuring ${each.name}\n`);
+    const first = await inLab(each, quick);
+    const settled = quick || !each.timed ? once(first) : settle(first, await inLab(each, quick));
+    findings.push([each.name, settled]);
+    show(settled);
   }
   return findings;
 }
 
-function renderPage(results: { date: string; versions: Record<string, string>; findings: readonly Finding[] }): string {
-  const { date, versions, findings } = results;
-  const list = Object.entries(versions).map(([name, version]) => `${name} ${version}`);
-  const head = `Written by \`npm run bench\` on ${date}, with ${list.join(", ")}. Rows are exact. Times are of one machine with others at work on it: read the ratios, each taken within this one run.`;
-  return `${["# Benchmark", head, ...findings.map(renderFinding)].join("\n\n")}\n`;
+async function inLab({ measure: take }: Case, quick: boolean) {
+  const lab = await Lab.open({ quick });
+  try {
+    return await take(lab);
+  } finally {
+    await lab.close();
+  }
 }
 
-/** More digits than four are noise. */
-function round(_key: string, value: unknown): unknown {
-  return typeof value === "number" && !Number.isInteger(value) ? Number(value.toPrecision(4)) : value;
+function print(finding: Settled): void {
+  process.stdout.write(`${renderFinding(finding, null)}\n\n`);
 }
 
-await main(process.argv.slice(2));
+async function stampNow(): Promise<Stamp> {
+  const git = async (...args: readonly string[]): Promise<string> =>
+    (await promisify(execFile)("git", [...args], { cwd: HERE })).stdout.trim();
+  const date = new Date().toISOString().slice(0, 10);
+  const versions = await readVersions(HERE);
+  try {
+    const changed = await git("status", "--porcelain", "--", "../src", ".");
+    return { date, versions, commit: `${await git("rev-parse", "--short", "HEAD")}${changed === "" ? "" : "+"}` };
+  } catch {
+    return { date, versions, commit: "no repository" };
+  }
+}
+
+await main();

@@ -1,5 +1,5 @@
 /** Whether an append takes longer while a summariser is at work. */
-import type { Finding } from "../case.ts";
+import type { Case, Finding } from "../case.ts";
 import type { Lab } from "../lab.ts";
 import type { AppendTimes } from "../objects/client.ts";
 import { quantile } from "../stats.ts";
@@ -12,7 +12,9 @@ const STORED = 10;
 /** The view begins a little under it, so that one of the first appends starts the run. */
 const THRESHOLD_TOKENS = 2_000;
 
-export async function timeAppends(lab: Lab): Promise<Finding> {
+export const appendLatency: Case = { name: "append-latency", timed: true, measure };
+
+async function measure(lab: Lab): Promise<Finding> {
   const rows: (string | number)[][] = [];
   const all: AppendTimes = { plain: [], busy: [] };
   let rowsRead = 0;
@@ -34,8 +36,12 @@ export async function timeAppends(lab: Lab): Promise<Finding> {
   return {
     title: "Appends while a summariser works",
     about: `Two agents of ours in turn, one of them with a run at work whose summariser takes ${DELAY_MS / 1_000} s; through the agent's callable \`append\`, from inside its process. Milliseconds of one machine: only the ratios mean something.`,
-    columns: ["round", "appends", "p50 without", "p50 during", "ratio", "p99 without", "p99 during", "ratio"],
-    rows: [...rows, ["all", ...total]],
+    tables: [
+      {
+        columns: ["round", "appends", "p50 without", "p50 during", "ratio", "p99 without", "p99 during", "ratio"],
+        rows: [...rows, ["all", ...total]],
+      },
+    ],
     checks: [
       { claim: "p50 of appends during a run, over appends without", measured: median, target: 1.1 },
       { claim: "p99 of appends during a run, over appends without", measured: slowest, target: 1.1 },

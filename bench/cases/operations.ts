@@ -1,5 +1,5 @@
 /** Rows that every other operation of ours reads and writes, as the conversation grows. */
-import type { Check, Finding } from "../case.ts";
+import type { Case, Check, Finding } from "../case.ts";
 import type { Lab, Subject } from "../lab.ts";
 import { median } from "../stats.ts";
 import type { Rows } from "../objects/meter.ts";
@@ -33,7 +33,9 @@ const MEASURED: readonly Measured[] = [
   { name: "fork", operation: "fork", once: true, most: null },
 ];
 
-export async function countOperations(lab: Lab): Promise<Finding> {
+export const operations: Case = { name: "operations", timed: false, measure };
+
+async function measure(lab: Lab): Promise<Finding> {
   const sizes = lab.quick ? QUICK_SIZES : SIZES;
   const counts: Rows[][] = MEASURED.map(() => []);
   for (const size of sizes) {
@@ -45,11 +47,15 @@ export async function countOperations(lab: Lab): Promise<Finding> {
     title: "Rows of every other operation",
     about:
       "Ours, as above. Rows read and written by one operation (median of three; once for a first search, which makes the index, and for a fork, which copies the path). A search finds one message; update is of the newest message, delete too.",
-    columns: ["operation", ...sizes.flatMap((size) => [`read at ${size.toLocaleString("en-US")}`, "written"])],
-    rows: MEASURED.map(({ name }, index) => [
-      name,
-      ...(counts[index] ?? []).flatMap(({ read, written }) => [read, written]),
-    ]),
+    tables: [
+      {
+        columns: ["operation", ...sizes.flatMap((size) => [`read at ${size.toLocaleString("en-US")}`, "written"])],
+        rows: MEASURED.map(({ name }, index) => [
+          name,
+          ...(counts[index] ?? []).flatMap(({ read, written }) => [read, written]),
+        ]),
+      },
+    ],
     checks: MEASURED.flatMap((measured, index) => check(measured, counts[index] ?? [])),
   };
 }

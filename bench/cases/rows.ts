@@ -1,5 +1,5 @@
 /** Rows that ours reads and writes, as the conversation grows and the view does not. */
-import type { Finding } from "../case.ts";
+import type { Case, Finding } from "../case.ts";
 import type { Lab } from "../lab.ts";
 import { median, quantile } from "../stats.ts";
 
@@ -9,7 +9,9 @@ const VISIBLE = 14;
 /** More than one stretch of the fingerprint log (64 appends), so that its row is in the count. */
 const APPENDS = 130;
 
-export async function countRows(lab: Lab): Promise<Finding> {
+export const rows: Case = { name: "rows", timed: false, measure };
+
+async function measure(lab: Lab): Promise<Finding> {
   const views: number[] = [];
   const coldAppends: number[] = [];
   const rows: number[][] = [];
@@ -45,8 +47,7 @@ export async function countRows(lab: Lab): Promise<Finding> {
   return {
     title: "Rows, as the conversation grows",
     about: `Ours, ${VISIBLE} messages visible (3, a summary, 10) of N stored. Every 64th append writes one more row, for the index of ids.`,
-    columns: ["N", "view", "first view", "first append", "append", "written", "most written"],
-    rows,
+    tables: [{ columns: ["N", "view", "first view", "first append", "append", "written", "most written"], rows }],
     checks: [
       {
         claim: "rows read by a view, the first after an eviction",

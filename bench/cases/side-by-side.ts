@@ -1,5 +1,5 @@
 /** The same operations on ours and on two versions of the SDK's sessions: rows, and time as a ratio. */
-import type { Cell, Finding } from "../case.ts";
+import type { Case, Cell, Finding } from "../case.ts";
 import { CONTENDERS, type ContenderName, type Lab, type Subject } from "../lab.ts";
 import type { Operation } from "../objects/rig.ts";
 import { median, ratios } from "../stats.ts";
@@ -50,34 +50,40 @@ const NONE = "–";
 
 type PerContender<T> = Record<ContenderName, T>;
 
-export async function compareStores(lab: Lab): Promise<Finding> {
+export const sideBySide: Case = { name: "side-by-side", timed: true, measure };
+
+async function measure(lab: Lab): Promise<Finding> {
   const rows: Cell[][] = [];
   for (const size of lab.quick ? QUICK_SIZES : SIZES) {
-    rows.push(...(await measure(lab, size, BEFORE_SEARCH)), ...(await measure(lab, size, FROM_SEARCH)));
+    rows.push(...(await compare(lab, size, BEFORE_SEARCH)), ...(await compare(lab, size, FROM_SEARCH)));
   }
   return {
     title: "Beside the SDK's own sessions",
     about:
       "Ours, `agents/sessions` of the SDK that ours runs on, and `experimental/memory/session` of agents 0.20, each inside an Agent of its version, with 14 messages visible of N and set to compact beyond a threshold that is not reached. Rows read and written by one operation (median of three, or once: for the first view and append after an eviction, the first search, which makes the index in ours and in 0.32, the update and delete after it, and a fork), and its time over ours (median, least and most of the rounds). A search finds one message. Ours forks every message of the path; 0.20 forks the view, so that what a summary hides is lost to the fork; 0.32 has no fork.",
-    columns: [
-      "N",
-      "operation",
-      "ours read",
-      "written",
-      "0.32 read",
-      "written",
-      "0.20 read",
-      "written",
-      "0.32 time",
-      "0.20 time",
+    tables: [
+      {
+        columns: [
+          "N",
+          "operation",
+          "ours read",
+          "written",
+          "0.32 read",
+          "written",
+          "0.20 read",
+          "written",
+          "0.32 time",
+          "0.20 time",
+        ],
+        rows,
+      },
     ],
-    rows,
     checks: [],
   };
 }
 
 /** A row for each, on fresh objects: all are counted before any is timed, which repeats it. */
-async function measure(lab: Lab, size: number, all: readonly Measured[]): Promise<Cell[][]> {
+async function compare(lab: Lab, size: number, all: readonly Measured[]): Promise<Cell[][]> {
   const subjects = await prepare(lab, `side-${size}-${all[0]?.operation}`, size);
   const rounds = lab.quick ? 2 : size > SLOW_SIZE ? SLOW_ROUNDS : ROUNDS;
   const rows: Cell[][] = [];

@@ -1,0 +1,10 @@
+/** Every case, in the order in which they are measured and read. */
+import type { Case } from "./case.ts";
+import { appendLatency } from "./cases/append-latency.ts";
+import { behindSummariser } from "./cases/behind-summariser.ts";
+import { operations } from "./cases/operations.ts";
+import { rows } from "./cases/rows.ts";
+import { runTime } from "./cases/run-time.ts";
+import { sideBySide } from "./cases/side-by-side.ts";
+
+export const CASES: readonly Case[] = [rows, operations, appendLatency, runTime, sideBySide, behindSummariser];
