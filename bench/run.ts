@@ -29,11 +29,13 @@ async function main(): Promise<void> {
   if (options.list) return void process.stdout.write(`${NAMES.join("\n")}\n`);
   const chosen = choose(options.only);
   const show = options.json ? () => undefined : print;
-  const findings = await measure(chosen, { quick: options.quick, show });
+  const { findings, failed } = await measure(chosen, { quick: options.quick, show });
   const stamp = await stampNow();
   const results = Object.fromEntries(findings.map(([name, finding]) => [name, { ...stamp, finding }]));
   if (options.json) process.stdout.write(`${JSON.stringify(results, null, 2)}\n`);
   if (!options.quick) await writeResults({ ...(await readResults()), ...results }, NAMES);
+  process.stderr.write(`Cases: ${findings.length} measured, ${failed.length} failed ${failed.join(", ")}\n`);
+  if (failed.length > 0) process.exitCode = 1;
 }
 
 function choose(only: string): readonly Case[] {
@@ -50,17 +52,33 @@ interface Measuring {
   readonly show: (finding: Settled) => void;
 }
 
-/** Timed cases are measured once more, each time in a lab of their own: nothing stored by the first serves the second. */
-async function measure(cases: readonly Case[], { quick, show }: Measuring): Promise<[string, Settled][]> {
+interface Measured {
+  readonly findings: readonly (readonly [name: string, finding: Settled])[];
+  readonly failed: readonly string[];
+}
+
+/** Each in turn. One that cannot be measured says why, and the others are measured all the same. */
+async function measure(cases: readonly Case[], { quick, show }: Measuring): Promise<Measured> {
   const findings: [string, Settled][] = [];
+  const failed: string[] = [];
   for (const each of cases) {
     process.stderr.write(`measuring ${each.name}\n`);
-    const first = await inLab(each, quick);
-    const settled = quick || !each.timed ? once(first) : settle(first, await inLab(each, quick));
-    findings.push([each.name, settled]);
-    show(settled);
+    try {
+      const finding = await settled(each, quick);
+      findings.push([each.name, finding]);
+      show(finding);
+    } catch (error) {
+      failed.push(each.name);
+      process.stderr.write(`${each.name} could not be measured: ${String(error)}\n`);
+    }
   }
-  return findings;
+  return { findings, failed };
+}
+
+/** A case of times is measured once more, in a lab of its own: nothing stored by the first serves the second. */
+async function settled(each: Case, quick: boolean): Promise<Settled> {
+  const first = await inLab(each, quick);
+  return quick || !each.timed ? once(first) : settle(first, await inLab(each, quick));
 }
 
 async function inLab({ measure: take }: Case, quick: boolean) {
