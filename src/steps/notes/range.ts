@@ -62,9 +62,14 @@ export function resolveNotesRange(policy: Pick<Policy, "thresholdTokens">, optio
  * 4. `b`, aligned: the highest boundary from `kept` down to `floor` that is tied to nothing; where there is none, the lowest
  *    above `kept` and not above `start`. It lies behind the end of the head; where `kept` does not, there is none.
  *
- * `nothing` when: the view holds no message (`empty`); the outline was cut off, or `coveredId` is neither a message of the
- * outline nor behind `floor` (`not-covered`); no boundary is left (`too-short`); the messages that it replaces and that no
- * overlay covers yet weigh less than `policy.minSpanTokens`, or nothing (`too-small`). The threshold is not looked at.
+ * `nothing` when:
+ * - `empty`: the view holds no message.
+ * - `not-covered`: the notes end before the part of the view that they could replace. Their last message is hidden by an
+ *   earlier overlay, stands before one or in the head, or is not there; or the outline was cut off.
+ * - `too-short`: they reach far enough, and the head and what is kept behind them leave no boundary in between.
+ * - `too-small`: what they would replace, earlier overlays not counted, weighs less than `policy.minSpanTokens`, or nothing.
+ *
+ * The threshold is not looked at.
  *
  * The plan's level is one more than the highest overlay in the span, 0 without one. Its chunks and parts are what a model
  * would read, as in any plan.
@@ -75,20 +80,17 @@ export function planFromNotes(
 ): Plan {
   if (outline.rows.length === 0) return nothing("empty", "The view holds no messages.");
   if (outline.truncated)
-    return nothing("not-covered", "The view is longer than an outline: its newest part is unknown.");
+    return nothing("not-covered", "The view is longer than an outline, so what stands behind the notes is not known.");
   const layout = layOut(outline);
   const head = cutHead(layout, policy);
   const floor = Math.max(head.at, layout.cells.findLastIndex(({ row }) => row.kind === "overlay") + 1);
   const start = endOfCovered(layout, outline, coveredId);
-  if (start === null || start < floor) {
-    return nothing(
-      "not-covered",
-      "The last message that the notes cover is not in the part of the view that is whole.",
-    );
-  }
+  if (start === null || start < floor) return nothing("not-covered", whyNotCovered(start, head.at));
   const kept = expandBack(layout, { start, floor }, notes);
   const at = kept === head.at ? null : align(layout, { kept, start, floor: Math.max(floor, head.at + 1) });
-  if (at === null) return nothing("too-short", "Between the head and what is kept behind the notes, nothing is left.");
+  if (at === null) {
+    return nothing("too-short", "All of the view is kept: the head, and what the notes are asked to keep behind them.");
+  }
   const fresh = freshTokens(layout);
   const gain = (fresh[at] ?? 0) - (fresh[head.at] ?? 0);
   if (gain < Math.max(1, policy.minSpanTokens)) {
@@ -109,6 +111,12 @@ function endOfCovered(layout: Layout, outline: Outline, coveredId: string | null
   if (coveredId === null) return layout.cells.length;
   const row = outline.rows.findLastIndex(({ kind, id }) => kind === "message" && id === coveredId);
   return row === -1 ? null : (layout.rowStarts[row + 1] ?? null);
+}
+
+function whyNotCovered(start: number | null, headEnd: number): string {
+  if (start === null) return "The last message that the notes tell of is not in the view: an earlier summary hides it.";
+  if (start < headEnd) return "The notes tell of nothing behind the head, which is kept as it is.";
+  return "An earlier summary stands behind the last message that the notes tell of.";
 }
 
 function expandBack(layout: Layout, { start, floor }: { start: number; floor: number }, notes: NotesRange): number {

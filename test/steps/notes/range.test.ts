@@ -117,6 +117,30 @@ describe("planFromNotes", () => {
     });
   });
 
+  test("F5: says in words why notes that end too early are not covered, and why nothing is left to replace", () => {
+    const detailOf = (given: readonly OutlineRow[], coveredId: string, range = notes): string => {
+      const plan = planFromNotes(outlineOf(given), { coveredId, policy, notes: range });
+      return plan.kind === "nothing" ? `${plan.reason}: ${plan.detail}` : plan.kind;
+    };
+    const stacked = [...rows.slice(0, 4), overlayRow("o1", 300), ...rows.slice(8)];
+    expect(detailOf(stacked, "a6")).toMatch(/^not-covered: .*an earlier summary hides it/);
+    expect(detailOf(stacked, "a2")).toMatch(/^not-covered: An earlier summary stands behind/);
+    expect(detailOf(rows, "u0", { ...notes, minTokens: 1 })).toMatch(/^too-short: All of the view is kept/);
+    expect(detailOf(rows.slice(0, 3), "a2")).toMatch(/^too-short/);
+  });
+
+  test("V1: a message of which an earlier overlay hides the middle is covered to its last end", () => {
+    const first = said("a3", 100, { steps: [50, 50], complete: false });
+    const rest = said("a3", 100, { firstStep: 4 });
+    const cut = [rows[0]!, rows[1]!, first, overlayRow("o1", 300), rest, ...rows.slice(4, 10)];
+    const plan = planFromNotes(outlineOf(cut), { coveredId: "a3", policy, notes });
+    expect(plan).toMatchObject({
+      kind: "span",
+      overlayIds: ["o1"],
+      span: { fromId: "u1", toId: "a3", toStep: WHOLE_MESSAGE },
+    });
+  });
+
   test("folds in every earlier overlay, one level above the highest", () => {
     const shape = { level: 2, generation: 1, degraded: false };
     const stacked = [rows[0]!, { ...overlayRow("o1", 300), overlay: shape }, overlayRow("o2", 100), ...rows.slice(3)];
