@@ -27,6 +27,7 @@ export { keepTurn, viewBeforeStep, type KeptTurn, type TurnOptions, type ViewOpt
 export type { ModelUsage, UsageReport } from "./agent/calibration.ts";
 export { isContextOverflow } from "./model/overflow.ts";
 export type { PlanReport, SummariserCost } from "./agent/explain.ts";
+export type { NotesForecast } from "./agent/notes-forecast.ts";
 export type { HealthRow } from "./memory/health-statements.ts";
 export type { Prices } from "./steps/break-even.ts";
 export type { Budget, Spend } from "./steps/budget.ts";
@@ -74,8 +75,8 @@ export {
   type ImportOptions,
   type ImportResult,
 } from "./import/import.ts";
-export { createWorker, type WorkerEnv, type WorkerOptions } from "./doors/create-worker.ts";
-export { guardFrames, type FrameEnv } from "./doors/frames.ts";
+export { createWorker, type KnownCaller, type WorkerEnv, type WorkerOptions } from "./doors/create-worker.ts";
+export { guardConnections, type GuardEnv } from "./doors/guard.ts";
 export type { AgentPlace } from "./doors/tickets.ts";
 export type { ApprovalOptions, Decided, Proposal } from "./agent/approval.ts";
 export type { HealthReport, BreakerHealth, RunHealth } from "./agent/health-report.ts";

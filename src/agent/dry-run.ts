@@ -1,11 +1,8 @@
 /** The plan that a run would make of a branch now: the same code as the run's own planning, and nothing is written. */
-import { HOOK_TOKENS, MAX_OUTLINE_BYTES, MAX_OUTLINE_ROWS } from "../limits.ts";
+import { MAX_OUTLINE_BYTES, MAX_OUTLINE_ROWS } from "../limits.ts";
 import type { Outline } from "../steps/outline.ts";
 import { planCut, type Plan, type PlanOptions } from "../steps/plan.ts";
 import type { Policy } from "../steps/policy.ts";
-import { estimateTokens } from "../steps/tokens.ts";
-import { besides } from "../steps/view.ts";
-import { carriedIn } from "./boundary.ts";
 import { unseenTokens } from "./calibration.ts";
 import type { Core } from "./core.ts";
 
@@ -29,11 +26,4 @@ export function planNow(
     maxBytes: MAX_OUTLINE_BYTES,
   });
   return outline === null ? null : { outline, plan: planCut(outline, policy, options) };
-}
-
-/** Most tokens that stand behind a summary of the session: blocks that are carried, as they are now, and what a caller's code may add. */
-export async function weighBesides(core: Core, sessionId: string): Promise<number> {
-  const { afterCompaction } = core.settings.get(sessionId);
-  const carried = estimateTokens(besides({ carried: await carriedIn(core, sessionId) }));
-  return carried + (afterCompaction === null ? 0 : HOOK_TOKENS);
 }

@@ -5,15 +5,19 @@ import type { Outline } from "../steps/outline.ts";
 import type { BoundaryMove, Plan, SpanPlan } from "../steps/plan.ts";
 import type { Policy } from "../steps/policy.ts";
 import { waitFor, type Waiting } from "../steps/why-not.ts";
+import { describeDecline, type NotesForecast } from "./notes-forecast.ts";
 
 export interface PlanReport {
+  /** Where the notes serve, what they would take the place of: its chunks are read by nobody. */
   readonly plan: Plan;
+  /** Whether the session's notes would be the summary, and if not, why; null where none are kept. */
+  readonly notes: NotesForecast | null;
   readonly policy: Policy;
   /** The view now, overhead included. */
   readonly viewTokens: number;
   /**
-   * Most that the view could be after a run: with budgets that are used up, and all that stands beside a summary. Of notes
-   * that serve in a summary's place, see docs/notes.md. `viewTokens` when there is nothing to do.
+   * Most that the view could be after a run: with budgets that are used up, and all that stands beside a summary; with the
+   * notes as they are, where they serve. `viewTokens` when there is nothing to do.
    */
   readonly expectedTokens: number;
   /** About how many tokens every later call of the conversation's own model would be shorter by. */
@@ -54,24 +58,71 @@ interface Circumstances {
   readonly waiting: Waiting | null;
   /** Most tokens that stand behind the summary. */
   readonly besideTokens: number;
+  readonly notes: NotesForecast | null;
+}
+
+/** The sentence of every report about its view. */
+function describeView(outline: Outline, { thresholdTokens }: Policy): string {
+  return `The view is ${outline.tokens} tokens in ${outline.rows.length} elements; the threshold is ${thresholdTokens}.`;
 }
 
 export function explainPlan(outline: Outline, plan: Plan, circumstances: Circumstances): PlanReport {
-  const { policy, prices, waiting } = circumstances;
+  const { policy, waiting, notes } = circumstances;
   const viewTokens = outline.tokens;
-  const head = `The view is ${viewTokens} tokens in ${outline.rows.length} elements; the threshold is ${policy.thresholdTokens}.`;
   if (plan.kind === "nothing") {
     const why = waitFor(plan.reason, plan.detail);
-    const lines = [head, `Nothing to do (${why.reason}): ${why.detail} ${why.advice}`];
+    const lines = [describeView(outline, policy), `Nothing to do (${why.reason}): ${why.detail} ${why.advice}`];
     const unchanged = { viewTokens, expectedTokens: viewTokens, savedTokensPerCall: 0 };
     const free = { modelTokens: 0, cost: FREE, breakEvenCalls: null };
-    return { plan, policy, ...unchanged, ...free, waiting: waiting ?? why, lines };
+    return { plan, notes, policy, ...unchanged, ...free, waiting: waiting ?? why, lines };
   }
   const summary = Math.min(policy.summaryTokens, plan.spanTokens);
   const shown = shownTokens(plan, circumstances);
+  const cost = costOf(plan, summary);
+  const summariser = [
+    `The summariser reads ${sourceTokens(plan)} tokens in ${plan.chunks.length} ${plan.chunks.length === 1 ? "chunk" : "chunks"}${told(plan)}.`,
+    `That takes ${cost.calls} ${cost.calls === 1 ? "call" : "calls"} with at most ${cost.inputTokens} tokens in and ${cost.outputTokens} out.`,
+    ...(notes?.kind === "declined" ? describeDecline(notes) : []),
+  ];
+  return reportSpan(outline, plan, {
+    ...circumstances,
+    shown,
+    cost,
+    modelTokens: sourceTokens(plan),
+    lines: summariser,
+  });
+}
+
+/** The same of a run that notes would serve. */
+export function explainNotes(
+  outline: Outline,
+  { plan, notes }: { plan: SpanPlan; notes: NotesForecast & { kind: "serve" } },
+  circumstances: Omit<Circumstances, "notes" | "besideTokens">,
+): PlanReport {
+  const shownTokens = notes.expectedTokens - outline.tokens + plan.spanTokens;
+  return reportSpan(outline, plan, {
+    ...circumstances,
+    notes,
+    shown: { budget: shownTokens, most: shownTokens },
+    cost: FREE,
+    modelTokens: 0,
+    lines: [`Version ${notes.version} of the notes is the summary: no model is asked.`],
+  });
+}
+
+interface SpanReport extends Omit<Circumstances, "besideTokens"> {
+  readonly shown: { readonly budget: number; readonly most: number };
+  readonly cost: SummariserCost;
+  readonly modelTokens: number;
+  /** Where the summary comes from. */
+  readonly lines: readonly string[];
+}
+
+function reportSpan(outline: Outline, plan: SpanPlan, report: SpanReport): PlanReport {
+  const { policy, prices, waiting, notes, shown, cost, modelTokens } = report;
+  const viewTokens = outline.tokens;
   const savedTokens = plan.spanTokens - shown.budget;
   const expectedTokens = viewTokens - plan.spanTokens + shown.most;
-  const cost = costOf(plan, summary);
   const calls = breakEven({
     savedTokens,
     rewrittenTokens: shown.budget + plan.tailTokens,
@@ -79,10 +130,9 @@ export function explainPlan(outline: Outline, plan: Plan, circumstances: Circums
     ...(prices === undefined ? {} : { prices }),
   });
   const lines = [
-    head,
+    describeView(outline, policy),
     `${plan.headTokens} tokens at the start and ${plan.tailTokens} at the end are kept; ${plan.spanTokens} between them are replaced.`,
-    `The summariser reads ${sourceTokens(plan)} tokens in ${plan.chunks.length} ${plan.chunks.length === 1 ? "chunk" : "chunks"}${told(plan)}.`,
-    `That takes ${cost.calls} ${cost.calls === 1 ? "call" : "calls"} with at most ${cost.inputTokens} tokens in and ${cost.outputTokens} out.`,
+    ...report.lines,
     `The view would be at most ${expectedTokens} tokens afterwards.`,
     `Every later call reads some ${savedTokens} tokens less: the run pays for itself ${Number.isFinite(calls) ? `after ${calls} of them` : "never"}.`,
     ...plan.moves.map((move) => `The ${move.boundary} boundary moved by ${move.tokens} tokens: ${WHY[move.why]}.`),
@@ -92,11 +142,12 @@ export function explainPlan(outline: Outline, plan: Plan, circumstances: Circums
   ];
   return {
     plan,
+    notes,
     policy,
     viewTokens,
     expectedTokens,
     savedTokensPerCall: savedTokens,
-    modelTokens: sourceTokens(plan),
+    modelTokens,
     cost,
     breakEvenCalls: Number.isFinite(calls) ? calls : null,
     waiting,
@@ -110,7 +161,7 @@ export function explainPlan(outline: Outline, plan: Plan, circumstances: Circums
  */
 function shownTokens(
   { spanTokens }: SpanPlan,
-  { policy, besideTokens }: Circumstances,
+  { policy, besideTokens }: Pick<Circumstances, "policy" | "besideTokens">,
 ): { budget: number; most: number } {
   const { summaryTokens, pinnedTokens } = policy;
   const around = pinnedTokens + SUMMARY_FRAME_TOKENS + besideTokens;

@@ -34,16 +34,18 @@ export interface ReadyNotes {
   readonly facts: Facts;
   readonly pinned: Pinned;
   readonly survival: Survival;
+  /** Estimated tokens that the view would then have. */
+  readonly tokensAfter: number;
 }
 
 export type NotesVerdict = ReadyNotes | ({ readonly kind: "declined" } & WhyModel);
 
-type Asked = Pick<RunRecord, "sessionId" | "leafId" | "policy" | "force" | "focus" | "fresh" | "only">;
+export type Asked = Pick<RunRecord, "sessionId" | "leafId" | "policy" | "force" | "focus" | "fresh" | "only">;
 
-/** Null where no notes are kept. */
+/** Null where no notes are kept, or the caller's own function makes the summaries. */
 export function findNotes(core: Core, run: Asked, carried: readonly Carried[] = []): NotesVerdict | null {
-  const { notes, approval } = core.settings.get(run.sessionId);
-  if (notes === null) return null;
+  const { notes, approval, inline } = core.settings.get(run.sessionId);
+  if (notes === null || inline !== null) return null;
   const otherwise = askedOtherwise(run);
   if (otherwise !== null) return decline("asked-otherwise", otherwise);
   if (approval !== null) return decline("approval", "A person approves each summary: one is made for them.");
@@ -83,7 +85,7 @@ function wordNotes({ n, sections }: NotesVersion, shape: NotesShape): { summary:
 
 function judge(
   run: Asked,
-  draft: Omit<ReadyNotes, "pinned" | "survival"> & { readonly shape: NotesShape },
+  draft: Omit<ReadyNotes, "pinned" | "survival" | "tokensAfter"> & { readonly shape: NotesShape },
   { outline, carried }: { outline: Outline; carried: readonly Carried[] },
 ): NotesVerdict {
   const { shape, ...ready } = draft;
@@ -103,14 +105,14 @@ function judge(
   }
   const shown = summaryMessage({ overlayId: "", summary, pinned, carried });
   const text = shown.parts.map((part) => (part.type === "text" ? part.text : "")).join("\n");
-  const tokens = outline.tokens - plan.spanTokens + estimateTokens(text);
-  if (tokens > run.policy.thresholdTokens) {
+  const tokensAfter = outline.tokens - plan.spanTokens + estimateTokens(text);
+  if (tokensAfter > run.policy.thresholdTokens) {
     return decline(
       "over-threshold",
-      `The view would still be ${tokens} tokens: ${plan.tailTokens} are kept behind the notes.`,
+      `The view would still be ${tokensAfter} tokens: ${plan.tailTokens} are kept behind the notes.`,
     );
   }
-  return { ...ready, pinned, survival };
+  return { ...ready, pinned, survival, tokensAfter };
 }
 
 /** What was asked for that notes cannot give. */

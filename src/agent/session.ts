@@ -17,11 +17,11 @@ import { hasContent } from "../steps/notes/document.ts";
 import { checkPreviews, type PreviewOptions } from "../steps/preview.ts";
 import { resolveApproval, type ApprovalOptions } from "./approval.ts";
 import type { Core } from "./core.ts";
-import { planNow, weighBesides } from "./dry-run.ts";
 import type { AfterCompaction } from "./after-compaction.ts";
 import { checkNotes, type KeepNotesOptions } from "./notes-settings.ts";
 import { SessionNotesHandle } from "./session-notes.ts";
-import { explainPlan, type PlanReport } from "./explain.ts";
+import type { PlanReport } from "./explain.ts";
+import { reportPlan, type PlanQuestion } from "./report-plan.ts";
 import { compactAfter, type CompactAfterOptions, type InlineCompaction, type SessionSettings } from "./settings.ts";
 import { findReasonToWait, startOrJoin } from "./trigger.ts";
 import type { BulletSource } from "../steps/provenance.ts";
@@ -257,16 +257,10 @@ export class Session extends SessionNotesHandle {
    * for by hand, with `rebuild` as `compact({ rebuild: true })`. It never says `window-too-small`: the summariser's window
    * is known where it is asked.
    */
-  async plan(options: { leafId?: string | undefined; force?: boolean; rebuild?: boolean } = {}): Promise<PlanReport> {
-    const policy = this.#policy();
-    const { leafId, force = false, rebuild = false } = options;
-    const besideTokens = await weighBesides(this.core, this.#id);
-    const asked = { force: force || rebuild, only: rebuild ? ("rebuild" as const) : undefined };
-    const found = planNow(this.core, this.#id, { policy, leafId, ...asked });
-    if (found === null) throw this.#empty();
-    const { outline, plan } = found;
-    const waiting = asked.force ? null : findReasonToWait(this.core, this.#id, { leafId: outline.leafId });
-    return explainPlan(outline, plan, { policy, prices: this.settings.when?.prices, waiting, besideTokens });
+  async plan(question: PlanQuestion = {}): Promise<PlanReport> {
+    const report = await reportPlan(this.core, this.#id, { ...question, policy: this.#policy() });
+    if (report === null) throw this.#empty();
+    return report;
   }
 
   /**
