@@ -2,9 +2,20 @@
 import type { Case } from "./case.ts";
 import { appendLatency } from "./cases/append-latency.ts";
 import { behindSummariser } from "./cases/behind-summariser.ts";
+import { drift } from "./cases/drift.ts";
 import { operations } from "./cases/operations.ts";
+import { pinned } from "./cases/pinned.ts";
 import { rows } from "./cases/rows.ts";
 import { runTime } from "./cases/run-time.ts";
 import { sideBySide } from "./cases/side-by-side.ts";
 
-export const CASES: readonly Case[] = [rows, operations, appendLatency, runTime, sideBySide, behindSummariser];
+export const CASES: readonly Case[] = [
+  rows,
+  operations,
+  appendLatency,
+  runTime,
+  sideBySide,
+  behindSummariser,
+  drift,
+  pinned,
+];

@@ -46,3 +46,27 @@ export function makeConversation(turns: number, seed: number): UIMessage[] {
     ];
   }).flat();
 }
+
+/** Of the turns of a returning session, the share that comes back to something said before. */
+const RETURNS = 0.6;
+
+/**
+ * The same kind of session, but what was said comes again: most turns take up a file, a commit or an order that some earlier turn
+ * named, each of them as likely as any other, however long ago that was.
+ */
+export function makeReturning(turns: number, seed: number): UIMessage[] {
+  const chance = mulberry(seed);
+  const pick = <T>(from: readonly T[]): T => from[Math.floor(chance() * from.length)] as T;
+  const said: { readonly path: string; readonly order: string }[] = [];
+  return makeConversation(turns, seed).map((message, at): UIMessage => {
+    if (message.role !== "user") return message;
+    const n = at / 2;
+    const path = `src/${pick(ROOMS)}/${pick(ROOMS)}-${n}.test.ts`;
+    const order = `ORD-${1_000 + Math.floor(chance() * 9_000)}`;
+    const again = said.length > 0 && chance() < RETURNS ? pick(said) : null;
+    said.push({ path, order });
+    const news = `The order ${order} fails in ${path}.`;
+    const text = again === null ? news : `${news} It was like that in ${again.path}, for ${again.order}.`;
+    return { ...message, parts: [...message.parts, { type: "text", text }] };
+  });
+}

@@ -1,0 +1,15 @@
+/** The real conversations that cases replay. They are not part of the project: where they are absent, a case says so and makes do. */
+import type { UIMessage } from "ai";
+import { importTranscript } from "../src/import/import.ts";
+import { readTranscript } from "../test/steps/transcripts.ts";
+
+const FILES = { coding: "pi-coding-session.jsonl", service: "tau-airline-100.json" } as const;
+
+/** One long session with a coding agent, or a hundred short ones with customers; none where the file is absent. */
+export function readConversations(which: keyof typeof FILES): (readonly UIMessage[])[] {
+  const text = readTranscript(FILES[which]);
+  return text === null ? [] : importTranscript(text).conversations.map(({ messages }) => messages);
+}
+
+/** For `unmeasured` of a case that went without. */
+export const ABSENT = "real conversations (set PALIMPSEST_TRANSCRIPTS to the folder that holds them)";
