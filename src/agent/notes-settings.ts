@@ -1,4 +1,5 @@
 /** What `keepNotes` was told, checked at once; and the numbers that follow once the threshold is known. */
+import { checkBlock } from "../context/declared.ts";
 import { PalimpsestError } from "../errors.ts";
 import {
   MAX_NOTES_WAIT_MS,
@@ -35,10 +36,11 @@ export interface NotesSettings {
 /** Throws `invalid_options`. */
 export function checkNotes(options: KeepNotesOptions): void {
   resolveNotesShape(options, null);
-  const { growthTokens = 1, toolCalls = 0, waitMs = 0 } = options;
+  const { growthTokens = 1, toolCalls = 0, waitMs = 0, asBlock } = options;
   whole("growthTokens", growthTokens, { least: 1 });
   whole("toolCalls", toolCalls, { least: 0 });
   whole("waitMs", waitMs, { least: 0, most: MAX_NOTES_WAIT_MS });
+  if (asBlock !== undefined) checkBlock({ label: asBlock, maxTokens: undefined });
 }
 
 export function resolveNotes(options: KeepNotesOptions, policy: Policy): NotesSettings {

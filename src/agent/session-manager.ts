@@ -16,8 +16,10 @@ import type { OverlayRecord } from "../memory/overlays.ts";
 import type { SearchHit, SearchOptions } from "../memory/search.ts";
 import type { CreateSessionOptions, ListSessionsOptions, SessionInfo } from "../memory/sessions.ts";
 import { checkPreviews, type PreviewOptions } from "../steps/preview.ts";
+import type { AfterCompaction } from "./after-compaction.ts";
 import type { LeafInput, ParentInput } from "./branch-input.ts";
 import { handDownDrafts } from "./hand-down.ts";
+import { checkNotes, type KeepNotesOptions } from "./notes-settings.ts";
 import { Session, type CompactReceipt, type CompactionHost } from "./session.ts";
 import { startSplit, type SplitOptions } from "./split.ts";
 import { compactAfter, type CompactAfterOptions, type InlineCompaction, type SessionSettings } from "./settings.ts";
@@ -46,6 +48,17 @@ export class SessionManager {
   previewToolOutputs(options: PreviewOptions): this {
     checkPreviews(options);
     return this.#tellEvery((session) => session.previewToolOutputs(options));
+  }
+
+  /** As {@link Session.keepNotes}: each session keeps notes of its own. Throws `invalid_options`. */
+  keepNotes(options: KeepNotesOptions = {}): this {
+    checkNotes(options);
+    return this.#tellEvery((session) => session.keepNotes(options));
+  }
+
+  /** As {@link Session.onAfterCompaction}; the event names the session. */
+  onAfterCompaction(afterCompaction: AfterCompaction): this {
+    return this.#tellEvery((session) => session.onAfterCompaction(afterCompaction));
   }
 
   onCompaction(inline: InlineCompaction): this {

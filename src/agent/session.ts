@@ -141,7 +141,6 @@ export class Session extends SessionNotesHandle {
       description: "Notes of this session, kept as it goes on.",
       provider: { get: () => this.#notesText() },
     };
-    checkBlock({ label: asBlock, maxTokens: undefined });
     return this.#say({
       settings: (settings) => ({ ...settings, notes: options }),
       context: (blocks) => blocks.withContext(asBlock, block),

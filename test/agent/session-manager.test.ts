@@ -10,6 +10,7 @@ import { errorCode } from "../../src/errors.ts";
 import { SCHEMA_VERSION } from "../../src/memory/schema.ts";
 import { newAgent, refusalOf, skipRetryDelays, startRun, stubOf } from "../agents.ts";
 import { say, talk, textOf } from "../conversation.ts";
+import { noting, rest } from "../noted.ts";
 import { summaryOf } from "../scripted-model.ts";
 import { inside } from "./inside.ts";
 
@@ -276,6 +277,26 @@ test("a client far away reads and writes blocks, freezes the prompt and hears wh
     expect(await agent.refreshSystemPrompt({ sessionId: "s" })).toContain("and cake");
     expect(await agent.reminder({ sessionId: "s" })).toBeNull();
     expect((await agent.getContextBlocks({ sessionId: "other" })).map((each) => each.content)).toEqual([""]);
+  });
+});
+
+test("keepNotes and onAfterCompaction hold for every session, each with notes of its own (F1, F8, S1)", async () => {
+  await inside(newAgent(noting), async (manager, agent) => {
+    const told: string[] = [];
+    manager
+      .keepNotes({ growthTokens: 300, toolCalls: 0, asBlock: "notes", keep: { minTokens: 300, minTextMessages: 2 } })
+      .onAfterCompaction(({ sessionId }) => void told.push(sessionId));
+    await manager.appendAll("one", talk(0, 8));
+    await rest(agent, "one");
+    expect(await manager.getSession("one").getNotes()).toMatchObject({ n: 1, covered: { messageId: "m7" } });
+    expect(await manager.getSession("two").getNotes()).toBeNull();
+    expect((await manager.getSession("one").getContextBlock("notes"))?.content).toContain("keep every promise");
+    const { run } = await manager.getSession("one").compact();
+    expect(await manager.getSession("one").ended(run.id)).toMatchObject({ path: "notes" });
+    while (told.length === 0) await scheduler.wait(1);
+    expect(told).toEqual(["one"]);
+    expect(code(() => manager.keepNotes({ growthTokens: 0 }))).toBe("invalid_options");
+    expect(code(() => manager.keepNotes({ asBlock: "a:b" }))).toBe("invalid_options");
   });
 });
 
