@@ -1,0 +1,94 @@
+/**
+ * A conversation as a judge of compactions knows it, from its first message to its last: which names each message says, which of
+ * them are said again later on, and which rules and tasks stand after each message.
+ *
+ * Pure, and read once for all that is judged of it. Names, rules and tasks are what our own extractor finds; words are an answer to
+ * the doubt that it finds just what our own pinning keeps: nobody chose them but how rarely they were said.
+ */
+import type { UIMessage } from "ai";
+import { extractIdentifiers, type IdentifierKind } from "../../src/steps/facts.ts";
+import { gatherFacts, readSayings } from "../../src/steps/pinned/gather.ts";
+import { mergeFacts } from "../../src/steps/pinned/merge.ts";
+import { NO_FACTS, type Fact, type Facts } from "../../src/steps/pinned/fact.ts";
+
+/** Who says a name again: user or agent, calls included, or anybody, tool outputs included. */
+export type Use = "written" | "anywhere";
+
+export interface Name {
+  readonly kind: IdentifierKind | "word";
+  readonly value: string;
+}
+
+/** One text of a message, as it must stand in a view to be shown, and the names in it that come again. */
+export interface Said {
+  readonly text: string;
+  readonly names: readonly Name[];
+}
+
+export interface Conversation {
+  readonly messages: readonly UIMessage[];
+  /** For each message, its texts. */
+  readonly said: readonly (readonly Said[])[];
+  /** The messages that say a name, in order, as far as they are asked for; by {@link keyOf}. */
+  readonly places: ReadonlyMap<string, readonly number[]>;
+  /** The last message that says a name again. */
+  readonly last: Readonly<Record<Use, ReadonlyMap<string, number>>>;
+  /** After each message: what the user ruled and nobody took back, and what is open. */
+  readonly standing: readonly Pick<Facts, "rules" | "tasks" | "failures">[];
+}
+
+const WORD = /\p{L}[\p{L}\p{N}_-]{5,}/gu;
+
+/** Reads it whole: some seconds for a few megabytes. */
+export function readConversation(messages: readonly UIMessage[]): Conversation {
+  const last: Record<Use, Map<string, number>> = { written: new Map(), anywhere: new Map() };
+  const read = messages.map((message, at) =>
+    readSayings(message).map(({ by, text }) => {
+      const names: Name[] = extractIdentifiers(text).map(({ kind, value }) => ({ kind, value }));
+      const words = wordsOf(text);
+      for (const name of by === "output" ? names : [...names, ...words]) {
+        last.anywhere.set(keyOf(name), at);
+        if (by !== "output") last.written.set(keyOf(name), at);
+      }
+      return { text, names: [...names, ...words] };
+    }),
+  );
+  const said = read.map((texts, at) =>
+    texts.map(({ text, names }) => ({
+      text,
+      names: names.filter((name) => (last.anywhere.get(keyOf(name)) ?? 0) > at),
+    })),
+  );
+  return { messages, said, places: placesOf(said), last, standing: standingAfter(messages) };
+}
+
+/** Names are told apart by what they say: the same value may be found as two kinds. Words are no names. */
+export function keyOf({ kind, value }: Name): string {
+  return kind === "word" ? `word ${value}` : value;
+}
+
+function wordsOf(text: string): Name[] {
+  return [...new Set(text.toLowerCase().match(WORD))].map((value) => ({ kind: "word", value }));
+}
+
+function placesOf(said: Conversation["said"]): Map<string, number[]> {
+  const places = new Map<string, number[]>();
+  said.forEach((texts, at) => {
+    for (const key of new Set(texts.flatMap(({ names }) => names.map(keyOf)))) {
+      const known = places.get(key);
+      if (known === undefined) places.set(key, [at]);
+      else known.push(at);
+    }
+  });
+  return places;
+}
+
+function standingAfter(messages: readonly UIMessage[]): Conversation["standing"] {
+  let facts = NO_FACTS;
+  return messages.map((message) => {
+    // Names are not asked for here, and adding them up for each message would take most of the time.
+    facts = { ...mergeFacts([facts, { ...gatherFacts([message]), identifiers: [] }]), identifiers: [] };
+    const { rules, tasks, failures }: Readonly<Record<"rules" | "tasks" | "failures", readonly Fact[]>> = facts;
+    return { rules, tasks, failures };
+  });
+}
