@@ -361,6 +361,15 @@ export const MAX_REQUEST_BYTES = MESSAGE_MAX_BYTES + 1_000_000;
 export const CALLS_IN_A_ROW = 1_000;
 export const CALLS_PER_SECOND = 200;
 
+/** How many connections' worth of calls one caller has over all of its connections to an agent: a few tabs and a script. */
+export const CALLER_SHARE = 4;
+
+/** Tickets of one agent that are remembered as spent within their minute, in one row: thirty connections a second, all along. */
+export const MAX_SPENT_TICKETS = 2_000;
+
+/** Budgets of connections and callers that are kept before those that are full again are looked for. */
+export const BUDGETS_KEPT = 1_000;
+
 /** How long a summary waits for a person (ms): a day unless told otherwise, a month at most, as finished runs are kept. */
 export const DEFAULT_APPROVAL_MS = 86_400_000;
 export const MAX_APPROVAL_MS = 30 * 86_400_000;

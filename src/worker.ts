@@ -3,14 +3,14 @@ import { CompactingAgent } from "./agent/with-compaction.ts";
 import type { WatchdogEnv } from "./agent/platform.ts";
 import type { Session } from "./agent/session.ts";
 import { createWorker, type WorkerEnv } from "./doors/create-worker.ts";
-import { guardFrames, type FrameEnv } from "./doors/frames.ts";
+import { guardConnections, type GuardEnv } from "./doors/guard.ts";
 import type { ModelEnv } from "./model/choose.ts";
 
 export { CompactionWorkflow } from "./workflows/compaction.ts";
 export { NotesWorkflow } from "./workflows/notes.ts";
 export { SplitWorkflow } from "./workflows/split.ts";
 
-interface Env extends Cloudflare.Env, ModelEnv, WatchdogEnv, WorkerEnv, FrameEnv {
+interface Env extends Cloudflare.Env, ModelEnv, WatchdogEnv, WorkerEnv, GuardEnv {
   /** Tokens of a view beyond which it is compacted. */
   readonly PALIMPSEST_THRESHOLD?: string;
   /** Most source tokens per call of the summariser. */
@@ -28,7 +28,7 @@ const DEFAULT_THRESHOLD = 60_000;
 export class PalimpsestAgent extends CompactingAgent<Env> {
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, env);
-    guardFrames(this, env);
+    guardConnections(this, ctx, env);
   }
 
   override configureSession(session: Session): void {

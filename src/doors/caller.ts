@@ -1,8 +1,9 @@
 /**
  * Who is at the door, as far as the door itself can tell.
  *
- * Job: recognise the holder of the Worker's secret, and a caller on this very machine. Boundary: knows no agent and no
- * route. Safe because it fails closed: what is missing, odd or too short is nobody.
+ * Job: recognise the holder of the Worker's secret, and a caller on this very machine; name whoever is let in, so that what
+ * they ask for over many connections is counted together. Boundary: knows no agent and no route. Safe because it fails
+ * closed: what is missing, odd or too short is nobody.
  */
 import { MIN_SECRET_CHARS } from "../limits.ts";
 
@@ -48,6 +49,26 @@ function isLoopbackName(hostname: string): boolean {
 
 function isLoopbackAddress(address: string): boolean {
   return address === "::1" || /^(?:::ffff:)?127\.\d{1,3}\.\d{1,3}\.\d{1,3}$/.test(address);
+}
+
+/**
+ * The address that a request came from, of IPv6 the network of it (64 bits): whoever has one such address has all of them.
+ * Deployed, the network in front of the Worker sets it, whatever the caller said; a caller without one is "nowhere".
+ */
+export function placeOf(request: Request): string {
+  const address = request.headers.get("CF-Connecting-IP") ?? "nowhere";
+  const [, mapped] = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address) ?? [];
+  if (mapped !== undefined || !address.includes(":")) return mapped ?? address;
+  const [before = [], after = []] = address.split("::").map((part) => part.split(":").filter(Boolean));
+  const zeros = Array<string>(Math.max(0, 8 - before.length - after.length)).fill("0");
+  const groups = [...before, ...zeros, ...after].slice(0, 4);
+  return groups.map((group) => Number.parseInt(group, 16).toString(16)).join(":");
+}
+
+/** A caller's name as it may stand in a URL and be handed on: 16 characters that say the same of the same caller, and no more. */
+export async function nameCaller(caller: string): Promise<string> {
+  const bytes = await digest(JSON.stringify(["palimpsest-caller", caller]));
+  return Array.from(bytes.slice(0, 8), (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
 /** Digests have one length, and are compared to the end: the time taken says nothing about either text. */

@@ -12,29 +12,38 @@
 import { camelCaseToKebabCase, routeAgentRequest } from "agents";
 import { MAX_AGENT_NAME_CHARS, MAX_REQUEST_BYTES, MIN_SECRET_CHARS } from "../limits.ts";
 import { answerJson, refuse, secure } from "./answers.ts";
-import { holdsSecret, isOnThisMachine, readSecret, type DoorEnv } from "./caller.ts";
-import { isTicketValid, issueTicket, type AgentPlace } from "./tickets.ts";
+import { holdsSecret, isOnThisMachine, nameCaller, placeOf, readSecret, type DoorEnv } from "./caller.ts";
+import { issueTicket, readTicket, type AgentPlace } from "./tickets.ts";
+import { writeVisit, type Visit } from "./visit.ts";
 
 export interface WorkerEnv extends DoorEnv {
   /** The page's files. */
   readonly ASSETS?: { fetch(request: Request): Promise<Response> };
 }
 
+/** Who was let in, in your own words, such as a user's id: all of their connections to an agent share one budget of calls. */
+export interface KnownCaller {
+  readonly caller: string;
+}
+
+type Authorized = boolean | KnownCaller | Response;
+
 export interface WorkerOptions<Env> {
   /**
-   * Your own rules, in place of the secret's: whether this caller may reach this agent. `false` is answered as not found; a
-   * response of your own is sent as it is. What it throws admits nobody.
+   * Your own rules, in place of the secret's: whether this caller may reach this agent, and, if you like, who it is; with a
+   * bare `true` it is its address. `false` is answered as not found; a response of your own is sent as it is. What it throws
+   * admits nobody.
    */
-  readonly authorize?: (request: Request, to: AgentPlace, env: Env) => boolean | Response | Promise<boolean | Response>;
+  readonly authorize?: (request: Request, to: AgentPlace, env: Env) => Authorized | Promise<Authorized>;
   /** Origins of pages elsewhere that may connect, such as `https://app.example.com`. The Worker's own always may. */
   readonly origins?: readonly string[];
 }
 
 type Route = { readonly kind: "agent" | "ticket"; readonly to: AgentPlace } | { readonly kind: "page" };
 
-type Admission = { readonly kind: "admitted" } | { readonly kind: "refused"; readonly answer: Response };
-
-const ADMITTED: Admission = { kind: "admitted" };
+type Admission =
+  | { readonly kind: "admitted"; readonly visit: Visit & { readonly caller: string } }
+  | { readonly kind: "refused"; readonly answer: Response };
 
 export function createWorker<Env extends object & WorkerEnv>(
   options: WorkerOptions<Env> = {},
@@ -66,8 +75,9 @@ async function answer<Env extends WorkerEnv>(
   const admission = await admit(request, route, { env, options });
   if (admission.kind === "refused") return admission.answer;
   if (!hasAgent(env, route.to.agent)) return notFound();
-  if (route.kind === "ticket") return answerTicket(env, route.to);
-  return (await routeAgentRequest(withoutCredentials(request, options), env)) ?? notFound();
+  const { visit } = admission;
+  if (route.kind === "ticket") return answerTicket(env, route.to, visit.caller);
+  return (await routeAgentRequest(handOn(request, { visit, options }), env)) ?? notFound();
 }
 
 /** The Worker as it was deployed, with nobody allowed to use it yet. */
@@ -134,24 +144,31 @@ async function admit<Env extends WorkerEnv>(
   const secret = readSecret(env);
   const ticket = new URL(request.url).searchParams.get("ticket");
   if (kind === "agent" && ticket !== null && secret.kind === "set" && isUpgrade(request)) {
-    const valid = await isTicketValid(secret.value, to, { ticket, now: Date.now() });
-    return valid ? ADMITTED : { kind: "refused", answer: askForCredentials() };
+    const claim = await readTicket(secret.value, to, { ticket, now: Date.now() });
+    if (claim === null) return { kind: "refused", answer: askForCredentials() };
+    return { kind: "admitted", visit: { caller: claim.caller, ticket: claim } };
   }
   if (options.authorize !== undefined) {
     const said = await options.authorize(request, to, env);
-    if (said === true) return ADMITTED;
-    return { kind: "refused", answer: said instanceof Response ? said : notFound() };
+    if (said instanceof Response) return { kind: "refused", answer: said };
+    if (said === true) return admitted(placeOf(request));
+    const isKnown = typeof said === "object" && typeof said.caller === "string" && said.caller !== "";
+    return isKnown ? admitted(said.caller) : { kind: "refused", answer: notFound() };
   }
   // Without a secret and without rules, only callers on this machine come as far as here.
-  if (secret.kind === "unset" || (secret.kind === "set" && (await holdsSecret(request, secret.value)))) return ADMITTED;
-  return { kind: "refused", answer: askForCredentials() };
+  const may = secret.kind === "unset" || (secret.kind === "set" && (await holdsSecret(request, secret.value)));
+  return may ? admitted(placeOf(request)) : { kind: "refused", answer: askForCredentials() };
+}
+
+async function admitted(caller: string): Promise<Admission> {
+  return { kind: "admitted", visit: { caller: await nameCaller(caller), ticket: null } };
 }
 
 /** Null for a ticket means that none is needed, or that none can be signed: the caller's own credentials do. */
-async function answerTicket(env: WorkerEnv, to: AgentPlace): Promise<Response> {
+async function answerTicket(env: WorkerEnv, to: AgentPlace, caller: string): Promise<Response> {
   const secret = readSecret(env);
   if (secret.kind !== "set") return answerJson({ ticket: null, expiresAt: null });
-  return answerJson(await issueTicket(secret.value, to, Date.now()));
+  return answerJson(await issueTicket(secret.value, to, { caller, now: Date.now() }));
 }
 
 async function answerPage(request: Request, { ASSETS }: WorkerEnv): Promise<Response> {
@@ -160,13 +177,14 @@ async function answerPage(request: Request, { ASSETS }: WorkerEnv): Promise<Resp
   return ASSETS === undefined ? notFound() : ASSETS.fetch(request);
 }
 
-/** An agent, and whoever reads its log, has no need of what opened the door. */
-function withoutCredentials<Env>(request: Request, { authorize }: WorkerOptions<Env>): Request {
+/** An agent, and whoever reads its log, has no need of what opened the door; of whom it was opened for, it has. */
+function handOn<Env>(request: Request, { visit, options }: { visit: Visit; options: WorkerOptions<Env> }): Request {
   const url = new URL(request.url);
   url.searchParams.delete("ticket");
-  const stripped = new Request(url, request);
-  if (authorize === undefined) stripped.headers.delete("Authorization");
-  return stripped;
+  const handed = new Request(url, request);
+  if (options.authorize === undefined) handed.headers.delete("Authorization");
+  writeVisit(handed.headers, visit);
+  return handed;
 }
 
 /** Asked before the SDK's routing, which answers and logs a class that does not exist in words of its own. */

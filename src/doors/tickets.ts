@@ -1,9 +1,10 @@
 /**
  * Tickets: short-lived admission to one agent, for a browser, which can put no header on a WebSocket.
  *
- * A ticket is `<expiry>.<signature>`, the signature (HMAC-SHA-256) over the agent's class and name and the expiry. It
- * stands in a URL, and URLs are kept in logs: so it is good for a minute, for one agent, and for opening a WebSocket
- * only. Safe because the check is the platform's own, in constant time, and nothing is stored that could be lost.
+ * A ticket is `<expiry>.<id>.<caller>.<signature>`, the signature (HMAC-SHA-256) over the agent's class and name and the
+ * rest. It stands in a URL, and URLs are kept in logs: so it is good for a minute, for one agent, and for opening one
+ * WebSocket. That it is genuine the door checks alone, before an agent is woken, in constant time; that it is shown for the
+ * first time only the agent can tell (spent-tickets.ts).
  */
 import { TICKET_MS } from "../limits.ts";
 
@@ -19,29 +20,45 @@ export interface Ticket {
   readonly expiresAt: number;
 }
 
-export async function issueTicket(secret: string, to: AgentPlace, now: number): Promise<Ticket> {
-  const expiresAt = now + TICKET_MS;
-  const signature = await crypto.subtle.sign("HMAC", await keyOf(secret), claim(to, expiresAt));
-  return { ticket: `${expiresAt.toString(36)}.${toHex(new Uint8Array(signature))}`, expiresAt };
+/** What a genuine ticket says. */
+export interface TicketClaim {
+  /** Of this ticket: no other of the same minute has it. */
+  readonly id: string;
+  /** Epoch ms. */
+  readonly expiresAt: number;
+  /** Who asked for it, as {@link nameCaller} names them. */
+  readonly caller: string;
 }
 
-/** False for one that is over, forged, malformed, for another agent, or signed with another secret. */
-export async function isTicketValid(
+export async function issueTicket(
+  secret: string,
+  to: AgentPlace,
+  { caller, now }: { caller: string; now: number },
+): Promise<Ticket> {
+  const claim = { id: crypto.randomUUID().replaceAll("-", ""), expiresAt: now + TICKET_MS, caller };
+  const signature = await crypto.subtle.sign("HMAC", await keyOf(secret), textOf(to, claim));
+  const said = [claim.expiresAt.toString(36), claim.id, caller, toHex(new Uint8Array(signature))];
+  return { ticket: said.join("."), expiresAt: claim.expiresAt };
+}
+
+/** Null for one that is over, forged, malformed, for another agent, or signed with another secret. */
+export async function readTicket(
   secret: string,
   to: AgentPlace,
   { ticket, now }: { ticket: string; now: number },
-): Promise<boolean> {
-  const [, expiry = "", signature = ""] = /^([0-9a-z]{1,10})\.([0-9a-f]{64})$/.exec(ticket) ?? [];
-  if (signature === "") return false;
-  const expiresAt = Number.parseInt(expiry, 36);
-  const genuine = await crypto.subtle.verify("HMAC", await keyOf(secret), fromHex(signature), claim(to, expiresAt));
+): Promise<TicketClaim | null> {
+  const parts = /^([0-9a-z]{1,10})\.([0-9a-f]{32})\.([0-9a-f]{16})\.([0-9a-f]{64})$/.exec(ticket);
+  if (parts === null) return null;
+  const [, expiry = "", id = "", caller = "", signature = ""] = parts;
+  const claim = { id, expiresAt: Number.parseInt(expiry, 36), caller };
+  const genuine = await crypto.subtle.verify("HMAC", await keyOf(secret), fromHex(signature), textOf(to, claim));
   // A moment too far ahead was not given out by this clock: a secret of another purpose must not make long-lived ones.
-  return genuine && now < expiresAt && expiresAt <= now + TICKET_MS;
+  return genuine && now < claim.expiresAt && claim.expiresAt <= now + TICKET_MS ? claim : null;
 }
 
 /** JSON, so that no two claims are one text; its first word keeps the signature from meaning anything elsewhere. */
-function claim({ agent, name }: AgentPlace, expiresAt: number): Uint8Array {
-  return new TextEncoder().encode(JSON.stringify(["palimpsest-ticket", agent, name, expiresAt]));
+function textOf({ agent, name }: AgentPlace, { id, expiresAt, caller }: TicketClaim): Uint8Array {
+  return new TextEncoder().encode(JSON.stringify(["palimpsest-ticket", agent, name, expiresAt, id, caller]));
 }
 
 function keyOf(secret: string): Promise<CryptoKey> {

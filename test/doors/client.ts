@@ -1,6 +1,11 @@
 /** A caller at the Worker's door: requests with a caller's credentials, and a WebSocket as a browser would open one. */
+import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
+import { expect } from "vitest";
 import { createWorker, type WorkerEnv, type WorkerOptions } from "../../src/doors/create-worker.ts";
+import { guardConnections, type GuardEnv } from "../../src/doors/guard.ts";
+import { newAgent } from "../agents.ts";
+import type { PalimpsestAgent } from "../worker.ts";
 
 export const SECRET = "the-secret-of-every-test-here";
 export const HOST = "https://palimpsest.example";
@@ -30,6 +35,31 @@ export function ask({ path = AGENT, host = HOST, ...rest }: Ask): Promise<Respon
 export const withSecret = { Authorization: `Bearer ${SECRET}` };
 export const upgrade = { Upgrade: "websocket" };
 
+/** The status and the code of a refusal. */
+export async function codeOf(answer: Promise<Response>): Promise<[number, string]> {
+  const response = await answer;
+  const { error } = await response.json<{ error: { code: string; message: string } }>();
+  expect(error.message.startsWith(`[${error.code}] `)).toBe(true);
+  return [response.status, error.code];
+}
+
+/** A ticket for the agent at a path, asked for with the secret from an address. */
+export async function ticketFor(path = AGENT, address = "203.0.113.1"): Promise<string> {
+  const headers = { ...withSecret, "CF-Connecting-IP": address };
+  const answer = await ask({ path: `${path}/ticket`, method: "POST", headers });
+  return (await answer.json<{ ticket: string }>()).ticket;
+}
+
+/** As often as a test likes. */
+const UNBOUNDED: GuardEnv = { PALIMPSEST_CALLS_PER_SECOND: "1000000" };
+
+/** An agent that is guarded as the deployed one is, and where it is reached: one of its own, or that of a name, as after a restart. */
+export async function guarded(guard = UNBOUNDED, name = newAgent().name) {
+  const stub = env.PalimpsestAgent.get(env.PalimpsestAgent.idFromName(name));
+  await runInDurableObject(stub, (agent: PalimpsestAgent, ctx) => guardConnections(agent, ctx, guard));
+  return { name, stub, path: `/agents/palimpsest-agent/${name}` };
+}
+
 export interface Answer {
   readonly type: string;
   readonly id?: string;
@@ -53,6 +83,10 @@ export class Line {
 
   send(frame: string | ArrayBuffer): void {
     this.#socket.send(frame);
+  }
+
+  close(): void {
+    this.#socket.close();
   }
 
   async until<T>(find: () => T | undefined | null): Promise<T> {

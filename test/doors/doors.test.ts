@@ -2,32 +2,18 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, test, vi } from "vitest";
 import { isOnThisMachine } from "../../src/doors/caller.ts";
-import { isTicketValid, issueTicket } from "../../src/doors/tickets.ts";
-import { MAX_REQUEST_BYTES, TICKET_MS } from "../../src/limits.ts";
+import { MAX_REQUEST_BYTES } from "../../src/limits.ts";
 import { say, talk } from "../conversation.ts";
-import { AGENT, ask, HOST, open, SECRET, upgrade, withSecret, type Ask, type Line } from "./client.ts";
+import { AGENT, ask, codeOf, HOST, open, SECRET, upgrade, withSecret, type Ask, type Line } from "./client.ts";
 
 // The SDK writes each refusal to the log with its stack.
 vi.spyOn(console, "error").mockImplementation(() => undefined);
 
-const TO = { agent: "palimpsest-agent", name: "mine" };
 const HERE = { "CF-Connecting-IP": "127.0.0.1" };
 const LOCAL = "http://localhost:8787";
 
-async function codeOf(answer: Promise<Response>): Promise<[number, string]> {
-  const response = await answer;
-  const { error } = await response.json<{ error: { code: string; message: string } }>();
-  expect(error.message.startsWith(`[${error.code}] `)).toBe(true);
-  return [response.status, error.code];
-}
-
 function connect(name: string): Promise<Line> {
   return open(ask({ path: `/agents/palimpsest-agent/${name}`, headers: { ...withSecret, ...upgrade } }));
-}
-
-async function ticketFor(path = AGENT): Promise<string> {
-  const answer = await ask({ path: `${path}/ticket`, method: "POST", headers: withSecret });
-  return (await answer.json<{ ticket: string }>()).ticket;
 }
 
 describe("without a secret", () => {
@@ -137,53 +123,6 @@ describe("with a secret", () => {
       const headers = { ...withSecret, ...upgrade, Origin: origin };
       await open(ask({ headers, options: { origins: ["https://app.example"] } }));
     }
-  });
-});
-
-describe("a ticket", () => {
-  test("opens one agent's WebSocket, and nothing else", async () => {
-    const ticket = await ticketFor();
-    const line = await open(ask({ path: `${AGENT}?ticket=${ticket}`, headers: { ...upgrade, Origin: HOST } }));
-    expect(await line.call("status", {})).toMatchObject({ success: true });
-    const elsewhere: Ask[] = [
-      { path: `/agents/palimpsest-agent/theirs?ticket=${ticket}`, headers: upgrade },
-      { path: `/agents/built-agent/mine?ticket=${ticket}`, headers: upgrade },
-      { path: `${AGENT}?ticket=${ticket}` },
-      { path: `${AGENT}/ticket?ticket=${ticket}`, method: "POST" },
-      { path: `${AGENT}?ticket=${ticket}`, headers: upgrade, secret: `another-${SECRET}` },
-    ];
-    for (const how of elsewhere) expect(await codeOf(ask(how))).toEqual([401, "unauthorized"]);
-  });
-
-  test("that was changed in any character, or has more or fewer, admits nobody", async () => {
-    const now = 1_800_000_000_000;
-    const { ticket } = await issueTicket(SECRET, TO, now);
-    expect(await isTicketValid(SECRET, TO, { ticket, now })).toBe(true);
-    for (let at = 0; at < ticket.length; at++) {
-      const other = ticket[at] === "0" ? "1" : "0";
-      const forged = ticket.slice(0, at) + other + ticket.slice(at + 1);
-      expect(await isTicketValid(SECRET, TO, { ticket: forged, now })).toBe(false);
-    }
-    for (const forged of [
-      "",
-      ".",
-      `${ticket}0`,
-      ticket.slice(0, -1),
-      ticket.toUpperCase(),
-      ` ${ticket}`,
-      `${ticket}\n`,
-    ]) {
-      expect(await isTicketValid(SECRET, TO, { ticket: forged, now })).toBe(false);
-    }
-  });
-
-  test("is over after a minute, and one that lasts longer was not given out here", async () => {
-    const now = 1_800_000_000_000;
-    const { ticket, expiresAt } = await issueTicket(SECRET, TO, now);
-    expect(expiresAt).toBe(now + TICKET_MS);
-    expect(await isTicketValid(SECRET, TO, { ticket, now: expiresAt - 1 })).toBe(true);
-    expect(await isTicketValid(SECRET, TO, { ticket, now: expiresAt })).toBe(false);
-    expect(await isTicketValid(SECRET, TO, { ticket, now: now - 1 })).toBe(false);
   });
 });
 

@@ -4,13 +4,13 @@ import * as fc from "fast-check";
 import { expect, test, vi } from "vitest";
 import { CALLABLE } from "../../src/agent/callable.ts";
 import { fullBucket, takeToken } from "../../src/doors/bucket.ts";
-import { guardFrames, type FrameEnv } from "../../src/doors/frames.ts";
+import { guardConnections, type GuardEnv } from "../../src/doors/guard.ts";
 import { MAX_REQUEST_BYTES } from "../../src/limits.ts";
 import { newAgent, refusalOf } from "../agents.ts";
 import { say, talk } from "../conversation.ts";
 import { tables } from "../rows.ts";
 import type { PalimpsestAgent } from "../worker.ts";
-import { ask, open, upgrade, withSecret, type Line } from "./client.ts";
+import { ask, guarded, open, upgrade, withSecret, type Line } from "./client.ts";
 
 const TYPED = /^\[\w+\] \S/;
 
@@ -18,13 +18,10 @@ const TYPED = /^\[\w+\] \S/;
 vi.spyOn(console, "error").mockImplementation(() => undefined);
 
 /** A connection to an agent that is guarded as the deployed one is. */
-async function connect(env: FrameEnv = { PALIMPSEST_CALLS_PER_SECOND: "1000000" }) {
-  const { name, stub } = newAgent();
-  await runInDurableObject(stub, (agent: PalimpsestAgent) => guardFrames(agent, env));
-  const path = `/agents/palimpsest-agent/${name}`;
-  const join = (): Promise<Line> => {
-    return open(ask({ path, headers: { ...withSecret, ...upgrade } }));
-  };
+async function connect(guard?: GuardEnv) {
+  const { stub, path } = await guarded(guard);
+  const join = (from = "203.0.113.1"): Promise<Line> =>
+    open(ask({ path, headers: { ...withSecret, ...upgrade, "CF-Connecting-IP": from } }));
   return { stub, join, line: await join() };
 }
 
@@ -107,8 +104,8 @@ test("a connection that calls too often is told so, and others are served", asyn
 
 test.each(["0", "-1", "1.5", "many"])("a rate of %s is refused where it is configured", async (rate) => {
   const { stub } = newAgent();
-  const refusal = await runInDurableObject(stub, (agent: PalimpsestAgent) =>
-    refusalOf(async () => guardFrames(agent, { PALIMPSEST_CALLS_PER_SECOND: rate })),
+  const refusal = await runInDurableObject(stub, (agent: PalimpsestAgent, ctx) =>
+    refusalOf(async () => guardConnections(agent, ctx, { PALIMPSEST_CALLS_PER_SECOND: rate })),
   );
   expect(refusal).toContain("[invalid_options] PALIMPSEST_CALLS_PER_SECOND");
 });

@@ -1,8 +1,17 @@
 /** The page of a locked Worker whose summaries wait for a person, and of a long conversation. */
+import { once } from "node:events";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { expectAccessible, Stage, talk, WITHOUT_BROWSER } from "./stage.ts";
 
 const SECRET = "a-secret-of-more-than-24-characters";
+
+/** Whether a WebSocket opens at an address, for somebody else. */
+async function opens(url: string): Promise<boolean> {
+  const socket = new WebSocket(url);
+  const came = await Promise.race(["open", "error"].map((type) => once(socket, type).then(() => type)));
+  socket.close();
+  return came === "open";
+}
 
 describe.skipIf(WITHOUT_BROWSER !== null)("the page of a locked Worker", () => {
   let stage: Stage;
@@ -39,8 +48,15 @@ describe.skipIf(WITHOUT_BROWSER !== null)("the page of a locked Worker", () => {
     await page.getByLabel("Secret").fill(SECRET);
     await page.getByRole("button", { name: "Unlock" }).click();
     await page.getByText("No conversation yet.").waitFor();
-    expect(asked.some((url) => url.includes("ticket="))).toBe(true);
+    const used = asked.findLast((url) => url.includes("ticket="));
+    expect(used).toBeDefined();
     expect(asked.filter((url) => url.includes("secret"))).toEqual([]);
+    // Whoever reads the address in a log has nothing: its ticket is spent, and a page that comes back asks for another.
+    expect(await opens(used ?? "")).toBe(false);
+    await page.reload();
+    await page.getByText("No conversation yet.").waitFor();
+    const tickets = asked.flatMap((url) => new URL(url).searchParams.getAll("ticket"));
+    expect(new Set(tickets).size).toBe(tickets.length);
   });
 
   test("a summary waits for a person: unsound text is sent back, changed text is laid; another one is rejected (C1, V3)", async () => {

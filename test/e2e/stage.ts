@@ -97,7 +97,8 @@ export class Stage {
 
   /** Calls the agent past the page. */
   async call(method: string, input: object): Promise<unknown> {
-    const query = this.#secret === undefined ? {} : { ticket: await this.#ticket(this.#secret) };
+    const secret = this.#secret;
+    const query = secret === undefined ? {} : async () => ({ ticket: await this.#ticket(secret) });
     const { host } = new URL(this.worker.url);
     const client = new AgentClient({ agent: "palimpsest-agent", name: "demo", host, protocol: "ws", query });
     try {

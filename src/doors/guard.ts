@@ -1,0 +1,96 @@
+/**
+ * What guards an agent's open door: who comes in a second time on one ticket, who asks too often, what is no call.
+ *
+ * Job: refuse a ticket that was spent; give each connection, and each caller over all of its connections, a budget of calls;
+ * let calls of listed methods through. So no frame sets the agent's state, reaches a method that is not listed, or keeps the
+ * object busy for others. Boundary: knows nothing of what a call means; its input is checked where it is parsed
+ * (agent/inputs.ts). Who a caller is, the door says (visit.ts): a connection keeps it as a tag, which outlives the object's sleep.
+ */
+import type { Agent, Connection } from "agents";
+import { PalimpsestError } from "../errors.ts";
+import { CALLER_SHARE, CALLS_IN_A_ROW, CALLS_PER_SECOND } from "../limits.ts";
+import { refuse } from "./answers.ts";
+import type { Rate } from "./bucket.ts";
+import { Budgets } from "./budgets.ts";
+import { answerError, readCall } from "./frames.ts";
+import { spendTicket, type Spending } from "./spent-tickets.ts";
+import { readVisit, type Visit } from "./visit.ts";
+
+/** What of a Worker's environment bounds its connections. */
+export interface GuardEnv {
+  /** Calls per second that one connection may make in the long run, five times as many in a row. Default 200. */
+  readonly PALIMPSEST_CALLS_PER_SECOND?: string;
+}
+
+/** Marks a connection's tag that names its caller. */
+const CALLER_TAG = "palimpsest-caller:";
+
+/** Guards every connection of an agent. Call it at the end of the agent's constructor. Throws `invalid_options`. */
+export function guardConnections(agent: Agent, ctx: Pick<DurableObjectState, "storage">, env: GuardEnv): void {
+  const rate = readRate(env);
+  const ofConnections = new Budgets(rate);
+  const ofCallers = new Budgets({ burst: rate.burst * CALLER_SHARE, perSecond: rate.perSecond * CALLER_SHARE });
+  const spend = (ticket: Visit["ticket"], now: number): Spending =>
+    ticket === null ? "spent" : spendTicket(ctx.storage.kv, ticket, now);
+
+  const letIn = agent.fetch.bind(agent);
+  agent.fetch = async (request) => {
+    const { caller, ticket } = readVisit(request);
+    const now = Date.now();
+    if (caller !== null && !ofCallers.take(caller, now))
+      return tooMany(describeRate(ofCallers, "all your connections"));
+    const spending = spend(ticket, now);
+    if (spending === "over") return refuse(401, "unauthorized", "This ticket was used already. Ask for a new one.");
+    if (spending === "crowded") return tooMany("Too many connections were opened in this minute.");
+    return letIn(request);
+  };
+
+  const tagsOf = agent.getConnectionTags.bind(agent);
+  agent.getConnectionTags = async (connection, context) => {
+    const { caller } = readVisit(context.request);
+    const tags = await tagsOf(connection, context);
+    return caller === null ? tags : [...tags, CALLER_TAG + caller];
+  };
+
+  const pass = agent.onMessage.bind(agent);
+  agent.onMessage = async (connection, message) => {
+    const now = Date.now();
+    const caller = callerOf(connection);
+    const mine = ofConnections.take(connection.id, now);
+    // What a connection is refused for itself costs its caller's other connections nothing.
+    const ours = !mine || caller === null || ofCallers.take(caller, now);
+    const call = readCall(connection, message);
+    if (call === null) return;
+    if (!mine) return answerError(connection, call, ["rate_limited", describeRate(ofConnections, "this connection")]);
+    if (!ours) return answerError(connection, call, ["rate_limited", describeRate(ofCallers, "all your connections")]);
+    if (!agent.getCallableMethods().has(call.method)) {
+      const advice = `There is no method ${JSON.stringify(call.method)} to call.`;
+      return answerError(connection, call, ["invalid_input", advice]);
+    }
+    await pass(connection, message);
+  };
+}
+
+function callerOf({ tags }: Connection): string | null {
+  return tags.find((tag) => tag.startsWith(CALLER_TAG))?.slice(CALLER_TAG.length) ?? null;
+}
+
+function describeRate({ rate: { perSecond } }: Budgets, over: string): string {
+  return `At most ${perSecond} calls a second over ${over}. Wait a moment and call again.`;
+}
+
+function tooMany(advice: string): Response {
+  return refuse(429, "rate_limited", advice);
+}
+
+function readRate({ PALIMPSEST_CALLS_PER_SECOND: raw }: GuardEnv): Rate {
+  if (raw === undefined || raw === "") return { burst: CALLS_IN_A_ROW, perSecond: CALLS_PER_SECOND };
+  const perSecond = Number(raw);
+  if (Number.isSafeInteger(perSecond) && perSecond > 0) {
+    return { burst: (perSecond * CALLS_IN_A_ROW) / CALLS_PER_SECOND, perSecond };
+  }
+  throw new PalimpsestError(
+    "invalid_options",
+    `PALIMPSEST_CALLS_PER_SECOND must be a whole number of at least 1, or be left out; it is ${JSON.stringify(raw)}.`,
+  );
+}
