@@ -3,6 +3,7 @@ import type { Case } from "./case.ts";
 import { appendLatency } from "./cases/append-latency.ts";
 import { behindSummariser } from "./cases/behind-summariser.ts";
 import { drift } from "./cases/drift.ts";
+import { notes } from "./cases/notes.ts";
 import { operations } from "./cases/operations.ts";
 import { pinned } from "./cases/pinned.ts";
 import { rows } from "./cases/rows.ts";
@@ -18,4 +19,5 @@ export const CASES: readonly Case[] = [
   behindSummariser,
   drift,
   pinned,
+  notes,
 ];

@@ -27,6 +27,10 @@ function summary(said: string): UIMessage[] {
   return [say("s", "user", text(said))];
 }
 
+function inView(said: string): string[] {
+  return valuesOf(judgeView(conversation, 3, summary(said)), ({ inView }) => inView);
+}
+
 function rules(messages: readonly UIMessage[]): string[] {
   return valuesOf(judgeView(readConversation(messages), messages.length, []), ({ kind }) => kind === "rule");
 }
@@ -51,7 +55,6 @@ test("a text that the view shows under any id is not replaced; an output that wa
 });
 
 test("a fact is reached by its characters, whoever says them, and not inside a longer name", () => {
-  const inView = (said: string) => valuesOf(judgeView(conversation, 3, summary(said)), ({ inView }) => inView);
   expect(inView("It went on in `SRC/ledger.ts`.")).toEqual(["src/ledger.ts", "ledger"]);
   expect(inView("It went on in src/ledger.tsx.")).toEqual(["ledger"]);
   expect(inView("never touch  src/billing.ts.")).toEqual(["Never touch src/billing.ts."]);

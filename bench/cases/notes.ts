@@ -1,0 +1,196 @@
+/**
+ * Compactions from notes beside compactions by a model: the deployable Worker replays one conversation turn by turn, once with
+ * notes and once without, with the offline summariser made as slow as a quick model.
+ */
+import { mkdtemp } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { UIMessage } from "ai";
+import { DemoAgent } from "../../scripts/demo/agent.ts";
+import { freePort, LocalWorker } from "../../scripts/demo/local-worker.ts";
+import { replay } from "../../scripts/demo/replay.ts";
+import type { OverlayRecord } from "../../src/memory/overlays.ts";
+import type { RunRecord } from "../../src/memory/runs.ts";
+import type { Fact } from "../../src/steps/pinned/fact.ts";
+import { gatherFacts } from "../../src/steps/pinned/gather.ts";
+import { sayingIn } from "../../src/steps/pinned/said.ts";
+import { rankFacts } from "../../src/steps/pinned/worth.ts";
+import { parseSyntheticId } from "../../src/steps/view.ts";
+import type { Case, Cell, Check, Finding } from "../case.ts";
+import { makeReturning } from "../drift/conversation.ts";
+import { mean } from "../drift/measure.ts";
+import type { Lab } from "../lab.ts";
+import { median } from "../stats.ts";
+import { ABSENT, readConversations } from "../transcripts.ts";
+
+const SESSION = { sessionId: "" };
+const MOST_RUNS = 500;
+/** Names of most worth that are looked for. */
+const NAMES_ASKED = 200;
+/** In a cell for which there is nothing to tell. */
+const NONE = "–";
+/** A compaction from notes is to take this share of one by a model at most. */
+const TARGET_SHARE_OF_TIME = 0.1;
+/** Of the names that compactions by a model keep, those that notes may lose. */
+const TARGET_LOSS = 0.05;
+
+interface Conditions {
+  readonly messages: readonly UIMessage[];
+  readonly thresholdTokens: number;
+  readonly modelDelayMs: number;
+}
+
+interface Measured {
+  readonly runs: readonly RunRecord[];
+  /** Of each overlay that a run laid: what the view right after it kept of all that it hides. */
+  readonly kept: readonly { readonly names: number; readonly rules: number }[];
+}
+
+export const notes: Case = { name: "notes", timed: false, measure };
+
+async function measure(lab: Lab): Promise<Finding> {
+  const [session] = lab.quick ? [] : readConversations("coding");
+  const conditions: Conditions = lab.quick
+    ? { messages: makeReturning(16, 1), thresholdTokens: 4_000, modelDelayMs: 50 }
+    : { messages: session ?? makeReturning(200, 1), thresholdTokens: 60_000, modelDelayMs: 1_000 };
+  // Side by side only where nothing is timed: they share one machine.
+  const first = play(conditions, { PALIMPSEST_NOTES: "1" });
+  if (!lab.quick) await first;
+  const [plain, noted] = [await play(conditions, {}), await first];
+  const threshold = conditions.thresholdTokens.toLocaleString("en");
+  return {
+    title: "Compactions from notes, beside compactions by a model",
+    about: `${session === undefined ? "A generated session" : "A coding session"} of ${conditions.messages.length} messages, turn by turn, threshold ${threshold}, in the deployable Worker, with the offline summariser made ${conditions.modelDelayMs} ms slow; each once. Kept: of the ${NAMES_ASKED} names of most worth, and of all rules, in everything that is hidden, the share that the view's summaries say word for word, pinned facts included; the mean over all compactions.`,
+    tables: [{ columns: ["", "with notes", "without"], rows: rowsOf(tell(noted), tell(plain)) }],
+    checks: checksOf(tell(noted), tell(plain)),
+    unmeasured: [
+      "what a real model loses: the offline summariser copies sentences and does not invent",
+      ...(session === undefined ? [ABSENT] : []),
+    ],
+  };
+}
+
+async function play(
+  { messages, thresholdTokens, modelDelayMs }: Conditions,
+  vars: Record<string, string>,
+): Promise<Measured> {
+  const stateDir = await mkdtemp(join(tmpdir(), "palimpsest-notes-"));
+  const common = {
+    PALIMPSEST_THRESHOLD: String(thresholdTokens),
+    PALIMPSEST_MODEL_DELAY_MS: String(modelDelayMs),
+  };
+  const worker = new LocalWorker({ stateDir, port: await freePort(), vars: { ...common, ...vars } });
+  try {
+    await worker.start();
+    const agent = await DemoAgent.connect(worker.url, () => undefined);
+    await replay(messages, {
+      ...SESSION,
+      ahead: 0,
+      onProgress: () => undefined,
+      onTurn: async () => undefined,
+      waitForRun: async (runId) => void (await agent.call("waitForRun", { runId })),
+      agent: () => agent,
+    });
+    const kept = [];
+    for (const overlay of await agent.call("getCompactions", SESSION))
+      kept.push(await keptBy(agent, overlay, messages));
+    const runs = await agent.call("runs", { ...SESSION, limit: MOST_RUNS });
+    agent.close();
+    return { runs, kept };
+  } finally {
+    await worker.close();
+  }
+}
+
+/** Shares of the names and rules of everything that is hidden which the summaries in that view still say, pinned ones counted. */
+async function keptBy(agent: DemoAgent, { id, span }: OverlayRecord, messages: readonly UIMessage[]) {
+  const view = await agent.call("getViewAsOf", { ...SESSION, overlayId: id });
+  const summaries = view.messages.filter((message) => parseSyntheticId(message.id)?.kind === "overlay");
+  const says = sayingIn(summaries.map(textOf).join("\n"));
+  const end = messages.findIndex((message) => message.id === span.toId);
+  const { identifiers, rules } = gatherFacts(messages.slice(0, end + 1));
+  const share = (facts: readonly Fact[]): number =>
+    facts.length === 0 ? 1 : facts.filter(({ value }) => says(value)).length / facts.length;
+  return { names: share(rankFacts(identifiers).slice(0, NAMES_ASKED)), rules: share(rules) };
+}
+
+function textOf({ parts }: UIMessage): string {
+  return parts.map((part) => (part.type === "text" ? part.text : "")).join("\n");
+}
+
+/** One way of compacting, in numbers. Times are milliseconds from trigger to overlay; null for none. */
+interface Told {
+  readonly compactions: number;
+  readonly fromNotes: number;
+  readonly notesMs: number | null;
+  readonly modelMs: number | null;
+  readonly updates: number;
+  readonly vain: number;
+  readonly calls: number;
+  readonly tokens: number;
+  readonly viewTokens: number;
+  readonly names: number;
+  readonly rules: number;
+}
+
+function tell({ runs, kept }: Measured): Told {
+  const compactions = runs.filter(({ kind, outcome }) => kind === "compaction" && outcome?.kind === "applied");
+  const updates = runs.filter(({ kind }) => kind === "notes");
+  const times = (path: "notes" | "model"): number | null => {
+    const those = compactions.filter((run) => (run.path ?? "model") === path);
+    const ms = those.flatMap(({ createdAt, endedAt }) => (endedAt === null ? [] : [endedAt - createdAt]));
+    return ms.length === 0 ? null : median(ms);
+  };
+  return {
+    compactions: compactions.length,
+    fromNotes: compactions.filter(({ path }) => path === "notes").length,
+    notesMs: times("notes"),
+    modelMs: times("model"),
+    updates: updates.length,
+    vain: updates.filter(({ outcome }) => outcome?.kind !== "noted").length,
+    calls: runs.reduce((sum, run) => sum + run.modelCalls, 0),
+    tokens: runs.reduce((sum, run) => sum + run.inputTokens + run.outputTokens, 0),
+    viewTokens: median(
+      compactions.flatMap(({ outcome }) => (outcome?.kind === "applied" ? [outcome.tokensAfter] : [])),
+    ),
+    names: mean(kept.map(({ names }) => names)),
+    rules: mean(kept.map(({ rules }) => rules)),
+  };
+}
+
+function rowsOf(noted: Told, plain: Told): Cell[][] {
+  const row = (name: string, pick: (told: Told) => number | null): Cell[] => [
+    name,
+    pick(noted) ?? NONE,
+    pick(plain) ?? NONE,
+  ];
+  return [
+    row("compactions", (told) => told.compactions),
+    row("of these from notes", (told) => told.fromNotes),
+    row("ms from trigger to overlay, from notes, median", ({ notesMs }) => notesMs),
+    row("the same by a model", ({ modelMs }) => modelMs),
+    row("updates of the notes", ({ updates }) => updates),
+    row("of these in vain", ({ vain }) => vain),
+    row("model calls", ({ calls }) => calls),
+    row("model tokens, in and out", ({ tokens }) => tokens),
+    row("view right after a compaction, tokens, median", ({ viewTokens }) => viewTokens),
+    row("names kept", ({ names }) => names),
+    row("rules kept", ({ rules }) => rules),
+  ];
+}
+
+function checksOf(noted: Told, plain: Told): Check[] {
+  return [
+    {
+      claim: "time from trigger to overlay from notes, over that by a model",
+      measured: (noted.notesMs ?? Infinity) / (plain.modelMs ?? 1),
+      target: TARGET_SHARE_OF_TIME,
+    },
+    {
+      claim: "names kept without notes, less those with them",
+      measured: plain.names - noted.names,
+      target: TARGET_LOSS,
+    },
+    { claim: "rules kept with notes", measured: noted.rules, target: 1, better: "more" },
+  ];
+}
