@@ -7,8 +7,12 @@ declare global {
       Ours: DurableObjectNamespace;
       Sdk020: DurableObjectNamespace;
       Sdk032: DurableObjectNamespace;
+      HostedOurs: DurableObjectNamespace;
+      HostedSdk020: DurableObjectNamespace;
+      HostedSdk032: DurableObjectNamespace;
       Client: DurableObjectNamespace;
       COMPACTION_WORKFLOW: Workflow<CompactionParams>;
+      NOTES_WORKFLOW: Workflow<CompactionParams>;
       EMPTY_WORKFLOW: Workflow<EmptyParams>;
     }
   }

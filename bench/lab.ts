@@ -7,12 +7,17 @@
 import type { createTestHarness } from "wrangler";
 import type { RunRecord } from "../src/memory/runs.ts";
 import type { AppendTimes } from "./objects/client.ts";
+import type { HostedMethods } from "./objects/hosted/hosted.ts";
 import type { RunCost } from "./objects/ours.ts";
 import type { RigMethods } from "./objects/rig.ts";
 import type { EmptyParams } from "./objects/workflows.ts";
 
 export const CONTENDERS = ["Ours", "Sdk032", "Sdk020"] as const;
 export type ContenderName = (typeof CONTENDERS)[number];
+
+/** Where a conversation under a policy is at home: see policies/in-object.ts. */
+export type HostedName = "HostedOurs" | "HostedSdk032" | "HostedSdk020";
+type BindingName = ContenderName | HostedName | "Client";
 
 /** One named object: what its rig can do, and `evict`, after which the object starts from its rows alone. */
 export interface Subject extends RigMethods {
@@ -29,7 +34,7 @@ export interface ClientCalls {
   timeEmpty(params: EmptyParams): Promise<number>;
 }
 
-interface Stub extends ClientCalls {
+interface Stub extends ClientCalls, HostedMethods {
   rig(...asked: readonly unknown[]): Promise<never>;
   evict(): Promise<void>;
   countRun(): Promise<RunCost>;
@@ -46,9 +51,9 @@ export class Lab {
   /** True for a run that only shows that everything works: small numbers, few repetitions. */
   readonly quick: boolean;
   readonly #harness: Harness;
-  readonly #env: Record<ContenderName | "Client", Namespace>;
+  readonly #env: Record<BindingName, Namespace>;
 
-  private constructor(harness: Harness, env: Record<ContenderName | "Client", Namespace>, quick: boolean) {
+  private constructor(harness: Harness, env: Record<BindingName, Namespace>, quick: boolean) {
     this.#harness = harness;
     this.#env = env;
     this.quick = quick;
@@ -60,11 +65,7 @@ export class Lab {
     const { createTestHarness } = await import("wrangler");
     const harness = createTestHarness({ root: import.meta.dirname, workers: [{ configPath: "./wrangler.jsonc" }] });
     await harness.listen();
-    return new Lab(
-      harness,
-      await harness.getWorker<Record<ContenderName | "Client", Namespace>>().getEnv(),
-      options.quick,
-    );
+    return new Lab(harness, await harness.getWorker<Record<BindingName, Namespace>>().getEnv(), options.quick);
   }
 
   async close(): Promise<void> {
@@ -73,6 +74,10 @@ export class Lab {
 
   client(): ClientCalls {
     return this.#env.Client.getByName("client");
+  }
+
+  hosted(home: HostedName, name: string): HostedMethods {
+    return this.#env[home].getByName(name);
   }
 
   subject(contender: ContenderName, name: string): Subject {

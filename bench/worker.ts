@@ -1,6 +1,10 @@
 /** The Worker under measurement: ours and two versions of the SDK's sessions, one Durable Object class each. */
 export { Client } from "./objects/client.ts";
-export { CompactionWorkflow, Ours } from "./objects/ours.ts";
+export { CompactionWorkflow, NotesWorkflow } from "./objects/compaction.ts";
+export { HostedOurs } from "./objects/hosted/ours.ts";
+export { HostedSdk020 } from "./objects/hosted/sdk-020.ts";
+export { HostedSdk032 } from "./objects/hosted/sdk-032.ts";
+export { Ours } from "./objects/ours.ts";
 export { Sdk020 } from "./objects/sdk-020.ts";
 export { Sdk032 } from "./objects/sdk-032.ts";
 export { EmptyWorkflow } from "./objects/workflows.ts";

@@ -3,17 +3,14 @@
  * the threshold in tokens (never reached without it) and how many milliseconds its summariser needs.
  */
 import type { AgentContext } from "agents";
-import type { AgentWorkflowEvent, AgentWorkflowStep } from "agents/workflows";
 import { SessionManager } from "../../src/agent/session-manager.ts";
 import { Session } from "../../src/agent/session.ts";
 import { CompactingAgent } from "../../src/agent/with-compaction.ts";
-import type { Outcome, RunRecord } from "../../src/memory/runs.ts";
-import type { ChosenModel } from "../../src/model/choose.ts";
-import { CompactionWorkflow as RealWorkflow, type CompactionParams } from "../../src/workflows/compaction.ts";
+import type { RunRecord } from "../../src/memory/runs.ts";
 import type { PortMethod } from "../../src/workflows/port.ts";
 import { Meter, type Rows } from "./meter.ts";
 import { NEVER, Rig, type Asked, type Contender } from "./rig.ts";
-import { slowModel } from "./summariser.ts";
+import { readSetting } from "./setting.ts";
 
 export class Ours extends CompactingAgent {
   readonly #rig: Rig;
@@ -28,7 +25,7 @@ export class Ours extends CompactingAgent {
   }
 
   override configureSession(session: Session): void {
-    session.compactAfter(setting(this.name, "threshold") ?? NEVER);
+    session.compactAfter(Number(readSetting(this.name, "threshold") ?? NEVER));
   }
 
   async rig(...asked: Asked): Promise<unknown> {
@@ -67,24 +64,6 @@ export interface RunCost extends Pick<RunRecord, "outcome" | "modelCalls" | "inp
   readonly steps: number;
   readonly requests: number;
   readonly rows: Rows;
-}
-
-export class CompactionWorkflow extends RealWorkflow {
-  #delayMs = 0;
-
-  protected override model(): ChosenModel {
-    return { model: slowModel(this.#delayMs), name: "bench", windowTokens: 128_000 };
-  }
-
-  override async run(event: AgentWorkflowEvent<CompactionParams>, step: AgentWorkflowStep): Promise<Outcome> {
-    this.#delayMs = setting(event.payload.agent.name, "delay") ?? 0;
-    return super.run(event, step);
-  }
-}
-
-function setting(name: string, key: string): number | null {
-  const value = new URLSearchParams(name.split("?")[1]).get(key);
-  return value === null ? null : Number(value);
 }
 
 function contender(agent: Ours): Contender {

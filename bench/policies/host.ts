@@ -2,7 +2,7 @@
  * One conversation under one policy, in real parts, as a case replays it.
  *
  * Boundary: who stands behind a host (an agent of ours with its workflow, the SDK's session, a list in memory) is known to it alone;
- * cases and judges see only this.
+ * cases and judges see only this. `listPolicies` (list.ts) makes them.
  */
 import type { UIMessage } from "ai";
 
@@ -21,8 +21,10 @@ export interface Host {
 }
 
 export interface Appended {
-  /** True when the view lost messages to a summary, or to nothing, by this append. */
+  /** True when the view lost messages to a summary by this append. A view only ever grows by the message otherwise. */
   readonly compacted: boolean;
+  /** Tokens of the view now, by our estimate. */
+  readonly tokens: number;
 }
 
 /** What summarising cost: calls, and tokens by our estimate for every policy alike. */
@@ -36,17 +38,20 @@ export interface Spent {
 export interface Terms {
   /** The view may grow to this many tokens before it is compacted. */
   readonly thresholdTokens: number;
-  /** What the view should weigh right after a compaction: a policy's own budgets are set so that it comes near. */
+  /** What the view should weigh right after a compaction: each policy's budget of its tail is steered towards it. */
   readonly afterTokens: number;
   readonly summariser: SummariserName;
   readonly seed: number;
 }
 
-/** The offline extractive model, or scripted ones that keep a known share of what they read. */
+/** The offline extractive model, scripted ones that lose a known share of what they read, or one that keeps nothing. */
 export type SummariserName = "extractive" | "lossy-10" | "lossy-50" | "empty";
 
-/** Makes a fresh host: a new conversation, with nothing stored. */
-export type Policy = {
+export interface Policy {
   readonly name: string;
+  /**
+   * Makes a fresh host: a new conversation, with nothing stored. Hosts of one policy under equal terms share what their tail was
+   * steered to, so open them one after the other.
+   */
   readonly open: (terms: Terms) => Promise<Host>;
-};
+}

@@ -1,0 +1,73 @@
+/**
+ * A conversation in an agent of ours with its workflows, at its defaults but for the terms. The agent's name says what its summariser
+ * is, as in `one?summariser=lossy-10&seed=1`: a workflow knows no more of its agent than that. With `notes=1` it keeps notes.
+ */
+import type { UIMessage } from "ai";
+import { Session } from "../../../src/agent/session.ts";
+import { CompactingAgent } from "../../../src/agent/with-compaction.ts";
+import type { RunRecord } from "../../../src/memory/runs.ts";
+import type { Appended, Spent, Terms } from "../../policies/host.ts";
+import { readSetting } from "../setting.ts";
+import type { HostedMethods } from "./hosted.ts";
+
+/** Most runs of one conversation that are looked at. */
+const MOST_RUNS = 10_000;
+
+export class HostedOurs extends CompactingAgent implements HostedMethods {
+  readonly #session = Session.create(this);
+  #terms: Terms | null = null;
+  #tail = 0;
+
+  async begin(terms: Terms): Promise<void> {
+    this.#terms = terms;
+  }
+
+  async store(message: UIMessage, tailTokens: number): Promise<Appended> {
+    this.#keep(tailTokens);
+    await this.#session.appendMessage(message);
+    const compacted = await this.#settle();
+    const { viewTokens } = await this.#session.status();
+    return { compacted, tokens: viewTokens };
+  }
+
+  async shown(): Promise<UIMessage[]> {
+    return (await this.#session.getView()).messages;
+  }
+
+  async lookUp(question: string): Promise<string> {
+    const answer = await this.#session.recall({ query: question });
+    return answer.kind === "found" ? answer.text : "";
+  }
+
+  async spent(): Promise<Spent> {
+    const runs = this.palimpsest.runs.list(this.#session.id, { limit: MOST_RUNS });
+    const sum = (of: (run: RunRecord) => number): number => runs.reduce((total, run) => total + of(run), 0);
+    return {
+      calls: sum((run) => run.modelCalls),
+      inputTokens: sum((run) => run.inputTokens),
+      outputTokens: sum((run) => run.outputTokens),
+    };
+  }
+
+  #keep(tailTokens: number): void {
+    if (this.#terms === null) throw new Error("Begin first.");
+    if (tailTokens === this.#tail) return;
+    this.#tail = tailTokens;
+    this.#session.compactAfter(this.#terms.thresholdTokens, { tailTokenBudget: tailTokens });
+    if (readSetting(this.name, "notes") !== null) this.#session.keepNotes({ keep: { minTokens: tailTokens } });
+  }
+
+  /** Waits for every run that the append began, notes included. True when one changed the view. */
+  async #settle(): Promise<boolean> {
+    let compacted = false;
+    for (;;) {
+      const { liveRunIds } = await this.#session.status();
+      if (liveRunIds.length === 0) return compacted;
+      for (const id of liveRunIds) {
+        const { outcome } = await this.#session.ended(id);
+        if (outcome?.kind === "failed") throw new Error(`A run failed: ${outcome.reason}`);
+        compacted ||= outcome?.kind === "applied" || outcome?.kind === "rebased";
+      }
+    }
+  }
+}

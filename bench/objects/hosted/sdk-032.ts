@@ -1,0 +1,46 @@
+/** A conversation in the Agents SDK's sessions as they are now, compacted by its `createCompactFunction`. */
+import type { UIMessage } from "ai";
+import { Agent, type AgentContext } from "agents";
+import { createCompactFunction, Sessions } from "agents/sessions";
+import type { Terms } from "../../policies/host.ts";
+import type { HostedMethods } from "./hosted.ts";
+import { SdkHosted } from "./sdk-session.ts";
+
+export class HostedSdk032 extends Agent implements HostedMethods {
+  readonly #hosted: SdkHosted;
+
+  constructor(ctx: AgentContext, env: Cloudflare.Env) {
+    super(ctx, env);
+    const sessions = new Sessions();
+    this.lifecycle.use(sessions);
+    const session = sessions.session();
+    this.#hosted = new SdkHosted({
+      append: (message) => session.appendMessage(message),
+      view: () => session.getHistory(),
+      compact: () => session.compact(),
+      search: (question) => session.search(question),
+      configure: (summarize, keepRecentTokens) =>
+        void session.onCompaction(createCompactFunction({ summarize, keepRecentTokens })),
+    });
+  }
+
+  async begin(terms: Terms) {
+    return this.#hosted.begin(terms);
+  }
+
+  async store(message: UIMessage, tailTokens: number) {
+    return this.#hosted.store(message, tailTokens);
+  }
+
+  async shown() {
+    return this.#hosted.shown();
+  }
+
+  async lookUp(question: string) {
+    return this.#hosted.lookUp(question);
+  }
+
+  async spent() {
+    return this.#hosted.spent();
+  }
+}

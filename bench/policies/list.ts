@@ -1,0 +1,16 @@
+/** Every policy that conversations are compared under. */
+import type { Lab } from "../lab.ts";
+import type { Policy } from "./host.ts";
+import { policyIn } from "./in-object.ts";
+import { none } from "./none.ts";
+
+/** Ours are `ours` and `ours with notes`; `none` compacts nothing. */
+export function listPolicies(lab: Lab): readonly Policy[] {
+  return [
+    none,
+    policyIn(lab, { name: "sdk 0.20", home: "HostedSdk020" }),
+    policyIn(lab, { name: "sdk 0.32", home: "HostedSdk032" }),
+    policyIn(lab, { name: "ours", home: "HostedOurs" }),
+    policyIn(lab, { name: "ours with notes", home: "HostedOurs", notes: true }),
+  ];
+}

@@ -1,0 +1,33 @@
+/** No policy: all that was said is sent, for ever. What the others are measured against. */
+import type { UIMessage } from "ai";
+import type { Appended, Host, Policy, Spent } from "./host.ts";
+import { weigh } from "./weigh.ts";
+
+export const none: Policy = { name: "none", open: async () => new Everything() };
+
+class Everything implements Host {
+  readonly name = "none";
+  readonly #messages: UIMessage[] = [];
+  #tokens = 0;
+
+  async append(message: UIMessage): Promise<Appended> {
+    this.#messages.push(message);
+    this.#tokens += weigh([message]);
+    return { compacted: false, tokens: this.#tokens };
+  }
+
+  async view(): Promise<readonly UIMessage[]> {
+    return [...this.#messages];
+  }
+
+  /** Nothing is hidden. */
+  async recall(): Promise<string> {
+    return "";
+  }
+
+  async spent(): Promise<Spent> {
+    return { calls: 0, inputTokens: 0, outputTokens: 0 };
+  }
+
+  async close(): Promise<void> {}
+}

@@ -1,0 +1,75 @@
+/**
+ * The one summariser of a comparison: a prompt of any policy in, an answer with its price out. No network, no chance beside the seed.
+ */
+import { extractiveModel } from "../../src/model/extractive.ts";
+import { buildPrompt, parsePrompt } from "../../src/steps/prompt.ts";
+import { estimateTokens } from "../../src/steps/tokens.ts";
+import { readAsked } from "./asked.ts";
+import type { Spent, SummariserName, Terms } from "./host.ts";
+import { forget, keepNothing } from "./lossy.ts";
+
+export interface Answer {
+  readonly text: string;
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+}
+
+const LOSSES: Partial<Record<SummariserName, number>> = { "lossy-10": 0.1, "lossy-50": 0.5 };
+
+export async function summarise(
+  { summariser, seed }: Pick<Terms, "summariser" | "seed">,
+  prompt: string,
+  system = "",
+): Promise<Answer> {
+  const text = summariser === "extractive" ? await extract(prompt, system) : script(summariser, seed, prompt);
+  return { text, inputTokens: estimateTokens(system) + estimateTokens(prompt), outputTokens: estimateTokens(text) };
+}
+
+function script(summariser: SummariserName, seed: number, prompt: string): string {
+  const loss = LOSSES[summariser];
+  const asked = readAsked(prompt);
+  return loss === undefined ? keepNothing(asked) : forget(asked, { loss, seed });
+}
+
+/** Our offline model, which reads the prompts of others once they are put into the form of ours. */
+async function extract(prompt: string, system: string): Promise<string> {
+  const { content } = await extractiveModel().doGenerate({
+    prompt: [
+      { role: "system", content: system },
+      { role: "user", content: [{ type: "text", text: parsePrompt(prompt) === null ? translate(prompt) : prompt }] },
+    ],
+  });
+  const [answer] = content;
+  if (answer?.type !== "text") throw new Error("The extractive model gave no text.");
+  return answer.text;
+}
+
+function translate(prompt: string): string {
+  const { transcript, earlier, sections, tokens } = readAsked(prompt);
+  return buildPrompt({
+    kind: "chunk",
+    transcript,
+    previous: earlier[0],
+    template: { sections },
+    summaryTokens: tokens,
+    boundary: "bench",
+  }).prompt;
+}
+
+/** Adds up what answers cost. */
+export class Bill {
+  #spent: Spent = { calls: 0, inputTokens: 0, outputTokens: 0 };
+
+  get spent(): Spent {
+    return this.#spent;
+  }
+
+  add({ inputTokens, outputTokens }: Answer): void {
+    const { calls, ...before } = this.#spent;
+    this.#spent = {
+      calls: calls + 1,
+      inputTokens: before.inputTokens + inputTokens,
+      outputTokens: before.outputTokens + outputTokens,
+    };
+  }
+}
