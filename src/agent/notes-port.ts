@@ -17,14 +17,13 @@ import { WHOLE_MESSAGE, type OutlineRow, type Span } from "../steps/outline.ts";
 import { NO_FACTS } from "../steps/pinned/fact.ts";
 import { mergeFacts } from "../steps/pinned/merge.ts";
 import { PROMPT_VERSION } from "../steps/prompt.ts";
-import { redactMessage } from "../steps/redact.ts";
-import type { TranscriptElement } from "../steps/render.ts";
 import type { NotesPlanned, NotesReading, NotesRequest, RunEnded } from "../workflows/port.ts";
 import type { Core } from "./core.ts";
 import { resolveNotes, type NotesSettings } from "./notes-settings.ts";
+import { findNew, readRows, upTo } from "./notes-source.ts";
 import type { PortCall } from "./port-call.ts";
 import { mayAsk } from "./postpone.ts";
-import { factsOf, mustDraft, receiptOf } from "./sources.ts";
+import { mustDraft, receiptOf } from "./sources.ts";
 
 /** Most of a model's window that the new messages may take: the notes stand there twice, as they are and as they will be. */
 const LEAST_SHARE_OF_WINDOW = 4;
@@ -69,18 +68,14 @@ export function readNotes(call: PortCall, { model, again }: NotesRequest): Notes
     return receiptOf(known, true);
   }
   const rows = upTo(findNew(history, base, run.leafId), pinOf(run).span.toId, history);
-  const overlays = rows.flatMap(({ kind, id }) => (kind === "overlay" ? (history.overlay(id) ?? []) : []));
   return {
     kind: "notes",
     key,
     sections: arrangeSections(shape, base?.sections ?? []),
     shape,
-    elements: rows.flatMap((row) => elementOf(history, row, redact)),
+    ...readRows(core, history, { rows, redact }),
     maxChars: run.policy.chunkTokens * MAX_CHARS_PER_TOKEN,
-    known: {
-      earlier: base?.facts ?? NO_FACTS,
-      overlays: mergeFacts(overlays.map((overlay) => factsOf(core, overlay, run.sessionId))),
-    },
+    earlier: base?.facts ?? NO_FACTS,
     pinnedTokens: run.policy.pinnedTokens,
     rejected: again === undefined ? null : mustDraft(core, run, again.rejected).text,
   };
@@ -155,26 +150,6 @@ function baseOf(history: History, run: RunRecord): NotesVersion | null {
   return history.notes.current(pinOf(run).span.toId);
 }
 
-/**
- * What the view of a branch shows behind the last message that the notes cover, oldest first. An overlay that holds that
- * message tells a part of it again, which does no harm.
- */
-export function findNew(history: History, base: NotesVersion | null, leafId: string): readonly OutlineRow[] {
-  const rows = history.outline(leafId)?.rows ?? [];
-  if (base?.covered.kind !== "to") return rows;
-  const { messageId } = base.covered;
-  const shown = rows.findIndex(({ kind, id }) => kind === "message" && id === messageId);
-  if (shown !== -1) return rows.slice(shown + 1);
-  const under = rows.findIndex(({ kind, id }) => kind === "overlay" && holds(history, id, messageId));
-  return under === -1 ? rows : rows.slice(under);
-}
-
-/** Whether a message is under an overlay of its branch that no earlier one holds. */
-function holds(history: History, overlayId: string, messageId: string): boolean {
-  const overlay = history.overlay(overlayId);
-  return overlay !== null && history.isOnPath(messageId, overlay.span.toId);
-}
-
 function roomFor(run: RunRecord, { shape }: NotesSettings, windowTokens: number): number {
   const beside = windowTokens - PROMPT_OVERHEAD_TOKENS - 2 * shape.maxTokens;
   return Math.min(run.policy.chunkTokens, Math.max(beside, Math.floor(windowTokens / LEAST_SHARE_OF_WINDOW)));
@@ -200,21 +175,6 @@ function spanOf(history: History, rows: readonly OutlineRow[]): Span | null {
   return from === undefined
     ? null
     : { fromId: from.fromId, fromStep: from.fromStep, toId: last.id, toStep: WHOLE_MESSAGE };
-}
-
-/** The rows as far as a message, or as far as the overlay that holds it by now. */
-function upTo(rows: readonly OutlineRow[], toId: string, history: History): readonly OutlineRow[] {
-  const at = rows.findIndex(({ kind, id }) => (kind === "message" ? id === toId : holds(history, id, toId)));
-  return at === -1 ? rows : rows.slice(0, at + 1);
-}
-
-function elementOf(history: History, { kind, id }: OutlineRow, redact: boolean): TranscriptElement[] {
-  if (kind === "overlay") {
-    const overlay = history.overlay(id);
-    return overlay === null ? [] : [{ kind: "overlay", summary: overlay.summary }];
-  }
-  const message = history.get(id);
-  return message === null ? [] : [{ kind: "message", message: redact ? redactMessage(message) : message }];
 }
 
 function upToDate(detail: string): Outcome {

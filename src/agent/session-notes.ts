@@ -10,12 +10,13 @@ import type { NotesCoverage, NotesVersion } from "../memory/notes.ts";
 import { applyEdits, splitSections } from "../steps/notes/edits.ts";
 import { DEFAULT_NOTES_SECTIONS, normalizeTitle, renderNotes, type NotesSection } from "../steps/notes/document.ts";
 import { NO_FACTS } from "../steps/pinned/fact.ts";
+import { claimFacts } from "./notes-source.ts";
 import { startOrJoinNotes } from "./notes-trigger.ts";
 import { SessionContext } from "./session-context.ts";
 import type { RunRecord } from "../memory/runs.ts";
 
 /** A version of the notes, as it is handed out. */
-export interface Notes extends Omit<NotesVersion, "facts"> {
+export interface Notes extends Omit<NotesVersion, "facts" | "toldSeq"> {
   /** Markdown: every section under its heading. */
   readonly text: string;
 }
@@ -23,7 +24,7 @@ export interface Notes extends Omit<NotesVersion, "facts"> {
 export interface NotesEdit {
   /** The sections that change, each whole; one of a new title is added at the end, an empty text empties it. */
   readonly sections: readonly NotesSection[];
-  /** The last message that the notes now tell of; null: of all of it, as far as anybody knows. Default: as before. */
+  /** The last message that the notes now tell of; null: of everything so far. Default: as before. */
   readonly coveredId?: string | null | undefined;
 }
 
@@ -58,9 +59,13 @@ export abstract class SessionNotesHandle extends SessionContext {
       }
       const covered =
         edit.coveredId === undefined ? (current?.covered ?? { kind: "none" }) : this.#coverage(edit.coveredId);
-      const { facts = NO_FACTS, runId = null, model = null } = current ?? {};
+      const { runId = null, model = null, toldSeq = null } = current ?? {};
+      const facts =
+        covered.kind === "to"
+          ? claimFacts(this.core, history, { base: current, coveredId: covered.messageId })
+          : (current?.facts ?? NO_FACTS);
       this.core.notesMarks.delete(this.id);
-      return show(history.notes.add({ sections, covered, by: "hand", runId, model, facts }));
+      return show(history.notes.add({ sections, covered, toldSeq, by: "hand", runId, model, facts }));
     });
   }
 
@@ -74,9 +79,11 @@ export abstract class SessionNotesHandle extends SessionContext {
     return receipt;
   }
 
-  #coverage(messageId: string | null): NotesCoverage {
-    if (messageId === null) return { kind: "unknown" };
+  #coverage(given: string | null): NotesCoverage {
     const leafId = this.stored.leafId();
+    const messageId = given ?? leafId;
+    // Before the first message: of whatever comes with it from elsewhere.
+    if (messageId === null) return { kind: "unknown" };
     if (leafId !== null && this.stored.isOnPath(messageId, leafId)) return { kind: "to", messageId };
     throw new PalimpsestError(
       "unknown_message",
@@ -86,7 +93,7 @@ export abstract class SessionNotesHandle extends SessionContext {
 }
 
 /** Without the facts: they are what compaction pins, and far longer than the text. */
-function show({ facts: _facts, ...version }: NotesVersion): Notes {
+function show({ facts: _facts, toldSeq: _told, ...version }: NotesVersion): Notes {
   return { ...version, text: renderNotes(version.sections) };
 }
 

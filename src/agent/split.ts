@@ -89,22 +89,11 @@ export function switchToChild(core: Core, run: RunRecord): Outcome {
     }),
   });
   core.contexts.copySession(sessionId, childId);
-  passOnNotes(core, sessionId, childId);
   core.usage.copy(sessionId, childId);
   // What a plan did not reach, or the tail alone, may be over the threshold of the child.
   triggerIfDue(core, childId);
   const overlayId = run.split?.overlayId ?? null;
   return { kind: "split", childId, overlayId, tokensBefore, tokensAfter: promptTokens(core, childId) };
-}
-
-/** What the notes tell of is in the child's view, under a record or as it was: what they cover last need not be in it. */
-function passOnNotes(core: Core, sessionId: string, childId: string): void {
-  const current = core.memory.session(sessionId).notes.current();
-  const child = core.memory.session(childId);
-  if (current === null) return;
-  const { covered } = current;
-  const known = covered.kind !== "to" || child.has(covered.messageId);
-  child.notes.add({ ...current, covered: known ? covered : { kind: "none" } });
 }
 
 function childIdOf({ id }: RunRecord): string {

@@ -5,7 +5,10 @@
 import type { Storage } from "./schema.ts";
 import type { Meter } from "./statements.ts";
 
-/** `covers`: `none`, `unknown`, or `to`, which has the last covered message; `standing` is 0 once that text changed. */
+/**
+ * `covers`: `none`, `unknown`, or `to`, which has the last message that is covered whole in `coveredId`. `coveredSeq` is the
+ * place of the last message that it tells anything of: the same one, or a later one. `standing` is 0 once that text changed.
+ */
 export type NotesRow = {
   n: number;
   standing: number;
@@ -42,7 +45,7 @@ export class NotesStatements {
     return this.#all<{ n: number }>(sql, sessionId)[0]?.n ?? 0;
   }
 
-  /** Versions in force that cover the message at `seq` or a later one. Reads every version, of which few are kept. */
+  /** Versions in force that tell of the message at `seq` or of a later one. Reads every version, of which few are kept. */
   standingFrom(sessionId: string, seq: number): { n: number; coveredSeq: number }[] {
     const sql = `SELECT n, covered_seq AS coveredSeq FROM palimpsest_notes
        WHERE session_id = ? AND standing = 1 AND covered_seq >= ?`;

@@ -4,9 +4,10 @@
  * Job: keep the last versions, find the one that a branch may use, and withdraw those whose source changed. Boundary: writes
  * no text of its own and knows neither model nor policy.
  *
- * Safe to use as a summary because a version is withdrawn in the transaction in which a message that it covers changes, as an
- * overlay is (C3), and because it is only used where the last message that it covers is on the branch: what another branch
- * said is never shown (A5).
+ * Safe to use as a summary because a version is withdrawn in the transaction in which a message that it tells of changes, as
+ * an overlay is (C3), and because it is only used where the last message that it tells of is on the branch: what another
+ * branch said is never shown (A5). That message may be a later one than the last which it covers whole: what is covered may be
+ * claimed again with less, and the words stay.
  */
 import { NOTES_VERSIONS } from "../limits-of-notes.ts";
 import { notesTokens, type NotesSection } from "../steps/notes/document.ts";
@@ -28,10 +29,12 @@ export type NotesCoverage =
 export interface NotesVersion {
   /** 1 for the session's first. */
   readonly n: number;
-  /** False once a message that it covers was edited or deleted: it is kept to be read, and no longer used. */
+  /** False once a message that it tells of was edited or deleted: it is kept to be read, and no longer used. */
   readonly standing: boolean;
   readonly sections: readonly NotesSection[];
   readonly covered: NotesCoverage;
+  /** Number of the last message that it tells anything of; null for none, and where nobody knows. */
+  readonly toldSeq: number | null;
   /** Estimated tokens as it is shown. */
   readonly tokens: number;
   /** `hand`: a person wrote it, or a part of it, after the run before. */
@@ -44,7 +47,10 @@ export interface NotesVersion {
   readonly facts: Facts;
 }
 
-export type NewNotes = Pick<NotesVersion, "sections" | "covered" | "by" | "runId" | "model" | "facts">;
+export interface NewNotes extends Pick<NotesVersion, "sections" | "covered" | "by" | "runId" | "model" | "facts"> {
+  /** Number of a message that its words tell of, where that may be a later one than is covered. */
+  readonly toldSeq?: number | null;
+}
 
 export class SessionNotes {
   readonly #tree: Tree;
@@ -75,19 +81,39 @@ export class SessionNotes {
     return held === undefined ? null : toVersion(held);
   }
 
+  /**
+   * Gives the newest version that holds to a session that begins with what this one shows. `stoodFor`: for each message there,
+   * by its number, the last one here that it stands for. What it covers there ends before the first message that stands for
+   * anything that it does not cover here; and it goes out of use with any that stands for anything that it tells of.
+   */
+  passOn(to: SessionNotes, stoodFor: readonly number[]): void {
+    const current = this.current();
+    if (current === null) return;
+    const { covered, toldSeq } = current;
+    const seq = covered.kind === "to" ? (this.#tree.find(covered.messageId)?.seq ?? -1) : -1;
+    const whole = stoodFor.findLastIndex((last) => last <= seq);
+    const there: NotesCoverage = whole === -1 ? { kind: "none" } : { kind: "to", messageId: to.#tree.shape(whole).id };
+    to.add({
+      ...current,
+      covered: covered.kind === "to" ? there : covered,
+      toldSeq: toldSeq === null ? null : stoodFor.findIndex((last) => last >= toldSeq),
+    });
+  }
+
   /** A new version, in force. The oldest one gives way where as many are kept as may be. */
   add(notes: NewNotes): NotesVersion {
     const { sessionId } = this.#tree;
     const n = this.lastNumber() + 1;
-    const { sections, covered, ...details } = notes;
+    const { sections, covered, toldSeq = null, by, runId, model, facts } = notes;
     const coveredSeq = covered.kind === "to" ? (this.#tree.find(covered.messageId)?.seq ?? null) : null;
+    const told = coveredSeq === null ? toldSeq : Math.max(coveredSeq, toldSeq ?? 0);
     const row: NotesRow = {
       n,
       standing: 1,
       covers: covered.kind,
-      coveredSeq,
+      coveredSeq: told,
       coveredId: covered.kind === "to" ? covered.messageId : null,
-      details: JSON.stringify(details),
+      details: JSON.stringify({ by, runId, model, facts }),
       createdAt: this.#now(),
       sections: JSON.stringify(sections),
     };
@@ -96,7 +122,7 @@ export class SessionNotes {
     return toVersion(row);
   }
 
-  /** Takes out of use every version that covers one of the rows, before they change. */
+  /** Takes out of use every version that tells of one of the rows, before they change. */
   withdraw(rows: readonly ShapeRow[]): void {
     const { sessionId } = this.#tree;
     const oldest = rows.reduce((least, row) => Math.min(least, row.seq), Number.POSITIVE_INFINITY);
@@ -143,8 +169,8 @@ export class SessionNotes {
   }
 
   #isOn({ covers, coveredSeq }: NotesRow, leafSeq: number | null): boolean {
-    if (covers !== "to") return true;
-    return coveredSeq !== null && leafSeq !== null && this.#tree.isOnPath(coveredSeq, leafSeq);
+    if (coveredSeq === null) return covers !== "to";
+    return leafSeq !== null && this.#tree.isOnPath(coveredSeq, leafSeq);
   }
 }
 
@@ -161,7 +187,7 @@ export interface Growth extends NotesGrowth {
 }
 
 function toVersion(row: NotesRow): NotesVersion {
-  const { n, standing, covers, coveredId, createdAt } = row;
+  const { n, standing, covers, coveredSeq, coveredId, createdAt } = row;
   const sections = JSON.parse(row.sections) as NotesSection[];
   const details = JSON.parse(row.details) as Pick<NewNotes, "by" | "runId" | "model" | "facts">;
   return {
@@ -170,6 +196,7 @@ function toVersion(row: NotesRow): NotesVersion {
     sections,
     covered:
       coveredId !== null ? { kind: "to", messageId: coveredId } : { kind: covers === "unknown" ? covers : "none" },
+    toldSeq: coveredSeq,
     tokens: notesTokens(sections),
     createdAt,
     ...details,

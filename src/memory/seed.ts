@@ -38,13 +38,17 @@ type Slot =
   | { readonly kind: "message"; readonly seq: number }
   | { readonly kind: "record"; readonly overlay: OverlayRow };
 
-/** Reads a row for each visible message and at most four for each overlay; writes one, and two. */
-export function seedSession(seed: Seed): void {
+/**
+ * Reads a row for each visible message and at most four for each overlay; writes one, and two. Returns for each message of
+ * the child, by its number, the number of the last message of the parent that it stands for.
+ */
+export function seedSession(seed: Seed): number[] {
   const { slots, overlays } = layOut(seed.from);
   for (let at = 0; at < slots.length;) at = place(seed, slots, at);
   seed.to.forget();
   for (const [index, overlay] of overlays.entries()) lay(seed, { slots, overlay, n: index + 1 });
   seed.to.flush();
+  return slots.map((slot) => (slot.kind === "message" ? slot.seq : slot.overlay.toSeq));
 }
 
 /** The active view as the child will hold it, oldest first. */

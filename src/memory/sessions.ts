@@ -193,9 +193,17 @@ export class Sessions {
     return transaction(() => {
       this.create(next.id, name, { parentSessionId: sessionId, model: model ?? undefined, source: "split" });
       const [from, to] = [sessionId, next.id].map((id) => new Tree(statements, id, now)) as [Tree, Tree];
-      seedSession({ from, to, sql: this.#sql, now, countTokens: countTokens(next.id), detailsOf: next.detailsOf });
+      const stoodFor = seedSession({
+        from,
+        to,
+        sql: this.#sql,
+        now,
+        countTokens: countTokens(next.id),
+        detailsOf: next.detailsOf,
+      });
       this.#sql.endSession(sessionId, { endedAt: now(), endReason: "compaction", continuedBy: next.id });
       for (const id of [sessionId, next.id]) history(id).forget();
+      history(sessionId).notes.passOn(history(next.id).notes, stoodFor);
       return this.mustGet(next.id);
     });
   }

@@ -8,8 +8,8 @@ import { MIN_SURVIVAL } from "../limits.ts";
 import { digest } from "../steps/digest.ts";
 import { arrangeSections, renderNotes } from "../steps/notes/document.ts";
 import { auditEdits } from "../steps/notes/edits.ts";
+import { factsOfElements } from "../steps/notes/facts.ts";
 import { describeSections } from "../steps/notes/prompt.ts";
-import { gatherFacts } from "../steps/pinned/gather.ts";
 import { keepFacts } from "../steps/pinned/keep.ts";
 import { mergeFacts } from "../steps/pinned/merge.ts";
 import { buildPrompt } from "../steps/prompt.ts";
@@ -42,7 +42,7 @@ export async function repairNotes(by: Drafting, rejected: DraftReceipt): Promise
 }
 
 async function ask(by: Drafting, source: Source, problems: readonly string[]): Promise<Drafted> {
-  const { key, shape, elements, known } = source;
+  const { key, shape, elements } = source;
   const sections = arrangeSections(shape, source.sections);
   const notes = renderNotes(sections);
   const { system, prompt } = buildPrompt({
@@ -60,8 +60,8 @@ async function ask(by: Drafting, source: Source, problems: readonly string[]): P
   const { finishReason, inputTokens, outputTokens } = answer;
   const text = refer(answer.text, { notes, elements });
   const audit = auditEdits({ answer: text, finishReason, before: sections, shape });
-  const facts = mergeFacts([known.overlays, gatherFacts(messagesOf(elements))]);
-  const all = mergeFacts([known.earlier, facts]);
+  const facts = factsOfElements(elements, source.overlayFacts);
+  const all = mergeFacts([source.earlier, facts]);
   const { survival } = keepFacts(renderNotes(audit.ok ? audit.sections : sections), all, source.pinnedTokens);
   return by.port.saveDraft(by.mark, {
     key,
@@ -90,8 +90,4 @@ function refer(text: string, { notes, elements }: { notes: string; elements: rea
   const summaries = elements.flatMap((element) => (element.kind === "overlay" ? [element.summary] : []));
   const named = [...numbers.values()].map((id) => joinReferences("", [referenceTo(id)]));
   return keepReferences(parseReferences(text, numbers).text, [notes, ...summaries, ...named]).text;
-}
-
-function messagesOf(elements: readonly TranscriptElement[]) {
-  return elements.flatMap((element) => (element.kind === "message" ? [element.message] : []));
 }

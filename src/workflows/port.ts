@@ -225,10 +225,13 @@ export type NotesReading =
       /** The notes as they stand, every section. */
       readonly sections: readonly NotesSection[];
       readonly shape: NotesShape;
-      /** What is new, oldest first, and its facts as far as they are known without reading it. */
+      /** What is new, oldest first. */
       readonly elements: readonly TranscriptElement[];
+      /** Of each summary among them, in their order. */
+      readonly overlayFacts: readonly Facts[];
       readonly maxChars: number;
-      readonly known: { readonly earlier: Facts; readonly overlays: Facts };
+      /** Of what the notes tell of already. */
+      readonly earlier: Facts;
       readonly pinnedTokens: number;
       /** The answer that was refused. */
       readonly rejected: string | null;

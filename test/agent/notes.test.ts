@@ -44,6 +44,39 @@ describe("notes by hand", () => {
     expect((await agent.getNotes({ sessionId: SESSION }))?.text).toContain("- be kind");
   });
 
+  test("claimed for everything so far, they cover that and nothing that is said later", async () => {
+    const { agent } = newAgent(noting);
+    await agent.appendAll({ sessionId: SESSION, messages: talk(0, 4) });
+    const sections = [{ title: "Task", text: "- the promises are kept" }];
+    await agent.updateNotes({ sessionId: SESSION, sections, coveredId: null });
+    await agent.append({ sessionId: SESSION, message: say(4) });
+    expect((await agent.getNotes({ sessionId: SESSION }))?.covered).toEqual({ kind: "to", messageId: "m3" });
+  });
+
+  test("claimed for more, they bring along the rules of what they now cover (E11)", async () => {
+    const { agent } = newAgent(noting);
+    const rule = "Never delete src/keep-me.ts.";
+    await agent.appendAll({ sessionId: SESSION, messages: [say(0), say(1), say(2, `${rule} `), say(3)] });
+    const sections = [{ title: "Task", text: "- the promises are kept" }];
+    await agent.updateNotes({ sessionId: SESSION, sections, coveredId: "m3" });
+    await sayAll(agent, talk(4, 20));
+    const overlay = (await agent.getCompactions({ sessionId: SESSION })).at(-1);
+    expect(overlay?.details.model).toBe("notes");
+    expect(overlay?.details.pinned.rules.map(({ value }) => value)).toContain(rule);
+  });
+
+  test("claimed for less, they still go out of use with an edit of what their words tell of (C3)", async () => {
+    const { agent } = newAgent(noting);
+    await sayWithNotes(agent);
+    const { covered } = (await agent.getNotes({ sessionId: SESSION })) ?? {};
+    expect(covered).toEqual({ kind: "to", messageId: "m4" });
+    const sections = [{ title: "Learnings", text: "- patience" }];
+    const less = await agent.updateNotes({ sessionId: SESSION, sections, coveredId: "m1" });
+    expect(less).toMatchObject({ covered: { messageId: "m1" }, text: expect.stringContaining("keep every") as string });
+    await agent.update({ sessionId: SESSION, message: say(3, "edited ") });
+    expect(await agent.getNotes({ sessionId: SESSION })).toBeNull();
+  });
+
   test.each([
     ["no section", { sections: [] }],
     ["a title of two lines", { sections: [{ title: "a\nb", text: "" }] }],
@@ -168,6 +201,7 @@ describe("what notes hold for", () => {
     expect(ended).toMatchObject({ path: "notes", outcome: { kind: "split" } });
     const childId = ended.outcome?.kind === "split" ? ended.outcome.childId : "";
     const notes = await agent.getNotes({ sessionId: childId });
+    expect(notes).toMatchObject({ n: 1, covered: { kind: "to" } });
     expect(notes?.text).toBe((await agent.getNotes({ sessionId: SESSION }))?.text);
     expect(calls.every(({ kind }) => kind === "notes")).toBe(true);
     expect(textOf((await agent.getView({ sessionId: childId })).messages)).toContain("keep every promise");

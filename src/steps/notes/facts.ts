@@ -1,0 +1,25 @@
+/** The facts of a transcript in which summaries stand for messages: read off the messages, and noted with the summaries. */
+import type { UIMessage } from "ai";
+import { NO_FACTS, type Facts } from "../pinned/fact.ts";
+import { gatherFacts } from "../pinned/gather.ts";
+import { mergeFacts } from "../pinned/merge.ts";
+import type { TranscriptElement } from "../render.ts";
+
+/**
+ * In the order of the transcript, because only a later message takes a rule back. `overlayFacts` has those of each summary,
+ * oldest first.
+ */
+export function factsOfElements(elements: readonly TranscriptElement[], overlayFacts: readonly Facts[]): Facts {
+  const parts: Facts[] = [];
+  let messages: UIMessage[] = [];
+  let summaries = 0;
+  for (const element of elements) {
+    if (element.kind === "message") {
+      messages.push(element.message);
+      continue;
+    }
+    parts.push(gatherFacts(messages), overlayFacts[summaries++] ?? NO_FACTS);
+    messages = [];
+  }
+  return mergeFacts([...parts, gatherFacts(messages)]);
+}

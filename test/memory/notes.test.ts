@@ -1,0 +1,144 @@
+/** Versions of notes and what they hold for, where that is not the same as what they cover whole (C3, A5). */
+import * as fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import type { History } from "../../src/memory/history.ts";
+import type { Memory } from "../../src/memory/memory.ts";
+import type { NewNotes, NotesVersion } from "../../src/memory/notes.ts";
+import type { OverlayRecord } from "../../src/memory/overlays.ts";
+import { NO_FACTS } from "../../src/steps/pinned/fact.ts";
+import { WHOLE_MESSAGE } from "../../src/steps/outline.ts";
+import { fill, say, span, steps, withProbe } from "./probe.ts";
+
+function note(history: History, messageId: string | null, more: Partial<NewNotes> = {}): NotesVersion {
+  const sections = [{ title: "Task", text: `up to ${messageId}` }];
+  const covered = messageId === null ? ({ kind: "none" } as const) : ({ kind: "to", messageId } as const);
+  return history.notes.add({ sections, covered, by: "hand", runId: null, model: null, facts: NO_FACTS, ...more });
+}
+
+const detailsOf = ({ details }: OverlayRecord): OverlayRecord["details"] => ({
+  ...details,
+  madeOf: [],
+  draftKey: null,
+});
+
+function split(memory: Memory, id: string, from: string): History {
+  memory.sessions.split(from, { id, name: null, detailsOf });
+  return memory.session(id);
+}
+
+const numberOf = (id: string): number => Number(id.slice(1));
+
+const coveredBy = (history: History): unknown => history.notes.current()?.covered;
+
+describe("notes whose words tell of more than they cover", () => {
+  test("go out of use with the last message that they tell of, and are no other branch's (C3, A5)", async () => {
+    await withProbe(({ history }) => {
+      fill(history, 0, 9);
+      note(history, "m3", { toldSeq: history.numberOf("m7") });
+      expect(coveredBy(history)).toEqual({ kind: "to", messageId: "m3" });
+      history.append(say("other"), "m5");
+      expect(history.notes.current("other")).toBeNull();
+      history.update(say("m8", "edited"));
+      expect(history.notes.current("m9")).not.toBeNull();
+      history.update(say("m7", "edited"));
+      expect(history.notes.current("m9")).toBeNull();
+    });
+  });
+
+  test("also where they cover nothing", async () => {
+    await withProbe(({ history }) => {
+      fill(history, 0, 3);
+      note(history, null, { toldSeq: history.numberOf("m2") });
+      expect(coveredBy(history)).toEqual({ kind: "none" });
+      history.delete(["m1"]);
+      expect(history.notes.current()).toBeNull();
+    });
+  });
+});
+
+describe("what a split's child is given (B4)", () => {
+  test("the newest version, as its first, up to the record of a summary that it tells of whole", async () => {
+    await withProbe(({ memory, history }) => {
+      fill(history, 0, 9);
+      history.addOverlay({ span: span("m2", "m6"), summary: "what was said" });
+      note(history, "m4");
+      note(history, "m6");
+      const child = split(memory, "child", "");
+      const record = [...child.originals()][2]?.id;
+      expect(child.notes.list()).toMatchObject([{ n: 1, standing: true, covered: { kind: "to", messageId: record } }]);
+      expect(child.notes.current()?.sections).toEqual([{ title: "Task", text: "up to m6" }]);
+      expect(split(memory, "grandchild", "child").notes.current()?.covered).toEqual({ kind: "to", messageId: record });
+    });
+  });
+
+  test("never covers a record that tells of more, nor a message that is not there; what no message is of stays so", async () => {
+    await withProbe(({ memory, history }) => {
+      fill(history, 0, 9);
+      history.addOverlay({ span: span("m2", "m6"), summary: "what was said" });
+      note(history, "m4");
+      const child = split(memory, "child", "");
+      expect(coveredBy(child)).toEqual({ kind: "to", messageId: "m1" });
+      // The record holds what the notes say as well: both go out of use with it.
+      child.delete([[...child.originals()][2]?.id ?? ""]);
+      expect(child.notes.current()).toBeNull();
+    });
+    await withProbe(({ memory, history }) => {
+      fill(history, 0, 3);
+      note(history, null, { covered: { kind: "unknown" } });
+      expect(coveredBy(split(memory, "child", ""))).toEqual({ kind: "unknown" });
+    });
+  });
+
+  test("V1, C3: whatever is covered and hidden, the child's notes cover what they told of and go with it", async () => {
+    const shape = fc.record({
+      sizes: fc.array(fc.integer({ min: 1, max: 3 }), { minLength: 1, maxLength: 10 }),
+      cuts: fc.array(
+        fc.record({
+          from: fc.nat(9),
+          to: fc.nat(9),
+          fromStep: fc.nat(2),
+          toStep: fc.constantFrom(0, 1, WHOLE_MESSAGE),
+        }),
+        { maxLength: 5 },
+      ),
+      covered: fc.nat(9),
+      changed: fc.nat(20),
+    });
+    await fc.assert(
+      fc.asyncProperty(shape, ({ sizes, cuts, covered, changed }) =>
+        withProbe(({ memory, history }) => {
+          for (const [n, size] of sizes.entries())
+            history.append(steps(`m${n}`, ...Array.from({ length: size }, (_, step) => `text ${n} ${step}`)));
+          for (const { from, to, fromStep, toStep } of cuts) {
+            try {
+              history.addOverlay({ span: { fromId: `m${from}`, fromStep, toId: `m${to}`, toStep }, summary: "short" });
+            } catch {
+              // No such span.
+            }
+          }
+          const last = covered % sizes.length;
+          note(history, `m${last}`);
+          const overlays = history.overlays();
+          const child = split(memory, "child", "");
+          // The numbers of the parent's messages that each of the child's stands for.
+          const stands = [...child.originals()].map(({ id }): [string, number, number] => {
+            const record = overlays.find((overlay) => id === `record:${overlay.id}`);
+            return record === undefined
+              ? [id, numberOf(id), numberOf(id)]
+              : [id, numberOf(record.span.fromId), numberOf(record.span.toId)];
+          });
+          const whole = stands.findIndex(([, , to]) => to > last);
+          const expected = (whole === -1 ? stands : stands.slice(0, whole)).at(-1)?.[0];
+          expect(coveredBy(child)).toEqual(
+            expected === undefined ? { kind: "none" } : { kind: "to", messageId: expected },
+          );
+          const [id, from] = stands[changed % stands.length] ?? ["", 0];
+          child.append(say("next"));
+          child.delete([id]);
+          expect(child.notes.current() === null).toBe(from <= last);
+        }),
+      ),
+      { numRuns: 100 },
+    );
+  });
+});
