@@ -204,6 +204,7 @@ class View {
       complete: true,
       calls: [],
       results: [],
+      texts: [],
       group: null,
       overlay: { level, generation: this.#rebuilds ? overlay.generation : 1, degraded: false },
     };

@@ -145,7 +145,7 @@ function namesIn(text: string): Set<string> {
 }
 
 function outlineRow(message: UIMessage): OutlineRow {
-  const { tokens, calls, results } = measureMessage(message);
+  const { tokens, calls, results, texts } = measureMessage(message);
   return {
     kind: "message",
     id: message.id,
@@ -156,6 +156,7 @@ function outlineRow(message: UIMessage): OutlineRow {
     complete: true,
     calls: calls.map(([id]) => [id, 0] as const),
     results: results.map(([id]) => [id, 0] as const),
+    texts: texts.length > 0 ? [0] : [],
     group: null,
   };
 }
@@ -171,6 +172,7 @@ function overlayRow(tokens: number): OutlineRow {
     complete: true,
     calls: [],
     results: [],
+    texts: [],
     group: null,
   };
 }

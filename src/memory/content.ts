@@ -17,6 +17,9 @@ const MAX_DEPTH = 500;
 /** What planning knows of a message without its content. */
 export type Facts = Omit<Measure, "tokens">;
 
+/** As they are stored: a row of an earlier version does not say where its texts are. */
+type StoredFacts = Omit<Facts, "texts"> & Partial<Pick<Facts, "texts">>;
+
 export interface Encoded {
   readonly id: string;
   readonly role: string;
@@ -89,9 +92,10 @@ export function decodeMessage(
   }
 }
 
-/** Written by {@link encodeMessage}, so trusted as stored. */
+/** Written by {@link encodeMessage}, so trusted as stored. Texts that nobody noted are none: behind notes the more is kept. */
 export function parseFacts(facts: string): Facts {
-  return JSON.parse(facts) as Facts;
+  const stored = JSON.parse(facts) as StoredFacts;
+  return { ...stored, texts: stored.texts ?? [] };
 }
 
 /** UTF-8 bytes of a text. */

@@ -123,12 +123,12 @@ export function outlineRow(element: Element): OutlineRow {
   if (element.kind === "overlay") {
     const { overlayId: id, tokens, details } = element.overlay;
     const { level, generation, degraded } = parseDetails(details);
-    const nothing = { firstStep: 0, steps: [tokens], complete: true, calls: [], results: [], group: null };
+    const nothing = { firstStep: 0, steps: [tokens], complete: true, calls: [], results: [], texts: [], group: null };
     return { kind: "overlay", id, role: "user", tokens, ...nothing, overlay: { level, generation, degraded } };
   }
   const { row, fromStep, toStep } = element;
   const facts = parseFacts(row.facts);
-  const visible = ([, step]: readonly [string, number]): boolean => step >= fromStep && step <= toStep;
+  const visible = (step: number): boolean => step >= fromStep && step <= toStep;
   return {
     kind: "message",
     id: row.id,
@@ -137,8 +137,9 @@ export function outlineRow(element: Element): OutlineRow {
     firstStep: fromStep,
     steps: visibleSteps(element),
     complete: toStep >= facts.steps.length - 1,
-    calls: facts.calls.filter(visible),
-    results: facts.results.filter(visible),
+    calls: facts.calls.filter(([, step]) => visible(step)),
+    results: facts.results.filter(([, step]) => visible(step)),
+    texts: facts.texts.filter(visible),
     group: facts.group,
   };
 }

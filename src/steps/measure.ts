@@ -39,6 +39,8 @@ export interface Measure {
   readonly calls: readonly CallPlace[];
   /** Tool parts that have one. */
   readonly results: readonly CallPlace[];
+  /** Steps that hold a text which is not blank: reasoning, calls, files and data are none. */
+  readonly texts: readonly number[];
   readonly group: string | null;
 }
 
@@ -46,8 +48,10 @@ export interface Measure {
 export function measureMessage(message: UIMessage, countTokens: CountTokens = estimateTokens): Measure {
   const calls: CallPlace[] = [];
   const results: CallPlace[] = [];
+  const texts: number[] = [];
   const steps = messageSteps(message).map((parts, step) => {
     let tokens = step === 0 ? MESSAGE_OVERHEAD_TOKENS : 0;
+    if (parts.some(hasText)) texts.push(step);
     for (const part of parts) {
       tokens += partTokens(part, countTokens);
       const tool = toolPart(part);
@@ -55,7 +59,7 @@ export function measureMessage(message: UIMessage, countTokens: CountTokens = es
     }
     return tokens;
   });
-  return { tokens: steps.reduce((sum, each) => sum + each, 0), steps, calls, results, group: replyId(message) };
+  return { tokens: steps.reduce((sum, each) => sum + each, 0), steps, calls, results, texts, group: replyId(message) };
 }
 
 /** Estimated tokens of one part as the model is sent it: parts that are only for the page (data, sources) cost nothing. */
@@ -78,6 +82,11 @@ function partTokens(part: Part, countTokens: CountTokens): number {
     return innerParts(part).reduce((sum, each) => sum + partTokens(each, countTokens), 0);
   }
   return 0;
+}
+
+function hasText(part: Part): boolean {
+  if (part.type === "steering-message") return innerParts(part).some(hasText);
+  return part.type === "text" && fieldText(part.text).trim() !== "";
 }
 
 function fileTokens(part: Pick<FileUIPart, "mediaType" | "url">): number {

@@ -51,6 +51,8 @@ export interface OutlineRow {
   readonly calls: readonly (readonly [id: string, step: number])[];
   /** Tool parts here that have one, with their step. Pairs with a call of the same id in an earlier part, if any waits. */
   readonly results: readonly (readonly [id: string, step: number])[];
+  /** Visible steps that hold a text. */
+  readonly texts: readonly number[];
   /** Provider message id that several rows may share (thinking and tool use streamed apart); null when none. */
   readonly group: string | null;
   /** Of an overlay only. */

@@ -77,7 +77,7 @@ describe("the view", () => {
       expect(shown(history)).toEqual(["[start]", "turn:2-"]);
       const [, rest] = history.view().messages;
       expect(rest?.parts).toEqual(steps("turn", "three", "four").parts);
-      expect(history.outline()?.rows[1]).toMatchObject({ id: "turn", firstStep: 2, complete: true });
+      expect(history.outline()?.rows[1]).toMatchObject({ id: "turn", firstStep: 2, complete: true, texts: [2, 3] });
       expect(history.append(rest as UIMessage)).toEqual({ inserted: false, synthetic: true, message: rest });
       add(history, span("turn", "turn", [2, 2]), "more");
       expect(shown(history)).toEqual(["[start]", "[more]", "turn:3-"]);

@@ -116,7 +116,7 @@ export function conversationOf(length: { minLength?: number; maxLength: number }
 export const conversation: fc.Arbitrary<UIMessage[]> = conversationOf({ maxLength: 24 });
 
 export function messageRow(message: UIMessage): OutlineRow {
-  const { tokens, steps, calls, results, group } = measureMessage(message);
+  const { tokens, steps, calls, results, texts, group } = measureMessage(message);
   return {
     kind: "message",
     id: message.id,
@@ -127,6 +127,7 @@ export function messageRow(message: UIMessage): OutlineRow {
     complete: true,
     calls,
     results,
+    texts,
     group,
   };
 }
@@ -142,6 +143,7 @@ export function overlayRow(id: string, tokens: number): OutlineRow {
     complete: true,
     calls: [],
     results: [],
+    texts: [],
     group: null,
   };
 }

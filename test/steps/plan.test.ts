@@ -39,6 +39,7 @@ function row(id: string, more: Partial<OutlineRow> = {}): OutlineRow {
     complete: true,
     calls: [],
     results: [],
+    texts: [],
     group: null,
     ...more,
   };

@@ -206,6 +206,7 @@ function plain(...ids: string[]): OutlineRow[] {
     complete: true,
     calls: [],
     results: [],
+    texts: [],
     group: null,
   }));
 }

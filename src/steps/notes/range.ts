@@ -57,8 +57,7 @@ export function resolveNotesRange(policy: Pick<Policy, "thresholdTokens">, optio
  * 2. `floor`: the boundary behind the last overlay of the view, or the end of the head where that comes later.
  * 3. `kept`, from `start` downwards, cell by cell: it stops at `floor`; it stops as soon as the cells behind it hold at least
  *    `minTokens` and at least `minTextMessages` messages with text; and it stops before a cell with which they would hold
- *    more than `maxTokens`. A message has text when it is a message row and one of its cells behind the boundary holds
- *    neither a tool call nor a result.
+ *    more than `maxTokens`. A message has text when one of its cells behind the boundary holds a text, whatever else does.
  * 4. `b`, aligned: the highest boundary from `kept` down to `floor` that is tied to nothing; where there is none, the lowest
  *    above `kept` and not above `start`. It lies behind the end of the head; where `kept` does not, there is none.
  *
@@ -124,7 +123,7 @@ function expandBack(layout: Layout, { start, floor }: { start: number; floor: nu
   const withText = new Set<number>();
   const look = (cell: number): void => {
     const found = layout.cells[cell];
-    if (found?.row.kind === "message" && !isToolTraffic(found)) withText.add(found.rowIndex);
+    if (found?.row.texts.includes(found.step) === true) withText.add(found.rowIndex);
   };
   for (let cell = start; cell < end; cell++) look(cell);
   let at = start;
@@ -135,10 +134,6 @@ function expandBack(layout: Layout, { start, floor }: { start: number; floor: nu
     look(at);
   }
   return at;
-}
-
-function isToolTraffic({ row, step }: Layout["cells"][number]): boolean {
-  return [...row.calls, ...row.results].some(([, at]) => at === step);
 }
 
 function align(layout: Layout, { kept, start, floor }: { kept: number; start: number; floor: number }): number | null {

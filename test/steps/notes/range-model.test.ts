@@ -1,7 +1,9 @@
 /**
  * The rule of what notes take the place of (F3, F5, E6), written a second time and as plainly as it reads: walked cell by
- * cell, summed anew at each place, nothing shared with the planner. Both must say the same of any outline.
+ * cell, summed anew at each place, nothing shared with the planner. Both must say the same of any outline. Which steps hold a
+ * text is read off the messages themselves, where there are any.
  */
+import type { UIMessage } from "ai";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { planFromNotes, type NotesRange } from "../../../src/steps/notes/range.ts";
@@ -14,6 +16,8 @@ const RUNS = 1_500;
 
 interface Asked {
   readonly outline: Outline;
+  /** `id step` of every step in which something is said in words. */
+  readonly said: ReadonlySet<string>;
   readonly coveredId: string | null;
   readonly policy: Policy;
   readonly notes: NotesRange;
@@ -86,16 +90,7 @@ function headOf(cells: readonly Cell[], rows: readonly OutlineRow[], policy: Pol
   return at;
 }
 
-/** Messages that say something among what is kept, tools aside. */
-function textMessages(kept: readonly Cell[]): number {
-  const speaks = (cell: Cell): boolean =>
-    cell.row.kind === "message" &&
-    holds(cell, cell.row.calls).length === 0 &&
-    holds(cell, cell.row.results).length === 0;
-  return new Set(kept.filter(speaks).map(({ row }) => row)).size;
-}
-
-function expected({ outline, coveredId, policy, notes }: Asked): Verdict {
+function expected({ outline, said, coveredId, policy, notes }: Asked): Verdict {
   const cells = cellsOf(outline.rows);
   if (cells.length === 0) return { nothing: "empty" };
   if (outline.truncated) return { nothing: "not-covered" };
@@ -105,8 +100,10 @@ function expected({ outline, coveredId, policy, notes }: Asked): Verdict {
   if (coveredId !== null && (lastCovered === -1 || lastCovered + 1 < floor)) return { nothing: "not-covered" };
   const start = coveredId === null ? cells.length : lastCovered + 1;
 
+  const texts = (kept: readonly Cell[]): number =>
+    new Set(kept.filter(({ row, step }) => said.has(`${row.id} ${step}`)).map(({ row }) => row.id)).size;
   const enough = (kept: readonly Cell[]): boolean =>
-    weigh(kept) >= notes.minTokens && textMessages(kept) >= notes.minTextMessages;
+    weigh(kept) >= notes.minTokens && texts(kept) >= notes.minTextMessages;
   let kept = start;
   while (kept > floor && !enough(cells.slice(kept)) && weigh(cells.slice(kept - 1)) <= notes.maxTokens) kept--;
   if (kept <= head) return { nothing: "too-short" };
@@ -147,19 +144,26 @@ function asVerdict(plan: Plan): Verdict {
 
 // ---- Outlines
 
+/** Rows of messages, and the steps in which something is said. */
+interface Told {
+  readonly rows: OutlineRow[];
+  readonly said: ReadonlySet<string>;
+}
+
 /** Rows that are all ties: few ids for many calls and results, answered twice or never, replies in several rows. */
-const tangled: fc.Arbitrary<OutlineRow[]> = fc
+const tangled: fc.Arbitrary<Told> = fc
   .array(
     fc.record({
       sizes: fc.array(fc.integer({ min: 0, max: 60 }), { minLength: 1, maxLength: 4 }),
       tools: fc.array(fc.record({ id: fc.nat(5), step: fc.nat(3), result: fc.boolean() }), { maxLength: 2 }),
       quiet: fc.boolean(),
+      texts: fc.uniqueArray(fc.nat(3)),
       group: fc.oneof({ weight: 4, arbitrary: fc.constant(null) }, { weight: 1, arbitrary: fc.nat(2) }),
     }),
     { maxLength: 16 },
   )
-  .map((rows) =>
-    rows.map(({ sizes, tools, quiet, group }, n) => {
+  .map((given) => {
+    const rows = given.map(({ sizes, tools, quiet, texts, group }, n) => {
       const placed = (result: boolean): [string, number][] =>
         quiet
           ? []
@@ -174,14 +178,48 @@ const tangled: fc.Arbitrary<OutlineRow[]> = fc
         complete: true,
         calls: placed(false),
         results: placed(true),
+        texts: texts.filter((step) => step < sizes.length),
         group: group === null ? null : `g${Math.floor(n / 4)}-${group}`,
       };
+    });
+    return { rows, said: new Set(rows.flatMap(({ id, texts }) => texts.map((step) => `${id} ${step}`))) };
+  });
+
+/** What stands in place of a message's texts: words that the model thought, a blank, data of the page, a steering message. */
+const disguises: readonly ((body: string) => UIMessage["parts"][number])[] = [
+  (body) => ({ type: "text", text: body }),
+  (body) => ({ type: "reasoning", text: body }),
+  () => ({ type: "text", text: " \n" }),
+  () => ({ type: "data-empty", data: {} }),
+  (body) => ({ type: "steering-message", parts: [{ type: "text", text: body }] }) as never,
+];
+
+const messages = fc
+  .tuple(conversationOf({ maxLength: 14 }), fc.array(fc.nat(9), { minLength: 1, maxLength: 20 }))
+  .map(([conversation, kinds]) =>
+    conversation.map((message, n) => {
+      const disguise = disguises[kinds[n % kinds.length] ?? 0] ?? disguises[0];
+      const parts = message.parts.map((part) => (part.type === "text" ? (disguise?.(part.text) ?? part) : part));
+      return { ...message, parts };
     }),
   );
 
-const rows = fc.oneof(
+/** Steps are told apart by the marks between them; what the user puts in meanwhile is said as well. */
+function listSaid({ id, parts }: UIMessage): string[] {
+  let step = 0;
+  let begun = false;
+  const said: string[] = [];
+  for (const part of parts) {
+    if (part.type === "step-start" && begun) step++;
+    begun = part.type !== "step-start";
+    if (/"type":"text","text":" *[a-z]/.test(JSON.stringify(part))) said.push(`${id} ${step}`);
+  }
+  return said;
+}
+
+const told = fc.oneof(
   tangled,
-  conversationOf({ maxLength: 14 }).map((messages) => messages.map(messageRow)),
+  messages.map((all): Told => ({ rows: all.map(messageRow), said: new Set(all.flatMap(listSaid)) })),
 );
 
 /** What is visible of a message between two of its steps. */
@@ -198,6 +236,7 @@ function piece(row: OutlineRow, from: number, to: number): OutlineRow[] {
       complete: to >= row.steps.length,
       calls: row.calls.filter(shown),
       results: row.results.filter(shown),
+      texts: row.texts.filter((step) => shown(["", step])),
     },
   ];
 }
@@ -230,7 +269,7 @@ const share = (max: number): fc.Arbitrary<number> => fc.nat(1_000).map((n) => (n
 
 const asked: fc.Arbitrary<Asked> = fc
   .record({
-    all: rows,
+    told,
     overlays: fc.integer({ min: 0, max: 3 }),
     cuts: fc.array(share(1), { minLength: 6, maxLength: 6 }),
     levels: fc.array(fc.nat(3), { minLength: 3, maxLength: 3 }),
@@ -245,7 +284,7 @@ const asked: fc.Arbitrary<Asked> = fc
     spanShare: share(0.3),
   })
   .map((given) => {
-    const shown = laid(given.all, given.cuts.slice(0, 2 * given.overlays), given.levels);
+    const shown = laid(given.told.rows, given.cuts.slice(0, 2 * given.overlays), given.levels);
     const outline = outlineOf(shown, { truncated: given.truncated === 0 });
     const part = (of: number): number => Math.floor(of * outline.tokens);
     const policy: Policy = {
@@ -258,7 +297,7 @@ const asked: fc.Arbitrary<Asked> = fc
     const row = shown.at(-1 - (given.fromEnd % Math.max(1, shown.length)));
     const coveredId = given.covered === 0 ? null : given.covered === 1 ? "gone" : (row?.id ?? "gone");
     const notes = { minTokens, minTextMessages: given.minTextMessages, maxTokens: minTokens + part(given.more) };
-    return { outline, coveredId, policy, notes };
+    return { outline, said: given.told.said, coveredId, policy, notes };
   });
 
 test("V1, V2: the planner keeps behind notes exactly what the rule says, or gives the rule's reason for nothing", () => {

@@ -1,4 +1,5 @@
 /** What notes take the place of (F3): nothing that they do not cover, nothing that was asked to be kept. */
+import type { UIMessage } from "ai";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { layOut, tokensBetween } from "../../../src/steps/align.ts";
@@ -6,11 +7,12 @@ import { cutHead } from "../../../src/steps/cut.ts";
 import { WHOLE_MESSAGE, type Outline, type OutlineRow } from "../../../src/steps/outline.ts";
 import { planFromNotes, resolveNotesRange, type NotesRange } from "../../../src/steps/notes/range.ts";
 import { resolvePolicy, type Policy } from "../../../src/steps/policy.ts";
-import { outlineOf, overlayRow, scene } from "../conversations.ts";
+import { done, messageRow, outlineOf, overlayRow, say, scene, text } from "../conversations.ts";
 
 const policy: Policy = { ...resolvePolicy({ thresholdTokens: 2_000 }), protectHead: 1, minSpanTokens: 1 };
 
 const said = (id: string, tokens: number, more: Partial<OutlineRow> = {}): OutlineRow => ({
+  texts: [0],
   kind: "message",
   id,
   role: id.startsWith("u") ? "user" : "assistant",
@@ -23,6 +25,14 @@ const said = (id: string, tokens: number, more: Partial<OutlineRow> = {}): Outli
   group: null,
   ...more,
 });
+
+const looking = (id: string): UIMessage => say(id, "assistant", text("I look."), done(`${id}-1`));
+const silent = [
+  say("a3", "assistant", { type: "reasoning", text: "Perhaps so." }),
+  say("a4", "assistant", { type: "data-progress", data: 1 }),
+  say("a5", "assistant", text(" "), done("a5-1")),
+  say("u6", "user", { type: "file", mediaType: "image/png", url: "https://example.com/a.png" }),
+];
 
 const notesRange: fc.Arbitrary<NotesRange> = fc
   .tuple(fc.integer({ min: 1, max: 3_000 }), fc.integer({ min: 1, max: 6 }), fc.integer({ min: 1, max: 6_000 }))
@@ -73,11 +83,7 @@ describe("planFromNotes", () => {
         const layout = layOut(outline);
         const end = endOf(outline, plan.span);
         const kept = layout.cells.slice(end);
-        const texts = new Set(
-          kept.flatMap(({ row, step }) =>
-            [...row.calls, ...row.results].some(([, at]) => at === step) ? [] : [row.id],
-          ),
-        );
+        const texts = new Set(kept.flatMap(({ row, step }) => (row.texts.includes(step) ? [row.id] : [])));
         const next = tokensBetween(layout, end - 1, layout.cells.length);
         const enough = plan.tailTokens >= notes.minTokens && texts.size >= notes.minTextMessages;
         const atFloor = layout.cells[end - 1]?.row.kind === "overlay";
@@ -95,6 +101,16 @@ describe("planFromNotes", () => {
     expect(plan).toMatchObject({ kind: "span", span: { fromId: "u1", toId: "u17", toStep: WHOLE_MESSAGE }, level: 0 });
     const texts = planFromNotes(outlineOf(rows), { coveredId: "a20", policy, notes: { ...notes, minTextMessages: 5 } });
     expect(texts).toMatchObject({ span: { toId: "u15" } });
+  });
+
+  test("F3: counts messages that say something, beside a call or not; thinking, blanks, calls and data say nothing", () => {
+    const told = [say("u0", "user", text("Begin.")), looking("a1"), looking("a2"), ...silent, looking("a7")];
+    const plan = planFromNotes(outlineOf(told.map(messageRow)), {
+      coveredId: "a7",
+      policy,
+      notes: { minTokens: 1, minTextMessages: 2, maxTokens: 10_000 },
+    });
+    expect(plan).toMatchObject({ kind: "span", span: { toId: "a1" }, keptId: "a2" });
   });
 
   test("keeps all that is not covered, whatever it weighs", () => {
