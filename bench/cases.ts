@@ -2,6 +2,7 @@
 import type { Case } from "./case.ts";
 import { appendLatency } from "./cases/append-latency.ts";
 import { behindSummariser } from "./cases/behind-summariser.ts";
+import { cost } from "./cases/cost.ts";
 import { drift } from "./cases/drift.ts";
 import { notes } from "./cases/notes.ts";
 import { operations } from "./cases/operations.ts";
@@ -17,6 +18,7 @@ export const CASES: readonly Case[] = [
   runTime,
   sideBySide,
   behindSummariser,
+  cost,
   drift,
   pinned,
   notes,

@@ -21,3 +21,7 @@ export function spread(values: readonly number[]): Spread {
 export function ratios(above: readonly number[], below: readonly number[]): Spread {
   return spread(above.map((value, index) => value / (below[index] ?? Number.NaN)));
 }
+
+export function mean(values: readonly number[]): number {
+  return values.reduce((sum, value) => sum + value, 0) / values.length;
+}

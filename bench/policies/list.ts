@@ -1,5 +1,6 @@
 /** Every policy that conversations are compared under. */
 import type { Lab } from "../lab.ts";
+import { headAndTail } from "./head-and-tail.ts";
 import type { Policy } from "./host.ts";
 import { policyIn } from "./in-object.ts";
 import { none } from "./none.ts";
@@ -8,6 +9,7 @@ import { none } from "./none.ts";
 export function listPolicies(lab: Lab): readonly Policy[] {
   return [
     none,
+    headAndTail,
     policyIn(lab, { name: "sdk 0.20", home: "HostedSdk020" }),
     policyIn(lab, { name: "sdk 0.32", home: "HostedSdk032" }),
     policyIn(lab, { name: "ours", home: "HostedOurs" }),

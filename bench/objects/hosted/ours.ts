@@ -54,7 +54,9 @@ export class HostedOurs extends CompactingAgent implements HostedMethods {
     if (tailTokens === this.#tail) return;
     this.#tail = tailTokens;
     this.#session.compactAfter(this.#terms.thresholdTokens, { tailTokenBudget: tailTokens });
-    if (readSetting(this.name, "notes") !== null) this.#session.keepNotes({ keep: { minTokens: tailTokens } });
+    if (readSetting(this.name, "notes") === null) return;
+    // As much as any other policy keeps: by default notes keep more where few messages have text.
+    this.#session.keepNotes({ keep: { minTokens: tailTokens, maxTokens: tailTokens } });
   }
 
   /** Waits for every run that the append began, notes included. True when one changed the view. */

@@ -1,0 +1,168 @@
+/** What a conversation costs under each policy: the agent's own requests, with a prompt cache, and the summariser's. */
+import type { UIMessage } from "ai";
+import type { Case, Check, Finding, Table } from "../case.ts";
+import { billOf, replayUnder, viewAfter, type Cost } from "../cost/replay.ts";
+import { makeConversation } from "../drift/conversation.ts";
+import type { Lab } from "../lab.ts";
+import type { Panel } from "../plot.ts";
+import type { Terms } from "../policies/host.ts";
+import { listPolicies } from "../policies/list.ts";
+import { weigh } from "../policies/weigh.ts";
+import { PRICES } from "../prices.ts";
+import { ABSENT, readConversations } from "../transcripts.ts";
+
+const QUICK_TURNS = 12;
+const TURNS = 300;
+/** The coding session opens with 36,000 tokens of files within its first three messages: a head that some policies keep for ever. */
+const CODING_FROM = 6;
+/** And ends with a paste of 38,000. */
+const CODING_TO = -1;
+const SERVICE_SAMPLE = 20;
+/** A short conversation is in the sample when it outgrows the threshold by this factor. */
+const OUTGROWN = 1.25;
+
+const MOST_PER_STORED = 1.2;
+/** How far apart the views of two policies may be on average for a figure to compare them. */
+const SAME_VIEW = 1.05;
+
+interface Scene {
+  readonly title: string;
+  readonly conversations: readonly (readonly UIMessage[])[];
+  readonly thresholdTokens: number;
+}
+
+interface Played extends Scene {
+  readonly costs: readonly Cost[];
+}
+
+export const cost: Case = { name: "cost-of-a-conversation", timed: false, measure };
+
+async function measure(lab: Lab): Promise<Finding> {
+  const scenes = lab.quick ? quickScenes() : fullScenes();
+  const played: Played[] = [];
+  for (const scene of scenes) played.push(await play(lab, scene));
+  const real = scenes.length > 1;
+  const { input, cacheRead, cacheWrite, output } = PRICES;
+  return {
+    title: "What a conversation costs",
+    about: `The same messages, threshold, summariser (our offline model, given each policy's own prompt) and estimate of tokens for all; each policy's tail is steered so that views weigh half of the threshold right after a compaction. One request a step: the view, read from the prompt cache as far as it begins like the request before. In dollars at ${input} for a million tokens of input, ${cacheRead} read from the cache, ${cacheWrite} written to it, ${output} of output: an assumption, to be replaced in bench/prices.ts. The coding session is replayed without its first ${CODING_FROM} messages and its last: 36,000 tokens of files stand within the first three, which the SDK never compacts, and would fill its view for ever.`,
+    tables: played.flatMap(tablesOf),
+    checks: played.flatMap(checksOf),
+    plots: [
+      {
+        file: "cost",
+        title: "The bill of a conversation as it grows, under each policy",
+        panels: played.filter(({ conversations }) => conversations.length === 1).map(panelOf),
+      },
+    ],
+    unmeasured: [
+      "system prompt and tools, which are sent with every request under any policy",
+      "what a cache forgets between two requests, and its least length",
+      "how long real models' summaries are: the offline one fills no more than it has to say",
+      "what a summary loses for its price",
+      "runs in the background: every compaction ends before the next message",
+      ...(real ? [] : [ABSENT]),
+    ],
+  };
+}
+
+function quickScenes(): Scene[] {
+  return [{ title: "a generated session", conversations: [makeConversation(QUICK_TURNS, 1)], thresholdTokens: 7_000 }];
+}
+
+function fullScenes(): Scene[] {
+  const [session] = readConversations("coding");
+  const service = sample(readConversations("service"), 4_000);
+  if (session === undefined || service.length === 0) {
+    return [{ title: "a generated session", conversations: [makeConversation(TURNS, 1)], thresholdTokens: 30_000 }];
+  }
+  const coding = { title: "the coding session", conversations: [session.slice(CODING_FROM, CODING_TO)] };
+  return [
+    { ...coding, thresholdTokens: 60_000 },
+    { ...coding, thresholdTokens: 30_000 },
+    { title: `${service.length} short service conversations`, conversations: service, thresholdTokens: 4_000 },
+  ];
+}
+
+/** Evenly from those that outgrow the threshold, without their system messages: those are sent beside a view, not stored. */
+function sample(conversations: readonly (readonly UIMessage[])[], thresholdTokens: number) {
+  const long = conversations
+    .map((messages) => messages.filter(({ role }) => role !== "system"))
+    .filter((messages) => weigh(messages) > thresholdTokens * OUTGROWN);
+  const most = Math.min(SERVICE_SAMPLE, long.length);
+  return Array.from({ length: most }, (_, n) => long[Math.floor((n * long.length) / most)] ?? []);
+}
+
+async function play(lab: Lab, scene: Scene): Promise<Played> {
+  const { thresholdTokens, conversations } = scene;
+  const terms: Terms = { thresholdTokens, afterTokens: thresholdTokens / 2, summariser: "extractive", seed: 1 };
+  const costs: Cost[] = [];
+  for (const policy of listPolicies(lab)) costs.push(await replayUnder(policy, conversations, terms));
+  return { ...scene, costs };
+}
+
+function tablesOf({ title, thresholdTokens, costs }: Played): Table[] {
+  const [stored, requests] = [costs[0]?.stored ?? 0, costs[0]?.sent.requests ?? 0];
+  const threshold = thresholdTokens.toLocaleString("en");
+  return [
+    {
+      caption: `${title}, threshold ${threshold}: ${stored.toLocaleString("en")} tokens in all, ${requests} requests`,
+      columns: ["policy", "compactions", "view after (mean)", "median", "peak", "sent", "from cache", "written"],
+      rows: costs.map((each) => {
+        const { mean, median } = viewAfter(each);
+        const { tokens, cached, written, peak } = each.sent;
+        return [each.policy, each.after.length, Math.round(mean), median, peak, tokens, cached, written];
+      }),
+    },
+    {
+      caption: `${title}, threshold ${threshold}: the bill`,
+      columns: ["policy", "summariser calls", "in", "out", "a stored token", "agent $", "summariser $", "both $"],
+      rows: costs.map((each) => {
+        const { calls, inputTokens, outputTokens } = each.spent;
+        const { agent, summariser, total } = billOf(each.sent, each.spent);
+        return [each.policy, calls, inputTokens, outputTokens, perStored(each), agent, summariser, total];
+      }),
+    },
+  ];
+}
+
+function dollars({ sent, spent }: Cost): number {
+  return billOf(sent, spent).total;
+}
+
+function perStored({ spent, stored }: Cost): number {
+  return (spent.inputTokens + spent.outputTokens) / stored;
+}
+
+function checksOf({ title, thresholdTokens, costs }: Played): Check[] {
+  const find = (policy: string): Cost => {
+    const found = costs.find((each) => each.policy === policy);
+    if (found === undefined) throw new Error(`There is no policy ${policy}.`);
+    return found;
+  };
+  const where = `${title} at ${thresholdTokens.toLocaleString("en")}`;
+  const means = costs.map((each) => viewAfter(each).mean).filter((each) => each > 0);
+  const [ours, theirs] = [find("ours"), find("sdk 0.32")];
+  return [
+    {
+      claim: `${where}: the largest mean view after a compaction over the smallest`,
+      measured: Math.max(...means) / Math.min(...means),
+      target: SAME_VIEW,
+    },
+    {
+      claim: `${where}: summariser tokens of ours for each stored token`,
+      measured: perStored(ours),
+      target: MOST_PER_STORED,
+    },
+    { claim: `${where}: our bill over the SDK's`, measured: dollars(ours) / dollars(theirs), target: 1 },
+  ];
+}
+
+function panelOf({ title, thresholdTokens, costs }: Played): Panel {
+  return {
+    title: `${title}, threshold ${thresholdTokens.toLocaleString("en")}`,
+    x: { label: "messages", scale: "linear", unit: "count" },
+    y: { label: "US dollars so far", scale: "linear", unit: "count" },
+    lines: costs.map(({ policy, bills }) => ({ name: policy, points: bills })),
+  };
+}

@@ -1,0 +1,92 @@
+/**
+ * What an agent sends to its model over a conversation, and how much of it the provider's prompt cache still has.
+ *
+ * Pure. A request is what stands before a step: the view, and the steps of the same message before it. The cache is taken to hold the
+ * request before, and to be read as far as both begin alike, in whole steps.
+ */
+import type { UIMessage } from "ai";
+import { measureMessage } from "../../src/steps/measure.ts";
+import { messageSteps } from "../../src/steps/slice.ts";
+
+export interface Sent {
+  readonly requests: number;
+  /** Tokens of all requests: `cached` and `written` together. */
+  readonly tokens: number;
+  /** Of them, read from the cache. */
+  readonly cached: number;
+  /** Of them, written to it. */
+  readonly written: number;
+  /** What the model answers: text, reasoning and calls. */
+  readonly answered: number;
+  /** Of the largest request. */
+  readonly peak: number;
+}
+
+/** A step of a prompt, as a provider compares it. */
+interface Unit {
+  readonly key: string;
+  readonly tokens: number;
+}
+
+const NOTHING: Sent = { requests: 0, tokens: 0, cached: 0, written: 0, answered: 0, peak: 0 };
+
+export class Requests {
+  #view: Unit[] = [];
+  #last: readonly Unit[] = [];
+  #sent: Sent = NOTHING;
+
+  get sent(): Sent {
+    return this.#sent;
+  }
+
+  /** The view is another one now: after a compaction. */
+  look(view: readonly UIMessage[]): void {
+    this.#view = view.flatMap(unitsOf);
+  }
+
+  /** A message comes to the view; each step of an assistant's was answered to a request. */
+  add(message: UIMessage): void {
+    const units = unitsOf(message);
+    if (message.role === "assistant") {
+      units.forEach((_, step) => this.#send([...this.#view, ...units.slice(0, step)]));
+      this.#sent = { ...this.#sent, answered: this.#sent.answered + answeredIn(message) };
+    }
+    this.#view = [...this.#view, ...units];
+  }
+
+  #send(prompt: readonly Unit[]): void {
+    const differs = prompt.findIndex(({ key }, at) => key !== this.#last[at]?.key);
+    const tokens = weigh(prompt);
+    const cached = weigh(differs === -1 ? prompt : prompt.slice(0, differs));
+    this.#last = prompt;
+    const { requests, peak, ...sums } = this.#sent;
+    this.#sent = {
+      ...this.#sent,
+      requests: requests + 1,
+      tokens: sums.tokens + tokens,
+      cached: sums.cached + cached,
+      written: sums.written + tokens - cached,
+      peak: Math.max(peak, tokens),
+    };
+  }
+}
+
+function unitsOf(message: UIMessage): Unit[] {
+  const { steps } = measureMessage(message);
+  return messageSteps(message).map((parts, step) => ({
+    key: `${message.role} ${JSON.stringify(parts)}`,
+    tokens: steps[step] ?? 0,
+  }));
+}
+
+/** All of a message but what its tools gave. */
+function answeredIn(message: UIMessage): number {
+  const parts = message.parts.map((part) =>
+    "toolCallId" in part ? ({ ...part, output: "", errorText: undefined } as typeof part) : part,
+  );
+  return measureMessage({ ...message, parts }).tokens;
+}
+
+function weigh(units: readonly Unit[]): number {
+  return units.reduce((sum, { tokens }) => sum + tokens, 0);
+}

@@ -1,0 +1,160 @@
+/**
+ * The policy of a well-known terminal agent (hermes-agent), written after its description, since it is no library: tool outputs are pruned
+ * first, a head of messages and a tail of tokens stay, and one summary of what is between is updated with each compaction. The
+ * head is given up after the first one. What it replaces is gone: there is no way back to it.
+ *
+ * Left out, because nothing here needs it: its waits after failures, its fallbacks, secrets and images.
+ */
+import type { UIMessage } from "ai";
+import { measureMessage } from "../../src/steps/measure.ts";
+import { buildPrompt } from "../../src/steps/prompt.ts";
+import { renderTranscript } from "../../src/steps/render.ts";
+import type { Appended, Host, Policy, Spent, Terms } from "./host.ts";
+import { Bill, summarise } from "./summariser.ts";
+import { keepTails, type Tail } from "./tail.ts";
+import { weigh } from "./weigh.ts";
+
+const NAME = "head and tail";
+const HEAD_MESSAGES = 3;
+/** How far over its budget a tail may grow to begin with the last user's message. */
+const STRETCH = 1.5;
+/** A summary is asked for in this share of what it tells, between these shares of the threshold. */
+const SUMMARY_SHARE = 0.2;
+const LEAST_SHARE = 0.05;
+const MOST_SHARE = 0.1;
+/** Characters of an output that is not pruned, and of the line that is left of one that is. */
+const SHORT_OUTPUT = 200;
+const OUTPUT_LINE = 120;
+
+const SECTIONS = [
+  "Task snapshot",
+  "Goal",
+  "Constraints & preferences",
+  "Completed actions",
+  "Active state",
+  "In progress",
+  "Blocked",
+  "Key decisions",
+  "Resolved questions",
+  "Pending user asks",
+  "Relevant files",
+  "Remaining work",
+  "Critical context",
+].map((title) => ({ title, hint: "" }));
+
+const tailOf = keepTails();
+export const headAndTail: Policy = { name: NAME, open: async (terms) => new HeadAndTail(terms, tailOf(terms)) };
+
+class HeadAndTail implements Host {
+  readonly name = NAME;
+  readonly #terms: Terms;
+  readonly #tail: Tail;
+  readonly #bill = new Bill();
+  #head: readonly UIMessage[] = [];
+  #summary: UIMessage | null = null;
+  #rest: readonly UIMessage[] = [];
+  #tokens = 0;
+
+  constructor(terms: Terms, tail: Tail) {
+    this.#terms = terms;
+    this.#tail = tail;
+  }
+
+  async append(message: UIMessage): Promise<Appended> {
+    this.#rest = [...this.#rest, message];
+    this.#tokens += weigh([message]);
+    if (this.#tokens <= this.#terms.thresholdTokens || !(await this.#compact())) {
+      return { compacted: false, tokens: this.#tokens };
+    }
+    this.#tokens = weigh(await this.view());
+    this.#tail.steer(this.#tokens);
+    return { compacted: true, tokens: this.#tokens };
+  }
+
+  async view(): Promise<readonly UIMessage[]> {
+    return [...this.#head, ...(this.#summary === null ? [] : [this.#summary]), ...this.#rest];
+  }
+
+  async recall(): Promise<string> {
+    return "";
+  }
+
+  async spent(): Promise<Spent> {
+    return this.#bill.spent;
+  }
+
+  async close(): Promise<void> {}
+
+  async #compact(): Promise<boolean> {
+    const first = this.#summary === null;
+    const head = first ? this.#rest.slice(0, HEAD_MESSAGES) : [];
+    const from = [...this.#head, ...this.#rest.slice(head.length)];
+    const at = cutTail(from, this.#tail.tokens);
+    const middle = prune(from.slice(0, at));
+    if (middle.length === 0) return false;
+    const text = await this.#summarise(middle);
+    this.#head = head;
+    this.#summary = { id: "summary", role: "user", parts: [{ type: "text", text }] };
+    this.#rest = from.slice(at);
+    return true;
+  }
+
+  async #summarise(middle: readonly UIMessage[]): Promise<string> {
+    const { thresholdTokens } = this.#terms;
+    const wanted = Math.max(weigh(middle) * SUMMARY_SHARE, thresholdTokens * LEAST_SHARE);
+    const { system, prompt } = buildPrompt({
+      kind: "chunk",
+      transcript: renderTranscript(middle.map((message) => ({ kind: "message", message }))),
+      previous: this.#summary === null ? null : textOf(this.#summary),
+      template: { sections: SECTIONS },
+      summaryTokens: Math.floor(Math.min(wanted, thresholdTokens * MOST_SHARE)),
+      boundary: "bench",
+    });
+    const answer = await summarise(this.#terms, prompt, system);
+    this.#bill.add(answer);
+    return answer.text;
+  }
+}
+
+/** Where the tail begins: within its budget, or somewhat over it to begin with the last user's message, and behind no open call. */
+function cutTail(messages: readonly UIMessage[], tailTokens: number): number {
+  const kept = (at: number): number => weigh(messages.slice(at));
+  let at = messages.length - 1;
+  while (at > 0 && kept(at - 1) <= tailTokens) at--;
+  const asked = messages.findLastIndex(({ role }) => role === "user");
+  if (asked !== -1 && asked < at && kept(asked) <= tailTokens * STRETCH) at = asked;
+  while (at > 0 && partsPair(messages, at)) at--;
+  return at;
+}
+
+/** Whether a call stands before this place and its result behind it. */
+function partsPair(messages: readonly UIMessage[], at: number): boolean {
+  const measured = messages.map((message) => measureMessage(message));
+  const called = new Set(measured.slice(0, at).flatMap(({ calls }) => calls.map(([id]) => id)));
+  return measured.slice(at).some(({ results }) => results.some(([id]) => called.has(id)));
+}
+
+/** Long outputs as their first line, and each that came before as a word. */
+function prune(messages: readonly UIMessage[]): UIMessage[] {
+  const seen = new Set<string>();
+  return messages.map((message) => ({
+    ...message,
+    parts: message.parts.map((part) => {
+      if (!("output" in part) || part.output === undefined) return part;
+      const output = typeof part.output === "string" ? part.output : JSON.stringify(part.output);
+      const again = seen.has(output);
+      seen.add(output);
+      return { ...part, output: again ? "(as before)" : prunedOutput(output) };
+    }),
+  }));
+}
+
+function prunedOutput(output: string): string {
+  if (output.length <= SHORT_OUTPUT) return output;
+  const line = (output.split("\n").find((each) => each.trim() !== "") ?? "").slice(0, OUTPUT_LINE);
+  return `${line} (${output.length} characters in all)`;
+}
+
+function textOf({ parts }: UIMessage): string {
+  return parts.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("\n");
+}
