@@ -1,6 +1,8 @@
 /** Every case, in the order in which they are measured and read. */
 import type { Case } from "./case.ts";
 import { appendLatency } from "./cases/append-latency.ts";
+import { badSummariser } from "./cases/bad-summariser.ts";
+import { behaviours } from "./cases/behaviours.ts";
 import { behindSummariser } from "./cases/behind-summariser.ts";
 import { cost } from "./cases/cost.ts";
 import { drift } from "./cases/drift.ts";
@@ -18,6 +20,8 @@ export const CASES: readonly Case[] = [
   runTime,
   sideBySide,
   behindSummariser,
+  badSummariser,
+  behaviours,
   cost,
   drift,
   pinned,

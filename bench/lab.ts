@@ -87,7 +87,7 @@ export class Lab {
       prepare: (size) => stub().rig("prepare", size),
       count: (operation, times) => stub().rig("count", operation, times),
       time: (operation, times) => stub().rig("time", operation, times),
-      appendWhileSummarising: (delayMs, times) => stub().rig("appendWhileSummarising", delayMs, times),
+      appendBehind: (appending) => stub().rig("appendBehind", appending),
       countRun: () => stub().countRun(),
       runs: () => stub().runs({}),
       // The object is gone before it can answer: an error is the expected answer.

@@ -1,9 +1,10 @@
 /** Numbers about numbers. */
 import type { Spread } from "./case.ts";
+import { mulberry } from "./drift/lossy.ts";
 
 /** The value below which `share` (0 to 1) of the values lie. */
 export function quantile(values: readonly number[], share: number): number {
-  const sorted = values.toSorted((a, b) => a - b);
+  const sorted = Float64Array.from(values).toSorted();
   const value = sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))];
   if (value === undefined) throw new Error("There is nothing to take a quantile of.");
   return value;
@@ -24,4 +25,26 @@ export function ratios(above: readonly number[], below: readonly number[]): Spre
 
 export function mean(values: readonly number[]): number {
   return values.reduce((sum, value) => sum + value, 0) / values.length;
+}
+
+/** Draws of a bootstrap: with more, its ends move by less than they are read to. */
+const DRAWS = 400;
+
+/**
+ * A quantile of all values over that of all others, taken pair by pair; `least` to `most` is where 95 of 100 such ratios
+ * lie when pairs are drawn anew from these. The same for the same values: chance is seeded.
+ */
+export function quantileRatio(above: readonly number[], below: readonly number[], share: number): Spread {
+  const next = mulberry(1);
+  const size = Math.min(above.length, below.length);
+  const drawn = Array.from({ length: DRAWS }, () => {
+    const picked = Array.from({ length: size }, () => Math.floor(next() * size));
+    const [one, other] = [picked.map((at) => above[at] ?? 0), picked.map((at) => below[at] ?? 0)];
+    return quantile(one, share) / quantile(other, share);
+  });
+  return {
+    median: quantile(above, share) / quantile(below, share),
+    least: quantile(drawn, 0.025),
+    most: quantile(drawn, 0.975),
+  };
 }

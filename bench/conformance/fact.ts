@@ -2,12 +2,15 @@
 import type { UIMessage } from "ai";
 import { DEFAULT_TEMPLATE } from "../../src/steps/template.ts";
 import type { Range, Store, Summariser } from "./store.ts";
+import type { Weakness } from "./weaknesses.ts";
 
 export interface Fact {
   readonly id: string;
   readonly area: string;
   /** What holds, in one sentence. */
   readonly says: string;
+  /** The known weakness of which a store that fails it has an instance. */
+  readonly shows?: Weakness;
   /** Default: half a minute. */
   readonly timeoutMs?: number;
   /** Is given a store that nothing was done to. Throws when the fact does not hold. */

@@ -1,29 +1,31 @@
 /** What was found, as text: a line for each fact on the terminal, tables and reasons on the page. */
 import type { Verdict } from "./verdict.ts";
+import type { Weakness } from "./weaknesses.ts";
 
 /** The stores under test, as people call them, in the order of the table. */
 export const STORES = { Ours: "Palimpsest", Sdk032: "agents 0.32", Sdk020: "agents 0.20" } as const;
 export type StoreName = keyof typeof STORES;
+export const STORE_NAMES = Object.keys(STORES) as StoreName[];
 
 /** One fact, and what each store made of it. */
 export interface Line {
   readonly id: string;
   readonly area: string;
   readonly says: string;
+  readonly shows?: Weakness | undefined;
   readonly verdicts: Readonly<Record<StoreName, Verdict>>;
 }
 
-const NAMES = Object.keys(STORES) as StoreName[];
 const SIGNS = { holds: "yes", fails: "NO", none: "–" } as const;
 
 export function renderLine({ id, verdicts }: Line): string {
-  const signs = NAMES.map((name) => `${STORES[name]} ${SIGNS[verdicts[name].kind]}`.padEnd(16)).join("  ");
+  const signs = STORE_NAMES.map((name) => `${STORES[name]} ${SIGNS[verdicts[name].kind]}`.padEnd(16)).join("  ");
   const why = verdicts.Ours.kind === "holds" ? "" : `\n    ${verdicts.Ours.why}`;
   return `${id.padEnd(36)} ${signs}${why}`;
 }
 
 export function renderCounts(lines: readonly Line[]): string {
-  return NAMES.map((name) => {
+  return STORE_NAMES.map((name) => {
     const count = (kind: Verdict["kind"]): number =>
       lines.filter(({ verdicts }) => verdicts[name].kind === kind).length;
     return `${STORES[name]}: ${count("holds")} of ${lines.length} facts hold, ${count("fails")} do not, ${count("none")} are about something it does not have.`;
@@ -52,9 +54,9 @@ export function renderPage(results: {
 }
 
 function renderArea(area: string, lines: readonly Line[]): string {
-  const head = `| ${NAMES.map((name) => STORES[name]).join(" | ")} | |\n|${" :-: |".repeat(NAMES.length)} --- |`;
+  const head = `| ${STORE_NAMES.map((name) => STORES[name]).join(" | ")} | |\n|${" :-: |".repeat(STORE_NAMES.length)} --- |`;
   const rows = lines.map(({ says, verdicts }) => {
-    const signs = NAMES.map((name) => SIGNS[verdicts[name].kind]);
+    const signs = STORE_NAMES.map((name) => SIGNS[verdicts[name].kind]);
     return `| ${signs.join(" | ")} | ${says} |`;
   });
   return `## ${area[0]?.toUpperCase()}${area.slice(1)}\n\n${head}\n${rows.join("\n")}`;

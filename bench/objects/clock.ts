@@ -3,8 +3,14 @@
  *
  * The clock of a Worker ticks once a millisecond. So a measurement begins at a tick, and its end is placed between two
  * ticks by how often the clock can be read until the next one, over how often it can be read in a whole one. That keeps
- * the thread busy for two or three ticks around the work, which nobody waits for.
+ * the thread busy for a tick or two around the work, which nobody waits for.
  */
+
+/** Of the first measurements each one reads a whole tick, later ones now and then: by then code is compiled. */
+const WARM_UP = 64;
+const CALIBRATE_EVERY = 16;
+
+let measurements = 0;
 
 /** The most reads seen in one tick: fewer mean that the thread was held up, or its code not yet compiled. */
 let readsPerTick = 0;
@@ -12,12 +18,17 @@ let readsPerTick = 0;
 /** Milliseconds that the work took, to about a hundredth. */
 export async function timed(work: () => Promise<unknown>): Promise<number> {
   spinToTick();
-  const whole = spinToTick();
-  if (whole.ticks === 1) readsPerTick = Math.max(readsPerTick, whole.reads);
+  measurements += 1;
+  if (measurements <= WARM_UP || measurements % CALIBRATE_EVERY === 0) calibrate();
   const start = performance.now();
   await work();
   const { reads } = spinToTick();
   return Math.max(0, performance.now() - start - Math.min(1, reads / readsPerTick));
+}
+
+function calibrate(): void {
+  const { reads, ticks } = spinToTick();
+  if (ticks === 1) readsPerTick = Math.max(readsPerTick, reads);
 }
 
 /** Waits for the clock to change: how often it was read until then, and by how many milliseconds it changed. */

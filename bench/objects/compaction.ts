@@ -8,7 +8,7 @@ import { NotesWorkflow as RealNotes } from "../../src/workflows/notes.ts";
 import type { SummariserName, Terms } from "../policies/host.ts";
 import { summarise } from "../policies/summariser.ts";
 import { readSetting } from "./setting.ts";
-import { slowModel } from "./summariser.ts";
+import { Summariser } from "./summariser.ts";
 
 /** Tokens: chunks are then bounded by their own limit. */
 const WINDOW = 128_000;
@@ -41,12 +41,11 @@ export class NotesWorkflow extends RealNotes {
   }
 }
 
-/** One that answers at once, or after a delay, the same to everything, unless the name asks for a summariser of a comparison. */
+/** One that answers the same to everything (summariser.ts), unless the name asks for a summariser of a comparison. */
 function chooseModel(agent: string): ChosenModel {
   const summariser = readSetting(agent, "summariser") as SummariserName | null;
   if (summariser === null) {
-    const delayMs = Number(readSetting(agent, "delay") ?? 0);
-    return { model: slowModel(delayMs), name: "bench", windowTokens: WINDOW };
+    return { model: new Summariser(agent).asModel(), name: "bench", windowTokens: WINDOW };
   }
   const seed = Number(readSetting(agent, "seed") ?? 0);
   return { model: comparedModel({ summariser, seed }), name: `bench:${summariser}-${seed}`, windowTokens: WINDOW };

@@ -1,6 +1,6 @@
 /**
  * Ours: a CompactingAgent with its workflow. An agent's name says how it is set up, as in `busy?threshold=3000&delay=5000`:
- * the threshold in tokens (never reached without it) and how many milliseconds its summariser needs.
+ * the threshold in tokens (never reached without it), and its summariser (summariser.ts).
  */
 import type { AgentContext } from "agents";
 import { SessionManager } from "../../src/agent/session-manager.ts";
@@ -78,10 +78,12 @@ function contender(agent: Ours): Contender {
     branches: (id) => session.getBranches(id),
     search: (phrase) => session.search(`"${phrase}"`),
     fork: (atId) => SessionManager.create(agent).fork(session.id, atId),
-    // How long the summariser takes is in the agent's name.
     compactAfter: (tokens) => {
       session.compactAfter(tokens);
-      return () => agent.palimpsest.runs.list(session.id, { limit: 100 }).length;
+      const { runs } = agent.palimpsest;
+      return async () => {
+        for (const run of runs.live(session.id)) await session.ended(run.id);
+      };
     },
   };
 }

@@ -5,9 +5,11 @@
  * pass and times taken in another, so that counting costs no time.
  */
 import type { UIMessage } from "ai";
+import { measureMessage } from "../../src/steps/measure.ts";
 import { timed } from "./clock.ts";
 import { messageAt, messagesBetween } from "./messages.ts";
 import type { Meter, Rows } from "./meter.ts";
+import { countCalls, UNSOUND } from "./summariser.ts";
 
 /** A conversation store, as its users call it. */
 export interface Contender {
@@ -24,22 +26,42 @@ export interface Contender {
   search(phrase: string): Promise<readonly unknown[]>;
   /** Makes a new session of the path up to a message; null for a store that has none. */
   readonly fork: ((atId: string) => Promise<unknown>) | null;
-  /** Makes it compact by itself, with a summariser that needs `delayMs`. Returns how many compactions were begun since. */
-  compactAfter(tokens: number, delayMs: number): () => number;
+  /**
+   * Makes it compact by itself over `tokens`, with the summariser that its object's name asks for, and keep the newest
+   * `keptTokens`. What is returned resolves when no compaction is at work.
+   */
+  compactAfter(tokens: number, keptTokens: number): () => Promise<void>;
 }
 
 export type Operation = "view" | "branches" | "update" | "delete" | "append" | "search" | "fork";
 
+export interface Appending {
+  readonly thresholdTokens: number;
+  readonly times: number;
+  /** From the beginning of one append to that of the next (ms); those that fall into the time of a longer one are left out. */
+  readonly everyMs: number;
+}
+
+export interface Behind {
+  /** Of each append. */
+  readonly ms: readonly number[];
+  /** Of the summariser. */
+  readonly calls: number;
+  readonly viewTokens: number;
+  /** Whether an answer that should stand for nothing stands in the view. */
+  readonly unsound: boolean;
+}
+
 /** What may be asked of a rig from outside its object: a method, and what it takes. */
-export type RigMethods = Pick<Rig, "fill" | "prepare" | "count" | "time" | "appendWhileSummarising">;
+export type RigMethods = Pick<Rig, "fill" | "prepare" | "count" | "time" | "appendBehind">;
 export type Asked = {
   [Name in keyof RigMethods]: [name: Name, ...args: Parameters<RigMethods[Name]>];
 }[keyof RigMethods];
 
 /** Tokens that are looked at after every append, and never reached. */
 export const NEVER = 1_000_000_000;
-/** Tokens: a conversation of 40 messages is over it. */
-const THRESHOLD_TOKENS = 3_000;
+/** Of a threshold, what is kept of the newest: as ours does by default. */
+const KEPT_SHARE = 1 / 3;
 const BATCH = 1_000;
 /** Messages shown before and after the summary: with it, 14 are visible. */
 const HEAD = 3;
@@ -49,11 +71,13 @@ export class Rig {
   readonly #contender: Contender;
   readonly #meter: Meter;
   readonly #storage: DurableObjectStorage;
+  readonly #name: () => string;
   #last = 0;
   #revision = 0;
 
   constructor(ctx: DurableObjectState, meter: Meter, contender: Contender) {
     this.#storage = ctx.storage;
+    this.#name = () => ctx.id.name ?? "";
     this.#meter = meter;
     this.#contender = contender;
   }
@@ -99,11 +123,25 @@ export class Rig {
     return ms;
   }
 
-  /** Appends while it compacts by itself. Milliseconds of each, and how many compactions were begun. */
-  async appendWhileSummarising(delayMs: number, times: number): Promise<{ ms: number[]; begun: number }> {
-    const begun = this.#contender.compactAfter(THRESHOLD_TOKENS, delayMs);
-    const ms = await this.time("append", times);
-    return { ms, begun: begun() };
+  /** Appends while it compacts by itself, and looks at the view when no compaction is at work any more. */
+  async appendBehind({ thresholdTokens, times, everyMs }: Appending): Promise<Behind> {
+    const settle = this.#contender.compactAfter(thresholdTokens, Math.floor(thresholdTokens * KEPT_SHARE));
+    const ms: number[] = [];
+    const start = Date.now();
+    for (let n = 0; n < times; n++) {
+      const due = start + n * everyMs - Date.now();
+      if (everyMs > 0 && due <= -everyMs) continue;
+      await sleep(due);
+      ms.push(...(await this.time("append", 1)));
+    }
+    await settle();
+    const view = await this.#contender.view();
+    return {
+      ms,
+      calls: countCalls(this.#name()),
+      viewTokens: view.reduce((sum, message) => sum + measureMessage(message).tokens, 0),
+      unsound: view.some(({ parts }) => JSON.stringify(parts).includes(UNSOUND)),
+    };
   }
 
   /** What is to be measured, with everything that must be there first done already. */
@@ -135,6 +173,10 @@ export class Rig {
     this.#last = last;
     await this.#storage.put("bench:last", last);
   }
+}
+
+async function sleep(ms: number): Promise<void> {
+  if (ms > 0) await new Promise((resolve) => setTimeout(resolve, ms));
 }
 
 /** Looks for the one message that holds this number. */

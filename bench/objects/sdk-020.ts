@@ -1,9 +1,10 @@
 /** The Agents SDK's sessions as they were in 0.20: `agents/experimental/memory/session`, inside an Agent. */
 import { Agent, type AgentContext } from "upstream-020";
 import { AgentSessionProvider, Session, SessionManager } from "upstream-020/experimental/memory/session";
+import { createCompactFunction } from "upstream-020/experimental/memory/utils";
 import { Meter } from "./meter.ts";
 import { NEVER, Rig, type Asked, type Contender } from "./rig.ts";
-import { slowSummariser } from "./summariser.ts";
+import { Summariser } from "./summariser.ts";
 
 export class Sdk020 extends Agent {
   readonly #rig: Rig;
@@ -45,10 +46,12 @@ function contender(agent: Sdk020): Contender {
     search: (phrase) => session.search(phrase),
     // Copies the view: what its summary hides is not in the new session.
     fork: (atId) => SessionManager.create(agent).fork("", atId, "Fork"),
-    compactAfter: (tokens, delayMs) => {
-      const { summarise, begun } = slowSummariser(delayMs);
-      session.onCompaction(summarise).compactAfter(tokens);
-      return begun;
+    compactAfter: (tokens, keptTokens) => {
+      const summariser = new Summariser(agent.name);
+      const summarize = (): Promise<string> => summariser.ask();
+      session.onCompaction(createCompactFunction({ summarize, tailTokenBudget: keptTokens })).compactAfter(tokens);
+      // An append waits for the compaction that it sets off.
+      return async () => undefined;
     },
   };
 }

@@ -1,9 +1,9 @@
 /** The Agents SDK's sessions as they are now: `agents/sessions`, a capability of an Agent. */
 import { Agent, type AgentContext } from "agents";
-import { Sessions } from "agents/sessions";
+import { createCompactFunction, Sessions } from "agents/sessions";
 import { Meter } from "./meter.ts";
 import { NEVER, Rig, type Asked, type Contender } from "./rig.ts";
-import { slowSummariser } from "./summariser.ts";
+import { Summariser } from "./summariser.ts";
 
 export class Sdk032 extends Agent {
   readonly #rig: Rig;
@@ -13,7 +13,7 @@ export class Sdk032 extends Agent {
     super(ctx, env);
     const sessions = new Sessions();
     this.lifecycle.use(sessions);
-    this.#rig = new Rig(ctx, meter, contender(sessions.session()));
+    this.#rig = new Rig(ctx, meter, contender(this, sessions.session()));
   }
 
   async rig(...asked: Asked): Promise<unknown> {
@@ -25,7 +25,7 @@ export class Sdk032 extends Agent {
   }
 }
 
-function contender(session: ReturnType<Sessions["session"]>): Contender {
+function contender(agent: Sdk032, session: ReturnType<Sessions["session"]>): Contender {
   session.onCompaction(async () => null).compactAfter(NEVER);
   return {
     append: (message) => session.appendMessage(message),
@@ -39,10 +39,12 @@ function contender(session: ReturnType<Sessions["session"]>): Contender {
     branches: (id) => session.getBranches(id),
     search: (phrase) => session.search(phrase),
     fork: null,
-    compactAfter: (tokens, delayMs) => {
-      const { summarise, begun } = slowSummariser(delayMs);
-      session.onCompaction(summarise).compactAfter(tokens);
-      return begun;
+    compactAfter: (tokens, keptTokens) => {
+      const summariser = new Summariser(agent.name);
+      const summarize = (): Promise<string> => summariser.ask();
+      session.onCompaction(createCompactFunction({ summarize, keepRecentTokens: keptTokens })).compactAfter(tokens);
+      // An append waits for the compaction that it sets off.
+      return async () => undefined;
     },
   };
 }

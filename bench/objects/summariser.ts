@@ -1,52 +1,90 @@
-/** Summarisers that need a known time, and answer what passes as a summary. */
+/**
+ * Summarisers that need a known time and answer in a known way. Which one an object has stands in its name, as in
+ * `busy?delay=5000&answers=nothing`: the same for every store, and there again after an eviction.
+ */
 import type { LanguageModelV4 } from "@ai-sdk/provider";
 import { DEFAULT_TEMPLATE } from "../../src/steps/template.ts";
 import { estimateTokens } from "../../src/steps/tokens.ts";
+import { readSetting } from "./setting.ts";
 
-/** Newest messages that the summary leaves. */
-const KEPT = 10;
+/** In every text that should never stand for a conversation. */
+export const UNSOUND = "[unsound]";
 
-const ANSWER = DEFAULT_TEMPLATE.sections.map(({ title }) => `## ${title}\nNone.`).join("\n\n");
+const LINE = `- ${UNSOUND} And then the parser was spoken about once more, at length.\n`;
 
-/** For the SDK's sessions: what their `onCompaction` takes. Counts its calls. */
-export function slowSummariser(delayMs: number) {
-  let count = 0;
-  return {
-    begun: () => count,
-    summarise: async (messages: readonly { readonly id: string }[]) => {
-      count += 1;
-      await sleep(delayMs);
-      const [first, last] = [messages[0], messages.at(-1 - KEPT)];
-      if (first === undefined || last === undefined) return null;
-      return { summary: ANSWER, fromMessageId: first.id, toMessageId: last.id };
-    },
-  };
+/** By the name that is given as `answers`. */
+const ANSWERS = {
+  sound: () => inSections("None."),
+  fails: (): string => {
+    throw new Error("The provider is down.");
+  },
+  nothing: () => "",
+  unstructured: () => `${UNSOUND} Everything is fine, they said, and went on.`,
+  "over-budget": () => inSections(LINE.repeat(12)),
+  longer: () => inSections(LINE.repeat(400)),
+} as const;
+
+export type Answers = keyof typeof ANSWERS;
+
+/** Calls so far, by the name of the object, which no two stores may share: a workflow and its agent are in one process. */
+const asked = new Map<string, number>();
+
+/** How often the summariser of an object was asked, whoever stands behind it, and whether it answered or not. */
+export function countCalls(objectName: string): number {
+  return asked.get(objectName) ?? 0;
 }
 
-/** For our workflow: a language model. */
-export function slowModel(delayMs: number): LanguageModelV4 {
-  return {
-    specificationVersion: "v4",
-    provider: "bench",
-    modelId: "constant",
-    supportedUrls: {},
-    doGenerate: async ({ prompt }) => {
-      const [input, output] = [estimateTokens(JSON.stringify(prompt)), estimateTokens(ANSWER)];
-      if (delayMs > 0) await sleep(delayMs);
-      return {
-        content: [{ type: "text", text: ANSWER }],
-        finishReason: { unified: "stop", raw: "stop" },
-        usage: {
-          inputTokens: { total: input, noCache: input, cacheRead: 0, cacheWrite: 0 },
-          outputTokens: { total: output, text: output, reasoning: 0 },
-        },
-        warnings: [],
-      };
-    },
-    doStream: () => Promise.reject(new Error("The summariser does not stream.")),
-  };
+export class Summariser {
+  readonly #objectName: string;
+  readonly #delayMs: number;
+  readonly #answer: () => string;
+
+  /** As the name of its object says. */
+  constructor(objectName: string) {
+    const answers = readSetting(objectName, "answers") ?? "sound";
+    if (!isAnswers(answers)) throw new Error(`No summariser answers "${answers}".`);
+    this.#objectName = objectName;
+    this.#delayMs = Number(readSetting(objectName, "delay") ?? 0);
+    this.#answer = ANSWERS[answers];
+  }
+
+  /** Takes as little notice of what it is asked as a model that is of no use. */
+  async ask(): Promise<string> {
+    asked.set(this.#objectName, countCalls(this.#objectName) + 1);
+    if (this.#delayMs > 0) await new Promise((resolve) => setTimeout(resolve, this.#delayMs));
+    return this.#answer();
+  }
+
+  /** As our workflow takes it. */
+  asModel(): LanguageModelV4 {
+    return {
+      specificationVersion: "v4",
+      provider: "bench",
+      modelId: "scripted",
+      supportedUrls: {},
+      doGenerate: async ({ prompt }) => {
+        const input = estimateTokens(JSON.stringify(prompt));
+        const text = await this.ask();
+        const output = estimateTokens(text);
+        return {
+          content: [{ type: "text", text }],
+          finishReason: { unified: "stop", raw: "stop" },
+          usage: {
+            inputTokens: { total: input, noCache: input, cacheRead: 0, cacheWrite: 0 },
+            outputTokens: { total: output, text: output, reasoning: 0 },
+          },
+          warnings: [],
+        };
+      },
+      doStream: () => Promise.reject(new Error("The summariser does not stream.")),
+    };
+  }
 }
 
-function sleep(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
+function inSections(text: string): string {
+  return DEFAULT_TEMPLATE.sections.map(({ title }) => `## ${title}\n${text}`).join("\n\n");
+}
+
+function isAnswers(name: string): name is Answers {
+  return Object.hasOwn(ANSWERS, name);
 }

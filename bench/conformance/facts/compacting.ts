@@ -49,6 +49,7 @@ export const COMPACTING = area("compacting", {
   },
   "first messages kept": {
     says: "Messages between an earlier summary and the range that a function names are not swallowed.",
+    shows: "swallowed messages",
     async check(store) {
       await store.storeAll(turns(1, 20));
       await store.addOverlay("Short.", "m1", "m3");
@@ -59,6 +60,7 @@ export const COMPACTING = area("compacting", {
   },
   "beside another branch": {
     says: "A branch is compacted although another branch has a summary of its own.",
+    shows: "another branch",
     async check(store) {
       await store.storeAll(turns(1, 12));
       await store.addOverlay("Aside.", "m4", "m10");
@@ -71,6 +73,7 @@ export const COMPACTING = area("compacting", {
   },
   "after a deleted end": {
     says: "After an end of a summarised range was deleted, the next compaction is in force.",
+    shows: "deleted end",
     async check(store) {
       await store.storeAll(turns(1, 12));
       await store.compact(choose("m2", "m6"));
@@ -93,6 +96,7 @@ export const COMPACTING = area("compacting", {
   },
   longer: {
     says: "A summary that is longer than the range that it was made of is not applied.",
+    shows: "growing summary",
     async check(store) {
       await store.storeAll(turns(1, 10));
       const before = textOf(await store.history()).length;
@@ -103,6 +107,7 @@ export const COMPACTING = area("compacting", {
   },
   blank: {
     says: "A blank summary is not applied.",
+    shows: "blank summary",
     async check(store) {
       await store.storeAll(turns(1, 10));
       const blank: Summariser = { choose: async () => ({ summary: " \n", fromMessageId: "m2", toMessageId: "m8" }) };

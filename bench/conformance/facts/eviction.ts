@@ -51,6 +51,7 @@ export const EVICTION = area("eviction", {
   },
   "while summarising": {
     says: "A compaction during which the object is evicted is finished after it, without another append.",
+    shows: "lost with the object",
     async check(store) {
       const { promise: begun, resolve: asked } = Promise.withResolvers<null>();
       const never = answering(() => {

@@ -95,6 +95,7 @@ export const OVERLAYS = area("overlays", {
   },
   "longer than its range": {
     says: "A summary that is longer than what it replaces is not shown.",
+    shows: "growing summary",
     async check(store) {
       await store.storeAll(turns(1, 6));
       await store.addOverlay(`LONG! ${"and so on ".repeat(2_000)}`, "m2", "m4").catch(() => undefined);
@@ -103,6 +104,7 @@ export const OVERLAYS = area("overlays", {
   },
   "echoed by a client": {
     says: "A summary that a client sends back with the conversation is not stored as something that was said.",
+    shows: "echoed summary",
     async check(store) {
       await store.storeAll(turns(1, 8));
       await store.addOverlay("SUM!", "m2", "m6");
@@ -113,6 +115,7 @@ export const OVERLAYS = area("overlays", {
   },
   "end deleted": {
     says: "Deleting an end of a summarised range loses none of its other messages.",
+    shows: "deleted end",
     async check(store) {
       await store.storeAll(turns(1, 10));
       await store.addOverlay("SUM!", "m3", "m7");

@@ -21,6 +21,7 @@ export const RACES = area("races", {
   },
   clear: {
     says: "After a clear meanwhile nothing of the old conversation is stored.",
+    shows: "outlives a clear",
     async check(store) {
       await race(store, () => store.clear());
       assert.deepEqual(await store.summaries(), []);
@@ -29,6 +30,7 @@ export const RACES = area("races", {
   },
   "clear, with a model": {
     says: "After a clear while the model is at work nothing of its summary is stored.",
+    shows: "outlives a clear",
     async check(store) {
       await store.storeAll(turns(1, 40));
       const { summariser } = answering(async () => {
@@ -43,6 +45,7 @@ export const RACES = area("races", {
   },
   "clear and begin again": {
     says: "A conversation that was cleared and begun again with the same ids does not get the old one's summary.",
+    shows: "outlives a clear",
     async check(store) {
       await race(store, async () => {
         await store.clear();
@@ -55,6 +58,7 @@ export const RACES = area("races", {
   },
   "delete an end": {
     says: "An end of the range that is deleted meanwhile makes a summary that is not applied, and not kept as if it were.",
+    shows: "outlives an edit",
     async check(store) {
       const applied = await race(store, () => store.remove(["m8"]));
       assert.deepEqual(
@@ -67,6 +71,7 @@ export const RACES = area("races", {
   },
   "delete inside": {
     says: "A message of the range that is deleted meanwhile is in no summary that is shown.",
+    shows: "outlives an edit",
     async check(store) {
       await race(store, () => store.remove(["m5"]));
       assert.deepEqual(
@@ -77,6 +82,7 @@ export const RACES = area("races", {
   },
   edit: {
     says: "A message of the range that is edited meanwhile is not hidden under a summary of what it said before.",
+    shows: "outlives an edit",
     async check(store) {
       await race(store, () => store.update(say("m5", "No: the other way round.")));
       assert.match(textOf(await store.history()), /the other way round/);
@@ -109,6 +115,7 @@ export const RACES = area("races", {
   },
   "two at once": {
     says: "Of two compactions at the same time, one leaves a summary.",
+    shows: "one for each append",
     async check(store) {
       await store.storeAll(turns(1, 12));
       await Promise.allSettled([store.compact(choose("m3", "m8")), store.compact(choose("m3", "m8"))]);

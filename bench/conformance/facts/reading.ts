@@ -5,6 +5,7 @@ import { area, ids, say, textOf, turns } from "../fact.ts";
 export const READING = area("reading", {
   "ten thousand": {
     says: "A path of 10,050 messages is read whole, its oldest message included.",
+    shows: "end of the path",
     timeoutMs: 300_000,
     async check(store) {
       const messages = Array.from({ length: 10_050 }, (_, n) => say(`m${n + 1}`, `${n + 1}`));

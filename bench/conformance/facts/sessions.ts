@@ -5,6 +5,7 @@ import { area, choose, ids, say, textOf, turn, turns } from "../fact.ts";
 export const SESSIONS = area("sessions", {
   "same id": {
     says: "Two sessions may use the same message id.",
+    shows: "ids across sessions",
     async check(store) {
       const [a, b] = [store.session("a"), store.session("b")];
       await a.append(say("m1", "said in a"));
@@ -72,6 +73,7 @@ export const SESSIONS = area("sessions", {
   },
   "deleted, then used": {
     says: "A session that was deleted begins empty when its id is used again.",
+    shows: "left behind",
     async check(store) {
       await store.declare([{ label: "memory" }]);
       const a = store.session("a");
@@ -86,6 +88,7 @@ export const SESSIONS = area("sessions", {
   },
   "nothing left": {
     says: "After a session is deleted no table holds anything that was said in it.",
+    shows: "left behind",
     async check(store) {
       await store.declare([{ label: "memory" }]);
       const a = store.session("a");

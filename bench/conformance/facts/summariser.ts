@@ -45,6 +45,7 @@ export const SUMMARISER = area("summariser", {
   },
   blank: {
     says: "A model that answers nothing does not make a blank stand for what was said.",
+    shows: "blank summary",
     async check(store) {
       await store.storeAll(turns(1, 40));
       await store.compact(answering("  \n ").summariser).catch(() => undefined);
@@ -61,6 +62,7 @@ export const SUMMARISER = area("summariser", {
   },
   "too long": {
     says: "A model that answers more than it was given does not make the view longer.",
+    shows: "growing summary",
     async check(store) {
       await store.storeAll(turns(1, 40));
       const before = textOf(await store.history()).length;
@@ -83,6 +85,7 @@ export const SUMMARISER = area("summariser", {
   },
   "two earlier ones": {
     says: "Of two summaries side by side, the content of both reaches the summary that replaces them.",
+    shows: "one of two summaries",
     async check(store) {
       await store.storeAll(turns(1, 40));
       await store.addOverlay("FIRST-ONE", "m4", "m10");
@@ -95,6 +98,7 @@ export const SUMMARISER = area("summariser", {
   },
   "summary at the start": {
     says: "With a summary over the first messages, a compaction loses none of those right after it.",
+    shows: "swallowed messages",
     async check(store) {
       await store.storeAll(turns(1, 40));
       await store.addOverlay("Short.", "m1", "m5");
@@ -105,6 +109,7 @@ export const SUMMARISER = area("summariser", {
   },
   "start deleted": {
     says: "After the first messages of a compacted conversation are deleted, the next compaction loses nothing else.",
+    shows: "swallowed messages",
     async check(store) {
       await store.storeAll(turns(1, 40));
       const first = answering(goodSummary("FIRST-ONE"));
@@ -114,6 +119,22 @@ export const SUMMARISER = area("summariser", {
       const second = answering(goodSummary("SECOND-ONE"));
       await store.compact(second.summariser);
       assert.equal(await lost(store, { first: 3, last: 80, prompts: [...first.prompts, ...second.prompts] }), 0);
+    },
+  },
+  "room for an earlier one": {
+    says: "A summary that takes in a large earlier one may be at least half as large; or the earlier one stays.",
+    shows: "shrinking summary",
+    async check(store) {
+      await store.storeAll(turns(1, 60));
+      await store.addOverlay(`FIRST-ONE ${"It was agreed to keep the trailing comma. ".repeat(150)}`, "m4", "m50");
+      const { prompts, summariser } = answering(goodSummary("KNOWN"));
+      await store.compact(summariser);
+      const folding = prompts.filter((prompt) => prompt.includes("FIRST-ONE"));
+      for (const prompt of folding) {
+        const budget = Number(/(?:At most|Target) ~?(\d+) tokens/.exec(prompt)?.[1]);
+        assert.ok(budget >= 750, `Some 1,500 tokens are to be told in ${budget}.`);
+      }
+      assert.ok(folding.length > 0 || textOf(await store.history()).includes("FIRST-ONE"), "The earlier one is gone.");
     },
   },
   "object output": {
@@ -162,6 +183,7 @@ export const SUMMARISER = area("summariser", {
   },
   "prompt size": {
     says: "No prompt is longer than a window of 128,000 tokens, however much there is to summarise.",
+    shows: "prompt over the window",
     async check(store) {
       const page = "All of this was read out loud. ".repeat(1_000);
       await store.storeAll(Array.from({ length: 40 }, (_, n) => say(`m${n + 1}`, `${marker(n + 1)} ${page}`)));

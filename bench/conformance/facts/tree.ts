@@ -89,6 +89,7 @@ export const TREE = area("tree", {
   },
   "append all": {
     says: "Appending many to a session that has messages already continues from its leaf.",
+    shows: "new root",
     async check(store) {
       await store.appendAll(turns(1, 2));
       await store.appendAll(turns(3, 4));
@@ -97,6 +98,7 @@ export const TREE = area("tree", {
   },
   "delete in the middle": {
     says: "Deleting a message in the middle of a path keeps what is older and what is newer.",
+    shows: "beheaded path",
     async check(store) {
       await store.storeAll(turns(1, 6));
       await store.remove(["m2"]);
@@ -113,6 +115,7 @@ export const TREE = area("tree", {
   },
   "delete where it branches": {
     says: "Deleting several messages around a fork keeps both branches on what is left of their path.",
+    shows: "beheaded path",
     async check(store) {
       await store.storeAll(turns(1, 5));
       await store.append(turn(6), "m3");
@@ -136,6 +139,7 @@ export const TREE = area("tree", {
   },
   "large message": {
     says: "A message of three megabytes is stored and comes back equal.",
+    shows: "large message",
     async check(store) {
       const message = say("m1", "large ".repeat(500_000));
       await store.append(message);

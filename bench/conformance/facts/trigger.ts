@@ -1,6 +1,6 @@
 /** Compacting by itself. */
 import assert from "node:assert/strict";
-import { area, choose, ids, pause, turn, turns } from "../fact.ts";
+import { answering, area, choose, ids, pause, turn, turns } from "../fact.ts";
 import type { Summariser } from "../store.ts";
 
 /** Counts its calls, and how many of them ran at the same time. */
@@ -68,6 +68,7 @@ export const TRIGGER = area("trigger", {
   },
   "append does not wait": {
     says: "An append returns while the summariser that it set off is still at work.",
+    shows: "waiting append",
     async check(store) {
       const { promise: answered, resolve: answer } = Promise.withResolvers<null>();
       await store.compactAfter(
@@ -87,6 +88,7 @@ export const TRIGGER = area("trigger", {
   },
   "one at a time": {
     says: "Appends at the same time set off one compaction, not one each.",
+    shows: "one for each append",
     async check(store) {
       await store.storeAll(turns(1, 20));
       const { calls, summariser } = counting(() => pause(100).then(() => null));
@@ -98,6 +100,7 @@ export const TRIGGER = area("trigger", {
   },
   "summariser that is down": {
     says: "A summariser that is down is not called again for every append.",
+    shows: "asked at every append",
     async check(store) {
       await store.storeAll(turns(1, 20));
       const { calls, summariser } = counting(() => Promise.reject(new Error("The provider is down.")));
@@ -109,8 +112,37 @@ export const TRIGGER = area("trigger", {
       assert.ok(calls.all >= 1 && calls.all <= 5, `${calls.all} calls for 10 appends.`);
     },
   },
+  "summariser that declines": {
+    says: "A function that declines is not called again for every append.",
+    shows: "asked at every append",
+    async check(store) {
+      await store.storeAll(turns(1, 20));
+      const { calls, summariser } = counting();
+      await store.compactAfter(600, summariser);
+      for (const message of turns(21, 30)) {
+        await store.append(message);
+        await store.settle();
+      }
+      assert.ok(calls.all >= 1 && calls.all <= 5, `${calls.all} calls for 10 appends.`);
+    },
+  },
+  "model that answers nothing": {
+    says: "A model that answers nothing is not asked again for every append.",
+    shows: "asked at every append",
+    async check(store) {
+      await store.storeAll(turns(1, 40));
+      const { prompts, summariser } = answering(" ");
+      await store.compactAfter(3_000, summariser);
+      for (const message of turns(41, 60)) {
+        await store.append(message);
+        await store.settle();
+      }
+      assert.ok(prompts.length >= 1 && prompts.length <= 10, `${prompts.length} calls for 20 appends.`);
+    },
+  },
   "nothing to gain": {
     says: "A compaction that brings next to nothing is not made again for every append.",
+    shows: "no gain",
     async check(store) {
       await store.storeAll(turns(1, 20));
       let calls = 0;
@@ -131,6 +163,7 @@ export const TRIGGER = area("trigger", {
   },
   "failure is told": {
     says: "A summariser that throws is told to the error handler.",
+    shows: "untold failure",
     async check(store) {
       await store.storeAll(turns(1, 20));
       let told = 0;

@@ -1,0 +1,114 @@
+/** What a summariser that is down, or answers nothing of use, costs: model calls, appends that wait, and the view. */
+import { HARD_LINE } from "../../src/limits.ts";
+import type { Case, Cell, Check, Finding } from "../case.ts";
+import { CONTENDERS, type ContenderName, type Lab } from "../lab.ts";
+import type { Behind } from "../objects/rig.ts";
+import type { Answers } from "../objects/summariser.ts";
+import { median, quantile } from "../stats.ts";
+
+const BAD: readonly (readonly [Answers, string])[] = [
+  ["fails", "fails"],
+  ["nothing", "answers nothing"],
+  ["unstructured", "one empty sentence"],
+  ["over-budget", "twice its budget"],
+  ["longer", "more than it was given"],
+];
+
+/** How long it is bad, and appends go on (ms). */
+const FOR_MS = 60_000;
+const QUICK_FOR_MS = 2_000;
+/** Of which ours gives up at once: it gives one that gives no answer most of a minute. */
+const QUICK: ReadonlySet<Answers> = new Set(["unstructured", "longer"]);
+const EVERY_MS = 250;
+/** A provider that is down needs time to say so, and one that answers nonsense to answer it. */
+const DELAY_MS = 100;
+const THRESHOLD_TOKENS = 6_000;
+/** Messages: a little under the threshold. */
+const STORED = 58;
+/** One call and four retries of one step: then the breaker is open, and stays so beyond this minute. */
+const MOST_CALLS = 5;
+
+export const badSummariser: Case = { name: "bad-summariser", timed: false, measure };
+
+interface Found extends Behind {
+  readonly answers: Answers;
+  readonly says: string;
+  readonly name: ContenderName;
+}
+
+async function measure(lab: Lab): Promise<Finding> {
+  const times = (lab.quick ? QUICK_FOR_MS : FOR_MS) / EVERY_MS;
+  const bad = BAD.filter(([answers]) => !lab.quick || QUICK.has(answers));
+  const found: Found[] = await Promise.all(
+    bad.flatMap(([answers, says]) =>
+      CONTENDERS.map(async (name) => ({ answers, says, name, ...(await append(lab, name, { answers, times })) })),
+    ),
+  );
+  return {
+    title: "A summariser that is of no use",
+    about: `For ${(times * EVERY_MS) / 1_000} s a message is appended every ${EVERY_MS} ms (unless the one before has not returned) to ${STORED} messages, just under a threshold of ${THRESHOLD_TOKENS.toLocaleString("en-US")} tokens, and every call of the summariser fails or answers so. Theirs through the SDK's own \`createCompactFunction\`. All at the same time in one process: of the times, only their size is meant. The view is looked at when no compaction is at work any more.`,
+    tables: [
+      {
+        columns: [
+          "the summariser",
+          "store",
+          "appends",
+          "model calls",
+          "p50 ms",
+          "p99 ms",
+          "worst ms",
+          "view, in thresholds",
+          "its answer is shown",
+        ],
+        rows: found.map(render),
+      },
+    ],
+    checks: [...(lab.quick ? [] : checkFailures(found)), ...checkViews(found)],
+    unmeasured: [
+      "what the SDK's sessions do with a compaction function of one's own that checks, waits and gives up by itself",
+    ],
+  };
+}
+
+function render({ says, name, calls, ms, viewTokens, unsound }: Found): Cell[] {
+  const times = [median(ms), quantile(ms, 0.99), Math.max(...ms)];
+  return [says, name, ms.length, calls, ...times, viewTokens / THRESHOLD_TOKENS, unsound ? "yes" : "no"];
+}
+
+/** What the minute costs in which every call fails. */
+function checkFailures(found: readonly Found[]): Check[] {
+  const failing = found.filter(({ answers }) => answers === "fails");
+  const [ours = Number.NaN, ...theirs] = CONTENDERS.map((name) => failing.find((each) => each.name === name)?.calls);
+  return [
+    { claim: "model calls of ours in a minute in which each fails", measured: ours, target: MOST_CALLS },
+    {
+      claim: "model calls of either version of the SDK meanwhile, over those of ours",
+      measured: Math.min(...theirs.map((calls = Number.NaN) => calls)) / ours,
+      target: 20,
+      better: "more",
+    },
+  ];
+}
+
+function checkViews(found: readonly Found[]): Check[] {
+  const ours = found.filter(({ name }) => name === "Ours");
+  const largest = Math.max(...ours.map(({ viewTokens }) => viewTokens));
+  return [
+    {
+      claim: "the largest view of ours afterwards, in thresholds: at the hard line a digest is made without a model",
+      measured: largest / THRESHOLD_TOKENS,
+      target: HARD_LINE,
+    },
+    { claim: "views of ours that show its answer", measured: ours.filter(({ unsound }) => unsound).length, target: 0 },
+  ];
+}
+
+async function append(
+  lab: Lab,
+  name: ContenderName,
+  { answers, times }: { readonly answers: Answers; readonly times: number },
+): Promise<Behind> {
+  const subject = lab.subject(name, `bad-${name}?answers=${answers}&delay=${DELAY_MS}`);
+  await subject.fill(STORED);
+  return subject.appendBehind({ thresholdTokens: THRESHOLD_TOKENS, times, everyMs: EVERY_MS });
+}
