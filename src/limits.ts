@@ -220,6 +220,9 @@ export const SESSION_SEARCH_CHARS = 400;
 /** A model call that has not answered after this long (ms) is given up: just under the step's own timeout. */
 export const MODEL_CALL_MS = 290_000;
 
+/** Waits (ms) before an answer is told to the agent again: at once after a reset, then through a deploy; with a model's longest call under the step's own timeout. */
+export const SAVE_AGAIN_MS: readonly number[] = [0, 1_000, 4_000];
+
 /** Longest that a step waits (ms) because a provider asked to be left alone; beyond it, the step's own backoff does. */
 export const MAX_POLITE_WAIT_MS = 60_000;
 

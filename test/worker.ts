@@ -1,7 +1,6 @@
 /** The Worker under test: what is deployed, with a scripted summariser, and Durable Objects that only tests need. */
-import { DurableObject } from "cloudflare:workers";
+import { DurableObject, type WorkflowEvent, type WorkflowStep } from "cloudflare:workers";
 import { Agent, routeAgentRequest } from "agents";
-import type { AgentWorkflowEvent, AgentWorkflowStep } from "agents/workflows";
 import { CompactingAgent, withCompaction } from "../src/agent/with-compaction.ts";
 import { Session } from "../src/agent/session.ts";
 import type { AfterCompaction } from "../src/agent/after-compaction.ts";
@@ -119,7 +118,7 @@ export class CompactionWorkflow extends RealCompactionWorkflow {
     return modelOf(this.#agentName, this.#runId);
   }
 
-  override async run(event: AgentWorkflowEvent<CompactionParams>, step: AgentWorkflowStep): Promise<Outcome> {
+  override async run(event: WorkflowEvent<CompactionParams>, step: WorkflowStep): Promise<Outcome> {
     this.#agentName = event.payload.agent.name;
     this.#runId = event.payload.runId;
     return super.run(event, faultyStep(this.#agentName, step));
@@ -134,7 +133,7 @@ export class NotesWorkflow extends RealNotesWorkflow {
     return modelOf(this.#agentName, this.#runId);
   }
 
-  override async run(event: AgentWorkflowEvent<CompactionParams>, step: AgentWorkflowStep): Promise<Outcome> {
+  override async run(event: WorkflowEvent<CompactionParams>, step: WorkflowStep): Promise<Outcome> {
     this.#agentName = event.payload.agent.name;
     this.#runId = event.payload.runId;
     return super.run(event, faultyStep(this.#agentName, step));
@@ -149,7 +148,7 @@ export class SplitWorkflow extends RealSplitWorkflow {
     return modelOf(this.#agentName, this.#runId);
   }
 
-  override async run(event: AgentWorkflowEvent<CompactionParams>, step: AgentWorkflowStep): Promise<Outcome> {
+  override async run(event: WorkflowEvent<CompactionParams>, step: WorkflowStep): Promise<Outcome> {
     this.#agentName = event.payload.agent.name;
     this.#runId = event.payload.runId;
     return super.run(event, faultyStep(this.#agentName, step));

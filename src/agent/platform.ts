@@ -2,8 +2,8 @@
  * The Agents SDK and the Workflows engine, as a {@link Platform}.
  *
  * Facts behind this file: creating an instance whose id is taken throws, and means that it exists; `get` throws for one
- * that does not; the SDK's own tracking row may lag or be missing, so control goes through the binding, by run id. That row
- * is dropped as soon as it stands: it would outlive the run and its session, with whatever it says of them (S2).
+ * that does not. Instances are made and controlled through their binding, by run id: what the SDK writes down of workflows
+ * that it starts would be a second ledger, may lag, and would outlive the run and its session (S2).
  */
 import type { Agent } from "agents";
 import { PalimpsestError } from "../errors.ts";
@@ -73,16 +73,14 @@ async function createInstance(
   agent: Watched,
   { ctx, env, run }: { ctx: DurableObjectState; env: Cloudflare.Env; run: RunRecord },
 ): Promise<"created" | "joined"> {
-  workflowOf(env, run.kind);
+  const workflow = workflowOf(env, run.kind);
   const binding = bindingOf(env, ctx.id, agent.name);
   const params: CompactionParams = { runId: run.id, agent: { binding, name: agent.name } };
   try {
-    await agent.runWorkflow(WORKFLOWS[run.kind].binding, params, { id: run.id, agentBinding: binding });
-    // Nothing is awaited in between, so both writes are one to the platform.
-    agent.deleteWorkflow(run.id);
+    await workflow.create({ id: run.id, params });
     return "created";
   } catch (error) {
-    if (!(error instanceof Error) || !/already[ _](?:exists|being tracked)/.test(error.message)) throw error;
+    if (!(error instanceof Error) || !/already[ _]exists/.test(error.message)) throw error;
     return "joined";
   }
 }

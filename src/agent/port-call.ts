@@ -7,7 +7,7 @@ import type { RunEnded, StepMark } from "../workflows/port.ts";
 import type { Core } from "./core.ts";
 import { finishRun } from "./finish.ts";
 
-type StepResult = Partial<Pick<StepRecord, "inputTokens" | "outputTokens" | "calls" | "reused" | "failure">>;
+type StepResult = Partial<Pick<StepRecord, "inputTokens" | "outputTokens" | "calls" | "billed" | "reused" | "failure">>;
 type RunPatch = Partial<Omit<RunRecord, "id" | "sessionId" | "n" | "outcome" | "state" | "steps">>;
 
 export class PortCall {
@@ -57,9 +57,9 @@ export class PortCall {
     return { kind: "ended", outcome: finishRun(this.core, this.#run, outcome) };
   }
 
-  /** Writes what was noted. */
-  save(): void {
-    if (!this.#ended) this.core.runs.change(this.#run.id, this.#run);
+  /** Writes what was noted. Null when the run has its outcome. */
+  save(): RunRecord | null {
+    return this.#ended ? null : this.core.runs.write(this.#run);
   }
 }
 
@@ -70,18 +70,15 @@ export function inRun<T>(
   work: (call: PortCall) => T,
 ): T | RunEnded {
   const { runId, mark } = place;
-  const result = core.transaction((): T | RunEnded => {
+  const { done, live } = core.transaction((): { done: T | RunEnded; live: RunRecord | null } => {
     const found = core.runs.get(runId);
     // The session was deleted, and its ledger with it: a step that comes late has nothing left to do.
-    if (found === null) return { kind: "ended", outcome: { kind: "cancelled" } };
-    if (found.outcome !== null) return { kind: "ended", outcome: found.outcome };
+    if (found === null) return { done: { kind: "ended", outcome: { kind: "cancelled" } }, live: null };
+    if (found.outcome !== null) return { done: { kind: "ended", outcome: found.outcome }, live: null };
     const call = new PortCall(core, found, mark);
-    const done = work(call);
-    call.save();
-    return done;
+    return { done: work(call), live: call.save() };
   });
-  const after = core.runs.get(runId);
-  if (after !== null) core.announce(after);
+  if (live !== null) core.announce(live);
   core.conductor.dispatchPending();
-  return result;
+  return done;
 }

@@ -117,7 +117,7 @@ export class RunPort implements CompactionPort {
       assert(chunk !== undefined && planned !== undefined, `Chunk ${request.index} is not in the plan.`);
       const history = core.memory.session(run.sessionId);
       // Read again what was planned: a model is not paid for a source that a commit would refuse.
-      const messages = history.sourceDigest(chunk) === planned ? history.spanMessages(chunk) : null;
+      const messages = history.sourceMessages(chunk, planned);
       if (messages === null) return call.end({ kind: "stale", reason: "changed" });
       const brief = briefOfChunk(core, run, chunk);
       const { redact } = core.settings.get(run.sessionId);
@@ -184,20 +184,15 @@ export class RunPort implements CompactionPort {
   async saveDraft(mark: StepMark, input: DraftInput): Promise<DraftReceipt | RunEnded> {
     return this.#inRun(mark, (call) => {
       const { run, core } = call;
-      const { calls, inputTokens, outputTokens, ...made } = input;
+      const { calls, answerId: _, ...made } = input;
       // A draft with problems must not stand where a sound one will be looked for.
       const key = input.problems.length === 0 ? input.key : digest(input.key, "rejected", input.text);
       const tokens = estimateTokens(input.text);
       // What notes are made of is not in the span alone: their drafts are no other session's.
       const source = run.kind === "notes" ? {} : { source: { ...planOf(run).span, digest: run.planDigest ?? "" } };
-      const draft = core.drafts.save(run.sessionId, { ...made, inputTokens, outputTokens, key, tokens, ...source });
-      call.note({
-        modelCalls: run.modelCalls + calls,
-        inputTokens: run.inputTokens + inputTokens,
-        outputTokens: run.outputTokens + outputTokens,
-      });
-      call.close({ inputTokens, outputTokens, calls });
-      if (calls > 0) noteCall(core, run, input);
+      const draft = core.drafts.save(run.sessionId, { ...made, key, tokens, ...source });
+      if (calls > 0) bill(call, input);
+      call.close();
       return { ...receiptOf(draft, false), soundKey: input.key };
     });
   }
@@ -337,7 +332,18 @@ function reuse(call: PortCall, draft: Draft): DraftReceipt {
   return receiptOf(draft, true);
 }
 
-function noteCall(core: Core, run: RunRecord, { model, inputTokens, outputTokens }: DraftInput): void {
+/** Puts an answer of a model on the run's bill, and on the session's. Told of again, because its receipt was lost, it costs nothing. */
+function bill(call: PortCall, answer: DraftInput): void {
+  const { core, run, mark } = call;
+  const { answerId, model, calls, inputTokens, outputTokens } = answer;
+  const billed = run.steps.find(({ name }) => name === mark.step)?.billed ?? [];
+  if (billed.includes(answerId)) return;
+  call.note({
+    modelCalls: run.modelCalls + calls,
+    inputTokens: run.inputTokens + inputTokens,
+    outputTokens: run.outputTokens + outputTokens,
+  });
+  call.close({ inputTokens, outputTokens, calls, billed: [...billed, answerId] });
   const now = core.platform.now();
   core.health.noteAnswer(model, now);
   core.spend.add(run.sessionId, inputTokens + outputTokens, now);

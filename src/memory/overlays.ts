@@ -114,7 +114,11 @@ export class Overlays {
    */
   describe(range: Range, overlays?: readonly OverlayRow[]): SpanDigest | null {
     const elements = walkSpan(this.#tree, range, { content: false, ...(overlays !== undefined && { overlays }) });
-    if (elements === null) return null;
+    return elements === null ? null : this.sum(elements);
+  }
+
+  /** As {@link describe}, of elements that were read already. */
+  sum(elements: readonly Element[]): SpanDigest {
     return {
       digest: sumDigests(elements.map((element) => this.#digestOf(element))),
       tokens: elements.reduce((sum, element) => sum + elementTokens(element), 0),

@@ -79,6 +79,8 @@ export interface StepRecord {
   readonly inputTokens: number;
   readonly outputTokens: number;
   readonly calls: number;
+  /** The answers that these costs are made of, by name. */
+  readonly billed?: readonly string[];
   /** True when an earlier draft was used again instead of a model call. */
   readonly reused: boolean;
   /** The newest attempt whose model gave no answer; absent while there is none. */

@@ -1,8 +1,8 @@
 /**
  * The ledger: one record per attempt to compact, from the transaction that asked for it to its one outcome.
  *
- * Job: be the truth about runs. The Workflows engine and the SDK's tracking table are both asked, never believed: a run
- * is live until its outcome stands here. Boundary: knows no workflow, no model and no policy decisions.
+ * Job: be the truth about runs. The Workflows engine is asked, never believed: a run is live until its outcome
+ * stands here. Boundary: knows no workflow, no model and no policy decisions.
  *
  * R1 one outcome: {@link Runs.end} writes it only while the run is live, and answers the outcome that stands.
  * R2 one live run per branch: the caller checks with {@link Runs.live} in the transaction that starts another.
@@ -169,15 +169,16 @@ export class Runs {
   change(runId: string, patch: Partial<Omit<RunRecord, "id" | "sessionId" | "n" | "outcome">>): RunRecord {
     const run = this.mustGet(runId);
     if (run.outcome !== null) return run;
-    const changed = { ...run, ...patch };
-    this.#sql.updateRun(run.sessionId, run.n, JSON.stringify(changed));
-    const live = this.#live.get(run.sessionId);
-    if (live !== undefined)
-      this.#live.set(
-        run.sessionId,
-        live.map((each) => (each.id === runId ? changed : each)),
-      );
-    return changed;
+    return this.write({ ...run, ...patch });
+  }
+
+  /** Writes a live run as it is now. Call in the transaction that read it, so that nothing else is overwritten. */
+  write(run: RunRecord): RunRecord {
+    const { id, sessionId, n } = run;
+    this.#sql.updateRun(sessionId, n, JSON.stringify(run));
+    const live = this.#live.get(sessionId)?.map((each) => (each.id === id ? run : each));
+    if (live !== undefined) this.#live.set(sessionId, live);
+    return run;
   }
 
   /** Gives a run its outcome, once. Returns the run with the outcome that stands. */

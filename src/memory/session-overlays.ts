@@ -211,6 +211,13 @@ export abstract class SessionOverlays {
     return this.#sources(span, true)?.map((element) => elementMessage(this.tree, element)) ?? null;
   }
 
+  /** As {@link spanMessages}; null also when they are not those that `expected` is the digest of. */
+  sourceMessages(span: Span, expected: string): UIMessage[] | null {
+    const elements = this.#sources(span, true);
+    if (elements === null || this.laid.sum(elements).digest !== expected) return null;
+    return elements.map((element) => elementMessage(this.tree, element));
+  }
+
   /** A span's messages without content, as an outline has them; null as for {@link spanDigest}. */
   spanRows(span: Span): OutlineRow[] | null {
     return this.#sources(span, false)?.map(outlineRow) ?? null;

@@ -1,25 +1,33 @@
 /**
- * Fits work into a summariser's window: what a prompt carries beside the source (its own text, the previous summary)
- * and the answer are left room for.
+ * Fits work into a summariser's window: what a call carries beside its source, the prompt's own text and the answer, is left
+ * room for.
  */
 import { MIN_CHUNK_TOKENS, PROMPT_OVERHEAD_TOKENS } from "../limits.ts";
 import type { Plan, Policy } from "./plan.ts";
 
-/** Texts as long as a summary that a call may hold beside its source: the previous one, the answer, and one for safety. */
-const SUMMARIES_IN_A_CALL = 3;
+/** Summaries that a call may hold beside its source: the answer, which a model is let overshoot to twice its size. */
+const SUMMARIES_BESIDE_A_SOURCE = 2;
+
+/** Summaries in the least call of all that fold: two, and the answer. */
+const SUMMARIES_IN_A_FOLD = 3;
 
 /**
  * The policy with chunks small enough for a model of `windowTokens`. Half of the window is the most a chunk may take,
  * because the estimate of tokens may be wrong by a good part.
  */
 export function fitPolicy(policy: Policy, windowTokens: number): Policy {
-  return { ...policy, chunkTokens: Math.max(1, Math.min(policy.chunkTokens, roomFor(policy, windowTokens))) };
+  const room = roomBeside(SUMMARIES_BESIDE_A_SOURCE, policy, windowTokens);
+  return { ...policy, chunkTokens: Math.max(1, Math.min(policy.chunkTokens, room)) };
 }
 
-/** Nothing to do, with what to change, where the window has no room for a chunk worth a call; null where it has. */
+/**
+ * Nothing to do, with what to change, where the window has no room for a chunk worth a call, or for the fold of two
+ * summaries; null where it has.
+ */
 export function findNoRoom(policy: Policy, windowTokens: number): Plan | null {
-  if (roomFor(policy, windowTokens) >= Math.min(policy.chunkTokens, MIN_CHUNK_TOKENS)) return null;
-  const most = Math.floor((windowTokens - PROMPT_OVERHEAD_TOKENS - MIN_CHUNK_TOKENS) / SUMMARIES_IN_A_CALL);
+  const room = roomBeside(SUMMARIES_IN_A_FOLD, policy, windowTokens);
+  if (room >= Math.min(policy.chunkTokens, MIN_CHUNK_TOKENS)) return null;
+  const most = Math.floor((windowTokens - PROMPT_OVERHEAD_TOKENS - MIN_CHUNK_TOKENS) / SUMMARIES_IN_A_FOLD);
   const lower = most < 1 ? "" : `, or summaryTokens of at most ${most}`;
   return {
     kind: "nothing",
@@ -30,8 +38,8 @@ export function findNoRoom(policy: Policy, windowTokens: number): Plan | null {
   };
 }
 
-function roomFor({ summaryTokens }: Policy, windowTokens: number): number {
-  const room = windowTokens - PROMPT_OVERHEAD_TOKENS - SUMMARIES_IN_A_CALL * summaryTokens;
+function roomBeside(summaries: number, { summaryTokens }: Policy, windowTokens: number): number {
+  const room = windowTokens - PROMPT_OVERHEAD_TOKENS - summaries * summaryTokens;
   return Math.min(room, Math.floor(windowTokens / 2));
 }
 

@@ -5,7 +5,7 @@
  * wait says only that it is worth asking. So an event that was lost, sent twice or invented changes nothing, and a wait
  * survives whatever a step does.
  */
-import type { AgentWorkflowStep } from "agents/workflows";
+import type { WorkflowStep } from "cloudflare:workers";
 import { LEAST_APPROVAL_MS } from "../limits.ts";
 import { markOf } from "./ladder.ts";
 import { APPROVAL_EVENT, type Approved, type CompactionPort, type RunEnded } from "./port.ts";
@@ -13,7 +13,7 @@ import { AGENT_CALL } from "./retries.ts";
 
 /** The draft that was approved: this one, or one that a person made of it. */
 export async function waitForApproval(
-  step: AgentWorkflowStep,
+  step: WorkflowStep,
   port: () => CompactionPort,
   key: string,
 ): Promise<Approved | RunEnded> {

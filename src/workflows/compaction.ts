@@ -10,8 +10,7 @@
  * The run always ends: where no model's answer passes its audit, a deterministic digest stands in (see ladder.ts) and
  * the overlay says `degraded`.
  */
-import type { Agent } from "agents";
-import { AgentWorkflow, type AgentWorkflowEvent, type AgentWorkflowStep } from "agents/workflows";
+import { WorkflowEntrypoint, type WorkflowEvent, type WorkflowStep } from "cloudflare:workers";
 import pMap from "p-map";
 import { assert } from "../errors.ts";
 import { PARALLEL_CHUNKS } from "../limits.ts";
@@ -33,7 +32,7 @@ export interface CompactionParams {
 
 /** What every step of one run works with. */
 interface Work {
-  readonly step: AgentWorkflowStep;
+  readonly step: WorkflowStep;
   readonly asked: Asked;
   readonly port: () => CompactionPort;
 }
@@ -41,8 +40,12 @@ interface Work {
 /** A chunk's draft, with the chunk's place in the plan: what a later rebuild starts from. */
 type Leaf = DraftReceipt & { readonly index: number };
 
-export class CompactionWorkflow extends AgentWorkflow<Agent, CompactionParams> {
-  /** The summariser. A subclass may bring its own; it must then also define `run`, because the SDK wraps the one it finds. */
+/**
+ * Not the SDK's AgentWorkflow: that one asks the agent before its first step, where nothing is tried again, and keeps a
+ * stub that a reset of the agent kills.
+ */
+export class CompactionWorkflow extends WorkflowEntrypoint<Cloudflare.Env, CompactionParams> {
+  /** The summariser. A subclass may bring its own. */
   protected model(): ChosenModel {
     return chooseModel(this.env as ModelEnv);
   }
@@ -52,7 +55,7 @@ export class CompactionWorkflow extends AgentWorkflow<Agent, CompactionParams> {
     return openPort(this.env, agent, runId);
   }
 
-  override async run({ payload }: AgentWorkflowEvent<CompactionParams>, step: AgentWorkflowStep): Promise<Outcome> {
+  override async run({ payload }: WorkflowEvent<CompactionParams>, step: WorkflowStep): Promise<Outcome> {
     const done = await compact(step, this.model(), () => this.port(payload));
     assert(done.kind === "ended", "Only a split goes on after its compaction, and it has a workflow of its own.");
     return done.outcome;
@@ -61,7 +64,7 @@ export class CompactionWorkflow extends AgentWorkflow<Agent, CompactionParams> {
 
 /** The line from the outline to the overlay. What it comes to ends the run, unless something else is to follow. */
 export async function compact(
-  step: AgentWorkflowStep,
+  step: WorkflowStep,
   model: ChosenModel,
   port: Work["port"],
 ): Promise<Compacted | RunEnded> {

@@ -11,14 +11,14 @@ import { extractiveModel } from "../model/extractive.ts";
 import { summarize, type SummarizeResult } from "../model/summarize.ts";
 import { auditSummary, type AuditProblemKind } from "../steps/audit.ts";
 import { digest } from "../steps/digest.ts";
-import { MAX_CHARS_PER_TOKEN, MAX_POLITE_WAIT_MS, MIN_SURVIVAL, MODEL_CALL_MS } from "../limits.ts";
+import { MAX_CHARS_PER_TOKEN, MAX_POLITE_WAIT_MS, MIN_SURVIVAL, MODEL_CALL_MS, SAVE_AGAIN_MS } from "../limits.ts";
 import type { Facts } from "../steps/pinned/fact.ts";
 import { gatherFacts } from "../steps/pinned/gather.ts";
 import { keepFacts } from "../steps/pinned/keep.ts";
 import { buildPrompt, type PromptInput } from "../steps/prompt.ts";
 import { keepReferences, numberMessages, parseReferences, resolveProvenance } from "../steps/provenance.ts";
 import { renderTranscript } from "../steps/render.ts";
-import type { Brief, CompactionPort, DraftReceipt, FoldSource, RunEnded, StepMark } from "./port.ts";
+import type { Brief, CompactionPort, DraftInput, DraftReceipt, FoldSource, RunEnded, StepMark } from "./port.ts";
 
 type Drafted = DraftReceipt | RunEnded;
 
@@ -139,7 +139,7 @@ async function ask(
   source: Source,
   input: Pick<PromptInput, "kind" | "transcript" | "previous" | "drafts" | "problems">,
 ): Promise<Drafted> {
-  const { port, mark, model } = by;
+  const { model } = by;
   const { brief, key, generation, facts } = source;
   const { summaryTokens } = brief;
   const { system, prompt } = buildPrompt({
@@ -157,7 +157,7 @@ async function ask(
   const audit = auditSummary({ text, finishReason, ...brief });
   const { survival } = keepFacts(text, facts, brief.policy.pinnedTokens);
   // The last rung is taken as it is: there is nothing below it, and the commit still refuses what would not shrink.
-  return port.saveDraft(mark, {
+  return saveAnswer(by, {
     key,
     text,
     model: model.name,
@@ -173,6 +173,26 @@ async function ask(
     score: survival.score,
     lost: survival.score < MIN_SURVIVAL && !digested ? survival.missing.map(({ value }) => value) : [],
   });
+}
+
+/**
+ * Stores an answer. Tried again here, with a fresh way to the agent each time, because another try of the step would ask the
+ * model again for what is paid for.
+ */
+export async function saveAnswer(
+  { port, mark }: Drafting,
+  answer: Omit<DraftInput, "answerId">,
+): Promise<DraftReceipt | RunEnded> {
+  // One name for all tries: an answer that was stored, and whose receipt was lost, is on the bill once.
+  const named = { ...answer, answerId: crypto.randomUUID() };
+  for (const waitMs of SAVE_AGAIN_MS) {
+    try {
+      return await port.saveDraft(mark, named);
+    } catch {
+      await scheduler.wait(waitMs);
+    }
+  }
+  return port.saveDraft(mark, named);
 }
 
 /** One call of the model. Throws where it gives no text, so that the step is tried again, or so that it is not. */

@@ -3,7 +3,7 @@
  * next model, and last a digest that no model makes. Each rung is a durable step with retries of its own. The last one
  * cannot fail, so a run is never stuck on a summariser.
  */
-import type { AgentWorkflowStep } from "agents/workflows";
+import type { WorkflowStep } from "cloudflare:workers";
 import { MAX_WASTED_CALLS } from "../limits.ts";
 import type { ChosenModel } from "../model/choose.ts";
 import { SOURCE_FAULT } from "./draft.ts";
@@ -60,7 +60,7 @@ export class Asked {
 
 /** The first rung that holds. `smaller`, where given, is tried between the first model and the next. */
 export async function climbDown<Smaller>(
-  step: AgentWorkflowStep,
+  step: WorkflowStep,
   rungs: Rungs & { readonly asked: Asked; smaller?: () => Promise<Smaller | null> },
 ): Promise<Drafted | Smaller> {
   const { asked, place, smaller } = rungs;
@@ -81,7 +81,7 @@ export async function climbDown<Smaller>(
 
 /** Null when no answer of the model was sound; one that is may still have lost too much. */
 async function askModel(
-  step: AgentWorkflowStep,
+  step: WorkflowStep,
   model: ChosenModel,
   { verb, place, asked, ...rungs }: Rungs & { readonly asked: Asked },
 ): Promise<Drafted | null> {

@@ -16,7 +16,7 @@ import { buildPrompt } from "../steps/prompt.ts";
 import { joinReferences, keepReferences, numberMessages, parseReferences } from "../steps/provenance.ts";
 import { referenceTo } from "../steps/reference.ts";
 import { renderTranscript, type TranscriptElement } from "../steps/render.ts";
-import { askOnce, type Drafting } from "./draft.ts";
+import { askOnce, saveAnswer, type Drafting } from "./draft.ts";
 import type { Drafted } from "./ladder.ts";
 import type { DraftReceipt, NotesReading } from "./port.ts";
 
@@ -63,7 +63,7 @@ async function ask(by: Drafting, source: Source, problems: readonly string[]): P
   const facts = factsOfElements(elements, source.overlayFacts);
   const all = mergeFacts([source.earlier, facts]);
   const { survival } = keepFacts(renderNotes(audit.ok ? audit.sections : sections), all, source.pinnedTokens);
-  return by.port.saveDraft(by.mark, {
+  return saveAnswer(by, {
     key,
     text,
     model: by.model.name,

@@ -7,7 +7,7 @@
  * once. What is missing is the last rung: notes that no model could write are kept as they are, so an update that fails, or
  * comes late, costs its calls and nothing else.
  */
-import type { AgentWorkflowEvent, AgentWorkflowStep } from "agents/workflows";
+import type { WorkflowEvent, WorkflowStep } from "cloudflare:workers";
 import type { Outcome } from "../memory/runs.ts";
 import type { ChosenModel } from "../model/choose.ts";
 import { CompactionWorkflow, type CompactionParams } from "./compaction.ts";
@@ -17,17 +17,13 @@ import type { CompactionPort, RunEnded } from "./port.ts";
 import { AGENT_CALL } from "./retries.ts";
 
 export class NotesWorkflow extends CompactionWorkflow {
-  override async run({ payload }: AgentWorkflowEvent<CompactionParams>, step: AgentWorkflowStep): Promise<Outcome> {
+  override async run({ payload }: WorkflowEvent<CompactionParams>, step: WorkflowStep): Promise<Outcome> {
     const done = await bringUpToDate(step, this.model(), () => this.port(payload));
     return done.outcome;
   }
 }
 
-async function bringUpToDate(
-  step: AgentWorkflowStep,
-  model: ChosenModel,
-  port: () => CompactionPort,
-): Promise<RunEnded> {
+async function bringUpToDate(step: WorkflowStep, model: ChosenModel, port: () => CompactionPort): Promise<RunEnded> {
   const { models } = new Asked(model, []);
   const names = models.map(({ name }) => name);
   const plan = await step.do("plan the notes", AGENT_CALL, (at) =>

@@ -154,6 +154,8 @@ export interface DraftInput {
   readonly outputTokens: number;
   /** Model calls that were made for it. */
   readonly calls: 0 | 1;
+  /** Names the answer, so that it is on the bill once however often it is told of. */
+  readonly answerId: string;
   /** True when no model made it, or one of the drafts that it was folded from. */
   readonly degraded: boolean;
   readonly generation: number;

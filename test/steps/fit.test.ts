@@ -10,14 +10,25 @@ const policies = fc
   .record({ thresholdTokens: fc.integer({ min: 1_000, max: 400_000 }) })
   .map((options) => resolvePolicy(options));
 
-test("a chunk takes half of a window at most, beside the prompt and three summaries, and never fewer tokens than are worth a call", () => {
+test("a chunk takes half of a window at most, beside the prompt and its answer twice over, no less than that, and never fewer tokens than are worth a call", () => {
   fc.assert(
     fc.property(policies, windows, (policy, window) => {
       if (findNoRoom(policy, window) !== null) return;
       const { chunkTokens } = fitPolicy(policy, window);
       expect(chunkTokens).toBeGreaterThanOrEqual(MIN_CHUNK_TOKENS);
       expect(chunkTokens).toBeLessThanOrEqual(Math.min(policy.chunkTokens, window / 2));
-      expect(chunkTokens + PROMPT_OVERHEAD_TOKENS + 3 * policy.summaryTokens).toBeLessThanOrEqual(window);
+      const left = window - PROMPT_OVERHEAD_TOKENS - 2 * policy.summaryTokens - chunkTokens;
+      expect(left).toBeGreaterThanOrEqual(0);
+      expect([policy.chunkTokens - chunkTokens, Math.floor(window / 2) - chunkTokens, left]).toContain(0);
+    }),
+  );
+});
+
+test("where a chunk has room, so has the fold of two summaries", () => {
+  fc.assert(
+    fc.property(policies, windows, (policy, window) => {
+      if (findNoRoom(policy, window) !== null) return;
+      expect(PROMPT_OVERHEAD_TOKENS + 3 * policy.summaryTokens).toBeLessThanOrEqual(window);
     }),
   );
 });

@@ -31,7 +31,7 @@ function tell(n: number): UIMessage {
 /** Over a million tokens. */
 const BACKLOG = Array.from({ length: 4_200 }, (_, n) => tell(n));
 /** A part of it that takes a few dozen calls. */
-const SHORT = BACKLOG.slice(0, 700);
+const SHORT = BACKLOG.slice(0, 1_100);
 
 /** An agent whose summariser is narrow, and tells what it was asked and whether that was paid for already. */
 function narrowAgent(hold: (call: number) => Promise<void> = async () => undefined) {

@@ -23,6 +23,9 @@ const SAMPLE = 1;
 const SEED = process.env["PALIMPSEST_SEED"] ?? "1";
 const isFull = process.env["PALIMPSEST_MATRIX"] === "full";
 
+/** Faults that take away a step under way, with the answer that it may hold. All others leave it to be stored again. */
+const GIVES_UP: ReadonlySet<Fault> = new Set(["comes late", "restart after"]);
+
 /** By shape and fault: places that were disturbed, of how many. */
 const counted: Record<string, Record<string, string>> = {};
 
@@ -67,8 +70,9 @@ function expectSame(ending: Ending, expected: Ending): void {
   expect(plan.fired, where).toBe(true);
   expect(state, where).toEqual(expected.state);
   expect(paid.twice, where).toBe(0);
-  // What was on its way into the store may be asked for again, and nothing else.
-  expect(paid.answers, where).toBeLessThanOrEqual(expected.paid.answers + plan.underWay);
+  // What was on its way into the store may be asked for again where its step was given up, and nothing else.
+  const again = plan.fault !== null && GIVES_UP.has(plan.fault) ? plan.underWay : 0;
+  expect(paid.answers, where).toBeLessThanOrEqual(expected.paid.answers + again);
   // The ledger holds what the run was told of: all that it needed, and nothing twice.
   expect(run.modelCalls, where).toBeGreaterThanOrEqual(expected.run.modelCalls);
   expect(run.modelCalls, where).toBeLessThanOrEqual(paid.answers + paid.unsound);

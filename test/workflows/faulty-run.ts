@@ -7,8 +7,7 @@
  * Kept on globalThis, because a test and the Worker under test share an isolate but not every module. Sides look instead
  * of awaiting each other's promises: they are different requests (see scripted-model.ts).
  */
-import type { WorkflowStepConfig } from "cloudflare:workers";
-import type { AgentWorkflowStep } from "agents/workflows";
+import type { WorkflowStep, WorkflowStepConfig } from "cloudflare:workers";
 import type { CompactionParams } from "../../src/workflows/compaction.ts";
 import type { DraftInput, PortMethod, StepMark } from "../../src/workflows/port.ts";
 
@@ -147,7 +146,7 @@ async function letCome({ late }: FaultPlan): Promise<void> {
 }
 
 /** The steps of a run: those that lose a result, and those whose first try is given up while it goes on. */
-export function faultyStep(agentName: string, step: AgentWorkflowStep): AgentWorkflowStep {
+export function faultyStep(agentName: string, step: WorkflowStep): WorkflowStep {
   const plan = plans.get(agentName);
   if (plan === undefined) return step;
   const work =
@@ -158,7 +157,7 @@ export function faultyStep(agentName: string, step: AgentWorkflowStep): AgentWor
   return {
     do: (name: string, config: WorkflowStepConfig, body: Body) =>
       (step as unknown as Doing).do(name, config, work(name, body)),
-  } as unknown as AgentWorkflowStep;
+  } as unknown as WorkflowStep;
 }
 
 interface Doing {

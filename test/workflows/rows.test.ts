@@ -1,0 +1,33 @@
+/** What a run costs in rows: its ledger row once a call of its workflow, and no second ledger beside it. */
+import { expect, test } from "vitest";
+import { inside } from "../agent/inside.ts";
+import { newAgent, startRun } from "../agents.ts";
+
+test("a run of one chunk rewrites its ledger row once a call, and writes nine rows besides (R1)", async () => {
+  const made = newAgent();
+  const first = await startRun(made.agent);
+  await made.agent.waitForRun({ runId: first.id });
+  await made.agent.rollback({ overlayId: (await made.agent.getCompactions({}))[0]?.id });
+  const meter = () => inside(made, (_, agent) => ({ ...agent.palimpsest.memory.statements.meter }));
+  const before = await meter();
+  const { run } = await made.agent.compact({ fresh: true });
+  const ended = await made.agent.waitForRun({ runId: run.id });
+  const after = await meter();
+  expect(ended).toMatchObject({ outcome: { kind: "applied" }, modelCalls: 1 });
+  expect(ended.steps).toHaveLength(5);
+  const calls = ended.steps.length + 1;
+  // The run with two indices, the overlay with two, the draft, and what was spent, by session and by day.
+  expect(after.rowsWritten - before.rowsWritten).toBe(calls + 3 + 3 + 1 + 2);
+  expect(after.rowsRead - before.rowsRead).toBeLessThan(130);
+});
+
+test("nothing is written down of a run's workflow but the ledger (S2)", async () => {
+  const made = newAgent();
+  const run = await startRun(made.agent);
+  await made.agent.waitForRun({ runId: run.id });
+  const tracked = await inside(made, (_, agent, { sql }) => [
+    agent.getWorkflows({}).workflows.length,
+    sql.exec("SELECT count(*) AS n FROM cf_agents_workflows").one()["n"],
+  ]);
+  expect(tracked).toEqual([0, 0]);
+});
