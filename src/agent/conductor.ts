@@ -11,6 +11,7 @@ import { PalimpsestError } from "../errors.ts";
 import { MAX_INSTANCE_RESTARTS, NUDGE_AGAIN_MS, PENDING_LIMIT_MS, QUIET_RUN_MS } from "../limits.ts";
 import type { Outcome, RunRecord, RunState } from "../memory/runs.ts";
 import { APPROVAL_EVENT } from "../workflows/port.ts";
+import { tellAfterCompaction } from "./after-compaction.ts";
 import { approve, isPending, reject, type Decided } from "./approval.ts";
 import type { Core, Instance, InstanceStatus } from "./core.ts";
 import { finishRun } from "./finish.ts";
@@ -66,8 +67,9 @@ export class Conductor {
   }
 
   /**
-   * One look at every live run. Called by the watchdog's alarm; disarms it when nothing is left to watch. A run that
-   * cannot be looked at now keeps no other from it: what it threw is thrown at the end, for the log.
+   * One look at every live run, and one more try at each end that a caller's function did not take. Called by the watchdog's
+   * alarm; disarms it when nothing is left to watch. A run that cannot be looked at now keeps no other from it: what it threw
+   * is thrown at the end, for the log.
    */
   async watch(): Promise<void> {
     const errors: unknown[] = [];
@@ -76,16 +78,23 @@ export class Conductor {
       const look = run.state === "pending" ? this.#dispatch(run) : this.#reconcile(run);
       await look.catch((error: unknown) => errors.push(error));
     }
+    // Not waited for: a caller's function may be slow, and runs are looked after meanwhile.
+    for (const runId of this.#core.untold.list())
+      this.#core.platform.background(tellAfterCompaction(this.#core, runId));
     if (errors.length > 0) throw errors[0];
-    if (this.#core.runs.allLive().length > 0) return;
+    if (this.#hasWork()) return;
     await this.#core.platform.disarmWatchdog();
     // A run may have been asked for while the schedule was being taken away.
-    if (this.#core.runs.allLive().length > 0) await this.#core.platform.armWatchdog();
+    await this.wake();
   }
 
   /** After the object was started: a crash between a run's ledger row and its watchdog leaves one without the other. */
   async wake(): Promise<void> {
-    if (this.#core.runs.allLive().length > 0) await this.#core.platform.armWatchdog();
+    if (this.#hasWork()) await this.#core.platform.armWatchdog();
+  }
+
+  #hasWork(): boolean {
+    return this.#core.runs.allLive().length > 0 || this.#core.untold.list().length > 0;
   }
 
   async #reconcile(run: RunRecord): Promise<void> {

@@ -13,13 +13,14 @@ import { Memory } from "../memory/memory.ts";
 import type { Storage } from "../memory/schema.ts";
 import { Runs, type RunRecord } from "../memory/runs.ts";
 import { SpendTable } from "../memory/spend.ts";
+import { UntoldStatements } from "../memory/untold-statements.ts";
 import { UsageStatements } from "../memory/usage-statements.ts";
 import type { Policy } from "../steps/policy.ts";
 import { estimateTokens } from "../steps/tokens.ts";
 import { Usage } from "./calibration.ts";
 import { Conductor } from "./conductor.ts";
 import type { NotesMark } from "./notes-trigger.ts";
-import { tellAfterCompaction } from "./after-compaction.ts";
+import { tellAfterCompaction, type HookFailure } from "./after-compaction.ts";
 import { runEvent, type RunEvent } from "./events.ts";
 import { SettingsTable, type SessionSettings } from "./settings.ts";
 
@@ -59,6 +60,8 @@ export interface Platform {
   broadcast(event: RunEvent): void;
   /** Tells whoever observes the Worker that a run has ended. */
   record(run: RunRecord): void;
+  /** Tells them that a caller's function did not take the news. */
+  hookFailed(failure: HookFailure): void;
   /** Creates the workflow instance named after the run. Creating one that exists joins it. */
   createInstance(run: RunRecord): Promise<"created" | "joined">;
   instance(run: Pick<RunRecord, "id" | "kind">): Promise<Instance>;
@@ -92,6 +95,9 @@ export class Core {
   readonly nothingUpTo = new Map<string, { readonly policy: Policy; readonly tokens: number }>();
   /** By session: from where the growth since its last notes is counted. */
   readonly notesMarks = new Map<string, NotesMark>();
+  /** Ended runs that a caller's function is yet to be told of, and those that it is being told of. */
+  readonly untold: UntoldStatements;
+  readonly telling = new Set<string>();
   readonly #waiters = new Map<string, ((run: RunRecord) => void)[]>();
 
   constructor(storage: Storage, platform: Platform, configure: (sessionId: string) => void) {
@@ -101,6 +107,7 @@ export class Core {
     this.contexts = new Contexts(storage, { agentId: platform.agentId });
     this.runs = new Runs(this.memory.statements, () => platform.now());
     this.drafts = this.memory.drafts;
+    this.untold = new UntoldStatements(storage.sql, this.memory.statements.meter);
     this.usage = new Usage(new UsageStatements(storage.sql, this.memory.statements.meter));
     const healthStatements = new HealthStatements(storage.sql, this.memory.statements.meter);
     this.health = new Health(healthStatements);
@@ -128,7 +135,8 @@ export class Core {
   announceEnd(run: RunRecord): void {
     this.platform.broadcast(runEvent(run, this.platform.now()));
     this.platform.record(run);
-    this.platform.background(tellAfterCompaction(this, run).catch(() => undefined));
+    const { afterCompaction } = this.settings.get(run.sessionId);
+    if (afterCompaction !== null) this.platform.background(tellAfterCompaction(this, run.id));
     if (run.outcome?.kind === "failed") this.#reportFailure(run, run.outcome.reason);
     for (const resolve of this.#waiters.get(run.id) ?? []) resolve(run);
     this.#waiters.delete(run.id);

@@ -1,6 +1,7 @@
 /** How a run ends, whoever ends it: one outcome, and another look at the trigger. */
 import type { CommitResult } from "../memory/overlays.ts";
 import type { Outcome, RunRecord } from "../memory/runs.ts";
+import { noteUntold } from "./after-compaction.ts";
 import { promptTokens } from "./calibration.ts";
 import type { Core } from "./core.ts";
 import { mendIfUncovered } from "./mend.ts";
@@ -16,6 +17,7 @@ export function finishRun(core: Core, run: RunRecord, outcome: Outcome): Outcome
   const steps = run.steps.map((step) => (step.endedAt === null ? { ...step, endedAt: at } : step));
   const ended = core.runs.end(run.id, outcome, { ...run, steps });
   if (ended.outcome !== outcome) return ended.outcome ?? outcome;
+  noteUntold(core, run, outcome);
   core.branchLeaf.delete(run.id);
   if (run.kind === "notes") core.notesMarks.delete(run.sessionId);
   if (triggerIfDue(core, run.sessionId) === null) mendIfUncovered(core, run.sessionId);

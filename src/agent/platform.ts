@@ -42,6 +42,7 @@ export function agentPlatform(agent: Watched, ctx: DurableObjectState, env: Clou
       telemetry.emit(event);
     },
     record: (run) => telemetry.record(run),
+    hookFailed: (failure) => telemetry.emitHookFailure(failure, Date.now()),
     createInstance: (run) => createInstance(agent, { ctx, env, run }),
     instance: async ({ id, kind }) => openInstance(workflowOf(env, kind), id),
     armWatchdog: async () => {

@@ -124,6 +124,7 @@ export abstract class SessionHistory {
       runs.forgetWords(this.id);
       contexts.forgetLoaded(this.id);
       this.core.notesMarks.delete(this.id);
+      this.core.untold.removeSession(this.id);
       measureAfresh(this.core, this.id);
     });
   }

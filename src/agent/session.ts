@@ -148,8 +148,9 @@ export class Session extends SessionNotesHandle {
   }
 
   /**
-   * Is told of each overlay that a run brought into force; what it returns is shown behind that summary. What it throws goes
-   * to {@link onCompactionError}, and is swallowed.
+   * Is told of each overlay that a run brought into force, at least once: again when it threw, or when the object died before
+   * it was done. `run.id` is the same each time. What it returns is shown behind that summary. What it throws goes to
+   * {@link onCompactionError}, and is swallowed.
    */
   onAfterCompaction(afterCompaction: AfterCompaction): this {
     return this.#say({ settings: (settings) => ({ ...settings, afterCompaction }) });

@@ -6,6 +6,7 @@
  */
 import type { Agent } from "agents";
 import type { RunRecord, RunState } from "../memory/runs.ts";
+import type { HookFailure } from "./after-compaction.ts";
 import type { RunEvent } from "./events.ts";
 
 /** What of a Worker's environment says where points go. */
@@ -45,11 +46,20 @@ export class Telemetry {
       outputTokens,
       outcome: outcome?.kind ?? null,
     };
-    const type = `workflow:palimpsest:${state}`;
+    this.#diagnose(state, payload, at);
+  }
+
+  /** `workflow:palimpsest:hook-failed`: `onAfterCompaction` threw, or took too long; `again` says whether it is told once more. */
+  emitHookFailure(failure: HookFailure, at: number): void {
+    this.#diagnose("hook-failed", failure, at);
+  }
+
+  #diagnose(what: RunState | "hook-failed", payload: object, timestamp: number): void {
     dare(() => {
       const { constructor, name, observability } = this.#agent;
+      const type = `workflow:palimpsest:${what}`;
       // The SDK's own list of types is closed; its channels are chosen by prefix.
-      observability?.emit({ type, agent: constructor.name, name, payload, timestamp: at } as never);
+      observability?.emit({ type, agent: constructor.name, name, payload, timestamp } as never);
     });
   }
 

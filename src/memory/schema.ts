@@ -221,6 +221,14 @@ const MIGRATIONS: readonly (readonly string[])[] = [
   [`ALTER TABLE palimpsest_loaded_skills ADD COLUMN loaded INTEGER NOT NULL DEFAULT 1`],
   // Search: words are kept in other forms (search-words.ts). Each session is indexed anew when it is next searched.
   [`DROP TABLE IF EXISTS palimpsest_search`, `DELETE FROM palimpsest_searched_sessions`],
+  // Ends of runs that a caller's function is yet to be told of (untold-statements.ts).
+  [
+    `CREATE TABLE palimpsest_untold (
+       run_id     TEXT PRIMARY KEY,
+       session_id TEXT NOT NULL,
+       attempts   INTEGER NOT NULL
+     ) WITHOUT ROWID`,
+  ],
 ];
 
 export const SCHEMA_VERSION = MIGRATIONS.length;

@@ -321,7 +321,8 @@ test("words are found however wide they are written, also in a session that was 
     await manager.append("s", { id: "m", role: "user", parts: [{ type: "text", text }] });
     for (const query of ["パソコン", "ﾊﾟｿｺﾝ", "tokyo"]) expect(await manager.search(query)).toHaveLength(1);
     storage.sql.exec("UPDATE palimpsest_search SET words = 'as it was'");
-    storage.sql.exec("UPDATE palimpsest_schema SET version = ?", SCHEMA_VERSION - 1);
+    storage.sql.exec("DROP TABLE palimpsest_untold");
+    storage.sql.exec("UPDATE palimpsest_schema SET version = ?", SCHEMA_VERSION - 2);
     expect(await manager.search("tokyo")).toEqual([]);
   });
   await evictDurableObject(made.stub);
