@@ -22,6 +22,8 @@ export interface Inputs {
   listBranches: OfSession;
   getContextBlocks: OfSession;
   getNotes: OfSession;
+  notesHistory: OfSession;
+  refreshNotes: OfSession;
   updateNotes: OfSession & { sections: readonly { title: string; text: string }[] };
   status: OfSession;
   searchSessions: { query: string; limit?: number };

@@ -16,6 +16,13 @@ const AGENT = "palimpsest-agent";
 const SECRET_KEY = "palimpsest:secret";
 /** How long one call may take (ms): a search that indexes a long session first is the slowest. */
 const CALL_MS = 60_000;
+/** How long one attempt to open it may take (ms), its ticket and its socket each: an agent that must wake on a busy machine needs seconds. */
+const OPEN_MS = 15_000;
+/** Between two attempts (ms), the first and the longest: somebody is looking on. */
+const FIRST_WAIT_MS = 500;
+const LONGEST_WAIT_MS = 4_000;
+/** Refusals that no further attempt would change, until a person does something. */
+const FINAL: Readonly<Record<number, Link>> = { 401: "locked", 403: "refused", 404: "refused" };
 
 export class Connection {
   readonly name: string;
@@ -35,18 +42,22 @@ export class Connection {
       host,
       protocol: protocol === "https:" ? "wss" : "ws",
       query: () => this.#admission(),
-      maxReconnectionDelay: 4_000,
+      connectionTimeout: OPEN_MS,
+      minReconnectionDelay: FIRST_WAIT_MS,
+      maxReconnectionDelay: LONGEST_WAIT_MS,
     });
     this.#client.addEventListener("open", () => {
       this.#openings++;
+      // What became of them nobody told: they are asked for again. One that has ended stays so.
+      this.#runs = new Map([...this.#runs].filter(([, { outcome }]) => outcome !== null));
       this.#say("open");
     });
     this.#client.addEventListener("close", () => {
       if (this.#link === "open" || this.#link === "connecting") this.#say("lost");
     });
-    // A network that is gone closes no socket for minutes: the browser knows at once.
+    // A network that is gone closes no socket for minutes: the browser knows at once. Whether it is right, a new socket shows.
     const { signal } = this.#closed;
-    globalThis.addEventListener("offline", () => this.#say("lost"), { signal });
+    globalThis.addEventListener("offline", () => this.#open("lost"), { signal });
     globalThis.addEventListener("online", () => this.retry(), { signal });
     this.#client.addEventListener("message", (event: MessageEvent) => this.#hear(event.data));
   }
@@ -82,8 +93,7 @@ export class Connection {
   }
 
   retry(): void {
-    this.#say("connecting");
-    this.#client.reconnect();
+    this.#open("connecting");
   }
 
   close(): void {
@@ -91,21 +101,28 @@ export class Connection {
     this.#client.close();
   }
 
-  /** Asked before each opening: tickets are short-lived. Without network there is none, and opening fails by itself. */
+  #open(meanwhile: Link): void {
+    this.#say(meanwhile);
+    this.#client.reconnect();
+  }
+
+  /**
+   * Asked before each opening: a ticket opens one socket. Without network there is none, and opening fails by itself. Bounded,
+   * because no attempt begins before this one has ended.
+   */
   async #admission(): Promise<Record<string, string>> {
     const secret = sessionStorage.getItem(SECRET_KEY);
     const headers = secret === null ? {} : { Authorization: `Bearer ${secret}` };
     const path = `/agents/${AGENT}/${encodeURIComponent(this.name)}/ticket`;
-    const answer = await fetch(path, { method: "POST", headers }).catch(() => null);
-    if (answer?.ok === true) {
-      const { ticket } = await answer.json<{ ticket: string | null }>();
-      return ticket === null ? {} : { ticket };
-    }
-    if (answer !== null && answer.status >= 400 && answer.status < 500) {
+    const asked = { method: "POST", headers, signal: AbortSignal.timeout(OPEN_MS) };
+    const answer = await fetch(path, asked).catch(() => null);
+    const final = answer === null ? undefined : FINAL[answer.status];
+    if (final !== undefined) {
       this.#client.close();
-      this.#say(answer.status === 401 ? "locked" : "refused");
+      this.#say(final);
     }
-    return {};
+    const body = answer?.ok === true ? await answer.json<{ ticket: string | null }>().catch(() => null) : null;
+    return body === null || body.ticket === null ? {} : { ticket: body.ticket };
   }
 
   #hear(data: unknown): void {

@@ -22,6 +22,7 @@ describe.skipIf(WITHOUT_BROWSER !== null)("the page of a locked Worker", () => {
       PALIMPSEST_APPROVAL: "discard",
       PALIMPSEST_THRESHOLD: "3000",
       PALIMPSEST_WATCHDOG_SECONDS: "2",
+      PALIMPSEST_NOTES: "yes",
     });
   });
 
@@ -43,8 +44,9 @@ describe.skipIf(WITHOUT_BROWSER !== null)("the page of a locked Worker", () => {
     page.on("websocket", (socket) => asked.push(socket.url()));
     await page.getByLabel("Secret").fill("a-wrong-secret-of-24-chars");
     await expectAccessible(page);
+    const refused = page.waitForResponse((response) => response.url().endsWith("/ticket") && response.status() === 401);
     await page.getByRole("button", { name: "Unlock" }).click();
-    await page.waitForResponse((response) => response.url().endsWith("/ticket") && response.status() === 401);
+    await refused;
     await page.getByLabel("Secret").fill(SECRET);
     await page.getByRole("button", { name: "Unlock" }).click();
     await page.getByText("No conversation yet.").waitFor();
@@ -63,7 +65,7 @@ describe.skipIf(WITHOUT_BROWSER !== null)("the page of a locked Worker", () => {
     await stage.seed("waits", talk(0, 22));
     const page = await unlocked("#session?agent=demo&id=waits");
     await page.getByRole("button", { name: "Compact", exact: true }).click();
-    await page.getByRole("link", { name: /Run 1 is waiting/ }).click();
+    await page.getByRole("link", { name: /Run \d+ is waiting/ }).click();
     const text = page.getByLabel(/The summary/);
     const draft = await text.inputValue();
     await expectAccessible(page);
@@ -80,12 +82,57 @@ describe.skipIf(WITHOUT_BROWSER !== null)("the page of a locked Worker", () => {
 
     await stage.seed("waits", talk(22, 34));
     await page.getByRole("button", { name: "Compact", exact: true }).click();
-    await page.getByRole("link", { name: /Run 2 is waiting/ }).click();
+    await page.getByRole("link", { name: /Run \d+ is waiting/ }).click();
     await page.getByRole("button", { name: "Reject" }).click();
     await page
       .getByText(/A person rejected the summary/)
       .first()
       .waitFor();
+  });
+
+  test("a run that waits does a step again when a person chooses it, and asks again; a plain yes is enough (C1, R3)", async () => {
+    await stage.seed("again", talk(0, 22));
+    const page = await unlocked("#session?agent=demo&id=again");
+    await page.getByRole("button", { name: "Compact", exact: true }).click();
+    await page.getByRole("link", { name: /Run \d+ is waiting/ }).click();
+    await page.getByLabel("From the step").selectOption("plan the cut");
+    await page.getByRole("button", { name: "Do it again" }).click();
+    await page.getByText("Done again from “plan the cut” on").waitFor();
+    await page.getByRole("button", { name: "Approve", exact: true }).click();
+    await page.getByText("Approved.").or(page.locator(".state-applied")).first().waitFor();
+    await page.getByRole("link", { name: "The layer" }).waitFor();
+    const [run] = (await stage.call("runs", { sessionId: "again" })) as { outcome: object; modelCalls: number }[];
+    expect(run).toMatchObject({ outcome: { kind: "applied" } });
+  });
+
+  test("notes are asked for, changed by hand, brought up to date, and one version is held against another", async () => {
+    await stage.seed("noted", talk(0, 4));
+    const page = await unlocked("#session?agent=demo&id=noted");
+    const notes = page.getByRole("region", { name: "Notes" });
+    await notes.getByText("No version holds").waitFor();
+    await notes.getByRole("button", { name: "Bring up to date" }).click();
+    await notes.getByText(/^Version 1, .* kept in the background/).waitFor();
+    const section = notes.locator("details").first();
+    const title = await section.locator("summary").innerText();
+    await section.locator("summary").click();
+    await section.getByRole("button", { name: "change" }).click();
+    await section.getByRole("textbox").fill("- Written and signed by a person.");
+    // An update that comes while somebody types takes nothing from them, and they are told.
+    await stage.call("updateNotes", { sessionId: "noted", sections: [{ title: "Aside", text: "- From elsewhere." }] });
+    await stage.seed("noted", talk(4, 5));
+    await section.getByText(/Version 2 came meanwhile/).waitFor();
+    await section.getByRole("button", { name: "Save" }).click();
+    await notes.getByText(/^Version 3, .* changed by hand/).waitFor();
+    await stage.seed("noted", talk(5, 8));
+    await notes.getByRole("button", { name: "Bring up to date" }).click();
+    await notes.getByText(/^Version 4, /).waitFor();
+
+    await notes.getByRole("button", { name: "Versions" }).click();
+    await notes.getByLabel("Version").selectOption("3");
+    await notes.getByLabel("against").selectOption("2");
+    const changed = notes.getByRole("region", { name: title.trim() });
+    await changed.getByRole("insertion").getByText("Written and signed by a person.").waitFor();
+    await expectAccessible(page);
   });
 
   test("of three thousand messages only those in sight are in the document, and the newest are read first", async () => {

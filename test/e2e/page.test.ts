@@ -1,5 +1,6 @@
 /** The page, in a real browser against the real Worker: what a person does, and what a message may not. */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { steeringTests } from "./steering.ts";
 import { expectAccessible, expectFits, Stage, talk, WITHOUT_BROWSER } from "./stage.ts";
 
 if (WITHOUT_BROWSER !== null) console.warn(`The tests of the page are skipped: ${WITHOUT_BROWSER}.`);
@@ -118,7 +119,34 @@ describe.skipIf(WITHOUT_BROWSER !== null)("the page", () => {
     await page.getByRole("heading", { name: "Layer 1" }).waitFor();
     await page.getByRole("link", { name: "Close" }).press("Enter");
     await page.getByRole("heading", { name: "Layer 1" }).waitFor({ state: "hidden" });
+    // Back where it was, so that the next Tab goes on from there; also when the layer was reached by its address.
+    await page.locator(".note-button:focus").waitFor();
+    const { result } = await page.evaluate<{ result: string }>("({ result: document.activeElement.dataset.overlay })");
+    await page.goto(`${stage.worker.url}/#session?agent=demo&id=keys&overlay=${result}`);
+    await page.reload();
+    await page.getByRole("heading", { name: "Layer 1" }).waitFor();
+    await page.getByRole("link", { name: "Close" }).press("Enter");
+    await page.locator(".note-button:focus").waitFor();
   });
+
+  test("a layer whose messages were edited keeps its words back, and says why (C3)", async () => {
+    await layered("edited");
+    const [covered] = talk(12, 13);
+    const parts = [{ type: "text", text: "Step 12: never mind." }];
+    await stage.call("update", { sessionId: "edited", message: { ...covered, parts } });
+    const page = await stage.visit("#session?agent=demo&id=edited");
+    await page.getByRole("button", { name: /^Layer 1, given way/ }).click();
+    const panel = page.locator(".layer-panel");
+    for (const look of ["What it says", "What it changed", "What it lost"]) {
+      await panel.getByRole("button", { name: look }).click();
+      await panel.getByText("Its words are withheld.").waitFor();
+    }
+    await panel.getByRole("button", { name: "What lies beneath" }).click();
+    await panel.getByText("Step 12: never mind.").waitFor();
+    await expectAccessible(page);
+  });
+
+  steeringTests(() => stage);
 
   const themes = ["light", "dark"] as const;
   const widths = [375, 1280];
@@ -213,21 +241,28 @@ describe.skipIf(WITHOUT_BROWSER !== null)("the page", () => {
 
   // The last one: it takes the Worker away from under the others.
   test("a lost connection is told at once, what is shown is marked as stale, and all of it is fetched again when it is back", async () => {
-    await stage.seed("lost", talk(0, 4));
+    await stage.seed("lost", talk(0, 24));
     const page = await stage.visit("#session?agent=demo&id=lost", { mayFail: true });
-    await page.getByText("Step 3:").first().waitFor();
+    const link = page.locator(".link");
+    await page.getByText("Step 23:").first().waitFor();
+    await page.locator(".live-run .progress").waitFor();
     await stage.worker.kill();
     await page.getByText("The connection is down.").waitFor();
     await page.context().setOffline(true);
+    await link.getByText("offline").waitFor();
     await page.locator(".stale").first().waitFor();
     await stage.worker.start();
     // What changes while nobody listens, and is told by no event afterwards.
+    const [run] = (await stage.call("runs", { sessionId: "lost" })) as { id: string }[];
+    await stage.call("cancelRun", { runId: run?.id });
     await stage.call("renameSession", { sessionId: "lost", name: "Renamed meanwhile" });
     await page.context().setOffline(false);
+    await link.getByText("live").waitFor();
     await page.getByRole("heading", { name: "Renamed meanwhile" }).waitFor();
     await page.getByText("The connection is down.").waitFor({ state: "hidden" });
     await page.locator(".stale").first().waitFor({ state: "hidden" });
-    await stage.seed("lost", talk(4, 5));
-    await page.getByText("Step 4:").first().waitFor();
+    await page.locator(".live-run .progress").waitFor({ state: "hidden" });
+    await stage.seed("lost", talk(24, 25));
+    await page.getByText("Step 24:").first().waitFor();
   });
 });

@@ -21,6 +21,9 @@ export const WITHOUT_BROWSER = existsSync(CHROMIUM) ? null : `there is no browse
 const FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"];
 const SILENT = ["--disable-background-networking", "--disable-component-update", "--disable-sync"];
 
+/** How long anything that must come may take (ms): on a machine that does much else a Worker wakes slowly, and no test is about that. */
+const PATIENCE_MS = 90_000;
+
 /** What one page did that it should not have: scripts that ran, hosts that were asked, errors that nobody caught. */
 interface Account {
   readonly page: Page;
@@ -68,7 +71,7 @@ export class Stage {
     const { width = 1280, height = 900, scheme = "light", mayFail = false } = options;
     const context = await this.#browser.newContext({ viewport: { width, height }, colorScheme: scheme });
     const page = await context.newPage();
-    page.setDefaultTimeout(30_000);
+    page.setDefaultTimeout(PATIENCE_MS);
     const wrong: string[] = [];
     page.on("pageerror", (error) => wrong.push(`uncaught: ${error.message}`));
     page.on("dialog", (dialog) => {

@@ -3,6 +3,7 @@ import type { KeptBullet } from "../../steps/recall/diff-summaries.ts";
 import { Empty, Shown } from "../frame/states.tsx";
 import { showUnseen } from "../reading/inert-text.ts";
 import { useCall } from "../use-agent.ts";
+import { Withheld } from "./withheld.tsx";
 
 interface Entry {
   readonly section: string;
@@ -17,8 +18,7 @@ export function LayerDiff({ sessionId, overlayId }: { sessionId: string; overlay
       {(diff) => {
         if (diff.kind === "gone")
           return <Empty title="The messages under it were deleted: nothing is left to compare." />;
-        if (diff.kind === "withheld")
-          return <Empty title="Messages under it were edited after it was written: what it said is not shown." />;
+        if (diff.kind === "withheld") return <Withheld />;
         if (diff.replaced.length === 0) return <Empty title="It replaced no earlier layer: all of it is new." />;
         const reworded = diff.kept.filter((bullet) => bullet.before !== null);
         const kept = diff.kept.filter((bullet) => bullet.before === null);

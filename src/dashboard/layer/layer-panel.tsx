@@ -1,7 +1,8 @@
 /** One layer looked into: what it says, where that comes from, what it lost, what it changed, what lies beneath. */
-import { useEffect, useRef, useState } from "react";
+import { useState } from "react";
 import type { OverlayRecord } from "../../memory/overlay-record.ts";
 import { Empty, Told } from "../frame/states.tsx";
+import { useBorrowedFocus } from "../frame/use-borrowed-focus.ts";
 import { count, share, when } from "../format.ts";
 import { formatRoute, type SessionRoute } from "../route.ts";
 import { FactList, Figure } from "../session/beside.tsx";
@@ -9,6 +10,7 @@ import { useAct } from "../use-agent.ts";
 import { BeneathLayer } from "./beneath-layer.tsx";
 import { LayerDiff } from "./layer-diff.tsx";
 import { SummaryText } from "./summary-text.tsx";
+import { Withheld } from "./withheld.tsx";
 
 export interface LayerPanelProps {
   readonly route: SessionRoute;
@@ -27,9 +29,8 @@ type Look = (typeof LOOKS)[number][0];
 
 export function LayerPanel({ route, overlay, onChanged }: LayerPanelProps) {
   const [look, setLook] = useState<Look>("says");
-  const title = useRef<HTMLHeadingElement>(null);
   // Where it opens below what is in sight, the focus takes everybody there.
-  useEffect(() => title.current?.focus(), []);
+  const title = useBorrowedFocus<HTMLHeadingElement>(`[data-overlay="${CSS.escape(route.overlay ?? "")}"]`);
   if (overlay === null) return <Empty title="This layer is not here any more." />;
   const { details } = overlay;
   return (
@@ -65,10 +66,11 @@ export function LayerPanel({ route, overlay, onChanged }: LayerPanelProps) {
           </button>
         ))}
       </div>
-      {look === "says" && <SummaryText sessionId={route.id} overlay={overlay} />}
+      {look === "says" &&
+        (overlay.withheld === true ? <Withheld /> : <SummaryText sessionId={route.id} overlay={overlay} />)}
       {look === "beneath" && <BeneathLayer sessionId={route.id} overlay={overlay} />}
       {look === "changed" && <LayerDiff sessionId={route.id} overlayId={overlay.id} />}
-      {look === "lost" && <Lost overlay={overlay} />}
+      {look === "lost" && (overlay.withheld === true ? <Withheld /> : <Lost overlay={overlay} />)}
     </section>
   );
 }

@@ -1,13 +1,15 @@
 /** One run in full: what it planned, how its steps went, what it cost, what came of it; and what may be done about it. */
+import { runEvent } from "../../agent/events.ts";
 import type { RunRecord } from "../../memory/runs.ts";
-import { Shown, Told } from "../frame/states.tsx";
+import { Shown } from "../frame/states.tsx";
 import { count, duration, share, when } from "../format.ts";
 import { LayerDiff } from "../layer/layer-diff.tsx";
 import { formatRoute, toSession } from "../route.ts";
 import { Figure } from "../session/beside.tsx";
-import { useAct, useCall, useNow, useRunEvents } from "../use-agent.ts";
+import { useCall, useNow, useRunEvents } from "../use-agent.ts";
 import { Approval } from "./approval.tsx";
 import { Progress } from "./progress.tsx";
+import { RunActs } from "./run-acts.tsx";
 import { WaterfallView } from "./waterfall-view.tsx";
 import { describeOutcome, describePlan, describeTrigger, stateOf } from "./words.ts";
 
@@ -40,6 +42,7 @@ interface DetailProps {
 
 function Detail({ agent, run, event }: DetailProps) {
   const plan = describePlan(run);
+  const { done, total } = event ?? runEvent(run, run.createdAt);
   return (
     <>
       <h2>
@@ -48,9 +51,7 @@ function Detail({ agent, run, event }: DetailProps) {
       <p className="dim">
         {when(run.createdAt)}: {describeTrigger(run.trigger)}. <code>{run.id}</code>
       </p>
-      {run.outcome === null && event !== undefined && (
-        <Progress done={event.done} total={event.total} label="Steps done" />
-      )}
+      {run.outcome === null && <Progress done={done} total={total} label="Steps done" />}
       {run.outcome !== null && <p className="outcome">{describeOutcome(run.outcome)}</p>}
       <RunActs agent={agent} run={run} />
       {run.state === "waiting" && <Approval runId={run.id} />}
@@ -136,47 +137,5 @@ function Laid({ agent, run }: { agent: string; run: RunRecord }) {
       )}
       <LayerDiff sessionId={sessionId} overlayId={overlayId} />
     </>
-  );
-}
-
-function RunActs({ agent, run }: { agent: string; run: RunRecord }) {
-  const act = useAct();
-  const { id: runId, outcome, state, sessionId } = run;
-  const ask = (name: "cancelRun" | "pauseRun" | "resumeRun", told: string): void =>
-    void act.run(async (connection) => {
-      await connection.call(name, { runId });
-      return told;
-    });
-  const retry = (): void =>
-    void act.run(async (connection) => {
-      const again = await connection.call("retryRun", { runId });
-      globalThis.location.hash = formatRoute({ page: "runs", agent, id: sessionId, run: again.run.id });
-      return null;
-    });
-  const fruitless = outcome !== null && !["applied", "rebased", "split"].includes(outcome.kind);
-  return (
-    <div className="actions">
-      {outcome === null && state !== "paused" && (
-        <button type="button" disabled={act.busy} onClick={() => ask("pauseRun", "Paused.")}>
-          Pause
-        </button>
-      )}
-      {state === "paused" && (
-        <button type="button" disabled={act.busy} onClick={() => ask("resumeRun", "Resumed.")}>
-          Resume
-        </button>
-      )}
-      {outcome === null && (
-        <button type="button" disabled={act.busy} onClick={() => ask("cancelRun", "Cancelled.")}>
-          Cancel
-        </button>
-      )}
-      {fruitless && (
-        <button type="button" disabled={act.busy} onClick={retry}>
-          Retry
-        </button>
-      )}
-      <Told act={act} />
-    </div>
   );
 }

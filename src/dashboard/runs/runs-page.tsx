@@ -1,5 +1,6 @@
 /** The runs of a session, newest first, as they happen; and one of them in full. */
 import { useState } from "react";
+import { runEvent } from "../../agent/events.ts";
 import type { RunRecord } from "../../memory/runs.ts";
 import { Empty, Shown } from "../frame/states.tsx";
 import { ago, duration, short } from "../format.ts";
@@ -89,6 +90,7 @@ interface RunRowProps {
 function RunRow({ run, route, event }: RunRowProps) {
   const now = useNow();
   const state = stateOf(run);
+  const { done, total } = event ?? runEvent(run, run.createdAt);
   const took = run.endedAt === null ? null : run.endedAt - run.createdAt;
   return (
     <li>
@@ -104,7 +106,7 @@ function RunRow({ run, route, event }: RunRowProps) {
           {run.modelCalls > 0 && `, ${short(run.inputTokens + run.outputTokens)} model tokens`}
         </span>
         {run.outcome === null ? (
-          event !== undefined && <Progress done={event.done} total={event.total} label={`Run ${run.n}`} />
+          <Progress done={done} total={total} label={`Run ${run.n}`} />
         ) : (
           <span className="run-outcome">{describeOutcome(run.outcome)}</span>
         )}

@@ -5,15 +5,23 @@ import { ago, plural, short } from "../format.ts";
 import { PlainText } from "../reading/markdown.tsx";
 import { showUnseen } from "../reading/inert-text.ts";
 import { formatRoute, type SessionRoute } from "../route.ts";
-import { useCall, useNow } from "../use-agent.ts";
+import { useCall, useNow, type Asked } from "../use-agent.ts";
+import type { Answer } from "../calls.ts";
 import { NotesCard } from "./notes-card.tsx";
 import type { SessionData } from "./use-session.ts";
 
 export function Beside({ route, data }: { route: SessionRoute; data: SessionData }) {
+  const isEmpty = data.view.kind !== "ready" || data.view.value.messages.length === 0;
+  const input = { sessionId: route.id, ...(route.leaf !== null && { leafId: route.leaf }) };
+  const plan = useCall("plan", isEmpty ? null : input, data.revision);
   return (
     <>
-      <PlanNow route={route} data={data} />
-      <NotesCard sessionId={route.id} revision={data.revision} />
+      <PlanNow plan={isEmpty ? null : plan} />
+      <NotesCard
+        sessionId={route.id}
+        revision={data.revision}
+        isKept={plan.kind === "ready" && plan.value.notes !== null}
+      />
       <PinnedFacts data={data} />
       <Branches route={route} revision={data.revision} />
       <ContextBlocks sessionId={route.id} revision={data.revision} />
@@ -21,14 +29,11 @@ export function Beside({ route, data }: { route: SessionRoute; data: SessionData
   );
 }
 
-function PlanNow({ route, data }: { route: SessionRoute; data: SessionData }) {
-  const empty = data.view.kind !== "ready" || data.view.value.messages.length === 0;
-  const input = { sessionId: route.id, ...(route.leaf !== null && { leafId: route.leaf }) };
-  const plan = useCall("plan", empty ? null : input, data.revision);
+function PlanNow({ plan }: { plan: Asked<Answer<"plan">> | null }) {
   return (
     <section className="card" aria-labelledby="plan">
       <h2 id="plan">What would happen now</h2>
-      {empty ? (
+      {plan === null ? (
         <Empty title="Nothing: nothing was said yet." />
       ) : (
         <Shown asked={plan} what="the plan">

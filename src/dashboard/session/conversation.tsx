@@ -34,10 +34,9 @@ export function Conversation(props: ConversationProps) {
   const last = rows.at(-1)?.key;
   useEffect(() => {
     if (follows.current && rows.length > 0) list.scrollToIndex(rows.length - 1, { align: "end" });
-    // The end is another one only when its key is: not with every measurement.
-    // When it ends elsewhere, not with every measurement.
+    // When it ends elsewhere, or more came before the end; not with every measurement.
     // oxlint-disable-next-line react-hooks/exhaustive-deps
-  }, [last]);
+  }, [last, rows.length]);
   return (
     <div
       className="conversation"

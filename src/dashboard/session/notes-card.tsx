@@ -1,75 +1,130 @@
-/** The session's notes: section by section, to be read and changed by hand. */
+/** The session's notes: read and changed section by section, brought up to date, looked back at. */
 import { useState } from "react";
 import type { Answer } from "../calls.ts";
-import { Told } from "../frame/states.tsx";
+import { Empty, Told } from "../frame/states.tsx";
 import { count, when } from "../format.ts";
 import { Markdown } from "../reading/markdown.tsx";
 import { showUnseen } from "../reading/inert-text.ts";
 import { useAct, useCall } from "../use-agent.ts";
+import { NotesHistory } from "./notes-history.tsx";
 
 type Notes = NonNullable<Answer<"getNotes">>;
 
-/** Nothing where no notes are kept. */
-export function NotesCard({ sessionId, revision }: { sessionId: string; revision: string }) {
+export interface NotesCardProps {
+  readonly sessionId: string;
+  readonly revision: string;
+  /** Whether they are kept in the background: then they may be asked for before there are any. */
+  readonly isKept: boolean;
+}
+
+/** Nothing where there are no notes and none are kept. */
+export function NotesCard({ sessionId, revision, isKept }: NotesCardProps) {
   const [edits, setEdits] = useState(0);
-  const notes = useCall("getNotes", { sessionId }, [revision, edits]);
-  if (notes.kind !== "ready" || notes.value === null) return null;
-  const { value } = notes;
+  const [looksBack, setLooksBack] = useState(false);
+  const asked = [revision, edits];
+  const notes = useCall("getNotes", { sessionId }, asked);
+  if (notes.kind !== "ready" || (notes.value === null && !isKept)) return null;
   return (
     <section className="card" aria-labelledby="notes">
       <h2 id="notes">Notes</h2>
-      <p className="dim">
-        Version {value.n}, {when(value.createdAt)}, {count(value.tokens)} tokens,{" "}
-        {value.by === "hand" ? "changed by hand" : "kept in the background"}
-        {!value.standing && "; what it covers was edited since, so it is not used"}
-      </p>
-      {value.sections.map((section) => (
-        <Section
-          key={`${value.n}/${section.title}`}
-          sessionId={sessionId}
-          section={section}
-          onSaved={() => setEdits(edits + 1)}
-        />
-      ))}
+      {notes.value === null ? (
+        <Empty title="No version holds for this branch." />
+      ) : (
+        <Current sessionId={sessionId} notes={notes.value} onSaved={() => setEdits(edits + 1)} />
+      )}
+      <div className="actions">
+        {isKept && <Refresh sessionId={sessionId} />}
+        <button type="button" aria-expanded={looksBack} onClick={() => setLooksBack(!looksBack)}>
+          Versions
+        </button>
+      </div>
+      {looksBack && <NotesHistory sessionId={sessionId} revision={asked} />}
     </section>
+  );
+}
+
+function Refresh({ sessionId }: { sessionId: string }) {
+  const act = useAct();
+  const refresh = (): void =>
+    void act.run(async (connection) => {
+      const { run, joined } = await connection.call("refreshNotes", { sessionId });
+      return joined ? `Run ${run.n} is at it already.` : `Run ${run.n} brings them up to date.`;
+    });
+  return (
+    <>
+      <button type="button" disabled={act.busy} onClick={refresh}>
+        Bring up to date
+      </button>
+      <Told act={act} />
+    </>
+  );
+}
+
+function Current({ sessionId, notes, onSaved }: { sessionId: string; notes: Notes; onSaved: () => void }) {
+  return (
+    <>
+      <p className="dim">
+        Version {notes.n}, {when(notes.createdAt)}, {count(notes.tokens)} tokens,{" "}
+        {notes.by === "hand" ? "changed by hand" : "kept in the background"}
+        {!notes.standing && "; what it covers was edited since, so it is not used"}
+      </p>
+      {notes.sections.map((section) => (
+        <Section key={section.title} sessionId={sessionId} version={notes.n} section={section} onSaved={onSaved} />
+      ))}
+    </>
   );
 }
 
 interface SectionProps {
   readonly sessionId: string;
+  readonly version: number;
   readonly section: Notes["sections"][number];
   readonly onSaved: () => void;
 }
 
-function Section({ sessionId, section, onSaved }: SectionProps) {
-  const [text, setText] = useState<string | null>(null);
+/** What is being typed outlives an update that comes meanwhile; whoever types is told of it. */
+function Section({ sessionId, version, section, onSaved }: SectionProps) {
+  const [draft, setDraft] = useState<{ readonly text: string; readonly of: number } | null>(null);
   const act = useAct();
   const save = (): void =>
     void act.run(async (connection) => {
-      await connection.call("updateNotes", { sessionId, sections: [{ title: section.title, text: text ?? "" }] });
+      await connection.call("updateNotes", {
+        sessionId,
+        sections: [{ title: section.title, text: draft?.text ?? "" }],
+      });
+      setDraft(null);
       onSaved();
       return null;
     });
+  const title = showUnseen(section.title);
   return (
     <details>
       <summary>
-        {showUnseen(section.title)} {section.text.trim() === "" && <span className="dim">empty</span>}
+        {title} {section.text.trim() === "" && <span className="dim">empty</span>}
       </summary>
-      {text === null ? (
+      {draft === null ? (
         <>
           <Markdown text={section.text} />
-          <button type="button" className="quiet" onClick={() => setText(section.text)}>
+          <button type="button" className="quiet" onClick={() => setDraft({ text: section.text, of: version })}>
             change
           </button>
         </>
       ) : (
         <>
           <label className="field">
-            <span className="unseen">{showUnseen(section.title)}</span>
-            <textarea rows={6} value={text} onChange={(event) => setText(event.target.value)} dir="auto" />
+            <span className="unseen">{title}</span>
+            <textarea
+              rows={6}
+              value={draft.text}
+              onChange={(event) => setDraft({ ...draft, text: event.target.value })}
+              dir="auto"
+            />
           </label>
+          {draft.of !== version && (
+            <p className="note">Version {version} came meanwhile: saved, this replaces what it says here.</p>
+          )}
           <div className="answers">
-            <button type="button" onClick={() => setText(null)}>
+            <button type="button" onClick={() => setDraft(null)}>
               Leave as it was
             </button>
             <button type="button" className="primary" disabled={act.busy} onClick={save}>

@@ -65,6 +65,7 @@ export function StrataView({ elements, overlays, selected, onSelect }: StrataPro
               type="button"
               className={`note-button place-${sheet.place}`}
               aria-pressed={sheet.overlay.id === selected}
+              data-overlay={sheet.overlay.id}
               onClick={() => onSelect(sheet.overlay.id)}
             >
               <span className="note-title">

@@ -1,0 +1,11 @@
+/** Why a layer's words are not shown, in their place. */
+import { Empty } from "../frame/states.tsx";
+
+export function Withheld() {
+  return (
+    <Empty title="Its words are withheld.">
+      Messages under it were edited or deleted after it was written, and what it says of them may say what was taken
+      back. Those that are left, as they read now, are under “What lies beneath”.
+    </Empty>
+  );
+}
