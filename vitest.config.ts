@@ -41,6 +41,8 @@ export default defineConfig({
           include: ["test/{e2e,kill,examples,cli}/**/*.test.ts"],
           fileParallelism: false,
           testTimeout: 180_000,
+          // A Worker and its page are built and started in one: a busy machine needs more than the usual ten seconds.
+          hookTimeout: 180_000,
         },
       },
     ],
