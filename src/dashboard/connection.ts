@@ -107,8 +107,8 @@ export class Connection {
   }
 
   /**
-   * Asked before each opening: a ticket opens one socket. Without network there is none, and opening fails by itself. Bounded,
-   * because no attempt begins before this one has ended.
+   * Asked before each opening: a ticket opens one socket. Where nobody answers, no socket is tried, and this is asked again
+   * after a while. Bounded, because no attempt begins before this one has ended.
    */
   async #admission(): Promise<Record<string, string>> {
     const secret = sessionStorage.getItem(SECRET_KEY);
@@ -121,8 +121,12 @@ export class Connection {
       this.#client.close();
       this.#say(final);
     }
-    const body = answer?.ok === true ? await answer.json<{ ticket: string | null }>().catch(() => null) : null;
-    return body === null || body.ticket === null ? {} : { ticket: body.ticket };
+    if (answer?.ok === true) {
+      const { ticket } = await answer.json<{ ticket: string | null }>();
+      return ticket === null ? {} : { ticket };
+    }
+    if (final === undefined) this.#say("lost");
+    throw new Error("No ticket was given.");
   }
 
   #hear(data: unknown): void {
