@@ -6,6 +6,7 @@ import { behaviours } from "./cases/behaviours.ts";
 import { behindSummariser } from "./cases/behind-summariser.ts";
 import { cost } from "./cases/cost.ts";
 import { drift } from "./cases/drift.ts";
+import { fidelity } from "./cases/fidelity.ts";
 import { notes } from "./cases/notes.ts";
 import { operations } from "./cases/operations.ts";
 import { pinned } from "./cases/pinned.ts";
@@ -23,6 +24,7 @@ export const CASES: readonly Case[] = [
   badSummariser,
   behaviours,
   cost,
+  fidelity,
   drift,
   pinned,
   notes,

@@ -1,0 +1,51 @@
+/**
+ * Replays a conversation under one policy and judges it after each compaction.
+ *
+ * Boundary: a host in, verdicts out; it knows no policy and no summariser. Safe to compare: all policies are given the same
+ * messages one by one, and are judged by the same questions.
+ */
+import type { UIMessage } from "ai";
+import { measureMessage } from "../../src/steps/measure.ts";
+import type { Host } from "../policies/host.ts";
+import type { Conversation } from "./conversation.ts";
+import { askFor, judgeView, type Verdict } from "./verdict.ts";
+
+export interface Track {
+  readonly policy: string;
+  /** After each compaction, oldest first. */
+  readonly verdicts: readonly Verdict[];
+  /** Tokens of the view right after each, by our estimate for every policy alike. */
+  readonly viewTokens: readonly number[];
+}
+
+export interface Following {
+  /** Compactions after which recall is asked: it is a call each for every name that is missing. */
+  readonly depths: readonly number[];
+  /** Names that it is asked for at each of these, at most. */
+  readonly most: number;
+}
+
+/** Ends with the conversation, or after the deepest of the compactions asked for. Closes the host. */
+export async function follow(host: Host, conversation: Conversation, { depths, most }: Following): Promise<Track> {
+  const verdicts: Verdict[] = [];
+  const viewTokens: number[] = [];
+  try {
+    for (const [at, message] of conversation.messages.entries()) {
+      const { compacted } = await host.append(message);
+      if (!compacted) continue;
+      const view = await host.view();
+      viewTokens.push(weigh(view));
+      const verdict = judgeView(conversation, at + 1, view);
+      const asks = depths.includes(verdicts.length + 1);
+      verdicts.push(asks ? await askFor(verdict, most, (question) => host.recall(question)) : verdict);
+      if (verdicts.length >= Math.max(...depths)) break;
+    }
+    return { policy: host.name, verdicts, viewTokens };
+  } finally {
+    await host.close();
+  }
+}
+
+function weigh(view: readonly UIMessage[]): number {
+  return view.reduce((sum, message) => sum + measureMessage(message).tokens, 0);
+}
