@@ -1,5 +1,6 @@
 /** What a conversation costs under each policy: the agent's own requests, with a prompt cache, and the summariser's. */
 import type { UIMessage } from "ai";
+import { RENDER_TOOL_CHARS } from "../../src/limits.ts";
 import type { Case, Check, Finding, Table } from "../case.ts";
 import { billOf, replayUnder, viewAfter, type Cost } from "../cost/replay.ts";
 import { makeConversation } from "../drift/conversation.ts";
@@ -18,8 +19,8 @@ const CODING_FROM = 6;
 /** And ends with a paste of 38,000. */
 const CODING_TO = -1;
 const SERVICE_SAMPLE = 20;
-/** A short conversation is in the sample when it outgrows the threshold by this factor. */
-const OUTGROWN = 1.25;
+/** What a small model costs for each dollar of a large one: many summarise with one. */
+const SMALL_MODEL = 0.1;
 
 const MOST_PER_STORED = 1.2;
 /** How far apart the views of two policies may be on average for a figure to compare them. */
@@ -29,6 +30,8 @@ interface Scene {
   readonly title: string;
   readonly conversations: readonly (readonly UIMessage[])[];
   readonly thresholdTokens: number;
+  /** False where some policy cannot bring its view down to what the others show: nothing is promised then. */
+  readonly comparable: boolean;
 }
 
 interface Played extends Scene {
@@ -45,14 +48,14 @@ async function measure(lab: Lab): Promise<Finding> {
   const { input, cacheRead, cacheWrite, output } = PRICES;
   return {
     title: "What a conversation costs",
-    about: `The same messages, threshold, summariser (our offline model, given each policy's own prompt) and estimate of tokens for all; each policy's tail is steered so that views weigh half of the threshold right after a compaction. One request a step: the view, read from the prompt cache as far as it begins like the request before. In dollars at ${input} for a million tokens of input, ${cacheRead} read from the cache, ${cacheWrite} written to it, ${output} of output: an assumption, to be replaced in bench/prices.ts. The coding session is replayed without its first ${CODING_FROM} messages and its last: 36,000 tokens of files stand within the first three, which the SDK never compacts, and would fill its view for ever.`,
+    about: `The same messages, threshold, summariser (our offline model, given each policy's own prompt) and estimate of tokens for all; each policy's tail is steered so that views weigh half of the threshold right after a compaction. One request a step: the view, read from the prompt cache as far as it begins like the request before. In dollars at ${input} for a million tokens of input, ${cacheRead} read from the cache, ${cacheWrite} written to it, ${output} of output: an assumption, to be replaced in bench/prices.ts. The coding session is replayed without its first ${CODING_FROM} messages and its last: 36,000 tokens of files stand within the first three, which the SDK never compacts; the last tables show what that costs it. A summariser of ours is shown up to ${RENDER_TOOL_CHARS} characters of each tool output, the SDK's 500: where our whole bill is above the SDK's while the agent's part is below, that is why.`,
     tables: played.flatMap(tablesOf),
-    checks: played.flatMap(checksOf),
+    checks: played.filter(({ comparable }) => comparable).flatMap(checksOf),
     plots: [
       {
         file: "cost",
         title: "The bill of a conversation as it grows, under each policy",
-        panels: played.filter(({ conversations }) => conversations.length === 1).map(panelOf),
+        panels: played.filter(({ comparable, conversations }) => comparable && conversations.length === 1).map(panelOf),
       },
     ],
     unmeasured: [
@@ -67,20 +70,33 @@ async function measure(lab: Lab): Promise<Finding> {
 }
 
 function quickScenes(): Scene[] {
-  return [{ title: "a generated session", conversations: [makeConversation(QUICK_TURNS, 1)], thresholdTokens: 7_000 }];
+  const conversations = [makeConversation(QUICK_TURNS, 1)];
+  // A handful of compactions is too few for means to agree.
+  return [{ title: "a generated session", conversations, thresholdTokens: 7_000, comparable: false }];
 }
 
 function fullScenes(): Scene[] {
   const [session] = readConversations("coding");
   const service = sample(readConversations("service"), 4_000);
   if (session === undefined || service.length === 0) {
-    return [{ title: "a generated session", conversations: [makeConversation(TURNS, 1)], thresholdTokens: 30_000 }];
+    const conversations = [makeConversation(TURNS, 1)];
+    return [{ title: "a generated session", conversations, thresholdTokens: 30_000, comparable: true }];
   }
-  const coding = { title: "the coding session", conversations: [session.slice(CODING_FROM, CODING_TO)] };
+  const coding = {
+    title: "the coding session",
+    conversations: [session.slice(CODING_FROM, CODING_TO)],
+    comparable: true,
+  };
   return [
     { ...coding, thresholdTokens: 60_000 },
     { ...coding, thresholdTokens: 30_000 },
-    { title: `${service.length} short service conversations`, conversations: service, thresholdTokens: 4_000 },
+    {
+      title: `${service.length} short service conversations`,
+      conversations: service,
+      thresholdTokens: 4_000,
+      comparable: true,
+    },
+    { title: "all of the coding session", conversations: [session], thresholdTokens: 60_000, comparable: false },
   ];
 }
 
@@ -88,7 +104,7 @@ function fullScenes(): Scene[] {
 function sample(conversations: readonly (readonly UIMessage[])[], thresholdTokens: number) {
   const long = conversations
     .map((messages) => messages.filter(({ role }) => role !== "system"))
-    .filter((messages) => weigh(messages) > thresholdTokens * OUTGROWN);
+    .filter((messages) => weigh(messages) > thresholdTokens);
   const most = Math.min(SERVICE_SAMPLE, long.length);
   return Array.from({ length: most }, (_, n) => long[Math.floor((n * long.length) / most)] ?? []);
 }
@@ -116,14 +132,38 @@ function tablesOf({ title, thresholdTokens, costs }: Played): Table[] {
     },
     {
       caption: `${title}, threshold ${threshold}: the bill`,
-      columns: ["policy", "summariser calls", "in", "out", "a stored token", "agent $", "summariser $", "both $"],
+      columns: [
+        "policy",
+        "summariser calls",
+        "in",
+        "out",
+        "a stored token",
+        "agent $",
+        "summariser $",
+        "both $",
+        "small summariser $",
+      ],
       rows: costs.map((each) => {
         const { calls, inputTokens, outputTokens } = each.spent;
         const { agent, summariser, total } = billOf(each.sent, each.spent);
-        return [each.policy, calls, inputTokens, outputTokens, perStored(each), agent, summariser, total];
+        return [
+          each.policy,
+          calls,
+          inputTokens,
+          outputTokens,
+          perStored(each),
+          agent,
+          summariser,
+          total,
+          agent + summariser * SMALL_MODEL,
+        ];
       }),
     },
   ];
+}
+
+function agentDollars({ sent, spent }: Cost): number {
+  return billOf(sent, spent).agent;
 }
 
 function dollars({ sent, spent }: Cost): number {
@@ -155,6 +195,11 @@ function checksOf({ title, thresholdTokens, costs }: Played): Check[] {
       target: MOST_PER_STORED,
     },
     { claim: `${where}: our bill over the SDK's`, measured: dollars(ours) / dollars(theirs), target: 1 },
+    {
+      claim: `${where}: our agent's part of the bill over that of the SDK's`,
+      measured: agentDollars(ours) / agentDollars(theirs),
+      target: 1,
+    },
   ];
 }
 

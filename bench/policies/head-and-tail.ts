@@ -42,8 +42,10 @@ const SECTIONS = [
   "Critical context",
 ].map((title) => ({ title, hint: "" }));
 
-const tailOf = keepTails();
-export const headAndTail: Policy = { name: NAME, open: async (terms) => new HeadAndTail(terms, tailOf(terms)) };
+export function headAndTail(): Policy {
+  const tailOf = keepTails();
+  return { name: NAME, open: async (terms) => new HeadAndTail(terms, tailOf(terms)) };
+}
 
 class HeadAndTail implements Host {
   readonly name = NAME;

@@ -9,7 +9,7 @@ import { none } from "./none.ts";
 export function listPolicies(lab: Lab): readonly Policy[] {
   return [
     none,
-    headAndTail,
+    headAndTail(),
     policyIn(lab, { name: "sdk 0.20", home: "HostedSdk020" }),
     policyIn(lab, { name: "sdk 0.32", home: "HostedSdk032" }),
     policyIn(lab, { name: "ours", home: "HostedOurs" }),

@@ -2,7 +2,8 @@
  * Makes views of different policies equally large, so that what is compared is not who keeps more.
  *
  * What a view weighs after a compaction is head, summary and tail; only the tail is free. Its budget is corrected by half of what the
- * view missed, each time: the misses then cancel out, and the mean comes near what is wanted whatever the others weigh.
+ * view missed, each time, and by all of it the first time: the misses then cancel out, and the mean comes near what is wanted
+ * whatever the others weigh.
  */
 import type { Terms } from "./host.ts";
 
@@ -14,6 +15,7 @@ const MOST = 0.6;
 export class Tail {
   readonly #terms: Terms;
   #wanted: number;
+  #correction = 1;
 
   /** Begins with two thirds of what the view should weigh. */
   constructor(terms: Terms) {
@@ -30,7 +32,8 @@ export class Tail {
   /** Is told what the view weighed after a compaction with that tail. */
   steer(weighed: number): void {
     const { thresholdTokens, afterTokens } = this.#terms;
-    const wanted = this.#wanted + (afterTokens - weighed) * CORRECTION;
+    const wanted = this.#wanted + (afterTokens - weighed) * this.#correction;
+    this.#correction = CORRECTION;
     // A policy that cannot come down to what is wanted must not be held back for ever once it can.
     this.#wanted = Math.min(Math.max(wanted, -thresholdTokens), thresholdTokens);
   }

@@ -66,8 +66,9 @@ export class HostedOurs extends CompactingAgent implements HostedMethods {
       const { liveRunIds } = await this.#session.status();
       if (liveRunIds.length === 0) return compacted;
       for (const id of liveRunIds) {
-        const { outcome } = await this.#session.ended(id);
-        if (outcome?.kind === "failed") throw new Error(`A run failed: ${outcome.reason}`);
+        const { kind, outcome } = await this.#session.ended(id);
+        // Notes that could not be brought up to date stay as they were, and nothing waits for them.
+        if (outcome?.kind === "failed" && kind !== "notes") throw new Error(`A run failed: ${outcome.reason}`);
         compacted ||= outcome?.kind === "applied" || outcome?.kind === "rebased";
       }
     }
