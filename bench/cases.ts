@@ -7,16 +7,14 @@ import { behindSummariser } from "./cases/behind-summariser.ts";
 import { cost } from "./cases/cost.ts";
 import { drift } from "./cases/drift.ts";
 import { fidelity } from "./cases/fidelity.ts";
+import { growth } from "./cases/growth.ts";
 import { notes } from "./cases/notes.ts";
-import { operations } from "./cases/operations.ts";
 import { pinned } from "./cases/pinned.ts";
-import { rows } from "./cases/rows.ts";
 import { runTime } from "./cases/run-time.ts";
 import { sideBySide } from "./cases/side-by-side.ts";
 
 export const CASES: readonly Case[] = [
-  rows,
-  operations,
+  growth,
   appendLatency,
   runTime,
   sideBySide,

@@ -89,8 +89,9 @@ function scaleOf({ scale, unit }: Axis, values: readonly number[]): [Scale, numb
     const end = unit === "percent" ? 1 : roundUp(most);
     return [(value) => value / end, [0, 0.25, 0.5, 0.75, 1].map((share) => share * end)];
   }
-  // Nothing is below 1 on a logarithmic axis: a zero is drawn at its foot.
-  const least = Math.floor(Math.log10(Math.max(1, Math.min(...values))));
+  // A zero is drawn at the foot of a logarithmic axis, which is then 1 or below.
+  const smallest = Math.floor(Math.log10(Math.min(...values.filter((value) => value > 0))));
+  const least = values.includes(0) ? Math.min(0, smallest) : smallest;
   const end = Math.max(least + 1, Math.ceil(Math.log10(Math.max(1, most)) - 1e-9));
   const step = Math.ceil((end - least) / 5);
   const ticks = Array.from({ length: Math.floor((end - least) / step) + 1 }, (_, n) => 10 ** (least + n * step));

@@ -1,0 +1,129 @@
+/** Rows that each operation reads and writes as a conversation grows and what is visible of it does not, store by store. */
+import type { Case, Cell, Check, Finding } from "../case.ts";
+import { CONTENDERS, type ContenderName, type Lab, type Subject } from "../lab.ts";
+import type { Rows } from "../objects/meter.ts";
+import {
+  DRAWN,
+  LAST_OF_SDK,
+  listContenders,
+  OPERATIONS,
+  prepareSubject,
+  SLOW_OF_020,
+  VISIBLE,
+  type Measured,
+} from "../operations.ts";
+import type { Panel, Plot } from "../plot.ts";
+import { median } from "../stats.ts";
+
+const SIZES = [100, 1_000, SLOW_OF_020, LAST_OF_SDK, 100_000];
+const QUICK_SIZES = [100, 300];
+const TIMES = 3;
+/** Appends of ours: more than one stretch of the fingerprint log (64), so that its row is in the count. */
+const APPENDS = 130;
+/** In a cell for which there is nothing to tell. */
+const NONE = "–";
+
+export const growth: Case = { name: "growth", timed: false, measure };
+
+interface Counted {
+  readonly size: number;
+  readonly measured: Measured;
+  /** Median; undefined for what a store does not have, or was not asked. */
+  readonly rows: Partial<Record<ContenderName, Rows>>;
+}
+
+async function measure(lab: Lab): Promise<Finding> {
+  const counted: Counted[] = [];
+  for (const size of lab.quick ? QUICK_SIZES : SIZES) {
+    for (const operations of OPERATIONS) counted.push(...(await countAll(lab, size, operations)));
+  }
+  return {
+    title: "Rows, as a conversation grows",
+    about: `Ours, \`agents/sessions\` of the SDK that ours runs on, and \`experimental/memory/session\` of agents 0.20, each inside an Agent of its version, with ${VISIBLE} messages visible (3, a summary, 10) of N stored, and set to compact beyond a threshold that is not reached. Rows read and written by one operation: the median of a few, or one (first view and append, and a cold search, come right after an eviction; the first search makes the index in ours and in 0.32). Every 64th append of ours writes one more row, for the index of ids. Updated and deleted is the newest message; a search finds one. What is appended to ours is indexed by the next search (“search, then”), not by the append. Ours forks every message of the path; 0.20 forks the view, so that what a summary hides is lost to the fork; 0.32 has no fork. A path of theirs ends at 10,001 messages.`,
+    tables: [
+      {
+        columns: ["operation", "N", "ours read", "written", "0.32 read", "written", "0.20 read", "written"],
+        rows: OPERATIONS.flat().flatMap(({ name }) =>
+          counted.filter(({ measured }) => measured.name === name).map((each) => render(each)),
+        ),
+      },
+    ],
+    checks: checkOurs(counted),
+    plots: [draw(counted)],
+  };
+}
+
+async function countAll(lab: Lab, size: number, operations: readonly Measured[]): Promise<Counted[]> {
+  const counted = operations.map((measured): Counted & { rows: Partial<Record<ContenderName, Rows>> } => ({
+    size,
+    measured,
+    rows: {},
+  }));
+  for (const contender of listContenders(size)) {
+    const subject = await prepareSubject(lab, contender, { name: `growth-${size}-${operations[0]?.name}`, size });
+    for (const { measured, rows } of counted) {
+      const found = await count(subject, measured, timesOf(contender, measured, size));
+      if (found !== null) rows[contender] = found;
+    }
+  }
+  return counted;
+}
+
+function timesOf(contender: ContenderName, { name, cold, once }: Measured, size: number): number {
+  if (cold === true || once === true || (contender === "Sdk020" && size >= SLOW_OF_020)) return 1;
+  return contender === "Ours" && name === "append" ? APPENDS : TIMES;
+}
+
+/** Null when the store has no such operation. */
+async function count(subject: Subject, { operation, cold }: Measured, times: number): Promise<Rows | null> {
+  if (cold === true) await subject.evict();
+  const rows = await subject.count(operation, times);
+  if (rows.length === 0) return null;
+  return { read: median(rows.map(({ read }) => read)), written: median(rows.map(({ written }) => written)) };
+}
+
+function render({ size, measured, rows }: Counted): Cell[] {
+  const cells = CONTENDERS.flatMap((name): Cell[] => [rows[name]?.read ?? NONE, rows[name]?.written ?? NONE]);
+  return [measured.name, size, ...cells];
+}
+
+function checkOurs(counted: readonly Counted[]): Check[] {
+  const grown: number[] = [];
+  const bounded = OPERATIONS.flat().flatMap((asked): Check[] => {
+    if (asked.most === null) return [];
+    const found = counted.flatMap(({ measured, rows: { Ours } }) =>
+      measured === asked && Ours !== undefined ? [Ours] : [],
+    );
+    const [read, written] = [found.map((rows) => rows.read), found.map((rows) => rows.written)];
+    grown.push(Math.max(...read) - Math.min(...read));
+    return [
+      { claim: `rows read by: ${asked.name}`, measured: Math.max(...read), target: asked.most[0] },
+      { claim: `rows written by: ${asked.name}`, measured: Math.max(...written), target: asked.most[1] },
+    ];
+  });
+  const claim = "rows that any of these reads more at one N than at another";
+  return [...bounded, { claim, measured: Math.max(...grown), target: 0 }];
+}
+
+function draw(counted: readonly Counted[]): Plot {
+  const panels = DRAWN.map((title): Panel => {
+    const shown = counted.filter(({ measured }) => measured.name === title);
+    return {
+      title,
+      x: { label: "messages stored", scale: "log", unit: "count" },
+      y: { label: "rows read", scale: "log", unit: "count" },
+      lines: CONTENDERS.map((name) => ({
+        name: name === "Ours" ? "ours" : name === "Sdk032" ? "0.32" : "0.20",
+        points: shown.flatMap(({ size, rows }): [number, number][] => {
+          const found = rows[name];
+          return found === undefined ? [] : [[size, found.read]];
+        }),
+      })),
+    };
+  });
+  return {
+    file: "growth-rows",
+    title: "Rows read by one operation as the conversation grows, ours and two versions of the SDK",
+    panels,
+  };
+}

@@ -1,0 +1,68 @@
+/** The operations that are held beside each other, store by store: what they are called, and what must be there first. */
+import { CONTENDERS, type ContenderName, type Lab, type Subject } from "./lab.ts";
+import type { Operation } from "./objects/rig.ts";
+
+export interface Measured {
+  readonly name: string;
+  readonly operation: Operation;
+  /** After an eviction. */
+  readonly cold?: boolean;
+  /** Counted once and never timed: it cannot be done again, or tells nothing new. */
+  readonly once?: boolean;
+  /** Rows that ours may read, and write, however much is stored; null where every message has to be. */
+  readonly most: readonly [read: number, written: number] | null;
+}
+
+/** Messages that every store shows of those that are stored: 3, a summary, and 10. */
+export const VISIBLE = 14;
+
+/** Appending comes last: it makes the view longer. */
+const BEFORE_SEARCH: readonly Measured[] = [
+  { name: "first view", operation: "view", cold: true, most: [2 * VISIBLE + 4, 0] },
+  { name: "first append", operation: "append", cold: true, most: [2 * VISIBLE + 8, 1] },
+  { name: "view", operation: "view", most: [2 * VISIBLE + 4, 0] },
+  { name: "branches", operation: "branches", most: [4, 0] },
+  { name: "update", operation: "update", most: [4, 1] },
+  { name: "delete", operation: "delete", most: [32, 2] },
+  { name: "append", operation: "append", most: [2, 1] },
+];
+
+/** The first search makes an index that must be kept up from then on: on objects of their own. */
+const FROM_SEARCH: readonly Measured[] = [
+  { name: "first search", operation: "search", once: true, most: null },
+  { name: "search", operation: "search", most: [8, 0] },
+  { name: "update, then", operation: "update", once: true, most: [8, 3] },
+  { name: "delete, then", operation: "delete", once: true, most: [32, 3] },
+  { name: "append, then", operation: "append", most: [2, 2] },
+  { name: "fork", operation: "fork", once: true, most: null },
+  { name: "search, then", operation: "search", once: true, most: [16, 8] },
+  { name: "search, cold", operation: "search", cold: true, most: [8, 0] },
+];
+
+/** In this order, each list on fresh objects. */
+export const OPERATIONS = [BEFORE_SEARCH, FROM_SEARCH] as const;
+
+/** Names of the operations whose growth is drawn. */
+export const DRAWN: readonly string[] = ["first view", "view", "append", "search"];
+
+/** Versions of the SDK are not asked beyond this size: a path of theirs ends at 10,001 messages. */
+export const LAST_OF_SDK = 9_000;
+
+/** Where one operation of 0.20 takes a second and more. */
+export const SLOW_OF_020 = 3_000;
+
+export function listContenders(size: number): readonly ContenderName[] {
+  return size > LAST_OF_SDK ? ["Ours"] : CONTENDERS;
+}
+
+/** An object that holds `size` messages, all but 13 of them under one summary. */
+export async function prepareSubject(
+  lab: Lab,
+  contender: ContenderName,
+  { name, size }: { readonly name: string; readonly size: number },
+): Promise<Subject> {
+  const subject = lab.subject(contender, name);
+  const visible = await subject.prepare(size);
+  if (visible !== VISIBLE) throw new Error(`${contender} shows ${visible} messages instead of ${VISIBLE}.`);
+  return subject;
+}
