@@ -8,19 +8,19 @@
 import { assert } from "../errors.ts";
 import { MAX_CHARS_PER_TOKEN, PROMPT_OVERHEAD_TOKENS } from "../limits.ts";
 import type { History } from "../memory/history.ts";
-import type { NotesVersion } from "../memory/notes.ts";
+import type { NotesEnd, NotesVersion } from "../memory/notes.ts";
 import type { Outcome, RunRecord } from "../memory/runs.ts";
 import { digest } from "../steps/digest.ts";
 import { arrangeSections, notesTokens } from "../steps/notes/document.ts";
 import { applyEdits, parseEdits } from "../steps/notes/edits.ts";
-import { WHOLE_MESSAGE, type OutlineRow, type Span } from "../steps/outline.ts";
+import { lastVisibleStep, sliceRow, WHOLE_MESSAGE, type OutlineRow, type Span } from "../steps/outline.ts";
 import { NO_FACTS } from "../steps/pinned/fact.ts";
 import { mergeFacts } from "../steps/pinned/merge.ts";
 import { PROMPT_VERSION } from "../steps/prompt.ts";
 import type { NotesPlanned, NotesReading, NotesRequest, RunEnded } from "../workflows/port.ts";
 import type { Core } from "./core.ts";
 import { resolveNotes, type NotesSettings } from "./notes-settings.ts";
-import { findNew, readRows, upTo } from "./notes-source.ts";
+import { findNew, readRows } from "./notes-source.ts";
 import type { PortCall } from "./port-call.ts";
 import { mayAsk } from "./postpone.ts";
 import { mustDraft, receiptOf } from "./sources.ts";
@@ -37,7 +37,8 @@ export function planNotes(call: PortCall, models: readonly string[], windowToken
   // An attempt that comes late must not pin the run to anything else than what its drafts were made of.
   if (run.notes === undefined) {
     const base = history.notes.current(run.leafId);
-    const rows = chooseRows(findNew(history, base, run.leafId), roomFor(run, settings, windowTokens));
+    const end = { messageId: run.leafId, step: WHOLE_MESSAGE };
+    const rows = chooseRows(findNew(history, base, end), roomFor(run, settings, windowTokens));
     const span = spanOf(history, rows);
     if (span === null) return call.end(upToDate("The notes cover the newest message."));
     const read = history.sourceDigest(span);
@@ -67,7 +68,7 @@ export function readNotes(call: PortCall, { model, again }: NotesRequest): Notes
     call.close({ reused: true });
     return receiptOf(known, true);
   }
-  const rows = upTo(findNew(history, base, run.leafId), pinOf(run).span.toId, history);
+  const rows = findNew(history, base, endOf(run));
   return {
     kind: "notes",
     key,
@@ -96,17 +97,18 @@ export function saveNotes(call: PortCall, key: string): RunEnded {
   // The sections were configured anew while the model was asked.
   if (problems.length > 0) return call.end({ kind: "stale", reason: "changed" });
   const sections = applyEdits(before, edits);
-  const coveredId = pinOf(run).span.toId;
+  const end = endOf(run);
   const version = history.notes.add({
     sections,
-    covered: { kind: "to", messageId: coveredId },
+    covered: { kind: "to", ...end },
+    told: base?.told,
     by: "update",
     runId: run.id,
     model: draft.model,
     facts: mergeFacts([base?.facts ?? NO_FACTS, draft.facts]),
   });
   const tokens = notesTokens(sections);
-  return call.end({ kind: "noted", version: version.n, coveredId, tokens, score: draft.score });
+  return call.end({ kind: "noted", version: version.n, coveredId: end.messageId, tokens, score: draft.score });
 }
 
 export function keepNotes(call: PortCall): RunEnded {
@@ -142,12 +144,18 @@ function findStale(core: Core, run: RunRecord): Outcome | null {
   if (leafId === null || !history.isOnPath(span.toId, leafId)) return { kind: "stale", reason: "gone" };
   const read = history.sourceDigest(span);
   if (read === null) return { kind: "stale", reason: "gone" };
-  const same = history.notes.lastNumber() === lastN && (history.notes.current(span.toId)?.n ?? 0) === baseN;
+  const same = history.notes.lastNumber() === lastN && (baseN === 0 || history.notes.standing(baseN) !== null);
   return same && read === planned ? null : { kind: "stale", reason: "changed" };
 }
 
 function baseOf(history: History, run: RunRecord): NotesVersion | null {
-  return history.notes.current(pinOf(run).span.toId);
+  return history.notes.standing(pinOf(run).baseN);
+}
+
+/** Where the update ends: at a step, so that the message may go on growing. */
+function endOf(run: RunRecord): NotesEnd {
+  const { toId, toStep } = pinOf(run).span;
+  return { messageId: toId, step: toStep };
 }
 
 function roomFor(run: RunRecord, { shape }: NotesSettings, windowTokens: number): number {
@@ -155,16 +163,31 @@ function roomFor(run: RunRecord, { shape }: NotesSettings, windowTokens: number)
   return Math.min(run.policy.chunkTokens, Math.max(beside, Math.floor(windowTokens / LEAST_SHARE_OF_WINDOW)));
 }
 
-/** The oldest rows that fit, up to a message's end: the first one whatever it weighs. None when no message is whole. */
+/**
+ * The oldest rows that fit, up to a message, and of one that does not fit the steps that do: its first one whatever it weighs
+ * where no message comes before it. None where there is no message.
+ */
 function chooseRows(rows: readonly OutlineRow[], roomTokens: number): readonly OutlineRow[] {
-  let tokens = 0;
+  let left = roomTokens;
   let end = 0;
   for (const [at, row] of rows.entries()) {
-    tokens += row.tokens;
-    if (tokens > roomTokens && end > 0) break;
-    if (row.kind === "message" && row.complete) end = at + 1;
+    if (row.tokens > left && row.kind === "message") {
+      const steps = Math.max(end === 0 ? 1 : 0, countSteps(row, left));
+      const part = sliceRow(row, row.firstStep, row.firstStep + steps - 1);
+      return part === null ? rows.slice(0, end) : [...rows.slice(0, at), part];
+    }
+    if (row.tokens > left && end > 0) break;
+    left -= row.tokens;
+    if (row.kind === "message") end = at + 1;
   }
   return rows.slice(0, end);
+}
+
+/** How many of a message's visible steps fit, from the first on. */
+function countSteps({ steps }: OutlineRow, roomTokens: number): number {
+  let tokens = 0;
+  const over = steps.findIndex((step) => (tokens += step) > roomTokens);
+  return over === -1 ? steps.length : over;
 }
 
 function spanOf(history: History, rows: readonly OutlineRow[]): Span | null {
@@ -174,7 +197,7 @@ function spanOf(history: History, rows: readonly OutlineRow[]): Span | null {
     first.kind === "overlay" ? history.overlay(first.id)?.span : { fromId: first.id, fromStep: first.firstStep };
   return from === undefined
     ? null
-    : { fromId: from.fromId, fromStep: from.fromStep, toId: last.id, toStep: WHOLE_MESSAGE };
+    : { fromId: from.fromId, fromStep: from.fromStep, toId: last.id, toStep: lastVisibleStep(last) };
 }
 
 function upToDate(detail: string): Outcome {

@@ -64,7 +64,7 @@ export function findNotes(core: Core, run: Asked, carried: readonly Carried[] = 
     return decline("under-threshold", "The view is not over the threshold any more.");
   }
   const planned = planFromNotes(outline, {
-    coveredId: version.covered.kind === "to" ? version.covered.messageId : null,
+    covered: version.covered.kind === "to" ? version.covered : null,
     policy: run.force ? { ...run.policy, minSpanTokens: 1 } : run.policy,
     notes: settings.range,
   });

@@ -5,26 +5,33 @@
  * that what they hide is not read again.
  */
 import type { History } from "../memory/history.ts";
-import type { NotesVersion } from "../memory/notes.ts";
+import type { NotesEnd, NotesVersion } from "../memory/notes.ts";
 import { factsOfElements } from "../steps/notes/facts.ts";
-import type { OutlineRow } from "../steps/outline.ts";
+import { lastVisibleStep, sliceRow, WHOLE_MESSAGE, type OutlineRow } from "../steps/outline.ts";
 import { NO_FACTS, type Facts } from "../steps/pinned/fact.ts";
 import { mergeFacts } from "../steps/pinned/merge.ts";
 import { redactMessage } from "../steps/redact.ts";
 import type { TranscriptElement } from "../steps/render.ts";
+import { sliceMessage } from "../steps/slice.ts";
 import type { Core } from "./core.ts";
 import { factsOf } from "./sources.ts";
 
 /**
- * What the view of a branch shows behind the last message that the notes cover, oldest first. An overlay that holds that
- * message tells a part of it again, which does no harm.
+ * What the view of a branch up to `end` shows behind what the notes cover, oldest first. An overlay that holds the last
+ * message of that tells a part of it again, which does no harm.
  */
-export function findNew(history: History, base: NotesVersion | null, leafId: string): readonly OutlineRow[] {
-  const rows = history.outline(leafId)?.rows ?? [];
+export function findNew(history: History, base: NotesVersion | null, end: NotesEnd): readonly OutlineRow[] {
+  const rows = history.outline(end.messageId, { toStep: end.step })?.rows ?? [];
   if (base?.covered.kind !== "to") return rows;
-  const { messageId } = base.covered;
-  const shown = rows.findIndex(({ kind, id }) => kind === "message" && id === messageId);
-  if (shown !== -1) return rows.slice(shown + 1);
+  const { messageId, step } = base.covered;
+  const at = rows.findLastIndex(
+    ({ kind, id, firstStep }) => kind === "message" && id === messageId && firstStep <= step,
+  );
+  const last = rows[at];
+  if (last !== undefined) {
+    const grown = sliceRow(last, step + 1, WHOLE_MESSAGE);
+    return [...(grown === null ? [] : [grown]), ...rows.slice(at + 1)];
+  }
   const under = rows.findIndex(({ kind, id }) => kind === "overlay" && holds(history, id, messageId));
   return under === -1 ? rows : rows.slice(under);
 }
@@ -33,12 +40,6 @@ export function findNew(history: History, base: NotesVersion | null, leafId: str
 function holds(history: History, overlayId: string, messageId: string): boolean {
   const overlay = history.overlay(overlayId);
   return overlay !== null && history.isOnPath(messageId, overlay.span.toId);
-}
-
-/** The rows as far as a message, or as far as the overlay that holds it by now. */
-export function upTo(rows: readonly OutlineRow[], toId: string, history: History): readonly OutlineRow[] {
-  const at = rows.findIndex(({ kind, id }) => (kind === "message" ? id === toId : holds(history, id, toId)));
-  return at === -1 ? rows : rows.slice(0, at + 1);
 }
 
 /** The rows as a model is shown them, and the facts of the overlays among them, in their order. */
@@ -54,24 +55,32 @@ export function readRows(
   };
 }
 
-/** The facts of everything up to a message, for notes that a person says tell of it; what an earlier version told is not read again. */
+/** The facts of everything up to `end`, for notes that a person says tell of it; what an earlier version told is not read again. */
 export function claimFacts(
   core: Core,
   history: History,
-  { base, coveredId }: { readonly base: NotesVersion | null; readonly coveredId: string },
+  { base, end }: { readonly base: NotesVersion | null; readonly end: NotesEnd },
 ): Facts {
   const earlier = base?.facts ?? NO_FACTS;
-  if (base?.covered.kind === "to" && history.isOnPath(coveredId, base.covered.messageId)) return earlier;
-  const rows = upTo(findNew(history, base, coveredId), coveredId, history);
+  if (base?.covered.kind === "to" && isBefore(history, end, base.covered)) return earlier;
+  const rows = findNew(history, base, end);
   const { elements, overlayFacts } = readRows(core, history, { rows, redact: false });
   return mergeFacts([earlier, factsOfElements(elements, overlayFacts)]);
 }
 
-function elementOf(history: History, { kind, id }: OutlineRow, redact: boolean): TranscriptElement[] {
+/** Whether the first is no later than the second, of two that are on one branch. */
+function isBefore(history: History, a: NotesEnd, b: NotesEnd): boolean {
+  return a.messageId === b.messageId ? a.step <= b.step : history.isOnPath(a.messageId, b.messageId);
+}
+
+function elementOf(history: History, row: OutlineRow, redact: boolean): TranscriptElement[] {
+  const { kind, id } = row;
   if (kind === "overlay") {
     const overlay = history.overlay(id);
     return overlay === null ? [] : [{ kind: "overlay", summary: overlay.summary }];
   }
-  const message = history.get(id);
-  return message === null ? [] : [{ kind: "message", message: redact ? redactMessage(message) : message }];
+  const stored = history.get(id);
+  if (stored === null) return [];
+  const message = sliceMessage(stored, row.firstStep, lastVisibleStep(row));
+  return [{ kind: "message", message: redact ? redactMessage(message) : message }];
 }

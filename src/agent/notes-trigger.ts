@@ -7,10 +7,11 @@
  */
 import { PalimpsestError } from "../errors.ts";
 import { NOTES_PATIENCE } from "../limits-of-notes.ts";
-import type { Growth } from "../memory/notes.ts";
+import type { Growth, NotesEnd } from "../memory/notes.ts";
 import type { RunRecord } from "../memory/runs.ts";
 import type { Policy } from "../steps/policy.ts";
 import { isUpdateDue } from "../steps/notes/due.ts";
+import { WHOLE_MESSAGE } from "../steps/outline.ts";
 import { promptTokens } from "./calibration.ts";
 import type { Core } from "./core.ts";
 import { resolveNotes } from "./notes-settings.ts";
@@ -18,7 +19,7 @@ import { findModelObstacle } from "./postpone.ts";
 
 /** From where a session's growth is counted, and what it came to at the last look. */
 export interface NotesMark {
-  readonly afterId: string | null;
+  readonly after: NotesEnd | null;
   readonly growth: Growth | null;
 }
 
@@ -31,9 +32,9 @@ export function startNotesIfDue(core: Core, sessionId: string): RunRecord | null
   const history = core.memory.session(sessionId);
   if (history.hasEnded) return null;
   const { pace } = resolveNotes(notes, policy);
-  const mark = core.notesMarks.get(sessionId) ?? { afterId: findMark(core, sessionId), growth: null };
+  const mark = core.notesMarks.get(sessionId) ?? { after: findMark(core, sessionId), growth: null };
   const enoughTokens = pace.growthTokens * NOTES_PATIENCE;
-  const growth = history.notes.growth({ afterId: mark.afterId, enoughTokens, known: mark.growth });
+  const growth = history.notes.growth({ after: mark.after, enoughTokens, known: mark.growth });
   core.notesMarks.set(sessionId, { ...mark, growth });
   const leafId = history.leafId();
   if (growth === null || leafId === null || !isUpdateDue(growth, pace)) return null;
@@ -71,6 +72,7 @@ function startNotes(
     sessionId,
     trigger: request.trigger,
     leafId: request.leafId,
+    leafStep: core.memory.session(sessionId).notes.endOf(request.leafId)?.step,
     retryOf: request.retryOf ?? null,
     focus: null,
     force: manual,
@@ -91,11 +93,13 @@ function mustKeepNotes(core: Core, sessionId: string): Policy {
   );
 }
 
-/** The message behind which growth counts: the last one that the notes cover, or that an update in vain looked at. */
-function findMark(core: Core, sessionId: string): string | null {
+/** Behind what growth counts: the last that the notes cover, or that was there when an update in vain was asked for. */
+function findMark(core: Core, sessionId: string): NotesEnd | null {
   const last = core.runs.latestNotes(sessionId);
   const history = core.memory.session(sessionId);
-  if (last !== null && last.outcome?.kind !== "noted" && history.has(last.leafId)) return last.leafId;
+  if (last !== null && last.outcome?.kind !== "noted" && history.has(last.leafId)) {
+    return { messageId: last.leafId, step: last.leafStep ?? WHOLE_MESSAGE };
+  }
   const covered = history.notes.current()?.covered;
-  return covered?.kind === "to" ? covered.messageId : null;
+  return covered?.kind === "to" ? covered : null;
 }

@@ -16,7 +16,7 @@ import { SessionContext } from "./session-context.ts";
 import type { RunRecord } from "../memory/runs.ts";
 
 /** A version of the notes, as it is handed out. */
-export interface Notes extends Omit<NotesVersion, "facts" | "toldSeq"> {
+export interface Notes extends Omit<NotesVersion, "facts" | "told"> {
   /** Markdown: every section under its heading. */
   readonly text: string;
 }
@@ -59,13 +59,13 @@ export abstract class SessionNotesHandle extends SessionContext {
       }
       const covered =
         edit.coveredId === undefined ? (current?.covered ?? { kind: "none" }) : this.#coverage(edit.coveredId);
-      const { runId = null, model = null, toldSeq = null } = current ?? {};
+      const { runId = null, model = null, told = null } = current ?? {};
       const facts =
         covered.kind === "to"
-          ? claimFacts(this.core, history, { base: current, coveredId: covered.messageId })
+          ? claimFacts(this.core, history, { base: current, end: covered })
           : (current?.facts ?? NO_FACTS);
       this.core.notesMarks.delete(this.id);
-      return show(history.notes.add({ sections, covered, toldSeq, by: "hand", runId, model, facts }));
+      return show(history.notes.add({ sections, covered, told, by: "hand", runId, model, facts }));
     });
   }
 
@@ -84,7 +84,8 @@ export abstract class SessionNotesHandle extends SessionContext {
     const messageId = given ?? leafId;
     // Before the first message: of whatever comes with it from elsewhere.
     if (messageId === null) return { kind: "unknown" };
-    if (leafId !== null && this.stored.isOnPath(messageId, leafId)) return { kind: "to", messageId };
+    const end = this.stored.notes.endOf(messageId);
+    if (end !== null && leafId !== null && this.stored.isOnPath(messageId, leafId)) return { kind: "to", ...end };
     throw new PalimpsestError(
       "unknown_message",
       `There is no message "${messageId}" on the active branch. Give the id of the last message that the notes tell of.`,
@@ -93,7 +94,7 @@ export abstract class SessionNotesHandle extends SessionContext {
 }
 
 /** Without the facts: they are what compaction pins, and far longer than the text. */
-function show({ facts: _facts, toldSeq: _told, ...version }: NotesVersion): Notes {
+function show({ facts: _facts, told: _told, ...version }: NotesVersion): Notes {
   return { ...version, text: renderNotes(version.sections) };
 }
 

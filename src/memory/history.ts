@@ -14,7 +14,7 @@ import { listTips, type BranchTip } from "./branch-tips.ts";
 import { checkShape, encodeMessage } from "./content.ts";
 import { giveWay } from "./give-way.ts";
 import { sessionEnded } from "./lineage.ts";
-import { coveredSteps } from "./overlay-record.ts";
+import { coveredSteps, type Steps } from "./overlay-record.ts";
 import { sliceDigest } from "./overlays.ts";
 import { SessionOverlays } from "./session-overlays.ts";
 import type { OverlayRow, Place } from "./statements.ts";
@@ -103,8 +103,9 @@ export class History extends SessionOverlays {
     if (encoded.digest === row.digest) return message;
     this.mustGoOn();
     return this.options.transaction(() => {
-      const { reached, gone } = this.laid.invalidate([row], this.#unchangedPart(row.seq, message));
-      this.notes.withdraw([row]);
+      const keeps = this.#unchangedPart(row.seq, message);
+      const { reached, gone } = this.laid.invalidate([row], (overlay) => keeps(coveredSteps(overlay, row.seq)));
+      this.notes.withdraw([row], keeps);
       this.tree.replace(row, encoded);
       this.#giveWay(gone);
       this.options.search.replaced(this.sessionId, row.seq, message);
@@ -282,7 +283,7 @@ export class History extends SessionOverlays {
 
   /** The view without content. Null when the session is empty. Throws `unknown_leaf`. */
   outline(leafId?: string | null, options: OutlineOptions = {}): Outline | null {
-    const start = this.#start(leafId);
+    const start = this.#start(leafId, options.toStep);
     const id = leafId ?? this.leafId();
     return start === null || id === null ? null : { ...readOutline(this.tree, start, options), leafId: id };
   }
@@ -340,10 +341,9 @@ export class History extends SessionOverlays {
     );
   }
 
-  /** Whether the part of a message that an overlay covers is the same in its new content. */
-  #unchangedPart(seq: number, changed: UIMessage): (overlay: OverlayRow) => boolean {
-    return (overlay) => {
-      const steps = coveredSteps(overlay, seq);
+  /** Whether a part of a message is the same in its new content. */
+  #unchangedPart(seq: number, changed: UIMessage): (steps: Steps) => boolean {
+    return (steps) => {
       if (steps.fromStep === 0 && steps.toStep === WHOLE_MESSAGE) return false;
       const stored = this.#decodeAt(seq);
       return stored !== null && sliceDigest(stored, steps) === sliceDigest(changed, steps);
@@ -361,9 +361,9 @@ export class History extends SessionOverlays {
     );
   }
 
-  #start(leafId: string | null | undefined): Place | null {
+  #start(leafId: string | null | undefined, step = WHOLE_MESSAGE): Place | null {
     const seq = this.#leafSeq(leafId);
-    return seq === null ? null : { seq, step: WHOLE_MESSAGE };
+    return seq === null ? null : { seq, step };
   }
 }
 

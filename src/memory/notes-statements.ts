@@ -6,15 +6,18 @@ import type { Storage } from "./schema.ts";
 import type { Meter } from "./statements.ts";
 
 /**
- * `covers`: `none`, `unknown`, or `to`, which has the last message that is covered whole in `coveredId`. `coveredSeq` is the
- * place of the last message that it tells anything of: the same one, or a later one. `standing` is 0 once that text changed.
+ * `covers`: `none`, `unknown`, or `to`, which ends with a step of the message `coveredId`. `toldSeq` and `toldStep` are the
+ * last place that it tells anything of: the same one, or a later one. `standing` is 0 once that text changed. A step is null
+ * where it is the message's end, however long that will be.
  */
 export type NotesRow = {
   n: number;
   standing: number;
   covers: string;
-  coveredSeq: number | null;
+  toldSeq: number | null;
+  toldStep: number | null;
   coveredId: string | null;
+  coveredStep: number | null;
   /** JSON: who wrote it, and the facts of what it covers. */
   details: string;
   createdAt: number;
@@ -22,8 +25,8 @@ export type NotesRow = {
   sections: string;
 };
 
-const NOTES = `n, standing, covers, covered_seq AS coveredSeq, covered_id AS coveredId, details, created_at AS createdAt,
-  sections`;
+const NOTES = `n, standing, covers, told_seq AS toldSeq, told_step AS toldStep, covered_id AS coveredId,
+  covered_step AS coveredStep, details, created_at AS createdAt, sections`;
 
 export class NotesStatements {
   readonly #sql: Storage["sql"];
@@ -46,18 +49,19 @@ export class NotesStatements {
   }
 
   /** Versions in force that tell of the message at `seq` or of a later one. Reads every version, of which few are kept. */
-  standingFrom(sessionId: string, seq: number): { n: number; coveredSeq: number }[] {
-    const sql = `SELECT n, covered_seq AS coveredSeq FROM palimpsest_notes
-       WHERE session_id = ? AND standing = 1 AND covered_seq >= ?`;
+  standingFrom(sessionId: string, seq: number): { n: number; toldSeq: number; toldStep: number | null }[] {
+    const sql = `SELECT n, told_seq AS toldSeq, told_step AS toldStep FROM palimpsest_notes
+       WHERE session_id = ? AND standing = 1 AND told_seq >= ?`;
     return this.#all(sql, sessionId, seq);
   }
 
   insert(sessionId: string, row: NotesRow): void {
     const sql = `INSERT INTO palimpsest_notes
-         (session_id, n, standing, covers, covered_seq, covered_id, details, created_at, sections)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`;
-    const { n, standing, covers, coveredSeq, coveredId, details, createdAt, sections } = row;
-    this.#all(sql, sessionId, n, standing, covers, coveredSeq, coveredId, details, createdAt, sections);
+         (session_id, n, standing, covers, told_seq, told_step, covered_id, covered_step, details, created_at, sections)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
+    const { n, standing, covers, toldSeq, toldStep, coveredId, coveredStep, details, createdAt, sections } = row;
+    const covered = [covers, toldSeq, toldStep, coveredId, coveredStep];
+    this.#all(sql, sessionId, n, standing, ...covered, details, createdAt, sections);
   }
 
   withdraw(sessionId: string, n: number): void {

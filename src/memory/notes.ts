@@ -4,10 +4,11 @@
  * Job: keep the last versions, find the one that a branch may use, and withdraw those whose source changed. Boundary: writes
  * no text of its own and knows neither model nor policy.
  *
- * Safe to use as a summary because a version is withdrawn in the transaction in which a message that it tells of changes, as
+ * Safe to use as a summary because a version is withdrawn in the transaction in which anything that it tells of changes, as
  * an overlay is (C3), and because it is only used where the last message that it tells of is on the branch: what another
- * branch said is never shown (A5). That message may be a later one than the last which it covers whole: what is covered may be
- * claimed again with less, and the words stay.
+ * branch said is never shown (A5). Of its last message it tells as far as a step, so that one which goes on growing takes it
+ * back no more than a message that is appended does. That place may be behind the end of what it covers: what is covered may
+ * be claimed again with less, and the words stay.
  */
 import { NOTES_VERSIONS } from "../limits-of-notes.ts";
 import { notesTokens, type NotesSection } from "../steps/notes/document.ts";
@@ -16,15 +17,22 @@ import { WHOLE_MESSAGE } from "../steps/outline.ts";
 import type { Facts } from "../steps/pinned/fact.ts";
 import { parseFacts } from "./content.ts";
 import type { NotesRow, NotesStatements } from "./notes-statements.ts";
-import type { ShapeRow } from "./statements.ts";
+import type { Steps } from "./overlay-record.ts";
+import type { Place, ShapeRow } from "./statements.ts";
 import type { Tree } from "./tree.ts";
-import { elementTokens, walkView } from "./walk.ts";
+import { comparePlaces, elementTokens, PATH_START, placeTo, walkView } from "./walk.ts";
 
 /** Up to where notes tell of their branch. `none`: of nothing that was said; `unknown`: of all of it, as far as anybody knows. */
 export type NotesCoverage =
   | { readonly kind: "none" }
   | { readonly kind: "unknown" }
-  | { readonly kind: "to"; readonly messageId: string };
+  | ({ readonly kind: "to" } & NotesEnd);
+
+/** A message, and its last step that is told of: behind that it may grow. `WHOLE_MESSAGE` stands for its end. */
+export interface NotesEnd {
+  readonly messageId: string;
+  readonly step: number;
+}
 
 export interface NotesVersion {
   /** 1 for the session's first. */
@@ -33,8 +41,8 @@ export interface NotesVersion {
   readonly standing: boolean;
   readonly sections: readonly NotesSection[];
   readonly covered: NotesCoverage;
-  /** Number of the last message that it tells anything of; null for none, and where nobody knows. */
-  readonly toldSeq: number | null;
+  /** The last place that it tells anything of; null for none, and where nobody knows. */
+  readonly told: Place | null;
   /** Estimated tokens as it is shown. */
   readonly tokens: number;
   /** `hand`: a person wrote it, or a part of it, after the run before. */
@@ -48,8 +56,8 @@ export interface NotesVersion {
 }
 
 export interface NewNotes extends Pick<NotesVersion, "sections" | "covered" | "by" | "runId" | "model" | "facts"> {
-  /** Number of a message that its words tell of, where that may be a later one than is covered. */
-  readonly toldSeq?: number | null;
+  /** The last place that its words tell of, where that may be behind what is covered. */
+  readonly told?: Place | null | undefined;
 }
 
 export class SessionNotes {
@@ -81,6 +89,17 @@ export class SessionNotes {
     return held === undefined ? null : toVersion(held);
   }
 
+  /** The version of a number while it is in force; null when there is none, or no more. */
+  standing(n: number): NotesVersion | null {
+    return this.list().find((version) => version.n === n && version.standing) ?? null;
+  }
+
+  /** The end of a message as it is now: what it grows by later is not told of. Null when there is none with this id. */
+  endOf(messageId: string): NotesEnd | null {
+    const row = this.#tree.find(messageId);
+    return row === null ? null : { messageId, step: lastStep(row) };
+  }
+
   /**
    * Gives the newest version that holds to a session that begins with what this one shows. `stoodFor`: for each message there,
    * by its number, the last one here that it stands for. What it covers there ends before the first message that stands for
@@ -89,30 +108,52 @@ export class SessionNotes {
   passOn(to: SessionNotes, stoodFor: readonly number[]): void {
     const current = this.current();
     if (current === null) return;
-    const { covered, toldSeq } = current;
-    const seq = covered.kind === "to" ? (this.#tree.find(covered.messageId)?.seq ?? -1) : -1;
-    const whole = stoodFor.findLastIndex((last) => last <= seq);
-    const there: NotesCoverage = whole === -1 ? { kind: "none" } : { kind: "to", messageId: to.#tree.shape(whole).id };
+    const { covered, told } = current;
     to.add({
       ...current,
-      covered: covered.kind === "to" ? there : covered,
-      toldSeq: toldSeq === null ? null : stoodFor.findIndex((last) => last >= toldSeq),
+      covered: covered.kind === "to" ? this.#coverageIn(to, { covered, stoodFor }) : covered,
+      told: told === null ? null : this.#toldIn(to, { told, stoodFor }),
     });
+  }
+
+  #coverageIn(
+    to: SessionNotes,
+    { covered, stoodFor }: { covered: NotesEnd; stoodFor: readonly number[] },
+  ): NotesCoverage {
+    const place = this.#placeOf(covered) ?? PATH_START;
+    const cut = place.seq >= 0 && place.step < lastStep(this.#tree.shape(place.seq));
+    const at = stoodFor.findLastIndex((last) => last <= place.seq);
+    if (at === -1) return { kind: "none" };
+    const { id } = to.#tree.shape(at);
+    if (stoodFor[at] !== place.seq) return { kind: "to", messageId: id, step: WHOLE_MESSAGE };
+    if (id === covered.messageId) return { kind: "to", ...covered };
+    if (!cut) return { kind: "to", messageId: id, step: WHOLE_MESSAGE };
+    // A summary that tells of that message's end as well.
+    return at === 0 ? { kind: "none" } : { kind: "to", messageId: to.#tree.shape(at - 1).id, step: WHOLE_MESSAGE };
+  }
+
+  #toldIn(to: SessionNotes, { told, stoodFor }: { told: Place; stoodFor: readonly number[] }): Place {
+    const itself = stoodFor.lastIndexOf(told.seq);
+    const seq = itself === -1 ? stoodFor.findIndex((last) => last > told.seq) : itself;
+    const same = to.#tree.shape(seq).id === this.#tree.shape(told.seq).id;
+    return { seq, step: same ? told.step : WHOLE_MESSAGE };
   }
 
   /** A new version, in force. The oldest one gives way where as many are kept as may be. */
   add(notes: NewNotes): NotesVersion {
     const { sessionId } = this.#tree;
     const n = this.lastNumber() + 1;
-    const { sections, covered, toldSeq = null, by, runId, model, facts } = notes;
-    const coveredSeq = covered.kind === "to" ? (this.#tree.find(covered.messageId)?.seq ?? null) : null;
-    const told = coveredSeq === null ? toldSeq : Math.max(coveredSeq, toldSeq ?? 0);
+    const { sections, covered, by, runId, model, facts } = notes;
+    const end = covered.kind === "to" ? covered : null;
+    const told = later(end === null ? null : this.#placeOf(end), notes.told ?? null);
     const row: NotesRow = {
       n,
       standing: 1,
       covers: covered.kind,
-      coveredSeq: told,
-      coveredId: covered.kind === "to" ? covered.messageId : null,
+      toldSeq: told?.seq ?? null,
+      toldStep: told?.step ?? null,
+      coveredId: end?.messageId ?? null,
+      coveredStep: end?.step ?? null,
       details: JSON.stringify({ by, runId, model, facts }),
       createdAt: this.#now(),
       sections: JSON.stringify(sections),
@@ -122,42 +163,54 @@ export class SessionNotes {
     return toVersion(row);
   }
 
-  /** Takes out of use every version that tells of one of the rows, before they change. */
-  withdraw(rows: readonly ShapeRow[]): void {
+  /**
+   * Takes out of use every version that tells of one of the rows, before they change. `keeps`: whether these steps of a row
+   * stay as they are; asked only of the last one that a version tells of.
+   */
+  withdraw(rows: readonly ShapeRow[], keeps: (steps: Steps) => boolean = () => false): void {
     const { sessionId } = this.#tree;
     const oldest = rows.reduce((least, row) => Math.min(least, row.seq), Number.POSITIVE_INFINITY);
-    for (const { n, coveredSeq } of this.#sql.standingFrom(sessionId, oldest)) {
-      const path = new Set(this.#tree.pathDown(coveredSeq, oldest));
-      if (rows.some(({ seq }) => path.has(seq))) this.#sql.withdraw(sessionId, n);
+    for (const { n, toldSeq, toldStep } of this.#sql.standingFrom(sessionId, oldest)) {
+      const path = new Set(this.#tree.pathDown(toldSeq, oldest));
+      const holds = rows
+        .filter(({ seq }) => path.has(seq))
+        .every(({ seq }) => seq === toldSeq && keeps({ fromStep: 0, toStep: toldStep ?? WHOLE_MESSAGE }));
+      if (!holds) this.#sql.withdraw(sessionId, n);
     }
   }
 
   /**
-   * What the active branch's view grew by behind a message, or all of it for null. Reads a row for each message, and stops at
-   * `enoughTokens`; `known` is what an earlier look came to, which is not read again.
+   * What the active branch's view grew by behind a place, or all of it for null. Reads a row for each message, and stops at
+   * `enoughTokens`; `known` is what an earlier look behind that place came to, of which only the newest message is read again.
    */
-  growth({ afterId, enoughTokens, known }: GrowthQuery): Growth | null {
+  growth({ after, enoughTokens, known }: GrowthQuery): Growth | null {
     const leaf = this.#tree.newest();
     if (leaf === null) return null;
-    const floor = afterId === null ? -1 : (this.#tree.find(afterId)?.seq ?? -1);
+    const floor = (after === null ? null : this.#placeOf(after)) ?? PATH_START;
     const sums = { tokens: 0, toolCalls: 0 };
     const before: { seq: number; tokens: number; toolCalls: number }[] = [];
     let openCall = false;
     let below: Growth["below"] | null = null;
     for (const element of walkView(this.#tree, { seq: leaf.seq, step: WHOLE_MESSAGE }, { content: false })) {
-      const seq = element.kind === "overlay" ? element.overlay.toSeq : element.row.seq;
-      if (seq <= floor || sums.tokens >= enoughTokens) break;
-      if (known?.afterId === afterId && known.below.seq === seq) {
+      const end = element.kind === "overlay" ? placeTo(element.overlay) : { ...element.row, step: element.toStep };
+      if (comparePlaces(end, floor) <= 0 || sums.tokens >= enoughTokens) break;
+      const { seq } = end;
+      // Never of the newest, which may have grown.
+      if (known?.below?.seq === seq && before.length > 0) {
         sums.tokens += known.below.tokens;
         sums.toolCalls += known.below.toolCalls;
         below = known.below;
         break;
       }
       before.push({ seq, ...sums });
-      sums.tokens += elementTokens(element);
-      if (element.kind === "overlay") continue;
+      if (element.kind === "overlay") {
+        sums.tokens += elementTokens(element);
+        continue;
+      }
+      const fromStep = seq === floor.seq ? Math.max(element.fromStep, floor.step + 1) : element.fromStep;
+      sums.tokens += elementTokens({ ...element, fromStep });
       const facts = parseFacts(element.row.facts);
-      sums.toolCalls += facts.results.length;
+      sums.toolCalls += facts.results.filter(([, step]) => step >= fromStep && step <= element.toStep).length;
       if (seq === leaf.seq) openCall = facts.calls.length > 0;
     }
     const second = before[1];
@@ -165,29 +218,42 @@ export class SessionNotes {
       const { seq, tokens, toolCalls } = second;
       below = { seq, tokens: sums.tokens - tokens, toolCalls: sums.toolCalls - toolCalls };
     }
-    return { ...sums, openCall, afterId, below: below ?? { seq: leaf.seq, ...sums } };
+    return { ...sums, openCall, below };
   }
 
-  #isOn({ covers, coveredSeq }: NotesRow, leafSeq: number | null): boolean {
-    if (coveredSeq === null) return covers !== "to";
-    return leafSeq !== null && this.#tree.isOnPath(coveredSeq, leafSeq);
+  #placeOf({ messageId, step }: NotesEnd): Place | null {
+    const row = this.#tree.find(messageId);
+    return row === null ? null : { seq: row.seq, step };
+  }
+
+  #isOn({ covers, toldSeq }: NotesRow, leafSeq: number | null): boolean {
+    if (toldSeq === null) return covers !== "to";
+    return leafSeq !== null && this.#tree.isOnPath(toldSeq, leafSeq);
   }
 }
 
+function lastStep({ facts }: ShapeRow): number {
+  return parseFacts(facts).steps.length - 1;
+}
+
+function later(a: Place | null, b: Place | null): Place | null {
+  if (a === null || b === null) return a ?? b;
+  return comparePlaces(a, b) > 0 ? a : b;
+}
+
 export interface GrowthQuery {
-  readonly afterId: string | null;
+  readonly after: NotesEnd | null;
   readonly enoughTokens: number;
   readonly known: Growth | null;
 }
 
-/** `below`: the sums from the message before the newest on, which only an edit changes. */
+/** `below`: the sums from the message before the newest on, which only an edit changes; null where only that one is new. */
 export interface Growth extends NotesGrowth {
-  readonly afterId: string | null;
-  readonly below: { readonly seq: number; readonly tokens: number; readonly toolCalls: number };
+  readonly below: { readonly seq: number; readonly tokens: number; readonly toolCalls: number } | null;
 }
 
 function toVersion(row: NotesRow): NotesVersion {
-  const { n, standing, covers, coveredSeq, coveredId, createdAt } = row;
+  const { n, standing, covers, toldSeq, toldStep, coveredId, coveredStep, createdAt } = row;
   const sections = JSON.parse(row.sections) as NotesSection[];
   const details = JSON.parse(row.details) as Pick<NewNotes, "by" | "runId" | "model" | "facts">;
   return {
@@ -195,8 +261,10 @@ function toVersion(row: NotesRow): NotesVersion {
     standing: standing === 1,
     sections,
     covered:
-      coveredId !== null ? { kind: "to", messageId: coveredId } : { kind: covers === "unknown" ? covers : "none" },
-    toldSeq: coveredSeq,
+      coveredId === null
+        ? { kind: covers === "unknown" ? covers : "none" }
+        : { kind: "to", messageId: coveredId, step: coveredStep ?? WHOLE_MESSAGE },
+    told: toldSeq === null ? null : { seq: toldSeq, step: toldStep ?? WHOLE_MESSAGE },
     tokens: notesTokens(sections),
     createdAt,
     ...details,

@@ -36,8 +36,14 @@ export interface OverlayRecord {
   readonly changes: readonly OverlayChange[];
 }
 
+/** A part of a message: its first step and its last. */
+export interface Steps {
+  readonly fromStep: number;
+  readonly toStep: number;
+}
+
 /** The part of a message that an overlay covers. */
-export function coveredSteps(overlay: OverlayRow, seq: number): { fromStep: number; toStep: number } {
+export function coveredSteps(overlay: OverlayRow, seq: number): Steps {
   return {
     fromStep: overlay.fromSeq === seq ? overlay.fromStep : 0,
     toStep: overlay.toSeq === seq ? overlay.toStep : WHOLE_MESSAGE,

@@ -135,6 +135,8 @@ export interface RunRecord {
   readonly only?: PlanOptions["only"];
   /** The leaf whose view the run looks at, and that view's estimate when the run was asked for. */
   readonly leafId: string;
+  /** Of an update of notes: the leaf's last step when it was asked for. */
+  readonly leafStep?: number | undefined;
   readonly tokensBefore: number;
   readonly policy: Policy;
   readonly retryOf: string | null;
@@ -177,6 +179,7 @@ export type NewRun = Pick<
   | "fresh"
   | "only"
   | "leafId"
+  | "leafStep"
   | "tokensBefore"
   | "policy"
   | "retryOf"

@@ -229,6 +229,12 @@ const MIGRATIONS: readonly (readonly string[])[] = [
        attempts   INTEGER NOT NULL
      ) WITHOUT ROWID`,
   ],
+  // Notes tell of a message as far as a step: it may grow behind that. Absent: to its end.
+  [
+    `ALTER TABLE palimpsest_notes RENAME COLUMN covered_seq TO told_seq`,
+    `ALTER TABLE palimpsest_notes ADD COLUMN told_step INTEGER`,
+    `ALTER TABLE palimpsest_notes ADD COLUMN covered_step INTEGER`,
+  ],
 ];
 
 export const SCHEMA_VERSION = MIGRATIONS.length;

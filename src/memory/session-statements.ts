@@ -54,7 +54,7 @@ const MESSAGE_KEEPS = `seq, parent_seq, ${MESSAGE_ITSELF}`;
 const OVERLAY_KEEPS = `n, overlay_id, state, from_seq, from_step, to_seq, to_step, from_id, to_id, tokens, span_tokens,
   span_messages, span_digest, run_id, details, created_at, summary, top_seq`;
 
-const NOTES_KEEP = "n, standing, covers, covered_seq, covered_id, created_at, sections, details";
+const NOTES_KEEP = "n, standing, covers, told_seq, told_step, covered_id, covered_step, created_at, sections, details";
 
 export class SessionStatements {
   readonly #sql: Storage["sql"];
@@ -156,18 +156,18 @@ export class SessionStatements {
     this.#all(sql, to, from, fromSeq, toSeq);
   }
 
-  /** Versions of the notes in force that cover one of the messages last. */
+  /** Versions of the notes in force that tell of one of the messages last. */
   copyNotes(from: string, to: string, { fromSeq, toSeq }: Stretch): void {
     const sql = `INSERT INTO palimpsest_notes (session_id, ${NOTES_KEEP})
        SELECT ?, ${NOTES_KEEP} FROM palimpsest_notes
-       WHERE session_id = ? AND standing = 1 AND covered_seq BETWEEN ? AND ?`;
+       WHERE session_id = ? AND standing = 1 AND told_seq BETWEEN ? AND ?`;
     this.#all(sql, to, from, fromSeq, toSeq);
   }
 
   /** Versions that are of no message: a person wrote them. */
   copyFreeNotes(from: string, to: string): void {
     const sql = `INSERT INTO palimpsest_notes (session_id, ${NOTES_KEEP})
-       SELECT ?, ${NOTES_KEEP} FROM palimpsest_notes WHERE session_id = ? AND standing = 1 AND covered_seq IS NULL`;
+       SELECT ?, ${NOTES_KEEP} FROM palimpsest_notes WHERE session_id = ? AND standing = 1 AND told_seq IS NULL`;
     this.#all(sql, to, from);
   }
 

@@ -53,6 +53,8 @@ export interface OutlineOptions {
   /** Of the rows' JSON. */
   readonly maxBytes?: number;
   readonly overheadTokens?: number;
+  /** Last step of the leaf that counts. To its end without it. */
+  readonly toStep?: number;
 }
 
 /** With `overlays`, as if these and no others were in force. */

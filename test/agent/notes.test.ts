@@ -50,7 +50,7 @@ describe("notes by hand", () => {
     const sections = [{ title: "Task", text: "- the promises are kept" }];
     await agent.updateNotes({ sessionId: SESSION, sections, coveredId: null });
     await agent.append({ sessionId: SESSION, message: say(4) });
-    expect((await agent.getNotes({ sessionId: SESSION }))?.covered).toEqual({ kind: "to", messageId: "m3" });
+    expect((await agent.getNotes({ sessionId: SESSION }))?.covered).toEqual({ kind: "to", messageId: "m3", step: 0 });
   });
 
   test("claimed for more, they bring along the rules of what they now cover (E11)", async () => {
@@ -69,12 +69,27 @@ describe("notes by hand", () => {
     const { agent } = newAgent(noting);
     await sayWithNotes(agent);
     const { covered } = (await agent.getNotes({ sessionId: SESSION })) ?? {};
-    expect(covered).toEqual({ kind: "to", messageId: "m4" });
+    expect(covered).toEqual({ kind: "to", messageId: "m4", step: 0 });
     const sections = [{ title: "Learnings", text: "- patience" }];
     const less = await agent.updateNotes({ sessionId: SESSION, sections, coveredId: "m1" });
     expect(less).toMatchObject({ covered: { messageId: "m1" }, text: expect.stringContaining("keep every") as string });
     await agent.update({ sessionId: SESSION, message: say(3, "edited ") });
     expect(await agent.getNotes({ sessionId: SESSION })).toBeNull();
+  });
+
+  test("claimed for much less, what is said since is read again, piece by piece, and ends in use", async () => {
+    const { agent } = newAgent(noting);
+    const sessionId = `${SESSION}!40000`;
+    await agent.appendAll({ sessionId, messages: talk(0, 40) });
+    await rest(agent, sessionId);
+    await agent.updateNotes({ sessionId, sections: [{ title: "Learnings", text: "- patience" }], coveredId: "m1" });
+    await agent.append({ sessionId, message: say(40) });
+    const runs = ofKind(await rest(agent, sessionId), "notes");
+    expect(runs.map(({ outcome }) => outcome?.kind)).toEqual(runs.map(() => "noted"));
+    const notes = await agent.getNotes({ sessionId });
+    expect(notes).toMatchObject({ by: "update", text: expect.stringContaining("- patience") as string });
+    const behind = notes?.covered.kind === "to" ? Number(notes.covered.messageId.slice(1)) : 0;
+    expect(behind).toBeGreaterThan(35);
   });
 
   test.each([

@@ -3,15 +3,17 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { History } from "../../src/memory/history.ts";
 import type { Memory } from "../../src/memory/memory.ts";
-import type { NewNotes, NotesVersion } from "../../src/memory/notes.ts";
+import type { Growth, NewNotes, NotesVersion } from "../../src/memory/notes.ts";
 import type { OverlayRecord } from "../../src/memory/overlays.ts";
 import { NO_FACTS } from "../../src/steps/pinned/fact.ts";
 import { WHOLE_MESSAGE } from "../../src/steps/outline.ts";
 import { fill, say, span, steps, withProbe } from "./probe.ts";
 
+const upTo = (messageId: string, step = WHOLE_MESSAGE) => ({ kind: "to", messageId, step }) as const;
+
 function note(history: History, messageId: string | null, more: Partial<NewNotes> = {}): NotesVersion {
   const sections = [{ title: "Task", text: `up to ${messageId}` }];
-  const covered = messageId === null ? ({ kind: "none" } as const) : ({ kind: "to", messageId } as const);
+  const covered = messageId === null ? ({ kind: "none" } as const) : upTo(messageId);
   return history.notes.add({ sections, covered, by: "hand", runId: null, model: null, facts: NO_FACTS, ...more });
 }
 
@@ -26,6 +28,8 @@ function split(memory: Memory, id: string, from: string): History {
   return memory.session(id);
 }
 
+const placeOf = (history: History, id: string) => ({ seq: history.numberOf(id) ?? 0, step: WHOLE_MESSAGE });
+
 const numberOf = (id: string): number => Number(id.slice(1));
 
 const coveredBy = (history: History): unknown => history.notes.current()?.covered;
@@ -34,8 +38,8 @@ describe("notes whose words tell of more than they cover", () => {
   test("go out of use with the last message that they tell of, and are no other branch's (C3, A5)", async () => {
     await withProbe(({ history }) => {
       fill(history, 0, 9);
-      note(history, "m3", { toldSeq: history.numberOf("m7") });
-      expect(coveredBy(history)).toEqual({ kind: "to", messageId: "m3" });
+      note(history, "m3", { told: placeOf(history, "m7") });
+      expect(coveredBy(history)).toEqual(upTo("m3"));
       history.append(say("other"), "m5");
       expect(history.notes.current("other")).toBeNull();
       history.update(say("m8", "edited"));
@@ -48,10 +52,62 @@ describe("notes whose words tell of more than they cover", () => {
   test("also where they cover nothing", async () => {
     await withProbe(({ history }) => {
       fill(history, 0, 3);
-      note(history, null, { toldSeq: history.numberOf("m2") });
+      note(history, null, { told: placeOf(history, "m2") });
       expect(coveredBy(history)).toEqual({ kind: "none" });
       history.delete(["m1"]);
       expect(history.notes.current()).toBeNull();
+    });
+  });
+});
+
+describe("a message that notes tell of as far as a step, while it grows", () => {
+  test("leaves them in use, and takes them back with a change of what they tell of (C3)", async () => {
+    await withProbe(({ history }) => {
+      fill(history, 0, 1);
+      history.append(steps("turn", "one", "two"));
+      note(history, null, { covered: { kind: "to", ...history.notes.endOf("turn")! } });
+      expect(coveredBy(history)).toEqual(upTo("turn", 1));
+      history.update(steps("turn", "one", "two", "three"));
+      history.append(say("m3"));
+      expect(coveredBy(history)).toEqual(upTo("turn", 1));
+      history.update(steps("turn", "one", "two", "other"));
+      expect(coveredBy(history)).toEqual(upTo("turn", 1));
+      history.update(steps("turn", "one", "2", "other"));
+      expect(history.notes.current()).toBeNull();
+    });
+    await withProbe(({ history }) => {
+      history.append(steps("turn", "one", "two"));
+      note(history, null, { covered: upTo("turn", 1) });
+      history.update(steps("turn", "one"));
+      expect(history.notes.current()).toBeNull();
+    });
+  });
+
+  test("is counted by what it grew by, whether an earlier look is known or not (F1)", async () => {
+    await withProbe(({ history }) => {
+      fill(history, 0, 1);
+      const texts = ["one", "two", "three ".repeat(20)];
+      history.append(steps("turn", "one", "two"));
+      const after = history.notes.endOf("turn");
+      const look = (known: Growth | null = null): Growth =>
+        history.notes.growth({ after, enoughTokens: Number.POSITIVE_INFINITY, known })!;
+      let known = look();
+      expect(known).toMatchObject({ tokens: 0, toolCalls: 0 });
+      for (let n = 0; n < 3; n++) {
+        texts.push(`step ${n} `.repeat(10));
+        const before = history.tokens();
+        history.update(steps("turn", ...texts));
+        const grown = known.tokens + history.tokens() - before;
+        known = look(known);
+        if (n > 0) expect(known.tokens).toBe(grown);
+        expect(known).toEqual(look());
+      }
+      history.append(say("m3"));
+      history.append(say("m4"));
+      known = look(known);
+      expect(known).toEqual(look());
+      history.append(say("m5"));
+      expect(look(known)).toEqual(look());
     });
   });
 });
@@ -67,7 +123,7 @@ describe("what a split's child is given (B4)", () => {
       const record = [...child.originals()][2]?.id;
       expect(child.notes.list()).toMatchObject([{ n: 1, standing: true, covered: { kind: "to", messageId: record } }]);
       expect(child.notes.current()?.sections).toEqual([{ title: "Task", text: "up to m6" }]);
-      expect(split(memory, "grandchild", "child").notes.current()?.covered).toEqual({ kind: "to", messageId: record });
+      expect(split(memory, "grandchild", "child").notes.current()?.covered).toEqual(upTo(record ?? ""));
     });
   });
 
@@ -77,7 +133,7 @@ describe("what a split's child is given (B4)", () => {
       history.addOverlay({ span: span("m2", "m6"), summary: "what was said" });
       note(history, "m4");
       const child = split(memory, "child", "");
-      expect(coveredBy(child)).toEqual({ kind: "to", messageId: "m1" });
+      expect(coveredBy(child)).toEqual(upTo("m1"));
       // The record holds what the notes say as well: both go out of use with it.
       child.delete([[...child.originals()][2]?.id ?? ""]);
       expect(child.notes.current()).toBeNull();
@@ -102,10 +158,12 @@ describe("what a split's child is given (B4)", () => {
         { maxLength: 5 },
       ),
       covered: fc.nat(9),
+      step: fc.constantFrom(0, 1, WHOLE_MESSAGE),
+      beyond: fc.nat(2),
       changed: fc.nat(20),
     });
     await fc.assert(
-      fc.asyncProperty(shape, ({ sizes, cuts, covered, changed }) =>
+      fc.asyncProperty(shape, ({ sizes, cuts, covered, step, beyond, changed }) =>
         withProbe(({ memory, history }) => {
           for (const [n, size] of sizes.entries())
             history.append(steps(`m${n}`, ...Array.from({ length: size }, (_, step) => `text ${n} ${step}`)));
@@ -117,25 +175,28 @@ describe("what a split's child is given (B4)", () => {
             }
           }
           const last = covered % sizes.length;
-          note(history, `m${last}`);
+          const told = Math.min(sizes.length - 1, last + beyond);
+          note(history, null, { covered: upTo(`m${last}`, step), told: { seq: told, step: WHOLE_MESSAGE } });
           const overlays = history.overlays();
           const child = split(memory, "child", "");
-          // The numbers of the parent's messages that each of the child's stands for.
-          const stands = [...child.originals()].map(({ id }): [string, number, number] => {
+          // The numbers of the parent's messages that each of the child's stands for: of one that it has a part of, it has all.
+          const stands = [...child.originals()].map(({ id }) => {
             const record = overlays.find((overlay) => id === `record:${overlay.id}`);
-            return record === undefined
-              ? [id, numberOf(id), numberOf(id)]
-              : [id, numberOf(record.span.fromId), numberOf(record.span.toId)];
+            if (record === undefined) return { id, from: numberOf(id), to: numberOf(id), endsWith: null };
+            const { fromId, fromStep, toId, toStep } = record.span;
+            const from = numberOf(fromId) + Number(fromStep > 0);
+            return { id, from, to: numberOf(toId), endsWith: toStep === WHOLE_MESSAGE ? toId : null };
           });
-          const whole = stands.findIndex(([, , to]) => to > last);
-          const expected = (whole === -1 ? stands : stands.slice(0, whole)).at(-1)?.[0];
+          const ends = step >= (sizes[last] ?? 0) - 1;
+          const more = stands.findIndex(({ to, endsWith }) => to > last || (endsWith === `m${last}` && !ends));
+          const expected = (more === -1 ? stands : stands.slice(0, more)).at(-1)?.id;
           expect(coveredBy(child)).toEqual(
-            expected === undefined ? { kind: "none" } : { kind: "to", messageId: expected },
+            expected === undefined ? { kind: "none" } : upTo(expected, expected === `m${last}` ? step : WHOLE_MESSAGE),
           );
-          const [id, from] = stands[changed % stands.length] ?? ["", 0];
+          const { id, from } = stands[changed % stands.length]!;
           child.append(say("next"));
           child.delete([id]);
-          expect(child.notes.current() === null).toBe(from <= last);
+          expect(child.notes.current() === null).toBe(from <= told);
         }),
       ),
       { numRuns: 100 },

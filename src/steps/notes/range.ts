@@ -28,6 +28,12 @@ export interface NotesRange {
   readonly maxTokens: number;
 }
 
+/** The last message that notes cover, and its last step that they do: `WHOLE_MESSAGE` for its end. */
+export interface CoveredEnd {
+  readonly messageId: string;
+  readonly step: number;
+}
+
 export type NotesRangeOptions = { readonly [Key in keyof NotesRange]?: number | undefined };
 
 /**
@@ -52,8 +58,8 @@ export function resolveNotesRange(policy: Pick<Policy, "thresholdTokens">, optio
  * Plans the overlay that notes lay: from the protected head on, the earlier overlays included, to the boundary `b` below.
  * Boundaries, cells and ties are those of `layOut`; the head is that of `cutHead`.
  *
- * 1. `start`: the boundary behind the message `coveredId`, which the notes cover to its end. `coveredId: null` says that
- *    nobody knows what they cover: `start` is the end of the view.
+ * 1. `start`: the boundary behind the last visible step of the message that the notes cover last, up to the step that they
+ *    cover. `covered: null` says that nobody knows what they cover: `start` is the end of the view.
  * 2. `floor`: the boundary behind the last overlay of the view, or the end of the head where that comes later.
  * 3. `kept`, from `start` downwards, cell by cell: it stops at `floor`; it stops as soon as the cells behind it hold at least
  *    `minTokens` and at least `minTextMessages` messages with text; and it stops before a cell with which they would hold
@@ -75,7 +81,7 @@ export function resolveNotesRange(policy: Pick<Policy, "thresholdTokens">, optio
  */
 export function planFromNotes(
   outline: Outline,
-  { coveredId, policy, notes }: { coveredId: string | null; policy: Policy; notes: NotesRange },
+  { covered, policy, notes }: { covered: CoveredEnd | null; policy: Policy; notes: NotesRange },
 ): Plan {
   if (outline.rows.length === 0) return nothing("empty", "The view holds no messages.");
   if (outline.truncated)
@@ -83,7 +89,7 @@ export function planFromNotes(
   const layout = layOut(outline);
   const head = cutHead(layout, policy);
   const floor = Math.max(head.at, layout.cells.findLastIndex(({ row }) => row.kind === "overlay") + 1);
-  const start = endOfCovered(layout, outline, coveredId);
+  const start = endOfCovered(layout, outline, covered);
   if (start === null || start < floor) return nothing("not-covered", whyNotCovered(start, head.at));
   const kept = expandBack(layout, { start, floor }, notes);
   const at = kept === head.at ? null : align(layout, { kept, start, floor: Math.max(floor, head.at + 1) });
@@ -105,11 +111,16 @@ export function planFromNotes(
   return spanPlan({ layout, policy }, stacked, [...head.moves, ...explain(layout, { start, kept, at })]);
 }
 
-/** The boundary behind the covered message; null when the view does not show its end. */
-function endOfCovered(layout: Layout, outline: Outline, coveredId: string | null): number | null {
-  if (coveredId === null) return layout.cells.length;
-  const row = outline.rows.findLastIndex(({ kind, id }) => kind === "message" && id === coveredId);
-  return row === -1 ? null : (layout.rowStarts[row + 1] ?? null);
+/** The boundary behind what is covered of the last message; null when the view does not show it. */
+function endOfCovered(layout: Layout, { rows }: Outline, covered: CoveredEnd | null): number | null {
+  if (covered === null) return layout.cells.length;
+  const { messageId, step } = covered;
+  const at = rows.findLastIndex(
+    ({ kind, id, firstStep }) => kind === "message" && id === messageId && firstStep <= step,
+  );
+  const row = rows[at];
+  if (row === undefined) return null;
+  return (layout.rowStarts[at] ?? 0) + Math.min(row.steps.length, step - row.firstStep + 1);
 }
 
 function whyNotCovered(start: number | null, headEnd: number): string {

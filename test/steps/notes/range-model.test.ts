@@ -18,7 +18,7 @@ interface Asked {
   readonly outline: Outline;
   /** `id step` of every step in which something is said in words. */
   readonly said: ReadonlySet<string>;
-  readonly coveredId: string | null;
+  readonly covered: { readonly messageId: string; readonly step: number } | null;
   readonly policy: Policy;
   readonly notes: NotesRange;
 }
@@ -90,15 +90,17 @@ function headOf(cells: readonly Cell[], rows: readonly OutlineRow[], policy: Pol
   return at;
 }
 
-function expected({ outline, said, coveredId, policy, notes }: Asked): Verdict {
+function expected({ outline, said, covered, policy, notes }: Asked): Verdict {
   const cells = cellsOf(outline.rows);
   if (cells.length === 0) return { nothing: "empty" };
   if (outline.truncated) return { nothing: "not-covered" };
   const head = headOf(cells, outline.rows, policy);
   const floor = Math.max(head, cells.findLastIndex(({ row }) => row.kind === "overlay") + 1);
-  const lastCovered = cells.findLastIndex(({ row }) => row.kind === "message" && row.id === coveredId);
-  if (coveredId !== null && (lastCovered === -1 || lastCovered + 1 < floor)) return { nothing: "not-covered" };
-  const start = coveredId === null ? cells.length : lastCovered + 1;
+  const lastCovered = cells.findLastIndex(
+    ({ row, step }) => row.kind === "message" && row.id === covered?.messageId && step <= covered.step,
+  );
+  if (covered !== null && (lastCovered === -1 || lastCovered + 1 < floor)) return { nothing: "not-covered" };
+  const start = covered === null ? cells.length : lastCovered + 1;
 
   const texts = (kept: readonly Cell[]): number =>
     new Set(kept.filter(({ row, step }) => said.has(`${row.id} ${step}`)).map(({ row }) => row.id)).size;
@@ -275,6 +277,7 @@ const asked: fc.Arbitrary<Asked> = fc
     levels: fc.array(fc.nat(3), { minLength: 3, maxLength: 3 }),
     truncated: fc.nat(19),
     covered: fc.nat(9),
+    coveredStep: fc.oneof(fc.constant(WHOLE_MESSAGE), fc.nat(3)),
     fromEnd: fc.oneof(fc.nat(3), fc.nat(40)),
     least: share(0.6),
     more: share(0.6),
@@ -295,9 +298,10 @@ const asked: fc.Arbitrary<Asked> = fc
     };
     const minTokens = 1 + part(given.least);
     const row = shown.at(-1 - (given.fromEnd % Math.max(1, shown.length)));
-    const coveredId = given.covered === 0 ? null : given.covered === 1 ? "gone" : (row?.id ?? "gone");
+    const messageId = given.covered === 1 ? "gone" : (row?.id ?? "gone");
+    const covered = given.covered === 0 ? null : { messageId, step: given.coveredStep };
     const notes = { minTokens, minTextMessages: given.minTextMessages, maxTokens: minTokens + part(given.more) };
-    return { outline, said: given.told.said, coveredId, policy, notes };
+    return { outline, said: given.told.said, covered, policy, notes };
   });
 
 test("V1, V2: the planner keeps behind notes exactly what the rule says, or gives the rule's reason for nothing", () => {

@@ -45,8 +45,10 @@ const asked = fc.record({
   unknown: fc.nat(4).map((n) => n === 0),
 });
 
+const endOf = (messageId: string) => ({ messageId, step: WHOLE_MESSAGE });
+
 /** Boundary behind the span of a plan over the outline. */
-function endOf(outline: Outline, span: { toId: string; toStep: number }): number {
+function boundaryOf(outline: Outline, span: { toId: string; toStep: number }): number {
   const { cells } = layOut(outline);
   return cells.findLastIndex(({ row, step }) => row.id === span.toId && step <= span.toStep) + 1;
 }
@@ -56,14 +58,13 @@ describe("planFromNotes", () => {
     fc.assert(
       fc.property(asked, ({ outline, notes, at, unknown }) => {
         const row = outline.rows[at % Math.max(1, outline.rows.length)];
-        const coveredId = unknown ? null : (row?.id ?? "gone");
-        const plan = planFromNotes(outline, { coveredId, policy, notes });
+        const covered = unknown ? null : endOf(row?.id ?? "gone");
+        const plan = planFromNotes(outline, { covered, policy, notes });
         if (plan.kind === "nothing") return;
         const layout = layOut(outline);
-        const end = endOf(outline, plan.span);
-        const covered =
-          coveredId === null ? layout.cells.length : (layout.rowStarts[(at % outline.rows.length) + 1] ?? 0);
-        expect(end).toBeLessThanOrEqual(covered);
+        const end = boundaryOf(outline, plan.span);
+        const most = covered === null ? layout.cells.length : (layout.rowStarts[(at % outline.rows.length) + 1] ?? 0);
+        expect(end).toBeLessThanOrEqual(most);
         expect(layout.ties[end]).toBeNull();
         expect(layout.cells.slice(end).every((cell) => cell.row.kind === "message")).toBe(true);
         expect(
@@ -77,11 +78,11 @@ describe("planFromNotes", () => {
   test("keeps the least tokens and the least messages with text, unless the most is reached or nothing is left", () => {
     fc.assert(
       fc.property(asked, ({ outline, notes }) => {
-        const plan = planFromNotes(outline, { coveredId: null, policy, notes });
+        const plan = planFromNotes(outline, { covered: null, policy, notes });
         if (plan.kind === "nothing" || plan.moves.some(({ why }) => why !== "min-tail" && why !== "inside-message"))
           return;
         const layout = layOut(outline);
-        const end = endOf(outline, plan.span);
+        const end = boundaryOf(outline, plan.span);
         const kept = layout.cells.slice(end);
         const texts = new Set(kept.flatMap(({ row, step }) => (row.texts.includes(step) ? [row.id] : [])));
         const next = tokensBetween(layout, end - 1, layout.cells.length);
@@ -97,16 +98,20 @@ describe("planFromNotes", () => {
   const notes: NotesRange = { minTokens: 250, minTextMessages: 2, maxTokens: 600 };
 
   test("starts behind the last covered message and goes back until both minimums are met", () => {
-    const plan = planFromNotes(outlineOf(rows), { coveredId: "a20", policy, notes });
+    const plan = planFromNotes(outlineOf(rows), { covered: endOf("a20"), policy, notes });
     expect(plan).toMatchObject({ kind: "span", span: { fromId: "u1", toId: "u17", toStep: WHOLE_MESSAGE }, level: 0 });
-    const texts = planFromNotes(outlineOf(rows), { coveredId: "a20", policy, notes: { ...notes, minTextMessages: 5 } });
+    const texts = planFromNotes(outlineOf(rows), {
+      covered: endOf("a20"),
+      policy,
+      notes: { ...notes, minTextMessages: 5 },
+    });
     expect(texts).toMatchObject({ span: { toId: "u15" } });
   });
 
   test("F3: counts messages that say something, beside a call or not; thinking, blanks, calls and data say nothing", () => {
     const told = [say("u0", "user", text("Begin.")), looking("a1"), looking("a2"), ...silent, looking("a7")];
     const plan = planFromNotes(outlineOf(told.map(messageRow)), {
-      coveredId: "a7",
+      covered: endOf("a7"),
       policy,
       notes: { minTokens: 1, minTextMessages: 2, maxTokens: 10_000 },
     });
@@ -114,28 +119,28 @@ describe("planFromNotes", () => {
   });
 
   test("keeps all that is not covered, whatever it weighs", () => {
-    const plan = planFromNotes(outlineOf(rows), { coveredId: "a6", policy, notes });
+    const plan = planFromNotes(outlineOf(rows), { covered: endOf("a6"), policy, notes });
     expect(plan).toMatchObject({ kind: "span", span: { toId: "a6" }, tailTokens: 1_400 });
   });
 
   test("F5: of notes whose last message nobody knows, keeps what the minimums ask for", () => {
-    const plan = planFromNotes(outlineOf(rows), { coveredId: null, policy, notes });
+    const plan = planFromNotes(outlineOf(rows), { covered: null, policy, notes });
     expect(plan).toMatchObject({ kind: "span", span: { toId: "u17" }, tailTokens: 300 });
   });
 
   test("F5: a last message that is gone, or under an earlier overlay, is not covered", () => {
-    expect(planFromNotes(outlineOf(rows), { coveredId: "gone", policy, notes })).toMatchObject({
+    expect(planFromNotes(outlineOf(rows), { covered: endOf("gone"), policy, notes })).toMatchObject({
       reason: "not-covered",
     });
     const stacked = [...rows.slice(0, 4), overlayRow("o1", 300), ...rows.slice(8)];
-    expect(planFromNotes(outlineOf(stacked), { coveredId: "u3", policy, notes })).toMatchObject({
+    expect(planFromNotes(outlineOf(stacked), { covered: endOf("u3"), policy, notes })).toMatchObject({
       reason: "not-covered",
     });
   });
 
   test("F5: says in words why notes that end too early are not covered, and why nothing is left to replace", () => {
     const detailOf = (given: readonly OutlineRow[], coveredId: string, range = notes): string => {
-      const plan = planFromNotes(outlineOf(given), { coveredId, policy, notes: range });
+      const plan = planFromNotes(outlineOf(given), { covered: endOf(coveredId), policy, notes: range });
       return plan.kind === "nothing" ? `${plan.reason}: ${plan.detail}` : plan.kind;
     };
     const stacked = [...rows.slice(0, 4), overlayRow("o1", 300), ...rows.slice(8)];
@@ -149,7 +154,7 @@ describe("planFromNotes", () => {
     const first = said("a3", 100, { steps: [50, 50], complete: false });
     const rest = said("a3", 100, { firstStep: 4 });
     const cut = [rows[0]!, rows[1]!, first, overlayRow("o1", 300), rest, ...rows.slice(4, 10)];
-    const plan = planFromNotes(outlineOf(cut), { coveredId: "a3", policy, notes });
+    const plan = planFromNotes(outlineOf(cut), { covered: endOf("a3"), policy, notes });
     expect(plan).toMatchObject({
       kind: "span",
       overlayIds: ["o1"],
@@ -160,13 +165,13 @@ describe("planFromNotes", () => {
   test("folds in every earlier overlay, one level above the highest", () => {
     const shape = { level: 2, generation: 1, degraded: false };
     const stacked = [rows[0]!, { ...overlayRow("o1", 300), overlay: shape }, overlayRow("o2", 100), ...rows.slice(3)];
-    const plan = planFromNotes(outlineOf(stacked), { coveredId: "a20", policy, notes });
+    const plan = planFromNotes(outlineOf(stacked), { covered: endOf("a20"), policy, notes });
     expect(plan).toMatchObject({ kind: "span", overlayIds: ["o1", "o2"], level: 3, span: { fromId: "o1" } });
   });
 
   test("never expands past the last overlay", () => {
     const stacked = [rows[0]!, ...rows.slice(1, 10), overlayRow("o1", 300), ...rows.slice(19)];
-    const plan = planFromNotes(outlineOf(stacked), { coveredId: "a20", policy, notes });
+    const plan = planFromNotes(outlineOf(stacked), { covered: endOf("a20"), policy, notes });
     expect(plan).toMatchObject({ kind: "span", span: { toId: "o1" }, tailTokens: 200 });
   });
 });

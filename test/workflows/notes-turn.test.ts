@@ -1,0 +1,72 @@
+/** Notes of a turn that is one message, step by step: as it grows, and where it is longer than one reading (F1, F2, C3). */
+import type { UIMessage } from "ai";
+import { afterEach, expect, test } from "vitest";
+import type { ParsedPrompt } from "../../src/steps/prompt.ts";
+import { newAgent, skipRetryDelays } from "../agents.ts";
+import { say } from "../conversation.ts";
+import { noting, ofKind, rest, SESSION } from "../noted.ts";
+import { openGates } from "../scripted-model.ts";
+
+skipRetryDelays();
+afterEach(openGates);
+
+/** The first steps of a turn: each says something of its own, and has called a tool. */
+function turn(count: number, words = 40): UIMessage {
+  const steps = Array.from({ length: count }, (_, n): UIMessage["parts"] => [
+    { type: "step-start" },
+    { type: "text", text: `Step mark-${n}-end: ${"the parser keeps its promise. ".repeat(words / 5)}` },
+    {
+      type: "dynamic-tool",
+      toolName: "look",
+      toolCallId: `call-${n}`,
+      state: "output-available",
+      input: { n },
+      output: "done",
+    },
+  ]);
+  return { id: "turn", role: "assistant", parts: steps.flat() };
+}
+
+/** The steps that updates were shown, one list for each. */
+function stepsShown(prompts: readonly ParsedPrompt[]): number[][] {
+  return prompts
+    .filter(({ kind }) => kind === "notes")
+    .map(({ transcript }) => [...(transcript ?? "").matchAll(/mark-(\d+)-end/g)].map(([, n]) => Number(n)));
+}
+
+test("a reply that grows by steps keeps its notes: each step is read once, and compactions come from them (C3, F1, F2)", async () => {
+  const { agent, calls } = newAgent(noting);
+  await agent.append({ sessionId: SESSION, message: say(0) });
+  for (let count = 1; count <= 40; count++) {
+    await agent.upsert({ sessionId: SESSION, message: turn(count) });
+    await rest(agent);
+  }
+  const runs = await rest(agent);
+  const shown = stepsShown(calls).flat();
+  expect(shown).toEqual(shown.map((_, n) => n));
+  expect(shown.length).toBeGreaterThan(30);
+  expect(ofKind(runs, "notes").every(({ outcome }) => outcome?.kind === "noted")).toBe(true);
+  const versions = await agent.notesHistory({ sessionId: SESSION });
+  expect(versions.every(({ standing }) => standing)).toBe(true);
+  expect(versions[0]?.covered).toEqual({ kind: "to", messageId: "turn", step: shown.length - 1 });
+  const compactions = ofKind(runs, "compaction");
+  expect(compactions.length).toBeGreaterThan(1);
+  expect(compactions.map(({ path, outcome }) => [path, outcome?.kind])).toEqual(
+    compactions.map(() => ["notes", "applied"]),
+  );
+});
+
+test("a message longer than one reading is read in pieces, and covered as far as it was read", async () => {
+  const { agent, calls } = newAgent(noting);
+  const sessionId = `${SESSION}!40000`;
+  await agent.append({ sessionId, message: say(0) });
+  await agent.append({ sessionId, message: turn(40, 100) });
+  await rest(agent, sessionId);
+  const shown = stepsShown(calls);
+  expect(shown.length).toBeGreaterThan(1);
+  expect(shown.flat()).toEqual(Array.from({ length: 40 }, (_, n) => n));
+  const versions = (await agent.notesHistory({ sessionId })).toReversed();
+  expect(versions.map(({ covered }) => covered)).toEqual(
+    shown.map((steps) => ({ kind: "to", messageId: "turn", step: steps.at(-1) })),
+  );
+});
