@@ -17,7 +17,7 @@ import { sessionEnded } from "./lineage.ts";
 import { coveredSteps, type Steps } from "./overlay-record.ts";
 import { sliceDigest } from "./overlays.ts";
 import { SessionOverlays } from "./session-overlays.ts";
-import type { OverlayRow, Place } from "./statements.ts";
+import type { OverlayRow, Place, ShapeRow } from "./statements.ts";
 import {
   elementMessage,
   overlayMessage,
@@ -120,14 +120,23 @@ export class History extends SessionOverlays {
     const rows = [...new Set(ids)].flatMap((id) => this.tree.find(id) ?? []);
     if (rows.length === 0) return 0;
     return this.options.transaction(() => {
-      const { gone } = this.laid.invalidate(rows);
+      const { reached, gone } = this.laid.invalidate(rows);
+      const total = reached ? null : this.#totalWithout(rows);
       this.options.search.removed(this.sessionId, rows);
       this.notes.withdraw(rows);
       this.tree.remove(rows);
       this.#giveWay(gone);
-      this.#total = null;
+      this.#total = total;
       return rows.length;
     });
+  }
+
+  /** What is kept of the total when the active leaf alone goes, as before a regeneration: its parent's view is the rest of its own. */
+  #totalWithout([row, ...others]: readonly ShapeRow[]): { readonly leafSeq: number; readonly tokens: number } | null {
+    if (row === undefined || row.parentSeq === null || others.length > 0) return null;
+    return this.#total?.leafSeq === row.seq
+      ? { leafSeq: row.parentSeq, tokens: this.#total.tokens - row.tokens }
+      : null;
   }
 
   /** Takes out every message, overlay and draft of the session (S2). */

@@ -104,6 +104,35 @@ describe("a view", () => {
     });
   });
 
+  test("the total is still known after the active leaf was deleted, and after what is appended then", async () => {
+    await withProbe(({ history, cost }) => {
+      fill(history, 1, 50);
+      history.tokens();
+      history.delete(["m50"]);
+      // The leaf that is active now; the view is not walked.
+      expect(cost(() => history.tokens()).rowsRead).toBeLessThanOrEqual(2);
+      expect(history.tokens()).toBe(history.view().tokens);
+      fill(history, 50, 51);
+      expect(cost(() => history.tokens()).rowsRead).toBe(0);
+      expect(history.tokens()).toBe(history.view().tokens);
+    });
+  });
+
+  test("the total is right after a leaf that a summary ends on was deleted, and one with another branch beside it (V1)", async () => {
+    await withProbe(({ history }) => {
+      fill(history, 1, 20);
+      history.addOverlay({ span: span("m2", "m20"), summary: "Short." });
+      history.tokens();
+      history.delete(["m20"]);
+      expect(history.tokens()).toBe(history.view().tokens);
+      history.append(say("aside"), "m5");
+      history.tokens();
+      history.delete(["aside"]);
+      expect(history.leafId()).toBe("m19");
+      expect(history.tokens()).toBe(history.view().tokens);
+    });
+  });
+
   test("newest first reads only what is taken", async () => {
     await withProbe(({ history, cost }) => {
       fill(history, 1, 200);
