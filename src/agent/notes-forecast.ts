@@ -7,7 +7,7 @@ import { HOOK_TOKENS } from "../limits.ts";
 import type { WhyModel } from "../memory/run-record.ts";
 import type { SpanPlan } from "../steps/plan.ts";
 import type { Core } from "./core.ts";
-import { findNotes, type Asked } from "./notes-ready.ts";
+import { findHelp, findNotes, type Asked } from "./notes-ready.ts";
 import type { Carried } from "../memory/overlay-details.ts";
 
 export type NotesForecast =
@@ -22,7 +22,7 @@ export type NotesForecast =
       readonly kind: "declined";
       /** What to change. */
       readonly advice: string;
-      /** The update that a compaction would wait for, up to a limit, before it asks a model; null when none is at work. */
+      /** The update that a compaction would wait for because it may help, up to a limit, before it asks a model; null when none is at work. */
       readonly waitsFor: string | null;
     } & WhyModel);
 
@@ -40,8 +40,8 @@ export function foreseeNotes(core: Core, asked: Asked, carried: readonly Carried
     return { notes: { kind: "serve", version: version.n, expectedTokens: tokensAfter + hookTokens }, plan };
   }
   const { reason, detail } = verdict;
-  const update = core.runs.live(asked.sessionId).find(({ kind }) => kind === "notes");
-  const notes = { kind: "declined", reason, detail, advice: ADVICE[reason], waitsFor: update?.id ?? null } as const;
+  const waitsFor = findHelp(core, asked, verdict)?.id ?? null;
+  const notes = { kind: "declined", reason, detail, advice: ADVICE[reason], waitsFor } as const;
   return { notes, plan: null };
 }
 
@@ -59,6 +59,7 @@ const ADVICE = {
   "no-notes": REFRESH,
   "not-covered": REFRESH,
   "too-short": "Lower protectHead, or keep in keepNotes, so that something lies between the head and what is kept.",
+  "too-recent": "Wait for more messages behind the notes, or lower keep in keepNotes.",
   "too-small": "Wait for more messages, or lower minSpanTokens.",
   "asked-otherwise": "Leave out focus, fresh and rebuild for a compaction from notes.",
   approval: "Leave out requireApproval for compactions from notes.",

@@ -3,9 +3,11 @@
  *
  * Boundary: reads, and writes nothing; the same answer for the trigger, which asks whether a model is needed at all, and for
  * the run. Safe because notes pass what a model's summary passes: the plan's boundaries, the audit, and the measure of what
- * they keep; and because an answer of "no" only means that the model is asked (F2, F3, F5, F6, F7).
+ * they keep; because a version that tells of what is kept is passed over for an older one, so that an overlay says nothing
+ * that is not under it (C3, A5); and because an answer of "no" only means that the model is asked (F2, F3, F5, F6, F7).
  */
 import { MIN_SURVIVAL } from "../limits.ts";
+import type { History } from "../memory/history.ts";
 import type { Carried } from "../memory/overlay-details.ts";
 import type { NotesVersion } from "../memory/notes.ts";
 import type { RunRecord, WhyModel } from "../memory/run-record.ts";
@@ -22,7 +24,7 @@ import { estimateTokens } from "../steps/tokens.ts";
 import { summaryMessage } from "../steps/view.ts";
 import { unseenTokens } from "./calibration.ts";
 import type { Core } from "./core.ts";
-import { resolveNotes } from "./notes-settings.ts";
+import { resolveNotes, type NotesSettings } from "./notes-settings.ts";
 import { resolveEnds } from "./sources.ts";
 
 export interface ReadyNotes {
@@ -51,11 +53,8 @@ export function findNotes(core: Core, run: Asked, carried: readonly Carried[] = 
   if (approval !== null) return decline("approval", "A person approves each summary: one is made for them.");
   const history = core.memory.session(run.sessionId);
   if (!history.has(run.leafId)) return decline("gone", "The branch is gone.");
-  const version = history.notes.current(run.leafId);
-  if (version === null || version.covered.kind === "none" || !hasContent(version.sections)) {
-    return decline("no-notes", "There are no notes that hold for this branch.");
-  }
-  const settings = resolveNotes(notes, run.policy);
+  const versions = [...history.notes.holding(run.leafId)].filter(hasWords);
+  if (versions.length === 0) return decline("no-notes", "There are no notes that hold for this branch.");
   const outline = history.outline(run.leafId, {
     overheadTokens: unseenTokens(core, run.sessionId, history.tokens(run.leafId)),
   });
@@ -63,6 +62,25 @@ export function findNotes(core: Core, run: Asked, carried: readonly Carried[] = 
   if (!run.force && outline.tokens <= run.policy.thresholdTokens) {
     return decline("under-threshold", "The view is not over the threshold any more.");
   }
+  const circumstances = { outline, carried, settings: resolveNotes(notes, run.policy) };
+  const verdicts = versions.values().map((version) => weigh(history, run, { version, ...circumstances }));
+  // The newest may tell of what is to be kept; an older one tells of less.
+  const found = verdicts.find((verdict) => verdict.kind === "ready" || verdict.reason !== "too-recent");
+  return found ?? decline("too-recent", "All notes tell of messages that are to be kept as they are behind a summary.");
+}
+
+function hasWords({ covered, sections }: NotesVersion): boolean {
+  return covered.kind !== "none" && hasContent(sections);
+}
+
+interface Circumstances {
+  readonly version: NotesVersion;
+  readonly outline: Outline;
+  readonly carried: readonly Carried[];
+  readonly settings: NotesSettings;
+}
+
+function weigh(history: History, run: Asked, { version, outline, carried, settings }: Circumstances): NotesVerdict {
   const planned = planFromNotes(outline, {
     covered: version.covered.kind === "to" ? version.covered : null,
     policy: run.force ? { ...run.policy, minSpanTokens: 1 } : run.policy,
@@ -70,12 +88,37 @@ export function findNotes(core: Core, run: Asked, carried: readonly Carried[] = 
   });
   if (planned.kind === "nothing") return decline(planned.reason, planned.detail);
   const plan = { ...planned, span: resolveEnds(history, planned) };
+  if (!history.notes.endsWithin(version, plan.span)) {
+    return decline("too-recent", "The notes tell of messages that are to be kept as they are behind a summary.");
+  }
   const facts = version.covered.kind === "to" ? version.facts : gatherFacts(history.spanMessages(plan.span) ?? []);
   return judge(
     run,
     { kind: "ready", plan, version, facts, ...wordNotes(version, settings.shape) },
     { outline, carried },
   );
+}
+
+/** What a newer version of the notes may do away with. */
+const MAY_PASS: ReadonlySet<WhyModel["reason"]> = new Set<WhyModel["reason"]>([
+  "no-notes",
+  "not-covered",
+  "too-small",
+  "unsound",
+  "lost-too-much",
+  "over-threshold",
+]);
+
+/** The update at work whose version a run may use that the notes do not serve as they are (F4); null when none could help. */
+export function findHelp(core: Core, run: Asked, verdict: NotesVerdict | null): RunRecord | null {
+  if (verdict?.kind !== "declined" || !MAY_PASS.has(verdict.reason)) return null;
+  const update = core.runs.live(run.sessionId).find(({ kind, state }) => kind === "notes" && state !== "paused");
+  if (update === undefined) return null;
+  const history = core.memory.session(run.sessionId);
+  const { notes, leafId } = update;
+  // A version by hand meanwhile makes it stale; one of another branch holds for no other.
+  const inTime = notes === undefined || notes.lastN === history.notes.lastNumber();
+  return inTime && history.isOnPath(notes?.span.toId ?? leafId, run.leafId) ? update : null;
 }
 
 function wordNotes({ n, sections }: NotesVersion, shape: NotesShape): { summary: string; shape: NotesShape } {

@@ -13,7 +13,7 @@
 import { NOTES_VERSIONS } from "../limits-of-notes.ts";
 import { notesTokens, type NotesSection } from "../steps/notes/document.ts";
 import type { NotesGrowth } from "../steps/notes/due.ts";
-import { WHOLE_MESSAGE } from "../steps/outline.ts";
+import { WHOLE_MESSAGE, type Span } from "../steps/outline.ts";
 import type { Facts } from "../steps/pinned/fact.ts";
 import { parseFacts } from "./content.ts";
 import type { NotesRow, NotesStatements } from "./notes-statements.ts";
@@ -83,10 +83,22 @@ export class SessionNotes {
 
   /** The newest version that holds for the branch of a leaf, the active one by default; null when none does. */
   current(leafId?: string): NotesVersion | null {
+    const [newest = null] = this.holding(leafId).take(1);
+    return newest;
+  }
+
+  /** Every version that holds for the branch of a leaf, the active one by default, newest first. */
+  *holding(leafId?: string): Generator<NotesVersion> {
     const leaf = leafId === undefined ? this.#tree.newest() : this.#tree.find(leafId);
-    const rows = this.#sql.notes(this.#tree.sessionId, NOTES_VERSIONS);
-    const held = rows.find((row) => row.standing === 1 && this.#isOn(row, leaf?.seq ?? null));
-    return held === undefined ? null : toVersion(held);
+    for (const row of this.#sql.notes(this.#tree.sessionId, NOTES_VERSIONS)) {
+      if (row.standing === 1 && this.#isOn(row, leaf?.seq ?? null)) yield toVersion(row);
+    }
+  }
+
+  /** Whether a version tells of nothing behind the end of a span: an overlay over that span then says nothing else (C3, A5). */
+  endsWithin({ told }: NotesVersion, { toId, toStep }: Pick<Span, "toId" | "toStep">): boolean {
+    const end = this.#placeOf({ messageId: toId, step: toStep });
+    return told === null || (end !== null && comparePlaces(told, end) <= 0);
   }
 
   /** The version of a number while it is in force; null when there is none, or no more. */

@@ -99,6 +99,7 @@ export interface StepFailure {
 export interface WhyModel {
   readonly reason:
     | "no-notes"
+    | "too-recent"
     | "asked-otherwise"
     | "approval"
     | "unsound"

@@ -4,7 +4,7 @@ import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, test } from "vitest";
 import type { RunRecord } from "../../src/memory/runs.ts";
 import { newAgent, overlayOf, skipRetryDelays } from "../agents.ts";
-import { say, talk } from "../conversation.ts";
+import { say, talk, textOf } from "../conversation.ts";
 import { noting, ofKind, rest, sayAll, sayWithNotes, SESSION } from "../noted.ts";
 import { makeGate, openGates, type Answer, type Gate } from "../scripted-model.ts";
 import type { PalimpsestAgent } from "../worker.ts";
@@ -324,6 +324,30 @@ describe("a compaction that notes serve", () => {
     await rest(agent, session);
   });
 
+  test("says nothing of what is kept behind it, nor shows it on a branch from there (A5, C3)", async () => {
+    const { agent } = newAgent((prompt, call, runId) => {
+      if (prompt.kind !== "notes") return noting(prompt, call, runId);
+      const read = [prompt.previous, prompt.transcript].join().match(/promise number \d+/g) ?? [];
+      return `## Task\n- kept: ${[...new Set(read)].join(", ")}.`;
+    });
+    await sayAll(agent, talk(0, 30));
+    const served = ofKind(await rest(agent), "compaction").filter(({ path }) => path === "notes");
+    expect(served.length).toBeGreaterThan(1);
+    const overlays = await agent.getCompactions({ sessionId: SESSION });
+    const versions = await agent.notesHistory({ sessionId: SESSION });
+    for (const { span, summary, details } of overlays) {
+      const last = Number(span.toId.slice(1));
+      const told = [...summary.matchAll(/promise number (\d+)/g)].map(([, n]) => Number(n));
+      expect(Math.max(...told)).toBe(last);
+      const version = versions.find(({ n }) => n === details.notesVersion);
+      if (version !== undefined) expect(version.covered).toMatchObject({ messageId: span.toId });
+    }
+    const view = await agent.getView({ sessionId: SESSION });
+    const kept = view.elements.findLast(({ kind }) => kind === "message")?.id ?? "";
+    await agent.update({ sessionId: SESSION, message: { ...say(0), id: kept } });
+    expect(textOf((await agent.getView({ sessionId: SESSION })).messages)).not.toContain(`number ${kept.slice(1)}.`);
+  });
+
   test("keeps pinned facts beside the notes, of all that they cover (E11)", async () => {
     const rule = "Never delete src/keep-me.ts.";
     const { agent } = newAgent(noting);
@@ -360,6 +384,20 @@ describe("a compaction that notes cannot serve asks the model, and says why", ()
     expect(await agent.waitForRun({ runId: run.id })).toMatchObject({
       path: "model",
       whyModel: { reason: "asked-otherwise" },
+    });
+  });
+
+  test("all versions tell of what is to be kept", async () => {
+    const { agent } = newAgent(noting);
+    await agent.appendAll({ sessionId: SESSION, messages: talk(0, 5) });
+    await rest(agent);
+    await agent.refreshNotes({ sessionId: SESSION });
+    await rest(agent);
+    expect((await agent.notesHistory({ sessionId: SESSION })).length).toBe(1);
+    const { run } = await agent.compact({ sessionId: SESSION });
+    expect(await agent.waitForRun({ runId: run.id })).toMatchObject({
+      path: "model",
+      whyModel: { reason: "too-recent" },
     });
   });
 
