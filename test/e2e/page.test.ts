@@ -1,7 +1,7 @@
 /** The page, in a real browser against the real Worker: what a person does, and what a message may not. */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { steeringTests } from "./steering.ts";
-import { expectAccessible, expectFits, Stage, talk, WITHOUT_BROWSER } from "./stage.ts";
+import { expectAccessible, expectFits, readFromTop, Stage, talk, WITHOUT_BROWSER } from "./stage.ts";
 
 if (WITHOUT_BROWSER !== null) console.warn(`The tests of the page are skipped: ${WITHOUT_BROWSER}.`);
 
@@ -65,12 +65,10 @@ describe.skipIf(WITHOUT_BROWSER !== null)("the page", () => {
     const page = await stage.visit("#session?agent=demo&id=read&reading=model");
     const model = page.getByRole("log", { name: "As the model sees it" });
     await model.getByText("Step 19:").first().waitFor();
-    await model.evaluate((box) => box.scrollTo(0, 0));
-    await model.getByText(/what the model reads instead of/).waitFor();
+    await readFromTop(model, /what the model reads instead of/);
     await page.getByRole("link", { name: "Side by side" }).click();
     const person = page.getByRole("log", { name: "As it was written" });
-    await person.evaluate((box) => box.scrollTo(0, 0));
-    await person.getByText(/Under layer 1/).waitFor();
+    await readFromTop(person, /Under layer 1/);
     await person.getByText("Step 6:").first().waitFor();
   });
 

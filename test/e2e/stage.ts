@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { AxeBuilder } from "@axe-core/playwright";
 import { AgentClient } from "agents/client";
 import type { UIMessage } from "ai";
-import { chromium, type Browser, type Page } from "playwright-core";
+import { chromium, type Browser, type Locator, type Page } from "playwright-core";
 import { expect } from "vitest";
 import { freePort, LocalWorker } from "../../scripts/demo/local-worker.ts";
 
@@ -120,6 +120,16 @@ export class Stage {
   async seed(sessionId: string, messages: readonly UIMessage[]): Promise<void> {
     await this.call("appendAll", { sessionId, messages });
   }
+}
+
+/** Finds a text at the beginning of a conversation, which opens at its end, and stays there while originals are still being read. */
+export async function readFromTop(log: Locator, text: string | RegExp): Promise<void> {
+  const wanted = log.getByText(text).first();
+  const look = async (): Promise<boolean> => {
+    await log.evaluate((box) => box.scrollTo(0, 0));
+    return wanted.isVisible();
+  };
+  await expect.poll(look, { timeout: PATIENCE_MS }).toBe(true);
 }
 
 /** No violation that axe knows of, as the page stands now. */
