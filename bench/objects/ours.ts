@@ -46,9 +46,10 @@ export class Ours extends CompactingAgent {
       runId = run.id;
       await session.ended(runId);
     });
-    const { steps, modelCalls, inputTokens, outputTokens, outcome } = this.palimpsest.runs.mustGet(runId);
-    const requests = this.#requests;
-    return { outcome, steps: steps.length, modelCalls, inputTokens, outputTokens, requests, rows };
+    const { steps, chunkDigests, modelCalls, ...run } = this.palimpsest.runs.mustGet(runId);
+    const { outcome, inputTokens, outputTokens } = run;
+    const counts = { steps: steps.length, chunks: chunkDigests.length, modelCalls, inputTokens, outputTokens };
+    return { outcome, ...counts, requests: this.#requests, rows };
   }
 
   async ping(): Promise<void> {}
@@ -62,6 +63,7 @@ export class Ours extends CompactingAgent {
 /** Counts of one run. Requests are the workflow's calls to the object; rows are all that the object read and wrote. */
 export interface RunCost extends Pick<RunRecord, "outcome" | "modelCalls" | "inputTokens" | "outputTokens"> {
   readonly steps: number;
+  readonly chunks: number;
   readonly requests: number;
   readonly rows: Rows;
 }

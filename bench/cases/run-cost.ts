@@ -1,0 +1,59 @@
+/** What a run costs its object and its workflow, as the span grows: the figures behind docs/deploy.md. */
+import type { Case, Finding } from "../case.ts";
+import type { Lab } from "../lab.ts";
+import type { RunCost } from "../objects/ours.ts";
+
+/** So high that no run begins by itself; the tail is 20,000 tokens and a chunk 24,000, as below 60,000. */
+const THRESHOLD_TOKENS = 1_000_000;
+/** Messages of some hundred tokens each, so that between head and tail lie so many chunks. */
+const STORED = [
+  { chunks: 1, messages: 420 },
+  { chunks: 2, messages: 640 },
+  { chunks: 4, messages: 1_080 },
+  { chunks: 8, messages: 1_960 },
+] as const;
+
+export const runCost: Case = { name: "run-cost", timed: false, measure };
+
+async function measure(lab: Lab): Promise<Finding> {
+  const sizes = lab.quick ? STORED.slice(0, 2) : STORED;
+  const costs: RunCost[] = [];
+  for (const { chunks, messages } of sizes) costs.push(await countOne(lab, { chunks, messages }));
+  const [one] = costs;
+  if (one === undefined) throw new Error("Nothing was counted.");
+  return {
+    title: "What a run costs, by its chunks",
+    about: `Chunks of 24,000 tokens, messages of some hundred. Requests are the workflow's calls to the object; rows are all that the object read and wrote from asking to the end, the SDK's own included.`,
+    tables: [
+      {
+        columns: ["chunks", "messages", "steps", "model calls", "requests", "rows read", "rows written"],
+        rows: costs.map(({ chunks, steps, modelCalls, requests, rows }, at) => [
+          chunks,
+          sizes[at]?.messages ?? 0,
+          steps,
+          modelCalls,
+          requests,
+          rows.read,
+          rows.written,
+        ]),
+      },
+    ],
+    checks: costs.map(({ chunks, rows }) => ({
+      claim: `rows written by a run of ${chunks} chunks, over one of one chunk, a further chunk`,
+      measured: chunks === 1 ? 0 : Math.ceil((rows.written - one.rows.written) / (chunks - 1)),
+      target: 10,
+    })),
+  };
+}
+
+async function countOne(lab: Lab, { chunks, messages }: { chunks: number; messages: number }): Promise<RunCost> {
+  const subject = lab.subject("Ours", `cost-${chunks}?threshold=${THRESHOLD_TOKENS}`);
+  await subject.fill(messages);
+  const cost = await subject.countRun();
+  if (cost.outcome?.kind !== "applied" || cost.chunks !== chunks) {
+    throw new Error(
+      `A run of ${cost.chunks} chunks ended in ${JSON.stringify(cost.outcome)}, instead of one of ${chunks}.`,
+    );
+  }
+  return cost;
+}
