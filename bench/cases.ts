@@ -10,6 +10,7 @@ import { fidelity } from "./cases/fidelity.ts";
 import { growth } from "./cases/growth.ts";
 import { notes } from "./cases/notes.ts";
 import { pinned } from "./cases/pinned.ts";
+import { runCost } from "./cases/run-cost.ts";
 import { runTime } from "./cases/run-time.ts";
 import { sideBySide } from "./cases/side-by-side.ts";
 
@@ -17,6 +18,7 @@ export const CASES: readonly Case[] = [
   growth,
   appendLatency,
   runTime,
+  runCost,
   sideBySide,
   behindSummariser,
   badSummariser,
