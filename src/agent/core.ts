@@ -70,6 +70,14 @@ export interface Platform {
   disarmWatchdog(): Promise<void>;
 }
 
+interface Unserved {
+  readonly settings: SessionSettings;
+  readonly leafId: string;
+  /** Newest version of the notes, and tokens of the view. */
+  readonly version: number;
+  readonly tokens: number;
+}
+
 export class Core {
   readonly memory: Memory;
   readonly runs: Runs;
@@ -93,6 +101,8 @@ export class Core {
   readonly uncovered = new Set<string>();
   /** By session: a policy under which a dry run found nothing to do, and up to which size of the view that stands. */
   readonly nothingUpTo = new Map<string, { readonly policy: Policy; readonly tokens: number }>();
+  /** By session: what notes were last found not to serve a postponed run with. */
+  readonly unserved = new Map<string, Unserved>();
   /** By session: from where the growth since its last notes is counted. */
   readonly notesMarks = new Map<string, NotesMark>();
   /** Ended runs that a caller's function is yet to be told of, and those that it is being told of. */
@@ -118,6 +128,7 @@ export class Core {
     this.memory.onRollback(() => this.health.forget());
     this.memory.onRollback(() => this.spend.forget());
     this.memory.onRollback(() => this.notesMarks.clear());
+    this.memory.onRollback(() => this.unserved.clear());
     this.conductor = new Conductor(this);
   }
 

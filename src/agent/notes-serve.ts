@@ -9,7 +9,7 @@ import { closeStep, markStep, type RunRecord } from "../memory/runs.ts";
 import { describeBoundary, readCarried } from "./boundary.ts";
 import type { Core } from "./core.ts";
 import { finishRun, outcomeOf } from "./finish.ts";
-import { findNotes, type ReadyNotes } from "./notes-ready.ts";
+import { findHelp, findNotes, type ReadyNotes } from "./notes-ready.ts";
 import { resolveNotes } from "./notes-settings.ts";
 import { isReadyToSwitch, splitAfter, switchToChild } from "./split.ts";
 import type { Carried } from "../memory/overlay-details.ts";
@@ -20,7 +20,8 @@ const STEP = "use the notes";
 /** True when the run has its outcome; false when a model is to be asked, and the run's record says why. */
 export async function serveFromNotes(core: Core, pending: RunRecord): Promise<boolean> {
   if (pending.kind === "notes" || core.settings.get(pending.sessionId).notes === null) return false;
-  if (findNotes(core, pending)?.kind === "declined") await waitForUpdate(core, pending);
+  const update = findHelp(core, pending, findNotes(core, pending));
+  if (update !== null) await waitFor(core, pending, update);
   const carried = await readCarried(core, pending.id);
   const ended = core.transaction<{ yes: boolean }>(() => {
     const run = core.runs.get(pending.id);
@@ -76,11 +77,10 @@ function commit(
 }
 
 /** F4: while notes that would serve are just being written, a compaction has time; up to a limit. */
-async function waitForUpdate(core: Core, run: RunRecord): Promise<void> {
+async function waitFor(core: Core, run: RunRecord, update: RunRecord): Promise<void> {
   const { notes } = core.settings.get(run.sessionId);
-  const live = core.runs.live(run.sessionId).find(({ kind }) => kind === "notes");
-  if (notes === null || live === undefined) return;
+  if (notes === null) return;
   const { promise: timedOut, resolve } = Promise.withResolvers<void>();
   const timer = setTimeout(resolve, resolveNotes(notes, run.policy).waitMs);
-  await Promise.race([core.ended(live.id), timedOut]).finally(() => clearTimeout(timer));
+  await Promise.race([core.ended(update.id), timedOut]).finally(() => clearTimeout(timer));
 }

@@ -170,6 +170,7 @@ export class SessionManager {
       core.spend.delete(id);
       core.nothingUpTo.delete(id);
       core.notesMarks.delete(id);
+      core.unserved.delete(id);
       core.untold.removeSession(id);
       const existed = core.memory.sessions.delete(id);
       core.runs.forgetSession(id);

@@ -70,8 +70,7 @@ export function findReasonToWait(
   const postponed =
     tokens > when.hardTokens ? null : (findObstacle(core, sessionId) ?? findLoss(core, sessionId, tokens));
   // What no model is needed for need not wait for one.
-  const asked = { sessionId, leafId, policy, force: false, focus: null, fresh: false };
-  if (postponed !== null && findNotes(core, asked)?.kind === "ready") return null;
+  if (postponed !== null && notesServe(core, { sessionId, leafId, policy }, { tokens, continues })) return null;
   return postponed ?? findNothing(core, sessionId, { policy, leafId, tokens });
 }
 
@@ -170,6 +169,31 @@ function quietUpTo(last: RunRecord, policy: Policy): number {
   const settled = outcome.kind === "applied" || outcome.kind === "rebased" ? outcome.tokensAfter : last.tokensBefore;
   const doublings = Math.min(Math.max(0, fruitlessRuns(last) - 1), MAX_FRUITLESS_DOUBLINGS);
   return settled + policy.minSpanTokens * 2 ** doublings;
+}
+
+/**
+ * Whether notes would be the summary of a run that is postponed. Where they are not, they are looked at again with each
+ * version and each span that the view grows by, so that the appends in between read nothing of it.
+ */
+function notesServe(
+  core: Core,
+  asked: Pick<RunRecord, "sessionId" | "leafId" | "policy">,
+  { tokens, continues }: { tokens: number; continues: string | null },
+): boolean {
+  const { sessionId, leafId, policy } = asked;
+  const settings = core.settings.get(sessionId);
+  if (settings.notes === null) return false;
+  const now = { settings, leafId, version: core.memory.session(sessionId).notes.lastNumber(), tokens };
+  const known = core.unserved.get(sessionId);
+  const same = known?.settings === settings && known.version === now.version;
+  const grown = tokens - (known?.tokens ?? 0);
+  if (same && (known.leafId === leafId || known.leafId === continues) && grown >= 0 && grown < policy.minSpanTokens) {
+    core.unserved.set(sessionId, { ...known, leafId });
+    return false;
+  }
+  if (findNotes(core, { ...asked, force: false, focus: null, fresh: false })?.kind === "ready") return true;
+  core.unserved.set(sessionId, now);
+  return false;
 }
 
 /**
