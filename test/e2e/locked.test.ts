@@ -55,9 +55,17 @@ describe.skipIf(WITHOUT_BROWSER !== null)("the page of a locked Worker", () => {
     expect(asked.filter((url) => url.includes("secret"))).toEqual([]);
     // Whoever reads the address in a log has nothing: its ticket is spent, and a page that comes back asks for another.
     expect(await opens(used ?? "")).toBe(false);
+    for (const offline of [true, false]) {
+      await page.context().setOffline(offline);
+      await page
+        .locator(".link")
+        .getByText(offline ? "offline" : "live")
+        .waitFor();
+    }
     await page.reload();
     await page.getByText("No conversation yet.").waitFor();
     const tickets = asked.flatMap((url) => new URL(url).searchParams.getAll("ticket"));
+    expect(tickets.length).toBeGreaterThanOrEqual(3);
     expect(new Set(tickets).size).toBe(tickets.length);
   });
 
@@ -102,7 +110,7 @@ describe.skipIf(WITHOUT_BROWSER !== null)("the page of a locked Worker", () => {
     await page.getByText("Approved.").or(page.locator(".state-applied")).first().waitFor();
     await page.getByRole("link", { name: "The layer" }).waitFor();
     const [run] = (await stage.call("runs", { sessionId: "again" })) as { outcome: object; modelCalls: number }[];
-    expect(run).toMatchObject({ outcome: { kind: "applied" } });
+    expect(run).toMatchObject({ outcome: { kind: "applied" }, modelCalls: 1 });
   });
 
   test("notes are asked for, changed by hand, brought up to date, and one version is held against another", async () => {
