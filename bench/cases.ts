@@ -6,8 +6,10 @@ import { behaviours } from "./cases/behaviours.ts";
 import { behindSummariser } from "./cases/behind-summariser.ts";
 import { cost } from "./cases/cost.ts";
 import { drift } from "./cases/drift.ts";
+import { durability } from "./cases/durability.ts";
 import { fidelity } from "./cases/fidelity.ts";
 import { growth } from "./cases/growth.ts";
+import { invariants } from "./cases/invariants.ts";
 import { notes } from "./cases/notes.ts";
 import { pinned } from "./cases/pinned.ts";
 import { runCost } from "./cases/run-cost.ts";
@@ -28,4 +30,6 @@ export const CASES: readonly Case[] = [
   drift,
   pinned,
   notes,
+  durability,
+  invariants,
 ];
