@@ -6,7 +6,9 @@
  */
 import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
 import type { RunEvent } from "../src/agent/events.ts";
+import { isAgentName } from "../src/doors/agent-name.ts";
 import { FORMATS } from "../src/import/import.ts";
+import { MAX_AGENT_NAME_CHARS } from "../src/limits.ts";
 import { Remote, type Target } from "./cli/client.ts";
 import * as commands from "./cli/commands.ts";
 import type { CompactFlags, Context, Done } from "./cli/commands.ts";
@@ -133,6 +135,13 @@ function readTarget({ url, agent, agentClass }: Omit<Options, "json" | "session"
     throw new CommandFailure(
       EXIT.usage,
       `--url takes an address such as http://localhost:8787, not ${JSON.stringify(url)}.`,
+      "invalid_options",
+    );
+  }
+  if (!isAgentName(agent)) {
+    throw new CommandFailure(
+      EXIT.usage,
+      `${JSON.stringify(agent)} is no agent's name: give --agent a name without /, ?, #, \\ and control characters, of at most ${MAX_AGENT_NAME_CHARS} characters in an address.`,
       "invalid_options",
     );
   }

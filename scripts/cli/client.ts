@@ -8,6 +8,7 @@ import { AgentClient } from "agents/client";
 import type { CALLABLE } from "../../src/agent/callable.ts";
 import { RUN_EVENT, type RunEvent } from "../../src/agent/events.ts";
 import type { CompactionSurface } from "../../src/agent/with-compaction.ts";
+import { writeAgentName } from "../../src/doors/agent-name.ts";
 import { CommandFailure, EXIT } from "./failure.ts";
 
 export interface Target {
@@ -38,7 +39,7 @@ export class Remote {
     let unused: string | null = first;
     const client = new AgentClient({
       agent: target.agent,
-      name: target.name,
+      name: writeAgentName(target.name),
       host: target.url.host,
       protocol: target.url.protocol === "https:" ? "wss" : "ws",
       query: async () => {
@@ -79,7 +80,7 @@ export class Remote {
 
 /** Null where the Worker asks for none. */
 async function askForTicket({ url, agent, name, secret }: Target): Promise<string | null> {
-  const answer = await fetch(new URL(`/agents/${agent}/${name}/ticket`, url), {
+  const answer = await fetch(new URL(`/agents/${agent}/${writeAgentName(name)}/ticket`, url), {
     method: "POST",
     headers: secret === null ? {} : { Authorization: `Bearer ${secret}` },
   }).catch((error: unknown) => {

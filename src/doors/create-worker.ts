@@ -10,7 +10,8 @@
  * does not exist is not.
  */
 import { camelCaseToKebabCase, routeAgentRequest } from "agents";
-import { MAX_AGENT_NAME_CHARS, MAX_REQUEST_BYTES, MIN_SECRET_CHARS } from "../limits.ts";
+import { MAX_REQUEST_BYTES, MIN_SECRET_CHARS } from "../limits.ts";
+import { readAgentName, writeAgentName } from "./agent-name.ts";
 import { answerJson, refuse, secure } from "./answers.ts";
 import { holdsSecret, isOnThisMachine, nameCaller, placeOf, readSecret, type DoorEnv } from "./caller.ts";
 import { issueTicket, readTicket, type AgentPlace } from "./tickets.ts";
@@ -77,7 +78,7 @@ async function answer<Env extends WorkerEnv>(
   if (!hasAgent(env, route.to.agent)) return notFound();
   const { visit } = admission;
   if (route.kind === "ticket") return answerTicket(env, route.to, visit.caller);
-  return (await routeAgentRequest(handOn(request, { visit, options }), env)) ?? notFound();
+  return (await routeAgentRequest(handOn(request, route.to, { visit, options }), env)) ?? notFound();
 }
 
 /** The Worker as it was deployed, with nobody allowed to use it yet. */
@@ -102,11 +103,12 @@ function findClosed<Env extends WorkerEnv>(
   );
 }
 
-/** Segments as the SDK's own routing reads them: what is admitted is what is reached. */
+/** Segments as the SDK's own routing divides them: what is admitted is what is reached. */
 function findRoute(pathname: string): Route | null {
-  const [first, agent, name, action, ...rest] = pathname.split("/").filter(Boolean);
+  const [first, agent, segment = "", action, ...rest] = pathname.split("/").filter(Boolean);
   if (first !== "agents") return { kind: "page" };
-  if (agent === undefined || name === undefined || name.length > MAX_AGENT_NAME_CHARS || rest.length > 0) return null;
+  const name = readAgentName(segment);
+  if (agent === undefined || name === null || rest.length > 0) return null;
   if (action === undefined) return { kind: "agent", to: { agent, name } };
   return action === "ticket" ? { kind: "ticket", to: { agent, name } } : null;
 }
@@ -177,9 +179,17 @@ async function answerPage(request: Request, { ASSETS }: WorkerEnv): Promise<Resp
   return ASSETS === undefined ? notFound() : ASSETS.fetch(request);
 }
 
-/** An agent, and whoever reads its log, has no need of what opened the door; of whom it was opened for, it has. */
-function handOn<Env>(request: Request, { visit, options }: { visit: Visit; options: WorkerOptions<Env> }): Request {
+/**
+ * To the agent that was admitted, however its name was written. An agent, and whoever reads its log, has no need of what
+ * opened the door; of whom it was opened for, it has.
+ */
+function handOn<Env>(
+  request: Request,
+  { agent, name }: AgentPlace,
+  { visit, options }: { visit: Visit; options: WorkerOptions<Env> },
+): Request {
   const url = new URL(request.url);
+  url.pathname = `/agents/${agent}/${writeAgentName(name)}`;
   url.searchParams.delete("ticket");
   const handed = new Request(url, request);
   if (options.authorize === undefined) handed.headers.delete("Authorization");

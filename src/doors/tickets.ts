@@ -8,7 +8,7 @@
  */
 import { TICKET_MS } from "../limits.ts";
 
-/** An agent as its path names it: `/agents/<agent>/<name>`, both as they stand there. */
+/** An agent as its path names it: `/agents/<agent>/<name>`, the class as it stands there, the name read (agent-name.ts). */
 export interface AgentPlace {
   readonly agent: string;
   readonly name: string;

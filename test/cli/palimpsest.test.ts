@@ -136,6 +136,11 @@ test("a run is rejected, retried, cancelled; what came to nothing says so in its
   expect((await palimpsest(["--session", "refused", "health"])).out).toContain("1 × nothing: declined");
 });
 
+test("an agent is reached whatever signs its name has", async () => {
+  const ran = await palimpsest(["--agent", "a+b@c.com: 100%", "--json", "sessions"]);
+  expect(ran).toMatchObject({ code: 0, out: "[]\n", err: "" });
+});
+
 describe("what goes wrong says what to do, in one line, with a code for scripts", () => {
   test.for<[string, number, string[], Record<string, string>]>([
     ["No Worker answers", 3, ["runs"], { PALIMPSEST_URL: "http://127.0.0.1:1" }],
@@ -146,6 +151,8 @@ describe("what goes wrong says what to do, in one line, with a code for scripts"
     ["has no messages", 2, ["--session", "empty", "compact"], {}],
     ["cannot be read", 2, ["import", "/no/such/file"], {}],
     ["--url takes an address", 2, ["--url", "localhost", "runs"], {}],
+    ["is no agent's name", 2, ["--agent", "a#b", "runs"], {}],
+    ["is no agent's name", 2, ["--agent", "", "runs"], {}],
     ["unknown command", 2, ["compakt"], {}],
     ["Give 1 or more", 2, ["runs", "--limit", "0"], {}],
   ])("%s: exit code %i", async ([message, code, args, env]) => {
