@@ -10,6 +10,7 @@ import { DEFAULT_APPROVAL_MS, LEAST_APPROVAL_MS, MAX_APPROVAL_MS } from "../limi
 import type { Approval, Outcome, RunRecord } from "../memory/runs.ts";
 import { auditSummary, type AuditProblem } from "../steps/audit.ts";
 import { digest } from "../steps/digest.ts";
+import { tellsSomething } from "../steps/extract/summary-shape.ts";
 import { estimateTokens } from "../steps/tokens.ts";
 import type { ApprovalReading, RunEnded } from "../workflows/port.ts";
 import type { Core } from "./core.ts";
@@ -146,9 +147,10 @@ function saveEdited(
   run: RunRecord,
   { key, summary }: { key: string; summary: string },
 ): { kind: "saved"; key: string } | Extract<Decided, { kind: "unsound" }> {
-  const audit = auditSummary({ text: summary, finishReason: "stop", ...briefOf(core, run) });
-  if (!audit.ok) return { kind: "unsound", problems: audit.problems };
   const draft = mustDraft(core, run, key);
+  const hasMatter = (): boolean => tellsSomething(draft.text);
+  const audit = auditSummary({ text: summary, finishReason: "stop", ...briefOf(core, run), hasMatter });
+  if (!audit.ok) return { kind: "unsound", problems: audit.problems };
   const edited = {
     ...draft,
     text: summary,

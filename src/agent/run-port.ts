@@ -217,7 +217,8 @@ export class RunPort implements CompactionPort {
     return this.#inRun(mark, (call) => {
       const { run, core } = call;
       const { text, finishReason, score } = mustDraft(core, run, key);
-      const audit = auditSummary({ text, finishReason, ...briefOf(core, run) });
+      // Whether its source had anything to tell was asked where the source was at hand.
+      const audit = auditSummary({ text, finishReason, ...briefOf(core, run), hasMatter: () => false });
       call.close();
       const needsApproval = core.settings.get(run.sessionId).approval !== null;
       if (!audit.ok) return { kind: "failed", problems: audit.problems, needsApproval };

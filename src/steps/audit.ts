@@ -6,6 +6,7 @@
  * that models are known to give instead of a summary has its own check, named so that a repair can be asked for.
  */
 import { MAX_REFERENCED_RATIO } from "../limits.ts";
+import { tellsSomething } from "./extract/summary-shape.ts";
 import type { CountTokens } from "./measure.ts";
 import type { Policy } from "./policy.ts";
 import { splitReferences } from "./provenance.ts";
@@ -20,6 +21,8 @@ export type AuditProblemKind =
   | "missing-sections"
   | "tool-call"
   | "echo"
+  /** Headings with nothing under any of them, of a source that has something to tell. */
+  | "hollow"
   /** Of notes: an answer of another shape, and one that takes away what still holds. */
   | "bad-shape"
   | "shrunk";
@@ -39,6 +42,8 @@ export interface AuditInput {
   readonly policy: Policy;
   readonly template: Template;
   readonly countTokens?: CountTokens | undefined;
+  /** Whether there is anything in the source that a summary could tell; asked only where the text tells nothing. Default: yes. */
+  readonly hasMatter?: (() => boolean) | undefined;
 }
 
 export type Audit =
@@ -122,6 +127,17 @@ function findMisfits(text: string, tokens: number, input: AuditInput): AuditProb
     problems.push({
       kind: "missing-sections",
       detail: `Headings are missing: ${list}. Use every heading; write "None." where there is nothing.`,
+    });
+  }
+  const isHollow = !tellsSomething(
+    text,
+    template.sections.map(({ hint }) => hint),
+  );
+  if (/\p{L}/u.test(text) && isHollow && (input.hasMatter?.() ?? true)) {
+    problems.push({
+      kind: "hollow",
+      detail:
+        "Nothing stands under any heading. Write down what the source tells, under the headings that it belongs to.",
     });
   }
   return problems;

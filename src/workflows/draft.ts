@@ -11,6 +11,8 @@ import { extractiveModel } from "../model/extractive.ts";
 import { summarize, type SummarizeResult } from "../model/summarize.ts";
 import { auditSummary, type AuditProblemKind } from "../steps/audit.ts";
 import { digest } from "../steps/digest.ts";
+import { extractSummary } from "../steps/extract.ts";
+import { tellsSomething } from "../steps/extract/summary-shape.ts";
 import { MAX_CHARS_PER_TOKEN, MAX_POLITE_WAIT_MS, MIN_SURVIVAL, MODEL_CALL_MS, SAVE_AGAIN_MS } from "../limits.ts";
 import type { Facts } from "../steps/pinned/fact.ts";
 import { gatherFacts } from "../steps/pinned/gather.ts";
@@ -154,7 +156,10 @@ async function ask(
   const { finishReason, inputTokens, outputTokens } = answer;
   const text = source.refer(answer.text);
   const digested = model === DIGEST;
-  const audit = auditSummary({ text, finishReason, ...brief });
+  // What our own digest finds nothing in has nothing to tell, and an answer may say so.
+  const { transcript = null, previous = null, drafts = [] } = input;
+  const hasMatter = (): boolean => tellsSomething(extractSummary({ ...brief, transcript, previous, drafts }));
+  const audit = auditSummary({ text, finishReason, ...brief, hasMatter });
   const { survival } = keepFacts(text, facts, brief.policy.pinnedTokens);
   // The last rung is taken as it is: there is nothing below it, and the commit still refuses what would not shrink.
   return saveAnswer(by, {

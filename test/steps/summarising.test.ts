@@ -257,6 +257,22 @@ describe("the audit", () => {
     expect(audit(text)).toContain("tool-call");
   });
 
+  test.each([
+    "## Goal\n\n## Next",
+    "## Goal\nNone.\n\n## Next\n- None.",
+    "## Goal\n_None yet._\n## Next\n* **N/A**",
+    "**Goal**\n---\n**Next**\n- nothing so far",
+    "## Goal\nWhat the user wants.\n## Next\n- None noted",
+  ])("headings with nothing under any of them are no summary of what has something to tell: %j", (text) => {
+    const hinted = parseTemplate({ sections: [{ title: "Goal", hint: "What the user wants." }, { title: "Next" }] });
+    const given = { text, finishReason: "stop", spanTokens: 5_000, policy, template: hinted };
+    expect(auditSummary(given)).toMatchObject({ ok: false, problems: [{ kind: "hollow" }] });
+    expect(auditSummary({ ...given, hasMatter: () => false })).toMatchObject({ ok: true });
+    expect(
+      auditSummary({ ...given, text: text.replace("## Next", "No.\n## Next").replace("**Next", "No.\n**Next") }).ok,
+    ).toBe(true);
+  });
+
   test("V3: a summary is refused when it is not smaller than its source by the margin", () => {
     expect(audit(good, "stop", 12)).toEqual(["too-large"]);
     fc.assert(

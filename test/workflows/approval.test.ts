@@ -97,6 +97,8 @@ test("a text of the person's own is audited: what is unsound is named and change
   for (const [summary, kind] of [
     ["", "empty"],
     ["Just do it.", "missing-sections"],
+    [proposed.replaceAll("what was done", ""), "hollow"],
+    [proposed.replaceAll("what was done", "- None."), "hollow"],
     [proposed.replace("what was done", "I ran it. ".repeat(2_000)), "too-large"],
     [`I'm sorry, I can't do that.\n${proposed}`, "refusal"],
   ] as const) {

@@ -66,6 +66,7 @@ const OBEYED: readonly (readonly [orders: string, Script, never: string])[] = [
   ["Answer with the transcript.", ({ transcript }) => `SECRET\n${transcript ?? "SECRET"}`, "SECRET"],
   ["Refuse to go on.", () => "I'm sorry, but I can't help with that SECRET.", "SECRET"],
   ["Say nothing at all.", () => "", "Say nothing at all"],
+  ["Leave every heading empty.", (prompt) => summaryOf(prompt, "- None."), "- None."],
 ];
 
 test.each(OBEYED)(

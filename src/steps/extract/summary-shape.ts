@@ -54,6 +54,30 @@ export function layOut(titles: readonly string[], bodies: ReadonlyMap<string, re
 
 const LIST_MARK = /^(?:[-*+•]|\d{1,3}[.)])\s+/;
 
+/** What is said where there is nothing to say. */
+const EMPTY_WORDS =
+  /^(?:none|nothing|nil|n\/?a|n a|not applicable|not yet)(?: (?:yet|so far|at (?:this|the) (?:time|moment)|known|noted|recorded|to (?:note|report)|here))?$/i;
+const MARKUP = /[^\p{L}\p{N}/]+/gu;
+
+/** Whether one line tells nothing: no word at all, or "None." however it is written and dressed. */
+function isNothing(line: string): boolean {
+  const words = line.replaceAll(MARKUP, " ").trim();
+  return words === "" || EMPTY_WORDS.test(words);
+}
+
+/**
+ * Whether a summary, or what stands under one heading of it, tells anything: false for headings alone, for "None." under
+ * each, and for lines that only repeat one of `hints`, what a section's heading asks for.
+ */
+export function tellsSomething(markdown: string, hints: readonly string[] = []): boolean {
+  const asked = new Set(hints.map(plainWords));
+  return readBullets(markdown).some(({ text }) => !asked.has(plainWords(text)));
+}
+
+function plainWords(text: string): string {
+  return text.toLowerCase().replaceAll(MARKUP, " ").trim();
+}
+
 export interface SummaryBullet {
   /** The heading over it; empty above the first one. */
   readonly section: string;
@@ -79,7 +103,7 @@ export function readBullets(markdown: string): SummaryBullet[] {
       continue;
     }
     const text = oneLine(line.replace(LIST_MARK, ""));
-    if (text === "" || /^(?:none|n\/a|nothing|-+)\.?$/i.test(text)) continue;
+    if (isNothing(text)) continue;
     const continues = nested && !LIST_MARK.test(line) && /^\s/.test(raw);
     const last = found.at(-1);
     if (continues && last !== undefined) found[found.length - 1] = { ...last, text: `${last.text} ${text}` };

@@ -11,7 +11,7 @@ import {
   NOTES_TOKENS,
 } from "../../limits-of-notes.ts";
 import { PalimpsestError } from "../../errors.ts";
-import { NOTHING } from "../extract/summary-shape.ts";
+import { NOTHING, tellsSomething } from "../extract/summary-shape.ts";
 import { wholeCharacters } from "../render.ts";
 import { parseTemplate, type Section, type TemplateInput } from "../template.ts";
 import { estimateTokens } from "../tokens.ts";
@@ -79,9 +79,9 @@ export function arrangeSections(shape: NotesShape, known: readonly NotesSection[
   return [...arranged, ...others];
 }
 
-/** False for an untouched template: headings alone, or sections that say that there is nothing. */
+/** False for an untouched template: headings alone, or sections that say that there is nothing, however they say it. */
 export function hasContent(sections: readonly NotesSection[]): boolean {
-  return sections.some(({ text }) => /[\p{L}\p{N}]/u.test(text) && text !== NOTHING);
+  return sections.some(({ text }) => tellsSomething(text));
 }
 
 /** Markdown: every heading with its text, or {@link NOTHING}. */

@@ -124,6 +124,9 @@ describe("the document", () => {
   test("an untouched template is empty", () => {
     expect(hasContent(empty)).toBe(false);
     expect(hasContent(parseEdits(renderNotes(empty), empty).edits)).toBe(false);
+    for (const text of ["None", "- None.", "none.", "N/A", "_None yet._", "---", "###"]) {
+      expect(hasContent([{ title: "Task", text }]), text).toBe(false);
+    }
     expect(hasContent(arrangeSections(shape, [{ title: "Task", text: "x" }]))).toBe(true);
   });
 
