@@ -184,7 +184,7 @@ export class RunPort implements CompactionPort {
   async saveDraft(mark: StepMark, input: DraftInput): Promise<DraftReceipt | RunEnded> {
     return this.#inRun(mark, (call) => {
       const { run, core } = call;
-      const { calls, answerId: _, ...made } = input;
+      const { calls, answerId: _, again: __, ...made } = input;
       // A draft with problems must not stand where a sound one will be looked for.
       const key = input.problems.length === 0 ? input.key : digest(input.key, "rejected", input.text);
       const tokens = estimateTokens(input.text);
@@ -346,6 +346,7 @@ function bill(call: PortCall, answer: DraftInput): void {
   });
   call.close({ inputTokens, outputTokens, calls, billed: [...billed, answerId] });
   const now = core.platform.now();
-  core.health.noteAnswer(model, now);
+  if (answer.problems.length === 0) core.health.noteAnswer(model, now);
+  else if (answer.again) core.health.noteFailure(model, "unusable", now);
   core.spend.add(run.sessionId, inputTokens + outputTokens, now);
 }

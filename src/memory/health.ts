@@ -43,7 +43,7 @@ export class Health {
     return kind === "no" ? { kind, ...this.#open(row) } : { kind };
   }
 
-  /** Any answer closes the breaker. Writes a row only when it tells something new. Call inside a transaction. */
+  /** A sound answer closes the breaker. Writes a row only when it tells something new. Call inside a transaction. */
   noteAnswer(model: string, now: number): void {
     const row = this.#row(model);
     const known = this.#all().has(model) && row.until === null && row.failures === 0;

@@ -175,6 +175,7 @@ async function ask(
     generation,
     facts,
     problems: audit.ok || digested ? [] : audit.problems,
+    again: input.problems !== undefined,
     score: survival.score,
     lost: survival.score < MIN_SURVIVAL && !digested ? survival.missing.map(({ value }) => value) : [],
   });

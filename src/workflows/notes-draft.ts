@@ -75,6 +75,7 @@ async function ask(by: Drafting, source: Source, problems: readonly string[]): P
     generation: 1,
     facts,
     problems: audit.ok ? [] : audit.problems,
+    again: problems.length > 0,
     score: survival.score,
     lost: survival.score < MIN_SURVIVAL ? survival.missing.map(({ value }) => value) : [],
   });

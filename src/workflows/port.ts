@@ -161,6 +161,8 @@ export interface DraftInput {
   readonly generation: number;
   readonly facts: Facts;
   readonly problems: readonly AuditProblem[];
+  /** True for a second try, which was told what was wrong with the first. */
+  readonly again: boolean;
   readonly score: number;
   readonly lost: readonly string[];
 }

@@ -4,7 +4,7 @@ import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { afterEach, expect, test, vi } from "vitest";
 import { Session } from "../../src/agent/session.ts";
 import { SessionManager } from "../../src/agent/session-manager.ts";
-import { COOLDOWNS_MS, FAILURES_TO_OPEN, PARALLEL_CHUNKS } from "../../src/limits.ts";
+import { COOLDOWNS_MS, FAILURES_TO_OPEN, MAX_WASTED_CALLS, PARALLEL_CHUNKS } from "../../src/limits.ts";
 import { newAgent, refusalOf, skipRetryDelays, startRun, stubOf } from "../agents.ts";
 import { say, talk } from "../conversation.ts";
 import { makeGate, openGates, summaryOf, type Script } from "../scripted-model.ts";
@@ -51,6 +51,21 @@ test("a summariser that is down for an hour while 500 messages are appended cost
   // The tries of the first run until it opens; then, for each probe of the hour, one try of the chunks that go side by side.
   expect(calls.length).toBeLessThanOrEqual(FAILURES_TO_OPEN + COOLDOWNS_MS.length * PARALLEL_CHUNKS);
   console.log(`down for an hour: ${calls.length} calls, ${runs.length} runs over 500 messages`);
+});
+
+test("a summariser whose answers are of no use for an hour costs a handful of calls too, and none is shown (E14)", async () => {
+  const { agent, calls } = newAgent(() => "All is well, they said, and went on.");
+  vi.setSystemTime(Date.now());
+  for (let n = 0; n < 500; n += 10) {
+    await agent.appendAll({ messages: talk(n, n + 10) });
+    await settle(agent);
+    pass(60 / 50);
+  }
+  const runs = await settle(agent);
+  expect(runs.every(({ outcome }) => outcome?.kind === "applied" && outcome.degraded)).toBe(true);
+  expect(JSON.stringify((await agent.getView({})).messages)).not.toContain("All is well");
+  // Two runs until it opens, and one for each probe of the hour: each gives it up after so many answers and their repairs.
+  expect(calls.length).toBeLessThanOrEqual((2 + COOLDOWNS_MS.length) * 2 * MAX_WASTED_CALLS);
 });
 
 test("while the breaker is open a crossing waits, with its reason and no run; past the hard line a run starts without the model", async () => {
