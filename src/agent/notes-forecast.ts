@@ -58,7 +58,7 @@ const MEND = "Read the notes (getNotes) and mend them by hand (updateNotes), or 
 const ADVICE = {
   "no-notes": REFRESH,
   "not-covered": REFRESH,
-  "too-short": "Lower protectHead, or keep in keepNotes, so that something lies between the head and what is kept.",
+  "too-short": "Wait for more messages, or lower keep in keepNotes.",
   "too-recent": "Wait for more messages behind the notes, or lower keep in keepNotes.",
   "too-small": "Wait for more messages, or lower minSpanTokens.",
   "asked-otherwise": "Leave out focus, fresh and rebuild for a compaction from notes.",

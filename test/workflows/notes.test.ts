@@ -30,15 +30,6 @@ async function updateAtGate(
   return { ...made, gate, run };
 }
 
-/** A conversation with notes just under the threshold. */
-async function almost() {
-  const made = newAgent(noting);
-  await sayAll(made.agent, talk(0, 16));
-  return made;
-}
-const due = async (agent: PalimpsestAgent): Promise<RunRecord | undefined> =>
-  ofKind(await rest(agent), "compaction")[0];
-
 describe("an update of the notes", () => {
   test("starts with the append that made it due, and covers what was said up to there (F1)", async () => {
     const { agent, calls } = newAgent(noting);
@@ -171,6 +162,7 @@ describe("an update that goes wrong leaves the version before in force", () => {
     await agent.refreshNotes({ sessionId: SESSION });
     const [run] = await rest(agent);
     expect(run).toMatchObject({ kind: "notes", outcome: { kind: "failed" } });
+    expect(run?.steps.at(-1)?.name).toMatch(/^keep the notes · /);
     expect(await agent.getNotes({ sessionId: SESSION })).toEqual(before);
     expect(calls.length).toBeLessThanOrEqual(7);
     // It is not asked for again at the next word, but when as much has come as before the first.
@@ -195,6 +187,7 @@ describe("an update that goes wrong leaves the version before in force", () => {
     const asked = calls.length;
     await sayAll(agent, talk(8, 14));
     expect(calls).toHaveLength(asked);
+    expect(ofKind(await rest(agent), "notes")).toHaveLength(2);
     expect(await agent.getNotes({ sessionId: SESSION })).toEqual(before);
   });
 
@@ -348,6 +341,21 @@ describe("a compaction that notes serve", () => {
     expect(textOf((await agent.getView({ sessionId: SESSION })).messages)).not.toContain(`number ${kept.slice(1)}.`);
   });
 
+  test("gives way to an edit of the very first message, of which it tells as well (C3)", async () => {
+    const { agent } = newAgent((prompt, call, runId) => {
+      if (prompt.kind !== "notes") return noting(prompt, call, runId);
+      return `## Task\n- ${/promise number 0/.test(`${prompt.previous} ${prompt.transcript}`) ? "promise number 0" : "none"}`;
+    });
+    await sayAll(agent, talk(0, 18));
+    const shown = async (): Promise<string> => textOf((await agent.getView({ sessionId: SESSION })).messages);
+    expect(await shown()).toContain("- promise number 0");
+    await agent.update({ sessionId: SESSION, message: { ...say(1), id: "m0", role: "user" } });
+    expect(await shown()).not.toContain("promise number 0");
+    const [overlay] = await agent.getCompactions({ sessionId: SESSION });
+    expect(overlay).toMatchObject({ state: "invalidated", withheld: true });
+    expect(await agent.restore({ sessionId: SESSION, overlayId: overlay?.id })).toMatchObject({ kind: "stale" });
+  });
+
   test("keeps pinned facts beside the notes, of all that they cover (E11)", async () => {
     const rule = "Never delete src/keep-me.ts.";
     const { agent } = newAgent(noting);
@@ -355,58 +363,5 @@ describe("a compaction that notes serve", () => {
     const overlay = (await agent.getCompactions({ sessionId: SESSION })).at(-1);
     expect(overlay?.details.pinned.rules.map(({ value }) => value)).toContain(rule);
     expect(overlay?.details.survival?.score).toBeGreaterThan(0.5);
-  });
-});
-
-describe("a compaction that notes cannot serve asks the model, and says why", () => {
-  test("no notes yet, or a template that nobody touched (F2)", async () => {
-    const { agent } = newAgent((prompt, call, runId) =>
-      prompt.kind === "notes" ? "No changes." : noting(prompt, call, runId),
-    );
-    await sayAll(agent, talk(0, 18));
-    expect(await due(agent)).toMatchObject({
-      path: "model",
-      whyModel: { reason: "no-notes" },
-      outcome: { kind: "applied" },
-    });
-  });
-
-  test("a message that they cover was edited: their words are shown to nobody (F5, C3)", async () => {
-    const { agent } = await almost();
-    await agent.update({ sessionId: SESSION, message: say(3, "edited ") });
-    expect(await agent.getNotes({ sessionId: SESSION })).toBeNull();
-    expect((await agent.notesHistory({ sessionId: SESSION })).every(({ standing }) => !standing)).toBe(true);
-  });
-
-  test("a focus, or a fresh summary, was asked for", async () => {
-    const { agent } = await almost();
-    const { run } = await agent.compact({ sessionId: SESSION, focus: "the ledger" });
-    expect(await agent.waitForRun({ runId: run.id })).toMatchObject({
-      path: "model",
-      whyModel: { reason: "asked-otherwise" },
-    });
-  });
-
-  test("all versions tell of what is to be kept", async () => {
-    const { agent } = newAgent(noting);
-    await agent.appendAll({ sessionId: SESSION, messages: talk(0, 5) });
-    await rest(agent);
-    await agent.refreshNotes({ sessionId: SESSION });
-    await rest(agent);
-    expect((await agent.notesHistory({ sessionId: SESSION })).length).toBe(1);
-    const { run } = await agent.compact({ sessionId: SESSION });
-    expect(await agent.waitForRun({ runId: run.id })).toMatchObject({
-      path: "model",
-      whyModel: { reason: "too-recent" },
-    });
-  });
-
-  test("what would be left is still over the threshold (F7)", async () => {
-    const { agent } = newAgent(noting);
-    await sayWithNotes(agent);
-    await agent.append({ sessionId: SESSION, message: say(8, "a long paste of the log file. ".repeat(300)) });
-    const runs = await rest(agent);
-    const [run] = ofKind(runs, "compaction");
-    expect(run).toMatchObject({ path: "model", whyModel: { reason: "over-threshold" } });
   });
 });

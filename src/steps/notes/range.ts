@@ -13,7 +13,6 @@ import {
   NOTES_MIN_SHARE_OF_THRESHOLD,
 } from "../../limits-of-notes.ts";
 import { layOut, tokensBetween, type Layout } from "../align.ts";
-import { cutHead } from "../cut.ts";
 import type { Outline } from "../outline.ts";
 import { freshTokens, spanPlan, type BoundaryMove, type Plan } from "../plan.ts";
 import type { Policy } from "../policy.ts";
@@ -55,23 +54,24 @@ export function resolveNotesRange(policy: Pick<Policy, "thresholdTokens">, optio
 }
 
 /**
- * Plans the overlay that notes lay: from the protected head on, the earlier overlays included, to the boundary `b` below.
- * Boundaries, cells and ties are those of `layOut`; the head is that of `cutHead`.
+ * Plans the overlay that notes lay: from the first message on, the earlier overlays included, to the boundary `b` below. No
+ * head is kept: the notes tell of it as well, and an edit of what an overlay tells of must be an edit under it (C3).
+ * Boundaries, cells and ties are those of `layOut`.
  *
  * 1. `start`: the boundary behind the last visible step of the message that the notes cover last, up to the step that they
  *    cover. `covered: null` says that nobody knows what they cover: `start` is the end of the view.
- * 2. `floor`: the boundary behind the last overlay of the view, or the end of the head where that comes later.
+ * 2. `floor`: the boundary behind the last overlay of the view, or the beginning where there is none.
  * 3. `kept`, from `start` downwards, cell by cell: it stops at `floor`; it stops as soon as the cells behind it hold at least
  *    `minTokens` and at least `minTextMessages` messages with text; and it stops before a cell with which they would hold
  *    more than `maxTokens`. A message has text when one of its cells behind the boundary holds a text, whatever else does.
  * 4. `b`, aligned: the highest boundary from `kept` down to `floor` that is tied to nothing; where there is none, the lowest
- *    above `kept` and not above `start`. It lies behind the end of the head; where `kept` does not, there is none.
+ *    above `kept` and not above `start`. It is not the beginning; where `kept` is, there is none.
  *
  * `nothing` when:
  * - `empty`: the view holds no message.
  * - `not-covered`: the notes end before the part of the view that they could replace. Their last message is hidden by an
- *   earlier overlay, stands before one or in the head, or is not there; or the outline was cut off.
- * - `too-short`: they reach far enough, and the head and what is kept behind them leave no boundary in between.
+ *   earlier overlay, stands before one, or is not there; or the outline was cut off.
+ * - `too-short`: they reach far enough, and what is kept behind them leaves nothing to replace.
  * - `too-small`: what they would replace, earlier overlays not counted, weighs less than `policy.minSpanTokens`, or nothing.
  *
  * The threshold is not looked at.
@@ -87,17 +87,14 @@ export function planFromNotes(
   if (outline.truncated)
     return nothing("not-covered", "The view is longer than an outline, so what stands behind the notes is not known.");
   const layout = layOut(outline);
-  const head = cutHead(layout, policy);
-  const floor = Math.max(head.at, layout.cells.findLastIndex(({ row }) => row.kind === "overlay") + 1);
+  const floor = layout.cells.findLastIndex(({ row }) => row.kind === "overlay") + 1;
   const start = endOfCovered(layout, outline, covered);
-  if (start === null || start < floor) return nothing("not-covered", whyNotCovered(start, head.at));
+  if (start === null || start < floor) return nothing("not-covered", whyNotCovered(start));
   const kept = expandBack(layout, { start, floor }, notes);
-  const at = kept === head.at ? null : align(layout, { kept, start, floor: Math.max(floor, head.at + 1) });
-  if (at === null) {
-    return nothing("too-short", "All of the view is kept: the head, and what the notes are asked to keep behind them.");
-  }
+  const at = kept === 0 ? null : align(layout, { kept, start, floor: Math.max(floor, 1) });
+  if (at === null) return nothing("too-short", "All of the view is what the notes are asked to keep behind them.");
   const fresh = freshTokens(layout);
-  const gain = (fresh[at] ?? 0) - (fresh[head.at] ?? 0);
+  const gain = fresh[at] ?? 0;
   if (gain < Math.max(1, policy.minSpanTokens)) {
     return nothing(
       "too-small",
@@ -105,10 +102,10 @@ export function planFromNotes(
     );
   }
   const levels = layout.cells
-    .slice(head.at, at)
+    .slice(0, at)
     .flatMap(({ row }) => (row.kind === "overlay" ? [row.overlay?.level ?? 0] : []));
-  const stacked = { from: head.at, to: at, level: Math.max(-1, ...levels) + 1, rebuild: false };
-  return spanPlan({ layout, policy }, stacked, [...head.moves, ...explain(layout, { start, kept, at })]);
+  const stacked = { from: 0, to: at, level: Math.max(-1, ...levels) + 1, rebuild: false };
+  return spanPlan({ layout, policy }, stacked, explain(layout, { start, kept, at }));
 }
 
 /** The boundary behind what is covered of the last message; null when the view does not show it. */
@@ -123,9 +120,8 @@ function endOfCovered(layout: Layout, { rows }: Outline, covered: CoveredEnd | n
   return (layout.rowStarts[at] ?? 0) + Math.min(row.steps.length, step - row.firstStep + 1);
 }
 
-function whyNotCovered(start: number | null, headEnd: number): string {
+function whyNotCovered(start: number | null): string {
   if (start === null) return "The last message that the notes tell of is not in the view: an earlier summary hides it.";
-  if (start < headEnd) return "The notes tell of nothing behind the head, which is kept as it is.";
   return "An earlier summary stands behind the last message that the notes tell of.";
 }
 

@@ -78,24 +78,11 @@ function parts(cells: readonly Cell[], boundary: number): boolean {
   );
 }
 
-function headOf(cells: readonly Cell[], rows: readonly OutlineRow[], policy: Policy): number {
-  const head: OutlineRow[] = [];
-  for (const row of rows) {
-    if (row.kind === "overlay" || head.length === policy.protectHead) break;
-    if (weigh(cellsOf([...head, row])) > policy.headTokenBudget) break;
-    head.push(row);
-  }
-  let at = cellsOf(head).length;
-  while (at < cells.length && parts(cells, at)) at++;
-  return at;
-}
-
 function expected({ outline, said, covered, policy, notes }: Asked): Verdict {
   const cells = cellsOf(outline.rows);
   if (cells.length === 0) return { nothing: "empty" };
   if (outline.truncated) return { nothing: "not-covered" };
-  const head = headOf(cells, outline.rows, policy);
-  const floor = Math.max(head, cells.findLastIndex(({ row }) => row.kind === "overlay") + 1);
+  const floor = cells.findLastIndex(({ row }) => row.kind === "overlay") + 1;
   const lastCovered = cells.findLastIndex(
     ({ row, step }) => row.kind === "message" && row.id === covered?.messageId && step <= covered.step,
   );
@@ -108,30 +95,30 @@ function expected({ outline, said, covered, policy, notes }: Asked): Verdict {
     weigh(kept) >= notes.minTokens && texts(kept) >= notes.minTextMessages;
   let kept = start;
   while (kept > floor && !enough(cells.slice(kept)) && weigh(cells.slice(kept - 1)) <= notes.maxTokens) kept--;
-  if (kept <= head) return { nothing: "too-short" };
+  if (kept === 0) return { nothing: "too-short" };
 
-  const free = cells.map((_, at) => at).filter((at) => at >= floor && at > head && at <= start && !parts(cells, at));
+  const free = cells.map((_, at) => at).filter((at) => at >= floor && at > 0 && at <= start && !parts(cells, at));
   if (start === cells.length) free.push(start);
   const at = free.findLast((boundary) => boundary <= kept) ?? free.find((boundary) => boundary > kept);
   if (at === undefined) return { nothing: "too-short" };
 
-  const replaced = cells.slice(head, at);
+  const replaced = cells.slice(0, at);
   const fresh = weigh(replaced.filter(({ row }) => row.kind === "message"));
   if (fresh === 0 || fresh < policy.minSpanTokens) return { nothing: "too-small" };
-  return verdict(cells, head, at);
+  return verdict(cells, at);
 }
 
-function verdict(cells: readonly Cell[], head: number, at: number): Verdict {
-  const [first, last] = [cells[head], cells[at - 1]];
+function verdict(cells: readonly Cell[], at: number): Verdict {
+  const [first, last] = [cells[0], cells[at - 1]];
   if (first === undefined || last === undefined) throw new Error("nothing is replaced");
-  const overlays = cells.slice(head, at).filter(({ row }) => row.kind === "overlay");
+  const overlays = cells.slice(0, at).filter(({ row }) => row.kind === "overlay");
   const toTheEnd = last.row.complete && last.step === last.row.firstStep + last.row.steps.length - 1;
   return {
     from: [first.row.id, first.step],
     to: [last.row.id, toTheEnd ? WHOLE_MESSAGE : last.step],
     keptId: cells[at]?.row.id ?? null,
     keptTokens: weigh(cells.slice(at)),
-    headTokens: weigh(cells.slice(0, head)),
+    headTokens: 0,
     overlayIds: overlays.map(({ row }) => row.id),
     level: Math.max(-1, ...overlays.map(({ row }) => row.overlay?.level ?? 0)) + 1,
   };
