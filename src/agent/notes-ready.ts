@@ -6,6 +6,7 @@
  * they keep; because a version that tells of what is kept is passed over for an older one, so that an overlay says nothing
  * that is not under it (C3, A5); and because an answer of "no" only means that the model is asked (F2, F3, F5, F6, F7).
  */
+import type { UIMessage } from "ai";
 import { MIN_SURVIVAL } from "../limits.ts";
 import type { History } from "../memory/history.ts";
 import type { Carried } from "../memory/overlay-details.ts";
@@ -14,12 +15,13 @@ import type { RunRecord, WhyModel } from "../memory/run-record.ts";
 import { auditSummary } from "../steps/audit.ts";
 import { fitNotes, hasContent, renderNotes, type NotesShape } from "../steps/notes/document.ts";
 import { planFromNotes } from "../steps/notes/range.ts";
-import type { Outline } from "../steps/outline.ts";
+import type { Outline, Span } from "../steps/outline.ts";
 import type { Facts, Pinned } from "../steps/pinned/fact.ts";
 import { gatherFacts } from "../steps/pinned/gather.ts";
 import { pinWithin } from "../steps/pinned/keep.ts";
 import type { Survival } from "../steps/pinned/survival.ts";
 import type { SpanPlan } from "../steps/plan.ts";
+import { redactMessage } from "../steps/redact.ts";
 import { estimateTokens } from "../steps/tokens.ts";
 import { summaryMessage } from "../steps/view.ts";
 import { unseenTokens } from "./calibration.ts";
@@ -46,7 +48,7 @@ export type Asked = Pick<RunRecord, "sessionId" | "leafId" | "policy" | "force" 
 
 /** Null where no notes are kept, or the caller's own function makes the summaries. */
 export function findNotes(core: Core, run: Asked, carried: readonly Carried[] = []): NotesVerdict | null {
-  const { notes, approval, inline } = core.settings.get(run.sessionId);
+  const { notes, approval, inline, redact } = core.settings.get(run.sessionId);
   if (notes === null || inline !== null) return null;
   const otherwise = askedOtherwise(run);
   if (otherwise !== null) return decline("asked-otherwise", otherwise);
@@ -62,7 +64,7 @@ export function findNotes(core: Core, run: Asked, carried: readonly Carried[] = 
   if (!run.force && outline.tokens <= run.policy.thresholdTokens) {
     return decline("under-threshold", "The view is not over the threshold any more.");
   }
-  const circumstances = { outline, carried, settings: resolveNotes(notes, run.policy) };
+  const circumstances = { outline, carried, settings: resolveNotes(notes, run.policy), redact };
   const verdicts = versions.values().map((version) => weigh(history, run, { version, ...circumstances }));
   // The newest may tell of what is to be kept; an older one tells of less.
   const found = verdicts.find((verdict) => verdict.kind === "ready" || verdict.reason !== "too-recent");
@@ -78,9 +80,11 @@ interface Circumstances {
   readonly outline: Outline;
   readonly carried: readonly Carried[];
   readonly settings: NotesSettings;
+  readonly redact: boolean;
 }
 
-function weigh(history: History, run: Asked, { version, outline, carried, settings }: Circumstances): NotesVerdict {
+function weigh(history: History, run: Asked, circumstances: Circumstances): NotesVerdict {
+  const { version, outline, carried, settings, redact } = circumstances;
   const planned = planFromNotes(outline, {
     covered: version.covered.kind === "to" ? version.covered : null,
     policy: run.force ? { ...run.policy, minSpanTokens: 1 } : run.policy,
@@ -91,12 +95,18 @@ function weigh(history: History, run: Asked, { version, outline, carried, settin
   if (!history.notes.endsWithin(version, plan.span)) {
     return decline("too-recent", "The notes tell of messages that are to be kept as they are behind a summary.");
   }
-  const facts = version.covered.kind === "to" ? version.facts : gatherFacts(history.spanMessages(plan.span) ?? []);
+  const facts = version.covered.kind === "to" ? version.facts : gatherFacts(shown(history, plan.span, redact));
   return judge(
     run,
     { kind: "ready", plan, version, facts, ...wordNotes(version, settings.shape) },
     { outline, carried },
   );
+}
+
+/** What is said in a span, as a summariser may be shown it. */
+function shown(history: History, span: Span, redact: boolean): readonly UIMessage[] {
+  const messages = history.spanMessages(span) ?? [];
+  return redact ? messages.map(redactMessage) : messages;
 }
 
 /** What a newer version of the notes may do away with. */
@@ -146,8 +156,8 @@ function judge(
   if (survival.score < MIN_SURVIVAL) {
     return decline("lost-too-much", `With the notes, ${survival.score.toFixed(2)} of what they tell of would be kept.`);
   }
-  const shown = summaryMessage({ overlayId: "", summary, pinned, carried });
-  const text = shown.parts.map((part) => (part.type === "text" ? part.text : "")).join("\n");
+  const summarised = summaryMessage({ overlayId: "", summary, pinned, carried });
+  const text = summarised.parts.map((part) => (part.type === "text" ? part.text : "")).join("\n");
   const tokensAfter = outline.tokens - plan.spanTokens + estimateTokens(text);
   if (tokensAfter > run.policy.thresholdTokens) {
     return decline(

@@ -64,7 +64,8 @@ export function claimFacts(
   const earlier = base?.facts ?? NO_FACTS;
   if (base?.covered.kind === "to" && isBefore(history, end, base.covered)) return earlier;
   const rows = findNew(history, base, end);
-  const { elements, overlayFacts } = readRows(core, history, { rows, redact: false });
+  const { redact } = core.settings.get(history.sessionId);
+  const { elements, overlayFacts } = readRows(core, history, { rows, redact });
   return mergeFacts([earlier, factsOfElements(elements, overlayFacts)]);
 }
 

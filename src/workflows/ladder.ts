@@ -1,7 +1,7 @@
 /**
  * The ladder of one draft, rung by rung: a model, one repair that names what is wrong or missing, smaller parts, the
- * next model, and last a digest that no model makes. Each rung is a durable step with retries of its own. The last one
- * cannot fail, so a run is never stuck on a summariser.
+ * next model, and last a digest that no model makes; of notes, the version before instead. Each rung is a durable step with
+ * retries of its own. The last one cannot fail, so a run is never stuck on a summariser.
  */
 import type { WorkflowStep } from "cloudflare:workers";
 import { MAX_WASTED_CALLS } from "../limits.ts";
@@ -25,7 +25,7 @@ export interface Rungs {
   readonly place: string;
   draft(mark: StepMark, model: ChosenModel): Promise<Drafted>;
   repair(mark: StepMark, model: ChosenModel, rejected: DraftReceipt): Promise<Drafted>;
-  /** The last rung, which asks no model. For notes: the version before stays. */
+  /** The last rung, which asks no model. Of notes there is no digest: it ends the run, and the version before stays. */
   digest(mark: StepMark): Promise<Drafted>;
 }
 
@@ -73,7 +73,7 @@ export async function climbDown<Smaller>(
     const parts = index === 0 && asked.isWorthAsking(model) ? await smaller?.() : null;
     if (parts != null) return parts;
   }
-  const last = rungs.verb === "update" ? "keep the notes" : "digest";
+  const last = rungs.verb === "update" ? "keep" : "digest";
   const digest = await step.do(`${last} ${place}`, AGENT_CALL, (at) => rungs.digest(markOf(at)));
   // A model's draft that loses much is still worth more than a digest that loses as much.
   return digest.kind === "draft" && spare !== null && spare.score >= digest.score ? spare : digest;

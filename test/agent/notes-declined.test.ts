@@ -25,6 +25,13 @@ function naming(n: number): UIMessage {
   return say(n, Array.from({ length: 12 }, (_, at) => `see src/of-${n}/file-${at}.ts, `).join(""));
 }
 
+/** A conversation with notes just under the threshold. */
+async function almost(): Promise<Made> {
+  const made = newAgent(noting);
+  await sayAll(made.agent, talk(0, 16));
+  return made;
+}
+
 async function compacted(agent: PalimpsestAgent, sessionId = SESSION): Promise<RunRecord> {
   const { run } = await agent.compact({ sessionId });
   return agent.waitForRun({ runId: run.id });
@@ -46,6 +53,56 @@ async function held(): Promise<Made & { gate: Gate }> {
 }
 
 describe("a run asks a model although notes are kept, and says why", () => {
+  test("no notes yet, or a template that nobody touched (F2)", async () => {
+    const { agent } = newAgent((prompt, call, runId) =>
+      prompt.kind === "notes" ? "No changes." : noting(prompt, call, runId),
+    );
+    await sayAll(agent, talk(0, 18));
+    expect(ofKind(await rest(agent), "compaction")[0]).toMatchObject({
+      path: "model",
+      whyModel: { reason: "no-notes" },
+      outcome: { kind: "applied" },
+    });
+  });
+
+  test("a message that they cover was edited: their words are shown to nobody (F5, C3)", async () => {
+    const { agent } = await almost();
+    await agent.update({ sessionId: SESSION, message: say(3, "edited ") });
+    expect(await agent.getNotes({ sessionId: SESSION })).toBeNull();
+    expect((await agent.notesHistory({ sessionId: SESSION })).every(({ standing }) => !standing)).toBe(true);
+  });
+
+  test("a focus, or a fresh summary, was asked for", async () => {
+    const { agent } = await almost();
+    const { run } = await agent.compact({ sessionId: SESSION, focus: "the ledger" });
+    expect(await agent.waitForRun({ runId: run.id })).toMatchObject({
+      path: "model",
+      whyModel: { reason: "asked-otherwise" },
+    });
+  });
+
+  test("all versions tell of what is to be kept", async () => {
+    const { agent } = newAgent(noting);
+    await agent.appendAll({ sessionId: SESSION, messages: talk(0, 5) });
+    await rest(agent);
+    await agent.refreshNotes({ sessionId: SESSION });
+    await rest(agent);
+    expect((await agent.notesHistory({ sessionId: SESSION })).length).toBe(1);
+    expect(await compacted(agent)).toMatchObject({
+      path: "model",
+      whyModel: { reason: "too-recent" },
+    });
+  });
+
+  test("what would be left is still over the threshold (F7)", async () => {
+    const { agent } = newAgent(noting);
+    await sayWithNotes(agent);
+    await agent.append({ sessionId: SESSION, message: say(8, "a long paste of the log file. ".repeat(300)) });
+    const runs = await rest(agent);
+    const [run] = ofKind(runs, "compaction");
+    expect(run).toMatchObject({ path: "model", whyModel: { reason: "over-threshold" } });
+  });
+
   test("approval: each summary is made for the person who is to read it", async () => {
     const made = newAgent(noting);
     const { agent } = made;

@@ -4,6 +4,7 @@ import { expect, test } from "vitest";
 import { Session } from "../../src/agent/session.ts";
 import { newAgent, skipRetryDelays } from "../agents.ts";
 import { say, talk } from "../conversation.ts";
+import { noting, sayAll, SESSION } from "../noted.ts";
 import { summaryOf } from "../scripted-model.ts";
 import type { PalimpsestAgent } from "../worker.ts";
 
@@ -40,6 +41,27 @@ test("without it the summariser is shown what was said; an export leaves secrets
   const clean = await agent.exportTranscript({ redact: true });
   expect(clean).not.toContain(SECRET);
   expect(clean.split("\n")).toHaveLength(18);
+});
+
+test("notes are neither made of one nor pin one, whether an update reads what was said or a person claims it", async () => {
+  const { agent, stub, calls } = newAgent(noting);
+  const secrets = { sessionId: SESSION, messages: [say(0), say(1), say(2, `Never push without ${SECRET} again. `)] };
+  await runInDurableObject(stub, async (instance: PalimpsestAgent) => {
+    await Session.create(instance).forSession(SESSION).redactSecrets().status();
+  });
+  await agent.appendAll(secrets);
+  const sections = [{ title: "Task", text: "- the promises are kept" }];
+  await agent.updateNotes({ sessionId: SESSION, sections, coveredId: null });
+  await sayAll(
+    agent,
+    talk(3, 20).map((each, n) => (n % 4 === 1 ? say(n + 3, `Push with ${SECRET} now. `) : each)),
+  );
+  expect(calls.some(({ kind, transcript }) => kind === "notes" && transcript?.includes("[redacted: "))).toBe(true);
+  expect(JSON.stringify(calls)).not.toContain(SECRET);
+  const overlays = await agent.getCompactions({ sessionId: SESSION });
+  expect(overlays.some(({ details }) => details.model === "notes")).toBe(true);
+  expect(JSON.stringify(overlays)).toContain("Never push without");
+  expect(JSON.stringify(overlays)).not.toContain(SECRET);
 });
 
 test("a draft that was paid for before the option was set is not shown again: the redacted source is another one (R3)", async () => {
