@@ -341,6 +341,21 @@ describe("a compaction that notes serve", () => {
     expect(textOf((await agent.getView({ sessionId: SESSION })).messages)).not.toContain(`number ${kept.slice(1)}.`);
   });
 
+  test("gives way to an edit of the very first message, of which it tells as well (C3)", async () => {
+    const { agent } = newAgent((prompt, call, runId) => {
+      if (prompt.kind !== "notes") return noting(prompt, call, runId);
+      return `## Task\n- ${/promise number 0/.test(`${prompt.previous} ${prompt.transcript}`) ? "promise number 0" : "none"}`;
+    });
+    await sayAll(agent, talk(0, 18));
+    const shown = async (): Promise<string> => textOf((await agent.getView({ sessionId: SESSION })).messages);
+    expect(await shown()).toContain("- promise number 0");
+    await agent.update({ sessionId: SESSION, message: { ...say(1), id: "m0", role: "user" } });
+    expect(await shown()).not.toContain("promise number 0");
+    const [overlay] = await agent.getCompactions({ sessionId: SESSION });
+    expect(overlay).toMatchObject({ state: "invalidated", withheld: true });
+    expect(await agent.restore({ sessionId: SESSION, overlayId: overlay?.id })).toMatchObject({ kind: "stale" });
+  });
+
   test("keeps pinned facts beside the notes, of all that they cover (E11)", async () => {
     const rule = "Never delete src/keep-me.ts.";
     const { agent } = newAgent(noting);
