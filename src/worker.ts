@@ -2,6 +2,7 @@
 import { CompactingAgent } from "./agent/with-compaction.ts";
 import type { WatchdogEnv } from "./agent/platform.ts";
 import type { Session } from "./agent/session.ts";
+import { refuse } from "./doors/answers.ts";
 import { createWorker, type WorkerEnv } from "./doors/create-worker.ts";
 import { guardConnections, type GuardEnv } from "./doors/guard.ts";
 import type { ModelEnv } from "./model/choose.ts";
@@ -29,6 +30,15 @@ export class PalimpsestAgent extends CompactingAgent<Env> {
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, env);
     guardConnections(this, ctx, env);
+  }
+
+  /** Everything that there is to ask goes over a WebSocket. */
+  override async onRequest(): Promise<Response> {
+    return refuse(
+      426,
+      "invalid_input",
+      "Connect with a WebSocket: this agent answers its calls there, and no other request.",
+    );
   }
 
   override configureSession(session: Session): void {

@@ -37,6 +37,7 @@ export function refuse(status: number, code: ErrorCode, advice: string): Respons
   const { message } = new PalimpsestError(code, advice);
   const answer = answerJson({ error: { code, message } }, status);
   if (status === 401) answer.headers.set("WWW-Authenticate", "Bearer");
+  if (status === 426) answer.headers.set("Upgrade", "websocket");
   return answer;
 }
 

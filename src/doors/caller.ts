@@ -12,15 +12,25 @@ export interface DoorEnv {
   readonly PALIMPSEST_SECRET?: string;
 }
 
-/** The configured secret; `weak` when it is too short to be one. */
+/** The configured secret; `unusable` when it is too short to be one, or nobody could send it. */
 export type Secret =
   | { readonly kind: "set"; readonly value: string }
   | { readonly kind: "unset" }
-  | { readonly kind: "weak" };
+  | { readonly kind: "unusable"; readonly advice: string };
+
+/** What every client and every proxy carries in a header unchanged: no spaces, no accents. */
+const SENDABLE = /^[\x21-\x7e]+$/;
 
 export function readSecret({ PALIMPSEST_SECRET: value }: DoorEnv): Secret {
   if (value === undefined || value === "") return { kind: "unset" };
-  return value.length < MIN_SECRET_CHARS ? { kind: "weak" } : { kind: "set", value };
+  if (!SENDABLE.test(value)) {
+    const advice =
+      "PALIMPSEST_SECRET holds a space, a line end or a character that no header carries. Give it letters, digits and marks such as - and _ only.";
+    return { kind: "unusable", advice };
+  }
+  if (value.length >= MIN_SECRET_CHARS) return { kind: "set", value };
+  const advice = `PALIMPSEST_SECRET is too short: give it ${MIN_SECRET_CHARS} characters or more.`;
+  return { kind: "unusable", advice };
 }
 
 /** Whether the request carries the secret, as `Authorization: Bearer …`. Takes the same time whatever it carries. */

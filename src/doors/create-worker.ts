@@ -10,7 +10,7 @@
  * does not exist is not.
  */
 import { camelCaseToKebabCase, routeAgentRequest } from "agents";
-import { MAX_REQUEST_BYTES, MIN_SECRET_CHARS } from "../limits.ts";
+import { MAX_REQUEST_BYTES } from "../limits.ts";
 import { readAgentName, writeAgentName } from "./agent-name.ts";
 import { answerJson, refuse, secure } from "./answers.ts";
 import { holdsSecret, isOnThisMachine, nameCaller, placeOf, readSecret, type DoorEnv } from "./caller.ts";
@@ -49,9 +49,14 @@ type Admission =
 export function createWorker<Env extends object & WorkerEnv>(
   options: WorkerOptions<Env> = {},
 ): { fetch(request: Request, env: Env): Promise<Response> } {
+  let warned = false;
   return {
     async fetch(request, env) {
       try {
+        if (!warned && isUnlocked(request, env, options)) {
+          warned = true;
+          console.warn(UNLOCKED);
+        }
         return secure(await answer(request, env, options));
       } catch (error) {
         console.error("A request was refused because answering it failed:", error);
@@ -81,21 +86,20 @@ async function answer<Env extends WorkerEnv>(
   return (await routeAgentRequest(handOn(request, route.to, { visit, options }), env)) ?? notFound();
 }
 
+/** What a proxy on this machine does that names neither itself nor its callers: nothing tells them from callers here. */
+const UNLOCKED =
+  "This Worker is unlocked: without PALIMPSEST_SECRET it serves whoever reaches it on this machine. Behind a proxy or a tunnel that runs here, that may be anybody: set a secret first.";
+
+/** Whether this request is served because of where it comes from alone. */
+function isUnlocked<Env extends WorkerEnv>(request: Request, env: Env, { authorize }: WorkerOptions<Env>): boolean {
+  return authorize === undefined && readSecret(env).kind === "unset" && isOnThisMachine(request);
+}
+
 /** The Worker as it was deployed, with nobody allowed to use it yet. */
-function findClosed<Env extends WorkerEnv>(
-  request: Request,
-  env: Env,
-  { authorize }: WorkerOptions<Env>,
-): Response | null {
+function findClosed<Env extends WorkerEnv>(request: Request, env: Env, options: WorkerOptions<Env>): Response | null {
   const secret = readSecret(env);
-  if (secret.kind === "weak") {
-    return refuse(
-      403,
-      "unauthorized",
-      `PALIMPSEST_SECRET is too short: give it ${MIN_SECRET_CHARS} characters or more.`,
-    );
-  }
-  if (secret.kind === "set" || authorize !== undefined || isOnThisMachine(request)) return null;
+  if (secret.kind === "unusable") return refuse(403, "unauthorized", secret.advice);
+  if (secret.kind === "set" || options.authorize !== undefined || isUnlocked(request, env, options)) return null;
   return refuse(
     403,
     "unauthorized",

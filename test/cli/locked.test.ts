@@ -51,6 +51,14 @@ test("a caller of this machine is served without credentials", async () => {
   expect(await statusOf(AGENT, upgrade)).toBe(101);
 });
 
+test("what is no WebSocket is told so, as every refusal is told", async () => {
+  const answer = await fetch(`${worker.url}${AGENT}`);
+  expect(answer.status).toBe(426);
+  expect(await answer.json()).toMatchObject({
+    error: { code: "invalid_input", message: expect.stringContaining("WebSocket") },
+  });
+});
+
 test.for<[string, Record<string, string>]>([
   ["a name of somebody else's that leads here", { Host: "rebound.example" }],
   ["a proxy", { "X-Forwarded-For": "203.0.113.9" }],

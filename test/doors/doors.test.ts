@@ -51,9 +51,30 @@ describe("without a secret", () => {
     },
   );
 
-  test("a secret too short to be one locks the Worker for everybody", async () => {
-    const answer = ask({ secret: "short", host: LOCAL, headers: { ...HERE, Authorization: "Bearer short" } });
-    expect(await codeOf(answer)).toEqual([403, "unauthorized"]);
+  test.for([
+    ["too short to be one", "short", "24 characters"],
+    ["of several words", "correct horse battery staple", "a space"],
+    ["of nothing but spaces", " ".repeat(24), "a space"],
+    ["with the line end that it was piped in with", `${SECRET}\n`, "a line end"],
+    ["that no header carries", "contraseña-muy-larga-de-verdad", "no header carries"],
+  ])("a secret %s locks the Worker for everybody, and says why", async ([, secret = "", why = ""]) => {
+    const headers = { ...HERE, Authorization: `Bearer ${secret.replaceAll(/[^ -~]/g, "n")}` };
+    expect(await codeOf(ask({ secret, host: LOCAL, headers }))).toEqual([403, "unauthorized"]);
+    expect(await (await ask({ secret, host: LOCAL, headers })).text()).toContain(why);
+  });
+
+  test("that it is unlocked is in the log once, with what a proxy on this machine would make of it", async () => {
+    const warned = vi.spyOn(console, "warn").mockImplementation(() => undefined);
+    const { createWorker } = await import("../../src/doors/create-worker.ts");
+    const [unlocked, locked] = [createWorker(), createWorker({ authorize: () => false })];
+    const here = new Request(`${LOCAL}/nothing`, { headers: HERE });
+    await locked.fetch(here, {});
+    await unlocked.fetch(new Request(`${HOST}/nothing`), {});
+    await unlocked.fetch(here, { PALIMPSEST_SECRET: SECRET });
+    expect(warned).not.toHaveBeenCalled();
+    for (let time = 0; time < 3; time++) await unlocked.fetch(here, {});
+    expect(warned).toHaveBeenCalledExactlyOnceWith(expect.stringMatching(/unlocked.*proxy.*set a secret/));
+    warned.mockRestore();
   });
 });
 
@@ -237,7 +258,7 @@ test("every answer forbids what a hostile page or file would need", async () => 
   }
 });
 
-test("what opened the door does not reach the agent", async () => {
+test("what opened the door does not reach the agent; with rules of one's own, credentials are the agent's to read", async () => {
   const seen: Request[] = [];
   class DurableObjectNamespace {
     idFromName = (name: string) => name;
@@ -252,4 +273,8 @@ test("what opened the door does not reach the agent", async () => {
   expect(await answer.text()).toBe("ok");
   expect(new URL(seen[0]?.url ?? "").search).toBe("?page=2");
   expect(seen[0]?.headers.get("Authorization")).toBeNull();
+  await createWorker({ authorize: () => true }).fetch(request, {
+    PalimpsestAgent: new DurableObjectNamespace(),
+  } as object);
+  expect(seen[1]?.headers.get("Authorization")).toBe(withSecret.Authorization);
 });
