@@ -35,8 +35,10 @@ export function runEvent(run: RunRecord, at: number): RunEvent {
   const last = run.steps.at(-1);
   const chunks = Math.max(1, run.chunkDigests.length);
   const merge = run.chunkDigests.length > 1 ? 1 : 0;
+  const asked = run.approval == null ? 0 : 1;
   const done = run.steps.filter((step) => step.endedAt !== null).length;
-  const total = Math.max(FIXED_STEPS[run.kind] + chunks + merge, run.steps.length);
+  // Repairs, halves and further questions are known of only when they come: what is not over has at least one step to come.
+  const total = Math.max(FIXED_STEPS[run.kind] + chunks + merge + asked, run.steps.length, done + 1);
   return {
     type: RUN_EVENT,
     runId: run.id,

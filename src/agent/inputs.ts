@@ -92,6 +92,7 @@ export const inputs = {
     limit: z.number().int().positive().max(MAX_PAGE).default(50),
     before: z.number().int().positive().optional(),
   }),
+  liveRuns: z.object({ limit: z.number().int().positive().max(MAX_PAGE).default(MAX_PAGE) }),
   importTranscript: z.object({
     sessionId,
     text: z.string(),

@@ -7,6 +7,7 @@ import type { Agent } from "agents";
 import type { RunRecord } from "../memory/runs.ts";
 import { findProposal, type Decided, type Proposal } from "./approval.ts";
 import type { Core } from "./core.ts";
+import { runEvent, type RunEvent } from "./events.ts";
 import { reportHealth, type HealthReport } from "./health-report.ts";
 import { inputs, parseInput } from "./inputs.ts";
 import type { CompactReceipt } from "./session.ts";
@@ -18,6 +19,16 @@ export function addRunCalls(Base: typeof Agent<Cloudflare.Env>) {
     async runs(input: unknown): Promise<RunRecord[]> {
       const { sessionId, limit, before } = parseInput(inputs.runs, input);
       return this.palimpsest.runs.list(sessionId, { limit, ...(before === undefined ? {} : { before }) });
+    }
+
+    /**
+     * The runs of every session that have no outcome yet, newest first, as an event tells of each: for whoever begins to
+     * listen, or was away. What such a client held for live and does not find here has ended: `getRun` says how.
+     */
+    async liveRuns(input: unknown): Promise<RunEvent[]> {
+      const { limit } = parseInput(inputs.liveRuns, input);
+      const live = this.palimpsest.runs.allLive().toSorted((a, b) => b.createdAt - a.createdAt);
+      return live.slice(0, limit).map((run) => runEvent(run, this.palimpsest.platform.now()));
     }
 
     async getRun(input: unknown): Promise<RunRecord> {

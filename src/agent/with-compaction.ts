@@ -123,6 +123,12 @@ function mix(Base: typeof Agent<Cloudflare.Env>) {
       return this.palimpsest.memory.session(parseInput(inputs.session, input).sessionId).branchTips();
     }
 
+    /** The newest leaf of the branches that a message stands on: where reading on from it ends. Null for an unknown message. */
+    async findLeaf(input: unknown): Promise<string | null> {
+      const { sessionId, id } = parseInput(inputs.message, input);
+      return this.palimpsest.memory.session(sessionId).leafAfter(id);
+    }
+
     async getRecentHistory(input: unknown): Promise<RecentHistory> {
       const { sessionId, maxBytes, leafId } = parseInput(inputs.recent, input);
       return this.#session(sessionId).getRecentHistory(maxBytes, leafId === undefined ? {} : { leafId });

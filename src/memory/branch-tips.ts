@@ -19,6 +19,32 @@ export interface BranchTip {
   readonly partsAfterId: string | null;
 }
 
+const END = Number.MAX_SAFE_INTEGER;
+
+/** Rows that follow each other, from one that starts a branch to the one before the next start. */
+interface Stretch {
+  readonly from: number;
+  readonly to: number;
+}
+
+/** The newest leaf that is the message at `seq` or comes after it. */
+export function findLeafAfter(tree: Tree, seq: number): string {
+  const starts = tree.sql.branchRows(tree.sessionId);
+  const after: Stretch[] = [{ from: seq, to: (starts.findLast((start) => start.seq > seq)?.seq ?? END) - 1 }];
+  // Oldest first: a branch hangs on an older row, so what it hangs on was looked at before it.
+  for (const [at, start] of [...starts.entries()].toReversed()) {
+    const hangsOn = start.parentSeq ?? -1;
+    if (start.seq <= seq || !after.some(({ from, to }) => from <= hangsOn && hangsOn <= to)) continue;
+    after.push({ from: start.seq, to: (starts[at - 1]?.seq ?? END) - 1 });
+  }
+  // The newest of those rows: whatever hung on it would be one of them, and newer.
+  for (const { from, to } of after.toReversed()) {
+    const last = tree.sql.messageBefore(tree.sessionId, to);
+    if (last !== undefined && last.seq >= from) return tree.shape(last.seq).id;
+  }
+  return tree.shape(seq).id;
+}
+
 /** The newest {@link MAX_BRANCH_TIPS}, newest first. Empty for a session without messages. */
 export function listTips(tree: Tree): BranchTip[] {
   const starts = tree.sql.branchRows(tree.sessionId);

@@ -10,7 +10,7 @@ import { PalimpsestError } from "../errors.ts";
 import { WHOLE_MESSAGE, type Outline } from "../steps/outline.ts";
 import { sliceMessage } from "../steps/slice.ts";
 import { parseSyntheticId, RESERVED_PREFIX } from "../steps/view.ts";
-import { listTips, type BranchTip } from "./branch-tips.ts";
+import { findLeafAfter, listTips, type BranchTip } from "./branch-tips.ts";
 import { checkShape, encodeMessage } from "./content.ts";
 import { giveWay } from "./give-way.ts";
 import { sessionEnded } from "./lineage.ts";
@@ -197,6 +197,15 @@ export class History extends SessionOverlays {
   /** Where each branch has come to, newest first. Reads a row for each branch and two for each tip. */
   branchTips(): BranchTip[] {
     return listTips(this.tree);
+  }
+
+  /**
+   * The newest leaf of the branches that a message stands on: the message itself when nothing was said after it. Null for an
+   * unknown one. Reads a row for each branch.
+   */
+  leafAfter(id: string): string | null {
+    const row = this.tree.find(id);
+    return row === null ? null : findLeafAfter(this.tree, row.seq);
   }
 
   /** True when a message with this id is stored. Reads no content. */

@@ -51,7 +51,7 @@ test("a connected client calls by name, and hears of a run from its start to its
   const events = client.events();
   expect(events[0]).toMatchObject({ state: "pending", step: null, runId: ended.runId });
   expect(new Set(events.map((event) => event.step))).toContain("audit");
-  expect(events.every((event) => event.done <= event.total)).toBe(true);
+  for (const { done, total, outcome } of events) expect(done).toBeLessThan(outcome === null ? total : total + 1);
   expect(ended.done).toBe(ended.total);
 });
 
@@ -78,6 +78,28 @@ test("each run's end is told once, however it comes: applied, cancelled, cleared
   const ends = client.events().filter((event) => event.outcome !== null);
   expect(ends.map((event) => event.runId)).toEqual(ids);
   expect(ends.map((event) => event.outcome?.kind)).toEqual(["applied", "cancelled", "stale"]);
+});
+
+test("who begins to listen is told of every session's live runs, as an event tells of them, and of no other (R1)", async () => {
+  const gate = makeGate();
+  const { name, agent } = newAgent(async (prompt, call) => {
+    if (call > 0) await gate.pass();
+    return summaryOf(prompt, "done");
+  });
+  await agent.waitForRun({ runId: (await startRun(agent, "over")).id });
+  const [a, b] = [await startRun(agent, "a"), await startRun(agent, "b")];
+  await gate.reached();
+  const client = await connect(name);
+  const { result } = await client.call("liveRuns", {});
+  const live = result as RunEvent[];
+  expect(new Set(live.map(({ runId, sessionId }) => [runId, sessionId].join()))).toEqual(
+    new Set([`${a.id},a`, `${b.id},b`]),
+  );
+  expect(live.every(({ type, outcome }) => type === RUN_EVENT && outcome === null)).toBe(true);
+  expect((await agent.liveRuns({ limit: 1 })).length).toBe(1);
+  gate.open();
+  for (const { id } of [a, b]) await agent.waitForRun({ runId: id });
+  expect(await agent.liveRuns({})).toEqual([]);
 });
 
 test("a client can reach neither the workflow's port nor what is not listed", async () => {

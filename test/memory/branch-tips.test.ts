@@ -18,7 +18,7 @@ test("tips are the leaves of the tree, newest first, each with where its branch 
   });
 });
 
-test("tips agree with a tree kept by hand, after any appends and deletes (M1)", async () => {
+test("tips, and the newest leaf after each message, agree with a tree kept by hand, after any appends and deletes (M1)", async () => {
   const moves = fc.array(fc.record({ at: fc.nat(30), drop: fc.boolean() }), { maxLength: 30 });
   await fc.assert(
     fc.asyncProperty(moves, async (plan) => {
@@ -40,6 +40,12 @@ test("tips agree with a tree kept by hand, after any appends and deletes (M1)", 
         const inside = new Set(parents.values());
         const leaves = [...parents.keys()].filter((id) => !inside.has(id));
         expect(new Set(history.branchTips().map((tip) => tip.leafId))).toEqual(new Set(leaves));
+        const upFrom = (id: string): string[] => [id, ...(parents.has(id) ? above(parents.get(id) ?? null) : [])];
+        const above = (id: string | null): string[] => (id === null ? [] : upFrom(id));
+        for (const id of parents.keys()) {
+          expect(history.leafAfter(id)).toBe(leaves.findLast((leaf) => upFrom(leaf).includes(id)));
+        }
+        expect(history.leafAfter("nobody")).toBeNull();
       });
     }),
     { numRuns: 40 },

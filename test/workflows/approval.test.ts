@@ -57,6 +57,10 @@ test("a sound summary waits, shown in whole, and nothing is committed or held up
   const { agent, run, calls } = await runThatWaits();
   const proposal = await agent.getProposal({ runId: run.id });
   expect(proposal).toMatchObject({ runId: run.id, degraded: false, onTimeout: "discard" });
+  const [waits] = await agent.liveRuns({});
+  expect(waits).toMatchObject({ runId: run.id, state: "waiting" });
+  // The commit is still to come.
+  expect(waits?.done).toBeLessThan(waits?.total ?? 0);
   expect((proposal?.expiresAt ?? 0) - (proposal?.askedAt ?? 0)).toBe(DAY);
   expect(await summaries(agent)).toEqual([]);
   await agent.append({ message: say(17) });
