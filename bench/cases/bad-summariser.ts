@@ -1,5 +1,5 @@
 /** What a summariser that is down, or answers nothing of use, costs: model calls, appends that wait, and the view. */
-import { HARD_LINE } from "../../src/limits.ts";
+import { HARD_LINE, MAX_WASTED_CALLS } from "../../src/limits.ts";
 import type { Case, Cell, Check, Finding } from "../case.ts";
 import { CONTENDERS, type ContenderName, type Lab } from "../lab.ts";
 import type { Behind } from "../objects/rig.ts";
@@ -27,6 +27,9 @@ const THRESHOLD_TOKENS = 6_000;
 const STORED = 58;
 /** One call and four retries of one step: then the breaker is open, and stays so beyond this minute. */
 const MOST_CALLS = 5;
+
+/** Two runs until the breaker opens, each with so many answers and their repairs. */
+const MOST_UNSOUND = 2 * 2 * MAX_WASTED_CALLS;
 
 export const badSummariser: Case = { name: "bad-summariser", timed: false, measure };
 
@@ -63,7 +66,7 @@ async function measure(lab: Lab): Promise<Finding> {
         rows: found.map(render),
       },
     ],
-    checks: [...(lab.quick ? [] : checkFailures(found)), ...checkViews(found)],
+    checks: [...(lab.quick ? [] : checkFailures(found)), checkAnswers(found), ...checkViews(found)],
     unmeasured: [
       "what the SDK's sessions do with a compaction function of one's own that checks, waits and gives up by itself",
     ],
@@ -88,6 +91,13 @@ function checkFailures(found: readonly Found[]): Check[] {
       better: "more",
     },
   ];
+}
+
+/** What answers cost that say something, and nothing of use: the SDK's sessions are content with the first of them. */
+function checkAnswers(found: readonly Found[]): Check {
+  const answered = found.filter(({ name, answers }) => name === "Ours" && answers !== "fails" && answers !== "nothing");
+  const measured = Math.max(...answered.map(({ calls }) => calls));
+  return { claim: "model calls of ours where each answer is unsound", measured, target: MOST_UNSOUND };
 }
 
 function checkViews(found: readonly Found[]): Check[] {
