@@ -22,7 +22,10 @@ import type { Place, ShapeRow } from "./statements.ts";
 import type { Tree } from "./tree.ts";
 import { comparePlaces, elementTokens, PATH_START, placeTo, walkView } from "./walk.ts";
 
-/** Up to where notes tell of their branch. `none`: of nothing that was said; `unknown`: of all of it, as far as anybody knows. */
+/**
+ * Up to where notes tell of their branch. `none`: of nothing that was said here. `unknown`: written before the first message,
+ * of what is brought in from elsewhere; until the next version they are taken to tell of all that is there.
+ */
 export type NotesCoverage =
   | { readonly kind: "none" }
   | { readonly kind: "unknown" }

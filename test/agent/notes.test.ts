@@ -77,12 +77,13 @@ describe("notes by hand", () => {
     expect(await agent.getNotes({ sessionId: SESSION })).toBeNull();
   });
 
-  test("claimed for much less, what is said since is read again, piece by piece, and ends in use", async () => {
+  test("claimed for much less, what is said since is read again, piece by piece; the words go with what they told of (C3)", async () => {
     const { agent } = newAgent(noting);
     const sessionId = `${SESSION}!40000`;
     await agent.appendAll({ sessionId, messages: talk(0, 40) });
     await rest(agent, sessionId);
-    await agent.updateNotes({ sessionId, sections: [{ title: "Learnings", text: "- patience" }], coveredId: "m1" });
+    const sections = [{ title: "Learnings", text: "- patience" }];
+    const { n: less } = await agent.updateNotes({ sessionId, sections, coveredId: "m1" });
     await agent.append({ sessionId, message: say(40) });
     const runs = ofKind(await rest(agent, sessionId), "notes");
     expect(runs.map(({ outcome }) => outcome?.kind)).toEqual(runs.map(() => "noted"));
@@ -90,6 +91,10 @@ describe("notes by hand", () => {
     expect(notes).toMatchObject({ by: "update", text: expect.stringContaining("- patience") as string });
     const behind = notes?.covered.kind === "to" ? Number(notes.covered.messageId.slice(1)) : 0;
     expect(behind).toBeGreaterThan(35);
+    await agent.update({ sessionId, message: say(35, "edited ") });
+    const since = (await agent.notesHistory({ sessionId })).filter(({ n }) => n >= less);
+    expect(since.length).toBeGreaterThan(2);
+    expect(since.filter(({ standing }) => standing)).toEqual([]);
   });
 
   test.each([
