@@ -15,6 +15,8 @@ export interface Ledger {
   readonly runs: readonly RunRecord[];
   readonly overlays: number;
   readonly drafts: number;
+  /** Versions of notes, oldest first. */
+  readonly notes: readonly { readonly n: number; readonly standing: number; readonly sections: string }[];
 }
 
 /** Throws when the agent has no database yet, or when it was caught in the middle of a write. */
@@ -44,6 +46,9 @@ function read(path: string): Ledger {
       runs: rows.map(({ record }) => JSON.parse(record) as RunRecord),
       overlays: count("palimpsest_overlays"),
       drafts: count("palimpsest_drafts"),
+      notes: db
+        .prepare("SELECT n, standing, sections FROM palimpsest_notes ORDER BY n")
+        .all() as unknown as Ledger["notes"],
     };
   } finally {
     db.close();

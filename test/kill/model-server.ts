@@ -91,8 +91,12 @@ async function readPrompt(request: IncomingMessage): Promise<ParsedPrompt> {
   return prompt;
 }
 
-/** Passes the audit: every section that was asked for, and small. */
-function summaryOf({ sections }: ParsedPrompt, key: string): string {
+/** Passes the audit: every section that was asked for, and small. Of notes: the one that grows by a line. */
+function summaryOf({ kind, sections, previous }: ParsedPrompt, key: string): string {
+  if (kind === "notes") {
+    const before = previous?.match(/^- Seen: .+$/gm) ?? [];
+    return [`## ${sections[0]?.title}`, ...before, `- Seen: ${key}`].join("\n");
+  }
   return sections.map(({ title }, index) => `## ${title}\n${index === 0 ? `- Seen: ${key}` : "None."}`).join("\n");
 }
 

@@ -1,5 +1,6 @@
 /**
- * The stage of a kill test: the deployable Worker, a held summariser, and one conversation that outgrows its threshold.
+ * The stage of a kill test, and of its figures in the benchmark: the deployable Worker, a held summariser, and one conversation
+ * that outgrows its threshold.
  *
  * Once the Worker was killed, nothing here calls the agent until a test asks it to: what happens after the restart is
  * watched in the summariser's calls and in the database file.
@@ -8,7 +9,6 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { UIMessage } from "ai";
-import { vi } from "vitest";
 import { DemoAgent } from "../../scripts/demo/agent.ts";
 import { freePort, LocalWorker } from "../../scripts/demo/local-worker.ts";
 import type { RunEvent } from "../../src/agent/events.ts";
@@ -18,6 +18,7 @@ import type { View } from "../../src/memory/view.ts";
 import { measureMessage } from "../../src/steps/measure.ts";
 import { readLedger, type Ledger } from "./ledger.ts";
 import { ModelServer } from "./model-server.ts";
+import { until } from "./until.ts";
 
 /** Makes a span of eight chunks: a kill finds two of them done, four being summarised and two yet to come. */
 const THRESHOLD = 3_000;
@@ -70,11 +71,11 @@ export class Stage {
     this.#onRun = (event) => {
       if (deaths.length === 0 && moment(event)) deaths.push(this.kill());
     };
-    await vi.waitFor(
+    await until(
       () => {
         if (deaths.length === 0) throw new Error("The moment to kill did not come.");
       },
-      { timeout: DEADLINE, interval: 10 },
+      { withinMs: DEADLINE, everyMs: 10 },
     );
     await deaths[0];
   }
@@ -127,25 +128,30 @@ export class Stage {
     return readLedger(this.#stateDir);
   }
 
-  /** Waits, without a word to the agent, until every run in its database has an outcome. */
-  async untilEnded(): Promise<Ledger> {
-    return vi.waitFor(
+  /** Waits, without a word to the agent, until its database is as it should be. */
+  until(is: (ledger: Ledger) => boolean): Promise<Ledger> {
+    return until(
       async () => {
         const ledger = await this.ledger();
-        if (ledger.runs.some((run) => run.outcome === null)) throw new Error("A run is still live.");
+        if (!is(ledger)) throw new Error("It is not as it should be yet.");
         return ledger;
       },
-      { timeout: DEADLINE, interval: 50 },
+      { withinMs: DEADLINE, everyMs: 50 },
     );
+  }
+
+  /** Waits, without a word to the agent, until every run in its database has an outcome. */
+  untilEnded(): Promise<Ledger> {
+    return this.until(({ runs }) => runs.every((run) => run.outcome !== null));
   }
 
   /** Waits until the summariser was called this often, in all. */
   async untilAsked(calls: number): Promise<void> {
-    await vi.waitFor(
+    await until(
       () => {
         if (this.model.asked.length < calls) throw new Error(`Asked ${this.model.asked.length} of ${calls} times.`);
       },
-      { timeout: DEADLINE, interval: 10 },
+      { withinMs: DEADLINE, everyMs: 10 },
     );
   }
 
