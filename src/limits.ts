@@ -68,8 +68,8 @@ export const STACK_SHARE_OF_THRESHOLD = 4;
 /** Tokens of the sentence that a summary is shown behind, of the heading over what is pinned, and around the message. */
 export const SUMMARY_FRAME_TOKENS = 80;
 
-/** What is pinned beside a summary, as a divisor of the largest summary: room for some forty rules and names. */
-export const PINNED_SHARE_OF_SUMMARY = 3;
+/** What is pinned beside a summary, as a divisor of the largest summary: the most with which three overlays still fit a stack (decision 6). */
+export const PINNED_SHARE_OF_SUMMARY = 1.5;
 
 /** Largest share of the summaries that a rebuild replaces which the new one may be: room for the sentence around it. */
 export const REBUILT_SUMMARY_RATIO = 0.9;

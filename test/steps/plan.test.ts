@@ -225,6 +225,15 @@ test("V2: the view after any cut converts with each call paired once, and no res
 });
 
 describe("policies", () => {
+  test("three overlays fit a stack, each with all that may be pinned beside it, at every threshold from 8,000 on", () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 8_000, max: 1_000_000 }), (thresholdTokens) => {
+        const { summaryTokens, pinnedTokens, stackTokens } = resolvePolicy({ thresholdTokens });
+        expect(3 * (summaryTokens + pinnedTokens)).toBeLessThanOrEqual(stackTokens);
+      }),
+    );
+  });
+
   test("defaults scale with the threshold, and always leave something to compact", () => {
     expect(resolvePolicy({ thresholdTokens: 100_000 })).toEqual({
       thresholdTokens: 100_000,
@@ -233,7 +242,7 @@ describe("policies", () => {
       tailTokenBudget: 20_000,
       minTailMessages: 2,
       summaryTokens: 4_000,
-      pinnedTokens: 1_333,
+      pinnedTokens: 2_666,
       stackTokens: 25_000,
       maxSummaryRatio: 0.8,
       minSpanTokens: 5_000,
