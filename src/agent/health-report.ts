@@ -43,8 +43,11 @@ export interface RunHealth {
 }
 
 export interface HealthReport {
-  /** `down`: a summariser is left alone, or the last run failed; `degraded`: the last summary was made by no model. */
-  readonly state: "ok" | "degraded" | "down";
+  /**
+   * `down`: a summariser is left alone, or the last run failed; `degraded`: the last summary was made by no model; `idle`:
+   * there is no run to judge by, as in a session that does not exist.
+   */
+  readonly state: "ok" | "degraded" | "down" | "idle";
   /** Epoch ms. */
   readonly at: number;
   readonly breakers: readonly BreakerHealth[];
@@ -74,10 +77,7 @@ export function reportHealth(
     return { model, state, failures, until, code, advice: code === null ? null : explainFailure(code) };
   });
   return {
-    state: stateOf(
-      breakers,
-      records.find(({ outcome }) => outcome !== null),
-    ),
+    state: stateOf(breakers, records),
     at,
     breakers,
     spend: core.spend.of(sessionId, at),
@@ -111,11 +111,12 @@ function readRun(run: RunRecord): RunHealth {
   };
 }
 
-function stateOf(breakers: readonly BreakerHealth[], last: RunRecord | undefined): HealthReport["state"] {
-  const { outcome = null } = last ?? {};
+function stateOf(breakers: readonly BreakerHealth[], runs: readonly RunRecord[]): HealthReport["state"] {
+  const { outcome = null } = runs.find((run) => run.outcome !== null) ?? {};
   if (breakers.some(({ state }) => state === "open") || outcome?.kind === "failed") return "down";
   const degraded = (outcome?.kind === "applied" || outcome?.kind === "rebased") && outcome.degraded;
-  return degraded ? "degraded" : "ok";
+  if (degraded) return "degraded";
+  return runs.length === 0 ? "idle" : "ok";
 }
 
 function countFailures(runs: readonly RunRecord[]): { reason: string; count: number }[] {

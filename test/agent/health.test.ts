@@ -20,7 +20,8 @@ interface Observed {
 
 test("a sound run is told in its sizes and costs, and the agent is well (E17)", async () => {
   const { agent } = newAgent((prompt) => summaryOf(prompt, "done"));
-  expect(await agent.health({})).toMatchObject({ state: "ok", breakers: [], runs: [], failures: [], savedTokens: 0 });
+  const before = await agent.health({});
+  expect(before).toMatchObject({ state: "idle", breakers: [], runs: [], failures: [], savedTokens: 0 });
   const run = await startRun(agent);
   const { outcome } = await agent.waitForRun({ runId: run.id });
   const { tokensBefore, tokensAfter } = outcome as { tokensBefore: number; tokensAfter: number };
@@ -36,6 +37,13 @@ test("a sound run is told in its sizes and costs, and the agent is well (E17)", 
   expect(health.runs).toMatchObject([
     { runId: run.id, outcome: "applied", degraded: false, tokensBefore, tokensAfter },
   ]);
+});
+
+test("a session that does not exist is not called well", async () => {
+  const { agent } = newAgent((prompt) => summaryOf(prompt, "done"));
+  await agent.waitForRun({ runId: (await startRun(agent)).id });
+  expect((await agent.health({})).state).toBe("ok");
+  expect((await agent.health({ sessionId: "mistyped" })).state).toBe("idle");
 });
 
 test("a summariser that is down shows as open until when, with what to do; its failures are counted by code, not by its words", async () => {

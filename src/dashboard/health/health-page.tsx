@@ -15,31 +15,34 @@ const LOOK_MS = 10_000;
 
 const STATES = {
   ok: "All is well.",
+  idle: "Nothing was compacted in this session yet.",
   degraded: "The last summary was made without a model.",
   down: "A summariser is left alone, or the last run failed.",
 } as const;
 
 export default function HealthPage() {
-  const [sessionId, setSessionId] = useState("");
+  const [chosen, choose] = useState<string | null>(null);
   const tick = useTick(LOOK_MS);
   const ended = useRunEvents().filter((event) => event.outcome !== null).length;
   const sessions = useCall("listSessions", { limit: 500 });
-  const health = useCall("health", { sessionId, limit: PAGE }, [tick, ended]);
+  const listed = sessions.kind === "ready" ? sessions.value : [];
+  // Until one is chosen, one that there is: the default session may never have been used.
+  const sessionId = chosen ?? (listed.some(({ id }) => id === "") ? "" : (listed[0]?.id ?? ""));
+  const asking = sessions.kind === "loading" ? null : { sessionId, limit: PAGE };
+  const health = useCall("health", asking, [tick, ended]);
   return (
     <>
       <div className="page-head">
         <h1>Health</h1>
         <label>
           <span>Session</span>{" "}
-          <select value={sessionId} onChange={(event) => setSessionId(event.target.value)}>
-            {(sessions.kind === "ready" ? sessions.value : []).map((session) => (
+          <select value={sessionId} onChange={(event) => choose(event.target.value)}>
+            {listed.map((session) => (
               <option key={session.id} value={session.id}>
                 {showUnseen(nameOf(session))}
               </option>
             ))}
-            {sessions.kind === "ready" && !sessions.value.some(({ id }) => id === "") && (
-              <option value="">The default session</option>
-            )}
+            {sessions.kind === "ready" && listed.length === 0 && <option value="">The default session</option>}
           </select>
         </label>
       </div>
