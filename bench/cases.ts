@@ -10,6 +10,9 @@ import { durability } from "./cases/durability.ts";
 import { fidelity } from "./cases/fidelity.ts";
 import { growth } from "./cases/growth.ts";
 import { invariants } from "./cases/invariants.ts";
+import { manyAgents } from "./cases/many-agents.ts";
+import { manySessions } from "./cases/many-sessions.ts";
+import { millionTokens } from "./cases/million-tokens.ts";
 import { notes } from "./cases/notes.ts";
 import { pinned } from "./cases/pinned.ts";
 import { runCost } from "./cases/run-cost.ts";
@@ -32,4 +35,7 @@ export const CASES: readonly Case[] = [
   notes,
   durability,
   invariants,
+  millionTokens,
+  manySessions,
+  manyAgents,
 ];

@@ -7,8 +7,9 @@
 import type { createTestHarness } from "wrangler";
 import type { RunRecord } from "../src/memory/runs.ts";
 import type { AppendTimes } from "./objects/client.ts";
+import type { FleetTimes } from "./objects/fleet.ts";
 import type { HostedMethods } from "./objects/hosted/hosted.ts";
-import type { RunCost } from "./objects/ours.ts";
+import type { Ours, RunCost } from "./objects/ours.ts";
 import type { RigMethods } from "./objects/rig.ts";
 import type { EmptyParams } from "./objects/workflows.ts";
 
@@ -26,15 +27,21 @@ export interface Subject extends RigMethods {
   countRun(): Promise<RunCost>;
   /** Ours only: the ledger, newest first. */
   runs(): Promise<readonly RunRecord[]>;
+  /** Ours only: see objects/ours.ts. */
+  readonly ours: OursCalls;
 }
+
+export type OursCalls = Pick<Ours, "makeSessions" | "countInSessions" | "countNotes" | "settle">;
 
 export interface ClientCalls {
   appendInTurn(plain: string, busy: string, forMs: number): Promise<AppendTimes>;
   timeRun(agent: string): Promise<number>;
   timeEmpty(params: EmptyParams): Promise<number>;
+  runFleet(agents: readonly string[]): Promise<FleetTimes>;
+  appendToEach(agents: readonly string[]): Promise<number[]>;
 }
 
-interface Stub extends ClientCalls, HostedMethods {
+interface Stub extends ClientCalls, HostedMethods, OursCalls {
   rig(...asked: readonly unknown[]): Promise<never>;
   evict(): Promise<void>;
   countRun(): Promise<RunCost>;
@@ -90,6 +97,9 @@ export class Lab {
       appendBehind: (appending) => stub().rig("appendBehind", appending),
       countRun: () => stub().countRun(),
       runs: () => stub().runs({}),
+      get ours() {
+        return stub();
+      },
       // The object is gone before it can answer: an error is the expected answer.
       evict: () =>
         stub()

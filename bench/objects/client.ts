@@ -1,13 +1,16 @@
 /** Whoever calls an agent, in the agent's own process: what is timed here is no network, only the agent. */
 import { DurableObject } from "cloudflare:workers";
 import type { UIMessage } from "ai";
+import type { Outcome } from "../../src/memory/runs.ts";
 import { timed } from "./clock.ts";
+import { appendTo, runFleet, type FleetTimes } from "./fleet.ts";
 import { messageAt } from "./messages.ts";
 import type { EmptyParams } from "./workflows.ts";
 
 interface Agent {
   append(input: { message: UIMessage }): Promise<unknown>;
   compact(input: object): Promise<{ run: { id: string } }>;
+  waitForRun(input: { runId: string }): Promise<{ outcome: Outcome | null }>;
 }
 
 export interface AppendTimes {
@@ -51,6 +54,19 @@ export class Client extends DurableObject {
       const { id } = await this.env.EMPTY_WORKFLOW.create({ params });
       await complete(this.env.EMPTY_WORKFLOW, id);
     });
+  }
+
+  /** A run of each of these agents, all at once, with appends to them meanwhile. */
+  async runFleet(agents: readonly string[]): Promise<FleetTimes> {
+    return runFleet(agents.map((name) => this.#agent(name)));
+  }
+
+  /** Milliseconds of an append to each, with nothing else at work. */
+  async appendToEach(agents: readonly string[]): Promise<number[]> {
+    return appendTo(
+      agents.map((name) => this.#agent(name)),
+      () => false,
+    );
   }
 
   #agent(name: string): Agent {

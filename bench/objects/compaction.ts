@@ -10,7 +10,7 @@ import { summarise } from "../policies/summariser.ts";
 import { readSetting } from "./setting.ts";
 import { Summariser } from "./summariser.ts";
 
-/** Tokens: chunks are then bounded by their own limit. */
+/** Tokens, unless the name says `window`: chunks are then bounded by their own limit. */
 const WINDOW = 128_000;
 
 type Event = AgentWorkflowEvent<CompactionParams>;
@@ -45,7 +45,8 @@ export class NotesWorkflow extends RealNotes {
 function chooseModel(agent: string): ChosenModel {
   const summariser = readSetting(agent, "summariser") as SummariserName | null;
   if (summariser === null) {
-    return { model: new Summariser(agent).asModel(), name: "bench", windowTokens: WINDOW };
+    const windowTokens = Number(readSetting(agent, "window") ?? WINDOW);
+    return { model: new Summariser(agent).asModel(), name: "bench", windowTokens };
   }
   const seed = Number(readSetting(agent, "seed") ?? 0);
   return { model: comparedModel({ summariser, seed }), name: `bench:${summariser}-${seed}`, windowTokens: WINDOW };

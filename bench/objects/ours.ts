@@ -1,6 +1,6 @@
 /**
  * Ours: a CompactingAgent with its workflow. An agent's name says how it is set up, as in `busy?threshold=3000&delay=5000`:
- * the threshold in tokens (never reached without it), and its summariser (summariser.ts).
+ * the threshold in tokens (never reached without it), its summariser (summariser.ts), and with `notes` that it keeps notes.
  */
 import type { AgentContext } from "agents";
 import { SessionManager } from "../../src/agent/session-manager.ts";
@@ -8,6 +8,7 @@ import { Session } from "../../src/agent/session.ts";
 import { CompactingAgent } from "../../src/agent/with-compaction.ts";
 import type { RunRecord } from "../../src/memory/runs.ts";
 import type { PortMethod } from "../../src/workflows/port.ts";
+import { ManySessions, type SessionOperation } from "./many-sessions.ts";
 import { Meter, type Rows } from "./meter.ts";
 import { NEVER, Rig, type Asked, type Contender } from "./rig.ts";
 import { readSetting } from "./setting.ts";
@@ -26,6 +27,7 @@ export class Ours extends CompactingAgent {
 
   override configureSession(session: Session): void {
     session.compactAfter(Number(readSetting(this.name, "threshold") ?? NEVER));
+    if (readSetting(this.name, "notes") !== null) session.keepNotes();
   }
 
   async rig(...asked: Asked): Promise<unknown> {
@@ -50,6 +52,33 @@ export class Ours extends CompactingAgent {
     const { outcome, inputTokens, outputTokens } = run;
     const counts = { steps: steps.length, chunks: chunkDigests.length, modelCalls, inputTokens, outputTokens };
     return { outcome, ...counts, requests: this.#requests, rows };
+  }
+
+  async makeSessions(count: number): Promise<void> {
+    await new ManySessions(this, this.#meter).make(count);
+  }
+
+  async countInSessions(operation: SessionOperation): Promise<Rows> {
+    return new ManySessions(this, this.#meter).count(operation);
+  }
+
+  /** Rows of one update of the notes, from asking for it to its end. */
+  async countNotes(): Promise<Rows> {
+    const session = Session.create(this);
+    return this.#meter.count(async () => {
+      const { run } = await session.refreshNotes();
+      await session.ended(run.id);
+    });
+  }
+
+  /** Waits until no run is at work. */
+  async settle(): Promise<void> {
+    const session = Session.create(this);
+    for (;;) {
+      const [id] = (await session.status()).liveRunIds;
+      if (id === undefined) return;
+      await session.ended(id);
+    }
   }
 
   async ping(): Promise<void> {}

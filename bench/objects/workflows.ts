@@ -1,10 +1,13 @@
 /** What a compaction's time is compared with: workflows with as many steps that do nothing. */
 import { WorkflowEntrypoint, type WorkflowEvent, type WorkflowStep } from "cloudflare:workers";
+import pMap from "p-map";
 
 export interface EmptyParams {
   readonly steps: number;
   /** An agent that every step calls once; null for none. */
   readonly agent: string | null;
+  /** Steps at the same time. Default: one. */
+  readonly atOnce?: number;
 }
 
 interface Pinged {
@@ -13,8 +16,9 @@ interface Pinged {
 
 export class EmptyWorkflow extends WorkflowEntrypoint<Cloudflare.Env, EmptyParams> {
   override async run({ payload }: WorkflowEvent<EmptyParams>, step: WorkflowStep): Promise<void> {
-    const { agent, steps } = payload;
+    const { agent, steps, atOnce = 1 } = payload;
     const stub = agent === null ? null : (this.env.Ours.getByName(agent) as unknown as Pinged);
-    for (let index = 0; index < steps; index++) await step.do(`step ${index}`, async () => stub?.ping());
+    const numbers = Array.from({ length: steps }, (_, index) => index);
+    await pMap(numbers, async (index) => step.do(`step ${index}`, async () => stub?.ping()), { concurrency: atOnce });
   }
 }

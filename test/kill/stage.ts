@@ -22,7 +22,7 @@ import { until } from "./until.ts";
 
 /** Makes a span of eight chunks: a kill finds two of them done, four being summarised and two yet to come. */
 const THRESHOLD = 3_000;
-const SMALL = { PALIMPSEST_MODEL_WINDOW: "32000", PALIMPSEST_CHUNK_TOKENS: "300" };
+export const SMALL = { PALIMPSEST_MODEL_WINDOW: "32000", PALIMPSEST_CHUNK_TOKENS: "300" };
 /** Messages of one call: well under what one frame of a WebSocket may hold. */
 const PAGE = 500;
 const SESSION = "killed";

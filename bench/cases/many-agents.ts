@@ -1,0 +1,75 @@
+/** Many agents that compact at the same moment. */
+import type { Case, Finding } from "../case.ts";
+import type { Lab } from "../lab.ts";
+import { median, quantile } from "../stats.ts";
+
+const AGENTS = 200;
+const QUICK_AGENTS = 20;
+const ALONE = 5;
+const STORED = 20;
+const THRESHOLD_TOKENS = 2_000;
+/** So long that all are in their summariser at once. */
+const DELAY_MS = 1_000;
+
+export const manyAgents: Case = { name: "many-agents", timed: false, measure };
+
+async function measure(lab: Lab): Promise<Finding> {
+  const name = (group: string, n: number): string => `${group}-${n}?delay=${DELAY_MS}`;
+  const prepare = async (group: string, count: number): Promise<string[]> => {
+    const names = Array.from({ length: count }, (_, n) => `${name(group, n)}&threshold=${THRESHOLD_TOKENS}`);
+    for (const each of names) await lab.subject("Ours", each).fill(STORED);
+    return names;
+  };
+  const alone: number[] = [];
+  const [warm = "", ...singles] = await prepare("alone", 1 + (lab.quick ? 1 : ALONE));
+  await lab.client().runFleet([warm]);
+  for (const single of singles) alone.push(...(await lab.client().runFleet([single])).runs);
+  const fleet = await prepare("fleet", lab.quick ? QUICK_AGENTS : AGENTS);
+  const idle = await lab.client().appendToEach(fleet);
+  const together = await lab.client().runFleet(fleet);
+  const own = median(alone);
+  const [middle, worst] = [median(together.runs), Math.max(...together.runs)];
+  return {
+    title: "Many agents at once",
+    about: `${fleet.length} agents are asked for a run at the same moment, each with a summariser that takes ${DELAY_MS / 1_000} s, all on one thread of one machine, where Cloudflare would give them many. Appends go to one after the other meanwhile, one every five milliseconds. Times are from asking to the outcome.`,
+    tables: [
+      {
+        columns: [
+          "agents",
+          "applied",
+          "one alone ms",
+          "median ms",
+          "worst ms",
+          "median over alone",
+          "worst over alone",
+        ],
+        rows: [[fleet.length, together.outcomes["applied"] ?? 0, own, middle, worst, middle / own, worst / own]],
+      },
+      {
+        caption: "Appends",
+        columns: ["", "appends", "p50 ms", "p99 ms", "slowest ms"],
+        rows: [
+          ["nothing at work", ...describe(idle)],
+          ["runs at work", ...describe(together.appends)],
+        ],
+      },
+    ],
+    checks: [
+      {
+        claim: "runs that did not end applied",
+        measured: fleet.length - (together.outcomes["applied"] ?? 0),
+        target: 0,
+      },
+      {
+        claim: "slowest append while all are at work, over a run alone",
+        measured: Math.max(...together.appends) / own,
+        target: 1,
+      },
+    ],
+    unmeasured: ["Cloudflare's own limits on instances that are created in a second", "agents on several machines"],
+  };
+}
+
+function describe(ms: readonly number[]): number[] {
+  return [ms.length, quantile(ms, 0.5), quantile(ms, 0.99), Math.max(...ms)];
+}

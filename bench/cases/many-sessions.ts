@@ -1,0 +1,60 @@
+/** Whether a session costs more because an agent has a thousand of them. */
+import type { Case, Finding } from "../case.ts";
+import type { Lab } from "../lab.ts";
+import { SESSION_OPERATIONS, type SessionOperation } from "../objects/many-sessions.ts";
+import type { Rows } from "../objects/meter.ts";
+
+const COUNTS = [60, 1_000];
+const QUICK_COUNTS = [60, 120];
+/** Rows for each session of the agent that these read: a search asks each whether anything new is to be indexed. */
+const GROWS: Partial<Record<SessionOperation, number | null>> = { "first search": null, search: 2, delete: 2 };
+
+export const manySessions: Case = { name: "many-sessions", timed: false, measure };
+
+async function measure(lab: Lab): Promise<Finding> {
+  const counts = lab.quick ? QUICK_COUNTS : COUNTS;
+  const names = [...SESSION_OPERATIONS.map((name) => [name, false] as const), ["list", true], ["open", true]] as const;
+  const rows: Rows[][] = names.map(() => []);
+  for (const count of counts) {
+    const subject = lab.subject("Ours", `sessions-${count}`);
+    await subject.ours.makeSessions(count);
+    for (const [at, [operation, cold]] of names.entries()) {
+      if (cold) await subject.evict();
+      rows[at]?.push(await subject.ours.countInSessions(operation));
+    }
+  }
+  const more = Math.max(...counts) - Math.min(...counts);
+  const grown = names.map(([name], at) => ({ name, rows: growthOf(rows[at] ?? []) }));
+  const still = grown.filter(({ name }) => GROWS[name] === undefined);
+  return {
+    title: "Many sessions in one agent",
+    about: `Rows read and written by one operation in an agent with so many sessions of four messages each. A page of the list is 50 sessions; open is the view of one; a search goes over all of them and finds one message, and the first one makes the index; cold comes right after an eviction, the agent's own start included.`,
+    tables: [
+      {
+        columns: ["operation", ...counts.flatMap((count) => [`read with ${count.toLocaleString("en")}`, "written"])],
+        rows: names.map(([name, cold], at) => [
+          cold ? `${name}, cold` : name,
+          ...(rows[at] ?? []).flatMap(({ read, written }) => [read, written]),
+        ]),
+      },
+    ],
+    checks: [
+      {
+        claim: "rows by which list, create, open, append or rename grow with the sessions",
+        measured: Math.max(...still.map((each) => each.rows)),
+        target: 0,
+      },
+      ...grown.flatMap(({ name, rows: by }) => {
+        const most = GROWS[name] ?? null;
+        return most === null
+          ? []
+          : [{ claim: `rows of ${name} for each further session`, measured: by / more, target: most }];
+      }),
+    ],
+  };
+}
+
+function growthOf(rows: readonly Rows[]): number {
+  const all = rows.map(({ read, written }) => read + written);
+  return Math.max(...all) - Math.min(...all);
+}

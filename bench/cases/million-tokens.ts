@@ -1,0 +1,82 @@
+/** A million tokens that were never compacted, and a summariser that takes 16,000 at a time. */
+import type { Case, Finding } from "../case.ts";
+import type { Lab } from "../lab.ts";
+
+const MESSAGES = 10_000;
+const QUICK_MESSAGES = 1_000;
+const THRESHOLD_TOKENS = 60_000;
+const WINDOW_TOKENS = 16_000;
+/** As a run does: steps at the same time. */
+const AT_ONCE = 4;
+
+export const millionTokens: Case = { name: "million-tokens", timed: false, measure };
+
+async function measure(lab: Lab): Promise<Finding> {
+  const stored = lab.quick ? QUICK_MESSAGES : MESSAGES;
+  const agent = `million?threshold=${THRESHOLD_TOKENS}&window=${WINDOW_TOKENS}`;
+  const subject = lab.subject("Ours", agent);
+  await subject.fill(stored);
+  await subject.ours.settle();
+  const runs = (await subject.runs()).toReversed();
+  const sum = (of: (run: (typeof runs)[number]) => number): number => runs.reduce((total, run) => total + of(run), 0);
+  const steps = sum((run) => run.steps.length);
+  const calls = sum((run) => run.modelCalls);
+  const ms = sum(({ createdAt, endedAt }) => (endedAt ?? Number.NaN) - createdAt);
+  let floor = 0;
+  for (const run of runs) {
+    floor += await lab.client().timeEmpty({ steps: run.steps.length, agent, atOnce: AT_ONCE });
+  }
+  const asked = Math.max(...runs.flatMap((run) => run.steps.map((step) => step.inputTokens / Math.max(1, step.calls))));
+  const last = runs.at(-1)?.outcome;
+  const peak = Math.max(...runs.map(({ tokensBefore }) => tokensBefore));
+  const after = last?.kind === "applied" ? last.tokensAfter : Number.NaN;
+  return {
+    title: "A million tokens, sixteen thousand at a time",
+    about: `${stored.toLocaleString("en")} messages of some hundred tokens come in faster than anything is summarised; threshold ${THRESHOLD_TOKENS.toLocaleString("en")}, a summariser of ${WINDOW_TOKENS.toLocaleString("en")} tokens that answers at once. Runs follow one another until the view is under the threshold. The engine's floor are empty workflows of as many steps, ${AT_ONCE} at a time, each of which calls the object once.`,
+    tables: [
+      {
+        columns: [
+          "runs",
+          "largest view",
+          "view after",
+          "steps",
+          "model calls",
+          "tokens in",
+          "tokens out",
+          "largest prompt",
+          "ms",
+          "floor ms",
+          "over the floor",
+        ],
+        rows: [
+          [
+            runs.length,
+            peak,
+            after,
+            steps,
+            calls,
+            sum((run) => run.inputTokens),
+            sum((run) => run.outputTokens),
+            asked,
+            ms,
+            floor,
+            ms / floor,
+          ],
+        ],
+      },
+    ],
+    checks: [
+      {
+        claim: "runs that did not end applied by a model",
+        measured: runs.filter(({ outcome }) => outcome?.kind !== "applied" || outcome.degraded).length,
+        target: 0,
+      },
+      { claim: "tokens of the largest prompt", measured: asked, target: WINDOW_TOKENS },
+      { claim: "tokens of the view in the end", measured: after, target: THRESHOLD_TOKENS },
+    ],
+    unmeasured: [
+      "how good the summaries are: the summariser answers the same to everything",
+      "what a provider's limit of calls a minute does to the time",
+    ],
+  };
+}
