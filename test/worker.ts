@@ -35,6 +35,10 @@ export const hooks = ((globalThis as { palimpsestHooks?: Map<string, AfterCompac
   string,
   AfterCompaction
 >());
+/** Notes that a test has kept from now on, by agent and session. */
+export const keptNotes = ((
+  globalThis as { palimpsestKeptNotes?: Map<string, KeepNotesOptions> }
+).palimpsestKeptNotes ??= new Map<string, KeepNotesOptions>());
 const afterCompaction: AfterCompaction = (event) => hooks.get(event.sessionId)?.(event);
 
 export class PalimpsestAgent extends CompactingAgent {
@@ -43,6 +47,8 @@ export class PalimpsestAgent extends CompactingAgent {
     const threshold = /!(\d+)$/.exec(session.id)?.[1];
     const chunkTokens = session.id.startsWith("wide") ? 8_000 : 1_500;
     session.compactAfter(threshold === undefined ? 2_000 : Number(threshold), { chunkTokens, carryBlocks: ["todo"] });
+    const notes = keptNotes.get(`${this.name}/${session.id}`);
+    if (notes !== undefined) session.keepNotes(notes);
     if (session.id.startsWith("noted")) {
       const waitMs = session.id.endsWith("impatient") ? 0 : 10_000;
       session

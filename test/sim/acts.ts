@@ -9,6 +9,7 @@ import { env } from "cloudflare:workers";
 import type { UIMessage } from "ai";
 import { Session } from "../../src/agent/session.ts";
 import { errorCode } from "../../src/errors.ts";
+import { keepNotes, keepNotesAs, writeNotes } from "./notes-acts.ts";
 import type { Operation, Verb } from "./operations.ts";
 import * as said from "./said.ts";
 import { moodAt } from "./summariser.ts";
@@ -196,7 +197,9 @@ const ACTS: Record<Verb, Act> = {
     const at = pickMessage(scene);
     if (at === undefined || world.seats.length >= MAX_SEATS) return "no room";
     const fork = await world.agent.forkSession({ sessionId: seat.id, atMessageId: at.id });
-    world.seats.push({ ...makeSeat(fork.id, seat.twin.fork(at.id), seat.words), inherited: seat.inherited });
+    const child = { ...makeSeat(fork.id, seat.twin.fork(at.id), seat.words), inherited: seat.inherited };
+    world.seats.push({ ...child, claimed: new Set(seat.claimed) });
+    await keepNotesAs(world, child, seat);
     return `at ${at.id}`;
   },
   split: async ({ world, seat, op }) => {
@@ -273,11 +276,18 @@ const ACTS: Record<Verb, Act> = {
     onRun({ world, ...scene }, "ended", async (runId) => void (await world.agent.retryRun({ runId }))),
   terminate: ({ world, ...scene }) =>
     onRun({ world, ...scene }, "live", async (runId) => {
-      for (const engine of [env.COMPACTION_WORKFLOW, env.SPLIT_WORKFLOW]) {
+      for (const engine of [env.COMPACTION_WORKFLOW, env.SPLIT_WORKFLOW, env.NOTES_WORKFLOW]) {
         const instance = await engine.get(runId).catch(() => null);
         await instance?.terminate().catch(() => undefined);
       }
     }),
+
+  keepNotes: ({ world, seat, op }) => keepNotes(world, seat, op),
+  refreshNotes: async ({ world, seat }) => {
+    const { run, joined } = await world.agent.refreshNotes({ sessionId: seat.id });
+    return `${joined ? "joined" : "started"} ${run.id}`;
+  },
+  writeNotes: ({ world, seat, op, marks }) => writeNotes(world, seat, { op, marks }),
 
   usage: async ({ world, seat, op }) => {
     return world.inside(async (instance) => {

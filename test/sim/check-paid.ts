@@ -58,8 +58,8 @@ export class PaidDrafts {
 }
 
 /** A message that grew reads the same as far as it was read, and is another source all the same. */
-function sourcesOf({ plan, chunkDigests }: RunRecord): string {
-  return JSON.stringify([chunkDigests, plan?.parts]);
+function sourcesOf({ plan, chunkDigests, notes }: RunRecord): string {
+  return JSON.stringify([chunkDigests, plan?.parts, notes?.digest]);
 }
 
 function keyOf({ id }: Seat, question: string): string {

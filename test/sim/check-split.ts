@@ -23,7 +23,8 @@ export function seatChildren(world: World, { palimpsest: { memory, runs } }: Pal
       const child = makeSeat(outcome.childId, new Twin(), seat.words);
       for (const message of memory.session(child.id).originals()) child.twin.append(message, undefined);
       checkChild(seat, child, memory.session(seat.id).overlays());
-      child.inherited = marksIn(JSON.stringify(memory.session(child.id).overlays()));
+      const given = memory.session(child.id);
+      child.inherited = marksIn(JSON.stringify([given.overlays(), given.notes.list()]));
       world.seats.push(child);
       count(world.tally.checks, "B4");
     }

@@ -13,6 +13,7 @@ import { WHOLE_MESSAGE } from "../../src/steps/outline.ts";
 import { tables } from "../rows.ts";
 import type { PalimpsestAgent } from "../worker.ts";
 import { Session } from "../../src/agent/session.ts";
+import { checkNotes } from "./check-notes.ts";
 import { checkOverlays } from "./check-overlays.ts";
 import { seatChildren } from "./check-split.ts";
 import type { PaidDrafts } from "./check-paid.ts";
@@ -69,6 +70,8 @@ function checkSeat(world: World, { instance, storage, seat }: Place, options: Ch
   seat.touched = false;
   checkRuns(world, seat, runs);
   checkOverlays(world, { seat, overlays, runs, quiet: !touched });
+  const currentOf = (leaf: string) => history.notes.current(leaf);
+  checkNotes(world, { seat, versions: history.notes.list(), runs, overlays, currentOf });
   seat.overlays = overlays;
   seat.runs = runs;
   holds(
@@ -88,7 +91,11 @@ function checkSeat(world: World, { instance, storage, seat }: Place, options: Ch
     "SELECT text, details FROM palimpsest_drafts WHERE session_id = ?",
     seat.id,
   );
-  const sound = [...rows].filter(({ details }) => (JSON.parse(details) as Draft).problems.length === 0);
+  // A digest may say the same as an answer that was refused.
+  const sound = [...rows].filter(({ details }) => {
+    const { problems, degraded } = JSON.parse(details) as Draft;
+    return problems.length === 0 && !degraded;
+  });
   return [{ seat, views, drafts: new Set(sound.map(({ text }) => text)) }];
 }
 
@@ -186,7 +193,7 @@ function checkRuns(world: World, seat: Seat, runs: readonly RunRecord[]): void {
     const why = "reason" in outcome && outcome.kind !== "failed" ? `: ${outcome.reason}` : "";
     count(world.tally.outcomes, `${outcome.kind}${why}${degraded}`);
   }
-  const live = runs.filter(({ outcome }) => outcome === null);
+  const live = runs.filter(({ kind, outcome }) => outcome === null && kind !== "notes");
   for (const one of live) {
     for (const other of live) {
       if (one.n >= other.n) continue;

@@ -42,6 +42,10 @@ const WEIGHTS = {
   retry: 2,
   usage: 2,
   search: 1,
+  // notes
+  keepNotes: 5,
+  refreshNotes: 3,
+  writeNotes: 2,
   // the model, the clock, the platform
   mood: 9,
   answer: 8,

@@ -53,6 +53,8 @@ export class Summariser {
   /** What was asked, and what was answered, since it was last looked at. */
   readonly asked: Call[] = [];
   readonly answered: Answered[] = [];
+  /** What the runs that update notes were shown of what is new, since the start: its words. */
+  readonly read = new Map<string, ReadonlySet<string>>();
   /** Answers by kind, since the start. */
   readonly counts = new Map<Mood, number>();
   readonly #waiting: { readonly runId: string; readonly gate: Gate }[] = [];
@@ -90,6 +92,9 @@ export class Summariser {
     this.counts.set(mood, (this.counts.get(mood) ?? 0) + 1);
     const question = questionOf(prompt);
     this.asked.push({ runId, question });
+    if (prompt.kind === "notes") {
+      this.read.set(runId, new Set([...(this.read.get(runId) ?? []), ...marksIn(prompt.transcript ?? "")]));
+    }
     if (mood === "slow") {
       const gate = makeGate();
       this.#waiting.push({ runId, gate });
@@ -113,7 +118,7 @@ function answerIn(mood: Mood, prompt: ParsedPrompt): Answer {
   switch (mood) {
     case "good":
     case "slow":
-      return goodSummary(prompt, source);
+      return prompt.kind === "notes" ? goodNotes(prompt, source) : goodSummary(prompt, source);
     case "down":
       throw new Error("fetch failed: connection refused");
     case "unauthorized":
@@ -157,6 +162,16 @@ function goodSummary(prompt: ParsedPrompt, source: string): string {
   return [
     `## ${first}\n- About ${few.join(", ")}: text ${digest(source).slice(0, 12)}.`,
     ...rest.map((title) => `## ${title}\nNone.`),
+  ].join("\n\n");
+}
+
+/** The sections that change: one that tells of everything, one that grows. */
+function goodNotes({ sections }: ParsedPrompt, source: string): string {
+  const [first, ...rest] = sections.map(({ title }) => title);
+  const marks = [...marksIn(source)].slice(-2 * NAMED_MARKS);
+  return [
+    `## ${first}\n- About ${marks.join(", ")}: text ${digest(source).slice(0, 12)}.`,
+    `## ${rest.at(-1)}\n- Up to ${marks.at(-1) ?? "nothing"}.`,
   ].join("\n\n");
 }
 

@@ -7,6 +7,7 @@
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { vi } from "vitest";
+import type { NotesVersion } from "../../src/memory/notes.ts";
 import type { OverlayRecord } from "../../src/memory/overlays.ts";
 import type { RunRecord } from "../../src/memory/runs.ts";
 import { stubOf } from "../agents.ts";
@@ -42,6 +43,9 @@ export interface Seat {
   /** As they stood when they were last looked at. */
   overlays: readonly OverlayRecord[];
   runs: readonly RunRecord[];
+  notes: readonly NotesVersion[];
+  /** Words of messages that a person said the notes tell of. */
+  claimed: Set<string>;
   /** True when something was done in it that was not looked at yet. */
   touched: boolean;
 }
@@ -104,6 +108,8 @@ export class World {
     seat.twin = new Twin();
     seat.words = new Set();
     seat.inherited = new Set();
+    seat.claimed = new Set();
+    seat.notes = [];
   }
 
   /** Somebody looked after the runs: those that stood still may move again. */
@@ -172,7 +178,7 @@ export class World {
 
   /** What the engine says of a run; null when it knows none. */
   async #statusOf(runId: string): Promise<string | null> {
-    for (const engine of [env.COMPACTION_WORKFLOW, env.SPLIT_WORKFLOW]) {
+    for (const engine of [env.COMPACTION_WORKFLOW, env.SPLIT_WORKFLOW, env.NOTES_WORKFLOW]) {
       const found = await engine.get(runId).catch(() => null);
       const status = await found?.status().catch(() => null);
       if (status != null) return status.status;
@@ -182,5 +188,6 @@ export class World {
 }
 
 export function makeSeat(id: string, twin: Twin, words: Iterable<string>): Seat {
-  return { id, twin, words: new Set(words), inherited: new Set(), overlays: [], runs: [], touched: true };
+  const seen = { overlays: [], runs: [], notes: [] };
+  return { id, twin, words: new Set(words), inherited: new Set(), claimed: new Set(), ...seen, touched: true };
 }

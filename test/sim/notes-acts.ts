@@ -1,0 +1,59 @@
+/** What is done about notes: kept or not from now on, as a deploy may change; asked for; written by hand. */
+import type { KeepNotesOptions } from "../../src/agent/notes-settings.ts";
+import { keptNotes } from "../worker.ts";
+import type { Operation } from "./operations.ts";
+import type { Marks } from "./said.ts";
+import { weigh } from "./twin.ts";
+import type { Seat, World } from "./world.ts";
+
+/** Small, so that a session of some dozen messages is noted a few times; what may be waited for is real time. */
+const NOTED = {
+  growthTokens: 400,
+  maxTokens: 600,
+  sectionTokens: 300,
+  keep: { minTokens: 300, minTextMessages: 2, maxTokens: 1_200 },
+  waitMs: 20,
+} as const satisfies KeepNotesOptions;
+
+/** From now on, in this life of the object and in those to come. Null: no notes are kept. */
+export async function setNotes(world: World, seat: Seat, notes: KeepNotesOptions | null): Promise<void> {
+  const key = `${world.name}/${seat.id}`;
+  if (notes === null) keptNotes.delete(key);
+  else keptNotes.set(key, notes);
+  await world.inside(({ palimpsest: { settings } }) => settings.set(seat.id, { ...settings.get(seat.id), notes }));
+}
+
+/** A child is configured as its parent is. */
+export async function keepNotesAs(world: World, child: Seat, parent: Seat): Promise<void> {
+  const notes = keptNotes.get(`${world.name}/${parent.id}`);
+  if (notes !== undefined) await setNotes(world, child, notes);
+}
+
+export async function keepNotes(world: World, seat: Seat, { way, size }: Operation): Promise<string> {
+  if (way % 6 === 0) {
+    await setNotes(world, seat, null);
+    return "no more";
+  }
+  await setNotes(world, seat, { ...NOTED, toolCalls: size % 3 });
+  return `after ${size % 3} tool calls`;
+}
+
+export async function writeNotes(
+  world: World,
+  seat: Seat,
+  { op, marks }: { op: Operation; marks: Marks },
+): Promise<string> {
+  const { twin } = seat;
+  const path = twin.path(twin.leaf);
+  const any = path[op.at % Math.max(1, path.length)] ?? "nobody";
+  const coveredId = [undefined, null, any, "nobody"][op.way % 4];
+  const word = marks.next();
+  const sections = [{ title: "Learnings", text: `- a person learned ${word}` }];
+  await world.agent.updateNotes({ sessionId: seat.id, sections, ...(coveredId === undefined ? {} : { coveredId }) });
+  seat.words.add(word);
+  seat.inherited = new Set([...seat.inherited, word]);
+  if (coveredId === undefined) return "by hand";
+  const claimed = coveredId === null ? path : path.slice(0, path.indexOf(coveredId) + 1);
+  for (const id of claimed) for (const mark of weigh(twin.find(id)!).marks) seat.claimed.add(mark);
+  return `by hand, up to ${coveredId ?? "the end"}`;
+}
