@@ -1,8 +1,8 @@
 /**
  * `npm run palimpsest -- <command>`: sessions and runs of an agent, near or far, from a terminal or a script.
  *
- * Answers go to stdout, as a table or with `--json` as JSON; progress and errors go to stderr. Exit codes: see
- * scripts/cli/failure.ts.
+ * Answers go to stdout, as a table or with `--json` as JSON; progress and errors go to stderr, with `--json` an error as JSON
+ * as well, whoever found it. Exit codes: see scripts/cli/failure.ts.
  */
 import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
 import type { RunEvent } from "../src/agent/events.ts";
@@ -21,10 +21,12 @@ interface Options {
   readonly agent: string;
   readonly agentClass: string;
   readonly session: string;
-  readonly json?: true;
 }
 
 type Work = (context: Context) => Promise<Done>;
+
+/** Looked for before anything is parsed: what is wrong with the rest is told as JSON, too. */
+const wantsJson = process.argv.includes("--json");
 
 const program = new Command("palimpsest")
   .description("Sessions and runs of a Palimpsest agent. The Worker's secret is read from PALIMPSEST_SECRET.")
@@ -35,6 +37,7 @@ const program = new Command("palimpsest")
   .option("--json", "print the answer as JSON")
   .configureHelp({ showGlobalOptions: true })
   .showHelpAfterError("Try --help.")
+  .configureOutput(wantsJson ? { writeErr: () => undefined } : {})
   .exitOverride();
 
 const limit = new Option("--limit <n>", "how many, newest first").argParser(positive).default(20);
@@ -104,7 +107,7 @@ function command(usage: string, description: string): Command {
 }
 
 async function run(work: Work): Promise<void> {
-  const { json, session, ...options } = program.opts<Options>();
+  const { session, ...options } = program.opts<Options>();
   const target = readTarget(options);
   const remotes: Remote[] = [];
   const live = new Live(process.stderr, createPaint(wantsColor(process.env, process.stderr.isTTY)));
@@ -112,6 +115,10 @@ async function run(work: Work): Promise<void> {
     sessionId: session,
     paint: createPaint(wantsColor(process.env, process.stdout.isTTY)),
     live,
+    tell: (event) => {
+      if (wantsJson) process.stdout.write(`${JSON.stringify(event)}\n`);
+      else live.run(event);
+    },
     connect: async (onRun?: (event: RunEvent) => void) => {
       const remote = await Remote.connect(target, onRun);
       remotes.push(remote);
@@ -122,7 +129,7 @@ async function run(work: Work): Promise<void> {
     const { answer, lines, exitCode = 0 } = await work(context);
     live.done();
     process.stdout.write(
-      json === true ? `${JSON.stringify(answer, null, 2)}\n` : lines.map((line) => `${line}\n`).join(""),
+      wantsJson ? `${JSON.stringify(answer, null, 2)}\n` : lines.map((line) => `${line}\n`).join(""),
     );
     process.exitCode = exitCode;
   } finally {
@@ -130,7 +137,7 @@ async function run(work: Work): Promise<void> {
   }
 }
 
-function readTarget({ url, agent, agentClass }: Omit<Options, "json" | "session">): Target {
+function readTarget({ url, agent, agentClass }: Omit<Options, "session">): Target {
   if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol)) {
     throw new CommandFailure(
       EXIT.usage,
@@ -162,13 +169,10 @@ function positive(value: string): number {
 try {
   await program.parseAsync();
 } catch (error) {
-  if (error instanceof CommanderError) {
-    // Help and advice were printed already.
-    process.exit(error.exitCode === 0 ? 0 : EXIT.usage);
-  }
   const { exitCode, code, message } = explainError(error);
-  const json = program.opts<Options>().json === true;
-  process.stderr.write(json ? `${JSON.stringify({ error: { code, message } })}\n` : `${message}\n`);
+  if (wantsJson && exitCode !== 0) process.stderr.write(`${JSON.stringify({ error: { code, message } })}\n`);
+  // What the command line itself got wrong was printed already, with help.
+  else if (!(error instanceof CommanderError)) process.stderr.write(`${message}\n`);
   process.exit(exitCode);
 }
 process.exit();

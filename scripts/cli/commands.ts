@@ -24,6 +24,8 @@ export interface Context {
   readonly sessionId: string;
   readonly paint: Paint;
   readonly live: Live;
+  /** An event as part of the answer, while there is no end to wait for. */
+  readonly tell: (event: RunEvent) => void;
   /** Opens the connection; what is heard of runs meanwhile goes to `onRun`. */
   readonly connect: (onRun?: (event: RunEvent) => void) => Promise<Remote>;
 }
@@ -98,13 +100,15 @@ export async function control(
 
 /** Follows one run to its end, or every run until it is stopped. */
 export async function watch(context: Context, runId: string | undefined): Promise<Done> {
-  const { connect, live } = context;
+  const { connect, live, tell } = context;
   const seen = (event: RunEvent): void => {
-    if (runId === undefined || event.runId === runId) live.run(event);
+    if (runId === undefined) tell(event);
+    else if (event.runId === runId) live.run(event);
   };
   const remote = await connect(seen);
   remote.onReopened(() => live.line("  connected again"));
   if (runId !== undefined) return settle(context, remote, { run: await remote.call("getRun", { runId }), wait: true });
+  live.line("Watching every run of this agent. Ctrl-C ends it.");
   return new Promise(() => undefined);
 }
 
@@ -147,8 +151,8 @@ export async function exportFile(
   { out, redact }: { out?: string; redact: boolean },
 ): Promise<Done> {
   const transcript = await (await connect()).call("exportTranscript", { sessionId, redact });
-  if (out === undefined) return { answer: transcript, lines: [transcript.trimEnd()] };
-  await writeFile(out, transcript, { mode: 0o600 });
+  if (out === undefined) return { answer: transcript, lines: transcript === "" ? [] : [transcript.trimEnd()] };
+  await writeText(out, transcript);
   const messages = transcript.split("\n").length - 1;
   return { answer: { file: out, messages }, lines: [`${plural(messages, "message")} written to ${out}.`] };
 }
@@ -189,10 +193,20 @@ async function readText(file: string): Promise<string> {
   try {
     return await (file === "-" ? text(process.stdin) : readFile(file, "utf8"));
   } catch (error) {
-    throw new CommandFailure(
-      EXIT.usage,
-      `${file} cannot be read: ${error instanceof Error ? error.message : String(error)}`,
-      "invalid_input",
-    );
+    throw refusedFile(`${file} cannot be read`, error);
   }
+}
+
+/** For the caller alone: it is a conversation. */
+async function writeText(file: string, content: string): Promise<void> {
+  try {
+    await writeFile(file, content, { mode: 0o600 });
+  } catch (error) {
+    throw refusedFile(`${file} cannot be written`, error);
+  }
+}
+
+function refusedFile(what: string, error: unknown): CommandFailure {
+  const why = error instanceof Error ? error.message : String(error);
+  return new CommandFailure(EXIT.usage, `${what}: ${why}`, "invalid_input");
 }

@@ -1,4 +1,5 @@
 /** How a command ends that did not do what it was asked for: in one line for a person, and a code for a script. */
+import { CommanderError } from "commander";
 import { errorCode } from "../../src/errors.ts";
 
 /** 0: done. */
@@ -25,8 +26,15 @@ export class CommandFailure extends Error {
 /** What any error comes to. One of Palimpsest's own says what to change, so it is the caller's to mend. */
 export function explainError(error: unknown): CommandFailure {
   if (error instanceof CommandFailure) return error;
+  if (error instanceof CommanderError) return explainUsage(error);
   const message = error instanceof Error ? error.message : String(error);
   const code = errorCode(error);
   if (code === undefined) return new CommandFailure(EXIT.unreachable, message);
   return new CommandFailure(EXIT.usage, message.replace(/^.*?\[\w+\] /, ""), code);
+}
+
+/** Of a command line that cannot be read; exit code 0 where it asked for help. */
+function explainUsage({ code, exitCode, message }: CommanderError): CommandFailure {
+  const advice = code === "commander.help" ? "Name a command; --help lists them." : message.replace(/^error: /, "");
+  return new CommandFailure(exitCode === 0 ? 0 : EXIT.usage, advice, "invalid_options");
 }

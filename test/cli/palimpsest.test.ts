@@ -1,5 +1,6 @@
 /** The command line as a person or a script meets it: a child process, against the real Worker on this machine. */
-import { spawn } from "node:child_process";
+import { spawn, type ChildProcessWithoutNullStreams } from "node:child_process";
+import { once } from "node:events";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
@@ -42,8 +43,8 @@ interface Ran {
   readonly err: string;
 }
 
-function palimpsest(args: readonly string[], env: Record<string, string> = {}, input = ""): Promise<Ran> {
-  const child = spawn(process.execPath, [join(ROOT, "scripts/palimpsest.ts"), ...args], {
+function start(args: readonly string[], env: Record<string, string> = {}): ChildProcessWithoutNullStreams {
+  return spawn(process.execPath, [join(ROOT, "scripts/palimpsest.ts"), ...args], {
     env: {
       ...process.env,
       FORCE_COLOR: "0",
@@ -52,6 +53,10 @@ function palimpsest(args: readonly string[], env: Record<string, string> = {}, i
       ...env,
     },
   });
+}
+
+function palimpsest(args: readonly string[], env: Record<string, string> = {}, input = ""): Promise<Ran> {
+  const child = start(args, env);
   let [out, err] = ["", ""];
   child.stdout.on("data", (data: Buffer) => void (out += data.toString()));
   child.stderr.on("data", (data: Buffer) => void (err += data.toString()));
@@ -141,6 +146,25 @@ test("an agent is reached whatever signs its name has", async () => {
   expect(ran).toMatchObject({ code: 0, out: "[]\n", err: "" });
 });
 
+test("an export of nothing is nothing", async () => {
+  expect(await palimpsest(["--session", "empty", "export"])).toEqual({ code: 0, out: "", err: "" });
+  expect(await ask(["--session", "empty", "export"])).toBe("");
+});
+
+test("everything that moves is watched as JSON, an event a line, for as long as anybody looks", async () => {
+  const watching = start(["watch", "--json"]);
+  let out = "";
+  watching.stdout.on("data", (data: Buffer) => void (out += data.toString()));
+  // Only what begins after it listens is told.
+  await once(watching.stderr, "data");
+  const run = await proposedRun("watched");
+  while (!out.includes('"step":"ask for approval')) await once(watching.stdout, "data");
+  watching.kill();
+  const events = linesOf(out.slice(0, out.lastIndexOf("\n")));
+  expect(events.length).toBeGreaterThan(1);
+  for (const event of events) expect(event).toMatchObject({ runId: run.id, sessionId: "watched" });
+});
+
 describe("what goes wrong says what to do, in one line, with a code for scripts", () => {
   test.for<[string, number, string[], Record<string, string>]>([
     ["No Worker answers", 3, ["runs"], { PALIMPSEST_URL: "http://127.0.0.1:1" }],
@@ -155,17 +179,24 @@ describe("what goes wrong says what to do, in one line, with a code for scripts"
     ["is no agent's name", 2, ["--agent", "", "runs"], {}],
     ["unknown command", 2, ["compakt"], {}],
     ["Give 1 or more", 2, ["runs", "--limit", "0"], {}],
+    ["cannot be written", 2, ["export", "--out", "/no/such/folder/out.jsonl"], {}],
+    ["missing required argument", 2, ["run"], {}],
+    ["Allowed choices", 2, ["import", TRANSCRIPT, "--format", "morse"], {}],
   ])("%s: exit code %i", async ([message, code, args, env]) => {
     const ran = await palimpsest(args, env);
     expect(ran).toMatchObject({ code, out: "", err: expect.stringContaining(message) });
     expect(ran.err).not.toMatch(/\n {4}at /);
+    const json = await palimpsest(["--json", ...args], env);
+    expect([json.code, json.out, JSON.parse(json.err)]).toEqual([
+      code,
+      "",
+      { error: { code: expect.stringMatching(/^\w+$/), message: expect.stringContaining(message) } },
+    ]);
   });
 
-  test("with --json the error is JSON too", async () => {
-    const { err, code } = await palimpsest(["run", "nobody", "--json"]);
-    expect([code, JSON.parse(err)]).toEqual([
-      2,
-      { error: { code: "unknown_run", message: expect.stringContaining("nobody") } },
-    ]);
+  test("no command at all is an error with --json, and help without", async () => {
+    expect((await palimpsest([])).err).toContain("Usage:");
+    const { code, err } = await palimpsest(["--json"]);
+    expect([code, JSON.parse(err)]).toMatchObject([2, { error: { code: "invalid_options" } }]);
   });
 });
