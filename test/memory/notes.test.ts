@@ -107,6 +107,14 @@ describe("a message that notes tell of as far as a step, while it grows", () => 
       known = look(known);
       expect(known).toEqual(look());
       history.append(say("m5"));
+      known = look(known);
+      expect(known).toEqual(look());
+      history.delete(["m3", "m4", "m5"]);
+      known = look(known);
+      history.append(say("m6"));
+      known = look(known);
+      history.delete(["m6"]);
+      history.update(steps("turn", ...texts, "and on"));
       expect(look(known)).toEqual(look());
     });
   });
@@ -124,6 +132,19 @@ describe("what a split's child is given (B4)", () => {
       expect(child.notes.list()).toMatchObject([{ n: 1, standing: true, covered: { kind: "to", messageId: record } }]);
       expect(child.notes.current()?.sections).toEqual([{ title: "Task", text: "up to m6" }]);
       expect(split(memory, "grandchild", "child").notes.current()?.covered).toEqual(upTo(record ?? ""));
+    });
+  });
+
+  test("goes out of use with a change of the message in which they end, also where a summary covers its beginning (C3)", async () => {
+    await withProbe(({ memory, history }) => {
+      fill(history, 0, 3);
+      history.append(steps("m4", "one", "two"));
+      history.addOverlay({ span: span("m1", "m4", [0, 0]), summary: "what was said" });
+      note(history, "m0", { told: placeOf(history, "m4") });
+      const child = split(memory, "child", "");
+      expect(coveredBy(child)).toEqual(upTo("m0"));
+      child.update(steps("m4", "one", "2"));
+      expect(child.notes.current()).toBeNull();
     });
   });
 
