@@ -12,6 +12,7 @@ import { growth } from "./cases/growth.ts";
 import { invariants } from "./cases/invariants.ts";
 import { manyAgents } from "./cases/many-agents.ts";
 import { manySessions } from "./cases/many-sessions.ts";
+import { memory } from "./cases/memory.ts";
 import { millionTokens } from "./cases/million-tokens.ts";
 import { notes } from "./cases/notes.ts";
 import { pinned } from "./cases/pinned.ts";
@@ -38,4 +39,5 @@ export const CASES: readonly Case[] = [
   millionTokens,
   manySessions,
   manyAgents,
+  memory,
 ];

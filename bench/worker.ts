@@ -1,4 +1,6 @@
 /** The Worker under measurement: ours and two versions of the SDK's sessions, one Durable Object class each. */
+import { answer } from "./objects/door.ts";
+
 export { Client } from "./objects/client.ts";
 export { CompactionWorkflow, NotesWorkflow } from "./objects/compaction.ts";
 export { HostedOurs } from "./objects/hosted/ours.ts";
@@ -9,4 +11,4 @@ export { Sdk020 } from "./objects/sdk-020.ts";
 export { Sdk032 } from "./objects/sdk-032.ts";
 export { EmptyWorkflow } from "./objects/workflows.ts";
 
-export default { fetch: () => new Response("bench") } satisfies ExportedHandler;
+export default { fetch: answer } satisfies ExportedHandler<Cloudflare.Env>;

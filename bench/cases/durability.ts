@@ -17,10 +17,13 @@ interface Moment {
   readonly die: (stage: Stage) => Promise<void>;
 }
 
+/** An update reads all that is new at once. */
+const NOTED = { PALIMPSEST_MODEL_WINDOW: "32000", PALIMPSEST_NOTES: "1" };
+
 const MOMENTS: readonly Moment[] = [
   { name: "in the summariser", vars: SMALL, die: dieSummarising },
   { name: "between last draft and commit", vars: SMALL, die: dieBeforeCommit },
-  { name: "in an update of notes", vars: { ...SMALL, PALIMPSEST_NOTES: "1" }, die: dieNoting },
+  { name: "in an update of notes", vars: NOTED, die: dieNoting },
 ];
 
 /** Of one kill. Times in ms from the start of the new process. */
