@@ -65,7 +65,7 @@ function fullRounds(): Round[] {
     name: "a generated session",
     conversation: readConversation(makeReturning(500, 1)),
     thresholdTokens: 20_000,
-    afterTokens: 10_000,
+    afterTokens: 11_000,
   };
   if (session === undefined) return [{ ...generated, summarisers }];
   const messages = session.slice(0, -1).filter((_, at) => at < LEFT_OUT.from || at > LEFT_OUT.to);

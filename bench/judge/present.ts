@@ -85,7 +85,10 @@ export function kindsOf(contests: readonly Contest[]): Table {
   };
 }
 
-/** That ours is behind nobody at any depth, and keeps the rules. */
+/** Views of this much more or less tokens count as equal. */
+const EQUAL = 1.05;
+
+/** That ours is behind nobody at any depth with a view that is no larger, and keeps the rules. */
 export function checksOf({ conversation, summariser, tracks }: Contest, depths: readonly number[]): Check[] {
   const [ours, ...rest] = tracks.toSorted((one, other) => Number(isOurs(other)) - Number(isOurs(one)));
   if (ours === undefined || !isOurs(ours)) throw new Error("Ours is not among the policies.");
@@ -104,7 +107,13 @@ export function checksOf({ conversation, summariser, tracks }: Contest, depths: 
     };
   });
   const rules = Math.min(...ours.verdicts.map((verdict) => shareOf([count(verdict, whole("rule"))])));
+  const smallest = Math.min(...tracks.map(({ viewTokens }) => mean(viewTokens)));
   return [
+    {
+      claim: `${conversation}, ${summariser}: ours' mean view, over the smallest of any policy`,
+      measured: mean(ours.viewTokens) / smallest,
+      target: EQUAL,
+    },
     ...leads.map((lead) => ({ ...lead, target: 0, better: "more" as const })),
     {
       claim: `${conversation}, ${summariser}: the user's rules in view, ours, the least`,

@@ -4,8 +4,11 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { makeReturning } from "../../bench/drift/conversation.ts";
 import { readConversation } from "../../bench/judge/conversation.ts";
+import { follow } from "../../bench/judge/follow.ts";
+import { checksOf } from "../../bench/judge/present.ts";
 import { count, findWorst, shareOf } from "../../bench/judge/tally.ts";
 import { askFor, isName, judgeView, type Verdict } from "../../bench/judge/verdict.ts";
+import type { Host } from "../../bench/policies/host.ts";
 import { done, say, text } from "./conversations.ts";
 
 const NAMES = { matter: "names", use: "written", way: "view" } as const;
@@ -126,4 +129,65 @@ test("the worst verdict is named with what was missing, what is ruled and open f
     "src/ledger.ts",
   ]);
   expect(findWorst([], "written")).toBeNull();
+});
+
+/** Shows the last of every ten messages that it was given, and behind a summary that says `kept`, nothing of the others. */
+function hostInMemory(name: string, kept: string): Host & { readonly asked: string[]; closed: boolean } {
+  const stored: UIMessage[] = [];
+  const asked: string[] = [];
+  let hidden = 0;
+  return {
+    name,
+    asked,
+    closed: false,
+    append: async (message) => {
+      stored.push(message);
+      const compacted = stored.length % 10 === 0;
+      if (compacted) hidden = stored.length - 1;
+      return { compacted, tokens: 0 };
+    },
+    view: async () => [...summary(kept), ...stored.slice(hidden)],
+    recall: async (question) => {
+      asked.push(question);
+      return question;
+    },
+    spent: async () => ({ calls: 0, inputTokens: 0, outputTokens: 0 }),
+    async close() {
+      this.closed = true;
+    },
+  };
+}
+
+test("a host is judged after each compaction, asked at the depths alone, and closed after the deepest", async () => {
+  const host = hostInMemory("ours", "");
+  const session = readConversation(makeReturning(40, 3));
+  const track = await follow(host, session, { depths: [2, 4], most: 3 });
+  expect(track.verdicts.map(({ stored }) => stored)).toEqual([10, 20, 30, 40]);
+  expect(track.viewTokens).toHaveLength(4);
+  expect(track.verdicts.map(({ facts }) => facts.some(({ recalled }) => recalled !== null))).toEqual([
+    false,
+    true,
+    false,
+    true,
+  ]);
+  expect([host.asked.length, host.closed]).toEqual([6, true]);
+});
+
+function leadIn(checks: ReturnType<typeof checksOf>): number | undefined {
+  return checks.find(({ claim }) => claim.endsWith(", view"))?.measured;
+}
+
+test("ours is held to its least lead over any other policy, whoever that is and however deep", async () => {
+  const session = readConversation(makeReturning(40, 3));
+  const all = session.said.flatMap((texts) => texts.map(({ text }) => text)).join("\n");
+  const trackOf = (name: string, kept: string) =>
+    follow(hostInMemory(name, kept), session, { depths: [1, 4], most: 5 });
+  const contest = async (ours: string, other: string) => ({
+    conversation: "a session",
+    summariser: "none",
+    tracks: [await trackOf("other", other), await trackOf("ours", ours), await trackOf("ours with notes", "")],
+  });
+  expect(leadIn(checksOf(await contest(all, ""), [1, 4]))).toBeGreaterThan(0.5);
+  expect(leadIn(checksOf(await contest("", all), [1, 4]))).toBe(-1);
+  expect(leadIn(checksOf(await contest(all, all), [1, 4]))).toBe(0);
 });
