@@ -26,7 +26,7 @@ import { ABSENT, readConversations } from "../transcripts.ts";
 const SESSION = { sessionId: "" };
 const MOST_RUNS = 500;
 /** Names of most worth that are looked for. */
-const NAMES_ASKED = 200;
+const NAMES_ASKED = 500;
 /** In a cell for which there is nothing to tell. */
 const NONE = "–";
 /** A compaction from notes is to take this share of one by a model at most. */

@@ -185,7 +185,12 @@ test("ours is held to its least lead over any other policy, whoever that is and 
   const contest = async (ours: string, other: string) => ({
     conversation: "a session",
     summariser: "none",
-    tracks: [await trackOf("other", other), await trackOf("ours", ours), await trackOf("ours with notes", "")],
+    tracks: [
+      await trackOf("forgetful", ""),
+      await trackOf("other", other),
+      await trackOf("ours", ours),
+      await trackOf("ours with notes", ""),
+    ],
   });
   expect(leadIn(checksOf(await contest(all, ""), [1, 4]))).toBeGreaterThan(0.5);
   expect(leadIn(checksOf(await contest("", all), [1, 4]))).toBe(-1);
