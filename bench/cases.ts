@@ -5,6 +5,7 @@ import { badSummariser } from "./cases/bad-summariser.ts";
 import { behaviours } from "./cases/behaviours.ts";
 import { behindSummariser } from "./cases/behind-summariser.ts";
 import { cost } from "./cases/cost.ts";
+import { crowd } from "./cases/crowd.ts";
 import { drift } from "./cases/drift.ts";
 import { durability } from "./cases/durability.ts";
 import { fidelity } from "./cases/fidelity.ts";
@@ -40,4 +41,5 @@ export const CASES: readonly Case[] = [
   manySessions,
   manyAgents,
   memory,
+  crowd,
 ];

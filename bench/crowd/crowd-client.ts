@@ -27,6 +27,7 @@ export class CrowdClient {
   readonly #firstEvent = Promise.withResolvers<void>();
   #socket: WebSocket | null = null;
   #listens = new AbortController();
+  readonly #delays: number[] = [];
   #calls = 0;
   #count = { drops: 0, frames: 0, bytes: 0, events: 0, eventBytes: 0 };
 
@@ -76,6 +77,7 @@ export class CrowdClient {
   report(runIds: readonly string[]): ClientReport {
     return {
       ...this.#count,
+      delays: this.#delays,
       heardEnds: this.#heard.size,
       askedEnds: this.#asked.size,
       missed: runIds.filter((id) => !this.#heard.has(id) && !this.#asked.has(id)),
@@ -102,7 +104,8 @@ export class CrowdClient {
     this.#count.bytes += bytes;
     const said = JSON.parse(frame) as Reply | RunEvent;
     if (said.type === RUN_EVENT) {
-      const { runId, outcome } = said as RunEvent;
+      const { runId, outcome, at } = said as RunEvent;
+      this.#delays.push(Date.now() - at);
       this.#count.events++;
       this.#count.eventBytes += bytes;
       if (outcome !== null) this.#heard.add(runId);

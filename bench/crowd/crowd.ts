@@ -27,6 +27,8 @@ export interface ClientReport {
   /** Of these frames, those that tell of runs. */
   readonly events: number;
   readonly eventBytes: number;
+  /** Of each of them, ms from when the agent told it until it arrived. */
+  readonly delays: readonly number[];
   /** Ends that it heard of by an event, and those that it had to ask for when it came back. */
   readonly heardEnds: number;
   readonly askedEnds: number;
