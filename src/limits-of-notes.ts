@@ -1,4 +1,4 @@
-/** The numbers of session notes, each with its unit and its reason. All others are in limits.ts. */
+/** The numbers of session notes and of what is carried across a compaction, each with its unit and its reason. All others are in limits.ts. */
 
 /** What is kept behind notes by default: enough to go on in the same breath, and no more than a view with room to grow. */
 export const DEFAULT_NOTES_MIN_TOKENS = 10_000;
@@ -41,3 +41,11 @@ export const NOTES_WAIT_MS = 15_000;
 
 /** Most of that (ms): a compaction that waits is still pending, and the watchdog looks after it. */
 export const MAX_NOTES_WAIT_MS = 60_000;
+
+/** Tokens of one context block that is carried behind a summary, and of what a caller's code adds there. */
+export const CARRIED_TOKENS = 2_000;
+export const HOOK_TOKENS = 2_000;
+
+/** How long that code may take (ms), and how often it is tried: it may call a service that is down for a minute. */
+export const HOOK_LIMIT_MS = 60_000;
+export const MAX_HOOK_ATTEMPTS = 5;

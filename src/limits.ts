@@ -391,11 +391,3 @@ export const MAX_SUMMARY_CHARS = 200_000;
 
 /** Pages of the ledger that are looked through for the newest run of a kind: notes are updated far oftener than summaries made. */
 export const MAX_LEDGER_PAGES = 10;
-
-/** Tokens of one context block that is carried behind a summary, and of what a caller's code adds there. */
-export const CARRIED_TOKENS = 2_000;
-export const HOOK_TOKENS = 2_000;
-
-/** How long that code may take (ms), and how often it is tried: it may call a service that is down for a minute. */
-export const HOOK_LIMIT_MS = 60_000;
-export const MAX_HOOK_ATTEMPTS = 5;

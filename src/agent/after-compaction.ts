@@ -8,7 +8,7 @@
  * the overlay would not be smaller than its source any more (V3).
  */
 import { PalimpsestError } from "../errors.ts";
-import { HOOK_LIMIT_MS, HOOK_TOKENS, MAX_HOOK_ATTEMPTS } from "../limits.ts";
+import { HOOK_LIMIT_MS, HOOK_TOKENS, MAX_HOOK_ATTEMPTS } from "../limits-of-notes.ts";
 import type { OverlayRecord } from "../memory/overlays.ts";
 import type { Outcome, RunRecord } from "../memory/runs.ts";
 import { cutSection } from "../steps/notes/document.ts";

@@ -4,7 +4,7 @@
  *
  * Boundary: a block's provider is asked outside of any transaction, and one that fails only means that nothing is carried.
  */
-import { CARRIED_TOKENS } from "../limits.ts";
+import { CARRIED_TOKENS } from "../limits-of-notes.ts";
 import type { Boundary, Carried } from "../memory/overlay-details.ts";
 import type { RunRecord } from "../memory/runs.ts";
 import { cutSection } from "../steps/notes/document.ts";

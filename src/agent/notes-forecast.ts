@@ -3,7 +3,7 @@
  *
  * Boundary: asks {@link findNotes}, which the run asks too, so that a plan cannot say something else than the run does.
  */
-import { HOOK_TOKENS } from "../limits.ts";
+import { HOOK_TOKENS } from "../limits-of-notes.ts";
 import type { WhyModel } from "../memory/run-record.ts";
 import type { SpanPlan } from "../steps/plan.ts";
 import type { Core } from "./core.ts";

@@ -1,5 +1,5 @@
 /** What a run would do now, and why, without doing it: the run's own planning, and what the session is configured with. */
-import { HOOK_TOKENS } from "../limits.ts";
+import { HOOK_TOKENS } from "../limits-of-notes.ts";
 import type { Policy } from "../steps/policy.ts";
 import { estimateTokens } from "../steps/tokens.ts";
 import { besides } from "../steps/view.ts";
