@@ -60,7 +60,7 @@ async function measure(lab: Lab): Promise<Finding> {
   const threshold = conditions.thresholdTokens.toLocaleString("en");
   return {
     title: "Compactions from notes, beside compactions by a model",
-    about: `${session === undefined ? "A generated session" : "A coding session"} of ${conditions.messages.length} messages, turn by turn, threshold ${threshold}, in the deployable Worker, with the offline summariser made ${conditions.modelDelayMs} ms slow; each once. Kept: of the ${NAMES_ASKED} names of most worth, and of all rules, in everything that is hidden, the share that the view's summaries say word for word, pinned facts included; the mean over all compactions.`,
+    about: `${session === undefined ? "A generated session" : "A coding session"} of ${conditions.messages.length} messages, turn by turn, threshold ${threshold}, in the deployable Worker, with the offline summariser made ${conditions.modelDelayMs} ms slow; each once. Kept: of the ${NAMES_ASKED} names of most worth, and of all rules, in everything that is hidden, the share that the view's summaries say word for word, pinned facts included; the mean over all compactions. Notes are one overlay with one part pinned beside it, a stack is up to three.`,
     tables: [{ columns: ["", "with notes", "without"], rows: rowsOf(tell(noted), tell(plain)) }],
     checks: checksOf(tell(noted), tell(plain)),
     unmeasured: [
