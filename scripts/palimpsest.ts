@@ -15,6 +15,7 @@ import type { CompactFlags, Context, Done } from "./cli/commands.ts";
 import { CommandFailure, EXIT, explainError } from "./cli/failure.ts";
 import { Live } from "./demo/live.ts";
 import { createPaint, wantsColor } from "./report/paint.ts";
+import { inert } from "./report/text.ts";
 
 interface Options {
   readonly url: string;
@@ -172,7 +173,7 @@ try {
   const { exitCode, code, message } = explainError(error);
   if (wantsJson && exitCode !== 0) process.stderr.write(`${JSON.stringify({ error: { code, message } })}\n`);
   // What the command line itself got wrong was printed already, with help.
-  else if (!(error instanceof CommanderError)) process.stderr.write(`${message}\n`);
+  else if (!(error instanceof CommanderError)) process.stderr.write(`${inert(message)}\n`);
   process.exit(exitCode);
 }
 process.exit();

@@ -8,7 +8,7 @@ import type { RunEvent } from "../../src/agent/events.ts";
 import type { RunRecord } from "../../src/memory/runs.ts";
 import type { Live } from "../demo/live.ts";
 import type { Paint } from "../report/paint.ts";
-import { plural } from "../report/text.ts";
+import { inert, plural } from "../report/text.ts";
 import type { Remote } from "./client.ts";
 import { CommandFailure, EXIT } from "./failure.ts";
 import { showHealth, showPlan, showProposal, showRun, showRuns, showSessions, tellOutcome } from "./show.ts";
@@ -143,7 +143,10 @@ export async function importFile(
   const transcript = await readText(file);
   const answer = await (await connect()).call("importTranscript", { sessionId, text: transcript, ...options });
   const { format, messages, inserted, notes } = answer;
-  return { answer, lines: [`${plural(messages, "message")} of ${format}, ${inserted} of them new.`, ...notes] };
+  return {
+    answer,
+    lines: [`${plural(messages, "message")} of ${format}, ${inserted} of them new.`, ...notes.map(inert)],
+  };
 }
 
 export async function exportFile(

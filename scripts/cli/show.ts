@@ -4,6 +4,7 @@ import type { Proposal } from "../../src/agent/approval.ts";
 import type { PlanReport } from "../../src/agent/explain.ts";
 import type { Outcome, RunRecord, StepRecord } from "../../src/memory/runs.ts";
 import type { SessionInfo } from "../../src/memory/sessions.ts";
+import { showUnseen } from "../../src/steps/unseen.ts";
 import type { Paint, Style } from "../report/paint.ts";
 import { table, type Column } from "../report/table.ts";
 import { clip, count, duration, inert, plural } from "../report/text.ts";
@@ -103,7 +104,8 @@ export function showProposal({ summary, tokens, spanTokens, expiresAt, onTimeout
   return [
     paint(`${tokens} tokens in place of ${spanTokens}; waits until ${moment(expiresAt)}, ${then}.`, "bold"),
     "",
-    ...summary.split("\n").map(inert),
+    // Every sign of it: what is approved is all that stands there.
+    ...showUnseen(summary).split("\n"),
   ];
 }
 
@@ -131,7 +133,7 @@ export function tellOutcome(outcome: Outcome, paint: Paint): string {
     const score = outcome.score === null ? "" : `, keeps ${Math.round(outcome.score * 100)} % of the facts`;
     return `${kind}: ${outcome.tokensBefore} → ${outcome.tokensAfter} tokens${score}${outcome.degraded ? paint(", degraded", "yellow") : ""}`;
   }
-  if (outcome.kind === "split") return `${kind}: goes on in session ${outcome.childId}`;
+  if (outcome.kind === "split") return `${kind}: goes on in session ${inert(outcome.childId)}`;
   const detail = "detail" in outcome ? `: ${inert(outcome.detail)}` : "";
   return "reason" in outcome ? `${kind} (${inert(outcome.reason)})${detail}` : kind;
 }

@@ -5,7 +5,7 @@
 import type { RunEvent } from "../../src/agent/events.ts";
 import type { Paint } from "../report/paint.ts";
 import { progressBar } from "../report/table.ts";
-import { clip } from "../report/text.ts";
+import { clip, inert } from "../report/text.ts";
 
 export class Live {
   readonly #out: NodeJS.WriteStream;
@@ -58,7 +58,7 @@ export class Live {
       const sizes = `${outcome.tokensBefore} → ${outcome.tokensAfter} tokens, ${calls}${outcome.degraded ? ", degraded" : ""}`;
       return `${this.#paint(outcome.kind, "green")} ${sizes}`;
     }
-    return `${this.#paint(outcome.kind, "red")} ${"reason" in outcome ? outcome.reason : ""}`;
+    return `${this.#paint(outcome.kind, "red")} ${"reason" in outcome ? inert(outcome.reason) : ""}`;
   }
 
   #clear(): void {

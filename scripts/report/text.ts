@@ -1,5 +1,7 @@
 /** Numbers for people, and text that keeps to its columns. Columns are counted as a terminal does: colour is nothing. */
 
+import { showUnseen } from "../../src/steps/unseen.ts";
+
 /** `950`, `12.3k`, `1.25M`. */
 export function count(value: number): string {
   if (value < 1000) return String(Math.round(value));
@@ -22,10 +24,10 @@ export function plural(value: number, noun: string): string {
   return `${value.toLocaleString("en")} ${noun}${value === 1 ? "" : "s"}`;
 }
 
-/** Text of a transcript, with nothing in it that a terminal would obey. */
+/** Text of a transcript, with nothing in it that a terminal would obey, and what nobody would see by name. */
 export function inert(text: string): string {
-  // The sequences first, or their harmless tails would be left behind as text.
-  return text.replace(ANSI, "").replaceAll("\t", "  ").replace(CONTROLS, "");
+  // The sequences of a coloured output first, or their harmless tails would be left behind as text.
+  return showUnseen(text.replace(ANSI, "")).replaceAll("\t", "  ");
 }
 
 /** Columns that `text` takes. */
@@ -72,8 +74,6 @@ export function wrap(text: string, width: number): string[] {
 
 // oxlint-disable-next-line no-control-regex -- control characters are what these are about
 const ANSI = /\u001B(?:\[[0-?]*[ -/]*[@-~]|\][^\u0007\u001B]*(?:\u0007|\u001B\\)|[@-Z\\-_])/g;
-// oxlint-disable-next-line no-control-regex -- as above
-const CONTROLS = /[\u0000-\u0008\u000B-\u001F\u007F-\u009F\u200B-\u200F\u202A-\u202E\u2066-\u2069]/g;
 const COMBINING = /^(?:\p{M}|\u200D)$/u;
 const WIDE =
   /^[\u1100-\u115F\u2E80-\uA4CF\uAC00-\uD7A3\uF900-\uFAFF\uFE30-\uFE6F\uFF00-\uFF60\uFFE0-\uFFE6\u{1F300}-\u{1FAFF}]$/u;

@@ -12,6 +12,7 @@ import { auditSummary, type AuditProblem } from "../steps/audit.ts";
 import { digest } from "../steps/digest.ts";
 import { tellsSomething } from "../steps/extract/summary-shape.ts";
 import { estimateTokens } from "../steps/tokens.ts";
+import { findUnseen, takeOutUnseen } from "../steps/unseen.ts";
 import type { ApprovalReading, RunEnded } from "../workflows/port.ts";
 import type { Core } from "./core.ts";
 import type { PortCall } from "./port-call.ts";
@@ -149,19 +150,32 @@ function saveEdited(
 ): { kind: "saved"; key: string } | Extract<Decided, { kind: "unsound" }> {
   const draft = mustDraft(core, run, key);
   const hasMatter = (): boolean => tellsSomething(draft.text);
-  const audit = auditSummary({ text: summary, finishReason: "stop", ...briefOf(core, run), hasMatter });
-  if (!audit.ok) return { kind: "unsound", problems: audit.problems };
+  const text = takeOutUnseen(summary);
+  const audit = auditSummary({ text, finishReason: "stop", ...briefOf(core, run), hasMatter });
+  const problems = [...(audit.ok ? [] : audit.problems), ...findHidden(summary)];
+  if (problems.length > 0) return { kind: "unsound", problems };
   const edited = {
     ...draft,
-    text: summary,
-    tokens: estimateTokens(summary),
+    text,
+    tokens: estimateTokens(text),
     degraded: false,
     lost: [],
     model: `${draft.model} · edited`,
   };
-  const saved = core.drafts.save(run.sessionId, { ...edited, key: digest(key, "by a person", summary) });
+  const saved = core.drafts.save(run.sessionId, { ...edited, key: digest(key, "by a person", text) });
   return { kind: "saved", key: saved.key };
 }
+
+/** Refused and not cleaned: whoever wrote a text with these in it read another one than a model would. */
+function findHidden(summary: string): AuditProblem[] {
+  const found = findUnseen(summary);
+  if (found.length === 0) return [];
+  const named = found.slice(0, MAX_NAMED).join(", ") + (found.length > MAX_NAMED ? ", …" : "");
+  return [{ kind: "unseen", detail: `The text holds characters that cannot be seen: ${named}. Take them out.` }];
+}
+
+/** Characters named in one sentence. */
+const MAX_NAMED = 8;
 
 function declined(detail: string): Outcome {
   return { kind: "nothing", reason: "declined", detail };

@@ -282,8 +282,8 @@ export class Session extends SessionNotesHandle {
   }
 
   /**
-   * Adds a summary of the caller's own over a range of one path, both ends included, by ids as a view shows them. Throws
-   * `invalid_range`, `unknown_message`.
+   * Adds a summary of the caller's own over a range of one path, both ends included, by ids as a view shows them; without
+   * the characters that nobody sees. Throws `invalid_range`, `invalid_input`, `unknown_message`.
    */
   async addCompaction(summary: string, fromMessageId: string, toMessageId: string): Promise<OverlayRecord> {
     const commit = this.write((history) => {

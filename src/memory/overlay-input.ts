@@ -1,5 +1,6 @@
 /** What a commit is asked with, and what is wrong with it before anything is looked up. */
 import { PalimpsestError } from "../errors.ts";
+import { takeOutUnseen } from "../steps/unseen.ts";
 import { WHOLE_MESSAGE, type Span } from "../steps/outline.ts";
 import type { OverlayDetails } from "./overlay-details.ts";
 
@@ -20,11 +21,16 @@ export interface OverlayInput {
   readonly pinnedTokens?: number | undefined;
 }
 
-/** Throws `invalid_input`. */
-export function checkInput(input: OverlayInput): void {
-  if (typeof input.summary !== "string" || input.summary.trim() === "") {
+/**
+ * The input with the summary as it is laid: without what nobody sees. Whoever wrote it, no way in leads past this. Throws
+ * `invalid_input`.
+ */
+export function parseOverlay(input: OverlayInput): OverlayInput {
+  const summary = typeof input.summary === "string" ? takeOutUnseen(input.summary) : "";
+  if (summary.trim() === "") {
     throw new PalimpsestError("invalid_input", "An overlay needs a summary: a string with something in it.");
   }
+  return { ...input, summary };
 }
 
 /** Throws `invalid_range`. */

@@ -15,11 +15,12 @@ import { digest, sumDigests } from "../steps/digest.ts";
 import { measureMessage, type CountTokens } from "../steps/measure.ts";
 import type { Span } from "../steps/outline.ts";
 import { sliceMessage } from "../steps/slice.ts";
+import { takeOutUnseen } from "../steps/unseen.ts";
 import { summaryMessage } from "../steps/view.ts";
 import { parseFacts } from "./content.ts";
 import { addChange } from "./overlay-changes.ts";
 import { fillDetails, parseDetails } from "./overlay-details.ts";
-import { checkInput, checkSteps, type OverlayInput } from "./overlay-input.ts";
+import { parseOverlay, checkSteps, type OverlayInput } from "./overlay-input.ts";
 import { summarySource, toRecord, type OverlayRecord, type OverlayState } from "./overlay-record.ts";
 import type { OverlayRow, Place, ShapeRow } from "./statements.ts";
 import type { Tree } from "./tree.ts";
@@ -129,8 +130,8 @@ export class Overlays {
   }
 
   /** The commit fence. Throws `invalid_input`, and, when no digest was given, `unknown_message` and `invalid_range`. */
-  add(input: OverlayInput): CommitResult {
-    checkInput(input);
+  add(given: OverlayInput): CommitResult {
+    const input = parseOverlay(given);
     const known = input.overlayId ?? (input.runId === undefined ? undefined : idFor("run", input.runId));
     const earlier = known === undefined ? undefined : this.#row(known);
     if (earlier !== undefined) return { kind: "already", overlay: toRecord(earlier) };
@@ -171,7 +172,7 @@ export class Overlays {
   addContext(overlayId: string, context: string): boolean {
     const row = this.#row(overlayId);
     if (row?.state !== "active") return false;
-    const details = { ...parseDetails(row.details), context };
+    const details = { ...parseDetails(row.details), context: takeOutUnseen(context) };
     const { summary, spanMessages, spanTokens } = row;
     const tokens = this.#measure({ overlayId, summary, spanMessages, details });
     if (tokens >= spanTokens) return false;

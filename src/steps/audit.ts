@@ -23,6 +23,8 @@ export type AuditProblemKind =
   | "echo"
   /** Headings with nothing under any of them, of a source that has something to tell. */
   | "hollow"
+  /** Of a person's text: characters that they cannot have seen. */
+  | "unseen"
   /** Of notes: an answer of another shape, and one that takes away what still holds. */
   | "bad-shape"
   | "shrunk";

@@ -20,6 +20,7 @@ import { keepFacts } from "../steps/pinned/keep.ts";
 import { buildPrompt, type PromptInput } from "../steps/prompt.ts";
 import { keepReferences, numberMessages, parseReferences, resolveProvenance } from "../steps/provenance.ts";
 import { renderTranscript } from "../steps/render.ts";
+import { takeOutUnseen } from "../steps/unseen.ts";
 import type { Brief, CompactionPort, DraftInput, DraftReceipt, FoldSource, RunEnded, StepMark } from "./port.ts";
 
 type Drafted = DraftReceipt | RunEnded;
@@ -154,7 +155,7 @@ async function ask(
   });
   const answer = await askOnce(by, { system, prompt, answerTokens: summaryTokens });
   const { finishReason, inputTokens, outputTokens } = answer;
-  const text = source.refer(answer.text);
+  const text = source.refer(takeOutUnseen(answer.text));
   const digested = model === DIGEST;
   // What our own digest finds nothing in has nothing to tell, and an answer may say so.
   const { transcript = null, previous = null, drafts = [] } = input;

@@ -16,6 +16,7 @@ import { buildPrompt } from "../steps/prompt.ts";
 import { joinReferences, keepReferences, numberMessages, parseReferences } from "../steps/provenance.ts";
 import { referenceTo } from "../steps/reference.ts";
 import { renderTranscript, type TranscriptElement } from "../steps/render.ts";
+import { takeOutUnseen } from "../steps/unseen.ts";
 import { askOnce, saveAnswer, type Drafting } from "./draft.ts";
 import type { Drafted } from "./ladder.ts";
 import type { DraftReceipt, NotesReading } from "./port.ts";
@@ -58,7 +59,7 @@ async function ask(by: Drafting, source: Source, problems: readonly string[]): P
   });
   const answer = await askOnce(by, { system, prompt, answerTokens: shape.maxTokens });
   const { finishReason, inputTokens, outputTokens } = answer;
-  const text = refer(answer.text, { notes, elements });
+  const text = refer(takeOutUnseen(answer.text), { notes, elements });
   const audit = auditEdits({ answer: text, finishReason, before: sections, shape });
   const facts = factsOfElements(elements, source.overlayFacts);
   const all = mergeFacts([source.earlier, facts]);

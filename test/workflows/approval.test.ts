@@ -5,6 +5,7 @@ import { expect, test } from "vitest";
 import type { ApprovalOptions } from "../../src/agent/approval.ts";
 import { Session } from "../../src/agent/session.ts";
 import type { RunRecord } from "../../src/memory/runs.ts";
+import { findUnseen } from "../../src/steps/unseen.ts";
 import { newAgent, refusalOf, skipRetryDelays, startRun } from "../agents.ts";
 import { say } from "../conversation.ts";
 import { settled } from "../engine.ts";
@@ -115,6 +116,29 @@ test("a text of the person's own is audited: what is unsound is named and change
   expect(await agent.approveRun({ runId: run.id, summary })).toMatchObject({ kind: "approved" });
   expect((await agent.waitForRun({ runId: run.id })).outcome).toMatchObject({ kind: "applied", degraded: false });
   expect(await summaries(agent)).toEqual([summary]);
+});
+
+const HIDDEN = "\u202egnp.exe\u202c\u200b \u{e0041}\u{e0042}\u3164\u0000\u001b[31m";
+
+test("what is approved is what was read: no proposal holds what nobody sees, and a text of one's own that does is refused by name", async () => {
+  const made = newAgent((prompt) => summaryOf(prompt, `Deploy with ${HIDDEN} now.\u2028`));
+  await configure(made.stub, (agent) => Session.create(agent).compactAfter(2_000).requireApproval());
+  const run = await startRun(made.agent);
+  await untilWaiting(made.agent, run.id);
+  const proposed = (await made.agent.getProposal({ runId: run.id }))?.summary ?? "";
+  expect(proposed).toContain("Deploy with gnp.exe [31m now. \n");
+  expect(findUnseen(proposed)).toEqual([]);
+
+  const edited = proposed.replace("gnp.exe", HIDDEN);
+  const refused = await made.agent.approveRun({ runId: run.id, summary: edited });
+  expect(refused).toMatchObject({ kind: "unsound", problems: [{ kind: "unseen" }] });
+  expect(JSON.stringify(refused)).toContain("U+202E, U+202C, U+200B, U+E0041, U+E0042, U+3164, U+0000, U+001B");
+  expect(await made.agent.getRun({ runId: run.id })).toMatchObject({ state: "waiting" });
+
+  const windows = proposed.replaceAll("\n", "\r\n");
+  expect(await made.agent.approveRun({ runId: run.id, summary: windows })).toMatchObject({ kind: "approved" });
+  await made.agent.waitForRun({ runId: run.id });
+  expect(await summaries(made.agent)).toEqual([proposed]);
 });
 
 // --- too late, too early, too often ---------------------------------------------------------------------------------------

@@ -2,10 +2,12 @@
  * A model that obeys what is hidden in the transcript, through the real Workflow: what it may write, and what no summary
  * can do to the view that a conversation goes on from.
  */
+import { runInDurableObject } from "cloudflare:test";
 import type { UIMessage } from "ai";
 import { expect, test } from "vitest";
+import { SessionManager } from "../../src/agent/session-manager.ts";
 import { settle } from "../agent/runs.ts";
-import { newAgent, skipRetryDelays } from "../agents.ts";
+import { newAgent, refusalOf, skipRetryDelays } from "../agents.ts";
 import { talk, textOf } from "../conversation.ts";
 import { summaryOf, type Script } from "../scripted-model.ts";
 import type { PalimpsestAgent } from "../worker.ts";
@@ -122,4 +124,29 @@ test("a summary is one message of the view, whatever it says: no call, no result
   expect(summaries.length).toBeGreaterThan(0);
   for (const { role, parts } of summaries) expect([role, parts.map(({ type }) => type)]).toEqual(["user", ["text"]]);
   expect(messages.flatMap(({ parts }) => parts).filter(({ type }) => type.includes("tool"))).toEqual([]);
+});
+
+test("no summary in force holds what nobody sees, whoever wrote it: a caller, a caller's function, a hook", async () => {
+  const hidden = "The \u202egnp.exe\u202c was \u{e0041}run\u0000\u200b.\u2028Done.";
+  const seen = "The gnp.exe was run. Done.";
+  const { agent, stub } = newAgent();
+  await agent.appendAll({ sessionId: "quiet!90000", messages: talk(0, 12) });
+  const laid = await runInDurableObject(stub, async (instance: PalimpsestAgent) => {
+    const session = SessionManager.create(instance)
+      .getSession("quiet!90000")
+      .onCompaction(async (messages) => ({
+        summary: hidden,
+        fromMessageId: messages[5]?.id ?? "",
+        toMessageId: messages[8]?.id ?? "",
+      }));
+    const byHand = await session.addCompaction(hidden, "m1", "m3");
+    const added = instance.palimpsest.memory.session("quiet!90000").addContext(byHand.id, hidden);
+    expect(added).toBe(true);
+    await session.ended((await session.compact()).run.id);
+    return session.getCompactions();
+  });
+  expect(laid.map(({ summary }) => summary)).toEqual([seen, seen]);
+  expect(laid[0]?.details.context).toBe(seen);
+  const refused = refusalOf(() => agent.cover({ summary: "\u200b\u{e0041}", fromId: "m1", toId: "m3" }));
+  expect(await refused).toContain("[invalid_");
 });

@@ -1,5 +1,6 @@
 /** A summary that waits for a person: read it, change it, say yes or no. */
 import { useState } from "react";
+import { findUnseen, takeOutUnseen } from "../../steps/unseen.ts";
 import { Empty, Shown, Told } from "../frame/states.tsx";
 import { plural, share, when } from "../format.ts";
 import { useAct, useCall } from "../use-agent.ts";
@@ -27,6 +28,7 @@ function Decide({ proposal }: { proposal: NonNullable<Answer<"getProposal">> }) 
   const { runId, summary } = proposal;
   const [text, setText] = useState(summary);
   const act = useAct();
+  const unseen = findUnseen(text);
   const approve = (): void =>
     void act.run(async (connection) => {
       const decided = await connection.call("approveRun", { runId, ...(text !== summary && { summary: text }) });
@@ -51,6 +53,14 @@ function Decide({ proposal }: { proposal: NonNullable<Answer<"getProposal">> }) 
         <span>The summary, to be changed if you like</span>
         <textarea rows={16} value={text} onChange={(event) => setText(event.target.value)} dir="auto" />
       </label>
+      {unseen.length > 0 && (
+        <p className="note" role="alert">
+          It holds characters that cannot be seen: {unseen.join(", ")}. A model would read another text than you do.{" "}
+          <button type="button" onClick={() => setText(takeOutUnseen(text))}>
+            Take them out
+          </button>
+        </p>
+      )}
       <div className="answers">
         <button type="button" disabled={act.busy} onClick={reject}>
           Reject
