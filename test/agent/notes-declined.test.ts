@@ -22,7 +22,10 @@ async function change({ stub }: Pick<Made, "stub">, work: (session: Session) => 
 
 /** Of so many names that a summary cannot say them. */
 function naming(n: number): UIMessage {
-  return say(n, Array.from({ length: 12 }, (_, at) => `see src/of-${n}/file-${at}.ts, `).join(""));
+  return say(
+    n,
+    Array.from({ length: 12 }, (_, at) => `see packages/number-${n}/of-a-long-name/file-${at}.ts, `).join(""),
+  );
 }
 
 /** A conversation with notes just under the threshold. */
