@@ -21,6 +21,15 @@ export const NOTES_SECTION_SHARE = 4;
 export const GUARDED_NOTES_TOKENS = 100;
 export const LEAST_NOTES_SHARE = 0.5;
 
+/** An edited section of fewer words than these (as `meaningfulWords` counts) may come out as another one: a task that changed. */
+export const GUARDED_SECTION_WORDS = 20;
+
+/** Fuller than this share of its budget, a section may lose more than that to make room, and so may all of them. */
+export const NOTES_CONDENSE_SHARE = 0.75;
+
+/** Lost lines that a refused answer is shown: enough to see what is meant. */
+export const MAX_FORGOTTEN_LINES = 5;
+
 /** New tokens and tool calls after which notes are brought up to date; the tokens are at most a sixth of the threshold. */
 export const NOTES_GROWTH_TOKENS = 10_000;
 export const NOTES_TOOL_CALLS = 3;

@@ -9,7 +9,7 @@ import { MAX_REFERENCED_RATIO } from "../limits.ts";
 import { tellsSomething } from "./extract/summary-shape.ts";
 import type { CountTokens } from "./measure.ts";
 import type { Policy } from "./policy.ts";
-import { splitReferences } from "./provenance.ts";
+import { dropReferences } from "./provenance.ts";
 import { missingSections, type Template } from "./template.ts";
 import { estimateTokens } from "./tokens.ts";
 
@@ -101,19 +101,12 @@ function callsTool(text: string): boolean {
   return CALLS_AT_START.test(text) || CALL_LINE.test(text.replaceAll(FENCED, ""));
 }
 
-function withoutReferences(text: string): string {
-  return text
-    .split("\n")
-    .map((line) => splitReferences(line).text)
-    .join("\n");
-}
-
 function findMisfits(text: string, tokens: number, input: AuditInput): AuditProblem[] {
   const { policy, spanTokens, template } = input;
   const problems: AuditProblem[] = [];
   const share = Math.floor(spanTokens * policy.maxSummaryRatio);
   const most = policy.summaryTokens * MAX_REFERENCED_RATIO;
-  const words = (input.countTokens ?? estimateTokens)(withoutReferences(text));
+  const words = (input.countTokens ?? estimateTokens)(dropReferences(text));
   const tooLarge = (count: number, most: number, why: string): unknown =>
     problems.push({
       kind: "too-large",

@@ -20,6 +20,8 @@ export interface ExtractInput {
   readonly transcript: string | null;
   /** The summary of what came before, which is carried on. */
   readonly previous: string | null;
+  /** Whether somebody else tells of what came before. Default: where an earlier summary is given. */
+  readonly continues?: boolean | undefined;
   /** Summaries of parts of the conversation, oldest first, which are folded into one. */
   readonly drafts: readonly string[];
   readonly template: Template;
@@ -62,7 +64,7 @@ export function extractSummary(input: ExtractInput): string {
   const titles = input.template.sections.map((section) => section.title);
   const { entries, summaries } = readTranscript(input.transcript ?? "");
   const carried = [...(input.previous === null ? [] : [input.previous]), ...input.drafts, ...summaries];
-  const fresh = gatherEvidence(entries, { focus: input.focus ?? "", continues: carried.length > 0 });
+  const fresh = gatherEvidence(entries, { focus: input.focus ?? "", continues: input.continues ?? carried.length > 0 });
   const bullets = carryOn(carried, fresh).map((bullet) => ({
     ...bullet,
     references: input.references === true ? bullet.references.slice(-MAX_BULLET_REFERENCES) : [],

@@ -98,6 +98,14 @@ export function splitReferences(line: string): { text: string; references: strin
   return { text: references.length === 0 ? line : text.trimEnd(), references };
 }
 
+/** The text without its references: what it says, and not where that comes from. */
+export function dropReferences(text: string): string {
+  return text
+    .split("\n")
+    .map((line) => splitReferences(line).text)
+    .join("\n");
+}
+
 /** The line with references behind it. */
 export function joinReferences(text: string, references: readonly string[]): string {
   return references.length === 0 ? text : `${text} [${references.join(", ")}]`;

@@ -46,16 +46,16 @@ const templateSchema = z.object({
     .array(
       z.object({
         title: oneLine.refine(
-          (title) => title !== "" && title.length <= 120 && !title.startsWith("#"),
-          "must have 1 to 120 characters and no leading #",
+          (title) => normalizeTitle(title) !== "" && title.length <= 120 && !title.startsWith("#"),
+          "must have 1 to 120 characters, some of them not * _ # or :, and no leading #",
         ),
         hint: oneLine.refine((hint) => !hint.startsWith("#"), "must not start with #").default(""),
       }),
     )
     .min(1, "must hold at least one section")
     .refine(
-      (sections) => new Set(sections.map(({ title }) => title.toLowerCase())).size === sections.length,
-      "must have titles that differ by more than case",
+      (sections) => new Set(sections.map(({ title }) => normalizeTitle(title))).size === sections.length,
+      "must have titles that differ by more than case and the signs * _ # :",
     ),
 });
 
@@ -74,13 +74,14 @@ export function missingSections(text: string, template: Template): readonly stri
   const headings = new Set(
     text.split("\n").flatMap((line) => {
       const heading = /^\s{0,3}(?:#{1,6}\s+(.*)|\*\*(.*)\*\*:?\s*)$/.exec(line);
-      return heading === null ? [] : [normalize(heading[1] ?? heading[2] ?? "")];
+      return heading === null ? [] : [normalizeTitle(heading[1] ?? heading[2] ?? "")];
     }),
   );
-  return template.sections.map(({ title }) => title).filter((title) => !headings.has(normalize(title)));
+  return template.sections.map(({ title }) => title).filter((title) => !headings.has(normalizeTitle(title)));
 }
 
-function normalize(title: string): string {
+/** A heading as it is looked for: a model may write it in another case, and in bold. */
+export function normalizeTitle(title: string): string {
   return title
     .toLowerCase()
     .replaceAll(/[*_#:]/g, "")

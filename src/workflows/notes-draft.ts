@@ -82,7 +82,10 @@ async function ask(by: Drafting, source: Source, problems: readonly string[]): P
   });
 }
 
-/** The answer with only such references as can be true: to the new messages, or to what the notes name already. */
+/**
+ * The answer with only such references as can be true: to the new messages, or to what the notes name already. A line that
+ * stands in the notes is left as it is: a person may mean something else by a number in brackets.
+ */
 function refer(text: string, { notes, elements }: { notes: string; elements: readonly TranscriptElement[] }): string {
   const numbers = new Map(
     elements.flatMap((element, at) =>
@@ -91,5 +94,11 @@ function refer(text: string, { notes, elements }: { notes: string; elements: rea
   );
   const summaries = elements.flatMap((element) => (element.kind === "overlay" ? [element.summary] : []));
   const named = [...numbers.values()].map((id) => joinReferences("", [referenceTo(id)]));
-  return keepReferences(parseReferences(text, numbers).text, [notes, ...summaries, ...named]).text;
+  const standing = new Set(notes.split("\n"));
+  const lines = text.split("\n");
+  const fresh = lines.filter((line) => !standing.has(line)).join("\n");
+  const checked = keepReferences(parseReferences(fresh, numbers).text, [notes, ...summaries, ...named]).text.split(
+    "\n",
+  );
+  return lines.map((line) => (standing.has(line) ? line : (checked.shift() ?? ""))).join("\n");
 }

@@ -49,8 +49,16 @@ export function lineOf({ text, references }: Pick<Bullet, "text" | "references">
 
 /** Label of the user's last words. */
 export const USER_SAID = "User last said: ";
+/** Labels of the assistant's last words, and of its last call where nothing was said since. */
+export const ASSISTANT_SAID = "Assistant last said: ";
+export const LAST_ACTION = "Last action: ";
+/** Labels of what was still to be done, and of what kept it from being done. */
+export const TO_DO = "To do: ";
+export const BLOCKED = "Blocked: ";
 /** Label of what the assistant asked and nobody answered yet. */
 export const ASKED_USER = "To the user: ";
+/** What holds until it is told anew, or answered. */
+export const PASSING_LABELS: readonly string[] = [USER_SAID, ASSISTANT_SAID, LAST_ACTION, TO_DO, BLOCKED, ASKED_USER];
 /** Longest slice in a bullet, in characters. Rules of the user are never cut. */
 export const MAX_SLICE = 280;
 

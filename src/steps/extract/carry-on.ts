@@ -60,8 +60,13 @@ function isAnswered(question: string, said: ReadonlySet<string>): boolean {
 
 const FILE_BULLET = /^`?([^\s`]+)`? \(((?:created|edited|deleted|read)[^()]*)\)$/;
 
+/** The file that a bullet says what happened to; null for any other bullet. */
+export function fileOf(text: string): string | null {
+  return FILE_BULLET.exec(text)?.[1] ?? null;
+}
+
 /** One bullet a file, with all that happened to it. Bullets that are not of this form are kept as they are. */
-function mergeFiles(bullets: readonly Bullet[]): Bullet[] {
+export function mergeFiles(bullets: readonly Bullet[]): Bullet[] {
   const kept: Bullet[] = [];
   const files = new Map<string, { bullet: Bullet; times: Map<string, number>; references: readonly string[] }>();
   for (const bullet of bullets) {

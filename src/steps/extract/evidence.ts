@@ -6,6 +6,10 @@
  */
 import {
   ASKED_USER,
+  ASSISTANT_SAID,
+  BLOCKED,
+  LAST_ACTION,
+  TO_DO,
   USER_SAID,
   clip,
   joinSentences,
@@ -171,8 +175,8 @@ function readAssistant(turn: { each: Said; recent: boolean; rank: (text: string)
 
 function placeOpenWork(text: string): Place | null {
   if (isCause(text)) return null;
-  if (isBlocked(text) && !isNarration(text)) return { topic: "doing", weight: 0.3, label: "Blocked: " };
-  return isTodo(text) ? { topic: "doing", weight: 0.3, label: "To do: " } : null;
+  if (isBlocked(text) && !isNarration(text)) return { topic: "doing", weight: 0.3, label: BLOCKED };
+  return isTodo(text) ? { topic: "doing", weight: 0.3, label: TO_DO } : null;
 }
 
 function placeSettled(text: string, bullet: boolean): Place | null {
@@ -196,7 +200,7 @@ function readState(entries: readonly Entry[], said: readonly Said[], add: Add): 
   }
   if (assistant !== undefined) {
     const words = lastWords(assistant.sentences);
-    add("state", words, { at: assistant.at, weight: 1.5, label: "Assistant last said: " });
+    add("state", words, { at: assistant.at, weight: 1.5, label: ASSISTANT_SAID });
     const asked = assistant.sentences.filter(({ text }) => isQuestion(text) && wordCount(text) >= 4).slice(-3);
     if (!userLast)
       for (const { text } of asked) add("questions", text, { at: assistant.at, weight: 1, label: ASKED_USER });
@@ -204,7 +208,7 @@ function readState(entries: readonly Entry[], said: readonly Said[], add: Add): 
   const last = entries.findLastIndex((entry) => entry.kind === "call");
   const call = entries[last];
   if (call?.kind === "call" && last > Math.max(user?.at ?? -1, assistant?.at ?? -1)) {
-    add("state", `${call.tool} ${call.input}`, { at: last, weight: 1, label: "Last action: " });
+    add("state", `${call.tool} ${call.input}`, { at: last, weight: 1, label: LAST_ACTION });
   }
 }
 

@@ -11,10 +11,13 @@ import {
   NOTES_TOKENS,
 } from "../../limits-of-notes.ts";
 import { PalimpsestError } from "../../errors.ts";
+import { MAX_REFERENCED_RATIO } from "../../limits.ts";
 import { NOTHING, tellsSomething } from "../extract/summary-shape.ts";
+import { dropReferences } from "../provenance.ts";
 import { wholeCharacters } from "../render.ts";
-import { parseTemplate, type Section, type TemplateInput } from "../template.ts";
+import { normalizeTitle, parseTemplate, type Section, type TemplateInput } from "../template.ts";
 import { estimateTokens } from "../tokens.ts";
+import { findOpenFence } from "./fences.ts";
 
 /** One section: its heading, and what stands under it (trimmed; empty when there is nothing yet). */
 export interface NotesSection {
@@ -22,7 +25,7 @@ export interface NotesSection {
   readonly text: string;
 }
 
-/** Which sections there are, and how much they may hold in estimated tokens. */
+/** Which sections there are, and how much they may hold in estimated tokens of words, references not counted. */
 export interface NotesShape {
   readonly sections: readonly Section[];
   readonly sectionTokens: number;
@@ -79,9 +82,12 @@ export function arrangeSections(shape: NotesShape, known: readonly NotesSection[
   return [...arranged, ...others];
 }
 
-/** False for an untouched template: headings alone, or sections that say that there is nothing, however they say it. */
-export function hasContent(sections: readonly NotesSection[]): boolean {
-  return sections.some(({ text }) => tellsSomething(text));
+/**
+ * False for an untouched template: headings alone, or sections that say that there is nothing, however they say it, or that
+ * only repeat one of `hints`, what was asked for under a heading.
+ */
+export function hasContent(sections: readonly NotesSection[], hints: readonly string[] = []): boolean {
+  return sections.some(({ text }) => tellsSomething(text, hints));
 }
 
 /** Markdown: every heading with its text, or {@link NOTHING}. */
@@ -92,6 +98,16 @@ export function renderNotes(sections: readonly NotesSection[]): string {
 /** Estimated tokens of the notes as they are shown. */
 export function notesTokens(sections: readonly NotesSection[]): number {
   return estimateTokens(renderNotes(sections));
+}
+
+/** Estimated tokens of the words: the budgets are for these, not for where they come from. */
+export function wordTokens(text: string): number {
+  return estimateTokens(dropReferences(text));
+}
+
+/** Whether a text keeps to a budget, by its words, and its references to what they may come to beside them. */
+export function isWithin(text: string, tokens: number): boolean {
+  return estimateTokens(text) <= tokens * MAX_REFERENCED_RATIO && wordTokens(text) <= tokens;
 }
 
 /**
@@ -105,7 +121,7 @@ export function fitNotes(
 ): NotesSection[] {
   for (let cap = sectionTokens; ; cap = Math.floor(cap * CAP_STEP)) {
     const fitted = sections.map(({ title, text }) => ({ title, text: cutSection(text, cap, pointer) }));
-    if (cap < 1 || notesTokens(fitted) <= maxTokens) return fitted;
+    if (cap < 1 || isWithin(renderNotes(fitted), maxTokens)) return fitted;
   }
 }
 
@@ -114,28 +130,31 @@ const CAP_STEP = 0.8;
 
 /**
  * The text's first lines within so many tokens, and the pointer behind them; the same text where it fits. Of a first line
- * that is too long by itself, its beginning.
+ * that is too long by itself, its beginning. A code fence that the cut leaves open is closed.
  */
 export function cutSection(text: string, tokens: number, pointer: string): string {
-  if (estimateTokens(text) <= tokens) return text;
-  const kept = text.split("\n");
-  const [first = ""] = kept;
-  const whole = (lines: readonly string[]): string => [...lines, pointer].filter((line) => line !== "").join("\n");
-  while (kept.length > 0 && estimateTokens(whole(kept)) > tokens) kept.pop();
-  if (kept.length > 0) return whole(kept);
-  for (let characters = first.length; characters >= LEAST_CUT; characters = Math.floor(characters * CAP_STEP)) {
-    const cut = whole([wholeCharacters(first, 0, characters).trimEnd()]);
-    if (estimateTokens(cut) <= tokens) return cut;
+  if (isWithin(text, tokens)) return text;
+  const lines = text.split("\n");
+  const cutAt = (count: number): string => closeWith(pointer, lines.slice(0, count).join("\n"));
+  // Halving: a person's text may have many thousands of lines, and notes are cut whenever they are shown.
+  let [fits, over] = [0, lines.length];
+  while (over - fits > 1) {
+    const middle = (fits + over) >> 1;
+    if (isWithin(cutAt(middle), tokens)) fits = middle;
+    else over = middle;
   }
-  return estimateTokens(pointer) > tokens ? "" : pointer;
+  if (fits > 0) return cutAt(fits);
+  const [first = ""] = lines;
+  for (let characters = first.length; characters >= LEAST_CUT; characters = Math.floor(characters * CAP_STEP)) {
+    const cut = closeWith(pointer, wholeCharacters(first, 0, characters).trimEnd());
+    if (isWithin(cut, tokens)) return cut;
+  }
+  return isWithin(pointer, tokens) ? pointer : "";
 }
 
 /** Fewer characters than this of a line say nothing. */
 const LEAST_CUT = 20;
 
-export function normalizeTitle(title: string): string {
-  return title
-    .toLowerCase()
-    .replaceAll(/[*_#:]/g, "")
-    .trim();
+function closeWith(pointer: string, text: string): string {
+  return [text, findOpenFence(text) ?? "", pointer].filter((line) => line !== "").join("\n");
 }

@@ -16,8 +16,18 @@
 import { GUARDED_NOTES_TOKENS, LEAST_NOTES_SHARE } from "../../limits-of-notes.ts";
 import { findFalseAnswers, type AuditProblem } from "../audit.ts";
 import { NOTHING } from "../extract/summary-shape.ts";
-import { estimateTokens } from "../tokens.ts";
-import { hasContent, normalizeTitle, notesTokens, type NotesSection, type NotesShape } from "./document.ts";
+import { normalizeTitle } from "../template.ts";
+import {
+  hasContent,
+  isWithin,
+  notesTokens,
+  renderNotes,
+  wordTokens,
+  type NotesSection,
+  type NotesShape,
+} from "./document.ts";
+import { findOpenFence, followFence } from "./fences.ts";
+import { findForgotten } from "./forgotten.ts";
 
 /** An answer that changes nothing. */
 export const NO_CHANGES = "No changes.";
@@ -55,6 +65,9 @@ export function parseEdits(
   const edits: NotesSection[] = [];
   for (const { title: written, text: body } of splitSections(text)) {
     const title = written === null ? undefined : titles.get(normalizeTitle(written));
+    if (findOpenFence(body) !== null) {
+      problems.push(shapeProblem("A code fence is not closed, so that what follows stands in it. End each fence."));
+    }
     if (written === null) {
       if (body !== "")
         problems.push(shapeProblem(`Text stands before the first heading: begin with "## " and a title.`));
@@ -84,8 +97,7 @@ export function splitSections(markdown: string): { title: string | null; text: s
   const found: { title: string | null; lines: string[] }[] = [{ title: null, lines: [] }];
   let fence: string | null = null;
   for (const line of markdown.split("\n")) {
-    const mark = /^\s{0,3}(```|~~~)/.exec(line)?.[1] ?? null;
-    if (mark !== null) fence = fence === null ? mark : fence === mark ? null : fence;
+    fence = followFence(fence, line);
     const title = fence === null ? /^##[ \t]+(\S.*?)[ \t]*#*[ \t]*$/.exec(line)?.[1] : undefined;
     if (title === undefined) found.at(-1)?.lines.push(line);
     else found.push({ title, lines: [] });
@@ -95,7 +107,8 @@ export function splitSections(markdown: string): { title: string | null; text: s
 
 /** Without a code fence around all of it. */
 function unwrap(text: string): string {
-  return /^(?:```|~~~)\w*\n([^]*)\n(?:```|~~~)$/.exec(text)?.[1]?.trim() ?? text;
+  const inside = /^(`{3,}|~{3,})\w*\n([^]*)\n\1$/.exec(text)?.[2]?.trim();
+  return inside !== undefined && /^(?:##[ \t]|no changes?\b)/i.test(inside) ? inside : text;
 }
 
 function findMisfits(
@@ -105,18 +118,18 @@ function findMisfits(
 ): AuditProblem[] {
   const problems: AuditProblem[] = [];
   for (const { title, text } of edits) {
-    const tokens = estimateTokens(text);
-    if (tokens <= shape.sectionTokens) continue;
-    const detail = `Section "${title}" is ${tokens} tokens; at most ${shape.sectionTokens} are allowed. Condense it.`;
+    if (isWithin(text, shape.sectionTokens)) continue;
+    const detail = `Section "${title}" is ${wordTokens(text)} tokens; at most ${shape.sectionTokens} are allowed. Condense it, and give fewer references.`;
     problems.push({ kind: "too-large", detail });
   }
   const [had, has] = [notesTokens(before), notesTokens(after)];
-  if (has > shape.maxTokens && has > had) {
-    const detail = `The notes would be ${has} tokens; at most ${shape.maxTokens} are allowed. Condense their longest sections.`;
+  if (has > had && !isWithin(renderNotes(after), shape.maxTokens)) {
+    const detail = `The notes would be ${wordTokens(renderNotes(after))} tokens; at most ${shape.maxTokens} are allowed. Condense their longest sections.`;
     problems.push({ kind: "too-large", detail });
   }
   const least = Math.min(had, shape.maxTokens) * LEAST_NOTES_SHARE;
   const emptied = hasContent(before) && !hasContent(after);
+  if (!emptied) problems.push(...findForgotten(before, after, { edits, shape }));
   if (emptied || (had >= GUARDED_NOTES_TOKENS && has < least)) {
     const detail = `The notes would go from ${had} tokens to ${has}. Keep what still holds: only change what the new messages change.`;
     problems.push({ kind: "shrunk", detail });

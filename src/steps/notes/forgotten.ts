@@ -1,0 +1,79 @@
+/**
+ * What an answer would take out of the notes that nobody has said is over.
+ *
+ * Boundary: the sections before and after an answer in, what is wrong with it out. Words are compared, not sentences: a model
+ * may condense what stands in a section, and move it to another; it may not replace a section by one that knows nothing of
+ * it. What is told of the present is superseded by nature, and a section that is nearly full must be condensed: neither is held
+ * to this, but for being emptied.
+ */
+import {
+  GUARDED_SECTION_WORDS,
+  LEAST_NOTES_SHARE,
+  MAX_FORGOTTEN_LINES,
+  NOTES_CONDENSE_SHARE,
+} from "../../limits-of-notes.ts";
+import type { AuditProblem } from "../audit.ts";
+import { clip, oneLine, PASSING_LABELS } from "../extract/bullet.ts";
+import { meaningfulWords } from "../extract/rank.ts";
+import { tellsSomething, topicOf } from "../extract/summary-shape.ts";
+import { dropReferences } from "../provenance.ts";
+import { normalizeTitle } from "../template.ts";
+import { renderNotes, wordTokens, type NotesSection, type NotesShape } from "./document.ts";
+
+/** A problem for each section of `edits` most of whose words stand nowhere in the notes any more. */
+export function findForgotten(
+  before: readonly NotesSection[],
+  after: readonly NotesSection[],
+  { edits, shape }: { readonly edits: readonly NotesSection[]; readonly shape: NotesShape },
+): AuditProblem[] {
+  const said = wordsOf(after.map(({ text }) => text).join("\n"));
+  const full = wordTokens(renderNotes(before)) > shape.maxTokens * NOTES_CONDENSE_SHARE;
+  const known = new Set(shape.sections.map(({ title }) => normalizeTitle(title)));
+  return edits.flatMap(({ title, text }): AuditProblem[] => {
+    const was = before.find((section) => section.title === title)?.text ?? "";
+    if (was === text || topicOf(title) === "state") return [];
+    const words = wordsOf(withoutPassing(was));
+    if (shareOf(words, said) >= LEAST_NOTES_SHARE) return [];
+    // A section of few words may be written anew where it is one of the notes' own; one that a person added may not.
+    const isSmall = words.size < GUARDED_SECTION_WORDS && known.has(normalizeTitle(title));
+    const mayCondense = isSmall || full || wordTokens(was) > shape.sectionTokens * NOTES_CONDENSE_SHARE;
+    if (mayCondense && tellsSomething(text)) return [];
+    const detail = `Section "${title}" would lose most of what stands in it, such as: ${listLost(was, said)}. Keep it in its wording; of what no longer holds, say so in a line.`;
+    return [{ kind: "shrunk", detail }];
+  });
+}
+
+/** Without the lines that give way once their matter is told anew. */
+function withoutPassing(text: string): string {
+  const lines = text.split("\n");
+  return lines.filter((line) => !PASSING_LABELS.some((label) => line.startsWith(`- ${label}`))).join("\n");
+}
+
+/** Longest line that is quoted, in characters. */
+const QUOTED = 120;
+
+function listLost(text: string, said: ReadonlySet<string>): string {
+  const lost = withoutPassing(text)
+    .split("\n")
+    .filter((line) => shareOf(wordsOf(line), said) < LEAST_NOTES_SHARE);
+  const quoted = lost.slice(0, MAX_FORGOTTEN_LINES).map((line) => `"${clip(oneLine(line), QUOTED)}"`);
+  return quoted.join(" · ");
+}
+
+/** 1 for no words at all. */
+function shareOf(words: ReadonlySet<string>, said: ReadonlySet<string>): number {
+  if (words.size === 0) return 1;
+  return [...words].filter((word) => said.has(word)).length / words.size;
+}
+
+const UNSPACED = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]/u;
+
+/** Of scripts that put no blanks between words, every two signs that stand side by side. */
+function wordsOf(text: string): Set<string> {
+  const words = [...meaningfulWords(dropReferences(text))];
+  return new Set(words.flatMap((word) => (UNSPACED.test(word) ? pairsOf(Array.from(word)) : [word])));
+}
+
+function pairsOf(signs: readonly string[]): string[] {
+  return signs.length < 2 ? [...signs] : signs.slice(1).map((sign, at) => `${signs[at]}${sign}`);
+}
