@@ -20,6 +20,7 @@ export interface Inputs {
   getMessage: OfSession & { id: string };
   getPathLength: OfSession & { leafId?: string };
   listBranches: OfSession;
+  findLeaf: OfSession & { id: string };
   getContextBlocks: OfSession;
   getNotes: OfSession;
   notesHistory: OfSession;
@@ -31,6 +32,7 @@ export interface Inputs {
   compact: OfSession & { leafId?: string; focus?: string; rebuild?: boolean; force?: boolean };
   compactAndSplit: OfSession & { name?: string };
   runs: OfSession & { limit?: number; before?: number };
+  liveRuns: { limit?: number };
   getRun: OfRun;
   cancelRun: OfRun;
   pauseRun: OfRun;

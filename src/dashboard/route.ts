@@ -10,8 +10,10 @@ export type Route =
       readonly page: "session";
       readonly agent: string;
       readonly id: string;
-      /** The branch that is read; null is the active one. */
-      readonly leaf: string | null;
+      /** The branch that is read, named by a message on it and read to its newest end; null is the active one. */
+      readonly branch: string | null;
+      /** The message that was looked for, and is shown where it stands. */
+      readonly at: string | null;
       /** The layer that is looked into. */
       readonly overlay: string | null;
       /** The layer whose moment is shown; null is now. */
@@ -38,7 +40,8 @@ export function parseRoute(hash: string): Route {
         page,
         agent,
         id,
-        leaf: fields.get("leaf"),
+        branch: fields.get("branch"),
+        at: fields.get("at"),
         overlay: fields.get("overlay"),
         asOf: fields.get("asOf"),
         reading: reading === "model" || reading === "both" ? reading : "person",
@@ -63,5 +66,5 @@ export function formatRoute(route: Route): string {
 
 /** A session as it is now, on its active branch. */
 export function toSession(agent: string, id: string, more: Partial<SessionRoute> = {}): SessionRoute {
-  return { page: "session", agent, id, leaf: null, overlay: null, asOf: null, reading: "person", ...more };
+  return { page: "session", agent, id, branch: null, at: null, overlay: null, asOf: null, reading: "person", ...more };
 }

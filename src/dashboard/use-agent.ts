@@ -8,7 +8,7 @@ import { createContext, useCallback, useContext, useEffect, useState, useSyncExt
 import { errorCode } from "../errors.ts";
 import type { RunEvent } from "../agent/events.ts";
 import type { Answer, CallName, Inputs } from "./calls.ts";
-import type { Connection, Link } from "./connection.ts";
+import { Unanswered, type Connection, type Link } from "./connection.ts";
 
 export const ConnectionContext = createContext<Connection | null>(null);
 
@@ -23,7 +23,19 @@ export function useLink(): Link {
   return useSyncExternalStore(connection.subscribe, () => connection.link);
 }
 
-/** The newest event of each run of a session that moved since the page was opened, newest run first. */
+/** Why it is not open, in words, where that is known. */
+export function useWhy(): string | null {
+  const connection = useConnection();
+  return useSyncExternalStore(connection.subscribe, () => connection.why);
+}
+
+/** How often the connection came up. */
+export function useOpenings(): number {
+  const connection = useConnection();
+  return useSyncExternalStore(connection.subscribe, () => connection.openings);
+}
+
+/** What is known of the runs of a session, or of all: the one account of what is live (runs/known-runs.ts). Last moved, first named. */
 export function useRunEvents(sessionId?: string): readonly RunEvent[] {
   const connection = useConnection();
   const runs = useSyncExternalStore(connection.subscribe, () => connection.runs);
@@ -49,19 +61,19 @@ export function useCall<Name extends CallName>(
 ): Asked<Answer<Name>> {
   const connection = useConnection();
   const link = useLink();
-  const openings = useSyncExternalStore(connection.subscribe, () => connection.openings);
+  const openings = useOpenings();
   const key = JSON.stringify([connection.name, name, input]);
   const [held, setHeld] = useState<Held<Answer<Name>> | null>(null);
   const again = JSON.stringify(revision);
   useEffect(() => {
     const [, , asked] = JSON.parse(key) as [string, string, Inputs[Name] | null];
-    if (asked === null || openings === 0) return undefined;
+    // Asked at the next opening, which is another number.
+    if (asked === null || isLoss(connection)) return undefined;
     let current = true;
     connection.call(name, asked).then(
       (value) => current && setHeld({ key, asked: { kind: "ready", value } }),
-      // An answer that came before is worth more than "the connection was lost": its staleness is told by the link.
-      (error: unknown) =>
-        current && setHeld((before) => (before?.key === key && isLoss(connection) ? before : failedAt(key, error))),
+      // What came before is worth more than "the connection was lost": its staleness is told by the link.
+      (error: unknown) => current && !isLoss(connection) && setHeld(failedAt(key, error)),
     );
     return () => {
       current = false;
@@ -78,7 +90,9 @@ function isLoss(connection: Connection): boolean {
 }
 
 function failedAt<T>(key: string, error: unknown): Held<T> {
-  return { key, asked: { kind: "failed", error: adviceOf(error) } };
+  const advice =
+    error instanceof Unanswered ? "No answer came in time. Reload the page to ask again." : adviceOf(error);
+  return { key, asked: { kind: "failed", error: advice } };
 }
 
 /** What a person is told: the agent's advice without its code. */

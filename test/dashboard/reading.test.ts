@@ -72,7 +72,7 @@ describe("addresses", () => {
       { nil: null },
     );
     const reading = fc.constantFrom("person", "model", "both");
-    const session = fc.record({ agent: text, id: text, leaf: id, overlay: id, asOf: id, reading });
+    const session = fc.record({ agent: text, id: text, branch: id, at: id, overlay: id, asOf: id, reading });
     fc.assert(
       fc.property(session, ({ agent, id, ...more }) => {
         const route = toSession(agent || "demo", id, more);

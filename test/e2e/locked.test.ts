@@ -1,6 +1,7 @@
 /** The page of a locked Worker whose summaries wait for a person, and of a long conversation. */
 import { once } from "node:events";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { awayTests } from "./away.ts";
 import { expectAccessible, Stage, talk, WITHOUT_BROWSER } from "./stage.ts";
 
 const SECRET = "a-secret-of-more-than-24-characters";
@@ -44,11 +45,22 @@ describe.skipIf(WITHOUT_BROWSER !== null)("the page of a locked Worker", () => {
     page.on("websocket", (socket) => asked.push(socket.url()));
     await page.getByLabel("Secret").fill("a-wrong-secret-of-24-chars");
     await expectAccessible(page);
-    const refused = page.waitForResponse((response) => response.url().endsWith("/ticket") && response.status() === 401);
     await page.getByRole("button", { name: "Unlock" }).click();
-    await refused;
+    await page.getByText("The Worker did not take this secret.").waitFor();
+    await expectAccessible(page);
+    // One that no header can hold is not even sent, and not kept for the next time.
+    await page.getByLabel("Secret").fill(`“${SECRET}”`);
+    await page.getByRole("button", { name: "Unlock" }).click();
+    await page.getByText("This cannot be the secret: it holds ““”").waitFor();
+    await page.keyboard.press("Escape");
+    await page.getByRole("dialog").waitFor({ state: "hidden" });
+    await page.getByLabel("Agent").fill("ada@example.com: 100%");
+    await page.getByLabel("Agent").press("Enter");
+    await page.getByRole("dialog").waitFor();
+    expect(new URL(page.url()).hash).toContain("ada%40example.com");
     await page.getByLabel("Secret").fill(SECRET);
     await page.getByRole("button", { name: "Unlock" }).click();
+    // Of an agent whose name holds what a path writes in two ways.
     await page.getByText("No conversation yet.").waitFor();
     const used = asked.findLast((url) => url.includes("ticket="));
     expect(used).toBeDefined();
@@ -68,6 +80,8 @@ describe.skipIf(WITHOUT_BROWSER !== null)("the page of a locked Worker", () => {
     expect(tickets.length).toBeGreaterThanOrEqual(3);
     expect(new Set(tickets).size).toBe(tickets.length);
   });
+
+  awayTests(() => stage, SECRET);
 
   test("a summary waits for a person: unsound text is sent back, changed text is laid; another one is rejected (C1, V3)", async () => {
     await stage.seed("waits", talk(0, 22));

@@ -1,5 +1,6 @@
 /** The page, in a real browser against the real Worker: what a person does, and what a message may not. */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { branchTests } from "./branches.ts";
 import { steeringTests } from "./steering.ts";
 import { expectAccessible, expectFits, readFromTop, Stage, talk, WITHOUT_BROWSER } from "./stage.ts";
 
@@ -145,6 +146,7 @@ describe.skipIf(WITHOUT_BROWSER !== null)("the page", () => {
   });
 
   steeringTests(() => stage);
+  branchTests(() => stage);
 
   const themes = ["light", "dark"] as const;
   const widths = [375, 1280];

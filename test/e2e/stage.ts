@@ -36,6 +36,8 @@ export interface PageOptions {
   readonly scheme?: "light" | "dark";
   /** The connection is lost on purpose, and the browser says so. */
   readonly mayFail?: boolean;
+  /** What is to be set before the page is opened. */
+  readonly before?: (page: Page) => Promise<void>;
 }
 
 export class Stage {
@@ -68,7 +70,7 @@ export class Stage {
 
   /** Opens an address of the page in a fresh profile. */
   async visit(hash: string, options: PageOptions = {}): Promise<Page> {
-    const { width = 1280, height = 900, scheme = "light", mayFail = false } = options;
+    const { width = 1280, height = 900, scheme = "light", mayFail = false, before } = options;
     const context = await this.#browser.newContext({ viewport: { width, height }, colorScheme: scheme });
     const page = await context.newPage();
     page.setDefaultTimeout(PATIENCE_MS);
@@ -86,6 +88,7 @@ export class Stage {
       if (new URL(request.url()).host !== host) wrong.push(`asked ${request.url()}`);
     });
     this.#accounts.push({ page, wrong });
+    await before?.(page);
     await page.goto(`${this.worker.url}/${hash}`);
     return page;
   }

@@ -1,9 +1,8 @@
 /** What is around every page: the name, the ways, the agent, the state of the connection, the theme. */
-import { useState, type ReactNode } from "react";
-import { Button, Input, Label, TextField } from "react-aria-components";
+import type { ReactNode } from "react";
 import { formatRoute, type Route } from "../route.ts";
-import { useConnection, useLink } from "../use-agent.ts";
-import { Question } from "./dialog.tsx";
+import { useLink } from "../use-agent.ts";
+import { LinkBanner } from "./link-banner.tsx";
 import { THEMES, useTheme } from "./theme.ts";
 
 export function Frame({ route, children }: { route: Route; children: ReactNode }) {
@@ -89,46 +88,5 @@ function LinkState() {
     <span className={`link link-${link}`} role="status">
       {LINKS[link]}
     </span>
-  );
-}
-
-function LinkBanner() {
-  const connection = useConnection();
-  const link = useLink();
-  const [secret, setSecret] = useState("");
-  if (link === "lost") {
-    return (
-      <div className="banner" role="alert">
-        The connection is down. What you see may be out of date; it is fetched again as soon as the agent answers.{" "}
-        <button type="button" onClick={() => connection.retry()}>
-          Try now
-        </button>
-      </div>
-    );
-  }
-  if (link === "refused") {
-    return (
-      <div className="banner" role="alert">
-        The agent “{connection.name}” is not here, or not yours. Choose another one above.
-      </div>
-    );
-  }
-  return (
-    <Question title="This Worker is locked" isOpen={link === "locked"} onClose={() => undefined}>
-      <form
-        onSubmit={(event) => {
-          event.preventDefault();
-          connection.unlock(secret.trim());
-          setSecret("");
-        }}
-      >
-        <p>Give its secret (PALIMPSEST_SECRET). It stays in this tab, and goes to this Worker alone.</p>
-        <TextField type="password" value={secret} onChange={setSecret} isRequired>
-          <Label>Secret</Label>
-          <Input autoComplete="off" />
-        </TextField>
-        <Button type="submit">Unlock</Button>
-      </form>
-    </Question>
   );
 }

@@ -111,7 +111,7 @@ function LayerActs({ route, overlay, onChanged }: LayerPanelProps & { overlay: O
           Restore
         </button>
       )}
-      <a href={formatRoute({ ...route, asOf: overlay.id, leaf: null })}>See the session as it was then</a>
+      <a href={formatRoute({ ...route, asOf: overlay.id, branch: null, at: null })}>See the session as it was then</a>
       <Told act={act} />
     </div>
   );

@@ -1,5 +1,6 @@
 /** A summary that waits for a person: read it, change it, say yes or no. */
 import { useState } from "react";
+import { MAX_REASON_CHARS } from "../../limits.ts";
 import { findUnseen, takeOutUnseen } from "../../steps/unseen.ts";
 import { Empty, Shown, Told } from "../frame/states.tsx";
 import { plural, share, when } from "../format.ts";
@@ -27,6 +28,7 @@ export function Approval({ runId }: { runId: string }) {
 function Decide({ proposal }: { proposal: NonNullable<Answer<"getProposal">> }) {
   const { runId, summary } = proposal;
   const [text, setText] = useState(summary);
+  const [reason, setReason] = useState("");
   const act = useAct();
   const unseen = findUnseen(text);
   const approve = (): void =>
@@ -38,7 +40,8 @@ function Decide({ proposal }: { proposal: NonNullable<Answer<"getProposal">> }) 
     });
   const reject = (): void =>
     void act.run(async (connection) => {
-      const decided = await connection.call("rejectRun", { runId });
+      const why = reason.trim();
+      const decided = await connection.call("rejectRun", { runId, ...(why !== "" && { reason: why }) });
       return decided.kind === "late" ? "Too late: it was decided meanwhile." : "Rejected: the view stays as it is.";
     });
   return (
@@ -61,6 +64,15 @@ function Decide({ proposal }: { proposal: NonNullable<Answer<"getProposal">> }) 
           </button>
         </p>
       )}
+      <label className="field">
+        <span>Why, if it is rejected (optional): kept with the run</span>
+        <input
+          value={reason}
+          onChange={(event) => setReason(event.target.value)}
+          maxLength={MAX_REASON_CHARS}
+          dir="auto"
+        />
+      </label>
       <div className="answers">
         <button type="button" disabled={act.busy} onClick={reject}>
           Reject

@@ -4,26 +4,26 @@ import { Told } from "../frame/states.tsx";
 import { Question } from "../frame/dialog.tsx";
 import { formatRoute, toSession } from "../route.ts";
 import { useAct } from "../use-agent.ts";
+import { findEnd } from "./branch.ts";
 
 export interface ActionsProps {
   readonly agent: string;
   readonly sessionId: string;
-  readonly leafId: string | null;
+  /** As the route names it; null is the active one. */
+  readonly branch: string | null;
   readonly onDone: () => void;
 }
 
 type Asking = "focus" | "split" | null;
 
-export function Actions({ agent, sessionId, leafId, onDone }: ActionsProps) {
+export function Actions({ agent, sessionId, branch, onDone }: ActionsProps) {
   const act = useAct();
   const [asking, setAsking] = useState<Asking>(null);
   const compact = (how: { focus?: string; rebuild?: boolean; force?: boolean }): void =>
     void act.run(async (connection) => {
-      const { run, joined } = await connection.call("compact", {
-        sessionId,
-        ...how,
-        ...(leafId !== null && { leafId }),
-      });
+      const leafId = await findEnd(connection, sessionId, branch);
+      const which = leafId === undefined ? { sessionId } : { sessionId, leafId };
+      const { run, joined } = await connection.call("compact", { ...which, ...how });
       onDone();
       if (run.outcome?.kind === "nothing") return `Nothing to do: ${run.outcome.detail}`;
       return joined ? `Run ${run.n} is at work on this branch already.` : `Run ${run.n} has begun.`;

@@ -12,8 +12,7 @@ import type { SessionData } from "./use-session.ts";
 
 export function Beside({ route, data }: { route: SessionRoute; data: SessionData }) {
   const isEmpty = data.view.kind !== "ready" || data.view.value.messages.length === 0;
-  const input = { sessionId: route.id, ...(route.leaf !== null && { leafId: route.leaf }) };
-  const plan = useCall("plan", isEmpty ? null : input, data.revision);
+  const plan = useCall("plan", isEmpty ? null : data.read, data.revision);
   return (
     <>
       <PlanNow plan={isEmpty ? null : plan} />
@@ -23,7 +22,7 @@ export function Beside({ route, data }: { route: SessionRoute; data: SessionData
         isKept={plan.kind === "ready" && plan.value.notes !== null}
       />
       <PinnedFacts data={data} />
-      <Branches route={route} revision={data.revision} />
+      <Branches route={route} data={data} />
       <ContextBlocks sessionId={route.id} revision={data.revision} />
     </>
   );
@@ -112,26 +111,21 @@ export function FactList({ facts }: { facts: readonly PinnedFact[] }) {
   );
 }
 
-function Branches({ route, revision }: { route: SessionRoute; revision: string }) {
+function Branches({ route, data }: { route: SessionRoute; data: SessionData }) {
   const now = useNow();
-  const branches = useCall("listBranches", { sessionId: route.id }, revision);
-  if (branches.kind === "ready" && branches.value.length < 2 && route.leaf === null) return null;
+  const branches = useCall("listBranches", { sessionId: route.id }, data.revision);
+  if (branches.kind === "ready" && branches.value.length < 2) return null;
   return (
     <section className="card" aria-labelledby="branches">
       <h2 id="branches">Branches</h2>
-      {route.leaf !== null && (
-        <p className="note">
-          Read up to one message. <a href={formatRoute({ ...route, leaf: null })}>Back to the active branch</a>
-        </p>
-      )}
       <Shown asked={branches} what="the branches">
         {(tips) => (
           <ol className="branches">
             {tips.map((tip, at) => (
               <li key={tip.leafId}>
                 <a
-                  href={formatRoute({ ...route, leaf: at === 0 ? null : tip.leafId, asOf: null })}
-                  aria-current={(route.leaf ?? tips[0]?.leafId) === tip.leafId ? "true" : undefined}
+                  href={formatRoute({ ...route, branch: at === 0 ? null : tip.leafId, at: null, asOf: null })}
+                  aria-current={(data.read?.leafId ?? tips[0]?.leafId) === tip.leafId ? "true" : undefined}
                   dir="auto"
                 >
                   {showUnseen(tip.title ?? tip.leafId)}

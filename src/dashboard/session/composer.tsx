@@ -1,32 +1,9 @@
 /** A box to say something: an append like any other, so that a threshold can be crossed by typing. */
-import { useState } from "react";
 import { Told } from "../frame/states.tsx";
-import { useAct } from "../use-agent.ts";
+import { useSaying, type Place, type Role } from "./use-saying.ts";
 
-export interface ComposerProps {
-  readonly sessionId: string;
-  /** The message that it goes under; null is the active leaf. */
-  readonly leafId: string | null;
-  readonly onSaid: () => void;
-}
-
-type Role = "user" | "assistant";
-
-export function Composer({ sessionId, leafId, onSaid }: ComposerProps) {
-  const [text, setText] = useState("");
-  const [role, setRole] = useState<Role>("user");
-  const act = useAct();
-  const say = (): void => {
-    if (text.trim() === "" || act.busy) return;
-    void act.run(async (connection) => {
-      const message = { id: crypto.randomUUID(), role, parts: [{ type: "text" as const, text }] };
-      await connection.call("append", { sessionId, message, ...(leafId !== null && { parentId: leafId }) });
-      // Only now: what was typed is not lost when the connection is.
-      setText("");
-      onSaid();
-      return null;
-    });
-  };
+export function Composer(props: Place) {
+  const { text, setText, role, setRole, act, say } = useSaying(props);
   return (
     <form
       className="composer"

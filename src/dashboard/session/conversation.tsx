@@ -4,7 +4,7 @@ import { useVirtualizer } from "@tanstack/react-virtual";
 import type { OverlayRecord } from "../../memory/overlay-record.ts";
 import { Message } from "../reading/message.tsx";
 import { plural, short } from "../format.ts";
-import { storedId, type Row } from "./rows.ts";
+import { isOf, storedId, type Row } from "./rows.ts";
 
 /** Pixels of a row before it is measured; how near the end counts as at the end. */
 const ROW = 120;
@@ -15,15 +15,18 @@ export interface ConversationProps {
   readonly rows: readonly Row[];
   readonly overlays: readonly OverlayRecord[];
   readonly selected: string | null;
+  /** The message that was looked for: shown instead of the end, and marked. */
+  readonly at: string | null;
   readonly onOpen: (overlayId: string) => void;
   readonly onReadOn: (overlayId: string) => void;
   readonly onFork: (messageId: string) => void;
 }
 
 export function Conversation(props: ConversationProps) {
-  const { label, rows } = props;
+  const { label, rows, at } = props;
   const box = useRef<HTMLDivElement>(null);
-  const follows = useRef(true);
+  const follows = useRef(at === null);
+  const shown = useRef<string | null>(null);
   const list = useVirtualizer({
     count: rows.length,
     getScrollElement: () => box.current,
@@ -32,6 +35,17 @@ export function Conversation(props: ConversationProps) {
     getItemKey: (at) => rows[at]?.key ?? at,
   });
   const last = rows.at(-1)?.key;
+  const place = at === null ? -1 : rows.findIndex((row) => isOf(row, at));
+  useEffect(() => {
+    if (at === null && shown.current !== null) follows.current = true;
+    if (at === shown.current || (at !== null && place === -1)) return;
+    shown.current = at;
+    if (at === null) return;
+    follows.current = false;
+    list.scrollToIndex(place, { align: "center" });
+    // Once for each that is looked for, as soon as it is there.
+    // oxlint-disable-next-line react-hooks/exhaustive-deps
+  }, [at, place]);
   useEffect(() => {
     if (follows.current && rows.length > 0) list.scrollToIndex(rows.length - 1, { align: "end" });
     // When it ends elsewhere, or more came before the end; not with every measurement.
@@ -58,6 +72,7 @@ export function Conversation(props: ConversationProps) {
               key={item.key}
               data-index={item.index}
               ref={list.measureElement}
+              aria-current={item.index === place ? "true" : undefined}
               style={{ transform: `translateY(${item.start}px)` }}
             >
               <RowView row={row} {...props} />

@@ -48,3 +48,8 @@ export function storedId(message: UIMessage): string {
   const synthetic = parseSyntheticId(message.id);
   return synthetic?.kind === "slice" ? synthetic.messageId : message.id;
 }
+
+/** Whether a row shows a stored message, or a part of it. */
+export function isOf(row: Row, messageId: string): boolean {
+  return row.kind === "message" && storedId(row.message) === messageId;
+}

@@ -14,7 +14,7 @@ import { LiveRuns } from "./live-runs.tsx";
 import { modelRows, personRows } from "./rows.ts";
 import { SessionHead } from "./session-head.tsx";
 import { TimeTravel } from "./time-travel.tsx";
-import { useBeneath } from "./use-beneath.ts";
+import { useBeneath, useSearchBeneath } from "./use-beneath.ts";
 import { useSession, type SessionData } from "./use-session.ts";
 
 const READINGS = [
@@ -33,18 +33,21 @@ export function SessionPage({ route }: { route: SessionRoute }) {
     },
     [route],
   );
+  const said = useCallback(() => {
+    bump();
+    // What was looked for gives way to what was said: it stands at the end.
+    if (route.at !== null) globalThis.location.hash = formatRoute({ ...route, at: null });
+  }, [route, bump]);
   const session = info.kind === "ready" ? info.value : null;
   return (
     <div className="session-page">
       <SessionHead route={route} session={session} onRenamed={bump}>
-        {status.kind === "ready" && <Gauge tokens={status.value.viewTokens} threshold={status.value.thresholdTokens} />}
+        {status.kind === "ready" && (
+          <Gauge tokens={tokensRead(route, data) ?? status.value.viewTokens} threshold={status.value.thresholdTokens} />
+        )}
       </SessionHead>
-      <LiveRuns
-        agent={agent}
-        events={data.events}
-        liveRunIds={status.kind === "ready" ? status.value.liveRunIds : []}
-      />
-      <Actions agent={agent} sessionId={id} leafId={route.leaf} onDone={bump} />
+      <LiveRuns agent={agent} events={data.events} />
+      <Actions agent={agent} sessionId={id} branch={route.branch} onDone={bump} />
       <div className={route.reading === "both" ? "columns columns-both" : "columns"}>
         <section className="column-strata" aria-label="Strata">
           <h2>Strata</h2>
@@ -72,7 +75,7 @@ export function SessionPage({ route }: { route: SessionRoute }) {
               <a href={formatRoute(toSession(agent, session.continuedBy))}>the next one</a>.
             </p>
           ) : (
-            route.asOf === null && <Composer sessionId={id} leafId={route.leaf} onSaid={bump} />
+            route.asOf === null && <Composer sessionId={id} branch={route.branch} onSaid={said} />
           )}
         </section>
         <aside className="column-beside" aria-label="Layer and plan">
@@ -89,6 +92,11 @@ export function SessionPage({ route }: { route: SessionRoute }) {
       </div>
     </div>
   );
+}
+
+/** Of another branch or moment than the one that the status tells of; null where it is that one, or is not known yet. */
+function tokensRead({ branch, asOf }: SessionRoute, { view }: SessionData): number | null {
+  return (branch === null && asOf === null) || view.kind !== "ready" ? null : view.value.tokens;
 }
 
 function ReadingChoice({ route }: { route: SessionRoute }) {
@@ -119,12 +127,14 @@ function Talk({ route, data, view, onOpen }: TalkProps) {
   const { act, fork } = useFork(route.agent, route.id);
   const model = useMemo(() => modelRows(view.messages), [view]);
   const person = useMemo(() => personRows(view.messages, beneath), [view, beneath]);
+  useSearchBeneath(route.reading === "model" ? null : route.at, person, readOn);
   if (view.messages.length === 0) {
     return (
       <Empty title="Nothing was said yet.">Begin below. Past the threshold, the first layer is laid by itself.</Empty>
     );
   }
-  const common = { overlays: data.overlays, selected: route.overlay, onOpen, onReadOn: readOn, onFork: fork };
+  const shared = { overlays: data.overlays, selected: route.overlay, at: route.at };
+  const common = { ...shared, onOpen, onReadOn: readOn, onFork: fork };
   return (
     <>
       {act.told !== null && <Told act={act} />}

@@ -8,7 +8,7 @@ export function TimeTravel({ route, overlays }: { route: SessionRoute; overlays:
   const at = overlays.findIndex((overlay) => overlay.id === route.asOf);
   const place = at === -1 ? overlays.length : at;
   const go = (place: number): void => {
-    globalThis.location.hash = formatRoute({ ...route, asOf: overlays[place]?.id ?? null, leaf: null });
+    globalThis.location.hash = formatRoute({ ...route, asOf: overlays[place]?.id ?? null, branch: null, at: null });
   };
   const then = overlays[at];
   const label = then === undefined ? "now" : `when layer ${then.n} was laid, ${when(then.createdAt)}`;

@@ -1,7 +1,7 @@
 /** What lies under layers, read page by page as it is asked for, and kept while the session is open. */
 import { useCallback, useEffect, useRef, useState } from "react";
 import { useConnection } from "../use-agent.ts";
-import type { Beneath } from "./rows.ts";
+import { isOf, type Beneath, type Row } from "./rows.ts";
 
 /** Originals read at once. */
 export const PAGE = 100;
@@ -49,4 +49,17 @@ export function useBeneath(sessionId: string, revision: string): BeneathReader {
     [connection, sessionId],
   );
   return { beneath, readOn };
+}
+
+/** Reads on under the layers until the message is among the rows, the newest layer first; null looks for nothing. */
+export function useSearchBeneath(
+  messageId: string | null,
+  rows: readonly Row[],
+  readOn: BeneathReader["readOn"],
+): void {
+  useEffect(() => {
+    if (messageId === null || rows.some((row) => isOf(row, messageId))) return;
+    const unread = rows.findLast((row) => row.kind === "unread");
+    if (unread !== undefined) readOn(unread.overlayId);
+  }, [messageId, rows, readOn]);
 }

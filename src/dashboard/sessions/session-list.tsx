@@ -46,9 +46,10 @@ export function SessionList({ agent, kin }: { agent: string; kin: readonly Kin[]
 function SessionRow({ agent, kin }: { agent: string; kin: Kin }) {
   const { session, depth, kind } = kin;
   const now = useNow();
-  const [newest] = useRunEvents(session.id);
+  const runs = useRunEvents(session.id);
+  const [newest] = runs;
   const status = useCall("status", { sessionId: session.id }, [newest?.runId, newest?.state, session.lastMessageAt]);
-  const live = newest !== undefined && newest.outcome === null;
+  const live = runs.find((run) => run.outcome === null);
   return (
     <div className="session-row" style={{ paddingInlineStart: `${Math.min(depth, DEEPEST) * 1.4}rem` }}>
       {kind !== "begun" && <span className="kin">{kind === "forked" ? "↱ fork" : "↳ goes on"}</span>}
@@ -57,9 +58,9 @@ function SessionRow({ agent, kin }: { agent: string; kin: Kin }) {
       </a>
       <span className="session-facts">
         {session.endedAt !== null && <span className="tag">ended, goes on below</span>}
-        {live && (
-          <a className="tag tag-live" href={formatRoute({ page: "runs", agent, id: session.id, run: newest.runId })}>
-            compacting, {newest.done} of {newest.total}
+        {live !== undefined && (
+          <a className="tag tag-live" href={formatRoute({ page: "runs", agent, id: session.id, run: live.runId })}>
+            {live.state === "waiting" ? "waits for you" : `${live.state}, ${live.done} of ${live.total}`}
           </a>
         )}
         <span>{ago(session.lastMessageAt ?? session.createdAt, now)}</span>

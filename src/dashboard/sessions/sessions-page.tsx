@@ -8,6 +8,7 @@ import { formatRoute, toSession, type Route } from "../route.ts";
 import { useAct, useCall, useRunEvents, useTick } from "../use-agent.ts";
 import { nameOf, orderByLineage } from "./lineage.ts";
 import { SessionList } from "./session-list.tsx";
+import { WaitingRuns } from "./waiting-runs.tsx";
 
 /** Sessions asked for at once: the most that the agent answers. */
 const PAGE = 500;
@@ -30,6 +31,7 @@ export function SessionsPage({ route }: { route: Extract<Route, { page: "session
         <NewSession agent={agent} />
       </div>
       {query !== "" && <Hits agent={agent} query={query} sessions={sessions.kind === "ready" ? sessions.value : []} />}
+      <WaitingRuns agent={agent} sessions={sessions.kind === "ready" ? sessions.value : []} />
       <Shown asked={sessions} what="the sessions">
         {(list) =>
           list.length === 0 ? (
@@ -123,7 +125,7 @@ function Hit({ agent, hit, sessions }: { agent: string; hit: SearchHit; sessions
   const session = sessions.find(({ id }) => id === hit.sessionId);
   return (
     <li>
-      <a href={formatRoute(toSession(agent, hit.sessionId, { leaf: hit.id }))}>
+      <a href={formatRoute(toSession(agent, hit.sessionId, { branch: hit.id, at: hit.id }))}>
         <b>{showUnseen(session === undefined ? hit.sessionId : nameOf(session))}</b>
         <span className="dim">
           {hit.role}, {when(hit.createdAt)}
