@@ -51,12 +51,9 @@ export const notes: Case = { name: "notes", timed: false, measure };
 async function measure(lab: Lab): Promise<Finding> {
   const [session] = lab.quick ? [] : readConversations("coding");
   const conditions: Conditions = lab.quick
-    ? { messages: makeReturning(16, 1), thresholdTokens: 4_000, modelDelayMs: 50 }
+    ? { messages: makeReturning(16, 1), thresholdTokens: 8_000, modelDelayMs: 50 }
     : { messages: session ?? makeReturning(200, 1), thresholdTokens: 60_000, modelDelayMs: 1_000 };
-  // Side by side only where nothing is timed: they share one machine.
-  const first = play(conditions, { PALIMPSEST_NOTES: "1" });
-  if (!lab.quick) await first;
-  const [plain, noted] = [await play(conditions, {}), await first];
+  const [noted, plain] = await playBoth(conditions, lab.quick);
   const threshold = conditions.thresholdTokens.toLocaleString("en");
   return {
     title: "Compactions from notes, beside compactions by a model",
@@ -70,36 +67,52 @@ async function measure(lab: Lab): Promise<Finding> {
   };
 }
 
-async function play(
-  { messages, thresholdTokens, modelDelayMs }: Conditions,
-  vars: Record<string, string>,
-): Promise<Measured> {
+/** With notes, and without: side by side only where nothing is timed, for they share one machine. */
+async function playBoth(conditions: Conditions, together: boolean): Promise<[noted: Measured, plain: Measured]> {
+  const workers: LocalWorker[] = [];
+  try {
+    // Two that start at the same moment may be given one port.
+    for (const vars of [{ PALIMPSEST_NOTES: "1" }, {}]) {
+      const worker = await makeWorker(conditions, vars);
+      workers.push(worker);
+      await worker.start();
+    }
+    const [noted, plain] = workers as [LocalWorker, LocalWorker];
+    const { messages } = conditions;
+    if (together) return await Promise.all([play(noted, messages), play(plain, messages)]);
+    return [await play(noted, messages), await play(plain, messages)];
+  } finally {
+    await Promise.all(workers.map((worker) => worker.close()));
+  }
+}
+
+async function makeWorker(
+  { thresholdTokens, modelDelayMs }: Conditions,
+  vars: Readonly<Record<string, string>>,
+): Promise<LocalWorker> {
   const stateDir = await mkdtemp(join(tmpdir(), "palimpsest-notes-"));
   const common = {
     PALIMPSEST_THRESHOLD: String(thresholdTokens),
     PALIMPSEST_MODEL_DELAY_MS: String(modelDelayMs),
   };
-  const worker = new LocalWorker({ stateDir, port: await freePort(), vars: { ...common, ...vars } });
-  try {
-    await worker.start();
-    const agent = await DemoAgent.connect(worker.url, () => undefined);
-    await replay(messages, {
-      ...SESSION,
-      ahead: 0,
-      onProgress: () => undefined,
-      onTurn: async () => undefined,
-      waitForRun: async (runId) => void (await agent.call("waitForRun", { runId })),
-      agent: () => agent,
-    });
-    const kept = [];
-    for (const overlay of await agent.call("getCompactions", SESSION))
-      kept.push(await keptBy(agent, overlay, messages));
-    const runs = await agent.call("runs", { ...SESSION, limit: MOST_RUNS });
-    agent.close();
-    return { runs, kept };
-  } finally {
-    await worker.close();
-  }
+  return new LocalWorker({ stateDir, port: await freePort(), vars: { ...common, ...vars } });
+}
+
+async function play(worker: LocalWorker, messages: readonly UIMessage[]): Promise<Measured> {
+  const agent = await DemoAgent.connect(worker.url, () => undefined);
+  await replay(messages, {
+    ...SESSION,
+    ahead: 0,
+    onProgress: () => undefined,
+    onTurn: async () => undefined,
+    waitForRun: async (runId) => void (await agent.call("waitForRun", { runId })),
+    agent: () => agent,
+  });
+  const kept = [];
+  for (const overlay of await agent.call("getCompactions", SESSION)) kept.push(await keptBy(agent, overlay, messages));
+  const runs = await agent.call("runs", { ...SESSION, limit: MOST_RUNS });
+  agent.close();
+  return { runs, kept };
 }
 
 /** Shares of the names and rules of everything that is hidden which the summaries in that view still say, pinned ones counted. */
