@@ -65,10 +65,15 @@ export function findNotes(core: Core, run: Asked, carried: readonly Carried[] = 
     return decline("under-threshold", "The view is not over the threshold any more.");
   }
   const circumstances = { outline, carried, settings: resolveNotes(notes, run.policy), redact };
-  const verdicts = versions.values().map((version) => weigh(history, run, { version, ...circumstances }));
-  // The newest may tell of what is to be kept; an older one tells of less.
-  const found = verdicts.find((verdict) => verdict.kind === "ready" || verdict.reason !== "too-recent");
-  return found ?? decline("too-recent", "All notes tell of messages that are to be kept as they are behind a summary.");
+  let lossy: NotesVerdict | null = null;
+  for (const version of versions) {
+    const verdict = weigh(history, run, { version, ...circumstances });
+    if (verdict.kind === "ready") return verdict;
+    // The newest may tell of what is to be kept, or have lost too much; an older one tells of less, and may have lost less.
+    if (verdict.reason === "lost-too-much") lossy ??= verdict;
+    else if (verdict.reason !== "too-recent") return lossy ?? verdict;
+  }
+  return lossy ?? decline("too-recent", "All notes tell of messages that are to be kept as they are behind a summary.");
 }
 
 function hasWords({ covered, sections }: NotesVersion): boolean {

@@ -25,7 +25,10 @@ export interface Rungs {
   readonly place: string;
   draft(mark: StepMark, model: ChosenModel): Promise<Drafted>;
   repair(mark: StepMark, model: ChosenModel, rejected: DraftReceipt): Promise<Drafted>;
-  /** The last rung, which asks no model. Of notes there is no digest: it ends the run, and the version before stays. */
+  /**
+   * The last rung, which asks no model. Of notes there is no digest: where no answer was sound it ends the run, and the
+   * version before stays.
+   */
   digest(mark: StepMark): Promise<Drafted>;
 }
 
@@ -73,6 +76,8 @@ export async function climbDown<Smaller>(
     const parts = index === 0 && asked.isWorthAsking(model) ? await smaller?.() : null;
     if (parts != null) return parts;
   }
+  // Of notes that lose much, what they lose is weighed when they are to serve; refused, they would be asked for for ever.
+  if (rungs.verb === "update" && spare !== null) return spare;
   const last = rungs.verb === "update" ? "keep" : "digest";
   const digest = await step.do(`${last} ${place}`, AGENT_CALL, (at) => rungs.digest(markOf(at)));
   // A model's draft that loses much is still worth more than a digest that loses as much.

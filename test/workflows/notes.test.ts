@@ -86,6 +86,24 @@ describe("an update of the notes", () => {
     expect(text).toMatch(/- changed it \[@[0-9a-z]{7}\]\n- and again$/m);
   });
 
+  test("that keeps less than half of the facts is taken after one repair: the next one reads on (F1, E14)", async () => {
+    const { agent, calls } = newAgent(() => "## Worklog\n- looked at it");
+    const sessionId = `${SESSION}!20000`;
+    const names = (n: number): string =>
+      Array.from({ length: 12 }, (_, k) => `src/mod-${n}/file-${k}.ts and ERR_${n}_${k}`).join(", ");
+    const messages = Array.from({ length: 64 }, (_, n) => {
+      const text = `Please look at ${names(n)}. Never touch src/keep-${n}.ts. You must always run check-${n} first.`;
+      return { id: `m${n}`, role: "user" as const, parts: [{ type: "text" as const, text }] };
+    });
+    await sayAll(agent, messages, sessionId);
+    const runs = ofKind(await rest(agent, sessionId), "notes");
+    expect(runs.map(({ outcome }) => outcome?.kind)).toEqual(runs.map(() => "noted"));
+    expect(runs.filter(({ modelCalls }) => modelCalls === 2).length).toBeGreaterThan(0);
+    expect(calls.length).toBeLessThanOrEqual(2 * runs.length);
+    const covered = runs.map(({ outcome }) => outcome?.kind === "noted" && outcome.coveredId);
+    expect(new Set(covered).size).toBe(runs.length);
+  });
+
   test("is one at a time, and is not asked for while a compaction is at work", async () => {
     const { agent, gate } = await updateAtGate();
     await agent.appendAll({ sessionId: SESSION, messages: talk(8, 14) });
