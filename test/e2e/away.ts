@@ -79,6 +79,18 @@ export function awayTests(stageOf: () => Stage, secret: string): void {
     expect(await stage.call("getPathLength", { sessionId: "down" })).toBe(3);
   });
 
+  test("where the Worker answers and lets nobody in, the page says why, instead of a connection that is down for ever", async () => {
+    const json = { error: { code: "rate_limited", message: "[rate_limited] Too many connections were opened." } };
+    const page = await stageOf().visit("#sessions?agent=demo", {
+      mayFail: true,
+      before: (page) => page.route("**/ticket", (route) => route.fulfill({ status: 429, json })),
+    });
+    await page.locator(".banner").getByText("Too many connections were opened.").waitFor();
+    await page.unroute("**/ticket");
+    await page.getByRole("button", { name: "Try now" }).click();
+    await page.getByRole("dialog", { name: "This Worker is locked" }).waitFor();
+  });
+
   test("a message whose answer was lost is stored once, and its box says so by being empty (M1)", async () => {
     const stage = stageOf();
     await stage.seed("cut", talk(0, 2));
