@@ -26,8 +26,16 @@ export interface Finding {
   readonly checks: readonly Check[];
   /** Pictures for those who look rather than read. */
   readonly plots?: readonly Plot[];
+  /** Pages of the documentation that are made of what was measured, whole. */
+  readonly pages?: readonly Page[];
   /** What a reader may think is measured here, and is not. */
   readonly unmeasured?: readonly string[];
+}
+
+export interface Page {
+  /** Within docs/. */
+  readonly file: string;
+  readonly text: string;
 }
 
 /** A promise, and the number that keeps or breaks it. */

@@ -4,6 +4,7 @@ import { appendLatency } from "./cases/append-latency.ts";
 import { badSummariser } from "./cases/bad-summariser.ts";
 import { behaviours } from "./cases/behaviours.ts";
 import { behindSummariser } from "./cases/behind-summariser.ts";
+import { bill } from "./cases/bill.ts";
 import { cost } from "./cases/cost.ts";
 import { crowd } from "./cases/crowd.ts";
 import { drift } from "./cases/drift.ts";
@@ -42,4 +43,5 @@ export const CASES: readonly Case[] = [
   manyAgents,
   memory,
   crowd,
+  bill,
 ];

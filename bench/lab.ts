@@ -31,7 +31,10 @@ export interface Subject extends RigMethods {
   readonly ours: OursCalls;
 }
 
-export type OursCalls = Pick<Ours, "makeSessions" | "countInSessions" | "countNotes" | "settle">;
+export type OursCalls = Pick<
+  Ours,
+  "makeSessions" | "countInSessions" | "countFirst" | "countNotes" | "storedBytes" | "settle"
+>;
 
 export interface ClientCalls {
   appendInTurn(plain: string, busy: string, forMs: number): Promise<AppendTimes>;

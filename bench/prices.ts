@@ -13,10 +13,15 @@ export const PRICES = {
   output: 15,
 } as const;
 
+/** As {@link PRICES}, in the shape of the price lists of small models. */
+export const SMALL_PRICES = { input: 0.1, cacheRead: 0.025, cacheWrite: 0.1, output: 0.4 } as const;
+
+type Prices = Readonly<Record<keyof typeof PRICES, number>>;
+
 export type Priced = { readonly [Kind in keyof typeof PRICES]?: number };
 
 /** US dollars for so many tokens of each kind. */
-export function priceOf(tokens: Priced): number {
+export function priceOf(tokens: Priced, prices: Prices = PRICES): number {
   const kinds = Object.keys(PRICES) as (keyof typeof PRICES)[];
-  return kinds.reduce((sum, kind) => sum + ((tokens[kind] ?? 0) * PRICES[kind]) / 1_000_000, 0);
+  return kinds.reduce((sum, kind) => sum + ((tokens[kind] ?? 0) * prices[kind]) / 1_000_000, 0);
 }

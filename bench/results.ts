@@ -37,6 +37,9 @@ export async function writeResults(results: Results, order: readonly string[]): 
   for (const plot of kept.flatMap(([, { finding }]) => finding.plots ?? [])) {
     await writeFile(join(HERE, "../docs/images", pictureOf(plot.file)), drawPlot(plot));
   }
+  for (const { file, text } of kept.flatMap(([, { finding }]) => finding.pages ?? [])) {
+    await writeFile(join(HERE, "../docs", file), text);
+  }
 }
 
 function pictureOf(file: string): string {

@@ -1,4 +1,4 @@
-/** What a run costs its object and its workflow, as the span grows: the figures behind docs/deploy.md. */
+/** What a run costs its object and its workflow, as the span grows: the figures behind docs/costs.md. */
 import type { Case, Finding } from "../case.ts";
 import type { Lab } from "../lab.ts";
 import type { RunCost } from "../objects/ours.ts";
@@ -6,7 +6,7 @@ import type { RunCost } from "../objects/ours.ts";
 /** So high that no run begins by itself; the tail is 20,000 tokens and a chunk 24,000, as below 60,000. */
 const THRESHOLD_TOKENS = 1_000_000;
 /** Messages of some hundred tokens each, so that between head and tail lie so many chunks. */
-const STORED = [
+export const STORED = [
   { chunks: 1, messages: 420 },
   { chunks: 2, messages: 640 },
   { chunks: 4, messages: 1_080 },
@@ -18,7 +18,7 @@ export const runCost: Case = { name: "run-cost", timed: false, measure };
 async function measure(lab: Lab): Promise<Finding> {
   const sizes = lab.quick ? STORED.slice(0, 2) : STORED;
   const costs: RunCost[] = [];
-  for (const { chunks, messages } of sizes) costs.push(await countOne(lab, { chunks, messages }));
+  for (const { chunks, messages } of sizes) costs.push(await countRunOf(lab, { chunks, messages }));
   const [one] = costs;
   if (one === undefined) throw new Error("Nothing was counted.");
   return {
@@ -46,7 +46,11 @@ async function measure(lab: Lab): Promise<Finding> {
   };
 }
 
-async function countOne(lab: Lab, { chunks, messages }: { chunks: number; messages: number }): Promise<RunCost> {
+/** A run of so many chunks, in an agent of its own. Throws where it was not one. */
+export async function countRunOf(
+  lab: Lab,
+  { chunks, messages }: { chunks: number; messages: number },
+): Promise<RunCost> {
   const subject = lab.subject("Ours", `cost-${chunks}?threshold=${THRESHOLD_TOKENS}`);
   await subject.fill(messages);
   const cost = await subject.countRun();

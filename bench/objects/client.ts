@@ -1,7 +1,7 @@
 /** Whoever calls an agent, in the agent's own process: what is timed here is no network, only the agent. */
 import { DurableObject } from "cloudflare:workers";
 import type { UIMessage } from "ai";
-import type { Outcome } from "../../src/memory/runs.ts";
+import type { RunRecord } from "../../src/memory/runs.ts";
 import { timed } from "./clock.ts";
 import { appendTo, runFleet, type FleetTimes } from "./fleet.ts";
 import { messageAt } from "./messages.ts";
@@ -10,7 +10,7 @@ import type { EmptyParams } from "./workflows.ts";
 interface Agent {
   append(input: { message: UIMessage }): Promise<unknown>;
   compact(input: object): Promise<{ run: { id: string } }>;
-  waitForRun(input: { runId: string }): Promise<{ outcome: Outcome | null }>;
+  waitForRun(input: { runId: string }): Promise<RunRecord>;
 }
 
 export interface AppendTimes {

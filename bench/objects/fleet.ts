@@ -1,16 +1,16 @@
 /** Many agents that compact at once, and appends to them meanwhile: one object asks them all, so that no network is timed. */
 import type { UIMessage } from "ai";
-import type { Outcome } from "../../src/memory/runs.ts";
+import type { RunRecord } from "../../src/memory/runs.ts";
 import { messageAt } from "./messages.ts";
 
 interface Agent {
   append(input: { message: UIMessage }): Promise<unknown>;
   compact(input: object): Promise<{ run: { id: string } }>;
-  waitForRun(input: { runId: string }): Promise<{ outcome: Outcome | null }>;
+  waitForRun(input: { runId: string }): Promise<RunRecord>;
 }
 
 export interface FleetTimes {
-  /** From asking for a run until its outcome was told (ms). */
+  /** From asking for a run until its outcome stood (ms), as the ledger has it. */
   readonly runs: readonly number[];
   /** Of each append while runs were at work (ms, of a clock that ticks once a millisecond). */
   readonly appends: readonly number[];
@@ -27,13 +27,12 @@ export async function runFleet(agents: readonly Agent[]): Promise<FleetTimes> {
   let working = agents.length;
   const runs = Promise.all(
     agents.map(async (agent) => {
-      const from = performance.now();
       const { run } = await agent.compact({});
-      const { outcome } = await agent.waitForRun({ runId: run.id });
+      const { outcome, createdAt, endedAt } = await agent.waitForRun({ runId: run.id });
       const kind = outcome?.kind ?? "none";
       outcomes[kind] = (outcomes[kind] ?? 0) + 1;
       working -= 1;
-      return performance.now() - from;
+      return (endedAt ?? Number.NaN) - createdAt;
     }),
   );
   const appends = await appendTo(agents, () => working > 0);

@@ -10,10 +10,14 @@ export interface Rows {
   readonly written: number;
 }
 
-export class Meter {
-  #cursors: SqlStorageCursor<Record<string, SqlStorageValue>>[] | null = null;
+type Cursors = SqlStorageCursor<Record<string, SqlStorageValue>>[];
 
-  constructor({ sql }: DurableObjectStorage) {
+export class Meter {
+  #cursors: Cursors | null;
+
+  /** `fromStart`: what the object does of itself is counted too, until {@link takeStart}. */
+  constructor({ sql }: DurableObjectStorage, fromStart = false) {
+    this.#cursors = fromStart ? [] : null;
     const exec: SqlStorage["exec"] = sql.exec.bind(sql);
     const counted: SqlStorage["exec"] = (query, ...bindings) => {
       const cursor = exec(query, ...bindings);
@@ -24,13 +28,24 @@ export class Meter {
   }
 
   async count(work: () => Promise<unknown>): Promise<Rows> {
-    const cursors: SqlStorageCursor<Record<string, SqlStorageValue>>[] = [];
+    const cursors: Cursors = [];
     this.#cursors = cursors;
     await work();
     this.#cursors = null;
-    return {
-      read: cursors.reduce((sum, cursor) => sum + cursor.rowsRead, 0),
-      written: cursors.reduce((sum, cursor) => sum + cursor.rowsWritten, 0),
-    };
+    return sum(cursors);
   }
+
+  /** All since the object was made. */
+  takeStart(): Rows {
+    const cursors = this.#cursors ?? [];
+    this.#cursors = null;
+    return sum(cursors);
+  }
+}
+
+function sum(cursors: Cursors): Rows {
+  return {
+    read: cursors.reduce((sum, cursor) => sum + cursor.rowsRead, 0),
+    written: cursors.reduce((sum, cursor) => sum + cursor.rowsWritten, 0),
+  };
 }

@@ -4,11 +4,12 @@
  */
 import type { AgentContext } from "agents";
 import { SessionManager } from "../../src/agent/session-manager.ts";
-import { Session } from "../../src/agent/session.ts";
+import { Session, type CompactReceipt } from "../../src/agent/session.ts";
 import { CompactingAgent } from "../../src/agent/with-compaction.ts";
 import type { RunRecord } from "../../src/memory/runs.ts";
 import type { PortMethod } from "../../src/workflows/port.ts";
 import { ManySessions, type SessionOperation } from "./many-sessions.ts";
+import { messageAt } from "./messages.ts";
 import { Meter, type Rows } from "./meter.ts";
 import { NEVER, Rig, type Asked, type Contender } from "./rig.ts";
 import { readSetting } from "./setting.ts";
@@ -17,9 +18,10 @@ export class Ours extends CompactingAgent {
   readonly #rig: Rig;
   readonly #meter: Meter;
   #requests = 0;
+  #outlineBytes = 0;
 
   constructor(ctx: AgentContext, env: Cloudflare.Env) {
-    const meter = new Meter(ctx.storage);
+    const meter = new Meter(ctx.storage, readSetting(ctx.id.name ?? "", "start") !== null);
     super(ctx, env);
     this.#meter = meter;
     this.#rig = new Rig(ctx, meter, contender(this));
@@ -40,18 +42,38 @@ export class Ours extends CompactingAgent {
 
   /** One compaction of what is stored, with everything that it costs this object. */
   async countRun(): Promise<RunCost> {
+    return this.#count((session) => session.compact());
+  }
+
+  /** As {@link countRun}, of one update of the notes. */
+  async countNotes(): Promise<RunCost> {
+    return this.#count((session) => session.refreshNotes());
+  }
+
+  async #count(ask: (session: Session) => Promise<CompactReceipt>): Promise<RunCost> {
     const session = Session.create(this);
     this.#requests = 0;
     let runId = "";
     const rows = await this.#meter.count(async () => {
-      const { run } = await session.compact();
+      const { run } = await ask(session);
       runId = run.id;
       await session.ended(runId);
     });
     const { steps, chunkDigests, modelCalls, ...run } = this.palimpsest.runs.mustGet(runId);
     const { outcome, inputTokens, outputTokens } = run;
     const counts = { steps: steps.length, chunks: chunkDigests.length, modelCalls, inputTokens, outputTokens };
-    return { outcome, ...counts, requests: this.#requests, rows };
+    return { outcome, ...counts, requests: this.#requests, outlineBytes: this.#outlineBytes, rows };
+  }
+
+  /** Rows of the object's start and of its first message; of one whose name says `start`, before anything else. */
+  async countFirst(): Promise<Rows> {
+    await Session.create(this).appendMessage(messageAt(1));
+    return this.#meter.takeStart();
+  }
+
+  /** What its database takes. */
+  async storedBytes(): Promise<number> {
+    return this.ctx.storage.sql.databaseSize;
   }
 
   async makeSessions(count: number): Promise<void> {
@@ -60,15 +82,6 @@ export class Ours extends CompactingAgent {
 
   async countInSessions(operation: SessionOperation): Promise<Rows> {
     return new ManySessions(this, this.#meter).count(operation);
-  }
-
-  /** Rows of one update of the notes, from asking for it to its end. */
-  async countNotes(): Promise<Rows> {
-    const session = Session.create(this);
-    return this.#meter.count(async () => {
-      const { run } = await session.refreshNotes();
-      await session.ended(run.id);
-    });
   }
 
   /** Waits until no run is at work. */
@@ -85,7 +98,9 @@ export class Ours extends CompactingAgent {
 
   override async compactionStep(runId: string, method: PortMethod, args: readonly unknown[]): Promise<unknown> {
     this.#requests += 1;
-    return super.compactionStep(runId, method, args);
+    const answer = await super.compactionStep(runId, method, args);
+    if (method === "readOutline") this.#outlineBytes = JSON.stringify(answer).length;
+    return answer;
   }
 }
 
@@ -94,6 +109,8 @@ export interface RunCost extends Pick<RunRecord, "outcome" | "modelCalls" | "inp
   readonly steps: number;
   readonly chunks: number;
   readonly requests: number;
+  /** Of the newest outline: by far the largest result of a step. */
+  readonly outlineBytes: number;
   readonly rows: Rows;
 }
 

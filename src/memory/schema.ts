@@ -13,7 +13,7 @@
  * - An overlay hangs on its last message (`to_seq`, `to_step`): a walk from a leaf meets it without knowing it exists,
  *   and among overlays that end in one place the widest comes first, then the newest.
  *
- * M2: the version only rises, each migration is one transaction with its version bump, and code older than the database refuses to open it.
+ * M2: the version only rises, all migrations that are due are one transaction with its version, and code older than the database refuses to open it.
  */
 import { PalimpsestError } from "../errors.ts";
 
@@ -230,8 +230,10 @@ const MIGRATIONS: readonly (readonly string[])[] = [
      ) WITHOUT ROWID`,
   ],
   // Notes tell of a message as far as a step: it may grow behind that. Absent: to its end.
+  // `covered_seq` stays and is used no more: to rename or drop a column writes every row of the schema anew, in each new object.
   [
-    `ALTER TABLE palimpsest_notes RENAME COLUMN covered_seq TO told_seq`,
+    `ALTER TABLE palimpsest_notes ADD COLUMN told_seq INTEGER`,
+    `UPDATE palimpsest_notes SET told_seq = covered_seq`,
     `ALTER TABLE palimpsest_notes ADD COLUMN told_step INTEGER`,
     `ALTER TABLE palimpsest_notes ADD COLUMN covered_step INTEGER`,
   ],
@@ -252,13 +254,12 @@ export function migrate(storage: Storage): void {
       `This database is at schema version ${found}; this code knows versions up to ${SCHEMA_VERSION}. Deploy the newer code again: rolling back past a migration is not supported.`,
     );
   }
-  for (let version = found; version < SCHEMA_VERSION; version++) {
-    storage.transactionSync(() => {
-      for (const statement of MIGRATIONS[version] ?? []) sql.exec(statement);
-      sql.exec(
-        "INSERT INTO palimpsest_schema (one, version) VALUES (1, ?) ON CONFLICT (one) DO UPDATE SET version = excluded.version",
-        version + 1,
-      );
-    });
-  }
+  if (found === SCHEMA_VERSION) return;
+  storage.transactionSync(() => {
+    for (const statement of MIGRATIONS.slice(found).flat()) sql.exec(statement);
+    sql.exec(
+      "INSERT INTO palimpsest_schema (one, version) VALUES (1, ?) ON CONFLICT (one) DO UPDATE SET version = excluded.version",
+      SCHEMA_VERSION,
+    );
+  });
 }

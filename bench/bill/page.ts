@@ -1,0 +1,74 @@
+/** docs/costs.md: from what was counted to a bill, step by step, so that anybody can put in numbers of their own. */
+import { renderCell, renderTable } from "../report.ts";
+import type { Table } from "../case.ts";
+import { LOOKED_UP, PLAN, SOURCES } from "./cloudflare.ts";
+import { ASSUMED } from "./workload.ts";
+
+export interface CostsPage {
+  readonly operations: Table;
+  readonly runs: Table;
+  readonly months: Table;
+  readonly bills: Table;
+  readonly bounds: Table;
+  readonly stored: { readonly messageBytes: number; readonly textBytes: number; readonly emptyBytes: number };
+}
+
+export function writeCosts({ operations, runs, months, bills, bounds, stored }: CostsPage): string {
+  const { messageBytes, textBytes, emptyBytes } = stored;
+  return `# Costs
+
+Written by \`npm run bench -- --only bill\`: what one operation takes is counted, the rest is arithmetic on it. Put your own conversations into
+\`bench/bill/workload.ts\`, your model's prices into \`bench/prices.ts\`, and run it again. List prices and limits are of the paid plan as Cloudflare documented them in ${LOOKED_UP}
+(${SOURCES.map((page) => `[${page}](https://developers.cloudflare.com/${page}/)`).join(", ")}).
+
+## What one operation takes
+
+${show(operations)}
+
+Stored are ${renderCell(messageBytes)} bytes for a message of ${renderCell(textBytes)} characters, and ${renderCell(emptyBytes)} for an object with one message in it. A view reads a row for each visible message and a few more, however many are stored. Rows of an append are a mean: every 64th writes one more.
+
+## What a run takes, by its chunks
+
+${show(runs)}
+
+From asking to the end, with nothing tried twice and a model that answers; the SDK's own rows included. Requests are the workflow's calls to the object. From two chunks
+on, one model call more merges their drafts. Tokens out are bounded by the largest summary, and assumed to be as many.
+
+## Assumed
+
+- ${renderCell(ASSUMED.longShare * 100)} of 100 conversations are long, ${renderCell(ASSUMED.longMessages)} messages; the others have ${renderCell(ASSUMED.shortMessages)}. A message is ${renderCell(ASSUMED.messageTokens)} tokens. Before every second message the agent looks at its view.
+- Threshold ${renderCell(ASSUMED.thresholdTokens)}; a run of ${ASSUMED.chunksOfARun} chunks brings a view back to ${renderCell(ASSUMED.viewAfterTokens)}. Short conversations never get there.
+- Appends and views come over a WebSocket, of which ${ASSUMED.framesPerRequest} frames are billed as one request. A call keeps its object at work for ${renderCell(ASSUMED.callSeconds * 1_000)} ms.
+- A run takes ${ASSUMED.runSeconds} s of a model's time; the watchdog looks each ${ASSUMED.watchdogSeconds} s meanwhile and writes ${ASSUMED.watchdogRows} rows.
+- Each conversation has an object of its own, which takes the bytes below before anything is said in it: the tables of Palimpsest and of the SDK, a page each. An object for each user shares them.
+- Everything is kept for ${ASSUMED.monthsStored} months, finished workflow instances for ${ASSUMED.instanceDays} days; the busiest hour has ${ASSUMED.peak} times the mean.
+
+## A month
+
+${show(months)}
+
+## The bill
+
+US dollars a month, after what the plan of $${PLAN} includes.
+
+${show(bills)}
+
+Two models are shown for the summariser: one that costs as the large ones do, and one of the small ones that summarise well enough. It is the summariser that costs: what lowers it is a cheaper model
+with a fallback, a higher threshold, \`budget\`. What a run saves stands beside it in no table here: each later call of the agent's own model reads that much less ([bench/RESULTS.md](../bench/RESULTS.md)).
+
+## Which limit is met first
+
+The share of each limit that the busiest hour takes; above 1 it is met.
+
+${show(bounds)}
+
+An object a conversation, or a user, is far from every limit of an object at any size. One object for everybody is not: that is what the last two rows are for. A run that is refused by
+a limit of calls or of instances waits and is tried again; appends and views do not wait for it.
+
+Not in this page: CPU time of the Worker, the page's own files, logs, egress, the agent's own model, and what a run that waits for a person keeps the watchdog writing (some 11,500 rows a day, a cent).
+`;
+}
+
+function show(table: Table): string {
+  return renderTable(table, []);
+}

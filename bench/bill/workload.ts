@@ -1,0 +1,151 @@
+/** A month of conversations, and what it comes to in units that are billed and in limits that are reached. */
+import { LIMITS, type Units } from "./cloudflare.ts";
+
+/** Put your own numbers here. */
+export const ASSUMED = {
+  /** Messages of a short conversation and of a long one, and the share of long ones. */
+  shortMessages: 20,
+  longMessages: 400,
+  longShare: 0.1,
+  messageTokens: 250,
+  /** The agent looks at its view before each reply. */
+  viewsPerMessage: 0.5,
+  thresholdTokens: 60_000,
+  /** A run brings a view back to this: head, summaries, a tail of 20,000. */
+  viewAfterTokens: 25_000,
+  /** Chunks of 24,000 that the difference makes. */
+  chunksOfARun: 2,
+  /** Runs are as long as their summariser needs, seconds; the watchdog looks each 15 s and writes two rows. */
+  runSeconds: 30,
+  watchdogRows: 2,
+  watchdogSeconds: 15,
+  /** Frames that a WebSocket may carry for the price of one request; each append and view is a frame. */
+  framesPerRequest: 20,
+  /** How long an object is at work for one call, and the memory that is charged. */
+  callSeconds: 0.01,
+  objectGigabytes: 0.128,
+  monthsStored: 12,
+  /** Finished instances are kept for so many days. */
+  instanceDays: 30,
+  /** The busiest hour over the mean one. */
+  peak: 4,
+} as const;
+
+/** What the case counted, of one operation each. */
+export interface Counted {
+  /** Of a new object: its tables, its start and its first message. */
+  readonly first: { readonly read: number; readonly written: number };
+  readonly append: { readonly read: number; readonly written: number };
+  /** Rows of a view: so many, and so many more for each visible message. */
+  readonly view: { readonly read: number; readonly readPerMessage: number };
+  readonly run: RunUnits;
+  /** Bytes that a message takes in the database beside its own text. */
+  readonly messageBytes: number;
+  /** That an object takes which holds next to nothing. */
+  readonly emptyBytes: number;
+  /** Of the outline, which is by far the largest result of a step, for each message of the view. */
+  readonly outlineBytesPerMessage: number;
+}
+
+export interface RunUnits {
+  readonly read: number;
+  readonly written: number;
+  readonly requests: number;
+  readonly modelCalls: number;
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+}
+
+export interface Month {
+  readonly conversations: number;
+  readonly messages: number;
+  readonly runs: number;
+  readonly units: Units;
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  readonly modelCalls: number;
+}
+
+const MONTH_SECONDS = 30 * 24 * 3_600;
+const GIGABYTE = 1_000_000_000;
+/** Characters of a token, as the estimate has it. */
+const TOKEN_CHARS = 4;
+
+export function monthOf(conversations: number, counted: Counted): Month {
+  const { longShare, shortMessages, longMessages, messageTokens, thresholdTokens, viewAfterTokens } = ASSUMED;
+  const long = conversations * longShare;
+  const short = conversations - long;
+  const messages = short * shortMessages + long * longMessages;
+  const runsOfALong = runsIn(longMessages * messageTokens, thresholdTokens, viewAfterTokens);
+  const runs = long * runsOfALong;
+  const visible = {
+    short: shortMessages / 2,
+    long: (thresholdTokens + viewAfterTokens) / 2 / messageTokens,
+  };
+  const rowsOfView = (each: number): number => counted.view.read + counted.view.readPerMessage * each;
+  const views = (count: number): number => count * ASSUMED.viewsPerMessage;
+  const calls = messages + views(messages);
+  const watched = Math.ceil(ASSUMED.runSeconds / ASSUMED.watchdogSeconds);
+  const requests = calls / ASSUMED.framesPerRequest + runs * (counted.run.requests + watched);
+  const said = messages * (counted.messageBytes + messageTokens * TOKEN_CHARS);
+  const storedBytes = ASSUMED.monthsStored * (said + conversations * counted.emptyBytes);
+  const outline = (counted.outlineBytesPerMessage * thresholdTokens) / messageTokens;
+  return {
+    conversations,
+    messages,
+    runs,
+    modelCalls: runs * counted.run.modelCalls,
+    inputTokens: runs * counted.run.inputTokens,
+    outputTokens: runs * counted.run.outputTokens,
+    units: {
+      rowsRead:
+        conversations * counted.first.read +
+        messages * counted.append.read +
+        views(short * shortMessages) * rowsOfView(visible.short) +
+        views(long * longMessages) * rowsOfView(visible.long) +
+        runs * counted.run.read,
+      rowsWritten:
+        conversations * counted.first.written +
+        messages * counted.append.written +
+        runs * (counted.run.written + watched * ASSUMED.watchdogRows),
+      objectRequests: requests,
+      objectSeconds: (calls + runs * (counted.run.requests + watched)) * ASSUMED.callSeconds * ASSUMED.objectGigabytes,
+      storedGigabytes: storedBytes / GIGABYTE,
+      // One request opens a conversation's connection.
+      workerRequests: conversations + runs,
+      workflowGigabytes: ((runs * outline) / GIGABYTE) * (ASSUMED.instanceDays / 30),
+    },
+  };
+}
+
+/** A conversation crosses the threshold, and again each time that it has grown by what a run took away. */
+function runsIn(tokens: number, threshold: number, after: number): number {
+  return tokens <= threshold ? 0 : 1 + Math.floor((tokens - threshold) / (threshold - after));
+}
+
+export interface Bound {
+  readonly limit: string;
+  readonly used: number;
+  readonly most: number;
+}
+
+/** The platform's limits, by what a month's busiest hour takes of each. The last two are of a design that nobody should choose. */
+export function boundsOf({ conversations, messages, runs, modelCalls, units }: Month, counted: Counted): Bound[] {
+  const perSecond = (count: number): number => (count / MONTH_SECONDS) * ASSUMED.peak;
+  const outline = (counted.outlineBytesPerMessage * ASSUMED.thresholdTokens) / ASSUMED.messageTokens;
+  const stored = units.storedGigabytes / conversations;
+  const calls = messages * (1 + ASSUMED.viewsPerMessage);
+  return [
+    { limit: "model calls a minute", used: perSecond(modelCalls) * 60, most: LIMITS.modelCallsPerMinute },
+    { limit: "workflow instances begun a second", used: perSecond(runs), most: LIMITS.instancesPerSecond },
+    { limit: "instances at once", used: perSecond(runs) * ASSUMED.runSeconds, most: LIMITS.instancesAtOnce },
+    { limit: "bytes of a step's result", used: outline, most: LIMITS.stepResultBytes },
+    { limit: "GB in one object, an object a conversation", used: stored, most: LIMITS.objectGigabytes },
+    { limit: "GB in one object, one for all", used: units.storedGigabytes, most: LIMITS.objectGigabytes },
+    {
+      limit: "calls a second of one object, one for all",
+      used: perSecond(calls),
+      most: LIMITS.objectRequestsPerSecond,
+    },
+  ];
+}

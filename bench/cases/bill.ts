@@ -1,0 +1,231 @@
+/** From what one operation takes to the bill of a month, and to the platform's limits: docs/costs.md. */
+import { chargeFor, CLOUDFLARE, LIMITS, PLAN, type Units } from "../bill/cloudflare.ts";
+import { writeCosts, type CostsPage } from "../bill/page.ts";
+import { ASSUMED, boundsOf, monthOf, type Counted, type Month } from "../bill/workload.ts";
+import type { Case, Finding, Table } from "../case.ts";
+import type { Lab } from "../lab.ts";
+import type { RunCost } from "../objects/ours.ts";
+import type { Rows } from "../objects/meter.ts";
+import { messageAt } from "../objects/messages.ts";
+import { priceOf, SMALL_PRICES } from "../prices.ts";
+import { mean } from "../stats.ts";
+import { countRunOf, STORED } from "./run-cost.ts";
+
+/** Several stretches of the index of ids, which is written anew every 64 appends. */
+const APPENDS = 640;
+const VISIBLE = [20, 220] as const;
+const CONVERSATIONS = [10_000, 1_000_000, 100_000_000];
+const NOTED = "bill-notes?threshold=60000&notes=1&summariser=extractive";
+/** Enough for notes, and half as much again. */
+const BEFORE_NOTES = 220;
+const NEW_IN_NOTES = 100;
+/** Tokens of the largest answer at the threshold that is assumed. */
+const ANSWER_TOKENS = ASSUMED.thresholdTokens / 20;
+
+export const bill: Case = { name: "bill", timed: false, measure };
+
+async function measure(lab: Lab): Promise<Finding> {
+  const sizes = lab.quick ? STORED.slice(0, 2) : STORED;
+  const runs: RunCost[] = [];
+  for (const size of sizes) runs.push(await countRunOf(lab, size));
+  const { operations, counted, stored } = await countOperations(lab, runs);
+  const months = CONVERSATIONS.map((conversations) => monthOf(conversations, counted));
+  const page: CostsPage = {
+    operations,
+    runs: tableOfRuns(runs),
+    months: tableOfMonths(months),
+    bills: tableOfBills(months),
+    bounds: tableOfBounds(months, counted),
+    stored,
+  };
+  return {
+    title: "The bill of a month",
+    about:
+      "What an append, a view, a run and an update of notes take, counted; from that, list prices and a month of conversations that is assumed, the bill and the limits. The arithmetic is in docs/costs.md.",
+    tables: [page.operations, page.months, page.bills, page.bounds],
+    checks: [
+      {
+        claim: "workflow instances begun a second in the busiest hour of 100 million conversations",
+        measured: boundsOf(months[2] ?? fail(), counted)[1]?.used ?? Infinity,
+        target: LIMITS.instancesPerSecond,
+      },
+      {
+        claim: "bytes of the largest step result at the threshold",
+        measured: boundsOf(months[2] ?? fail(), counted)[3]?.used ?? Infinity,
+        target: LIMITS.stepResultBytes,
+      },
+    ],
+    pages: [{ file: "costs.md", text: writeCosts(page) }],
+    unmeasured: [
+      "CPU time",
+      "anything on Cloudflare itself: rows and requests are counted on this machine, where they are the same",
+    ],
+  };
+}
+
+function fail(): never {
+  throw new Error("Nothing was counted.");
+}
+
+async function countOperations(
+  lab: Lab,
+  runs: readonly RunCost[],
+): Promise<Pick<CostsPage, "operations" | "stored"> & { counted: Counted }> {
+  const views: Rows[] = [];
+  for (const size of VISIBLE) {
+    const subject = lab.subject("Ours", `bill-view-${size}`);
+    await subject.fill(size);
+    await subject.count("view", 1);
+    views.push(...(await subject.count("view", 1)));
+  }
+  const first = await lab.subject("Ours", "bill-first?start=1").ours.countFirst();
+  const subject = lab.subject("Ours", "bill-append");
+  await subject.fill(1);
+  const empty = await subject.ours.storedBytes();
+  const appends = await subject.count("append", APPENDS);
+  const bytes = ((await subject.ours.storedBytes()) - empty) / APPENDS;
+  const notes = await countNotes(lab);
+  const [few = fail(), many = fail()] = views;
+  const perMessage = (many.read - few.read) / (VISIBLE[1] - VISIBLE[0]);
+  const two = runs[ASSUMED.chunksOfARun - 1] ?? fail();
+  const seen = STORED[1].messages;
+  const span = ASSUMED.thresholdTokens - ASSUMED.viewAfterTokens;
+  const counted: Counted = {
+    first,
+    append: { read: mean(appends.map(({ read }) => read)), written: mean(appends.map(({ written }) => written)) },
+    view: { readPerMessage: perMessage, read: few.read - perMessage * VISIBLE[0] },
+    run: {
+      read: ((two.rows.read / seen) * ASSUMED.thresholdTokens) / ASSUMED.messageTokens,
+      written: two.rows.written,
+      requests: two.requests,
+      modelCalls: two.modelCalls,
+      inputTokens: two.inputTokens - spanOf(two) + span + two.chunks * ANSWER_TOKENS - two.outputTokens,
+      outputTokens: two.modelCalls * ANSWER_TOKENS,
+    },
+    messageBytes: bytes - textLength(),
+    emptyBytes: empty,
+    outlineBytesPerMessage: two.outlineBytes / seen,
+  };
+  const stored = { messageBytes: bytes, textBytes: textLength(), emptyBytes: empty };
+  return { counted, stored, operations: tableOfOperations({ counted, views, notes }) };
+}
+
+/** An update that reads ten thousand new tokens, when there were notes before. */
+async function countNotes(lab: Lab): Promise<RunCost> {
+  const subject = lab.subject("Ours", NOTED);
+  await subject.fill(BEFORE_NOTES);
+  await subject.ours.settle();
+  await subject.count("append", NEW_IN_NOTES);
+  await subject.ours.settle();
+  const cost = await subject.ours.countNotes();
+  if (cost.outcome?.kind !== "noted") throw new Error(`The notes came to ${JSON.stringify(cost.outcome)}.`);
+  return cost;
+}
+
+/** What a run took away from the view, which is what its summariser read. */
+function spanOf({ outcome }: RunCost): number {
+  return outcome?.kind === "applied" ? outcome.tokensBefore - outcome.tokensAfter : fail();
+}
+
+function textLength(): number {
+  const [part] = messageAt(1).parts;
+  return part?.type === "text" ? part.text.length : 0;
+}
+
+function tableOfOperations(found: {
+  readonly counted: Counted;
+  readonly views: readonly Rows[];
+  readonly notes: RunCost;
+}): Table {
+  const { counted, views, notes } = found;
+  return {
+    columns: ["operation", "rows read", "rows written", "requests to the object", "model calls"],
+    rows: [
+      ["first append, in a new object", counted.first.read, counted.first.written, 1, 0],
+      ["append", counted.append.read, counted.append.written, 1, 0],
+      ...views.map((rows, at) => [`view of ${VISIBLE[at]} messages`, rows.read, rows.written, 1, 0]),
+      ["update of notes", notes.rows.read, notes.rows.written, notes.requests, notes.modelCalls],
+    ],
+  };
+}
+
+function tableOfRuns(runs: readonly RunCost[]): Table {
+  return {
+    columns: [
+      "chunks",
+      "messages",
+      "steps",
+      "model calls",
+      "tokens in",
+      "requests",
+      "rows read",
+      "rows written",
+      "largest step result, bytes",
+    ],
+    rows: runs.map(({ chunks, steps, modelCalls, inputTokens, requests, rows, outlineBytes }, at) => [
+      chunks,
+      STORED[at]?.messages ?? 0,
+      steps,
+      modelCalls,
+      inputTokens,
+      requests,
+      rows.read,
+      rows.written,
+      outlineBytes,
+    ]),
+  };
+}
+
+const KINDS = Object.keys(CLOUDFLARE) as (keyof Units)[];
+
+function heading(conversations: number): string {
+  return `${conversations.toLocaleString("en")} conversations`;
+}
+
+function tableOfMonths(months: readonly Month[]): Table {
+  const row = (name: string, of: (month: Month) => number) => [name, ...months.map(of)];
+  return {
+    columns: ["a month", ...months.map(({ conversations }) => heading(conversations))],
+    rows: [
+      row("messages", ({ messages }) => messages),
+      row("runs", ({ runs }) => runs),
+      row("model calls", ({ modelCalls }) => modelCalls),
+      row("tokens into the summariser", ({ inputTokens }) => inputTokens),
+      row("tokens out of it", ({ outputTokens }) => outputTokens),
+      ...KINDS.map((kind) => row(CLOUDFLARE[kind].name, ({ units }) => units[kind])),
+    ],
+  };
+}
+
+function tableOfBills(months: readonly Month[]): Table {
+  const row = (name: string, of: (month: Month) => number) => [name, ...months.map(of)];
+  return {
+    columns: ["dollars", ...months.map(({ conversations }) => heading(conversations))],
+    rows: [
+      ...KINDS.map((kind) => row(CLOUDFLARE[kind].name, ({ units }) => chargeFor(kind, units[kind]))),
+      row("Cloudflare, with the plan", platformOf),
+      row("the summariser, a small model", (month) => modelOf(month, "small")),
+      row("the summariser, a large model", (month) => modelOf(month, "large")),
+    ],
+  };
+}
+
+function tableOfBounds(months: readonly Month[], counted: Counted): Table {
+  const columns = months.map((month) => boundsOf(month, counted));
+  return {
+    columns: ["limit", "at most", ...months.map(({ conversations }) => heading(conversations))],
+    rows: (columns[0] ?? []).map(({ limit, most }, at) => [
+      limit,
+      most,
+      ...columns.map((bounds) => (bounds[at] ?? fail()).used / most),
+    ]),
+  };
+}
+
+function platformOf({ units }: Month): number {
+  return KINDS.reduce((sum, kind) => sum + chargeFor(kind, units[kind]), PLAN);
+}
+
+function modelOf({ inputTokens: input, outputTokens: output }: Month, size: "small" | "large"): number {
+  return priceOf({ input, output }, ...(size === "small" ? [SMALL_PRICES] : []));
+}
