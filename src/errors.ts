@@ -24,6 +24,7 @@ const CODES = {
   invalid_options: { retryable: false },
   invalid_input: { retryable: false },
   invalid_state: { retryable: false },
+  conflict: { retryable: false },
   import_failed: { retryable: false },
   not_configured: { retryable: false },
   newer_schema: { retryable: false },

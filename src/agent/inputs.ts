@@ -136,6 +136,7 @@ export const inputs = {
     sessionId,
     sections: z.array(z.object({ title: z.string(), text: z.string().max(MAX_NOTES_BYTES) })).max(MAX_NOTES_SECTIONS),
     coveredId: z.union([id, z.null()]).optional(),
+    basedOn: z.number().int().nonnegative().optional(),
   }),
   recall: recallInput.extend({ sessionId }),
   createSession: z.object({

@@ -11,12 +11,19 @@ import type { History } from "../memory/history.ts";
 import type { NotesEnd, NotesVersion } from "../memory/notes.ts";
 import type { Outcome, RunRecord } from "../memory/runs.ts";
 import { digest } from "../steps/digest.ts";
-import { arrangeSections, notesTokens } from "../steps/notes/document.ts";
+import {
+  arrangeSections,
+  fitVersion,
+  notesTokens,
+  type NotesSection,
+  type NotesShape,
+} from "../steps/notes/document.ts";
 import { applyEdits, parseEdits } from "../steps/notes/edits.ts";
 import { lastVisibleStep, sliceRow, WHOLE_MESSAGE, type OutlineRow, type Span } from "../steps/outline.ts";
 import { NO_FACTS } from "../steps/pinned/fact.ts";
 import { mergeFacts } from "../steps/pinned/merge.ts";
 import { PROMPT_VERSION } from "../steps/prompt.ts";
+import { redactText } from "../steps/redact.ts";
 import type { NotesPlanned, NotesReading, NotesRequest, RunEnded } from "../workflows/port.ts";
 import type { Core } from "./core.ts";
 import { resolveNotes, type NotesSettings } from "./notes-settings.ts";
@@ -72,7 +79,7 @@ export function readNotes(call: PortCall, { model, again }: NotesRequest): Notes
   return {
     kind: "notes",
     key,
-    sections: arrangeSections(shape, base?.sections ?? []),
+    sections: arrangeSections(shape, base === null ? [] : wordSections(base, shape, redact)),
     shape,
     ...readRows(core, history, { rows, redact }),
     maxChars: run.policy.chunkTokens * MAX_CHARS_PER_TOKEN,
@@ -80,6 +87,12 @@ export function readNotes(call: PortCall, { model, again }: NotesRequest): Notes
     pinnedTokens: run.policy.pinnedTokens,
     rejected: again === undefined ? null : mustDraft(core, run, again.rejected).text,
   };
+}
+
+/** What a model is shown of the notes. A section that it leaves as it is stays as it is stored, whole and unredacted. */
+function wordSections(version: NotesVersion, shape: NotesShape, redact: boolean): NotesSection[] {
+  const sections = fitVersion(version, shape);
+  return redact ? sections.map(({ title, text }) => ({ title, text: redactText(text) })) : sections;
 }
 
 export function saveNotes(call: PortCall, key: string): RunEnded {

@@ -13,7 +13,8 @@ import type { Carried } from "../memory/overlay-details.ts";
 import type { NotesVersion } from "../memory/notes.ts";
 import type { RunRecord, WhyModel } from "../memory/run-record.ts";
 import { auditSummary } from "../steps/audit.ts";
-import { fitNotes, hasContent, renderNotes, type NotesShape } from "../steps/notes/document.ts";
+import { fitVersion, hasContent, renderNotes, type NotesShape } from "../steps/notes/document.ts";
+import { hintsOf } from "../steps/notes/prompt.ts";
 import { planFromNotes } from "../steps/notes/range.ts";
 import type { Outline, Span } from "../steps/outline.ts";
 import type { Facts, Pinned } from "../steps/pinned/fact.ts";
@@ -55,7 +56,11 @@ export function findNotes(core: Core, run: Asked, carried: readonly Carried[] = 
   if (approval !== null) return decline("approval", "A person approves each summary: one is made for them.");
   const history = core.memory.session(run.sessionId);
   if (!history.has(run.leafId)) return decline("gone", "The branch is gone.");
-  const versions = [...history.notes.holding(run.leafId)].filter(hasWords);
+  const settings = resolveNotes(notes, run.policy);
+  const hints = hintsOf(settings.shape);
+  const versions = [...history.notes.holding(run.leafId)].filter(
+    ({ covered, sections }) => covered.kind !== "none" && hasContent(sections, hints),
+  );
   if (versions.length === 0) return decline("no-notes", "There are no notes that hold for this branch.");
   const outline = history.outline(run.leafId, {
     overheadTokens: unseenTokens(core, run.sessionId, history.tokens(run.leafId)),
@@ -64,7 +69,7 @@ export function findNotes(core: Core, run: Asked, carried: readonly Carried[] = 
   if (!run.force && outline.tokens <= run.policy.thresholdTokens) {
     return decline("under-threshold", "The view is not over the threshold any more.");
   }
-  const circumstances = { outline, carried, settings: resolveNotes(notes, run.policy), redact };
+  const circumstances = { outline, carried, settings, redact };
   let lossy: NotesVerdict | null = null;
   for (const version of versions) {
     const verdict = weigh(history, run, { version, ...circumstances });
@@ -74,10 +79,6 @@ export function findNotes(core: Core, run: Asked, carried: readonly Carried[] = 
     else if (verdict.reason !== "too-recent") return lossy ?? verdict;
   }
   return lossy ?? decline("too-recent", "All notes tell of messages that are to be kept as they are behind a summary.");
-}
-
-function hasWords({ covered, sections }: NotesVersion): boolean {
-  return covered.kind !== "none" && hasContent(sections);
 }
 
 interface Circumstances {
@@ -136,9 +137,8 @@ export function findHelp(core: Core, run: Asked, verdict: NotesVerdict | null): 
   return inTime && history.isOnPath(notes?.span.toId ?? leafId, run.leafId) ? update : null;
 }
 
-function wordNotes({ n, sections }: NotesVersion, shape: NotesShape): { summary: string; shape: NotesShape } {
-  const pointer = `[Cut here: the whole section is in version ${n} of the session's notes.]`;
-  return { summary: renderNotes(fitNotes(sections, shape, pointer)), shape };
+function wordNotes(version: NotesVersion, shape: NotesShape): { summary: string; shape: NotesShape } {
+  return { summary: renderNotes(fitVersion(version, shape)), shape };
 }
 
 function judge(

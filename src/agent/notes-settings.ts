@@ -12,6 +12,7 @@ import { resolveNotesShape, type NotesShape, type NotesShapeOptions } from "../s
 import type { NotesPace } from "../steps/notes/due.ts";
 import { resolveNotesRange, type NotesRange, type NotesRangeOptions } from "../steps/notes/range.ts";
 import type { Policy } from "../steps/policy.ts";
+import type { SessionSettings } from "./settings.ts";
 
 export interface KeepNotesOptions extends NotesShapeOptions {
   /** New tokens after which the notes are brought up to date. Default: 10,000, at most a sixth of the threshold. */
@@ -35,12 +36,19 @@ export interface NotesSettings {
 
 /** Throws `invalid_options`. */
 export function checkNotes(options: KeepNotesOptions): void {
+  if (!isObject(options) || !isObject(options.keep ?? {})) {
+    throw new PalimpsestError("invalid_options", "keepNotes takes an object, and so does its keep: see docs/notes.md.");
+  }
   resolveNotesShape(options, null);
   const { growthTokens = 1, toolCalls = 0, waitMs = 0, asBlock } = options;
   whole("growthTokens", growthTokens, { least: 1 });
   whole("toolCalls", toolCalls, { least: 0 });
   whole("waitMs", waitMs, { least: 0, most: MAX_NOTES_WAIT_MS });
   if (asBlock !== undefined) checkBlock({ label: asBlock, maxTokens: undefined });
+}
+
+function isObject(value: unknown): boolean {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 export function resolveNotes(options: KeepNotesOptions, policy: Policy): NotesSettings {
@@ -52,6 +60,11 @@ export function resolveNotes(options: KeepNotesOptions, policy: Policy): NotesSe
     range: resolveNotesRange(policy, options.keep ?? {}),
     waitMs: options.waitMs ?? NOTES_WAIT_MS,
   };
+}
+
+/** The sections and budgets of a session, also of one that keeps no notes: a person may write some. */
+export function shapeOf({ notes, policy }: Pick<SessionSettings, "notes" | "policy">): NotesShape {
+  return resolveNotesShape(notes ?? {}, policy?.thresholdTokens ?? null);
 }
 
 function whole(name: keyof KeepNotesOptions, value: number, { least, most }: { least: number; most?: number }): void {

@@ -10,7 +10,7 @@ import { factsOfElements } from "../steps/notes/facts.ts";
 import { lastVisibleStep, sliceRow, WHOLE_MESSAGE, type OutlineRow } from "../steps/outline.ts";
 import { NO_FACTS, type Facts } from "../steps/pinned/fact.ts";
 import { mergeFacts } from "../steps/pinned/merge.ts";
-import { redactMessage } from "../steps/redact.ts";
+import { redactMessage, redactText } from "../steps/redact.ts";
 import type { TranscriptElement } from "../steps/render.ts";
 import { sliceMessage } from "../steps/slice.ts";
 import type { Core } from "./core.ts";
@@ -78,7 +78,10 @@ function elementOf(history: History, row: OutlineRow, redact: boolean): Transcri
   const { kind, id } = row;
   if (kind === "overlay") {
     const overlay = history.overlay(id);
-    return overlay === null ? [] : [{ kind: "overlay", summary: overlay.summary }];
+    // A person may have written it, or notes of theirs.
+    return overlay === null
+      ? []
+      : [{ kind: "overlay", summary: redact ? redactText(overlay.summary) : overlay.summary }];
   }
   const stored = history.get(id);
   if (stored === null) return [];

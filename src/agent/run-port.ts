@@ -160,10 +160,17 @@ export class RunPort implements CompactionPort {
       const span = core.memory.session(run.sessionId).spanDigest(planOf(run).span);
       if (span?.digest !== run.planDigest) return call.end({ kind: "stale", reason: "changed" });
       const sources = request.sources.map((source) => readSource(core, run, source));
+      const { redact } = core.settings.get(run.sessionId);
+      // A person may have written an earlier summary, or the notes that became one.
+      const words = (text: string): string => (redact ? redactText(text) : text);
       const brief = briefOf(core, run);
       const key =
         request.repairOf ??
-        draftKey(run, { model: request.model, brief, source: ["fold", ...sources.map(({ name }) => name)] });
+        draftKey(run, {
+          model: request.model,
+          brief,
+          source: ["fold", ...(redact ? ["redacted"] : []), ...sources.map(({ name }) => name)],
+        });
       const known = core.drafts.get(run.sessionId, key);
       if (known !== null) return reuse(call, known);
       const firstDraft = sources.findIndex(({ kind }) => kind === "draft");
@@ -171,8 +178,8 @@ export class RunPort implements CompactionPort {
       return {
         kind: "drafts",
         key,
-        drafts: sources.slice(earlier.length).map(({ text }) => text),
-        previous: earlier.length === 0 ? null : earlier.map(({ text }) => text).join("\n\n"),
+        drafts: sources.slice(earlier.length).map(({ text }) => words(text)),
+        previous: earlier.length === 0 ? null : earlier.map(({ text }) => words(text)).join("\n\n"),
         degraded: sources.some((source) => source.degraded),
         generation: 1 + Math.max(...sources.map(({ generation }) => generation)),
         facts: mergeFacts(sources.map(({ facts }) => facts)),

@@ -8,9 +8,13 @@ import { MAX_NOTES_BYTES, MAX_NOTES_SECTIONS } from "../limits-of-notes.ts";
 import { utf8Length } from "../memory/content.ts";
 import type { NotesCoverage, NotesVersion } from "../memory/notes.ts";
 import { applyEdits, splitSections } from "../steps/notes/edits.ts";
-import { DEFAULT_NOTES_SECTIONS, renderNotes, type NotesSection } from "../steps/notes/document.ts";
+import { arrangeSections, fitVersion, hasContent, renderNotes, type NotesSection } from "../steps/notes/document.ts";
+import { findOpenFence } from "../steps/notes/fences.ts";
+import { hintsOf } from "../steps/notes/prompt.ts";
+import { withholdNotes } from "../steps/notes/withhold.ts";
 import { NO_FACTS } from "../steps/pinned/fact.ts";
 import { normalizeTitle } from "../steps/template.ts";
+import { shapeOf } from "./notes-settings.ts";
 import { claimFacts } from "./notes-source.ts";
 import { startOrJoinNotes } from "./notes-trigger.ts";
 import { SessionContext } from "./session-context.ts";
@@ -20,6 +24,8 @@ import type { RunRecord } from "../memory/runs.ts";
 export interface Notes extends Omit<NotesVersion, "facts" | "told"> {
   /** Markdown: every section under its heading. */
   readonly text: string;
+  /** Set where messages that it covers were edited or deleted since: of its words, only what a person wrote is there. */
+  readonly withheld?: true;
 }
 
 export interface NotesEdit {
@@ -27,6 +33,11 @@ export interface NotesEdit {
   readonly sections: readonly NotesSection[];
   /** The last message that the notes now tell of; null: of everything so far. Default: as before. */
   readonly coveredId?: string | null | undefined;
+  /**
+   * Number of the version that was read and changed, 0 where there was none: refused as `conflict` when another one is in force
+   * by now. Default: whatever is in force.
+   */
+  readonly basedOn?: number | undefined;
 }
 
 /** Characters of a section's title. */
@@ -39,22 +50,32 @@ export abstract class SessionNotesHandle extends SessionContext {
     return current === null ? null : show(current);
   }
 
-  /** The versions that are kept, newest first, also those that no longer hold. */
+  /** The versions that are kept, newest first; of those that no longer hold, what a person wrote. */
   async notesHistory(): Promise<Notes[]> {
-    return this.stored.notes.list().map(show);
+    return withholdNotes(this.stored.notes.list()).map(show);
+  }
+
+  /** What the model is shown of the notes all the time, within their budgets; null while they say nothing. */
+  protected async showNotes(): Promise<string | null> {
+    const shape = shapeOf(this.settings);
+    const current = this.stored.notes.current();
+    if (current === null || !hasContent(current.sections, hintsOf(shape))) return null;
+    return renderNotes(fitVersion(current, shape));
   }
 
   /**
-   * Writes a version by hand. An update that is at work ends as `stale`, and the next one builds on this. Throws
-   * `invalid_input`, `unknown_message` for `coveredId`, `session_ended`.
+   * Writes a version by hand. An update that is at work ends as `stale`, and the next one builds on this. It is kept whole, and
+   * shown to models within the budgets. Throws `invalid_input`, `conflict` for `basedOn`, `unknown_message` for `coveredId`,
+   * `session_ended`.
    */
   async updateNotes(edit: NotesEdit): Promise<Notes> {
-    checkSections(edit.sections);
+    checkEdit(edit);
+    const shape = shapeOf(this.settings);
     return this.write((history) => {
       history.mustGoOn();
       const current = history.notes.current();
-      const known = current?.sections ?? DEFAULT_NOTES_SECTIONS.map(({ title }) => ({ title, text: "" }));
-      const sections = put(known, edit.sections);
+      checkBase(edit.basedOn, current?.n ?? 0);
+      const sections = put(arrangeSections(shape, current?.sections ?? []), edit.sections);
       if (sections.length > MAX_NOTES_SECTIONS || utf8Length(JSON.stringify(sections)) > MAX_NOTES_BYTES) {
         throw invalid(`The notes may hold ${MAX_NOTES_SECTIONS} sections and ${MAX_NOTES_BYTES} bytes.`);
       }
@@ -108,11 +129,22 @@ function put(known: readonly NotesSection[], edits: readonly NotesSection[]): No
   return [...applyEdits(known, named), ...added];
 }
 
+function checkBase(basedOn: number | undefined, n: number): void {
+  if (basedOn === undefined || basedOn === n) return;
+  throw new PalimpsestError(
+    "conflict",
+    `The notes that were changed are version ${String(basedOn)}; by now ${n === 0 ? "none is" : `version ${n} is`} in force. Read them again (getNotes), make the change there, and send that one's number as basedOn.`,
+  );
+}
+
 /** A text must read back as the one section that it is: a heading of its level in it would begin another. */
-function checkSections(sections: readonly NotesSection[]): void {
+function checkEdit(edit: NotesEdit): void {
+  const sections: unknown = (edit as NotesEdit | null)?.sections;
   if (!Array.isArray(sections) || sections.length === 0) throw invalid("Give at least one section: { title, text }.");
   const titles = new Set<string>();
-  for (const { title, text } of sections as readonly NotesSection[]) {
+  for (const section of sections as readonly (NotesSection | null)[]) {
+    if (typeof section !== "object" || section === null) throw invalid("Each section is an object: { title, text }.");
+    const { title, text } = section;
     const fits = typeof title === "string" && title.length <= TITLE_CHARS && title.isWellFormed();
     if (!fits || normalizeTitle(title) === "" || /[\r\n]/.test(title.trim()) || title.trim().startsWith("#")) {
       throw invalid(`A section's title is one line of 1 to ${TITLE_CHARS} characters that does not begin with "#".`);
@@ -120,6 +152,11 @@ function checkSections(sections: readonly NotesSection[]): void {
     if (titles.has(normalizeTitle(title))) throw invalid(`Section "${title}" is given twice.`);
     titles.add(normalizeTitle(title));
     if (typeof text !== "string" || !text.isWellFormed()) throw invalid(`Section "${title}" needs a text.`);
+    if (findOpenFence(text) !== null) {
+      throw invalid(
+        `Section "${title}" leaves a code fence open, in which the sections behind it would stand. Close it.`,
+      );
+    }
     if (splitSections(text).length > 1) {
       throw invalid(
         `Section "${title}" holds a "## " heading, which would begin another section. Use "###" inside one.`,

@@ -13,7 +13,6 @@ import { PalimpsestError } from "../errors.ts";
 import type { Waiting } from "../steps/why-not.ts";
 import { listUsage, promptTokens, recordUsage, type ModelUsage, type UsageReport } from "./calibration.ts";
 import { diffSummaries, type SummaryDiff } from "../steps/recall/diff-summaries.ts";
-import { hasContent } from "../steps/notes/document.ts";
 import { checkPreviews, type PreviewOptions } from "../steps/preview.ts";
 import { resolveApproval, type ApprovalOptions } from "./approval.ts";
 import type { Core } from "./core.ts";
@@ -139,7 +138,7 @@ export class Session extends SessionNotesHandle {
     if (asBlock === undefined) return this.#say({ settings: (settings) => ({ ...settings, notes: options }) });
     const block = {
       description: "Notes of this session, kept as it goes on.",
-      provider: { get: () => this.#notesText() },
+      provider: { get: () => this.showNotes() },
     };
     return this.#say({
       settings: (settings) => ({ ...settings, notes: options }),
@@ -179,11 +178,6 @@ export class Session extends SessionNotesHandle {
   /** Is told what a context tool could not do, beside the model, which is told the same. What it throws is swallowed. */
   onToolError(onError: OnToolError): this {
     return this.#say({ context: (blocks) => blocks.onToolError(onError) });
-  }
-
-  async #notesText(): Promise<string | null> {
-    const notes = await this.getNotes();
-    return notes === null || !hasContent(notes.sections) ? null : notes.text;
   }
 
   #say(said: Said): this {

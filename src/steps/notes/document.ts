@@ -125,6 +125,14 @@ export function fitNotes(
   }
 }
 
+/** A version as it is shown to a model: within the budgets, and saying where the whole of what is cut can be read. */
+export function fitVersion(
+  { n, sections }: { readonly n: number; readonly sections: readonly NotesSection[] },
+  shape: NotesShape,
+): NotesSection[] {
+  return fitNotes(sections, shape, `[Cut here: the whole section is in version ${n} of the session's notes.]`);
+}
+
 /** How much less a section, or a line, may hold in the next round of fitting. */
 const CAP_STEP = 0.8;
 

@@ -28,6 +28,7 @@ import {
 } from "./document.ts";
 import { findOpenFence, followFence } from "./fences.ts";
 import { findForgotten } from "./forgotten.ts";
+import { hintsOf } from "./prompt.ts";
 
 /** An answer that changes nothing. */
 export const NO_CHANGES = "No changes.";
@@ -128,7 +129,8 @@ function findMisfits(
     problems.push({ kind: "too-large", detail });
   }
   const least = Math.min(had, shape.maxTokens) * LEAST_NOTES_SHARE;
-  const emptied = hasContent(before) && !hasContent(after);
+  const hints = hintsOf(shape);
+  const emptied = hasContent(before, hints) && !hasContent(after, hints);
   if (!emptied) problems.push(...findForgotten(before, after, { edits, shape }));
   if (emptied || (had >= GUARDED_NOTES_TOKENS && has < least)) {
     const detail = `The notes would go from ${had} tokens to ${has}. Keep what still holds: only change what the new messages change.`;

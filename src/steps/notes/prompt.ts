@@ -13,6 +13,15 @@ export function describeSections(notes: readonly NotesSection[], { sections, sec
   });
 }
 
+/** What is asked for under the headings, as it may be given back by a model that has nothing to say. */
+export function hintsOf(shape: NotesShape): string[] {
+  const described = describeSections(
+    shape.sections.map(({ title }) => ({ title, text: "" })),
+    shape,
+  );
+  return [...shape.sections, ...described].map(({ hint }) => hint).filter((hint) => hint !== "");
+}
+
 /** The budget that stands behind a section's hint; null where none does. */
 export function readSectionTokens(hint: string): number | null {
   const found = /At most (\d+) tokens\.$/.exec(hint)?.[1];
