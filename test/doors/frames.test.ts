@@ -218,7 +218,8 @@ test("10,000 frames of a hostile client change no row, break nothing, and are an
   expect(answers).toHaveLength(frames.length);
   const untyped = answers.filter(({ success, error = "" }) => success !== true && !TYPED.test(error));
   expect(untyped).toEqual([]);
-  expect(answers.filter(({ success }) => success === true).length).toBeLessThan(100);
+  // Two calls are sound without a session or a name, whatever else stands beside: the list of sessions, and that of live runs.
+  expect(answers.filter(({ success }) => success === true).length).toBeLessThan(200);
   expect(await rowsOf(stub)).toEqual(before);
   expect(line.closed).toBeNull();
   expect(await line.call("getPathLength", {})).toMatchObject({ success: true, result: 5 });
