@@ -1,5 +1,5 @@
 /** Two measurements of the same build, laid side by side: what differs between them is noise. */
-import type { Cell, Check, Finding, Table } from "./case.ts";
+import type { Cell, Check, Finding, Table } from "./finding.ts";
 
 /** Share by which two values may differ and still count as the same. */
 const BAND = 0.2;

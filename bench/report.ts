@@ -1,5 +1,5 @@
 /** Findings as text: markdown whose columns line up, so that a terminal and a page can both show it. */
-import { isKept, type Cell, type Check, type Table } from "./case.ts";
+import { isKept, type Cell, type Check, type Table } from "./finding.ts";
 import type { Settled } from "./noise.ts";
 
 /** `picture` makes the markdown of a plot; null for a terminal. */

@@ -1,5 +1,5 @@
 /** Numbers about numbers. */
-import type { Spread } from "./case.ts";
+import type { Spread } from "./finding.ts";
 import { mulberry } from "./drift/lossy.ts";
 
 /** The value below which `share` (0 to 1) of the values lie. */

@@ -1,6 +1,6 @@
 /** docs/costs.md: from what was counted to a bill, step by step, so that anybody can put in numbers of their own. */
 import { renderCell, renderTable } from "../report.ts";
-import type { Table } from "../case.ts";
+import type { Table } from "../finding.ts";
 import { LOOKED_UP, PLAN, SOURCES } from "./cloudflare.ts";
 import { ASSUMED } from "./workload.ts";
 

@@ -1,5 +1,6 @@
 /** Whether an append takes longer while a summariser is at work. */
-import type { Case, Cell, Finding, Spread } from "../case.ts";
+import type { Case } from "../case.ts";
+import type { Cell, Finding, Spread } from "../finding.ts";
 import type { Lab } from "../lab.ts";
 import type { AppendTimes } from "../objects/client.ts";
 import { quantile, quantileRatio } from "../stats.ts";

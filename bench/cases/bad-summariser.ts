@@ -1,6 +1,7 @@
 /** What a summariser that is down, or answers nothing of use, costs: model calls, appends that wait, and the view. */
 import { HARD_LINE, MAX_WASTED_CALLS } from "../../src/limits.ts";
-import type { Case, Cell, Check, Finding } from "../case.ts";
+import type { Case } from "../case.ts";
+import type { Cell, Check, Finding } from "../finding.ts";
 import { CONTENDERS, type ContenderName, type Lab } from "../lab.ts";
 import type { Behind } from "../objects/rig.ts";
 import type { Answers } from "../objects/summariser.ts";

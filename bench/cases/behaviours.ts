@@ -1,5 +1,6 @@
 /** What a store does when something goes wrong: the facts of the conformance suite, counted, and the known weaknesses. */
-import type { Case, Cell, Finding } from "../case.ts";
+import type { Case } from "../case.ts";
+import type { Cell, Finding } from "../finding.ts";
 import { checkFacts } from "../conformance/check.ts";
 import { FACTS } from "../conformance/facts.ts";
 import { STORE_NAMES, STORES, type Line } from "../conformance/report.ts";

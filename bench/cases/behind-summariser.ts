@@ -1,5 +1,6 @@
 /** Who waits for the summariser. */
-import type { Case, Cell, Finding } from "../case.ts";
+import type { Case } from "../case.ts";
+import type { Cell, Finding } from "../finding.ts";
 import { CONTENDERS, type Lab } from "../lab.ts";
 import { median, quantile } from "../stats.ts";
 

@@ -2,7 +2,8 @@
 import { chargeFor, CLOUDFLARE, LIMITS, PLAN, type Units } from "../bill/cloudflare.ts";
 import { writeCosts, type CostsPage } from "../bill/page.ts";
 import { ASSUMED, boundsOf, monthOf, type Counted, type Month } from "../bill/workload.ts";
-import type { Case, Finding, Table } from "../case.ts";
+import type { Case } from "../case.ts";
+import type { Finding, Table } from "../finding.ts";
 import type { Lab } from "../lab.ts";
 import type { RunCost } from "../objects/ours.ts";
 import type { Rows } from "../objects/meter.ts";

@@ -1,7 +1,8 @@
 /** What a conversation costs under each policy: the agent's own requests, with a prompt cache, and the summariser's. */
 import type { UIMessage } from "ai";
 import { RENDER_TOOL_CHARS } from "../../src/limits.ts";
-import type { Case, Check, Finding, Table } from "../case.ts";
+import type { Case } from "../case.ts";
+import type { Check, Finding, Table } from "../finding.ts";
 import { billOf, replayUnder, viewAfter, type Cost } from "../cost/replay.ts";
 import { makeConversation } from "../drift/conversation.ts";
 import type { Lab } from "../lab.ts";

@@ -1,7 +1,8 @@
 /** What is left of a conversation after thirty compactions by one growing overlay, by a stack, and by a stack with pinned facts. */
 import type { UIMessage } from "ai";
 import { MAX_GENERATION } from "../../src/limits.ts";
-import type { Case, Check, Finding, Table } from "../case.ts";
+import type { Case } from "../case.ts";
+import type { Check, Finding, Table } from "../finding.ts";
 import { makeConversation } from "../drift/conversation.ts";
 import { CONDITIONS, mean, measureDrift, type Conditions, type Drift } from "../drift/measure.ts";
 import type { Lab } from "../lab.ts";

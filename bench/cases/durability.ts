@@ -1,7 +1,8 @@
 /** The Worker killed with SIGKILL in the middle of a run: how long until it goes on by itself, and what it cost. */
 import { PARALLEL_CHUNKS } from "../../src/limits.ts";
 import { SMALL, Stage } from "../../test/kill/stage.ts";
-import type { Case, Cell, Finding } from "../case.ts";
+import type { Case } from "../case.ts";
+import type { Cell, Finding } from "../finding.ts";
 import type { Lab } from "../lab.ts";
 import { spread } from "../stats.ts";
 

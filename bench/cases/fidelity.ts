@@ -1,5 +1,6 @@
 /** What each policy still shows of what it hid, at equal size of the view: after every compaction, until twenty of them. */
-import type { Case, Finding } from "../case.ts";
+import type { Case } from "../case.ts";
+import type { Finding } from "../finding.ts";
 import { makeReturning } from "../drift/conversation.ts";
 import { readConversation, type Conversation } from "../judge/conversation.ts";
 import { follow, type Following, type Track } from "../judge/follow.ts";

@@ -1,5 +1,6 @@
 /** Rows that each operation reads and writes as a conversation grows and what is visible of it does not, store by store. */
-import type { Case, Cell, Check, Finding } from "../case.ts";
+import type { Case } from "../case.ts";
+import type { Cell, Check, Finding } from "../finding.ts";
 import { CONTENDERS, type ContenderName, type Lab, type Subject } from "../lab.ts";
 import type { Rows } from "../objects/meter.ts";
 import {

@@ -4,7 +4,8 @@ import { spawn } from "node:child_process";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { z } from "zod";
-import type { Case, Finding, Table } from "../case.ts";
+import type { Case } from "../case.ts";
+import type { Finding, Table } from "../finding.ts";
 import type { Lab } from "../lab.ts";
 
 const ROOT = join(import.meta.dirname, "../..");

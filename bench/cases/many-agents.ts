@@ -1,5 +1,6 @@
 /** Many agents that compact at the same moment. */
-import type { Case, Finding } from "../case.ts";
+import type { Case } from "../case.ts";
+import type { Finding } from "../finding.ts";
 import type { Lab } from "../lab.ts";
 import { median, quantile } from "../stats.ts";
 

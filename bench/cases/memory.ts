@@ -2,7 +2,8 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Case, Finding } from "../case.ts";
+import type { Case } from "../case.ts";
+import type { Finding } from "../finding.ts";
 import { InspectedWorker, type Taken } from "../inspected.ts";
 import type { Lab } from "../lab.ts";
 

@@ -1,5 +1,6 @@
 /** A million tokens that were never compacted, and a summariser that takes 16,000 at a time. */
-import type { Case, Finding } from "../case.ts";
+import type { Case } from "../case.ts";
+import type { Finding } from "../finding.ts";
 import type { Lab } from "../lab.ts";
 
 const MESSAGES = 10_000;

@@ -1,5 +1,6 @@
 /** What pinning the names of most worth is worth, beside pinning the most frequent ones. */
-import type { Case, Check, Finding, Table } from "../case.ts";
+import type { Case } from "../case.ts";
+import type { Check, Finding, Table } from "../finding.ts";
 import { makeReturning } from "../drift/conversation.ts";
 import type { Lab } from "../lab.ts";
 import {

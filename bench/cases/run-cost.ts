@@ -1,5 +1,6 @@
 /** What a run costs its object and its workflow, as the span grows: the figures behind docs/costs.md. */
-import type { Case, Finding } from "../case.ts";
+import type { Case } from "../case.ts";
+import type { Finding } from "../finding.ts";
 import type { Lab } from "../lab.ts";
 import type { RunCost } from "../objects/ours.ts";
 

@@ -1,5 +1,6 @@
 /** What a compaction costs beside its model: time over an empty workflow's, and counts. */
-import type { Case, Finding } from "../case.ts";
+import type { Case } from "../case.ts";
+import type { Finding } from "../finding.ts";
 import type { Lab } from "../lab.ts";
 import { ratios, spread } from "../stats.ts";
 

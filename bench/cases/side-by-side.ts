@@ -1,5 +1,6 @@
 /** How long the same operations take on two versions of the SDK's sessions, over the time they take on ours. */
-import type { Case, Cell, Finding } from "../case.ts";
+import type { Case } from "../case.ts";
+import type { Cell, Finding } from "../finding.ts";
 import type { ContenderName, Lab, Subject } from "../lab.ts";
 import { DRAWN, LAST_OF_SDK, OPERATIONS, prepareSubject, SLOW_OF_020, type Measured } from "../operations.ts";
 import type { Panel, Plot } from "../plot.ts";

@@ -1,5 +1,5 @@
 /** What was judged, as tables, promises and a picture: ours is whoever's name begins so, all others are rivals. */
-import type { Cell, Check, Table } from "../case.ts";
+import type { Cell, Check, Table } from "../finding.ts";
 import { mean } from "../drift/measure.ts";
 import type { Panel, Plot } from "../plot.ts";
 import type { Track } from "./follow.ts";
