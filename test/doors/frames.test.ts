@@ -224,3 +224,77 @@ test("10,000 frames of a hostile client change no row, break nothing, and are an
   expect(line.closed).toBeNull();
   expect(await line.call("getPathLength", {})).toMatchObject({ success: true, result: 5 });
 });
+
+// --- sound in part ------------------------------------------------------------------------------------------------------
+
+/** Of some calls each of these is what they want; of most they are too much or too little. */
+const SOUND = ["", "m1", "m4", "s2", "ledger", 1, 2, 50, true, ["m1"], say(1), [say(90)], [say(1), say(2)]] as const;
+const MORE_FIELDS =
+  "sections coveredId model inputTokens outputTokens cost name atMessageId maxBytes maxTokens truncate asOf format index under viewTokens redact fresh rebuild label content refs".split(
+    " ",
+  );
+/** But for what waits as long as it is told to, and what would leave nothing to the calls after it. */
+const KEEPING = CALLABLE.filter((method) => !["waitForRun", "clearMessages", "deleteSession"].includes(method));
+const half = (known: { runId: string; overlayId: string }) =>
+  fc.record({
+    method: fc.constantFrom(...KEEPING),
+    input: fc
+      .record({
+        ids: fc.record(
+          { sessionId: fc.constantFrom("", "s2", "nobody"), ...mapValues(known) },
+          { requiredKeys: ["sessionId"] },
+        ),
+        fields: fc.dictionary(
+          fc.constantFrom(...FIELDS, ...OTHER_FIELDS, ...MORE_FIELDS),
+          fc.oneof(junk, fc.constantFrom(...SOUND)),
+          { maxKeys: 5 },
+        ),
+      })
+      .map(({ ids, fields }) => ({ ...fields, ...ids })),
+  });
+
+function mapValues({ runId, overlayId }: { runId: string; overlayId: string }) {
+  return { runId: fc.constant(runId), overlayId: fc.constant(overlayId) };
+}
+
+test("calls that are sound in part, of sessions and runs that there are, end in an answer or a typed error, and one that is refused has changed nothing (M1, S1)", async () => {
+  const { line, stub } = await connect();
+  await line.call("appendAll", { messages: talk(0, 17) });
+  const { result: runs } = await line.call("runs", {});
+  const [{ id: runId } = { id: "" }] = runs as { id: string }[];
+  await line.call("waitForRun", { runId });
+  const { result: overlays } = await line.call("getCompactions", {});
+  const [{ id: overlayId } = { id: "" }] = overlays as { id: string }[];
+  expect([runId, overlayId]).not.toContain("");
+  await line.call("appendAll", { sessionId: "s2", messages: talk(0, 3) });
+  await line.call("searchSessions", { query: "ledger" });
+
+  const calls = fc.sample(half({ runId, overlayId }), { numRuns: 1_000, seed: 20_261_121 });
+  let before = await rowsOf(stub);
+  const refusals = new Map<string, number>();
+  for (const { method, input } of calls) {
+    const { success, error = "" } = await line.call(method, input);
+    if (success === true) {
+      await quiet(stub);
+      before = await rowsOf(stub);
+      continue;
+    }
+    expect(error, `${method} ${JSON.stringify(input)}`).toMatch(TYPED);
+    expect(await rowsOf(stub), `${method} ${JSON.stringify(input)}`).toEqual(before);
+    refusals.set(method, (refusals.get(method) ?? 0) + 1);
+  }
+  // Refused past the first field: all kinds of calls, and not only by the session that they name.
+  expect(refusals.size).toBeGreaterThan(KEEPING.length / 2);
+  expect(line.closed).toBeNull();
+});
+
+/** Until no run is at work: what it writes is not written by the next call. */
+async function quiet(stub: DurableObjectStub<PalimpsestAgent>): Promise<void> {
+  const isLive = () =>
+    runInDurableObject(
+      stub,
+      (_agent: PalimpsestAgent, { storage }) =>
+        storage.sql.exec("SELECT 1 FROM palimpsest_runs WHERE live = 1").toArray().length > 0,
+    );
+  while (await isLive()) await scheduler.wait(1);
+}
