@@ -10,11 +10,19 @@ export interface CostsPage {
   readonly months: Table;
   readonly bills: Table;
   readonly bounds: Table;
-  readonly stored: { readonly messageBytes: number; readonly textBytes: number; readonly emptyBytes: number };
+  readonly stored: Stored;
+}
+
+/** Bytes of a message in the database, characters of its text, and bytes of an object that holds one; rows that beginning it writes. */
+interface Stored {
+  readonly messageBytes: number;
+  readonly textBytes: number;
+  readonly emptyBytes: number;
+  readonly firstWritten: number;
 }
 
 export function writeCosts({ operations, runs, months, bills, bounds, stored }: CostsPage): string {
-  const { messageBytes, textBytes, emptyBytes } = stored;
+  const { messageBytes, textBytes, emptyBytes, firstWritten } = stored;
   return `# Costs
 
 Written by \`npm run bench -- --only bill\`: what one operation takes is counted, the rest is arithmetic on it. Put your own conversations into
@@ -53,8 +61,11 @@ US dollars a month, after what the plan of $${PLAN} includes.
 
 ${show(bills)}
 
-Two models are shown for the summariser: one that costs as the large ones do, and one of the small ones that summarise well enough. It is the summariser that costs: what lowers it is a cheaper model
-with a fallback, a higher threshold, \`budget\`. What a run saves stands beside it in no table here: each later call of the agent's own model reads that much less ([bench/RESULTS.md](../bench/RESULTS.md)).
+Two models are shown for the summariser: one that costs as the large ones do, and a small one. It is what costs most: a cheaper model with a fallback, a higher threshold, or \`budget\` lower it.
+Each later call of the agent's own model reads less for it, which is in no table here: [bench/RESULTS.md](../bench/RESULTS.md).
+
+Most of what Cloudflare itself charges is for objects that begin and are kept, however little is said in them: ${renderCell(firstWritten)} rows written and ${renderCell(emptyBytes)} bytes each, the
+SDK's own tables included. An object for each user with a session for each conversation pays that once a user, not once a conversation.
 
 ## Which limit is met first
 

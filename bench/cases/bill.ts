@@ -107,7 +107,7 @@ async function countOperations(
     emptyBytes: empty,
     outlineBytesPerMessage: two.outlineBytes / seen,
   };
-  const stored = { messageBytes: bytes, textBytes: textLength(), emptyBytes: empty };
+  const stored = { messageBytes: bytes, textBytes: textLength(), emptyBytes: empty, firstWritten: first.written };
   return { counted, stored, operations: tableOfOperations({ counted, views, notes }) };
 }
 

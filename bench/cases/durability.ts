@@ -6,7 +6,8 @@ import type { Cell, Finding } from "../finding.ts";
 import type { Lab } from "../lab.ts";
 import { spread } from "../stats.ts";
 
-const KILLS = 2;
+/** Of each moment: a middle one and what lies around it. */
+const KILLS = 3;
 /** A commit may outrun the signal: then nothing was shown, and the Worker is killed once more. */
 const TRIES = 4;
 const FINISHED_CHUNKS = 2;
