@@ -25,7 +25,7 @@ export interface Inputs {
   getNotes: OfSession;
   notesHistory: OfSession;
   refreshNotes: OfSession;
-  updateNotes: OfSession & { sections: readonly { title: string; text: string }[] };
+  updateNotes: OfSession & { sections: readonly { title: string; text: string }[]; basedOn: number };
   status: OfSession;
   searchSessions: { query: string; limit?: number };
   plan: OfSession & { leafId?: string; force?: boolean };

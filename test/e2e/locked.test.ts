@@ -157,6 +157,24 @@ describe.skipIf(WITHOUT_BROWSER !== null)("the page of a locked Worker", () => {
     await expectAccessible(page);
   });
 
+  test("the first notes are written on the page; a version that the page did not show yet is not replaced", async () => {
+    await stage.seed("first", talk(0, 4));
+    const page = await unlocked("#session?agent=demo&id=first");
+    const notes = page.getByRole("region", { name: "Notes" });
+    await notes.getByText("No version holds").waitFor();
+    const section = notes.locator("details").first();
+    await section.locator("summary").click();
+    await section.getByRole("button", { name: "change" }).click();
+    await section.getByRole("textbox").fill("- Written first.");
+    // The page is told of notes by what it reads anew: this one it does not know of.
+    await stage.call("updateNotes", { sessionId: "first", sections: [{ title: "Aside", text: "- Unseen." }] });
+    await section.getByRole("button", { name: "Save" }).click();
+    await notes.getByText(/^Version 1, .* changed by hand/).waitFor();
+    const [version] = (await stage.call("notesHistory", { sessionId: "first" })) as { n: number; text: string }[];
+    expect(version?.n).toBe(1);
+    expect(version?.text).toContain("- Unseen.");
+  });
+
   test("of three thousand messages only those in sight are in the document, and the newest are read first", async () => {
     const short = Array.from({ length: 3_000 }, (_, n) => ({
       id: `s${n}`,

@@ -28,7 +28,7 @@ export function NotesCard({ sessionId, revision, isKept }: NotesCardProps) {
     <section className="card" aria-labelledby="notes">
       <h2 id="notes">Notes</h2>
       {notes.value === null ? (
-        <Empty title="No version holds for this branch." />
+        <First sessionId={sessionId} onSaved={() => setEdits(edits + 1)} />
       ) : (
         <Current sessionId={sessionId} notes={notes.value} onSaved={() => setEdits(edits + 1)} />
       )}
@@ -66,7 +66,6 @@ function Current({ sessionId, notes, onSaved }: { sessionId: string; notes: Note
       <p className="dim">
         Version {notes.n}, {when(notes.createdAt)}, {count(notes.tokens)} tokens,{" "}
         {notes.by === "hand" ? "changed by hand" : "kept in the background"}
-        {!notes.standing && "; what it covers was edited since, so it is not used"}
       </p>
       {notes.sections.map((section) => (
         <Section key={section.title} sessionId={sessionId} version={notes.n} section={section} onSaved={onSaved} />
@@ -75,8 +74,24 @@ function Current({ sessionId, notes, onSaved }: { sessionId: string; notes: Note
   );
 }
 
+/** Where none holds, a person may write the first ones, a section at a time. */
+function First({ sessionId, onSaved }: { sessionId: string; onSaved: () => void }) {
+  const [title, setTitle] = useState("Task");
+  return (
+    <>
+      <Empty title="No version holds for this branch." />
+      <label className="field">
+        Begin with the section
+        <input value={title} onChange={(event) => setTitle(event.target.value)} dir="auto" />
+      </label>
+      <Section sessionId={sessionId} version={0} section={{ title, text: "" }} onSaved={onSaved} />
+    </>
+  );
+}
+
 interface SectionProps {
   readonly sessionId: string;
+  /** The one that is shown; 0 where none is. */
   readonly version: number;
   readonly section: Notes["sections"][number];
   readonly onSaved: () => void;
@@ -88,12 +103,17 @@ function Section({ sessionId, version, section, onSaved }: SectionProps) {
   const act = useAct();
   const save = (): void =>
     void act.run(async (connection) => {
-      await connection.call("updateNotes", {
-        sessionId,
-        sections: [{ title: section.title, text: draft?.text ?? "" }],
-      });
-      setDraft(null);
-      onSaved();
+      try {
+        await connection.call("updateNotes", {
+          sessionId,
+          sections: [{ title: section.title, text: draft?.text ?? "" }],
+          // What whoever types was shown or told of: a version that came unseen is not replaced.
+          basedOn: version,
+        });
+        setDraft(null);
+      } finally {
+        onSaved();
+      }
       return null;
     });
   const title = showUnseen(section.title);

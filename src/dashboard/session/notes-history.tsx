@@ -70,7 +70,9 @@ function Choice(props: {
 
 function describe({ n, by, tokens, standing }: Version): string {
   const how = by === "hand" ? "changed by hand" : "kept in the background";
-  const holds = standing ? "" : "; messages that it covers were edited since, so it is no longer used";
+  const holds = standing
+    ? ""
+    : "; messages that it covers were edited since, so it is no longer used, and only what a person wrote is shown";
   return `Version ${n}: ${how}, ${count(tokens)} tokens${holds}.`;
 }
 
