@@ -36,10 +36,11 @@ describe("an update by the offline model", () => {
 
   test("an answer that makes away with them is refused, whichever model gave it: the version before stays", async () => {
     const { agent } = newAgent(() => "## House rules\nNone.");
-    await agent.updateNotes({
-      sessionId: SESSION,
-      sections: [{ title: "House rules", text: "- be kind to the ledger" }],
-    });
+    const sections = [
+      { title: "House rules", text: "- be kind to the ledger" },
+      { title: "Learnings", text: TABLE },
+    ];
+    await agent.updateNotes({ sessionId: SESSION, sections });
     await agent.append({ sessionId: SESSION, message: say(0) });
     await agent.refreshNotes({ sessionId: SESSION });
     const [run] = ofKind(await rest(agent), "notes");
