@@ -94,7 +94,10 @@ describe.skipIf(WITHOUT_BROWSER !== null)("the page of a locked Worker", () => {
     await text.fill("no");
     await page.getByRole("button", { name: "Approve as changed" }).click();
     await page.getByText(/Not yet:/).waitFor();
-    await text.fill(`${draft}\n- Read and signed by a person.`);
+    await text.fill(`${draft}\n- Read and signed\u202e\u{e0041} by a person.`);
+    await page.getByText("characters that cannot be seen: U+202E, U+E0041.").waitFor();
+    await page.getByRole("button", { name: "Take them out" }).click();
+    expect(await text.inputValue()).toBe(`${draft}\n- Read and signed by a person.`);
     await page.getByRole("button", { name: "Approve as changed" }).click();
     await page.getByRole("link", { name: "The layer" }).click();
     await page

@@ -1,5 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { showProposal } from "../../scripts/cli/show.ts";
+import type { Proposal } from "../../src/agent/approval.ts";
 import { lineChart, sparkline } from "../../scripts/report/chart.ts";
 import { createPaint, wantsColor } from "../../scripts/report/paint.ts";
 import { renderReport, type DemoReport } from "../../scripts/report/report.ts";
@@ -43,6 +45,21 @@ describe("numbers and text", () => {
         expect(inert(text)).not.toMatch(/[\u0000-\u0009\u000B-\u001F\u007F-\u009F]/);
       }),
     );
+  });
+
+  test("of what is approved nothing is left out: what nobody sees, and what a terminal would obey, stands there by name", () => {
+    const proposal: Proposal = {
+      runId: "r",
+      tokens: 1,
+      spanTokens: 2,
+      degraded: false,
+      score: 1,
+      askedAt: 0,
+      expiresAt: 0,
+      onTimeout: "discard",
+      summary: "Run \u202egnp.exe\u{e0041}\n\u001b[2Jnow",
+    };
+    expect(showProposal(proposal, plain).slice(2)).toEqual(["Run ⟨U+202E⟩gnp.exe⟨U+E0041⟩", "␛[2Jnow"]);
   });
 
   test("wrapped lines keep to the width and lose no word that fits", () => {

@@ -4,6 +4,7 @@
  * Boundary: text in, a question to ask it out. Letter case and the width of blanks do not matter; a value must stand on its
  * own or at the edge of a longer name: `a.ts` is said by `src/a.ts`, not by `data.ts`.
  */
+import { takeOutUnseen } from "../unseen.ts";
 
 /** The end of a text that a name goes on from, and the start of one that goes on a name. An underscore may be emphasis. */
 const GOES_ON_FROM = /[\p{L}\p{N}]_?$/u;
@@ -34,11 +35,9 @@ function flatten(text: string): string {
 }
 
 const BREAKS = /[\s\p{Cc}\u2028\u2029]+/gu;
-/** Marks that turn the direction of what follows them. */
-const TURNS = /[\u202A-\u202E\u2066-\u2069]/g;
 const PROMPT_TAG = /<(?=\/|(?:sections|previous-summary|draft|transcript|problem|focus)\b)/gi;
 
-/** The text as one line that can close no tag of a prompt: itself, but for breaks, controls and such tags. */
+/** The text as one line that can close no tag of a prompt: itself, but for breaks, what nobody sees and such tags. */
 export function oneLine(text: string): string {
-  return text.replaceAll(BREAKS, " ").replaceAll(TURNS, "").replaceAll(PROMPT_TAG, "‹").trim();
+  return takeOutUnseen(text.replaceAll(BREAKS, " ")).replaceAll(PROMPT_TAG, "‹").trim();
 }
