@@ -84,11 +84,14 @@ export const MAX_GENERATION = 8;
 export const SPAN_SHARE_OF_THRESHOLD = 20;
 export const MIN_SPAN_TOKENS = 200;
 
-/** Source tokens per call of the summariser by default: fits a 32,000-token model with its prompt and its answer. */
-export const DEFAULT_CHUNK_TOKENS = 24_000;
+/** Source tokens per call of the summariser by default: what a threshold of 60,000 replaces goes into one. A smaller window lowers it. */
+export const DEFAULT_CHUNK_TOKENS = 48_000;
 
-/** Characters of one tool output that the summariser is shown: the start and the end tell what a call came to. */
-export const RENDER_TOOL_CHARS = 4_000;
+/**
+ * Characters of one tool output that the summariser is shown: the start and the end tell what a call came to. Its names are
+ * gathered from the whole of it, so that a shorter excerpt costs no name (docs/decisions/0014).
+ */
+export const RENDER_TOOL_CHARS = 1_500;
 
 /** Characters of one text that the summariser is shown: long pastes rarely matter in the middle. */
 export const RENDER_TEXT_CHARS = 16_000;

@@ -246,7 +246,7 @@ describe("policies", () => {
       stackTokens: 25_000,
       maxSummaryRatio: 0.8,
       minSpanTokens: 5_000,
-      chunkTokens: 24_000,
+      chunkTokens: 48_000,
     });
     fc.assert(
       fc.property(fc.integer({ min: 5, max: 2_000_000 }), (thresholdTokens) => {

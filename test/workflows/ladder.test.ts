@@ -97,7 +97,7 @@ test("a draft that loses what matters is sent back once, with what is missing na
   const { agent, calls } = newAgent((prompt) =>
     prompt.kind === "repair"
       ? `${summaryOf(prompt, "told")} ${prompt.problems.join(" ")}`
-      : summaryOf(prompt, "nothing"),
+      : summaryOf(prompt, "something was said"),
   );
   await agent.append({ message: { ...say(0), parts: [{ type: "text", text: rules.join("\n") }] } });
   await agent.appendAll({ messages: Array.from({ length: 16 }, (_, n) => say(n + 1)) });
