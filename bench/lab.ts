@@ -41,6 +41,7 @@ export interface ClientCalls {
   timeRun(agent: string): Promise<number>;
   timeEmpty(params: EmptyParams): Promise<number>;
   runFleet(agents: readonly string[]): Promise<FleetTimes>;
+  timeEmptyFleet(agents: readonly string[], steps: number): Promise<number>;
   appendToEach(agents: readonly string[]): Promise<number[]>;
 }
 

@@ -11,6 +11,8 @@ const STORED = 20;
 const THRESHOLD_TOKENS = 2_000;
 /** So long that all are in their summariser at once. */
 const DELAY_MS = 1_000;
+/** Of a run of one chunk. */
+const STEPS = 5;
 
 export const manyAgents: Case = { name: "many-agents", timed: false, measure };
 
@@ -28,11 +30,12 @@ async function measure(lab: Lab): Promise<Finding> {
   const fleet = await prepare("fleet", lab.quick ? QUICK_AGENTS : AGENTS);
   const idle = await lab.client().appendToEach(fleet);
   const together = await lab.client().runFleet(fleet);
+  const floor = await lab.client().timeEmptyFleet(fleet, STEPS);
   const own = median(alone);
   const [middle, worst] = [median(together.runs), Math.max(...together.runs)];
   return {
     title: "Many agents at once",
-    about: `${fleet.length} agents are asked for a run at the same moment, each with a summariser that takes ${DELAY_MS / 1_000} s, all on one thread of one machine, where Cloudflare would give them many. Appends go to one after the other meanwhile, one every five milliseconds. Times are from asking to the outcome.`,
+    about: `${fleet.length} agents are asked for a run at the same moment, each with a summariser that takes ${DELAY_MS / 1_000} s, all on one thread of one machine, where Cloudflare would give them many: what is above the second of a run alone is this thread's work for ${fleet.length} runs. The floor is as many empty workflows at once, whose ${STEPS} steps call an agent each. Appends go to one after the other meanwhile, one every five milliseconds. A run takes from asking to its outcome.`,
     tables: [
       {
         columns: [
@@ -41,10 +44,10 @@ async function measure(lab: Lab): Promise<Finding> {
           "one alone ms",
           "median ms",
           "worst ms",
-          "median over alone",
           "worst over alone",
+          "engine's floor ms",
         ],
-        rows: [[fleet.length, together.outcomes["applied"] ?? 0, own, middle, worst, middle / own, worst / own]],
+        rows: [[fleet.length, together.outcomes["applied"] ?? 0, own, middle, worst, worst / own, floor]],
       },
       {
         caption: "Appends",
@@ -62,10 +65,11 @@ async function measure(lab: Lab): Promise<Finding> {
         target: 0,
       },
       {
-        claim: "slowest append while all are at work, over a run alone",
-        measured: Math.max(...together.appends) / own,
-        target: 1,
+        claim: "worst run, over its second of summarising and the engine's floor",
+        measured: worst / (DELAY_MS + floor),
+        target: 3,
       },
+      { claim: "p50 of appends while all are at work, ms", measured: median(together.appends), target: 10 },
     ],
     unmeasured: ["Cloudflare's own limits on instances that are created in a second", "agents on several machines"],
   };
