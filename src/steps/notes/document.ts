@@ -42,7 +42,10 @@ export interface NotesShapeOptions {
 }
 
 export const DEFAULT_NOTES_SECTIONS: readonly Section[] = [
-  { title: "Current state", hint: "A line that names the session; what is being worked on now, and what comes next." },
+  {
+    title: "Current state",
+    hint: "A title: a line that names the session. What is being worked on now, and what comes next.",
+  },
   { title: "Task", hint: "What the user asked for, in their words, and the decisions about it." },
   { title: "User rules", hint: "Every rule, prohibition and preference of the user, word for word." },
   { title: "Files and functions", hint: "Those that matter, what each is for, and what happened to it." },

@@ -20,7 +20,7 @@ import { dropReferences } from "../provenance.ts";
 import { normalizeTitle } from "../template.ts";
 import { renderNotes, wordTokens, type NotesSection, type NotesShape } from "./document.ts";
 
-/** A problem for each section of `edits` most of whose words stand nowhere in the notes any more. */
+/** A problem for each section of `edits` half of whose words, or more, stand nowhere in the notes any more. */
 export function findForgotten(
   before: readonly NotesSection[],
   after: readonly NotesSection[],
@@ -33,7 +33,7 @@ export function findForgotten(
     const was = before.find((section) => section.title === title)?.text ?? "";
     if (was === text || topicOf(title) === "state") return [];
     const words = wordsOf(withoutPassing(was));
-    if (shareOf(words, said) >= LEAST_NOTES_SHARE) return [];
+    if (shareOf(words, said) > LEAST_NOTES_SHARE) return [];
     // A section of few words may be written anew where it is one of the notes' own; one that a person added may not.
     const isSmall = words.size < GUARDED_SECTION_WORDS && known.has(normalizeTitle(title));
     const mayCondense = isSmall || full || wordTokens(was) > shape.sectionTokens * NOTES_CONDENSE_SHARE;
@@ -55,7 +55,7 @@ const QUOTED = 120;
 function listLost(text: string, said: ReadonlySet<string>): string {
   const lost = withoutPassing(text)
     .split("\n")
-    .filter((line) => shareOf(wordsOf(line), said) < LEAST_NOTES_SHARE);
+    .filter((line) => shareOf(wordsOf(line), said) <= LEAST_NOTES_SHARE);
   const quoted = lost.slice(0, MAX_FORGOTTEN_LINES).map((line) => `"${clip(oneLine(line), QUOTED)}"`);
   return quoted.join(" · ");
 }
