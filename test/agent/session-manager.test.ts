@@ -328,7 +328,7 @@ test("words are found however wide they are written, also in a session that was 
       "DROP TABLE palimpsest_untold",
       "ALTER TABLE palimpsest_notes DROP COLUMN covered_step",
       "ALTER TABLE palimpsest_notes DROP COLUMN told_step",
-      "ALTER TABLE palimpsest_notes RENAME COLUMN told_seq TO covered_seq",
+      "ALTER TABLE palimpsest_notes DROP COLUMN told_seq",
     ])
       storage.sql.exec(statement);
     storage.sql.exec("UPDATE palimpsest_schema SET version = ?", SCHEMA_VERSION - 3);
