@@ -97,10 +97,12 @@ export class Connection {
   };
 
   /**
-   * Rejects with the agent's own error; at once, without having been sent, while the connection is not open; with
-   * {@link Unanswered} when it is lost, or takes too long, before the answer came.
+   * Rejects with the agent's own error; at once, without having been sent, while the connection is down; with
+   * {@link Unanswered} when it is lost, or takes too long, before the answer came. While it is being opened, waits for what
+   * comes of that: whoever asked is told that it is asked.
    */
   async call<Name extends CallName>(name: Name, input: Inputs[Name]): Promise<Answer<Name>> {
+    if (this.#link === "connecting") await this.#attempt();
     if (this.#link !== "open" || this.#client.readyState !== WebSocket.OPEN) {
       throw new Error("Nothing was sent: the connection is down. Ask again when it is back.");
     }
@@ -188,6 +190,17 @@ export class Connection {
   #learn(told: readonly RunEvent[]): void {
     this.#runs = learn(this.#runs, told);
     this.#tell();
+  }
+
+  /** Resolves when the attempt to open it has come to something, which it does within its bound. */
+  #attempt(): Promise<void> {
+    return new Promise((resolve) => {
+      const stop = this.subscribe(() => {
+        if (this.#link === "connecting") return;
+        stop();
+        resolve();
+      });
+    });
   }
 
   #say(link: Link, why: string | null = null): void {
