@@ -4,6 +4,7 @@ import { describe, expect, test } from "vitest";
 import {
   arrangeSections,
   DEFAULT_NOTES_SECTIONS,
+  isWithin,
   renderNotes,
   resolveNotesShape,
   type NotesSection,
@@ -11,7 +12,11 @@ import {
 import { auditEdits } from "../../../src/steps/notes/edits.ts";
 import { extractEdits } from "../../../src/steps/notes/extract.ts";
 import { describeSections } from "../../../src/steps/notes/prompt.ts";
+import { importTranscript } from "../../../src/import/import.ts";
+import { renderTranscript } from "../../../src/steps/render.ts";
+import { readTranscript } from "../transcripts.ts";
 
+const REAL = readTranscript("pi-coding-session.jsonl");
 const shape = resolveNotesShape({}, 60_000);
 const transcript = [
   "[#1 user]\nPlease fix the parser in src/parse.ts. Never touch src/lexer.ts.",
@@ -51,6 +56,29 @@ function edited(path: string): string {
 }
 
 describe("the offline model", () => {
+  test.skipIf(REAL === null)(
+    "is never refused over a whole session, whatever the budgets: what it adds fits (E14)",
+    () => {
+      const [conversation] = importTranscript(REAL ?? "").conversations;
+      const messages = conversation?.messages ?? [];
+      expect(messages.length).toBeGreaterThan(500);
+      for (const [thresholdTokens, each] of [
+        [8_000, 12],
+        [60_000, 60],
+      ] as const) {
+        const within = resolveNotesShape({}, thresholdTokens);
+        let notes: NotesSection[] = [{ title: "House rules", text: "- be kind to the parser" }];
+        for (let at = 0; at < messages.length; at += each) {
+          const part = messages.slice(at, at + each);
+          const elements = part.map((message) => ({ kind: "message" as const, message }));
+          notes = update(notes, renderTranscript(elements, { maxChars: 4 * thresholdTokens }), within);
+        }
+        expect(isWithin(renderNotes(notes), within.maxTokens)).toBe(true);
+        expect(textOf(notes, "House rules")).toBe("- be kind to the parser");
+      }
+    },
+  );
+
   test("leaves what a person wrote byte for byte: code, tables, prose, lists, sections of their own", () => {
     const after = update(BY_HAND, transcript);
     for (const { title, text } of BY_HAND) expect(textOf(after, title).startsWith(text), title).toBe(true);
