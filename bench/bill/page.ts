@@ -45,7 +45,7 @@ on, one model call more merges their drafts. Tokens out are bounded by the large
 ## Assumed
 
 - ${renderCell(ASSUMED.longShare * 100)} of 100 conversations are long, ${renderCell(ASSUMED.longMessages)} messages; the others have ${renderCell(ASSUMED.shortMessages)}. A message is ${renderCell(ASSUMED.messageTokens)} tokens. Before every second message the agent looks at its view.
-- Threshold ${renderCell(ASSUMED.thresholdTokens)}; a run of ${ASSUMED.chunksOfARun} chunks brings a view back to ${renderCell(ASSUMED.viewAfterTokens)}. Short conversations never get there.
+- Threshold ${renderCell(ASSUMED.thresholdTokens)}; a run of ${ASSUMED.chunksOfARun} chunk brings a view back to ${renderCell(ASSUMED.viewAfterTokens)}. Short conversations never get there.
 - Appends and views come over a WebSocket, of which ${ASSUMED.framesPerRequest} frames are billed as one request. A call keeps its object at work for ${renderCell(ASSUMED.callSeconds * 1_000)} ms.
 - A run takes ${ASSUMED.runSeconds} s of a model's time; the watchdog looks each ${ASSUMED.watchdogSeconds} s meanwhile and writes ${ASSUMED.watchdogRows} rows.
 - Each conversation has an object of its own, which takes the bytes below before anything is said in it: the tables of Palimpsest and of the SDK, a page each. An object for each user shares them.

@@ -13,8 +13,8 @@ export const ASSUMED = {
   thresholdTokens: 60_000,
   /** A run brings a view back to this: head, summaries, a tail of 20,000. */
   viewAfterTokens: 25_000,
-  /** Chunks of 24,000 that the difference makes. */
-  chunksOfARun: 2,
+  /** Chunks of 48,000 that the difference makes. */
+  chunksOfARun: 1,
   /** Runs are as long as their summariser needs, seconds; the watchdog looks each 15 s and writes two rows. */
   runSeconds: 30,
   watchdogRows: 2,

@@ -88,24 +88,24 @@ async function countOperations(
   const notes = await countNotes(lab);
   const [few = fail(), many = fail()] = views;
   const perMessage = (many.read - few.read) / (VISIBLE[1] - VISIBLE[0]);
-  const two = runs[ASSUMED.chunksOfARun - 1] ?? fail();
-  const seen = STORED[1].messages;
+  const typical = runs[ASSUMED.chunksOfARun - 1] ?? fail();
+  const seen = STORED[ASSUMED.chunksOfARun - 1]?.messages ?? fail();
   const span = ASSUMED.thresholdTokens - ASSUMED.viewAfterTokens;
   const counted: Counted = {
     first,
     append: { read: mean(appends.map(({ read }) => read)), written: mean(appends.map(({ written }) => written)) },
     view: { readPerMessage: perMessage, read: few.read - perMessage * VISIBLE[0] },
     run: {
-      read: ((two.rows.read / seen) * ASSUMED.thresholdTokens) / ASSUMED.messageTokens,
-      written: two.rows.written,
-      requests: two.requests,
-      modelCalls: two.modelCalls,
-      inputTokens: two.inputTokens - spanOf(two) + span + two.chunks * ANSWER_TOKENS - two.outputTokens,
-      outputTokens: two.modelCalls * ANSWER_TOKENS,
+      read: ((typical.rows.read / seen) * ASSUMED.thresholdTokens) / ASSUMED.messageTokens,
+      written: typical.rows.written,
+      requests: typical.requests,
+      modelCalls: typical.modelCalls,
+      inputTokens: typical.inputTokens - spanOf(typical) + span + typical.chunks * ANSWER_TOKENS - typical.outputTokens,
+      outputTokens: typical.modelCalls * ANSWER_TOKENS,
     },
     messageBytes: bytes - textLength(),
     emptyBytes: empty,
-    outlineBytesPerMessage: two.outlineBytes / seen,
+    outlineBytesPerMessage: typical.outlineBytes / seen,
   };
   const stored = { messageBytes: bytes, textBytes: textLength(), emptyBytes: empty, firstWritten: first.written };
   return { counted, stored, operations: tableOfOperations({ counted, views, notes }) };

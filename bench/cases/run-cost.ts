@@ -1,17 +1,18 @@
 /** What a run costs its object and its workflow, as the span grows: the figures behind docs/costs.md. */
+import { DEFAULT_CHUNK_TOKENS } from "../../src/limits.ts";
 import type { Case } from "../case.ts";
 import type { Finding } from "../finding.ts";
 import type { Lab } from "../lab.ts";
 import type { RunCost } from "../objects/ours.ts";
 
-/** So high that no run begins by itself; the tail is 20,000 tokens and a chunk 24,000, as below 60,000. */
+/** So high that no run begins by itself; the tail is 20,000 tokens, as below 60,000. */
 const THRESHOLD_TOKENS = 1_000_000;
 /** Messages of some hundred tokens each, so that between head and tail lie so many chunks. */
 export const STORED = [
-  { chunks: 1, messages: 420 },
-  { chunks: 2, messages: 640 },
-  { chunks: 4, messages: 1_080 },
-  { chunks: 8, messages: 1_960 },
+  { chunks: 1, messages: 460 },
+  { chunks: 2, messages: 960 },
+  { chunks: 4, messages: 1_960 },
+  { chunks: 8, messages: 3_970 },
 ] as const;
 
 export const runCost: Case = { name: "run-cost", timed: false, measure };
@@ -24,7 +25,7 @@ async function measure(lab: Lab): Promise<Finding> {
   if (one === undefined) throw new Error("Nothing was counted.");
   return {
     title: "What a run costs, by its chunks",
-    about: `Chunks of 24,000 tokens, messages of some hundred. Requests are the workflow's calls to the object; rows are all that the object read and wrote from asking to the end, the SDK's own included.`,
+    about: `Chunks of ${DEFAULT_CHUNK_TOKENS} tokens, messages of some hundred. Requests are the workflow's calls to the object; rows are all that the object read and wrote from asking to the end, the SDK's own included.`,
     tables: [
       {
         columns: ["chunks", "messages", "steps", "model calls", "requests", "rows read", "rows written"],
