@@ -2,6 +2,7 @@
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, test } from "vitest";
+import { MIN_SURVIVAL } from "../../src/limits.ts";
 import type { RunRecord } from "../../src/memory/runs.ts";
 import { newAgent, overlayOf, skipRetryDelays } from "../agents.ts";
 import { say, talk, textOf } from "../conversation.ts";
@@ -102,6 +103,12 @@ describe("an update of the notes", () => {
     expect(calls.length).toBeLessThanOrEqual(2 * runs.length);
     const covered = runs.map(({ outcome }) => outcome?.kind === "noted" && outcome.coveredId);
     expect(new Set(covered).size).toBe(runs.length);
+    // What it lost is weighed when it is to serve: an older version lost less.
+    const { run } = await agent.compact({ sessionId });
+    expect(await agent.waitForRun({ runId: run.id })).toMatchObject({ path: "notes", outcome: { kind: "applied" } });
+    const [overlay] = await agent.getCompactions({ sessionId });
+    expect(overlay?.details.notesVersion).toBeLessThan((await agent.getNotes({ sessionId }))?.n ?? 0);
+    expect(overlay?.details.survival?.score).toBeGreaterThanOrEqual(MIN_SURVIVAL);
   });
 
   test("is one at a time, and is not asked for while a compaction is at work", async () => {
