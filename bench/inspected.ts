@@ -53,7 +53,7 @@ export class InspectedWorker {
     const before = new Set(await listWorkerds());
     const worker = await startWorker({
       config: `${import.meta.dirname}/wrangler.jsonc`,
-      dev: { inspector: { port: 0 }, server: { port: 0 }, persist: stateDir, logLevel: "none" },
+      dev: { inspector: { port: 0 }, server: { port: 0 }, persist: stateDir, logLevel: "none", watch: false },
     });
     await worker.ready;
     const url = await worker.inspectorUrl;

@@ -46,6 +46,11 @@ async function measure(lab: Lab): Promise<Finding> {
     tables: [page.operations, page.months, page.bills, page.bounds],
     checks: [
       {
+        claim: "rows written by the first append in a new object, the SDK's own included",
+        measured: counted.first.written,
+        target: 120,
+      },
+      {
         claim: "workflow instances begun a second in the busiest hour of 100 million conversations",
         measured: boundsOf(months[2] ?? fail(), counted)[1]?.used ?? Infinity,
         target: LIMITS.instancesPerSecond,
