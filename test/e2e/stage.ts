@@ -37,7 +37,7 @@ export interface PageOptions {
   /** The connection is lost on purpose, and the browser says so. */
   readonly mayFail?: boolean;
   /** What is to be set before the page is opened. */
-  readonly before?: (page: Page) => Promise<void>;
+  readonly before?: (page: Page) => Promise<unknown>;
 }
 
 export class Stage {

@@ -31,6 +31,10 @@ async function updateAtGate(
   return { ...made, gate, run };
 }
 
+function twelveNames(n: number): string {
+  return Array.from({ length: 12 }, (_, k) => `src/mod-${n}/file-${k}.ts and ERR_${n}_${k}`).join(", ");
+}
+
 describe("an update of the notes", () => {
   test("starts with the append that made it due, and covers what was said up to there (F1)", async () => {
     const { agent, calls } = newAgent(noting);
@@ -90,10 +94,8 @@ describe("an update of the notes", () => {
   test("that keeps less than half of the facts is taken after one repair: the next one reads on (F1, E14)", async () => {
     const { agent, calls } = newAgent(() => "## Worklog\n- looked at it");
     const sessionId = `${SESSION}!20000`;
-    const names = (n: number): string =>
-      Array.from({ length: 12 }, (_, k) => `src/mod-${n}/file-${k}.ts and ERR_${n}_${k}`).join(", ");
     const messages = Array.from({ length: 64 }, (_, n) => {
-      const text = `Please look at ${names(n)}. Never touch src/keep-${n}.ts. You must always run check-${n} first.`;
+      const text = `Please look at ${twelveNames(n)}. Never touch src/keep-${n}.ts. You must always run check-${n} first.`;
       return { id: `m${n}`, role: "user" as const, parts: [{ type: "text" as const, text }] };
     });
     await sayAll(agent, messages, sessionId);

@@ -52,6 +52,11 @@ function boundaryOf(outline: Outline, span: { toId: string; toStep: number }): n
   return cells.findLastIndex(({ row, step }) => row.id === span.toId && step <= span.toStep) + 1;
 }
 
+function detailOf(given: readonly OutlineRow[], coveredId: string, range: NotesRange): string {
+  const plan = planFromNotes(outlineOf(given), { covered: endOf(coveredId), policy, notes: range });
+  return plan.kind === "nothing" ? `${plan.reason}: ${plan.detail}` : plan.kind;
+}
+
 describe("planFromNotes", () => {
   test("V1, V2: never replaces what the notes do not cover, never breaks a tie, never ends inside earlier overlays", () => {
     fc.assert(
@@ -138,14 +143,10 @@ describe("planFromNotes", () => {
   });
 
   test("F5: says in words why notes that end too early are not covered, and why nothing is left to replace", () => {
-    const detailOf = (given: readonly OutlineRow[], coveredId: string, range = notes): string => {
-      const plan = planFromNotes(outlineOf(given), { covered: endOf(coveredId), policy, notes: range });
-      return plan.kind === "nothing" ? `${plan.reason}: ${plan.detail}` : plan.kind;
-    };
     const stacked = [...rows.slice(0, 4), overlayRow("o1", 300), ...rows.slice(8)];
-    expect(detailOf(stacked, "a6")).toMatch(/^not-covered: .*an earlier summary hides it/);
-    expect(detailOf(stacked, "a2")).toMatch(/^not-covered: An earlier summary stands behind/);
-    expect(detailOf(rows.slice(0, 3), "a2")).toMatch(/^too-short: All of the view is what/);
+    expect(detailOf(stacked, "a6", notes)).toMatch(/^not-covered: .*an earlier summary hides it/);
+    expect(detailOf(stacked, "a2", notes)).toMatch(/^not-covered: An earlier summary stands behind/);
+    expect(detailOf(rows.slice(0, 3), "a2", notes)).toMatch(/^too-short: All of the view is what/);
   });
 
   test("V1: a message of which an earlier overlay hides the middle is covered to its last end", () => {
