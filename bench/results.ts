@@ -1,12 +1,14 @@
-/** What was measured, as it is kept: bench/results.json, and the page and pictures that are made from it. */
+/** What was measured, as it is kept: bench/results.json, and the pages and pictures that are made from it. */
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { showFigures } from "./headline.ts";
 import type { Settled } from "./noise.ts";
 import { drawPlot } from "./plot.ts";
 import { renderFinding } from "./report.ts";
 
 const HERE = import.meta.dirname;
 const FILE = join(HERE, "results.json");
+const README = join(HERE, "../README.md");
 
 /** Of each finding: what it was measured with. */
 export interface Stamp {
@@ -33,6 +35,8 @@ export async function writeResults(results: Results, order: readonly string[]): 
     return result === undefined ? [] : [[name, result] as const];
   });
   await writeFile(FILE, `${JSON.stringify(Object.fromEntries(kept), round, 2)}\n`);
+  // As they are kept, with the digits that they are kept with: a test reads them again and must come to the same.
+  await writeFile(README, showFigures(await readFile(README, "utf8"), await readResults()));
   await writeFile(join(HERE, "RESULTS.md"), renderPage(kept.map(([, result]) => result)));
   for (const plot of kept.flatMap(([, { finding }]) => finding.plots ?? [])) {
     await writeFile(join(HERE, "../docs/images", pictureOf(plot.file)), drawPlot(plot));
