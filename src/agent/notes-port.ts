@@ -7,6 +7,7 @@
  */
 import { assert } from "../errors.ts";
 import { MAX_CHARS_PER_TOKEN, PROMPT_OVERHEAD_TOKENS } from "../limits.ts";
+import { NOTES_PATIENCE } from "../limits-of-notes.ts";
 import type { History } from "../memory/history.ts";
 import type { NotesEnd, NotesVersion } from "../memory/notes.ts";
 import type { Outcome, RunRecord } from "../memory/runs.ts";
@@ -171,9 +172,11 @@ function endOf(run: RunRecord): NotesEnd {
   return { messageId: toId, step: toStep };
 }
 
-function roomFor(run: RunRecord, { shape }: NotesSettings, windowTokens: number): number {
+/** Of a backlog, no more at once than an update waits for at most: versions stay close, and a compaction finds one near its cut. */
+function roomFor(run: RunRecord, { shape, pace }: NotesSettings, windowTokens: number): number {
   const beside = windowTokens - PROMPT_OVERHEAD_TOKENS - 2 * shape.maxTokens;
-  return Math.min(run.policy.chunkTokens, Math.max(beside, Math.floor(windowTokens / LEAST_SHARE_OF_WINDOW)));
+  const most = Math.min(run.policy.chunkTokens, pace.growthTokens * NOTES_PATIENCE);
+  return Math.min(most, Math.max(beside, Math.floor(windowTokens / LEAST_SHARE_OF_WINDOW)));
 }
 
 /**
