@@ -22,6 +22,7 @@ import { gatherFacts } from "../steps/pinned/gather.ts";
 import { pinWithin } from "../steps/pinned/keep.ts";
 import type { Survival } from "../steps/pinned/survival.ts";
 import type { SpanPlan } from "../steps/plan.ts";
+import type { Policy } from "../steps/policy.ts";
 import { redactMessage } from "../steps/redact.ts";
 import { estimateTokens } from "../steps/tokens.ts";
 import { summaryMessage } from "../steps/view.ts";
@@ -156,7 +157,7 @@ function judge(
     template: { sections: ready.version.sections.map(({ title }) => ({ title, hint: "" })) },
   });
   if (!audit.ok) return decline("unsound", audit.problems.map(({ detail }) => detail).join(" "));
-  const budget = { spanTokens: plan.spanTokens, pinnedTokens: run.policy.pinnedTokens };
+  const budget = { spanTokens: plan.spanTokens, pinnedTokens: pinnedBeside(shape, run.policy) };
   const { pinned, survival } = pinWithin(summary, facts, budget);
   if (survival.score < MIN_SURVIVAL) {
     return decline("lost-too-much", `With the notes, ${survival.score.toFixed(2)} of what they tell of would be kept.`);
@@ -171,6 +172,11 @@ function judge(
     );
   }
   return { ...ready, pinned, survival, tokensAfter };
+}
+
+/** Notes stand alone where a stack of summaries would: beside them stands what two of those may pin, if the stack's room holds it. */
+function pinnedBeside({ maxTokens }: NotesShape, { pinnedTokens, stackTokens }: Policy): number {
+  return Math.max(pinnedTokens, Math.min(2 * pinnedTokens, stackTokens - maxTokens));
 }
 
 /** What was asked for that notes cannot give. */

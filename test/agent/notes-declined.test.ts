@@ -126,8 +126,10 @@ describe("a run asks a model although notes are kept, and says why", () => {
   });
 
   test("lost-too-much: words that leave out most of what they are said to tell of, more than can be pinned", async () => {
-    const { agent } = newAgent(noting);
+    const made = newAgent(noting);
+    const { agent } = made;
     const sessionId = `${SESSION}!8000`;
+    await change(made, (session) => void session.compactAfter(8_000, { pinnedTokens: 130 }), sessionId);
     await agent.appendAll({ sessionId, messages: Array.from({ length: 12 }, (_, n) => naming(n)) });
     await rest(agent, sessionId);
     const sections = [
