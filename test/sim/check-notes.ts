@@ -64,7 +64,9 @@ function checkRead(world: World, { seat, versions, runs, overlays }: Noted, vers
   const path = twin.path(messageId);
   const base = versions.find(({ n }) => n === baseN)?.covered;
   const behind = base?.kind === "to" ? path.indexOf(base.messageId) + 1 : 0;
-  const same = runs.filter((each) => each.notes?.digest === digest).map(({ id }) => id);
+  // A fork takes the drafts along: what a run of the same source was answered, wherever it ran, has read it.
+  const everywhere = [...runs, ...world.seats.flatMap((each) => each.runs)];
+  const same = everywhere.filter((each) => each.notes?.digest === digest).map(({ id }) => id);
   const read = new Set([...seat.claimed, ...same.flatMap((id) => [...(world.model.read.get(id) ?? [])])]);
   for (const id of path.slice(behind)) {
     const [mark] = weigh(twin.find(id)!).marks;
