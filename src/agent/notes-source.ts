@@ -18,7 +18,7 @@ import { factsOf } from "./sources.ts";
 
 /**
  * What the view of a branch up to `end` shows behind what the notes cover, oldest first. An overlay that holds the last
- * message of that tells a part of it again, which does no harm.
+ * message of that, and more, tells a part of it again, which does no harm; one that ends with it tells nothing new.
  */
 export function findNew(history: History, base: NotesVersion | null, end: NotesEnd): readonly OutlineRow[] {
   const rows = history.outline(end.messageId, { toStep: end.step })?.rows ?? [];
@@ -33,7 +33,9 @@ export function findNew(history: History, base: NotesVersion | null, end: NotesE
     return [...(grown === null ? [] : [grown]), ...rows.slice(at + 1)];
   }
   const under = rows.findIndex(({ kind, id }) => kind === "overlay" && holds(history, id, messageId));
-  return under === -1 ? rows : rows.slice(under);
+  if (under === -1) return rows;
+  const span = history.overlay(rows[under]?.id ?? "")?.span;
+  return rows.slice(span !== undefined && history.notes.isTold(span, base.covered) ? under + 1 : under);
 }
 
 /** Whether a message is under an overlay of its branch that no earlier one holds. */

@@ -18,7 +18,7 @@ import type { Facts } from "../steps/pinned/fact.ts";
 import { parseFacts } from "./content.ts";
 import type { NotesRow, NotesStatements } from "./notes-statements.ts";
 import type { Steps } from "./overlay-record.ts";
-import type { Place, ShapeRow } from "./statements.ts";
+import type { OverlayRow, Place, ShapeRow } from "./statements.ts";
 import type { Tree } from "./tree.ts";
 import { comparePlaces, elementTokens, PATH_START, placeTo, walkView } from "./walk.ts";
 
@@ -102,6 +102,13 @@ export class SessionNotes {
   endsWithin({ told }: NotesVersion, { toId, toStep }: Pick<Span, "toId" | "toStep">): boolean {
     const end = this.#placeOf({ messageId: toId, step: toStep });
     return told === null || (end !== null && comparePlaces(told, end) <= 0);
+  }
+
+  /** Whether a span ends no later than what was told of: an overlay over it then tells nothing new. */
+  isTold({ toId, toStep }: Pick<Span, "toId" | "toStep">, told: NotesEnd): boolean {
+    const end = toStep === WHOLE_MESSAGE ? this.endOf(toId) : { messageId: toId, step: toStep };
+    const [last, known] = [end === null ? null : this.#placeOf(end), this.#placeOf(told)];
+    return last !== null && known !== null && comparePlaces(last, known) <= 0;
   }
 
   /** The version of a number while it is in force; null when there is none, or no more. */
@@ -207,7 +214,7 @@ export class SessionNotes {
     let openCall = false;
     let below: Growth["below"] | null = null;
     for (const element of walkView(this.#tree, { seq: leaf.seq, step: WHOLE_MESSAGE }, { content: false })) {
-      const end = element.kind === "overlay" ? placeTo(element.overlay) : { ...element.row, step: element.toStep };
+      const end = element.kind === "overlay" ? this.#endAt(element.overlay) : { ...element.row, step: element.toStep };
       if (comparePlaces(end, floor) <= 0 || sums.tokens >= enoughTokens) break;
       const { seq } = end;
       // Never of the newest, which may have grown.
@@ -234,6 +241,12 @@ export class SessionNotes {
       below = { seq, tokens: sums.tokens - tokens, toolCalls: sums.toolCalls - toolCalls };
     }
     return { ...sums, openCall, below };
+  }
+
+  /** Where an overlay ends: one that hides the whole of a message, at the last step that it has. */
+  #endAt(overlay: OverlayRow): Place {
+    const { seq, step } = placeTo(overlay);
+    return step === WHOLE_MESSAGE ? { seq, step: lastStep(this.#tree.shape(seq)) } : { seq, step };
   }
 
   #placeOf({ messageId, step }: NotesEnd): Place | null {

@@ -118,6 +118,23 @@ describe("a message that notes tell of as far as a step, while it grows", () => 
       expect(look(known)).toEqual(look());
     });
   });
+
+  test("is nothing where a summary hides the last message that is covered, to its end, and no more", async () => {
+    await withProbe(({ history }) => {
+      fill(history, 0, 4);
+      history.append(steps("turn", "one", "two"));
+      const after = history.notes.endOf("turn");
+      const look = (): Growth | null => history.notes.growth({ after, enoughTokens: 1_000_000, known: null });
+      history.addOverlay({ span: span("m1", "turn"), summary: "said at length ".repeat(50) });
+      expect(look()).toMatchObject({ tokens: 0 });
+      const before = history.tokens();
+      history.append(say("next"));
+      const own = history.tokens() - before;
+      expect(look()?.tokens).toBe(own);
+      history.addOverlay({ span: span("m1", "next"), summary: "said at length ".repeat(50) });
+      expect(look()?.tokens).toBeGreaterThan(own);
+    });
+  });
 });
 
 describe("what a split's child is given (B4)", () => {

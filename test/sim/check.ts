@@ -27,6 +27,8 @@ const LEAVES = 4;
 /** Rules that always find room beside a summary. */
 const FEW_RULES = 3;
 const LEDGER_PAGE = 100;
+/** In a row, from one look to the next: a few branches may each have come to nothing. */
+const MAX_VAIN_RUNS = 20;
 const ROOMS = [100, 300, 900, 2_500] as const;
 
 export interface CheckOptions {
@@ -181,8 +183,17 @@ function textOf({ messages }: View): string {
   return messages.map(({ parts }) => JSON.stringify(parts)).join("\n");
 }
 
-/** R1, R2: one outcome that stands, and one live run for a branch. */
+/** R1, R2, R4: one outcome that stands, one live run for a branch, and none that comes of nothing. */
 function checkRuns(world: World, seat: Seat, runs: readonly RunRecord[]): void {
+  const last = Math.max(0, ...seat.runs.map(({ n }) => n));
+  const vain = runs.filter(
+    ({ n, trigger, outcome }) => n > last && trigger !== "manual" && outcome?.kind === "nothing",
+  );
+  holds(
+    "R4",
+    vain.length <= MAX_VAIN_RUNS,
+    () => `${vain.length} runs of ${seat.id} came to nothing, one after another`,
+  );
   const before = new Map(seat.runs.map((run) => [run.id, run]));
   for (const { id, outcome } of runs) {
     const known = before.get(id)?.outcome ?? null;
@@ -202,7 +213,7 @@ function checkRuns(world: World, seat: Seat, runs: readonly RunRecord[]): void {
       holds("R2", !same, () => `runs ${one.id} and ${other.id} are both at work on the branch of ${other.leafId}`);
     }
   }
-  count(world.tally.checks, "R1, R2");
+  count(world.tally.checks, "R1, R2, R4");
   if (live.length > 1) count(world.tally.met, "sessions with runs on two branches");
 }
 

@@ -54,7 +54,7 @@ for (const { why, list } of seeds as readonly { why: string; list: readonly Oper
   });
 }
 
-test("no invariant breaks (M1, V1, V2, V3, C1, C2, C3, R1, R2, R3, S1, S2)", { timeout: 3_600_000 }, async () => {
+test("no invariant breaks (M1, V1, V2, V3, C1, C2, C3, R1, R2, R3, R4, S1, S2)", { timeout: 3_600_000 }, async () => {
   const total = operations > 0 ? operations : EPISODE;
   for (let done = 0; done < total; done += EPISODE) {
     const own = seed + done / EPISODE;
