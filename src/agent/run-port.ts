@@ -91,7 +91,7 @@ export class RunPort implements CompactionPort {
       const history = core.memory.session(run.sessionId);
       const span = resolveEnds(history, proposed);
       const found = history.spanDigest(span);
-      const sources = findSources(core, run, proposed);
+      const sources = found === null ? null : findSources(core, run, { plan: proposed, whole: { span, found } });
       if (found === null || sources === null) return call.end({ kind: "stale", reason: "gone" });
       const { chunks, digests, parts } = sources;
       // An attempt that comes late must not pin the run to an edit that its drafts know nothing of.

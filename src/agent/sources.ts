@@ -8,7 +8,7 @@ import { assert } from "../errors.ts";
 import type { Draft } from "../memory/drafts.ts";
 import type { History } from "../memory/history.ts";
 import type { Leaf } from "../memory/overlay-details.ts";
-import type { OverlayRecord } from "../memory/overlays.ts";
+import type { OverlayRecord, SpanDigest } from "../memory/overlays.ts";
 import type { RunRecord } from "../memory/runs.ts";
 import type { Span } from "../steps/outline.ts";
 import { NO_FACTS, type Facts } from "../steps/pinned/fact.ts";
@@ -42,13 +42,20 @@ export interface Sources {
   readonly parts: readonly (PlannedChunk | PlannedOverlay)[];
 }
 
-/** Null when a message of the plan is gone or changed. */
-export function findSources(core: Core, run: RunRecord, plan: SpanPlan): Sources | null {
+/** Null when a message of the plan is gone or changed. `whole`: the span's own ends, and what it was found to hold. */
+export function findSources(
+  core: Core,
+  run: RunRecord,
+  { plan, whole }: { readonly plan: SpanPlan; readonly whole: { readonly span: Span; readonly found: SpanDigest } },
+): Sources | null {
   const history = core.memory.session(run.sessionId);
   // One that left force since the outline was read would be carried on over messages that it does not tell of (C3).
   if (plan.overlayIds.some((id) => history.overlay(id)?.state !== "active")) return null;
   const chunks: ChunkPlan[] = [...plan.chunks];
-  const digests = chunks.map((chunk) => history.sourceDigest(chunk));
+  // With nothing hidden in it, a span that is one chunk was walked already.
+  const digests = chunks.map((chunk) =>
+    whole.found.overlayIds.length === 0 && isSpan(chunk, whole.span) ? whole.found.digest : history.sourceDigest(chunk),
+  );
   const planned = (index: number, draft: DraftReceipt | null): PlannedChunk => {
     const { tokens, halfOf } = chunks[index] ?? { tokens: 0 };
     return { kind: "chunk", index, tokens, digest: digests[index] ?? "", draft, half: halfOf !== undefined };
@@ -73,6 +80,10 @@ export function findSources(core: Core, run: RunRecord, plan: SpanPlan): Sources
   });
   const known = digests.filter((each) => each !== null);
   return known.length < chunks.length ? null : { chunks, digests: known, parts };
+}
+
+function isSpan(a: Span, b: Span): boolean {
+  return a.fromId === b.fromId && a.fromStep === b.fromStep && a.toId === b.toId && a.toStep === b.toStep;
 }
 
 /** The chunks that an overlay was made of in the first place, oldest first; none when one of its parts has none. */

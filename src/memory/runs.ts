@@ -21,6 +21,8 @@ export class Runs {
   readonly #fresh = new Map<string, RunRecord>();
   readonly #ended = new Map<string, RunRecord>();
   readonly #live = new Map<string, readonly RunRecord[]>();
+  /** Live runs by id: each call of a run's workflow asks for its own. */
+  readonly #known = new Map<string, RunRecord>();
   readonly #latestEnded = new Map<string, RunRecord | null>();
   readonly #latestNotes = new Map<string, RunRecord | null>();
 
@@ -54,6 +56,7 @@ export class Runs {
     };
     this.#sql.insertRun(record.sessionId, record.n, { runId: record.id, record: JSON.stringify(record) });
     this.#live.delete(record.sessionId);
+    this.#known.set(record.id, record);
     this.#fresh.set(record.id, record);
     return record;
   }
@@ -68,8 +71,14 @@ export class Runs {
     return takeAll(this.#ended);
   }
 
+  /** Of a live run that was written or read before, no row is read. */
   get(runId: string): RunRecord | null {
-    return parse(this.#sql.runById(runId));
+    const known = this.#known.get(runId);
+    if (known !== undefined) return known;
+    const row = this.#sql.runById(runId);
+    const found = row === undefined ? null : mustParse(row);
+    if (found?.outcome === null) this.#known.set(runId, found);
+    return found;
   }
 
   /** Throws `unknown_run`. */
@@ -154,6 +163,7 @@ export class Runs {
     this.#fresh.clear();
     this.#ended.clear();
     this.#live.clear();
+    this.#known.clear();
     this.#latestEnded.clear();
     this.#latestNotes.clear();
   }
@@ -161,6 +171,7 @@ export class Runs {
   /** Drops what is kept in memory of a session whose ledger was deleted. Ends that nobody was told of yet stay. */
   forgetSession(sessionId: string): void {
     this.#live.delete(sessionId);
+    for (const run of this.#known.values()) if (run.sessionId === sessionId) this.#known.delete(run.id);
     this.#latestEnded.delete(sessionId);
     this.#latestNotes.delete(sessionId);
   }
@@ -176,6 +187,7 @@ export class Runs {
   write(run: RunRecord): RunRecord {
     const { id, sessionId, n } = run;
     this.#sql.updateRun(sessionId, n, JSON.stringify(run));
+    this.#known.set(id, run);
     const live = this.#live.get(sessionId)?.map((each) => (each.id === id ? run : each));
     if (live !== undefined) this.#live.set(sessionId, live);
     return run;
@@ -188,6 +200,7 @@ export class Runs {
     const ended: RunRecord = { ...run, ...patch, state: "ended", outcome, endedAt: this.#now() };
     this.#sql.endRun(run.sessionId, run.n, JSON.stringify(ended));
     this.#live.delete(run.sessionId);
+    this.#known.delete(runId);
     (run.kind === "notes" ? this.#latestNotes : this.#latestEnded).set(run.sessionId, ended);
     this.#ended.set(runId, ended);
     return ended;
@@ -198,10 +211,6 @@ function takeAll(runs: Map<string, RunRecord>): RunRecord[] {
   const taken = [...runs.values()];
   runs.clear();
   return taken;
-}
-
-function parse(row: { record: string } | undefined): RunRecord | null {
-  return row === undefined ? null : mustParse(row);
 }
 
 /** The record was written by this file, under this schema version: it is trusted as stored. */

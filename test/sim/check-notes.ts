@@ -62,7 +62,9 @@ function checkRead(world: World, { seat, versions, runs, overlays }: Noted, vers
   const { messageId } = version.covered;
   holds("notes", messageId === span.toId, () => `run ${run.id} read up to ${span.toId} and covers ${messageId}`);
   const path = twin.path(messageId);
-  const base = versions.find(({ n }) => n === baseN)?.covered;
+  const base = [...versions, ...seat.notes].find(({ n }) => n === baseN)?.covered;
+  // Several updates since the last look, and what the first of them was built on has given way to the last.
+  if (base === undefined && baseN > 0) return;
   const behind = base?.kind === "to" ? path.indexOf(base.messageId) + 1 : 0;
   // A fork takes the drafts along: what a run of the same source was answered, wherever it ran, has read it.
   const everywhere = [...runs, ...world.seats.flatMap((each) => each.runs)];
