@@ -14,7 +14,8 @@ export const aiSdkAdapter: ModelFormatAdapter<ModelMessage[]> = {
   toModel: toModelMessages,
   fromModel(messages, newId) {
     const parsed = z.array(modelMessageSchema).safeParse(messages);
-    if (parsed.success) return parsed.data.map((message) => messageOf(message, newId()));
+    // Checked, and then taken as they came: what zod gives back lacks a provider's own keys that it takes for unsafe.
+    if (parsed.success) return messages.map((message) => messageOf(message, newId()));
     throw new PalimpsestError(
       "invalid_input",
       `These are no messages of the AI SDK:\n${z.prettifyError(parsed.error)}`,

@@ -256,6 +256,23 @@ describe("a conversation", () => {
   });
 });
 
+/** A key that parsers leave out, and that a provider may use all the same. */
+const oddlyKeyed: UIMessage = {
+  id: "odd",
+  role: "assistant",
+  parts: [
+    {
+      type: "dynamic-tool",
+      toolName: "look",
+      toolCallId: "c1",
+      state: "output-available",
+      input: 0,
+      output: "",
+      callProviderMetadata: { provider: JSON.parse('{"__proto__":"kept"}') as Record<string, string> },
+    },
+  ],
+};
+
 /** The coding session that comes with the project. */
 function realSession(): UIMessage[] {
   const path = join(import.meta.dirname, "../../../examples/transcripts/palimpsest-session.jsonl");
@@ -285,7 +302,7 @@ describe.each(cases)("$adapter.name", ({ adapter, schema, pairs }) => {
         const again = await adapter.toModel(adapter.fromModel(sent, ids()));
         expect(again).toEqual(sent);
       }),
-      { numRuns: 150 },
+      { numRuns: 150, examples: [[[oddlyKeyed]]] },
     );
     const sent = await adapter.toModel(talk);
     expect(await adapter.toModel(adapter.fromModel(sent, ids()))).toEqual(sent);
