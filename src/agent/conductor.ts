@@ -2,7 +2,7 @@
  * From the ledger to the Workflows engine and back: the outbox, the watchdog, and control by hand.
  *
  * Why every run ends (R1), whoever dies when: a run is written before anything is started for it; the watchdog is armed
- * while its instance is created, or else by the next start of the object, and fires after any restart; what it finds decides. Pending: create the instance
+ * before its instance is created and fires after any restart; what it finds decides. Pending: create the instance
  * (its name is the run's id, so a second creation joins the first). Not heard of for a while: ask the engine. An engine
  * that lost its thread is nudged with an event, an instance that failed is restarted a few times, and one that is gone
  * is created again, from the drafts already paid for. The ledger's outcome is final whatever the engine says.
@@ -44,12 +44,17 @@ export class Conductor {
   }
 
   async #dispatch(run: RunRecord): Promise<void> {
-    if (this.#dispatching.has(run.id) || !this.#isLive(run.id)) return;
+    if (this.#dispatching.has(run.id)) return;
     this.#dispatching.add(run.id);
     try {
+      await this.#core.platform.armWatchdog();
+      if (!this.#isLive(run.id)) return;
       this.#core.announce(run);
-      // Neither waits for the other: an instance without a watchdog calls this object, whose start arms one.
-      await Promise.all([this.#core.platform.armWatchdog(), this.#start(run)]);
+      if (this.#isInline(run)) await runInline(this.#core, run);
+      else if (await serveFromNotes(this.#core, run)) return;
+      else if ((await this.#core.platform.createInstance(run)) === "created")
+        this.#nudgedAt.set(run.id, this.#core.platform.now());
+      else await this.#reconcile(run);
     } catch (error) {
       if (!this.#isLive(run.id)) return;
       // A platform that is busy or restarting is tried again by the watchdog; a missing binding will not appear.
@@ -59,13 +64,6 @@ export class Conductor {
     } finally {
       this.#dispatching.delete(run.id);
     }
-  }
-
-  async #start(run: RunRecord): Promise<void> {
-    if (this.#isInline(run)) return runInline(this.#core, run);
-    if (await serveFromNotes(this.#core, run)) return;
-    if ((await this.#core.platform.createInstance(run)) === "joined") return this.#reconcile(run);
-    this.#nudgedAt.set(run.id, this.#core.platform.now());
   }
 
   /**

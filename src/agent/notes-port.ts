@@ -172,28 +172,37 @@ function endOf(run: RunRecord): NotesEnd {
   return { messageId: toId, step: toStep };
 }
 
+/** Estimated tokens of what one update reads: as a rule, and at most. */
+interface Room {
+  readonly room: number;
+  readonly most: number;
+}
+
 /** Of a backlog, no more at once than an update waits for at most: versions stay close, and a compaction finds one near its cut. */
-function roomFor(run: RunRecord, { shape, pace }: NotesSettings, windowTokens: number): number {
+function roomFor(run: RunRecord, { shape, pace }: NotesSettings, windowTokens: number): Room {
   const beside = windowTokens - PROMPT_OVERHEAD_TOKENS - 2 * shape.maxTokens;
-  const most = Math.min(run.policy.chunkTokens, pace.growthTokens * NOTES_PATIENCE);
-  return Math.min(most, Math.max(beside, Math.floor(windowTokens / LEAST_SHARE_OF_WINDOW)));
+  const most = Math.min(run.policy.chunkTokens, Math.max(beside, Math.floor(windowTokens / LEAST_SHARE_OF_WINDOW)));
+  return { room: Math.min(most, pace.growthTokens * NOTES_PATIENCE), most };
 }
 
 /**
- * The oldest rows that fit, up to a message, and of one that does not fit the steps that do: its first one whatever it weighs
- * where no message comes before it. None where there is no message.
+ * The oldest rows that fit, up to a message, and of one that does not fit the steps that do. Before the first message, summaries
+ * take as much as one reading holds; where that is less than all of them, the reading ends with the last that it holds: what
+ * would be cut out of it is not told of. None where there is no message.
  */
-function chooseRows(rows: readonly OutlineRow[], roomTokens: number): readonly OutlineRow[] {
-  let left = roomTokens;
+function chooseRows(rows: readonly OutlineRow[], { room, most }: Room): readonly OutlineRow[] {
+  let taken = 0;
   let end = 0;
   for (const [at, row] of rows.entries()) {
+    const left = (end === 0 && row.kind === "overlay" ? most : room) - taken;
+    if (row.tokens > left && at > 0 && row.kind === "overlay") return rows.slice(0, end === 0 ? at : end);
     if (row.tokens > left && row.kind === "message") {
-      const steps = Math.max(end === 0 ? 1 : 0, countSteps(row, left));
+      const first = end === 0 && (at === 0 || (row.steps[0] ?? 0) <= most - taken) ? 1 : 0;
+      const steps = Math.max(first, countSteps(row, left));
       const part = sliceRow(row, row.firstStep, row.firstStep + steps - 1);
-      return part === null ? rows.slice(0, end) : [...rows.slice(0, at), part];
+      return part === null ? rows.slice(0, end === 0 ? at : end) : [...rows.slice(0, at), part];
     }
-    if (row.tokens > left && end > 0) break;
-    left -= row.tokens;
+    taken += row.tokens;
     if (row.kind === "message") end = at + 1;
   }
   return rows.slice(0, end);
@@ -208,12 +217,16 @@ function countSteps({ steps }: OutlineRow, roomTokens: number): number {
 
 function spanOf(history: History, rows: readonly OutlineRow[]): Span | null {
   const [first, last] = [rows[0], rows.at(-1)];
-  if (first === undefined || last === undefined) return null;
-  const from =
-    first.kind === "overlay" ? history.overlay(first.id)?.span : { fromId: first.id, fromStep: first.firstStep };
-  return from === undefined
+  const [from, to] = [first && spanOfRow(history, first), last && spanOfRow(history, last)];
+  return from == null || to == null
     ? null
-    : { fromId: from.fromId, fromStep: from.fromStep, toId: last.id, toStep: lastVisibleStep(last) };
+    : { fromId: from.fromId, fromStep: from.fromStep, toId: to.toId, toStep: to.toStep };
+}
+
+function spanOfRow(history: History, row: OutlineRow): Span | null {
+  const { kind, id, firstStep } = row;
+  if (kind === "overlay") return history.overlay(id)?.span ?? null;
+  return { fromId: id, fromStep: firstStep, toId: id, toStep: lastVisibleStep(row) };
 }
 
 function upToDate(detail: string): Outcome {

@@ -23,19 +23,22 @@ import { factsOf } from "./sources.ts";
 export function findNew(history: History, base: NotesVersion | null, end: NotesEnd): readonly OutlineRow[] {
   const rows = history.outline(end.messageId, { toStep: end.step })?.rows ?? [];
   if (base?.covered.kind !== "to") return rows;
-  const { messageId, step } = base.covered;
-  const at = rows.findLastIndex(
-    ({ kind, id, firstStep }) => kind === "message" && id === messageId && firstStep <= step,
-  );
+  const { covered } = base;
+  const at = rows.findLastIndex((row) => reachesInto(history, row, covered));
   const last = rows[at];
-  if (last !== undefined) {
-    const grown = sliceRow(last, step + 1, WHOLE_MESSAGE);
-    return [...(grown === null ? [] : [grown]), ...rows.slice(at + 1)];
+  if (last === undefined) {
+    const under = rows.findIndex(({ kind, id }) => kind === "overlay" && holds(history, id, covered.messageId));
+    return under === -1 ? rows : rows.slice(under);
   }
-  const under = rows.findIndex(({ kind, id }) => kind === "overlay" && holds(history, id, messageId));
-  if (under === -1) return rows;
-  const span = history.overlay(rows[under]?.id ?? "")?.span;
-  return rows.slice(span !== undefined && history.notes.isTold(span, base.covered) ? under + 1 : under);
+  const grown = last.kind === "message" ? sliceRow(last, covered.step + 1, WHOLE_MESSAGE) : null;
+  return [...(grown === null ? [] : [grown]), ...rows.slice(at + 1)];
+}
+
+/** Whether a row shows a part of the last message that is covered, and of that no more than is, but for what is cut off then. */
+function reachesInto(history: History, { kind, id, firstStep }: OutlineRow, covered: NotesEnd): boolean {
+  if (kind === "message") return id === covered.messageId && firstStep <= covered.step;
+  const span = history.overlay(id)?.span;
+  return span?.toId === covered.messageId && history.notes.isTold(span, covered);
 }
 
 /** Whether a message is under an overlay of its branch that no earlier one holds. */

@@ -235,7 +235,8 @@ export class SessionNotes {
       sums.toolCalls += facts.results.filter(([, step]) => step >= fromStep && step <= element.toStep).length;
       if (seq === leaf.seq) openCall = facts.calls.length > 0;
     }
-    const second = before[1];
+    // Never a part of the newest: the next look would take it for all of that message.
+    const second = before.find(({ seq }) => seq !== leaf.seq);
     if (second !== undefined) {
       const { seq, tokens, toolCalls } = second;
       below = { seq, tokens: sums.tokens - tokens, toolCalls: sums.toolCalls - toolCalls };

@@ -74,7 +74,8 @@ export class Runs {
   /** Of a live run that was written or read before, no row is read. */
   get(runId: string): RunRecord | null {
     const known = this.#known.get(runId);
-    if (known !== undefined) return known;
+    // A copy: what a caller does to it is not what the ledger says.
+    if (known !== undefined) return { ...known };
     const row = this.#sql.runById(runId);
     const found = row === undefined ? null : mustParse(row);
     if (found?.outcome === null) this.#known.set(runId, found);

@@ -1,0 +1,82 @@
+/** What makes an update due is what an update reads: the two count the same, whatever hides the messages (F1, R4). */
+import * as fc from "fast-check";
+import { expect, test } from "vitest";
+import { findNew } from "../../src/agent/notes-source.ts";
+import type { History } from "../../src/memory/history.ts";
+import type { Growth, NotesEnd, NotesVersion } from "../../src/memory/notes.ts";
+import { WHOLE_MESSAGE } from "../../src/steps/outline.ts";
+import { say, steps, withProbe } from "./probe.ts";
+
+/** Messages by how many steps they have, and what is done to them: summaries between two places, some taken back, some steps more. */
+const conversation = fc.record({
+  lengths: fc.array(fc.integer({ min: 1, max: 5 }), { minLength: 3, maxLength: 6 }),
+  changes: fc.array(
+    fc.record({
+      what: fc.constantFrom("lay", "lay", "lay", "roll back", "grow"),
+      a: fc.nat(1_000),
+      b: fc.nat(1_000),
+      fromStep: fc.nat(1_000),
+      toStep: fc.option(fc.nat(1_000)),
+      words: fc.nat(12),
+    }),
+    { maxLength: 9 },
+  ),
+  covered: fc.nat(1_000),
+  step: fc.nat(1_000),
+});
+
+type Conversation = typeof conversation extends fc.Arbitrary<infer T> ? T : never;
+
+/** Carries it out; the place up to which notes are then said to tell. */
+function build(history: History, { lengths, changes, covered, step }: Conversation): NotesEnd {
+  const texts = lengths.map((length, n) => Array.from({ length }, (_, at) => `message ${n}, step ${at}`));
+  for (const [n, text] of texts.entries()) history.append(steps(`m${n}`, ...text));
+  const laid: string[] = [];
+  const stepIn = (n: number, given: number): number => given % (texts[n]?.length ?? 1);
+  for (const { what, a, b, ...change } of changes) {
+    const from = a % texts.length;
+    const to = from + (b % (texts.length - from));
+    if (what === "grow") {
+      texts[from]?.push(`message ${from}, one more`);
+      history.update(steps(`m${from}`, ...(texts[from] ?? [])));
+    } else if (what === "roll back") {
+      const id = laid[a % Math.max(1, laid.length)];
+      if (id !== undefined) history.rollback(id);
+    } else {
+      const fromStep = stepIn(from, change.fromStep);
+      const toStep = change.toStep === null ? WHOLE_MESSAGE : stepIn(to, change.toStep);
+      if (from === to && toStep < fromStep) continue;
+      const span = { fromId: `m${from}`, fromStep, toId: `m${to}`, toStep };
+      const result = history.addOverlay({ span, summary: `It was said. ${"And so on. ".repeat(change.words)}` });
+      if (result.kind !== "stale") laid.push(result.overlay.id);
+    }
+  }
+  const n = covered % texts.length;
+  return { messageId: `m${n}`, step: stepIn(n, step) };
+}
+
+function look(history: History, after: NotesEnd, known: Growth | null = null): Growth {
+  const growth = history.notes.growth({ after, enoughTokens: Number.POSITIVE_INFINITY, known });
+  if (growth === null) throw new Error("The session has messages.");
+  return growth;
+}
+
+test("V1: of any view, growth is the tokens of the rows that are read, warm as cold", async () => {
+  await withProbe(({ memory }) => {
+    let sessions = 0;
+    fc.assert(
+      fc.property(conversation, (given) => {
+        const history = memory.session(`session ${sessions++}`);
+        const after = build(history, given);
+        const base = { covered: { kind: "to", ...after } } as NotesVersion;
+        const end = { messageId: history.leafId() ?? "", step: WHOLE_MESSAGE };
+        const read = findNew(history, base, end).reduce((sum, { tokens }) => sum + tokens, 0);
+        const cold = look(history, after);
+        expect(cold.tokens).toBe(read);
+        history.append(say("next"));
+        expect(look(history, after, cold)).toEqual(look(history, after));
+      }),
+      { numRuns: 400 },
+    );
+  });
+}, 120_000);
