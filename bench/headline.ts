@@ -1,7 +1,8 @@
 /** The figures that the README shows: read from what was measured, written between two marks, and never by hand. */
 import { isKept, type Cell } from "./finding.ts";
-import { renderCell, renderTable } from "./report.ts";
+import { renderCell, renderMissed, renderTable } from "./report.ts";
 import type { Results } from "./results.ts";
+import { listLosses } from "./worse.ts";
 
 const BEGIN = "<!-- measured: written by npm run bench -->";
 const END = "<!-- end of measured -->";
@@ -78,9 +79,12 @@ function renderFigures(results: Results): string {
   return [
     renderTable({ columns: COLUMNS, rows }, []),
     describePromises(results),
+    describeLosses(results),
     "![Names still in view, compaction by compaction](docs/images/bench-fidelity.svg)",
     "![Rows read, as a conversation grows](docs/images/bench-growth-rows.svg)",
-  ].join("\n\n");
+  ]
+    .filter((part) => part !== "")
+    .join("\n\n");
 }
 
 function cellsOf(places: Line["places"], results: Results): readonly Cell[] {
@@ -118,7 +122,16 @@ function describePromises(results: Results): string {
   if (missed.length === 0) return kept;
   const list = missed.map(({ claim, measured, target, better }) => {
     const bound = better === "more" ? "at least" : "at most";
-    return `- ${claim} is ${renderCell(measured)}, and should be ${bound} ${renderCell(target)}`;
+    return `- ${claim} is ${renderMissed(measured, target)}, and should be ${bound} ${renderCell(target)}`;
   });
   return `${kept} Missed:\n\n${list.join("\n")}`;
+}
+
+function describeLosses(results: Results): string {
+  const list = listLosses(results).map(({ title, losses }) => {
+    const names = new Set(losses.map(({ name }) => name));
+    return `- ${title}: ${[...names].join("; ")}`;
+  });
+  if (list.length === 0) return "";
+  return `Another is better ([by how much](bench/RESULTS.md#where-another-is-better)) in:\n\n${list.join("\n")}`;
 }

@@ -5,6 +5,8 @@ import { showFigures } from "./headline.ts";
 import type { Settled } from "./noise.ts";
 import { drawPlot } from "./plot.ts";
 import { renderFinding } from "./report.ts";
+import { SOURCES } from "./transcripts.ts";
+import { listLosses } from "./worse.ts";
 
 const HERE = import.meta.dirname;
 const FILE = join(HERE, "results.json");
@@ -35,13 +37,19 @@ export async function writeResults(results: Results, order: readonly string[]): 
     return result === undefined ? [] : [[name, result] as const];
   });
   await writeFile(FILE, `${JSON.stringify(Object.fromEntries(kept), round, 2)}\n`);
-  // As they are kept, with the digits that they are kept with: a test reads them again and must come to the same.
-  await writeFile(README, showFigures(await readFile(README, "utf8"), await readResults()));
-  await writeFile(join(HERE, "RESULTS.md"), renderPage(kept.map(([, result]) => result)));
-  for (const plot of kept.flatMap(([, { finding }]) => finding.plots ?? [])) {
+  await renderResults();
+}
+
+/** Pages and pictures, of what is kept and with the digits that it is kept with: who reads it again comes to the same. */
+export async function renderResults(): Promise<void> {
+  const results = await readResults();
+  const findings = Object.values(results).map(({ finding }) => finding);
+  await writeFile(README, showFigures(await readFile(README, "utf8"), results));
+  await writeFile(join(HERE, "RESULTS.md"), renderPage(results));
+  for (const plot of findings.flatMap(({ plots }) => plots ?? [])) {
     await writeFile(join(HERE, "../docs/images", pictureOf(plot.file)), drawPlot(plot));
   }
-  for (const { file, text } of kept.flatMap(([, { finding }]) => finding.pages ?? [])) {
+  for (const { file, text } of findings.flatMap(({ pages }) => pages ?? [])) {
     await writeFile(join(HERE, "../docs", file), text);
   }
 }
@@ -50,11 +58,26 @@ function pictureOf(file: string): string {
   return `bench-${file}.svg`;
 }
 
-function renderPage(results: readonly Results[string][]): string {
-  const stamps = [...new Set(results.map((result) => describe(result)))];
-  const head = `Written by \`npm run bench\`. Rows, requests, steps, tokens and shares are exact. Times are of one machine with others at work on it: read the ratios, each taken within one run. \`~\` marks a number that differed by more than a fifth between two measurements of the same build: noise. A promise about times shows both.`;
-  const findings = results.map(({ finding }) => renderFinding(finding, showPicture));
-  return `${["# Benchmark", head, stamps.map((stamp) => `- ${stamp}`).join("\n"), ...findings].join("\n\n")}\n`;
+/** The page of all findings. */
+export function renderPage(results: Results): string {
+  const stamps = new Map<string, string[]>();
+  for (const [name, result] of Object.entries(results)) {
+    const stamp = describe(result);
+    stamps.set(stamp, [...(stamps.get(stamp) ?? []), name]);
+  }
+  const measured = [...stamps].map(([stamp, names]) => `- ${stamp}${stamps.size === 1 ? "" : `: ${names.join(", ")}`}`);
+  const head = `Written by \`npm run bench\`. Rows, requests, steps, tokens and shares are exact. Times are of one machine with others at work on it: read the ratios, each taken within one run. Where a case of times was measured twice, \`~\` marks a number that differed by more than a fifth between the two measurements of the same build, and a promise shows both; of times below a tenth of a millisecond nothing is claimed.`;
+  const findings = Object.values(results).map(({ finding }) => renderFinding(finding, showPicture));
+  return `${["# Benchmark", head, SOURCES, measured.join("\n"), renderLosses(results), ...findings].join("\n\n")}\n`;
+}
+
+function renderLosses(results: Results): string {
+  const lists = listLosses(results).map(
+    ({ title, losses }) => `**${title}**\n\n${losses.map(({ says }) => `- ${says}`).join("\n")}`,
+  );
+  const about =
+    "Read from the tables below: every number of ours that is worse than that of another; of times, by more than a twentieth.";
+  return ["## Where another is better", about, ...lists].join("\n\n");
 }
 
 function showPicture(file: string, title: string): string {

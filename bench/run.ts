@@ -1,7 +1,7 @@
 /**
- * The benchmark: `node bench/run.ts [--quick] [--json] [--list] [--only NAME,…]`.
+ * The benchmark: see {@link USAGE}.
  *
- * Prints what it finds and, unless quick, keeps it: see results.ts. A missed target is written down and fails nothing; a case
+ * Prints what it finds and, unless quick, keeps it case by case: see results.ts. A missed target is written down and fails nothing; a case
  * that cannot be measured does.
  */
 import { execFile } from "node:child_process";
@@ -11,68 +11,89 @@ import { CASES } from "./cases.ts";
 import { Lab } from "./lab.ts";
 import { once, settle, type Settled } from "./noise.ts";
 import { renderFinding } from "./report.ts";
-import { readResults, writeResults, type Stamp } from "./results.ts";
+import { readResults, renderResults, writeResults, type Results, type Stamp } from "./results.ts";
 import { readVersions } from "./versions.ts";
 
+const USAGE = `node bench/run.ts [options]
+
+  --only NAME,…  these cases (default: all)
+  --quick        the smallest inputs, to see that every case can be measured; judges no time and keeps nothing
+  --json         print what was measured as JSON
+  --list         print the names of all cases
+  --render       measure nothing: make the pages and pictures again from bench/results.json
+  --help         this
+
+PALIMPSEST_TRANSCRIPTS names a folder of conversations to measure on.
+`;
 const HERE = import.meta.dirname;
 const NAMES = CASES.map(({ name }) => name);
 
 async function main(): Promise<void> {
-  const { values: options } = parseArgs({
-    options: {
-      quick: { type: "boolean", default: false },
-      json: { type: "boolean", default: false },
-      list: { type: "boolean", default: false },
-      only: { type: "string", default: "" },
-    },
-  });
+  const options = readOptions();
+  if (options.help) return void process.stdout.write(USAGE);
   if (options.list) return void process.stdout.write(`${NAMES.join("\n")}\n`);
-  const chosen = choose(options.only);
-  const show = options.json ? () => undefined : print;
-  const { findings, failed } = await measure(chosen, { quick: options.quick, show });
+  if (options.render) return renderResults();
+  // Before anything is measured: what is changed meanwhile is not what was measured.
   const stamp = await stampNow();
-  const results = Object.fromEntries(findings.map(([name, finding]) => [name, { ...stamp, finding }]));
-  if (options.json) process.stdout.write(`${JSON.stringify(results, null, 2)}\n`);
-  if (!options.quick) await writeResults({ ...(await readResults()), ...results }, NAMES);
-  process.stderr.write(`Cases: ${findings.length} measured, ${failed.length} failed ${failed.join(", ")}\n`);
+  const measured: Record<string, Results[string]> = {};
+  const keep = async (name: string, finding: Settled): Promise<void> => {
+    measured[name] = { ...stamp, finding };
+    if (!options.json) print(finding);
+    if (!options.quick) await writeResults({ ...(await readResults()), [name]: measured[name] }, NAMES);
+  };
+  const failed = await measure(options.cases, { quick: options.quick, keep });
+  if (options.json) process.stdout.write(`${JSON.stringify(measured, null, 2)}\n`);
+  const count = Object.keys(measured).length;
+  process.stderr.write(`Cases: ${count} measured, ${failed.length} failed ${failed.join(", ")}\n`);
   if (failed.length > 0) process.exitCode = 1;
 }
 
-function choose(only: string): readonly Case[] {
-  if (only === "") return CASES;
+function readOptions() {
+  const flag = { type: "boolean", default: false } as const;
+  try {
+    const options = {
+      quick: flag,
+      json: flag,
+      list: flag,
+      render: flag,
+      help: flag,
+      only: { type: "string" },
+    } as const;
+    const { values } = parseArgs({ options });
+    return { ...values, cases: choose(values.only) };
+  } catch (error) {
+    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n\n${USAGE}`);
+    return process.exit(2);
+  }
+}
+
+function choose(only: string | undefined): readonly Case[] {
+  if (only === undefined) return CASES;
   return only.split(",").map((asked) => {
-    const found = CASES.find(({ name }) => name === asked);
-    if (found === undefined) throw new Error(`There is no case ${asked}. There are: ${NAMES.join(", ")}.`);
+    const found = CASES.find(({ name }) => name === asked.trim());
+    if (found === undefined) throw new Error(`There is no case "${asked}". There are: ${NAMES.join(", ")}.`);
     return found;
   });
 }
 
 interface Measuring {
   readonly quick: boolean;
-  readonly show: (finding: Settled) => void;
+  readonly keep: (name: string, finding: Settled) => Promise<void>;
 }
 
-interface Measured {
-  readonly findings: readonly (readonly [name: string, finding: Settled])[];
-  readonly failed: readonly string[];
-}
-
-/** Each in turn. One that cannot be measured says why, and the others are measured all the same. */
-async function measure(cases: readonly Case[], { quick, show }: Measuring): Promise<Measured> {
-  const findings: [string, Settled][] = [];
+/** Each in turn. One that cannot be measured says why, and the others are measured all the same. The names of those. */
+async function measure(cases: readonly Case[], { quick, keep }: Measuring): Promise<readonly string[]> {
   const failed: string[] = [];
   for (const each of cases) {
     process.stderr.write(`measuring ${each.name}\n`);
     try {
-      const finding = await settled(each, quick);
-      findings.push([each.name, finding]);
-      show(finding);
+      await keep(each.name, await settled(each, quick));
     } catch (error) {
       failed.push(each.name);
       process.stderr.write(`${each.name} could not be measured: ${String(error)}\n`);
     }
   }
-  return { findings, failed };
+  return failed;
 }
 
 /** A case of times is measured once more, in a lab of its own: nothing stored by the first serves the second. */
@@ -100,11 +121,13 @@ async function stampNow(): Promise<Stamp> {
   const date = new Date().toISOString().slice(0, 10);
   const versions = await readVersions(HERE);
   try {
-    const changed = await git("status", "--porcelain", "--", "../src", ".");
+    const changed = await git("status", "--porcelain", "--", "../src", ".", ":!node_modules");
     return { date, versions, commit: `${await git("rev-parse", "--short", "HEAD")}${changed === "" ? "" : "+"}` };
   } catch {
     return { date, versions, commit: "no repository" };
   }
 }
 
+// Whoever reads only the beginning of what is printed wants the measuring to go on all the same.
+process.stdout.on("error", () => undefined);
 await main();

@@ -13,3 +13,7 @@ export function readConversations(which: keyof typeof FILES): (readonly UIMessag
 
 /** For `unmeasured` of a case that went without. */
 export const ABSENT = "real conversations (set PALIMPSEST_TRANSCRIPTS to the folder that holds them)";
+
+/** Where whoever wants to measure the same finds them. */
+export const SOURCES =
+  "The coding session is `packages/coding-agent/test/fixtures/before-compaction.jsonl` of badlogic/pi-mono (MIT), with two host names replaced; the service conversations are the first 100 of `historical_trajectories/gpt-4o-airline.json` of sierra-research/tau-bench (MIT). They are not part of this project: put them into a folder as `pi-coding-session.jsonl` and `tau-airline-100.json`, and name it in `PALIMPSEST_TRANSCRIPTS`.";

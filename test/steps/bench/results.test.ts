@@ -1,0 +1,55 @@
+/** The pages of the benchmark say what was measured, what it lost included. */
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import type { Finding } from "../../../bench/finding.ts";
+import { once } from "../../../bench/noise.ts";
+import { readResults, renderPage, type Results } from "../../../bench/results.ts";
+import { listLosses } from "../../../bench/worse.ts";
+
+const measured = (name: string, tables: Finding["tables"]): Results => ({
+  [name]: { date: "", commit: "", versions: {}, finding: once({ title: "", about: "", checks: [], tables }) },
+});
+
+test("RESULTS.md is what bench/results.json says", async () => {
+  const page = await readFile(join(import.meta.dirname, "../../../bench/RESULTS.md"), "utf8");
+  expect(page).toBe(renderPage(await readResults()));
+});
+
+test("what another does with fewer rows is listed, with the figures of the largest conversation", () => {
+  const columns = ["operation", "N", "ours read", "written", "0.32 read", "written", "0.20 read", "written"];
+  const rows = [
+    ["search", 100, 5, 0, 2, 0, 9, 0],
+    ["search", 900, 7, 0, 2, 0, 90, 0],
+    ["view", 900, 3, 0, 3, 0, "–", "–"],
+  ];
+  expect(listLosses(measured("growth", [{ columns, rows }]))).toEqual([
+    { title: "Rows", losses: [{ name: "search", says: "`search` reads 7, where 0.32 reads 2 (N = 100 to 900)" }] },
+  ]);
+});
+
+test("what another does in less time is listed, and a tie is not", () => {
+  const columns = ["operation", "N", "ours, ms", "0.32 over ours", "0.20 over ours"];
+  const times = (median: number) => ({ median, least: 0, most: 9 });
+  const rows = [
+    ["update", 100, 0.1, times(0.5), times(2)],
+    ["view", 100, 0.1, times(0.97), "–"],
+  ];
+  expect(listLosses(measured("side-by-side", [{ columns, rows }]))).toEqual([
+    { title: "Time", losses: [{ name: "update", says: "`update`: 0.32 takes 0.50 of our time (N = 100)" }] },
+  ]);
+});
+
+test("a policy that costs less is named, and a conversation that nobody keeps cheaper is not", () => {
+  const bill = (caption: string, dollars: number) => ({
+    caption: `${caption}: the bill`,
+    columns: ["policy", "both $"],
+    rows: [
+      ["none", 2],
+      ["ours", dollars],
+    ],
+  });
+  expect(listLosses(measured("cost-of-a-conversation", [bill("long", 1), bill("short", 3)]))).toEqual([
+    { title: "Dollars", losses: [{ name: "short", says: "short: ours 3, none 2" }] },
+  ]);
+});
