@@ -30,9 +30,22 @@ export interface Plot {
 /** Told apart with any colour vision, on white and on black. */
 const COLOURS = ["#2f7fb8", "#c2554f", "#b8862f", "#8a63b8", "#3a9d5d", "#7a7a7a"] as const;
 const DASHES = ["", "6 3", "2 3", "8 3 2 3", "10 4", "1 4"] as const;
+/** Whoever is in several pictures looks the same in all of them; others take what is left, in turn. */
+const STYLE_OF: Readonly<Record<string, number>> = {
+  ours: 0,
+  "sdk 0.32": 1,
+  "0.32": 1,
+  "sdk 0.20": 2,
+  "0.20": 2,
+  "head and tail": 3,
+  "ours with notes": 4,
+  none: 5,
+};
 const WIDTH = 440;
 const HEIGHT = 260;
 const BOX = { left: 60, top: 40, width: 240, height: 166 } as const;
+/** Characters beyond which a panel's title is written smaller, so that it ends before the next panel. */
+const LONG_TITLE = 44;
 /** Least distance of two names, in pixels. */
 const NAME_HEIGHT = 14;
 
@@ -61,7 +74,9 @@ function drawPanel({ title, x, y, lines }: Panel): string {
   const below = xTicks.map(
     (tick) => `<text x="${at(px(tick))}" y="${top + height + 16}" text-anchor="middle">${write(tick, x.unit)}</text>`,
   );
-  const drawn = lines.map((line, n) => {
+  const styles = chooseStyles(lines);
+  const drawn = lines.map((line, place) => {
+    const n = styles[place] ?? place;
     const path = line.points.map(([one, other]) => `${at(px(one))},${at(py(other))}`).join(" ");
     const dash = DASHES[n % DASHES.length];
     const dashed = dash === "" ? "" : ` stroke-dasharray="${dash}"`;
@@ -69,10 +84,10 @@ function drawPanel({ title, x, y, lines }: Panel): string {
   });
   const names = placeNames(lines, py).map(
     ({ name, y: place, n }) =>
-      `<text x="${left + width + 8}" y="${at(place + 4)}" fill="${colour(n)}">${escape(name)}</text>`,
+      `<text x="${left + width + 8}" y="${at(place + 4)}" fill="${colour(styles[n] ?? n)}">${escape(name)}</text>`,
   );
   return [
-    `<text x="${left}" y="16" font-size="13" font-weight="600">${escape(title)}</text>`,
+    `<text x="${left}" y="16" font-size="${title.length > LONG_TITLE ? 11 : 13}" font-weight="600">${escape(title)}</text>`,
     `<text x="${left}" y="31">${escape(y.label)}</text>`,
     `<text x="${left + width}" y="${top + height + 34}" text-anchor="end">${escape(x.label)}</text>`,
     ...grid,
@@ -80,6 +95,14 @@ function drawPanel({ title, x, y, lines }: Panel): string {
     ...drawn,
     ...names,
   ].join("\n");
+}
+
+/** A number of a style for each line: its own where the name has one. */
+function chooseStyles(lines: readonly Line[]): readonly number[] {
+  const taken = new Set(lines.flatMap(({ name }) => STYLE_OF[name] ?? []));
+  const free = COLOURS.map((_, n) => n).filter((n) => !taken.has(n));
+  let next = 0;
+  return lines.map(({ name }) => STYLE_OF[name] ?? free[next++ % Math.max(1, free.length)] ?? 0);
 }
 
 /** From values to 0 … 1, and where to write numbers. A linear axis begins at 0; one of percent ends at 1. */
@@ -98,24 +121,26 @@ function scaleOf({ scale, unit }: Axis, values: readonly number[]): [Scale, numb
   return [(value) => (Math.log10(Math.max(10 ** least, value)) - least) / (end - least), ticks];
 }
 
-/** The next of 1, 2, 4, 8, 10 times a power of ten: quarters of it are short to write. */
+/** The next of 1, 2, 4, 6, 8, 10 times a power of ten: quarters of it are short to write. */
 function roundUp(value: number): number {
   if (value <= 0) return 1;
   const power = 10 ** Math.floor(Math.log10(value));
-  return power * ([1, 2, 4, 8, 10].find((factor) => factor * power >= value) ?? 10);
+  return power * ([1, 2, 4, 6, 8, 10].find((factor) => factor * power >= value) ?? 10);
 }
 
-/** Each name where its line ends, lower where another one stands there already. */
+/** Each name where its line ends, lower where another one stands there already, and none below the axis. */
 function placeNames(lines: readonly Line[], py: Scale): { name: string; y: number; n: number }[] {
   const wanted = lines
     .map(({ name, points }, n) => ({ name, n, y: py(points.at(-1)?.[1] ?? 0) }))
     .toSorted((one, other) => one.y - other.y);
   let free = 0;
-  return wanted.map((each) => {
+  const placed = wanted.map((each) => {
     const y = Math.max(each.y, free);
     free = y + NAME_HEIGHT;
     return { ...each, y };
   });
+  const foot = BOX.top + BOX.height;
+  return placed.map((each, at) => ({ ...each, y: Math.min(each.y, foot - (placed.length - 1 - at) * NAME_HEIGHT) }));
 }
 
 function write(value: number, unit: Axis["unit"]): string {
