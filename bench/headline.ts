@@ -45,6 +45,15 @@ const LINES: readonly Line[] = [
     },
   },
   {
+    says: "Rare words that come again, whatever they are: in view, mean over 20",
+    places: {
+      of: "fidelity",
+      caption: "a coding session, summariser extractive: in view over all",
+      column: "rare words",
+      rows: POLICIES,
+    },
+  },
+  {
     says: "Dollars for that session, a threshold of 60,000: agent and summariser",
     places: {
       of: "cost-of-a-conversation",
