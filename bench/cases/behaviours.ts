@@ -8,6 +8,12 @@ import type { Verdict } from "../conformance/verdict.ts";
 import { WEAKNESSES, type Weakness } from "../conformance/weaknesses.ts";
 
 const QUICK_AREA = "races";
+/**
+ * What cannot show here: SQLite on one's own machine takes rows of 8 MiB where Cloudflare's takes 2 MB, so that every store
+ * keeps a large message, in one row or in many.
+ */
+const HIDDEN_HERE: ReadonlySet<Weakness> = new Set(["large message"]);
+const HIDDEN = "not measurable here";
 
 export const behaviours: Case = {
   name: "behaviours",
@@ -21,7 +27,7 @@ async function measure(facts: typeof FACTS): Promise<Finding> {
   const weaknesses = countWeaknesses(lines);
   return {
     title: "What stores do when something goes wrong",
-    about: `${lines.length} facts, each a sentence that holds or does not, checked on each store through its public methods; all of them are in [CONFORMANCE.md](CONFORMANCE.md). "–": about something that a store has no way to do.`,
+    about: `${lines.length} facts, each a sentence that holds or does not, checked on each store through its public methods; all of them are in [CONFORMANCE.md](CONFORMANCE.md). "–": about something that a store has no way to do. A weakness that is "${HIDDEN}" shows on Cloudflare alone: it counts for nobody and against nobody.`,
     tables: [
       {
         caption: "Facts that hold.",
@@ -50,12 +56,13 @@ async function measure(facts: typeof FACTS): Promise<Finding> {
       },
       {
         claim: "known weaknesses that ours has",
-        measured: weaknesses.filter(([, ours]) => ours !== SIGNS.holds).length,
+        measured: weaknesses.filter(([, ours]) => ours !== SIGNS.holds && ours !== HIDDEN).length,
         target: 0,
       },
     ],
     unmeasured: [
       "facts about which nobody thought to ask: they were written by us, many of them after what the others fail",
+      "messages of more than two megabytes: the local SQLite takes rows of 8 MiB, Cloudflare's of 2 MB, so that the fact about one of three megabytes, which is counted above, holds for every store here and says nothing of Cloudflare",
     ],
   };
 }
@@ -74,6 +81,7 @@ function countWeaknesses(lines: readonly Line[]): string[][] {
   return (Object.keys(WEAKNESSES) as Weakness[]).flatMap((weakness) => {
     const showing = lines.filter(({ shows }) => shows === weakness);
     if (showing.length === 0) return [];
+    if (HIDDEN_HERE.has(weakness)) return [[WEAKNESSES[weakness], ...STORE_NAMES.map(() => HIDDEN)]];
     const signs = STORE_NAMES.map((name) => SIGNS[worstOf(showing.map(({ verdicts }) => verdicts[name].kind))]);
     return [[WEAKNESSES[weakness], ...signs]];
   });

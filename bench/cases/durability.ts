@@ -67,7 +67,7 @@ async function measure(lab: Lab): Promise<Finding> {
   const total = (of: (kill: Recovery) => number): number => all.reduce((sum, kill) => sum + of(kill), 0);
   return {
     title: "Killed in the middle of a run",
-    about: `The deployable Worker, every process of it killed with SIGKILL, started again on the same storage and left alone: nobody calls the agent until its run has ended. Milliseconds from the start of the new process until it serves, until the run was heard of again, and until its outcome stands. The watchdog looks every 2 s here; at its default of 15 s a run may go on up to 13 s later. The summariser answers at once, ${FINISHED_CHUNKS} of 8 chunks were done when it was killed in it.`,
+    about: `The deployable Worker, every process of it killed with SIGKILL, started again on the same storage and left alone: nobody calls the agent until its run has ended. Milliseconds from the start of the new process until it serves, until the run was heard of again, and until its outcome stands. The watchdog looks every 2 s here; at its default of 15 s a run may go on up to 13 s later. A run that nobody kills asks everything once: what was asked beyond that is ${total(({ repeated }) => repeated)} calls, of ${total(({ calls }) => calls)} in ${all.length} kills. The summariser answers at once, ${FINISHED_CHUNKS} of 8 chunks were done when it was killed in it.`,
     tables: [
       {
         columns: [
@@ -78,7 +78,7 @@ async function measure(lab: Lab): Promise<Finding> {
           "ended ms",
           "model calls",
           "unanswered at the kill",
-          "asked again",
+          "asked beyond an undisturbed run",
           "answered and asked again",
           "messages lost",
         ],
@@ -100,6 +100,8 @@ async function measure(lab: Lab): Promise<Finding> {
       { claim: "messages lost or altered", measured: total((kill) => kill.lost), target: 0 },
     ],
     unmeasured: [
+      "a call that was answered while its answer was not stored yet when the process died: it is asked again, and no kill here was aimed at that moment",
+      "what a provider charges for calls that were under way at a kill: they are asked again, and it may bill both",
       "Cloudflare's own engine, which wakes an instance by itself and need not wait for the watchdog",
       "a machine that loses power: what SIGKILL leaves in the file system's cache is still written",
     ],

@@ -39,14 +39,16 @@ async function measure(lab: Lab): Promise<Finding> {
   const isReal = rounds.some(({ name }) => name === REAL);
   return {
     title: "What is still there after many compactions",
-    about: `The same messages, threshold and summariser for every policy, and views of the same size after a compaction: the budget of the tail is steered, and the mean is printed. After each compaction: of the names (paths, ids, numbers, commands, …) in texts that the view shows no more, and that the user or the agent says again later on, the share whose characters are in the view. With recall: or in one answer of the policy's own search (4,000 tokens), asked with the name, for ${MOST_ASKED} names at most that are missing. Anywhere: names that tool outputs say again, too. Rare words: any word of six letters that at most three messages said so far. Rules: what the user ruled and did not take back. Open: tasks and errors that stand. Extractive: our offline model, for every policy; lossy: forgets a tenth or half of the facts that it reads, at each pass.`,
+    about: `${isReal ? LEFT_OUT_SAID : ""}The same messages, threshold and summariser for every policy, and views of the same size after a compaction: the budget of the tail is steered, and the mean is printed. After each compaction: of the names (paths, ids, numbers, commands, …) in texts that the view shows no more, and that the user or the agent says again later on, the share whose characters are in the view. With recall: or in one answer of the policy's own search (4,000 tokens), asked with the name, for ${MOST_ASKED} names at most that are missing. Anywhere: names that tool outputs say again, too. Rare words: any word of six letters that at most three messages said so far. Rules: what the user ruled and did not take back. Open: tasks and errors that stand. Extractive: our offline model, for every policy; lossy: forgets a tenth or half of the facts that it reads, at each pass. Head and tail is no library: it is our own writing after its description, and asks with our prompt, under its own headings.`,
     tables: [...contests.flatMap((contest) => tablesOf(contest, depths)), kindsOf(contests)],
     checks: contests.flatMap((contest) => checksOf(contest, depths)),
     plots: [plotOf("fidelity", contests.slice(0, FULL.depths.length - 1))],
     unmeasured: [
       "paraphrases, which count as lost: what is looked for is characters",
       "whether a model would have used what it still sees, and whether it would think of asking recall",
-      "names and rules that our own extractor does not find, but for the rare words",
+      "names and rules that our own extractor does not find: the judge looks for names with the same one that our pinning keeps them with, and only the rare words are independent of it",
+      "head and tail as its authors run it: with their code and their prompt it may keep more, or less",
+      ...(isReal ? ["what the messages that were left out do to any policy, ours as well"] : []),
       ...(isReal ? [] : [ABSENT]),
     ],
   };
@@ -58,6 +60,7 @@ const REAL = "a coding session";
  * whatever they weigh: their views would never come under the threshold. The last one weighs 38,000, and nothing follows it.
  */
 const LEFT_OUT = { from: 1, to: 5 } as const;
+const LEFT_OUT_SAID = `The coding session is told without its messages ${LEFT_OUT.from + 1} to ${LEFT_OUT.to + 1}, 44,000 tokens, and its last, 38,000: the SDK's policies protect the first three messages whatever they weigh, so that their views would never come under the threshold, and nothing follows the last. `;
 
 function fullRounds(): Round[] {
   const [session] = readConversations("coding");

@@ -51,6 +51,7 @@ async function measure(lab: Lab): Promise<Finding> {
     ],
     unmeasured: [
       "two faults in one run, which only the simulator draws",
+      "how many model calls a fault repeats: the matrix bounds them (answers of a step that was given up, and nothing else) but does not tell of them; after a kill they are counted, under “Killed in the middle of a run”",
       lab.quick
         ? "the crash matrix"
         : "places that are not drawn: `PALIMPSEST_MATRIX=full npm test` disturbs every one",
@@ -106,6 +107,8 @@ async function disturb(): Promise<Matrix> {
       .split("\n")
       .filter((line) => line.startsWith("@matrix "))
       .map((line) => Disturbed.parse(JSON.parse(line.slice("@matrix ".length))));
+    // Nothing disturbed is nothing broken, and would pass.
+    if (rows.length === 0) throw new Error("The crash matrix told of no place that was disturbed.");
     return { rows, broken: Judged.parse(JSON.parse(await readFile(report, "utf8"))).numFailedTests };
   } finally {
     await rm(folder, { recursive: true, force: true });

@@ -88,40 +88,55 @@ export function kindsOf(contests: readonly Contest[]): Table {
 /** Views of this much more or less tokens count as equal. */
 const EQUAL = 1.05;
 
-/** That ours is behind nobody at any depth with a view that is no larger, and keeps the rules. */
-export function checksOf({ conversation, summariser, tracks }: Contest, depths: readonly number[]): Check[] {
-  const [ours, ...rest] = tracks.toSorted((one, other) => Number(isOurs(other)) - Number(isOurs(one)));
-  if (ours === undefined || !isOurs(ours)) throw new Error("Ours is not among the policies.");
-  const leads = WAYS.map((way) => {
-    const all = rest
-      .filter((track) => !isOurs(track))
-      .flatMap((rival) =>
-        depths.flatMap((depth) => {
-          const [own, other] = [shareAt(ours, depth, way), shareAt(rival, depth, way)];
-          return own === null || other === null ? [] : [own - other];
-        }),
-      );
-    return {
-      claim: `${conversation}, ${summariser}: least lead of ours over any other at any depth, ${way}`,
-      measured: Math.min(...all),
-    };
-  });
+/** That each of ours is behind no rival at any depth with a view that is no larger, and keeps the rules. */
+export function checksOf(contest: Contest, depths: readonly number[]): Check[] {
+  const all = contest.tracks.filter(isOurs);
+  if (all.length === 0) throw new Error("Ours is not among the policies.");
+  return all.flatMap((ours) => checksOfOne(ours, contest, depths));
+}
+
+function checksOfOne(ours: Track, contest: Contest, depths: readonly number[]): Check[] {
+  const { conversation, summariser, tracks } = contest;
+  const where = `${conversation}, ${summariser}`;
+  const rivals = tracks.filter((track) => !isOurs(track));
   const rules = Math.min(...ours.verdicts.map((verdict) => shareOf([count(verdict, whole("rule"))])));
   const smallest = Math.min(...tracks.map(({ viewTokens }) => mean(viewTokens)));
   return [
     {
-      claim: `${conversation}, ${summariser}: ours' mean view, over the smallest of any policy`,
+      claim: `${where}: mean view of ${ours.policy}, over the smallest of any policy`,
       measured: mean(ours.viewTokens) / smallest,
       target: EQUAL,
     },
-    ...leads.map((lead) => ({ ...lead, target: 0, better: "more" as const })),
+    // A tie is kept: where both reach everything, nobody can lead.
+    ...WAYS.map((way) => ({
+      claim: `${where}: ${ours.policy} is not behind any rival, its least lead at any depth, ${way}`,
+      measured: leastLead(ours, rivals, { depths, way }),
+      target: 0,
+      better: "more" as const,
+    })),
     {
-      claim: `${conversation}, ${summariser}: the user's rules in view, ours, the least`,
+      claim: `${where}: the user's rules in view, ${ours.policy}, the least`,
       measured: rules,
       target: 1,
       better: "more",
     },
   ];
+}
+
+interface Compared {
+  readonly depths: readonly number[];
+  readonly way: Way;
+}
+
+function leastLead(ours: Track, rivals: readonly Track[], { depths, way }: Compared): number {
+  const leads = rivals.flatMap((rival) =>
+    depths.flatMap((depth) => {
+      const [own, other] = [shareAt(ours, depth, way), shareAt(rival, depth, way)];
+      return own === null || other === null ? [] : [own - other];
+    }),
+  );
+  if (leads.length === 0) throw new Error(`There is no depth at which ${ours.policy} and a rival were both judged.`);
+  return Math.min(...leads);
 }
 
 /** A panel for each contest. */
