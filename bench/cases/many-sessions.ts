@@ -29,7 +29,7 @@ async function measure(lab: Lab): Promise<Finding> {
   const still = grown.filter(({ name }) => GROWS[name] === undefined);
   return {
     title: "Many sessions in one agent",
-    about: `Rows read and written by one operation in an agent with so many sessions of four messages each. A page of the list is 50 sessions; open is the view of one; a search goes over all of them and finds one message, and the first one makes the index; cold comes right after an eviction, the agent's own start included.`,
+    about: `Rows read and written by one operation in an agent with so many sessions of four messages each. A page of the list is 50 sessions; open is the view of one; a search goes over all of them and finds one message, and the first one makes the index; cold comes right after an eviction, without what the agent's own start reads.`,
     tables: [
       {
         columns: ["operation", ...counts.flatMap((count) => [`read with ${count.toLocaleString("en")}`, "written"])],

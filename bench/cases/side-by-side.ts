@@ -32,7 +32,7 @@ async function measure(lab: Lab): Promise<Finding> {
   }
   return {
     title: "Beside the SDK's own sessions",
-    about: `The time that one operation takes in a version of the SDK over the time it takes in ours, with 14 messages visible of N, set up as for the rows: above 1, ours is faster. Median of ${TIMES} (of 0.20 fewer, the more is stored; one, where the first after an eviction is meant), and of them the median, least and most of ${ROUNDS} rounds in which stores take turns in going first. 0.20 up to ${SLOW_OF_020.toLocaleString("en-US")} messages: beyond, one of its operations takes seconds.`,
+    about: `The time that one operation takes in a version of the SDK over the time it takes in ours, with 14 messages visible of N, set up as for the rows: above 1, ours is faster. Median of ${TIMES} (of 0.20 fewer, the more is stored; one, where the first after an eviction is meant: taken inside the object, when it has started), and of them the median, least and most of ${ROUNDS} rounds in which stores take turns in going first. 0.20 up to ${SLOW_OF_020.toLocaleString("en-US")} messages: beyond, one of its operations takes seconds.`,
     tables: [
       {
         columns: ["operation", "N", "ours, ms", "0.32 over ours", "0.20 over ours"],
