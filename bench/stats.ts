@@ -2,14 +2,18 @@
 import type { Spread } from "./finding.ts";
 import { mulberry } from "./drift/lossy.ts";
 
-/** The value below which `share` (0 to 1) of the values lie. */
+/** Less than any step from one rank to the next: 100 times 0.07 is a little over 7, and means the seventh. */
+const ROUNDING = 1e-9;
+
+/** The smallest value that `share` (0 to 1) of the values lie at or below: always one that was measured. */
 export function quantile(values: readonly number[], share: number): number {
   const sorted = Float64Array.from(values).toSorted();
-  const value = sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))];
+  const value = sorted[Math.max(0, Math.ceil(sorted.length * share - ROUNDING) - 1)];
   if (value === undefined) throw new Error("There is nothing to take a quantile of.");
   return value;
 }
 
+/** Of an even count the lower of the two in the middle. */
 export function median(values: readonly number[]): number {
   return quantile(values, 0.5);
 }

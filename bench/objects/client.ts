@@ -10,6 +10,7 @@ import type { EmptyParams } from "./workflows.ts";
 interface Agent {
   append(input: { message: UIMessage }): Promise<unknown>;
   compact(input: object): Promise<{ run: { id: string } }>;
+  runs(input: object): Promise<readonly RunRecord[]>;
   waitForRun(input: { runId: string }): Promise<RunRecord>;
 }
 
@@ -22,9 +23,20 @@ export interface AppendTimes {
 const POLL_MS = 1;
 /** The same where hundreds are looked at: looking is not to be what takes the time. */
 const FLEET_POLL_MS = 250;
+/** Between two looks at whether a first run has begun (ms). It begins after a few appends. */
+const FIRST_RUN_POLL_MS = 20;
+
+/**
+ * Between two turns with a run that is to come to its end (ms). Without it the workflow, on the same thread, hardly has its
+ * turn: five seconds became thirty.
+ */
+const TURN_PAUSE_MS = 5;
 
 export class Client extends DurableObject {
-  /** Appends to two agents in turn for `forMs`: A B, B A, A B, so that no drift of the machine is a difference. */
+  /**
+   * Appends to two agents in turn for `forMs`, or until the first run of the busy one has its outcome: A B, B A, A B, so
+   * that no drift of the machine is a difference. With a pause between turns where that run is there from the beginning.
+   */
   async appendInTurn(plain: string, busy: string, forMs: number): Promise<AppendTimes> {
     const times: AppendTimes = { plain: [], busy: [] };
     const sides = [
@@ -32,12 +44,15 @@ export class Client extends DurableObject {
       { agent: this.#agent(busy), ms: times.busy },
     ];
     await Promise.all(sides.map(({ agent }) => agent.append({ message: messageAt(1) })));
+    const pauses = (await this.#agent(busy).runs({})).length > 0;
+    const isOver = watchFirstRun(this.#agent(busy));
     const end = Date.now() + forMs;
-    for (let n = 1; Date.now() < end; n++) {
-      const message = { ...messageAt(n), id: `extra-${n}` };
+    for (let n = 1; Date.now() < end && !isOver(); n++) {
+      const message = { ...messageAt(n), id: crypto.randomUUID() };
       for (const { agent, ms } of n % 2 === 0 ? sides : sides.toReversed()) {
         ms.push(await timed(() => agent.append({ message })));
       }
+      if (pauses) await new Promise((resolve) => setTimeout(resolve, TURN_PAUSE_MS));
     }
     return times;
   }
@@ -86,6 +101,21 @@ export class Client extends DurableObject {
   #agent(name: string): Agent {
     return this.env.Ours.getByName(name) as unknown as Agent;
   }
+}
+
+/** Whether the agent's first run has its outcome. Waits for one to be there, and then asks no more: the agent tells. */
+function watchFirstRun(agent: Agent): () => boolean {
+  let over = false;
+  const watch = async (): Promise<void> => {
+    for (;;) {
+      const first = (await agent.runs({})).at(-1);
+      if (first !== undefined) return void (over = (await agent.waitForRun({ runId: first.id })).outcome !== null);
+      await new Promise((resolve) => setTimeout(resolve, FIRST_RUN_POLL_MS));
+    }
+  };
+  // Cut off where the appends end before the run: then nobody asks any more.
+  void watch().catch(() => undefined);
+  return () => over;
 }
 
 async function complete(workflow: Workflow<never>, id: string, pollMs = POLL_MS): Promise<void> {

@@ -38,6 +38,8 @@ export type Operation = "view" | "branches" | "update" | "delete" | "append" | "
 export interface Appending {
   readonly thresholdTokens: number;
   readonly times: number;
+  /** Whether `times` are counted only from the end of the first compaction that asks its summariser; as many as it takes come before. */
+  readonly pastEnd?: boolean;
   /** From the beginning of one append to that of the next (ms); those that fall into the time of a longer one are left out. */
   readonly everyMs: number;
 }
@@ -45,6 +47,8 @@ export interface Appending {
 export interface Behind {
   /** Of each append. */
   readonly ms: readonly number[];
+  /** The most that an append began after its time, while none was at work: something else held the object (ms). */
+  readonly latestMs: number;
   /** Of the summariser. */
   readonly calls: number;
   readonly viewTokens: number;
@@ -63,6 +67,8 @@ export const NEVER = 1_000_000_000;
 /** Of a threshold, what is kept of the newest: as ours does by default. */
 const KEPT_SHARE = 1 / 3;
 const BATCH = 1_000;
+/** Longer than any compaction that is waited for (ms): without one, appends would never end. */
+const MOST_MS = 60_000;
 /** Messages shown before and after the summary: with it, 14 are visible. */
 const HEAD = 3;
 const TAIL = 10;
@@ -124,23 +130,46 @@ export class Rig {
   }
 
   /** Appends while it compacts by itself, and looks at the view when no compaction is at work any more. */
-  async appendBehind({ thresholdTokens, times, everyMs }: Appending): Promise<Behind> {
+  async appendBehind({ thresholdTokens, times, everyMs, pastEnd = false }: Appending): Promise<Behind> {
     const settle = this.#contender.compactAfter(thresholdTokens, Math.floor(thresholdTokens * KEPT_SHARE));
+    const isOver = this.#watchEnd(settle);
     const ms: number[] = [];
+    let latestMs = 0;
     const start = Date.now();
-    for (let n = 0; n < times; n++) {
-      const due = start + n * everyMs - Date.now();
-      if (everyMs > 0 && due <= -everyMs) continue;
-      await sleep(due);
+    for (let n = 0, left = times; left > 0; n++) {
+      const due = start + n * everyMs;
+      const missed = everyMs > 0 && due <= Date.now() - everyMs;
+      if (!pastEnd || (isOver() && !missed)) left -= 1;
+      if (pastEnd && Date.now() - start > MOST_MS) throw new Error("No compaction came to its end.");
+      if (missed) continue;
+      if (due > Date.now()) {
+        await sleep(due - Date.now());
+        latestMs = Math.max(latestMs, Date.now() - due);
+      }
       ms.push(...(await this.time("append", 1)));
     }
     await settle();
     const view = await this.#contender.view();
     return {
       ms,
+      latestMs,
       calls: countCalls(this.#name()),
       viewTokens: view.reduce((sum, message) => sum + measureMessage(message).tokens, 0),
       unsound: view.some(({ parts }) => JSON.stringify(parts).includes(UNSOUND)),
+    };
+  }
+
+  /** Whether the compaction that was first to ask its summariser has ended. To be asked before each append. */
+  #watchEnd(settle: () => Promise<void>): () => boolean {
+    let state: "none" | "at work" | "over" = "none";
+    const end = (): void => void (state = "over");
+    return () => {
+      if (state === "none" && countCalls(this.#name()) > 0) {
+        state = "at work";
+        // What a compaction fails with is met again where all of them are waited for.
+        void settle().then(end, end);
+      }
+      return state === "over";
     };
   }
 

@@ -1,0 +1,28 @@
+/** A quantile is a value that was measured, and the hundredth of a hundred is not yet its p99. */
+import { describe, expect, it } from "vitest";
+import { median, quantile } from "../../../bench/stats.ts";
+
+const HUNDRED = Array.from({ length: 100 }, (_, n) => 100 - n);
+
+describe("a quantile", () => {
+  it("is the smallest value that so large a share lies at or below", () => {
+    expect(quantile(HUNDRED, 0.99)).toBe(99);
+    expect(quantile(HUNDRED, 0.5)).toBe(50);
+    expect(quantile(HUNDRED, 0.07)).toBe(7);
+  });
+
+  it("is the least and the most at its ends", () => {
+    expect(quantile(HUNDRED, 0)).toBe(1);
+    expect(quantile(HUNDRED, 1)).toBe(100);
+    expect(quantile([3], 0.99)).toBe(3);
+  });
+
+  it("in the middle is the median, of an even count the lower of two", () => {
+    expect(median([3, 1, 2])).toBe(2);
+    expect(median([4, 1, 3, 2])).toBe(2);
+  });
+
+  it("of nothing is an error", () => {
+    expect(() => quantile([], 0.5)).toThrow("nothing to take a quantile of");
+  });
+});
