@@ -11,6 +11,17 @@ const measured = (name: string, tables: Finding["tables"]): Results => ({
   [name]: { date: "", commit: "", versions: {}, finding: once({ title: "", about: "", checks: [], tables }) },
 });
 
+const times = (median: number) => ({ median, least: 0, most: 9 });
+
+const bill = (caption: string, dollars: number) => ({
+  caption: `${caption}: the bill`,
+  columns: ["policy", "both $"],
+  rows: [
+    ["none", 2],
+    ["ours", dollars],
+  ],
+});
+
 test("RESULTS.md is what bench/results.json says", async () => {
   const page = await readFile(join(import.meta.dirname, "../../../bench/RESULTS.md"), "utf8");
   expect(page).toBe(renderPage(await readResults()));
@@ -30,7 +41,6 @@ test("what another does with fewer rows is listed, with the figures of the large
 
 test("what another does in less time is listed, and a tie is not", () => {
   const columns = ["operation", "N", "ours, ms", "0.32 over ours", "0.20 over ours"];
-  const times = (median: number) => ({ median, least: 0, most: 9 });
   const rows = [
     ["update", 100, 0.1, times(0.5), times(2)],
     ["view", 100, 0.1, times(0.97), "–"],
@@ -41,14 +51,6 @@ test("what another does in less time is listed, and a tie is not", () => {
 });
 
 test("a policy that costs less is named, and a conversation that nobody keeps cheaper is not", () => {
-  const bill = (caption: string, dollars: number) => ({
-    caption: `${caption}: the bill`,
-    columns: ["policy", "both $"],
-    rows: [
-      ["none", 2],
-      ["ours", dollars],
-    ],
-  });
   expect(listLosses(measured("cost-of-a-conversation", [bill("long", 1), bill("short", 3)]))).toEqual([
     { title: "Dollars", losses: [{ name: "short", says: "short: ours 3, none 2" }] },
   ]);
