@@ -1,6 +1,6 @@
 /** The figures that the README shows: read from what was measured, written between two marks, and never by hand. */
 import { isKept, type Cell } from "./finding.ts";
-import { renderCell, renderMissed, renderTable } from "./report.ts";
+import { renderCell, renderBeside, renderTable } from "./report.ts";
 import type { Results } from "./results.ts";
 import { listLosses } from "./worse.ts";
 
@@ -131,7 +131,7 @@ function describePromises(results: Results): string {
   if (missed.length === 0) return kept;
   const list = missed.map(({ claim, measured, target, better }) => {
     const bound = better === "more" ? "at least" : "at most";
-    return `- ${claim} is ${renderMissed(measured, target)}, and should be ${bound} ${renderCell(target)}`;
+    return `- ${claim} is ${renderBeside(measured, target)}, and should be ${bound} ${renderCell(target)}`;
   });
   return `${kept} Missed:\n\n${list.join("\n")}`;
 }

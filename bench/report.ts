@@ -22,7 +22,7 @@ function renderCheck(check: Check, again: number | undefined): string {
   const bound = check.better === "more" ? "at least" : "at most";
   // The mean of both stands in the check: the first value is found again from it.
   const twice = again === undefined ? "" : ` (${renderCell(2 * check.measured - again)} and ${renderCell(again)})`;
-  return `- ${word}: ${check.claim} is ${renderMissed(check.measured, check.target)}${twice}, ${bound} ${renderCell(check.target)}`;
+  return `- ${word}: ${check.claim} is ${renderBeside(check.measured, check.target)}${twice}, ${bound} ${renderCell(check.target)}`;
 }
 
 export function renderTable({ columns, rows }: Table, noise: readonly string[]): string {
@@ -44,7 +44,7 @@ export function renderCell(cell: Cell): string {
 }
 
 /** With as many digits as it takes to tell a number from the bound that it is held to. */
-export function renderMissed(measured: number, target: number): string {
+export function renderBeside(measured: number, target: number): string {
   const short = renderCell(measured);
   return measured !== target && Number(short.replaceAll(",", "")) === target
     ? String(Number(measured.toPrecision(4)))

@@ -214,7 +214,8 @@ export class SessionNotes {
     let openCall = false;
     let below: Growth["below"] | null = null;
     for (const element of walkView(this.#tree, { seq: leaf.seq, step: WHOLE_MESSAGE }, { content: false })) {
-      const end = element.kind === "overlay" ? this.#endAt(element.overlay) : { ...element.row, step: element.toStep };
+      const end =
+        element.kind === "overlay" ? this.#endAt(element.overlay, floor) : { ...element.row, step: element.toStep };
       if (comparePlaces(end, floor) <= 0 || sums.tokens >= enoughTokens) break;
       const { seq } = end;
       // Never of the newest, which may have grown.
@@ -244,10 +245,11 @@ export class SessionNotes {
     return { ...sums, openCall, below };
   }
 
-  /** Where an overlay ends: one that hides the whole of a message, at the last step that it has. */
-  #endAt(overlay: OverlayRow): Place {
+  /** Where an overlay ends: one that hides the whole of the message that `floor` is in, at the last step that it has. */
+  #endAt(overlay: OverlayRow, floor: Place): Place {
     const { seq, step } = placeTo(overlay);
-    return step === WHOLE_MESSAGE ? { seq, step: lastStep(this.#tree.shape(seq)) } : { seq, step };
+    // In any other message, its number alone tells which place comes first: no row is read.
+    return step === WHOLE_MESSAGE && seq === floor.seq ? { seq, step: lastStep(this.#tree.shape(seq)) } : { seq, step };
   }
 
   #placeOf({ messageId, step }: NotesEnd): Place | null {
