@@ -35,6 +35,10 @@ export const NOTES_GROWTH_TOKENS = 10_000;
 export const NOTES_TOOL_CALLS = 3;
 export const NOTES_GROWTH_SHARE = 6;
 
+/** Fewer new tokens are not worth an update, whose own prompt weighs some 700; of a threshold they are at most this share, as a divisor. */
+export const LEAST_NOTES_GROWTH_TOKENS = 1_500;
+export const LEAST_NOTES_GROWTH_SHARE = 2;
+
 /** Growths after which an update waits no longer for tool calls or for a break. */
 export const NOTES_PATIENCE = 2;
 

@@ -91,7 +91,7 @@ export const DEFAULT_CHUNK_TOKENS = 48_000;
  * Characters of one tool output that the summariser is shown: the start and the end tell what a call came to. Its names are
  * gathered from the whole of it, so that a shorter excerpt costs no name (docs/decisions/0014).
  */
-export const RENDER_TOOL_CHARS = 1_500;
+export const RENDER_TOOL_CHARS = 1_000;
 
 /** Characters of one text that the summariser is shown: long pastes rarely matter in the middle. */
 export const RENDER_TEXT_CHARS = 16_000;

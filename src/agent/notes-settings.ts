@@ -2,6 +2,8 @@
 import { checkBlock } from "../context/declared.ts";
 import { PalimpsestError } from "../errors.ts";
 import {
+  LEAST_NOTES_GROWTH_SHARE,
+  LEAST_NOTES_GROWTH_TOKENS,
   MAX_NOTES_WAIT_MS,
   NOTES_GROWTH_SHARE,
   NOTES_GROWTH_TOKENS,
@@ -15,7 +17,7 @@ import type { Policy } from "../steps/policy.ts";
 import type { SessionSettings } from "./settings.ts";
 
 export interface KeepNotesOptions extends NotesShapeOptions {
-  /** New tokens after which the notes are brought up to date. Default: 10,000, at most a sixth of the threshold. */
+  /** New tokens after which the notes are brought up to date. Default: 10,000, at most a sixth of the threshold, at least 1,500 or half of it. */
   readonly growthTokens?: number | undefined;
   /** Tool calls that must have come as well. Default: 3. */
   readonly toolCalls?: number | undefined;
@@ -53,13 +55,21 @@ function isObject(value: unknown): boolean {
 
 export function resolveNotes(options: KeepNotesOptions, policy: Policy): NotesSettings {
   const { thresholdTokens } = policy;
-  const growth = Math.max(1, Math.min(NOTES_GROWTH_TOKENS, Math.floor(thresholdTokens / NOTES_GROWTH_SHARE)));
   return {
     shape: resolveNotesShape(options, thresholdTokens),
-    pace: { growthTokens: options.growthTokens ?? growth, toolCalls: options.toolCalls ?? NOTES_TOOL_CALLS },
+    pace: {
+      growthTokens: options.growthTokens ?? growthUnder(thresholdTokens),
+      toolCalls: options.toolCalls ?? NOTES_TOOL_CALLS,
+    },
     range: resolveNotesRange(policy, options.keep ?? {}),
     waitMs: options.waitMs ?? NOTES_WAIT_MS,
   };
+}
+
+function growthUnder(thresholdTokens: number): number {
+  const least = Math.min(LEAST_NOTES_GROWTH_TOKENS, Math.floor(thresholdTokens / LEAST_NOTES_GROWTH_SHARE));
+  const share = Math.min(NOTES_GROWTH_TOKENS, Math.floor(thresholdTokens / NOTES_GROWTH_SHARE));
+  return Math.max(1, least, share);
 }
 
 /** The sections and budgets of a session, also of one that keeps no notes: a person may write some. */

@@ -9,7 +9,7 @@ import { REFERENCE_RULE } from "./provenance.ts";
 import type { Section, Template } from "./template.ts";
 
 /** Raised when a change of wording should make drafts of the old wording unusable: it is part of their key. */
-export const PROMPT_VERSION = "2";
+export const PROMPT_VERSION = "3";
 
 /**
  * - `chunk`: summarise a transcript. - `merge`: fold drafts of consecutive parts, and what came before them.

@@ -6,14 +6,15 @@
  *
  *     [#2 assistant]
  *     I will look at it first.
- *     [call read toolu_7]
+ *     [call read]
  *     {"path":"src/main.ts"}
- *     [error read toolu_7]
+ *     [error]
  *     No such file.
  *
  * `[#n role]` opens a message (role: system, user, assistant, or summary for what an earlier overlay says), the other
- * bracketed lines open a part of it; text right after a message line needs none. The lines after an opening line are
- * its content. A content line that looks like an opening line, to a model's eye as well (indented, in capitals, behind any
+ * bracketed lines open a part of it; text right after a message line needs none. What a call came to stands right behind it,
+ * without its name and id; only where the two are apart do both name them: an id is read by nobody, and paid for twice. The lines
+ * after an opening line are its content. A content line that looks like an opening line, to a model's eye as well (indented, in capitals, behind any
  * character that breaks a line), is given a backslash in front, so nothing that was said in the conversation can pose as
  * another message. {@link parseTranscript} reads it back.
  *
@@ -193,12 +194,17 @@ function renderPart(part: Part, limits: Limits): string[] {
 }
 
 function renderTool(part: ToolPart, limit: number): string[] {
-  const label = ` ${word(toolName(part))} ${word(part.toolCallId)}`;
-  const asked = isBareResult(part) ? [] : [opening(`call${label}`, jsonText(part.input), limit)];
-  if (!hasResult(part)) return [...asked, `[unanswered${label}]`];
-  if (part.state === "output-error") return [...asked, opening(`error${label}`, fieldText(part.errorText), limit)];
-  if (part.state === "output-available") return [...asked, opening(`result${label}`, jsonText(part.output), limit)];
-  return [...asked, opening(`denied${label}`, fieldText(part.approval?.reason), limit)];
+  const name = word(toolName(part));
+  const whole = `${name} ${word(part.toolCallId)}`;
+  if (!hasResult(part)) return [opening(`call ${whole}`, jsonText(part.input), limit), `[unanswered]`];
+  if (isBareResult(part)) return [openResult(part, ` ${whole}`, limit)];
+  return [opening(`call ${name}`, jsonText(part.input), limit), openResult(part, "", limit)];
+}
+
+function openResult(part: ToolPart, label: string, limit: number): string {
+  if (part.state === "output-error") return opening(`error${label}`, fieldText(part.errorText), limit);
+  if (part.state === "output-available") return opening(`result${label}`, jsonText(part.output), limit);
+  return opening(`denied${label}`, fieldText(part.approval?.reason), limit);
 }
 
 function block(kind: BlockKind, text: string, limit: number): string[] {

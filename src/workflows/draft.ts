@@ -151,7 +151,7 @@ async function ask(
     template: brief.template,
     summaryTokens,
     // Fresh for each call: a transcript cannot guess it, so nothing inside can end the block that holds it.
-    boundary: crypto.randomUUID(),
+    boundary: newBoundary(),
   });
   const answer = await askOnce(by, { system, prompt, answerTokens: summaryTokens });
   const { finishReason, inputTokens, outputTokens } = answer;
@@ -200,6 +200,11 @@ export async function saveAnswer(
     }
   }
   return port.saveDraft(mark, named);
+}
+
+/** Short, because it is paid for with every block that it closes: twelve random digits, drawn anew for each prompt. */
+export function newBoundary(): string {
+  return crypto.randomUUID().slice(-12);
 }
 
 /** One call of the model. Throws where it gives no text, so that the step is tried again, or so that it is not. */

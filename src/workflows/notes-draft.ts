@@ -17,7 +17,7 @@ import { joinReferences, keepReferences, numberMessages, parseReferences } from 
 import { referenceTo } from "../steps/reference.ts";
 import { renderTranscript, type TranscriptElement } from "../steps/render.ts";
 import { takeOutUnseen } from "../steps/unseen.ts";
-import { askOnce, saveAnswer, type Drafting } from "./draft.ts";
+import { askOnce, newBoundary, saveAnswer, type Drafting } from "./draft.ts";
 import type { Drafted } from "./ladder.ts";
 import type { DraftReceipt, NotesReading } from "./port.ts";
 
@@ -55,7 +55,7 @@ async function ask(by: Drafting, source: Source, problems: readonly string[]): P
     template: { sections: describeSections(sections, shape) },
     summaryTokens: shape.maxTokens,
     // Fresh for each call: a transcript cannot guess it, so nothing inside can end the block that holds it.
-    boundary: crypto.randomUUID(),
+    boundary: newBoundary(),
   });
   const answer = await askOnce(by, { system, prompt, answerTokens: shape.maxTokens });
   const { finishReason, inputTokens, outputTokens } = answer;

@@ -336,7 +336,7 @@ describe("whatever the conversation", () => {
       property(conversation, (messages) => {
         const transcript = render(messages)
           .replaceAll(/\s+/g, " ")
-          .replaceAll(/\[call (\S+) \S+\] /g, "$1 ");
+          .replaceAll(/\[call (\S+?)(?: \S+)?\] /g, "$1 ");
         for (const line of summarise(messages).split("\n")) {
           if (!line.startsWith("- ")) continue;
           const files = /^- (\S+) \((?:(?:read|edited|created|deleted)(?: ×\d+)?(?:, )?)+\)$/.exec(line)?.[1];

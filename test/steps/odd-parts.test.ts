@@ -111,19 +111,19 @@ test.each<[string, object, string]>([
   [
     "an error without a text",
     { type: "tool-x", toolCallId: "c", state: "output-error", input: {} },
-    "[call x c]\n{}\n[error x c]",
+    "[call x]\n{}\n[error]",
   ],
   [
     "an error that is a number",
     { type: "tool-x", toolCallId: "c", state: "output-error", input: {}, errorText: 7 },
-    "[call x c]\n{}\n[error x c]\n7",
+    "[call x]\n{}\n[error]\n7",
   ],
   ["a text that is a number", { type: "text", text: 5 }, "5"],
   ["reasoning that is an object", { type: "reasoning", text: { a: 1 } }, '[reasoning]\n{"a":1}'],
   [
     "a tool without a name",
     { type: "dynamic-tool", toolCallId: "c", state: "output-available", input: {}, output: 1 },
-    "[call _ c]\n{}\n[result _ c]\n1",
+    "[call _]\n{}\n[result]\n1",
   ],
   ["a document without a title", { type: "source-document" }, ""],
   ["a file without anything", { type: "file" }, "[file ]"],

@@ -29,7 +29,7 @@ describe("an excerpt", () => {
     );
     expect(excerpt?.clipped).toBe(true);
     expect(excerpt?.text).toContain("THE NEEDLE IS HERE");
-    expect(excerpt?.text).toContain('[call read c1]\n{"path":"a.ts"}');
+    expect(excerpt?.text).toContain('[call read]\n{"path":"a.ts"}');
     expect(excerpt?.text.match(/\[… \d+ characters left out …\]/g)).toHaveLength(2);
   });
 

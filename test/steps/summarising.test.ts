@@ -2,6 +2,7 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { auditSummary } from "../../src/steps/audit.ts";
+import { extractSummary } from "../../src/steps/extract.ts";
 import { resolvePolicy } from "../../src/steps/policy.ts";
 import { buildPrompt, parsePrompt, type PromptInput } from "../../src/steps/prompt.ts";
 import { cutMiddle, parseTranscript, renderTranscript } from "../../src/steps/render.ts";
@@ -48,10 +49,30 @@ describe("the transcript", () => {
       ),
     ]);
     expect(transcript).toBe(
-      `[#1 summary]\n## Goal\nShip.\n\n[#2 assistant]\nI will look.\n[call read c1]\n{"path":"a.ts"}\n[result read c1]\n{"lines":3}\n` +
-        `[call read c2]\n{"path":"b.ts"}\n[error read c2]\nNo such file.\n[call look c3]\n{"q":"c3"}\n[unanswered look c3]\n` +
+      `[#1 summary]\n## Goal\nShip.\n\n[#2 assistant]\nI will look.\n[call read]\n{"path":"a.ts"}\n[result]\n{"lines":3}\n` +
+        `[call read]\n{"path":"b.ts"}\n[error]\nNo such file.\n[call look c3]\n{"q":"c3"}\n[unanswered]\n` +
         `[text]\nSo be it.\n[reasoning]\nhm\n[file image/png 12 KB shot.png]`,
     );
+  });
+
+  test("a result that stands apart from its call says whose it is, and is read as what that call came to", () => {
+    const apart = { type: "tool-edit", toolCallId: "c9", state: "output-error", errorText: "Locked." } as never;
+    const transcript = renderTranscript([
+      message({ type: "tool-edit", toolCallId: "c9", state: "input-available", input: { path: "a.ts" } }),
+      message(done("c8", "fine")),
+      message(apart),
+    ]);
+    expect(transcript).toContain('[call edit c9]\n{"path":"a.ts"}\n[unanswered]');
+    expect(transcript).toContain("[error edit c9]\nLocked.");
+    const summary = extractSummary({
+      transcript,
+      previous: null,
+      drafts: [],
+      template: DEFAULT_TEMPLATE,
+      summaryTokens: 500,
+    });
+    expect(summary).toContain('Locked. (edit {"path":"a.ts"})');
+    expect(summary).not.toContain("a.ts (edited");
   });
 
   const lines = fc.array(
