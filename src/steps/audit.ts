@@ -62,7 +62,7 @@ const CALL_LINE = /^<(?:tool_call|function_calls?|tool_use|invoke)\b/im;
 const FENCED = /^[ \t]*(```|~~~)[^]*?^[ \t]*\1/gm;
 const PROMPT_TAG = /^<\/?(?:sections|previous-summary|draft|transcript|problem|focus) \S+>$/m;
 const TRANSCRIPT_LINE =
-  /^\[(?:#\d+ (?:system|user|assistant|summary)|(?:call|result|error|denied|unanswered) \S+ \S+)\]$/gm;
+  /^\[(?:#\d+ (?:system|user|assistant|summary)|call \S+(?: \S+)?|(?:result|error|denied)(?: \S+ \S+)?|unanswered)\]$/gm;
 /** A summary may quote the record; this many of its marker lines are a copy. */
 const COPIED_LINES = 3;
 

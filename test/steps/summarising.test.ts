@@ -254,6 +254,7 @@ describe("the audit", () => {
     ["<tool_call>read</tool_call>", "stop", "tool-call"],
     [`<transcript b-1>\n${good}`, "stop", "echo"],
     [`${good}\n[#1 user]\nhello\n[#2 assistant]\nhi\n[call read c1]\n{}`, "stop", "echo"],
+    [`${good}\n[call read]\n{}\n[error]\nNo such file.\n[call look c3]\n{}`, "stop", "echo"],
     [`${good}\n${"palimpsest ".repeat(2_000)}`, "stop", "too-large"],
   ])("refused: %j ending in %s is %s", (text, finishReason, kind) => {
     expect(audit(text, finishReason)).toContain(kind);
