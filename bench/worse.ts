@@ -31,6 +31,7 @@ export function listLosses(results: Results): readonly Losses[] {
     { title: "Time", losses: losesTime(results["side-by-side"]?.finding.tables[0]) },
     { title: "Model calls", losses: losesCalls(results["bad-summariser"]?.finding.tables[0]) },
     { title: "Dollars", losses: losesDollars(results["cost-of-a-conversation"]?.finding.tables ?? []) },
+    { title: "What is still there", losses: losesSight(results["fidelity"]?.finding.tables ?? []) },
   ].filter(({ losses }) => losses.length > 0);
 }
 
@@ -116,7 +117,24 @@ function losesDollars(tables: readonly Table[]): readonly Loss[] {
   });
 }
 
+/** The table says itself who is behind: each line of it is a loss, by what is looked for in which conversation. */
+function losesSight(tables: readonly Table[]): readonly Loss[] {
+  const table = tables.find(({ columns }) => columns.includes(BEHIND));
+  const rows = (table?.rows ?? []).map((row) => {
+    const cell = (column: string): string => renderCell(row[at(table, column)] ?? NONE);
+    const name = `${cell("what")}, ${cell("conversation")}, ${cell("summariser")}`;
+    const where = `after ${cell("after")}, ${cell("in")}, most in ${cell("most in")}`;
+    return { name, says: `${cell(BEHIND)} ${cell("ours")}, where ${cell("rival")} has ${cell("shows")} (${where})` };
+  });
+  return [...Map.groupBy(rows, ({ name }) => name)].map(([name, each]) => ({
+    name,
+    says: `${name}: ${each.map(({ says }) => says).join("; ")}`,
+  }));
+}
+
 const NONE = "–";
+/** The column of a table of losses that names which of ours is behind. */
+const BEHIND = "which of ours";
 
 function at(table: Table | undefined, column: string): number {
   return table?.columns.indexOf(column) ?? -1;

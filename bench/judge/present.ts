@@ -1,19 +1,10 @@
-/** What was judged, as tables, promises and a picture: ours is whoever's name begins so, all others are rivals. */
-import type { Cell, Check, Table } from "../finding.ts";
-import { mean } from "../drift/measure.ts";
+/** What was judged, as tables and a picture: ours is whoever's name begins so, all others are rivals. */
+import type { Cell, Table } from "../finding.ts";
 import type { Panel, Plot } from "../plot.ts";
-import type { Track } from "./follow.ts";
-import { count, findWorst, shareOf, type Counting, type Matter, type Way } from "./tally.ts";
-import type { Verdict } from "./verdict.ts";
+import { mean, median } from "../stats.ts";
+import { askedAt, cellOf, NONE, policiesOf, shareAt, tracksOf, whole, type Contest } from "./contest.ts";
+import { count, findWorst, shareOf, type Counting, type Matter, type Worst } from "./tally.ts";
 
-/** All policies over one conversation with one summariser. */
-export interface Contest {
-  readonly conversation: string;
-  readonly summariser: string;
-  readonly tracks: readonly Track[];
-}
-
-const WAYS: readonly Way[] = ["view", "view or recall"];
 const KINDS: readonly Matter[] = [
   "path",
   "url",
@@ -26,24 +17,39 @@ const KINDS: readonly Matter[] = [
   "env",
   "command",
 ];
+/** What is told at each depth beside names. */
+const BESIDE: readonly (readonly [name: string, matter: Matter])[] = [
+  ["rules", "rule"],
+  ["open tasks", "task"],
+  ["failures", "failure"],
+  ["rare words", "word"],
+];
 const MOST_MISSING = 5;
 const MISSING_CHARS = 48;
-/** In a cell for which there is nothing to tell. */
-const NONE = "–";
 
-/** The share at each depth, in view and with recall; what else matters, and where it was worst. */
-export function tablesOf(contest: Contest, depths: readonly number[]): Table[] {
-  const of = `${contest.conversation}, summariser ${contest.summariser}`;
+/** At each depth that any of them reached, the share in view and with recall; what else matters, and where it was worst. */
+export function tablesOf(contest: Contest, asked: readonly number[]): Table[] {
+  const { conversation, summariser, over, draws } = contest;
+  const drawn = draws.length > 1 ? `, ${draws.length} ${over}` : "";
+  const depths = asked.filter((depth) =>
+    draws.some(({ tracks }) => tracks.some(({ verdicts }) => verdicts.length >= depth)),
+  );
+  const of = `${conversation}, summariser ${summariser}${drawn}`;
   return [
     {
       caption: `${of}: of the names replaced that user or agent say again, the share that is in view, and in view or in one answer of recall`,
-      columns: ["policy", "view, tokens", ...WAYS.flatMap((way) => depths.map((depth) => `${way}, after ${depth}`))],
-      rows: contest.tracks.map((track) => [
-        track.policy,
-        Math.round(mean(track.viewTokens)),
-        ...depths.map((depth) => askedAt(track, depth)),
-        ...depths.map((depth) => shareAt(track, depth, "view or recall") ?? NONE),
-      ]),
+      columns: [
+        "policy",
+        "view, tokens",
+        ...depths.map((depth) => `view, after ${depth}`),
+        ...depths.map((depth) => `view or recall, after ${depth}`),
+      ],
+      rows: policiesOf(contest).map((policy) => namesRow(contest, policy, depths)),
+    },
+    {
+      caption: `${of}: of what else matters, the share that is in view`,
+      columns: ["what", "policy", ...depths.map((depth) => `after ${depth}`)],
+      rows: BESIDE.flatMap(([what, matter]) => besideRows(contest, depths, [what, matter])),
     },
     {
       caption: `${of}: in view over all compactions, and where it was worst`,
@@ -58,25 +64,23 @@ export function tablesOf(contest: Contest, depths: readonly number[]): Table[] {
         "open",
         "least, after",
       ],
-      rows: contest.tracks.map(wholeRow),
+      rows: policiesOf(contest).map((policy) => wholeRow(contest, policy)),
     },
     {
       caption: `${of}: what was not in view there`,
       columns: ["policy", "missing"],
-      rows: contest.tracks.map(({ policy, verdicts }) => [policy, missingIn(verdicts)]),
+      rows: policiesOf(contest).map((policy) => [policy, missingIn(worstOf(contest, policy))]),
     },
   ];
 }
 
 /** Kinds of names, in view, over all compactions of all contests. */
 export function kindsOf(contests: readonly Contest[]): Table {
-  const policies = [...new Set(contests.flatMap(({ tracks }) => tracks.map(({ policy }) => policy)))];
-  const verdicts = (policy: string): Verdict[] =>
-    contests.flatMap(({ tracks }) =>
-      tracks.filter((track) => track.policy === policy).flatMap((track) => track.verdicts),
-    );
+  const policies = [...new Set(contests.flatMap((contest) => policiesOf(contest)))];
   const counts = (policy: string, matter: Matter) =>
-    verdicts(policy).map((verdict) => count(verdict, { matter, use: "written", way: "view" }));
+    contests
+      .flatMap((contest) => tracksOf(contest, policy))
+      .flatMap(({ verdicts }) => verdicts.map((verdict) => count(verdict, whole(matter))));
   const told = KINDS.filter((kind) => policies.some((policy) => counts(policy, kind).some(({ of }) => of > 0)));
   return {
     caption: "Written names in view by kind, over all of the above",
@@ -85,97 +89,96 @@ export function kindsOf(contests: readonly Contest[]): Table {
   };
 }
 
-/** Views of this much more or less tokens count as equal. */
-const EQUAL = 1.05;
-
-/** That each of ours is behind no rival at any depth with a view that is no larger, and keeps the rules. */
-export function checksOf(contest: Contest, depths: readonly number[]): Check[] {
-  const all = contest.tracks.filter(isOurs);
-  if (all.length === 0) throw new Error("Ours is not among the policies.");
-  return all.flatMap((ours) => checksOfOne(ours, contest, depths));
-}
-
-function checksOfOne(ours: Track, contest: Contest, depths: readonly number[]): Check[] {
-  const { conversation, summariser, tracks } = contest;
-  const where = `${conversation}, ${summariser}`;
-  const rivals = tracks.filter((track) => !isOurs(track));
-  const rules = Math.min(...ours.verdicts.map((verdict) => shareOf([count(verdict, whole("rule"))])));
-  const smallest = Math.min(...tracks.map(({ viewTokens }) => mean(viewTokens)));
-  return [
-    {
-      claim: `${where}: mean view of ${ours.policy}, over the smallest of any policy`,
-      measured: mean(ours.viewTokens) / smallest,
-      target: EQUAL,
-    },
-    // A tie is kept: where both reach everything, nobody can lead.
-    ...WAYS.map((way) => ({
-      claim: `${where}: ${ours.policy} is not behind any rival, its least lead at any depth, ${way}`,
-      measured: leastLead(ours, rivals, { depths, way }),
-      target: 0,
-      better: "more" as const,
-    })),
-    {
-      claim: `${where}: the user's rules in view, ${ours.policy}, the least`,
-      measured: rules,
-      target: 1,
-      better: "more",
-    },
-  ];
-}
-
-interface Compared {
-  readonly depths: readonly number[];
-  readonly way: Way;
-}
-
-function leastLead(ours: Track, rivals: readonly Track[], { depths, way }: Compared): number {
-  const leads = rivals.flatMap((rival) =>
-    depths.flatMap((depth) => {
-      const [own, other] = [shareAt(ours, depth, way), shareAt(rival, depth, way)];
-      return own === null || other === null ? [] : [own - other];
-    }),
-  );
-  if (leads.length === 0) throw new Error(`There is no depth at which ${ours.policy} and a rival were both judged.`);
-  return Math.min(...leads);
-}
-
-/** A panel for each contest. */
+/** A panel for each contest; of several draws the median at each compaction. */
 export function plotOf(file: string, contests: readonly Contest[]): Plot {
   return {
     file,
     title: "Share of the replaced names that user or agent say again and that are in view, after each compaction",
-    panels: contests.map(({ conversation, summariser, tracks }): Panel => ({
-      title: `${summariser}, ${conversation}`,
-      x: { label: "compactions", scale: "linear", unit: "count" },
-      y: { label: "names in view", scale: "linear", unit: "percent" },
-      lines: tracks.map(({ policy, verdicts }) => ({
-        name: policy,
-        points: verdicts.map((verdict, at) => [at + 1, shareOf([count(verdict, whole("names"))])] as const),
-      })),
-    })),
+    panels: contests.map((contest): Panel => {
+      const { conversation, summariser, over, draws } = contest;
+      return {
+        title: `${summariser}, ${conversation}${draws.length > 1 ? `, median of ${draws.length} ${over}` : ""}`,
+        x: { label: "compactions", scale: "linear", unit: "count" },
+        y: { label: "names in view", scale: "linear", unit: "percent" },
+        lines: policiesOf(contest).map((policy) => ({ name: policy, points: pointsOf(contest, policy) })),
+      };
+    }),
   };
 }
 
-function wholeRow({ policy, verdicts }: Track): Cell[] {
-  const all = (counting: Counting): number => shareOf(verdicts.map((verdict) => count(verdict, counting)));
-  const rules = verdicts.map((verdict) => shareOf([count(verdict, whole("rule"))]));
-  const open = verdicts.flatMap((verdict) => [count(verdict, whole("task")), count(verdict, whole("failure"))]);
-  const worst = findWorst(verdicts, "written");
+function pointsOf(contest: Contest, policy: string): (readonly [number, number])[] {
+  const tracks = tracksOf(contest, policy);
+  const longest = Math.max(...tracks.map(({ verdicts }) => verdicts.length));
+  return Array.from({ length: longest }, (_, at) => at + 1).flatMap((depth) => {
+    const shares = tracks.flatMap((track) => shareAt(track, depth, whole("names")) ?? []);
+    return shares.length === 0 ? [] : [[depth, median(shares)] as const];
+  });
+}
+
+function namesRow(contest: Contest, policy: string, depths: readonly number[]): Cell[] {
+  const tracks = tracksOf(contest, policy);
+  const both: Counting = { ...whole("names"), way: "view or recall" };
   return [
     policy,
-    verdicts.length,
+    cellOf(tracks.map(({ viewTokens }) => Math.round(mean(viewTokens)))),
+    ...depths.map((depth) => askedAt(tracks, depth, whole("names"))),
+    ...depths.map((depth) => cellOf(tracks.flatMap((track) => shareAt(track, depth, both) ?? []))),
+  ];
+}
+
+/** None where there was nothing of that at any depth. */
+function besideRows(contest: Contest, depths: readonly number[], [what, matter]: (typeof BESIDE)[number]): Cell[][] {
+  const rows = policiesOf(contest).map((policy) => [
+    what,
+    policy,
+    ...depths.map((depth) => askedAt(tracksOf(contest, policy), depth, whole(matter))),
+  ]);
+  return rows.every((row) => row.slice(2).every((cell) => cell === NONE)) ? [] : rows;
+}
+
+function wholeRow(contest: Contest, policy: string): Cell[] {
+  const tracks = tracksOf(contest, policy);
+  const all = (...countings: readonly Counting[]): Cell =>
+    cellOf(
+      tracks.map(({ verdicts }) =>
+        shareOf(verdicts.flatMap((verdict) => countings.map((counting) => count(verdict, counting)))),
+      ),
+    );
+  const least = tracks.map(({ verdicts }) =>
+    Math.min(...verdicts.map((verdict) => shareOf([count(verdict, whole("rule"))]))),
+  );
+  const worst = worstOf(contest, policy);
+  return [
+    policy,
+    cellOf(tracks.map(({ verdicts }) => verdicts.length)),
     all(whole("names")),
     all({ ...whole("names"), use: "anywhere" }),
     all(whole("word")),
     all(whole("rule")),
-    Math.min(...rules),
-    shareOf(open),
-    worst === null ? NONE : `${worst.share.toFixed(2)}, ${worst.at}`,
+    cellOf(least),
+    all(whole("task"), whole("failure")),
+    worst === null ? NONE : [worst.share.toFixed(2), worst.at, ...(worst.draw === null ? [] : [worst.draw])].join(", "),
   ];
 }
 
-function missingIn(verdicts: readonly Verdict[]): string {
-  const missing = findWorst(verdicts, "written")?.missing ?? [];
+interface WorstOfAll extends Worst {
+  /** Null where there is but one. */
+  readonly draw: string | null;
+}
+
+/** The worst compaction of the worst draw. */
+function worstOf({ draws }: Contest, policy: string): WorstOfAll | null {
+  const all = draws.flatMap(({ name, tracks }) =>
+    tracks
+      .filter((track) => track.policy === policy)
+      .flatMap(({ verdicts }) => findWorst(verdicts, "written") ?? [])
+      .map((worst) => ({ ...worst, draw: draws.length > 1 ? name : null })),
+  );
+  return all.toSorted((one, other) => one.share - other.share)[0] ?? null;
+}
+
+function missingIn(worst: Worst | null): string {
+  const missing = worst?.missing ?? [];
   const named = missing.slice(0, MOST_MISSING).map(({ kind, value }) => `${kind} ${shorten(value)}`);
   const more = missing.length - named.length;
   return missing.length === 0 ? "nothing" : [...named, ...(more > 0 ? [`${more} more`] : [])].join("; ");
@@ -185,24 +188,4 @@ function missingIn(verdicts: readonly Verdict[]): string {
 function shorten(value: string): string {
   const line = value.replaceAll(/[\s|`]+/g, " ");
   return line.length <= MISSING_CHARS ? line : `${line.slice(0, MISSING_CHARS - 1)}…`;
-}
-
-function shareAt({ verdicts }: Track, depth: number, way: Way): number | null {
-  const verdict = verdicts[depth - 1];
-  return verdict === undefined ? null : shareOf([count(verdict, { matter: "names", use: "written", way })]);
-}
-
-/** The share in view, and of how many. */
-function askedAt(track: Track, depth: number): string {
-  const [share, verdict] = [shareAt(track, depth, "view"), track.verdicts[depth - 1]];
-  if (share === null || verdict === undefined) return NONE;
-  return `${share.toFixed(2)} of ${count(verdict, whole("names")).of}`;
-}
-
-function whole(matter: Matter): Counting {
-  return { matter, use: "written", way: "view" };
-}
-
-function isOurs({ policy }: Track): boolean {
-  return policy.startsWith("ours");
 }

@@ -5,10 +5,15 @@ import { expect, test } from "vitest";
 import { makeReturning } from "../../bench/drift/conversation.ts";
 import { readConversation } from "../../bench/judge/conversation.ts";
 import { follow } from "../../bench/judge/follow.ts";
-import { checksOf } from "../../bench/judge/present.ts";
+import type { Contest } from "../../bench/judge/contest.ts";
+import { behindOf } from "../../bench/judge/leads.ts";
+import { tablesOf } from "../../bench/judge/present.ts";
+import { checksOf } from "../../bench/judge/promises.ts";
+import { joinByCustomer } from "../../bench/judge/service.ts";
 import { count, findWorst, shareOf } from "../../bench/judge/tally.ts";
 import { askFor, isName, judgeView, type Verdict } from "../../bench/judge/verdict.ts";
 import type { Host } from "../../bench/policies/host.ts";
+import { renderCell } from "../../bench/report.ts";
 import { done, say, text } from "./conversations.ts";
 
 const NAMES = { matter: "names", use: "written", way: "view" } as const;
@@ -173,26 +178,144 @@ test("a host is judged after each compaction, asked at the depths alone, and clo
   expect([host.asked.length, host.closed]).toEqual([6, true]);
 });
 
-function leadIn(checks: ReturnType<typeof checksOf>): number | undefined {
-  return checks.find(({ claim }) => claim.endsWith(", view"))?.measured;
+const DEPTHS = [1, 4];
+const SESSION = readConversation(makeReturning(40, 3));
+const ALL = SESSION.said.flatMap((texts) => texts.map(({ text: said }) => said)).join("\n");
+const RULES = (SESSION.standing.at(-1)?.rules ?? []).map(({ value }) => value).join("\n");
+
+/** Of four policies, ours first; what each keeps. */
+async function drawOf(name: string, kept: Readonly<Record<string, string>>): Promise<Contest["draws"][number]> {
+  const following = { depths: DEPTHS, most: 5 };
+  const tracks = Object.entries({ ours: "", "ours with notes": "", forgetful: "", other: "", ...kept }).map(
+    ([policy, keeps]) => follow(hostInMemory(policy, keeps), SESSION, following),
+  );
+  return { name, tracks: await Promise.all(tracks) };
+}
+
+async function contestOf(...kept: readonly Readonly<Record<string, string>>[]): Promise<Contest> {
+  const draws = await Promise.all(kept.map((each, at) => drawOf(`seed ${at + 1}`, each)));
+  return { conversation: "a session", summariser: "none", over: "seeds", draws };
+}
+
+async function measuredIn(contest: Contest, ends: string): Promise<number | undefined> {
+  const ours = checksOf(contest, DEPTHS).filter(({ claim }) => !claim.includes("with notes"));
+  return ours.find(({ claim }) => claim.endsWith(ends))?.measured;
+}
+
+async function cellIn(contest: Contest, caption: string, [row, column]: readonly [string, string]) {
+  const table = tablesOf(contest, DEPTHS).find((each) => each.caption?.includes(caption));
+  const found = table?.rows.find(([first = "", second = ""]) =>
+    `${renderCell(first)} ${renderCell(second)}`.startsWith(row),
+  );
+  return found?.[table?.columns.indexOf(column) ?? -1];
 }
 
 test("ours is held to its least lead over any other policy, whoever that is and however deep", async () => {
-  const session = readConversation(makeReturning(40, 3));
-  const all = session.said.flatMap((texts) => texts.map(({ text }) => text)).join("\n");
-  const trackOf = (name: string, kept: string) =>
-    follow(hostInMemory(name, kept), session, { depths: [1, 4], most: 5 });
-  const contest = async (ours: string, other: string) => ({
-    conversation: "a session",
-    summariser: "none",
-    tracks: [
-      await trackOf("forgetful", ""),
-      await trackOf("other", other),
-      await trackOf("ours", ours),
-      await trackOf("ours with notes", ""),
-    ],
+  expect(await measuredIn(await contestOf({ ours: ALL }), ", names in view")).toBeGreaterThan(0.5);
+  expect(await measuredIn(await contestOf({ other: ALL }), ", names in view")).toBe(-1);
+  expect(await measuredIn(await contestOf({ ours: ALL, other: ALL }), ", names in view")).toBe(0);
+});
+
+test("ours is held to what no rule of its pinning finds as well: a rival that keeps words alone is ahead in them", async () => {
+  const words = SESSION.said.flatMap((texts) =>
+    texts.flatMap(({ names }) => names.filter(({ kind }) => kind === "word")),
+  );
+  const contest = await contestOf({ other: words.map(({ value }) => value).join(" ") });
+  expect(await measuredIn(contest, "at any depth, rare words in view")).toBeLessThan(0);
+  expect(await measuredIn(contest, "over all compactions, rare words in view")).toBeLessThan(0);
+});
+
+test("ours is held to the open tasks as to names, and to nothing where there were none", async () => {
+  const tasks = SESSION.standing.flatMap((standing) => standing.tasks.map(({ value }) => value)).join("\n");
+  expect(await measuredIn(await contestOf({ other: tasks }), "open tasks in view")).toBe(-1);
+  expect(await measuredIn(await contestOf({ ours: tasks }), "open tasks in view")).toBeGreaterThanOrEqual(0);
+  expect(await measuredIn(await contestOf({}), "failures that stand in view")).toBeUndefined();
+});
+
+test("of several draws the worst one counts: for the lead, the rules and the size of the view", async () => {
+  const contest = await contestOf({ ours: ALL }, { ours: "", other: ALL });
+  expect(await measuredIn(contest, ", names in view")).toBe(-1);
+  expect(await measuredIn(contest, "rules in view, ours, the least")).toBe(0);
+  expect(await measuredIn(contest, "over the smallest of any policy")).toBeGreaterThan(2);
+  expect(checksOf(contest, DEPTHS)[0]?.claim).toContain("the worst of 2 seeds");
+  expect(checksOf(await contestOf({ ours: ALL }), DEPTHS)[0]?.claim).not.toContain("worst of");
+});
+
+test("a table shows the median of all draws with the least and the most, and of how many; of one draw its figure alone", async () => {
+  const three = await contestOf({ ours: ALL }, { ours: ALL }, {});
+  const [of = 0] = judgedAt(three, 4);
+  expect(await cellIn(three, "of the names", ["ours", "view, after 4"])).toBe(`1.00 (0.00–1.00) of ${of}`);
+  expect(await cellIn(three, "of the names", ["forgetful", "view, after 4"])).toBe(`0.00 of ${of}`);
+  expect(await cellIn(three, "over all compactions", ["ours", "written"])).toEqual({ median: 1, least: 0, most: 1 });
+  const one = await contestOf({ ours: ALL });
+  expect(await cellIn(one, "of the names", ["ours", "view, after 4"])).toBe(`1.00 of ${of}`);
+  expect(await cellIn(one, "over all compactions", ["ours", "written"])).toBe(1);
+});
+
+function judgedAt({ draws }: Contest, depth: number): number[] {
+  return draws.flatMap(({ tracks }) => {
+    const verdict = tracks[0]?.verdicts[depth - 1];
+    return verdict === undefined ? [] : [count(verdict, NAMES).of];
   });
-  expect(leadIn(checksOf(await contest(all, ""), [1, 4]))).toBeGreaterThan(0.5);
-  expect(leadIn(checksOf(await contest("", all), [1, 4]))).toBe(-1);
-  expect(leadIn(checksOf(await contest(all, all), [1, 4]))).toBe(0);
+}
+
+test("rules, open tasks and rare words stand at each depth, of how many; what was never wanted has no line", async () => {
+  const contest = await contestOf({ ours: RULES });
+  const rules = SESSION.standing[39]?.rules.length ?? 0;
+  expect(rules).toBeGreaterThan(1);
+  expect(await cellIn(contest, "what else matters", ["rules ours", "after 4"])).toBe(`1.00 of ${rules}`);
+  expect(await cellIn(contest, "what else matters", ["rules other", "after 4"])).toBe(`0.00 of ${rules}`);
+  expect(await cellIn(contest, "what else matters", ["open tasks ours", "after 4"])).toMatch(/ of \d+$/);
+  expect(await cellIn(contest, "what else matters", ["rare words ours", "after 4"])).toMatch(/ of \d+$/);
+  expect(await cellIn(contest, "what else matters", ["failures", "after 4"])).toBeUndefined();
+});
+
+test("the worst case is that of the worst draw, and says which", async () => {
+  const contest = await contestOf({ ours: ALL }, {}, { ours: ALL });
+  expect(await cellIn(contest, "over all compactions", ["ours", "least, after"])).toBe("0.00, 1, seed 2");
+  expect(await cellIn(contest, "what was not in view", ["ours", "missing"])).toMatch(/^rule .* more$/);
+  const kept = await contestOf({ ours: ALL }, { ours: ALL });
+  expect(await cellIn(kept, "what was not in view", ["ours", "missing"])).toBe("nothing");
+});
+
+test("wherever a rival shows more, it is listed: in how many draws, and who is furthest ahead in which", async () => {
+  const some = ALL.slice(0, ALL.length / 4);
+  const kept = { "ours with notes": ALL };
+  const contest = await contestOf({ ...kept, ours: ALL }, { ...kept, other: ALL, forgetful: some });
+  const { columns, rows } = behindOf([contest], DEPTHS);
+  const names = rows.filter((row) => row[columns.indexOf("what")] === "names in view");
+  expect(names.at(-1)?.slice(3, 5)).toEqual(["ours", "4"]);
+  expect(names.at(-1)?.slice(5, 7)).toEqual(["1 of 2 seeds", "seed 2"]);
+  expect(names.at(-1)?.[columns.indexOf("rival")]).toBe("other");
+  expect(behindOf([await contestOf({ ours: ALL, "ours with notes": ALL })], DEPTHS).rows).toEqual([]);
+});
+
+function visit(id: string, body: string): UIMessage[] {
+  return [
+    say("s", "system", text("Be kind to mia_li_3668.")),
+    say("u", "user", text(`I am ${id}.`)),
+    say("a", "assistant", text(body), done("call-1", "found")),
+  ];
+}
+
+test("a customer's conversations are told one after the other, without instructions and with no id twice", () => {
+  const long = "word ".repeat(100);
+  const joined = joinByCustomer(
+    [
+      visit("ada_king_1815", "one"),
+      visit("max_weber_1864", long),
+      visit("ada_king_1815", `two ${long}`),
+      visit("nobody", long),
+    ],
+    2,
+  );
+  expect(joined.map(({ id }) => id)).toEqual(["ada_king_1815", "max_weber_1864"]);
+  const messages = joined[0]?.messages ?? [];
+  expect(messages.map(({ role }) => role)).toEqual(["user", "assistant", "user", "assistant"]);
+  expect(new Set(messages.map(({ id }) => id)).size).toBe(4);
+  const calls = messages.flatMap(({ parts }) =>
+    parts.flatMap((part) => ("toolCallId" in part ? [part.toolCallId] : [])),
+  );
+  expect(new Set(calls).size).toBe(2);
+  expect(joinByCustomer([visit("ada_king_1815", "one")], 0)).toEqual([]);
 });

@@ -55,3 +55,41 @@ test("a policy that costs less is named, and a conversation that nobody keeps ch
     { title: "Dollars", losses: [{ name: "short", says: "short: ours 3, none 2" }] },
   ]);
 });
+
+const behind = (which: string, after: string) =>
+  ["a day", "lossy", "rare words", which, after, "1 of 3 seeds", "seed 2", "0.10 of 9", "sdk", "0.20 of 9"] as const;
+
+test("where a rival still shows more than ours is listed, by what is looked for in which conversation", () => {
+  const columns = [
+    "conversation",
+    "summariser",
+    "what",
+    "which of ours",
+    "after",
+    "in",
+    "most in",
+    "ours",
+    "rival",
+    "shows",
+  ];
+  const rows = [behind("ours", "5"), behind("ours with notes", "10")];
+  const has = "0.10 of 9, where sdk has 0.20 of 9";
+  expect(
+    listLosses(
+      measured("fidelity", [
+        { columns: ["policy"], rows: [["ours"]] },
+        { columns, rows },
+      ]),
+    ),
+  ).toEqual([
+    {
+      title: "What is still there",
+      losses: [
+        {
+          name: "rare words, a day, lossy",
+          says: `rare words, a day, lossy: ours ${has} (after 5, 1 of 3 seeds, most in seed 2); ours with notes ${has} (after 10, 1 of 3 seeds, most in seed 2)`,
+        },
+      ],
+    },
+  ]);
+});
