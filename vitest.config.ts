@@ -8,6 +8,12 @@ const sim = {
   shrinkMs: Number(process.env["PALIMPSEST_SIM_SHRINK_MS"] ?? 0),
 };
 
+/** Which places of a run the crash matrix disturbs: test/workflows/crash-matrix.test.ts says. */
+const matrix = {
+  full: process.env["PALIMPSEST_MATRIX"] === "full",
+  seed: process.env["PALIMPSEST_SEED"] ?? "1",
+};
+
 /** One command: pure code in plain Node, everything durable in workerd, and the real Worker killed from outside. */
 export default defineConfig({
   test: {
@@ -30,7 +36,7 @@ export default defineConfig({
         test: {
           name: "workerd",
           include: ["test/{memory,agent,workflows,sim,doors,{context,events}/workerd}/**/*.test.ts"],
-          provide: { sim },
+          provide: { sim, matrix },
           testTimeout: 60_000,
         },
       },

@@ -44,6 +44,8 @@ export interface Check {
   /** What `measured` may be at most; where the larger number is the better one, at least. */
   readonly target: number;
   readonly better?: "less" | "more";
+  /** It holds no time: where a case is measured twice, the worse of both is judged, and not their mean. */
+  readonly exact?: boolean;
 }
 
 export function isKept({ measured, target, better }: Check): boolean {

@@ -4,10 +4,11 @@ import type { Cell, Check, Finding, Table } from "./finding.ts";
 /** Share by which two values may differ and still count as the same. */
 const BAND = 0.2;
 
-/** A finding as it is kept: marks say which of its cells are noise, `again` is what each check gave the second time. */
+/** A finding as it is kept: marks say which of its cells are noise. */
 export interface Settled extends Finding {
   /** For each table, the cells outside the band, as "row:column". Empty for what was measured once. */
   readonly noise: readonly (readonly string[])[];
+  /** Of each check: what it gave the second time; of an exact one, what it gave the time that is not judged. */
   readonly again: readonly number[];
 }
 
@@ -15,19 +16,31 @@ export function once(finding: Finding): Settled {
   return { ...finding, noise: finding.tables.map(() => []), again: [] };
 }
 
-/** The first measurement, marked where the second one differs. A check is judged by the mean of both. */
+/**
+ * The first measurement, marked where the second one differs. A promise about times is judged by the mean of both. An exact one
+ * by the worse: what was counted once has happened.
+ */
 export function settle(first: Finding, second: Finding): Settled {
-  const checks = first.checks.map((check, at) => meanOf(check, second.checks[at]));
+  const pairs = first.checks.map((check, at) => judge(check, second.checks[at] ?? check));
   return {
     ...first,
-    checks,
+    checks: pairs.map(({ check }) => check),
     noise: first.tables.map((table, at) => noisy(table, second.tables[at])),
-    again: second.checks.map(({ measured }) => measured),
+    again: pairs.map(({ again }) => again),
   };
 }
 
-function meanOf(first: Check, second: Check | undefined): Check {
-  return second === undefined ? first : { ...first, measured: (first.measured + second.measured) / 2 };
+function judge(first: Check, { measured: other }: Check): { readonly check: Check; readonly again: number } {
+  const one = first.measured;
+  if (!first.exact) return { check: { ...first, measured: (one + other) / 2 }, again: other };
+  const [better, worse] = isWorse(first, other) ? [one, other] : [other, one];
+  return { check: { ...first, measured: worse }, again: better };
+}
+
+/** What could not be measured is no better than anything. */
+function isWorse({ measured, better }: Check, other: number): boolean {
+  if (Number.isNaN(measured) || Number.isNaN(other)) return Number.isNaN(other);
+  return better === "more" ? other < measured : other > measured;
 }
 
 function noisy(first: Table, second: Table | undefined): string[] {

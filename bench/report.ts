@@ -20,8 +20,9 @@ export function renderFinding(finding: Settled, picture: ((file: string, title: 
 function renderCheck(check: Check, again: number | undefined): string {
   const word = isKept(check) ? "kept" : "MISSED";
   const bound = check.better === "more" ? "at least" : "at most";
-  // The mean of both stands in the check: the first value is found again from it.
-  const twice = again === undefined ? "" : ` (${renderCell(2 * check.measured - again)} and ${renderCell(again)})`;
+  // What was judged stands in the check: the worse of both, or their mean, from which the first is found again.
+  const one = check.exact ? check.measured : 2 * check.measured - (again ?? 0);
+  const twice = again === undefined ? "" : ` (${renderCell(one)} and ${renderCell(again)})`;
   return `- ${word}: ${check.claim} is ${renderBeside(check.measured, check.target)}${twice}, ${bound} ${renderCell(check.target)}`;
 }
 

@@ -32,7 +32,7 @@ const MOST_CALLS = 5;
 /** Two runs until the breaker opens, each with so many answers and their repairs. */
 const MOST_UNSOUND = 2 * 2 * MAX_WASTED_CALLS;
 
-export const badSummariser: Case = { name: "bad-summariser", timed: false, measure };
+export const badSummariser: Case = { name: "bad-summariser", timed: true, measure };
 
 interface Found extends Behind {
   readonly answers: Answers;
@@ -70,6 +70,8 @@ async function measure(lab: Lab): Promise<Finding> {
     checks: [...(lab.quick ? [] : checkFailures(found)), checkAnswers(found), ...checkViews(found)],
     unmeasured: [
       "what the SDK's sessions do with a compaction function of one's own that checks, waits and gives up by itself",
+      "answers that are well-formed and wrong: no store here tells those from good ones, ours included",
+      "how soon a summariser is asked again that has got well: ours leaves it alone for longer than this minute",
     ],
   };
 }
@@ -83,13 +85,15 @@ function render({ says, name, calls, ms, viewTokens, unsound }: Found): Cell[] {
 function checkFailures(found: readonly Found[]): Check[] {
   const failing = found.filter(({ answers }) => answers === "fails");
   const [ours = Number.NaN, ...theirs] = CONTENDERS.map((name) => failing.find((each) => each.name === name)?.calls);
+  const exact = true;
   return [
-    { claim: "model calls of ours in a minute in which each fails", measured: ours, target: MOST_CALLS },
+    { claim: "model calls of ours in a minute in which each fails", measured: ours, target: MOST_CALLS, exact },
     {
       claim: "model calls of either version of the SDK meanwhile, over those of ours",
       measured: Math.min(...theirs.map((calls = Number.NaN) => calls)) / ours,
       target: 20,
       better: "more",
+      exact,
     },
   ];
 }
@@ -98,7 +102,7 @@ function checkFailures(found: readonly Found[]): Check[] {
 function checkAnswers(found: readonly Found[]): Check {
   const answered = found.filter(({ name, answers }) => name === "Ours" && answers !== "fails" && answers !== "nothing");
   const measured = Math.max(...answered.map(({ calls }) => calls));
-  return { claim: "model calls of ours where each answer is unsound", measured, target: MOST_UNSOUND };
+  return { claim: "model calls of ours where each answer is unsound", measured, target: MOST_UNSOUND, exact: true };
 }
 
 function checkViews(found: readonly Found[]): Check[] {
@@ -109,8 +113,14 @@ function checkViews(found: readonly Found[]): Check[] {
       claim: "the largest view of ours afterwards, in thresholds: at the hard line a digest is made without a model",
       measured: largest / THRESHOLD_TOKENS,
       target: HARD_LINE,
+      exact: true,
     },
-    { claim: "views of ours that show its answer", measured: ours.filter(({ unsound }) => unsound).length, target: 0 },
+    {
+      claim: "views of ours that show its answer",
+      measured: ours.filter(({ unsound }) => unsound).length,
+      target: 0,
+      exact: true,
+    },
   ];
 }
 

@@ -1,106 +1,60 @@
 /** The Worker killed with SIGKILL in the middle of a run: how long until it goes on by itself, and what it cost. */
-import { PARALLEL_CHUNKS } from "../../src/limits.ts";
-import { SMALL, Stage } from "../../test/kill/stage.ts";
 import type { Case } from "../case.ts";
-import type { Cell, Finding } from "../finding.ts";
+import type { Cell, Check, Finding, Table } from "../finding.ts";
+import {
+  BEFORE_COMMIT,
+  behindAnswer,
+  FINISHED_CHUNKS,
+  IN_NOTES,
+  IN_SUMMARISER,
+  recover,
+  type Moment,
+  type Recovery,
+} from "../kills/recovery.ts";
 import type { Lab } from "../lab.ts";
 import { spread } from "../stats.ts";
 
 /** Of each moment: a middle one and what lies around it. */
-const KILLS = 3;
-/** A commit may outrun the signal: then nothing was shown, and the Worker is killed once more. */
-const TRIES = 4;
-const FINISHED_CHUNKS = 2;
+const KILLS = 5;
+/** From an answer's leaving the model to the signal (ms): close together where most answers are stored, and far beyond. */
+const DELAYS = [0, 1, 1.5, 2, 5, 10];
+const KILLS_OF_DELAY = 2;
+const QUICK_DELAYS = [0];
 
-interface Moment {
+/** Kills of one kind. */
+interface Kills {
   readonly name: string;
-  readonly vars: Readonly<Record<string, string>>;
-  /** Talks until a run is at that moment, and kills. */
-  readonly die: (stage: Stage) => Promise<void>;
+  readonly kills: readonly Recovery[];
 }
 
-/** An update reads all that is new at once. */
-const NOTED = { PALIMPSEST_MODEL_WINDOW: "32000", PALIMPSEST_NOTES: "1" };
-
-const MOMENTS: readonly Moment[] = [
-  { name: "in the summariser", vars: SMALL, die: dieSummarising },
-  { name: "between last draft and commit", vars: SMALL, die: dieBeforeCommit },
-  { name: "in an update of notes", vars: NOTED, die: dieNoting },
-];
-
-/** Of one kill. Times in ms from the start of the new process. */
-interface Recovery {
-  readonly up: number;
-  readonly resumed: number;
-  readonly ended: number;
-  readonly calls: number;
-  readonly unanswered: number;
-  readonly repeated: number;
-  readonly paidTwice: number;
-  readonly lost: number;
-  readonly succeeded: boolean;
-}
-
-export const durability: Case = { name: "durability", timed: false, measure };
+export const durability: Case = { name: "durability", timed: true, measure };
 
 async function measure(lab: Lab): Promise<Finding> {
-  const rows: Cell[][] = [];
-  const all: Recovery[] = [];
-  for (const moment of lab.quick ? MOMENTS.slice(0, 1) : MOMENTS) {
-    const kills: Recovery[] = [];
-    for (let n = 0; n < (lab.quick ? 1 : KILLS); n++) kills.push(await recover(moment));
-    all.push(...kills);
-    const sum = (of: (kill: Recovery) => number): number => kills.reduce((total, kill) => total + of(kill), 0);
-    rows.push([
-      moment.name,
-      kills.length,
-      ...[({ up }: Recovery) => up, ({ resumed }: Recovery) => resumed, ({ ended }: Recovery) => ended].map((of) =>
-        spread(kills.map(of)),
-      ),
-      sum((kill) => kill.calls),
-      sum((kill) => kill.unanswered),
-      sum((kill) => kill.repeated),
-      sum((kill) => kill.paidTwice),
-      sum((kill) => kill.lost),
-    ]);
+  const moments: (readonly [string, Moment])[] = [
+    ["in the summariser", IN_SUMMARISER],
+    ["between last draft and commit", BEFORE_COMMIT],
+    ["in an update of notes", IN_NOTES],
+  ];
+  const killed: Kills[] = [];
+  for (const [name, moment] of lab.quick ? moments.slice(0, 1) : moments) {
+    killed.push({ name, kills: await killOften(moment, lab.quick ? 1 : KILLS) });
   }
-  const total = (of: (kill: Recovery) => number): number => all.reduce((sum, kill) => sum + of(kill), 0);
+  const behind: (Kills & { readonly delayMs: number })[] = [];
+  for (const delayMs of lab.quick ? QUICK_DELAYS : DELAYS) {
+    const kills = await killOften(behindAnswer(delayMs), lab.quick ? 1 : KILLS_OF_DELAY);
+    behind.push({ name: String(delayMs), delayMs, kills });
+  }
+  const aimed = { name: "as an answer leaves the model", kills: behind.flatMap(({ kills }) => kills) };
+  const all = [...killed, aimed];
+  const each = all.flatMap(({ kills }) => kills);
   return {
     title: "Killed in the middle of a run",
-    about: `The deployable Worker, every process of it killed with SIGKILL, started again on the same storage and left alone: nobody calls the agent until its run has ended. Milliseconds from the start of the new process until it serves, until the run was heard of again, and until its outcome stands. The watchdog looks every 2 s here; at its default of 15 s a run may go on up to 13 s later. A run that nobody kills asks everything once: what was asked beyond that is ${total(({ repeated }) => repeated)} calls, of ${total(({ calls }) => calls)} in ${all.length} kills. The summariser answers at once, ${FINISHED_CHUNKS} of 8 chunks were done when it was killed in it.`,
-    tables: [
-      {
-        columns: [
-          "killed",
-          "kills",
-          "serves ms",
-          "resumed ms",
-          "ended ms",
-          "model calls",
-          "unanswered at the kill",
-          "asked beyond an undisturbed run",
-          "answered and asked again",
-          "messages lost",
-        ],
-        rows,
-      },
-    ],
-    checks: [
-      {
-        claim: "runs that did not end in success by themselves",
-        measured: total((kill) => (kill.succeeded ? 0 : 1)),
-        target: 0,
-      },
-      { claim: "answers that were paid for twice", measured: total((kill) => kill.paidTwice), target: 0 },
-      {
-        claim: "calls made again, beyond those that had no answer when it died",
-        measured: total(({ repeated, unanswered }) => Math.max(0, repeated - unanswered)),
-        target: 0,
-      },
-      { claim: "messages lost or altered", measured: total((kill) => kill.lost), target: 0 },
-    ],
+    about: `The deployable Worker, every process of it killed with SIGKILL, started again on the same storage and left alone: nobody calls the agent until its run has ended. Milliseconds from the start of the new process until it serves, until the run was heard of again, and until its outcome stands. The watchdog looks every 2 s here; at its default of 15 s a run may go on up to 13 s later. A run that nobody kills asks everything once: what was asked beyond that is ${sum(each, ({ repeated }) => repeated)} calls, of ${sum(each, ({ calls }) => calls)} in ${each.length} kills. The summariser answers at once, ${FINISHED_CHUNKS} of 8 chunks were done when it was killed in it. An answer has left when the model's server has handed it to the system; it is stored when its draft stands in the agent's database file. A step's result is kept by the engine only after that, and is not needed: a step that is run again finds the draft.`,
+    tables: [timesOf(all), fatesOf(all), windowOf(behind)],
+    checks: checksOf(each),
     unmeasured: [
-      "a call that was answered while its answer was not stored yet when the process died: it is asked again, and no kill here was aimed at that moment",
+      "how many answers a kill at any moment finds on their way: it depends on how long the way is, and between Cloudflare and a provider it is longer than on one machine",
+      "the same way of an update of notes and of a merge, which store their answers by the same code",
       "what a provider charges for calls that were under way at a kill: they are asked again, and it may bill both",
       "Cloudflare's own engine, which wakes an instance by itself and need not wait for the watchdog",
       "a machine that loses power: what SIGKILL leaves in the file system's cache is still written",
@@ -108,61 +62,103 @@ async function measure(lab: Lab): Promise<Finding> {
   };
 }
 
-async function recover({ name, vars, die }: Moment): Promise<Recovery> {
-  for (let tries = 0; tries < TRIES; tries++) {
-    await using stage = await Stage.open(vars);
-    await die(stage);
-    if ((await stage.ledger()).runs.some(({ outcome }) => outcome === null)) return await watch(stage);
-  }
-  throw new Error(`The run had always ended before the Worker was dead: ${name}.`);
+async function killOften(moment: Moment, times: number): Promise<Recovery[]> {
+  const kills: Recovery[] = [];
+  for (let n = 0; n < times; n++) kills.push(await recover(moment));
+  return kills;
 }
 
-async function watch(stage: Stage): Promise<Recovery> {
-  const unanswered = stage.model.unanswered.length;
-  stage.model.answers = () => true;
-  const from = Date.now();
-  let resumedAt = 0;
-  const [up] = await Promise.all([
-    stage.restart().then(() => Date.now()),
-    stage.until(({ runs }) => {
-      resumedAt = Math.max(...runs.map(({ heardAt }) => heardAt ?? 0));
-      return resumedAt > from;
-    }),
-  ]);
-  const { runs } = await stage.untilEnded();
-  const { stored } = await stage.look();
-  const { asked, timesAsked, askedAgain } = stage.model;
+function sum(kills: readonly Recovery[], of: (kill: Recovery) => number): number {
+  return kills.reduce((total, kill) => total + of(kill), 0);
+}
+
+function timesOf(all: readonly Kills[]): Table {
   return {
-    up: up - from,
-    resumed: resumedAt - from,
-    ended: Math.max(...runs.map(({ endedAt }) => endedAt ?? Infinity)) - from,
-    calls: asked.length,
-    unanswered,
-    repeated: asked.length - timesAsked.size,
-    paidTwice: askedAgain.length,
-    lost: stage.said.filter((message, n) => JSON.stringify(message) !== JSON.stringify(stored[n])).length,
-    succeeded: runs.every(
-      ({ outcome }) => outcome?.kind === "noted" || (outcome?.kind === "applied" && !outcome.degraded),
-    ),
+    columns: ["killed", "kills", "serves ms", "resumed ms", "ended ms", "messages lost"],
+    rows: all.map(({ name, kills }) => [
+      name,
+      kills.length,
+      spread(kills.map(({ up }) => up)),
+      spread(kills.map(({ resumed }) => resumed)),
+      spread(kills.map(({ ended }) => ended)),
+      sum(kills, ({ lost }) => lost),
+    ]),
   };
 }
 
-async function dieSummarising(stage: Stage): Promise<void> {
-  await stage.approach();
-  stage.model.answers = () => stage.model.asked.length <= FINISHED_CHUNKS;
-  await Promise.all([stage.untilAsked(FINISHED_CHUNKS + PARALLEL_CHUNKS), stage.say()]);
-  await stage.kill();
+function fatesOf(all: readonly Kills[]): Table {
+  return {
+    caption: "Model calls by what had become of them when the Worker died, and those of them that were asked again",
+    columns: [
+      "killed",
+      "model calls in all",
+      "not answered",
+      "asked again",
+      "answered, not stored",
+      "asked again",
+      "stored",
+      "asked again",
+    ],
+    rows: all.map(({ name, kills }) => [name, sum(kills, ({ calls }) => calls), ...fateCells(kills)]),
+  };
 }
 
-async function dieBeforeCommit(stage: Stage): Promise<void> {
-  await stage.approach();
-  const killed = stage.killAt(({ step }) => step === "audit");
-  await stage.say();
-  await killed;
+function fateCells(kills: readonly Recovery[]): number[] {
+  return (["unanswered", "unstored", "stored"] as const).flatMap((fate) => [
+    sum(kills, ({ fates }) => fates[fate].calls),
+    sum(kills, ({ fates }) => fates[fate].again),
+  ]);
 }
 
-async function dieNoting(stage: Stage): Promise<void> {
-  stage.model.answers = () => false;
-  while (stage.model.asked.length === 0) await stage.say();
-  await stage.kill();
+/** Where the way from the model into the ledger ends: of the answer that was aimed at, and no other was on it. */
+function windowOf(behind: readonly (Kills & { readonly delayMs: number })[]): Table {
+  return {
+    caption: "Killed as an answer leaves the model: how long after, and what became of that answer",
+    columns: [
+      "aimed at ms after",
+      "kills",
+      "signal sent ms after",
+      "not stored",
+      "asked again",
+      "stored",
+      "asked again",
+    ],
+    rows: behind.map(({ delayMs, kills }): Cell[] => [
+      delayMs,
+      kills.length,
+      spread(kills.map(({ sentAfter }) => sentAfter ?? Number.NaN)),
+      sum(kills, ({ fates }) => fates.unstored.calls),
+      sum(kills, ({ fates }) => fates.unstored.again),
+      // Those of the chunks that were done are not meant.
+      sum(kills, ({ fates }) => fates.stored.calls - FINISHED_CHUNKS),
+      sum(kills, ({ fates }) => fates.stored.again),
+    ]),
+  };
+}
+
+function checksOf(kills: readonly Recovery[]): Check[] {
+  const exact = true;
+  return [
+    {
+      claim: "runs that did not end in success by themselves",
+      measured: sum(kills, ({ succeeded }) => (succeeded ? 0 : 1)),
+      target: 0,
+      exact,
+    },
+    {
+      claim: "answers that were stored and asked for again",
+      measured: sum(kills, ({ fates }) => fates.stored.again),
+      target: 0,
+      exact,
+    },
+    {
+      claim: "calls made again, beyond those whose answer was not stored when it died",
+      measured: sum(kills, ({ repeated, fates: { unanswered, unstored } }) =>
+        Math.max(0, repeated - unanswered.calls - unstored.calls),
+      ),
+      target: 0,
+      exact,
+    },
+    { claim: "messages lost or altered", measured: sum(kills, ({ lost }) => lost), target: 0, exact },
+  ];
 }

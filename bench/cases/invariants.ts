@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { z } from "zod";
 import type { Case } from "../case.ts";
-import type { Finding, Table } from "../finding.ts";
+import type { Check, Finding, Table } from "../finding.ts";
 import type { Lab } from "../lab.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
@@ -24,11 +24,25 @@ const Simulated = z.object({
 /** A line of the crash matrix: of each fault, at how many places of how many it happened. */
 const Disturbed = z.object({ shape: z.string(), places: z.record(z.string(), z.string()) });
 
+/** Another line of it: of each fault, what models were asked in all runs that it happened to. See the test. */
+const Asking = z.object({
+  fault: z.string(),
+  runs: z.number(),
+  calls: z.number(),
+  again: z.number(),
+  answered: z.number(),
+  refused: z.number(),
+  stored: z.number(),
+  beyond: z.number(),
+});
+type Asking = z.infer<typeof Asking>;
+
 /** The test runner's report. */
 const Judged = z.object({ numFailedTests: z.number(), numPassedTests: z.number() });
 
 interface Matrix {
   readonly rows: readonly z.infer<typeof Disturbed>[];
+  readonly asking: readonly Asking[];
   /** Rows of a shape under a fault that did not end like the undisturbed run. */
   readonly broken: number;
 }
@@ -41,20 +55,17 @@ async function measure(lab: Lab): Promise<Finding> {
   return {
     title: "Tried against every invariant",
     about:
-      "The simulator draws operations, bad answers of the summariser and faults of the platform from a seed and checks every invariant after each; the same seed draws the same. The crash matrix lets one fault happen at one place of one run (a call of the agent, or a step's result), and the run must end as it does undisturbed, to the letter. Both are tests of the project: `npm run sim`, `npm test`.",
-    tables: [tableOf(simulated), ...(matrix === null ? [] : [matrixOf(matrix)])],
+      "The simulator draws operations, bad answers of the summariser and faults of the platform from a seed and checks every invariant after each; the same seed draws the same. The crash matrix lets one fault happen at one place of one run (a call of the agent, or a step's result), here at every place of every run, and the run must end as it does undisturbed, to the letter. A model call counts as asked again where a run makes more of them than the same run undisturbed: the table tells which of these had an answer before, be it one on its way into the store while its step was given up, or one that an audit had refused; the others had none. Paid for twice is an answer that stood in the ledger, to be used, when its call was made again. Both are tests of the project: `npm run sim`, and `PALIMPSEST_MATRIX=full npm test` (a sample of the places without it).",
+    tables: [tableOf(simulated), ...(matrix === null ? [] : [matrixOf(matrix), askedOf(matrix)])],
     checks: [
       { claim: "violations found by the simulator", measured: simulated.violations.length, target: 0 },
-      ...(matrix === null
-        ? []
-        : [{ claim: "rows of the crash matrix that end differently", measured: matrix.broken, target: 0 }]),
+      ...(matrix === null ? [] : checkMatrix(matrix)),
     ],
     unmeasured: [
       "two faults in one run, which only the simulator draws",
-      "how many model calls a fault repeats: the matrix bounds them (answers of a step that was given up, and nothing else) but does not tell of them; after a kill they are counted, under “Killed in the middle of a run”",
-      lab.quick
-        ? "the crash matrix"
-        : "places that are not drawn: `PALIMPSEST_MATRIX=full npm test` disturbs every one",
+      "a real process that dies: the faults of the matrix are thrown, aborted and held inside one; kills are under “Killed in the middle of a run”",
+      "runs of other shapes than these, and of other sizes",
+      ...(lab.quick ? ["the crash matrix"] : []),
     ],
   };
 }
@@ -91,6 +102,44 @@ function matrixOf({ rows }: Matrix): Table {
   };
 }
 
+const COUNTS = ["runs", "calls", "again", "answered", "refused", "stored"] as const satisfies readonly (keyof Asking)[];
+
+function askedOf({ asking }: Matrix): Table {
+  return {
+    caption: "The crash matrix: model calls, over all runs of a fault",
+    columns: [
+      "fault",
+      "runs",
+      "model calls",
+      "asked again",
+      "answered before, not stored",
+      "answered before, refused by an audit",
+      "answered before and stored",
+    ],
+    rows: [
+      ...asking.map((row) => [row.fault, ...COUNTS.map((name) => row[name])]),
+      ["all", ...COUNTS.map((name) => total(asking, name))],
+    ],
+  };
+}
+
+function total(asking: readonly Asking[], name: Exclude<keyof Asking, "fault">): number {
+  return asking.reduce((all, row) => all + row[name], 0);
+}
+
+function checkMatrix({ broken, asking }: Matrix): Check[] {
+  return [
+    { claim: "rows of the crash matrix that end differently", measured: broken, target: 0 },
+    { claim: "answers of the crash matrix that are paid for twice", measured: total(asking, "stored"), target: 0 },
+    {
+      claim:
+        "answers of the crash matrix asked for again, beyond those on their way into the store as their step was given up",
+      measured: total(asking, "beyond"),
+      target: 0,
+    },
+  ];
+}
+
 /** A violation is no failure of this: it is what is counted. */
 async function simulate(operations: number): Promise<z.infer<typeof Simulated>> {
   const { stdout } = await run([join(ROOT, "scripts/sim.ts"), "--ops", String(operations), "--json"]);
@@ -102,21 +151,29 @@ async function disturb(): Promise<Matrix> {
   try {
     const report = join(folder, "report.json");
     const asked = `run --project workerd test/workflows/crash-matrix.test.ts --disable-console-intercept --reporter default --reporter json --outputFile.json ${report}`;
-    const { stdout } = await run([join(ROOT, "node_modules/vitest/vitest.mjs"), ...asked.split(" ")]);
-    const rows = stdout
-      .split("\n")
-      .filter((line) => line.startsWith("@matrix "))
-      .map((line) => Disturbed.parse(JSON.parse(line.slice("@matrix ".length))));
+    const { stdout } = await run([join(ROOT, "node_modules/vitest/vitest.mjs"), ...asked.split(" ")], {
+      PALIMPSEST_MATRIX: "full",
+    });
+    const rows = readLines(stdout, "@matrix ", Disturbed);
+    const asking = readLines(stdout, "@asked ", Asking);
     // Nothing disturbed is nothing broken, and would pass.
-    if (rows.length === 0) throw new Error("The crash matrix told of no place that was disturbed.");
-    return { rows, broken: Judged.parse(JSON.parse(await readFile(report, "utf8"))).numFailedTests };
+    if (rows.length === 0 || asking.length === 0) {
+      throw new Error("The crash matrix told of no place that was disturbed.");
+    }
+    return { rows, asking, broken: Judged.parse(JSON.parse(await readFile(report, "utf8"))).numFailedTests };
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
 }
 
-async function run(args: readonly string[]): Promise<{ stdout: string }> {
-  const child = spawn(process.execPath, args, { cwd: ROOT, stdio: ["ignore", "pipe", "ignore"] });
+function readLines<T>(text: string, mark: string, as: z.ZodType<T>): T[] {
+  const lines = text.split("\n").filter((line) => line.startsWith(mark));
+  return lines.map((line) => as.parse(JSON.parse(line.slice(mark.length))));
+}
+
+async function run(args: readonly string[], vars: Readonly<Record<string, string>> = {}): Promise<{ stdout: string }> {
+  const env = { ...process.env, ...vars };
+  const child = spawn(process.execPath, args, { cwd: ROOT, env, stdio: ["ignore", "pipe", "ignore"] });
   let stdout = "";
   child.stdout.setEncoding("utf8").on("data", (piece: string) => (stdout += piece));
   await new Promise((resolve, reject) => child.once("error", reject).once("close", resolve));

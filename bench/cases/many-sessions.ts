@@ -52,6 +52,12 @@ async function measure(lab: Lab): Promise<Finding> {
           : [{ claim: `rows of ${name} for each further session`, measured: by / more, target: most }];
       }),
     ],
+    unmeasured: [
+      "times",
+      "long sessions: each has four messages, and a search that finds many is not among these",
+      "runs in many sessions at once",
+      "the agent's own start, which is left out",
+    ],
   };
 }
 

@@ -52,6 +52,13 @@ async function measure(lab: Lab): Promise<Finding> {
         target: MOST_FURTHER,
       })),
     ],
+    unmeasured: [
+      "times",
+      "repairs, halved chunks and calls that fail: each is a step of its own, with its rows and requests",
+      "a mend, a rebuild and a split, which plan otherwise",
+      "an update of notes, which is a run as well",
+      "what the messages themselves cost as they were stored",
+    ],
   };
 }
 

@@ -15,6 +15,8 @@ export interface Ledger {
   readonly runs: readonly RunRecord[];
   readonly overlays: number;
   readonly drafts: number;
+  /** What they say: of a summariser that names what it was asked, which of its answers are stored. */
+  readonly draftTexts: readonly string[];
   /** Versions of notes, oldest first. */
   readonly notes: readonly { readonly n: number; readonly standing: number; readonly sections: string }[];
 }
@@ -41,11 +43,13 @@ function read(path: string): Ledger {
   try {
     const count = (table: string): number =>
       (db.prepare(`SELECT count(*) AS n FROM ${table}`).get() as { n: number }).n;
+    const drafts = db.prepare("SELECT text FROM palimpsest_drafts").all() as { text: string }[];
     const rows = db.prepare("SELECT record FROM palimpsest_runs ORDER BY n").all() as { record: string }[];
     return {
       runs: rows.map(({ record }) => JSON.parse(record) as RunRecord),
       overlays: count("palimpsest_overlays"),
-      drafts: count("palimpsest_drafts"),
+      drafts: drafts.length,
+      draftTexts: drafts.map(({ text }) => text),
       notes: db
         .prepare("SELECT n, standing, sections FROM palimpsest_notes ORDER BY n")
         .all() as unknown as Ledger["notes"],

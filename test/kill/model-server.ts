@@ -23,6 +23,8 @@ export class ModelServer {
   readonly asked: Asked[] = [];
   /** Whether a call that arrives is answered; one that is not hangs until its caller dies. */
   answers: (asked: Asked) => boolean = () => true;
+  /** Told in the moment in which an answer was handed to the system: from here on it is on its way to who asked. */
+  onAnswered: (asked: Asked) => void = () => undefined;
   readonly #server: Server;
 
   private constructor() {
@@ -76,7 +78,10 @@ export class ModelServer {
     const asked: Asked = { key: digest(prompt.kind, ...content), kind: prompt.kind, answered: false };
     this.asked.push(asked);
     if (!this.answers(asked)) return;
-    asked.answered = true;
+    response.once("finish", () => {
+      asked.answered = true;
+      this.onAnswered(asked);
+    });
     response.setHeader("content-type", "application/json");
     response.end(JSON.stringify(completion(summaryOf(prompt, asked.key))));
   }

@@ -1,9 +1,6 @@
 /** The Worker dies while notes are kept, or while a compaction is about to take them, and starts again on the same storage. */
 import { expect, test } from "vitest";
-import { Stage } from "./stage.ts";
-
-/** An update reads all that is new at once. */
-const NOTED = { PALIMPSEST_MODEL_WINDOW: "32000", PALIMPSEST_NOTES: "1" };
+import { NOTED, Stage } from "./stage.ts";
 
 /** Talks until the summariser was asked once more. */
 async function sayUntilAsked(stage: Stage): Promise<void> {

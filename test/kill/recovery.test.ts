@@ -87,6 +87,32 @@ test(
   },
 );
 
+test.for([0, 2, 4, 8] as const)(
+  "a run whose Worker died %s ms after an answer left its model asks for that one again only where it was not stored (R3, M1)",
+  async (delayMs) => {
+    await using stage = await Stage.open();
+    await stage.approach();
+    // Made when the answers to the first two are stored; with those under way, it alone is answered then.
+    const nth = 2 + PARALLEL_CHUNKS;
+    stage.model.answers = () => stage.model.asked.length <= 2 || stage.model.asked.length === nth;
+    await Promise.all([stage.killBehindAnswer(nth, delayMs), stage.say()]);
+    const aimed = stage.model.asked[nth - 1];
+    if (aimed === undefined) throw new Error("It was not asked so often.");
+    expect(stage.model.asked.filter(({ answered }) => answered)).toHaveLength(3);
+    const { drafts, draftTexts } = await stage.ledger();
+    const isStored = draftTexts.some((text) => text.includes(aimed.key));
+    expect(drafts).toBe(isStored ? 3 : 2);
+
+    stage.model.answers = () => true;
+    await stage.restart();
+    await stage.untilEnded();
+    expect(stage.model.askedAgain.map(({ key }) => key)).toEqual(isStored ? [] : [aimed.key]);
+    const seen = await stage.look();
+    expect(seen.stored).toEqual(stage.said);
+    expect(seen.status.liveRunIds).toEqual([]);
+  },
+);
+
 /** Over a million tokens, some two hundred and fifty in each message. */
 function backlog(): UIMessage[] {
   return Array.from({ length: 4_200 }, (_, n) => {

@@ -23,9 +23,13 @@ import { until } from "./until.ts";
 /** Makes a span of eight chunks: a kill finds two of them done, four being summarised and two yet to come. */
 const THRESHOLD = 3_000;
 export const SMALL = { PALIMPSEST_MODEL_WINDOW: "32000", PALIMPSEST_CHUNK_TOKENS: "300" };
+/** An update reads all that is new at once, and is due long before a compaction is. */
+export const NOTED = { PALIMPSEST_MODEL_WINDOW: "32000", PALIMPSEST_NOTES: "1", PALIMPSEST_THRESHOLD: "8000" };
 /** Messages of one call: well under what one frame of a WebSocket may hold. */
 const PAGE = 500;
 const SESSION = "killed";
+/** Shorter waits are spent in one turn: timers know whole milliseconds, and come a little late (ms). */
+const SHORT_MS = 3;
 /** How long anything that must happen may take on a busy machine (ms). */
 const DEADLINE = 60_000;
 
@@ -71,13 +75,28 @@ export class Stage {
     this.#onRun = (event) => {
       if (deaths.length === 0 && moment(event)) deaths.push(this.kill());
     };
-    await until(
-      () => {
-        if (deaths.length === 0) throw new Error("The moment to kill did not come.");
-      },
-      { withinMs: DEADLINE, everyMs: 10 },
-    );
-    await deaths[0];
+    await untilFirst(deaths);
+  }
+
+  /**
+   * Kills the Worker so long after the answer to the `nth` call has left the summariser; resolves when it is dead, with the
+   * milliseconds that passed until the signal was sent.
+   */
+  async killBehindAnswer(nth: number, delayMs: number): Promise<number> {
+    const deaths: Promise<number>[] = [];
+    this.model.onAnswered = (asked) => {
+      if (asked !== this.model.asked[nth - 1]) return;
+      const from = performance.now();
+      const die = (): void => {
+        const sentAfter = performance.now() - from;
+        deaths.push(this.kill().then(() => sentAfter));
+      };
+      if (delayMs < SHORT_MS) {
+        while (performance.now() - from < delayMs);
+        die();
+      } else setTimeout(die, delayMs);
+    };
+    return untilFirst(deaths);
   }
 
   async #connect(): Promise<DemoAgent> {
@@ -171,6 +190,18 @@ export class Stage {
       overlays: await agent.call("getCompactions", { sessionId }),
     };
   }
+}
+
+/** What the first of these resolves with, once there is one. */
+async function untilFirst<T>(deaths: readonly Promise<T>[]): Promise<T> {
+  const [first] = await until(
+    () => {
+      if (deaths.length === 0) throw new Error("The moment to kill did not come.");
+      return deaths;
+    },
+    { withinMs: DEADLINE, everyMs: 10 },
+  );
+  return first as Promise<T>;
 }
 
 export function everyNth<T>(all: readonly T[], nth: number): T[] {

@@ -104,7 +104,7 @@ interface Happening {
   readonly work: () => Promise<unknown>;
 }
 
-const COMMITS: ReadonlySet<PortMethod> = new Set(["addCompaction", "saveNotes"]);
+const COMMITS: ReadonlySet<PortMethod> = new Set(["addCompaction", "saveNotes", "switchToChild"]);
 
 async function befall(fault: Fault | null, { plan, ctx, call, work }: Happening): Promise<unknown> {
   const { runId, method, args } = call;

@@ -89,14 +89,17 @@ export interface Ending {
   /** All that the run brought about, without ids and times that differ from run to run. */
   readonly state: unknown;
   readonly run: RunRecord;
-  /** What models answered: `twice` counts what they were asked although the very words were stored already. */
-  readonly paid: { readonly answers: number; readonly unsound: number; readonly twice: number };
+  /**
+   * What models were asked, refusals included, and what they answered: `twice` counts what they were asked although the very
+   * words were stored already.
+   */
+  readonly paid: { readonly asked: number; readonly answers: number; readonly unsound: number; readonly twice: number };
 }
 
 /** Lets the shape's run happen to a new agent, with at most one fault. */
 export async function happen(shape: Shape, fault: Fault | null = null, at = 0): Promise<Ending> {
   const { name } = newAgent();
-  const paid = { answers: 0, unsound: 0, twice: 0 };
+  const paid = { asked: 0, answers: 0, unsound: 0, twice: 0 };
   const sound = (prompt: ParsedPrompt): string => {
     const source = [prompt.kind, prompt.transcript ?? "", prompt.previous ?? "", ...prompt.drafts, ...prompt.problems];
     const text = summaryOf(prompt, `- told of ${digest(...source)}`);
@@ -112,14 +115,20 @@ export async function happen(shape: Shape, fault: Fault | null = null, at = 0): 
   };
   const { sessionId, weakness, before = 0 } = shape;
   scriptModel(name, (prompt) => {
+    paid.asked++;
     const unfit = weakness?.(prompt) ?? null;
     return unfit === null ? sound(prompt) : unsound(unfit);
   });
-  if (shape.fallback) scriptModel(`${name}/fallback`, sound);
+  if (shape.fallback) {
+    scriptModel(`${name}/fallback`, (prompt) => {
+      paid.asked++;
+      return sound(prompt);
+    });
+  }
   if (before > 0) {
     await stubOf(name).appendAll({ sessionId, messages: talk(0, before) });
     await ended(name, sessionId, 1);
-    paid.answers = 0;
+    paid.asked = paid.answers = 0;
   }
   const workflow = shape.splits ? env.SPLIT_WORKFLOW : env.COMPACTION_WORKFLOW;
   const plan = planFault(name, { fault, at, workflow });

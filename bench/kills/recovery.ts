@@ -1,0 +1,115 @@
+/** One kill of the deployable Worker at a chosen moment of a run, and what came after it by itself. */
+import { PARALLEL_CHUNKS } from "../../src/limits.ts";
+import { NOTED, SMALL, Stage } from "../../test/kill/stage.ts";
+import { fatesOf, type Fates } from "./fates.ts";
+
+/** A commit may outrun the signal: then nothing was shown, and the Worker is killed once more. */
+const TRIES = 4;
+export const FINISHED_CHUNKS = 2;
+/** The call that is made as soon as the answers to those before it are stored: of all under way, it alone is answered. */
+const AIMED_AT = FINISHED_CHUNKS + PARALLEL_CHUNKS;
+
+export interface Moment {
+  readonly vars: Readonly<Record<string, string>>;
+  /** Talks until a run is at that moment, and kills. Gives how long after the moment the signal was sent, where that is told (ms). */
+  readonly die: (stage: Stage) => Promise<number | null>;
+}
+
+export const IN_SUMMARISER: Moment = { vars: SMALL, die: dieSummarising };
+export const BEFORE_COMMIT: Moment = { vars: SMALL, die: dieBeforeCommit };
+export const IN_NOTES: Moment = { vars: NOTED, die: dieNoting };
+
+/** So long after an answer has left the model (ms): on its way to the Worker, in its hands, on its way into the ledger, or there. */
+export function behindAnswer(delayMs: number): Moment {
+  return { vars: SMALL, die: (stage) => dieBehindAnswer(stage, delayMs) };
+}
+
+/** Of one kill. Times in ms from the start of the new process. */
+export interface Recovery {
+  /** From the moment that was aimed at to the signal. */
+  readonly sentAfter: number | null;
+  readonly up: number;
+  readonly resumed: number;
+  readonly ended: number;
+  readonly calls: number;
+  /** Calls beyond those of a run that nobody kills, which asks everything once. */
+  readonly repeated: number;
+  readonly fates: Fates;
+  readonly lost: number;
+  readonly succeeded: boolean;
+}
+
+/** Throws where the run had always ended before the Worker was dead. */
+export async function recover({ vars, die }: Moment): Promise<Recovery> {
+  for (let tries = 0; tries < TRIES; tries++) {
+    await using stage = await Stage.open(vars);
+    const sentAfter = await die(stage);
+    if ((await stage.ledger()).runs.some(({ outcome }) => outcome === null)) return await watch(stage, sentAfter);
+  }
+  throw new Error("The run had always ended before the Worker was dead.");
+}
+
+async function watch(stage: Stage, sentAfter: number | null): Promise<Recovery> {
+  const { draftTexts } = await stage.ledger();
+  const before = stage.model.asked.map((asked) => ({ ...asked }));
+  stage.model.answers = () => true;
+  const from = Date.now();
+  let resumedAt = 0;
+  const [up] = await Promise.all([
+    stage.restart().then(() => Date.now()),
+    stage.until(({ runs }) => {
+      resumedAt = Math.max(...runs.map(({ heardAt }) => heardAt ?? 0));
+      return resumedAt > from;
+    }),
+  ]);
+  const { runs } = await stage.untilEnded();
+  const { stored } = await stage.look();
+  const { asked, timesAsked } = stage.model;
+  return {
+    sentAfter,
+    up: up - from,
+    resumed: resumedAt - from,
+    ended: Math.max(...runs.map(({ endedAt }) => endedAt ?? Infinity)) - from,
+    calls: asked.length,
+    repeated: asked.length - timesAsked.size,
+    fates: fatesOf({ before, after: asked.slice(before.length), drafts: draftTexts }),
+    lost: stage.said.filter((message, n) => JSON.stringify(message) !== JSON.stringify(stored[n])).length,
+    succeeded: runs.every(
+      ({ outcome }) => outcome?.kind === "noted" || (outcome?.kind === "applied" && !outcome.degraded),
+    ),
+  };
+}
+
+async function dieSummarising(stage: Stage): Promise<null> {
+  await stage.approach();
+  stage.model.answers = () => stage.model.asked.length <= FINISHED_CHUNKS;
+  await Promise.all([stage.untilAsked(FINISHED_CHUNKS + PARALLEL_CHUNKS), stage.say()]);
+  await stage.kill();
+  return null;
+}
+
+async function dieBeforeCommit(stage: Stage): Promise<null> {
+  await stage.approach();
+  const killed = stage.killAt(({ step }) => step === "audit");
+  await stage.say();
+  await killed;
+  return null;
+}
+
+async function dieNoting(stage: Stage): Promise<null> {
+  stage.model.answers = () => false;
+  while (stage.model.asked.length === 0) await stage.say();
+  if (stage.model.asked[0]?.kind !== "notes") throw new Error("It was a compaction that asked first.");
+  await stage.kill();
+  return null;
+}
+
+async function dieBehindAnswer(stage: Stage, delayMs: number): Promise<number> {
+  await stage.approach();
+  stage.model.answers = () => {
+    const { length } = stage.model.asked;
+    return length <= FINISHED_CHUNKS || length === AIMED_AT;
+  };
+  const [sentAfter] = await Promise.all([stage.killBehindAnswer(AIMED_AT, delayMs), stage.say()]);
+  return sentAfter;
+}
