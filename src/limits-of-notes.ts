@@ -35,9 +35,12 @@ export const NOTES_GROWTH_TOKENS = 10_000;
 export const NOTES_TOOL_CALLS = 3;
 export const NOTES_GROWTH_SHARE = 6;
 
-/** Fewer new tokens are not worth an update, whose own prompt weighs some 700; of a threshold they are at most this share, as a divisor. */
+/**
+ * Fewer new tokens are not worth an update, whose own prompt weighs some 700; of a threshold they are at most this share, as a
+ * divisor: with patience, an update comes before the first compaction.
+ */
 export const LEAST_NOTES_GROWTH_TOKENS = 1_500;
-export const LEAST_NOTES_GROWTH_SHARE = 2;
+export const LEAST_NOTES_GROWTH_SHARE = 4;
 
 /** Growths after which an update waits no longer for tool calls or for a break. */
 export const NOTES_PATIENCE = 2;

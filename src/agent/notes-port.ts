@@ -27,11 +27,12 @@ import { PROMPT_VERSION } from "../steps/prompt.ts";
 import { redactText } from "../steps/redact.ts";
 import type { NotesPlanned, NotesReading, NotesRequest, RunEnded } from "../workflows/port.ts";
 import type { Core } from "./core.ts";
+import { reuseDraft } from "./known-draft.ts";
 import { resolveNotes, type NotesSettings } from "./notes-settings.ts";
 import { findNew, readRows } from "./notes-source.ts";
 import type { PortCall } from "./port-call.ts";
 import { mayAsk } from "./postpone.ts";
-import { mustDraft, receiptOf } from "./sources.ts";
+import { mustDraft } from "./sources.ts";
 
 /** Most of a model's window that the new messages may take: the notes stand there twice, as they are and as they will be. */
 const LEAST_SHARE_OF_WINDOW = 4;
@@ -71,11 +72,8 @@ export function readNotes(call: PortCall, { model, again }: NotesRequest): Notes
   const { redact } = core.settings.get(run.sessionId);
   const how = JSON.stringify({ ...shape, redact });
   const key = again?.key ?? digest(PROMPT_VERSION, "notes", model, how, ...nameOf(run, base));
-  const known = core.drafts.get(run.sessionId, key);
-  if (known !== null) {
-    call.close({ reused: true });
-    return receiptOf(known, true);
-  }
+  const known = reuseDraft(call, key);
+  if (known !== null) return known;
   const rows = findNew(history, base, endOf(run));
   return {
     kind: "notes",

@@ -17,7 +17,7 @@ import type { Policy } from "../steps/policy.ts";
 import type { SessionSettings } from "./settings.ts";
 
 export interface KeepNotesOptions extends NotesShapeOptions {
-  /** New tokens after which the notes are brought up to date. Default: 10,000, at most a sixth of the threshold, at least 1,500 or half of it. */
+  /** New tokens after which the notes are brought up to date. Default: 10,000, at most a sixth of the threshold, at least 1,500 or a quarter of it. */
   readonly growthTokens?: number | undefined;
   /** Tool calls that must have come as well. Default: 3. */
   readonly toolCalls?: number | undefined;

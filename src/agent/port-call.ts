@@ -7,7 +7,9 @@ import type { RunEnded, StepMark } from "../workflows/port.ts";
 import type { Core } from "./core.ts";
 import { finishRun } from "./finish.ts";
 
-type StepResult = Partial<Pick<StepRecord, "inputTokens" | "outputTokens" | "calls" | "billed" | "reused" | "failure">>;
+type StepResult = Partial<
+  Pick<StepRecord, "inputTokens" | "outputTokens" | "calls" | "billed" | "reused" | "failure" | "refused">
+>;
 type RunPatch = Partial<Omit<RunRecord, "id" | "sessionId" | "n" | "outcome" | "state" | "steps">>;
 
 export class PortCall {

@@ -7,7 +7,6 @@
  */
 import { assert } from "../errors.ts";
 import { MAX_OUTLINE_BYTES, MAX_OUTLINE_ROWS, MIN_SPLIT_TOKENS } from "../limits.ts";
-import type { Draft } from "../memory/drafts.ts";
 import type { Outcome, RunRecord } from "../memory/runs.ts";
 import { auditSummary } from "../steps/audit.ts";
 import { halveChunk } from "../steps/chunk.ts";
@@ -23,6 +22,7 @@ import { briefOf, briefOfChunk, draftKey } from "./brief.ts";
 import { promptTokens, unseenTokens } from "./calibration.ts";
 import type { Core } from "./core.ts";
 import { outcomeOf } from "./finish.ts";
+import { reuseDraft } from "./known-draft.ts";
 import { keepNotes, planNotes, readNotes, saveNotes } from "./notes-port.ts";
 import { inRun, type PortCall } from "./port-call.ts";
 import { findSources, lineageOf, mustDraft, planOf, readSource, receiptOf, resolveEnds } from "./sources.ts";
@@ -123,8 +123,8 @@ export class RunPort implements CompactionPort {
       const { redact } = core.settings.get(run.sessionId);
       const source = ["chunk", planned, ...(redact ? ["redacted"] : [])];
       const key = request.repairOf ?? draftKey(run, { model: request.model, brief, source });
-      const known = core.drafts.get(run.sessionId, key);
-      if (known !== null) return reuse(call, known);
+      const known = reuseDraft(call, key);
+      if (known !== null) return known;
       return { kind: "source", key, messages: redact ? messages.map(redactMessage) : messages, brief };
     });
   }
@@ -171,8 +171,8 @@ export class RunPort implements CompactionPort {
           brief,
           source: ["fold", ...(redact ? ["redacted"] : []), ...sources.map(({ name }) => name)],
         });
-      const known = core.drafts.get(run.sessionId, key);
-      if (known !== null) return reuse(call, known);
+      const known = reuseDraft(call, key);
+      if (known !== null) return known;
       const firstDraft = sources.findIndex(({ kind }) => kind === "draft");
       const earlier = firstDraft === -1 ? [] : sources.slice(0, firstDraft);
       return {
@@ -199,7 +199,7 @@ export class RunPort implements CompactionPort {
       const source = run.kind === "notes" ? {} : { source: { ...planOf(run).span, digest: run.planDigest ?? "" } };
       const draft = core.drafts.save(run.sessionId, { ...made, key, tokens, ...source });
       if (calls > 0) bill(call, input);
-      call.close();
+      call.close(key === input.key ? {} : { refused: { key, soundKey: input.key } });
       return { ...receiptOf(draft, false), soundKey: input.key };
     });
   }
@@ -333,11 +333,6 @@ function concludeCompaction(call: PortCall, outcome: Outcome): Compacted | RunEn
 function compacted(call: PortCall): Compacted {
   call.close();
   return { kind: "compacted" };
-}
-
-function reuse(call: PortCall, draft: Draft): DraftReceipt {
-  call.close({ reused: true });
-  return receiptOf(draft, true);
 }
 
 /** Puts an answer of a model on the run's bill, and on the session's. Told of again, because its receipt was lost, it costs nothing. */

@@ -85,6 +85,8 @@ export interface StepRecord {
   readonly reused: boolean;
   /** The newest attempt whose model gave no answer; absent while there is none. */
   readonly failure?: StepFailure;
+  /** The answer that an audit refused, and the key under which a sound one belongs: the step does not ask for it twice. */
+  readonly refused?: { readonly key: string; readonly soundKey: string };
 }
 
 export interface StepFailure {

@@ -12,6 +12,8 @@ import {
   MAX_SUMMARY_TOKENS,
   MIN_SPAN_TOKENS,
   MIN_SUMMARY_TOKENS,
+  MOST_PINNED_SUMMARIES,
+  OVERLAYS_IN_A_STACK,
   PINNED_SHARE_OF_SUMMARY,
   SPAN_SHARE_OF_THRESHOLD,
   STACK_SHARE_OF_THRESHOLD,
@@ -64,11 +66,11 @@ export function resolvePolicy(options: PolicyOptions): Policy {
   const tailTokenBudget =
     options.tailTokenBudget ?? Math.min(DEFAULT_TAIL_TOKENS, Math.floor(threshold / TAIL_SHARE_OF_THRESHOLD));
   const summaryTokens = options.summaryTokens ?? Math.min(summaryDefault, Math.ceil(threshold / 2));
-  const pinnedTokens = options.pinnedTokens ?? Math.floor(summaryTokens / PINNED_SHARE_OF_SUMMARY);
   const stackRoom = Math.min(
     Math.floor(threshold / STACK_SHARE_OF_THRESHOLD),
     threshold - (options.overheadTokens ?? 0) - headTokenBudget - tailTokenBudget,
   );
+  const pinnedTokens = options.pinnedTokens ?? pinnedBeside(summaryTokens, options.stackTokens ?? stackRoom);
   const policy: Policy = {
     thresholdTokens: threshold,
     protectHead: options.protectHead ?? DEFAULT_PROTECT_HEAD,
@@ -98,6 +100,15 @@ export function resolvePolicy(options: PolicyOptions): Policy {
   }
   requireFit(policy, options.overheadTokens ?? 0);
   return policy;
+}
+
+/** What is pinned beside a summary by default, so that as many overlays fit the stack as would with the least of it. */
+function pinnedBeside(summaryTokens: number, stackTokens: number): number {
+  const least = Math.floor(summaryTokens / PINNED_SHARE_OF_SUMMARY);
+  const overlays = Math.max(1, Math.floor(stackTokens / (summaryTokens + least)));
+  if (overlays >= OVERLAYS_IN_A_STACK) return least;
+  const left = Math.floor(stackTokens / overlays) - summaryTokens;
+  return Math.max(least, Math.min(left, Math.floor(summaryTokens * MOST_PINNED_SUMMARIES)));
 }
 
 /** After a compaction the view holds the overhead, the head, the tail and a summary: that must be under the threshold. */

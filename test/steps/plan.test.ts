@@ -234,6 +234,25 @@ describe("policies", () => {
     );
   });
 
+  test("under 8,000, what the overlays of a full stack leave of it is for what is pinned, and none fits less for that", () => {
+    expect(resolvePolicy({ thresholdTokens: 4_000 })).toMatchObject({
+      summaryTokens: 400,
+      pinnedTokens: 500,
+      stackTokens: 1_000,
+    });
+    fc.assert(
+      fc.property(fc.integer({ min: 5, max: 7_999 }), (thresholdTokens) => {
+        const { summaryTokens, pinnedTokens, stackTokens } = resolvePolicy({ thresholdTokens });
+        const [least, most] = [Math.floor(summaryTokens / 1.5), Math.floor(summaryTokens * 1.25)];
+        const fit = (pinned: number): number => Math.max(1, Math.floor(stackTokens / (summaryTokens + pinned)));
+        expect(pinnedTokens).toBeGreaterThanOrEqual(least);
+        expect(fit(pinnedTokens)).toBe(fit(least));
+        if (least < pinnedTokens && pinnedTokens < most)
+          expect(fit(least) * (summaryTokens + pinnedTokens + 1)).toBeGreaterThan(stackTokens);
+      }),
+    );
+  });
+
   test("defaults scale with the threshold, and always leave something to compact", () => {
     expect(resolvePolicy({ thresholdTokens: 100_000 })).toEqual({
       thresholdTokens: 100_000,

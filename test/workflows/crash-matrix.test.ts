@@ -43,7 +43,7 @@ interface Asking {
   again: number;
   /** Of these, such as had got a sound answer before, which was not stored. */
   answered: number;
-  /** Of these, such as had got an answer before that an audit refused. It is stored under its own words, where no other try looks. */
+  /** Of these, such as had got an answer before that an audit refused, and that was not stored. */
   refused: number;
   /** Calls whose sound answer was stored when they were made: paid for twice. */
   stored: number;
@@ -121,6 +121,7 @@ function expectSame(ending: Ending, expected: Ending): void {
   expect(state, where).toEqual(expected.state);
   expect(paid.twice, where).toBe(0);
   expect(paid.answers, where).toBeLessThanOrEqual(expected.paid.answers + mayAskAgain(plan));
+  expect(paid.unsound, where).toBeLessThanOrEqual(expected.paid.unsound + mayAskAgain(plan));
   // The ledger holds what the run was told of: all that it needed, and nothing twice.
   expect(run.modelCalls, where).toBeGreaterThanOrEqual(expected.run.modelCalls);
   expect(run.modelCalls, where).toBeLessThanOrEqual(paid.answers + paid.unsound);
