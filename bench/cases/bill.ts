@@ -3,12 +3,13 @@ import { chargeFor, CLOUDFLARE, LIMITS, PLAN, type Units } from "../bill/cloudfl
 import { writeCosts, type CostsPage, type Times } from "../bill/page.ts";
 import { ASSUMED, boundsOf, monthOf, type Counted, type Month } from "../bill/workload.ts";
 import type { Case } from "../case.ts";
-import type { Cell, Finding, Table } from "../finding.ts";
+import type { Finding, Table } from "../finding.ts";
 import type { Lab, Subject } from "../lab.ts";
 import type { RunCost } from "../objects/ours.ts";
 import type { Rows } from "../objects/meter.ts";
 import { messageAt } from "../objects/messages.ts";
 import { priceOf, SMALL_PRICES } from "../prices.ts";
+import { tellSmall } from "../report.ts";
 import { mean, median } from "../stats.ts";
 import { countRunOf, STORED } from "./run-cost.ts";
 
@@ -25,7 +26,6 @@ const TIMES = 9;
 const STRETCH_MS = 20;
 /** Tokens: so that what is visible beside head and tail of so many messages is one chunk. */
 const RUN = { messages: 20, threshold: 2_000 } as const;
-const LEAST_SHARE = 0.01;
 /** Tokens of the largest answer at the threshold that is assumed. */
 const ANSWER_TOKENS = ASSUMED.thresholdTokens / 20;
 
@@ -302,15 +302,9 @@ function tableOfBounds(months: readonly Month[], counted: Counted): Table {
     rows: (columns[0] ?? []).map(({ limit, most }, at) => [
       limit,
       most,
-      ...columns.map((bounds) => shareOf((bounds[at] ?? fail()).used, most)),
+      ...columns.map((bounds) => tellSmall((bounds[at] ?? fail()).used / most)),
     ]),
   };
-}
-
-/** A share that two digits cannot tell from nothing is said to be small, not to be nothing. */
-function shareOf(used: number, most: number): Cell {
-  const share = used / most;
-  return share < LEAST_SHARE ? `under ${LEAST_SHARE}` : share;
 }
 
 function platformOf({ units }: Month): number {

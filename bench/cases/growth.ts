@@ -5,6 +5,7 @@ import { CONTENDERS, type ContenderName, type Lab, type Subject } from "../lab.t
 import type { Rows } from "../objects/meter.ts";
 import { DRAWN, LAST_OF_SDK, OPERATIONS, SLOW_OF_020, VISIBLE, type Measured } from "../operations.ts";
 import type { Panel, Plot } from "../plot.ts";
+import { tellSmall } from "../report.ts";
 import { median, ratio } from "../stats.ts";
 import { listContenders, prepareSubject } from "../subjects.ts";
 
@@ -91,7 +92,10 @@ async function count(subject: Subject, { operation, cold }: Measured, times: num
 
 function render({ size, measured, rows }: Counted): Cell[] {
   const cells = CONTENDERS.flatMap((name): Cell[] => [rows[name]?.read ?? NONE, rows[name]?.written ?? NONE]);
-  const over = (name: ContenderName): Cell => ratio(rows[name]?.read, rows.Ours?.read) ?? NONE;
+  const over = (name: ContenderName): Cell => {
+    const times = ratio(rows[name]?.read, rows.Ours?.read);
+    return times === null ? NONE : tellSmall(times);
+  };
   return [measured.name, size, ...cells, over("Sdk032"), over("Sdk020")];
 }
 

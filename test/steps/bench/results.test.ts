@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { Finding } from "../../../bench/finding.ts";
 import { once } from "../../../bench/noise.ts";
+import { tellSmall } from "../../../bench/report.ts";
 import { readResults, renderPage, type Results } from "../../../bench/results.ts";
 import { listLosses } from "../../../bench/worse.ts";
 
@@ -25,6 +26,10 @@ const bill = (caption: string, dollars: number) => ({
 test("RESULTS.md is what bench/results.json says", async () => {
   const page = await readFile(join(import.meta.dirname, "../../../bench/RESULTS.md"), "utf8");
   expect(page).toBe(renderPage(await readResults()));
+});
+
+test("a number that two digits could not tell from nothing is said to be small", () => {
+  expect([tellSmall(0.0011), tellSmall(0), tellSmall(0.01), tellSmall(3)]).toEqual(["under 0.01", 0, 0.01, 3]);
 });
 
 test("what another does with fewer rows is listed, with the figures of the largest conversation", () => {
