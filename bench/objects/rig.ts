@@ -96,6 +96,8 @@ export class Rig {
   readonly #name: () => string;
   /** Of one operation, as it was last (ms). */
   readonly #each = new Map<Operation, number>();
+  /** What was done often enough since the object woke to be measured: a first operation after an eviction is not. */
+  readonly #warm = new Set<Operation>();
   /** Null where it was not counted. */
   #start: Rows | null = null;
   #last = 0;
@@ -144,7 +146,7 @@ export class Rig {
   /** Milliseconds of one operation, `times` times; none when the store has no such operation. */
   async time(operation: Operation, { times, stretchMs }: Timing): Promise<number[]> {
     if (!this.#has(operation)) return [];
-    if (stretchMs > 0 && !this.#each.has(operation)) await this.#warmUp(operation, stretchMs);
+    if (stretchMs > 0 && !this.#warm.has(operation)) await this.#warmUp(operation, stretchMs);
     const ms: number[] = [];
     for (let time = 0; time < times; time++) ms.push(await this.#stretch(operation, this.#batch(operation, stretchMs)));
     return ms;
@@ -152,6 +154,7 @@ export class Rig {
 
   /** To know how many are a stretch, and so that none that counts runs code for the first time, or reads what a store then keeps in mind. */
   async #warmUp(operation: Operation, stretchMs: number): Promise<void> {
+    this.#warm.add(operation);
     for (let time = 0; time < WARM_UPS; time++) await this.#stretch(operation, 1);
     const count = this.#batch(operation, stretchMs);
     if (count > 1) await this.#stretch(operation, count);

@@ -78,6 +78,14 @@ describe("a stretch", () => {
     expect(messages).toHaveLength(stored);
   });
 
+  it("is as long after an operation that was timed alone as after none", async () => {
+    const { rig, asked } = await openRig();
+    await rig.time("view", { times: 1, stretchMs: 0 });
+    const alone = asked.length;
+    await rig.time("view", { times: 1, stretchMs: 20 });
+    expect(asked.length - alone).toBeGreaterThanOrEqual(3 + 2 * 38);
+  });
+
   it("is divided by how many operations it was of", async () => {
     const { rig, asked } = await openRig();
     const [ms] = await rig.time("view", { times: 1, stretchMs: 20 });
