@@ -64,7 +64,11 @@ const LINES: readonly Line[] = [
   },
   {
     says: "Rows read by the first view of 14 messages of 9,000",
-    places: (results) => firstViews(results),
+    places: (results) => readsOf(results, "first view"),
+  },
+  {
+    says: "and before it by the start of its object",
+    places: (results) => readsOf(results, "start"),
   },
   {
     says: "Worst append while a summariser takes 5 s, over ours",
@@ -84,7 +88,11 @@ export function showFigures(readme: string, results: Results): string {
 }
 
 function renderFigures(results: Results): string {
-  const rows = LINES.map(({ says, places }) => [says, ...cellsOf(places, results)]);
+  const rows = LINES.flatMap(({ says, places }) => {
+    const cells = cellsOf(places, results);
+    // What was measured of nobody has no line.
+    return cells.every((cell) => cell === NONE) ? [] : [[says, ...cells]];
+  });
   return [
     renderTable({ columns: COLUMNS, rows }, []),
     describePromises(results),
@@ -108,9 +116,9 @@ function find(results: Results, { of, caption = "", column }: Place, row: string
   return cell ?? NONE;
 }
 
-function firstViews(results: Results): readonly Cell[] {
+function readsOf(results: Results, asked: "first view" | "start"): readonly Cell[] {
   const table = results["growth"]?.finding.tables[0];
-  const row = table?.rows.find(([operation, size]) => operation === "first view" && size === 9_000);
+  const row = table?.rows.find(([operation, size]) => operation === asked && size === 9_000);
   const at = (column: string): Cell => row?.[table?.columns.indexOf(column) ?? -1] ?? NONE;
   return [at("ours read"), NONE, at("0.32 read"), at("0.20 read"), NONE];
 }

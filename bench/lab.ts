@@ -42,6 +42,7 @@ export interface ClientCalls {
   timeEmpty(params: EmptyParams): Promise<number>;
   runFleet(agents: readonly string[]): Promise<FleetTimes>;
   timeEmptyFleet(agents: readonly string[], steps: number): Promise<number>;
+  timeOpen(contender: ContenderName, name: string): Promise<number>;
   appendToEach(agents: readonly string[]): Promise<number[]>;
 }
 
@@ -97,7 +98,8 @@ export class Lab {
       fill: (size) => stub().rig("fill", size),
       prepare: (size) => stub().rig("prepare", size),
       count: (operation, times) => stub().rig("count", operation, times),
-      time: (operation, times) => stub().rig("time", operation, times),
+      time: (operation, timing) => stub().rig("time", operation, timing),
+      open: () => stub().rig("open"),
       appendBehind: (appending) => stub().rig("appendBehind", appending),
       countRun: () => stub().countRun(),
       runs: () => stub().runs({}),

@@ -1,13 +1,13 @@
 /** The operations that are held beside each other, store by store: what they are called, and what must be there first. */
-import { CONTENDERS, type ContenderName, type Lab, type Subject } from "./lab.ts";
-import type { Operation } from "./objects/rig.ts";
+import type { Counted, Operation } from "./objects/rig.ts";
 
+/** Whose rows are counted. */
 export interface Measured {
   readonly name: string;
-  readonly operation: Operation;
+  readonly operation: Counted;
   /** After an eviction. */
   readonly cold?: boolean;
-  /** Counted once and never timed: it cannot be done again, or tells nothing new. */
+  /** Counted and timed once in an object: it cannot be done again, or tells nothing new. */
   readonly once?: boolean;
   /** Rows that ours may read, and write, however much is stored; null where every message has to be. */
   readonly most: readonly [read: number, written: number] | null;
@@ -18,6 +18,7 @@ export const VISIBLE = 14;
 
 /** Appending comes last: it makes the view longer. */
 const BEFORE_SEARCH: readonly Measured[] = [
+  { name: "start", operation: "start", cold: true, most: [40, 0] },
   { name: "first view", operation: "view", cold: true, most: [2 * VISIBLE + 4, 0] },
   { name: "first append", operation: "append", cold: true, most: [2 * VISIBLE + 8, 1] },
   { name: "view", operation: "view", most: [2 * VISIBLE + 4, 0] },
@@ -42,6 +43,28 @@ const FROM_SEARCH: readonly Measured[] = [
 /** In this order, each list on fresh objects. */
 export const OPERATIONS = [BEFORE_SEARCH, FROM_SEARCH] as const;
 
+/** What is timed of the same lists. */
+export interface Timed extends Measured {
+  readonly operation: Operation;
+  /** Who waits: the object itself, when it has started; another object in its process; or the harness, in a process of its own. */
+  readonly waits: "inside" | "beside" | "harness";
+}
+
+/** A start takes no time of its own that could be told apart: instead, the first view is timed from outside as well, with the start in it. */
+export function listTimed(operations: readonly Measured[]): readonly Timed[] {
+  return operations.flatMap((measured): Timed[] => {
+    const { name, operation } = measured;
+    if (operation === "start") return [];
+    const inside = { ...measured, operation, waits: "inside" } as const;
+    if (name !== "first view") return [inside];
+    return [
+      inside,
+      { ...inside, name: "first view, from outside", waits: "beside" },
+      { ...inside, name: "first view, from the harness", waits: "harness" },
+    ];
+  });
+}
+
 /** Names of the operations whose growth is drawn. */
 export const DRAWN: readonly string[] = ["first view", "view", "append", "search"];
 
@@ -50,19 +73,3 @@ export const LAST_OF_SDK = 9_000;
 
 /** Where one operation of 0.20 takes a second and more. */
 export const SLOW_OF_020 = 3_000;
-
-export function listContenders(size: number): readonly ContenderName[] {
-  return size > LAST_OF_SDK ? ["Ours"] : CONTENDERS;
-}
-
-/** An object that holds `size` messages, all but 13 of them under one summary. */
-export async function prepareSubject(
-  lab: Lab,
-  contender: ContenderName,
-  { name, size }: { readonly name: string; readonly size: number },
-): Promise<Subject> {
-  const subject = lab.subject(contender, name);
-  const visible = await subject.prepare(size);
-  if (visible !== VISIBLE) throw new Error(`${contender} shows ${visible} messages instead of ${VISIBLE}.`);
-  return subject;
-}

@@ -2,6 +2,8 @@
 import { isKept, type Cell, type Check, type Table } from "./finding.ts";
 import type { Settled } from "./noise.ts";
 
+const LEAST_TOLD = 0.01;
+
 /** `picture` makes the markdown of a plot; null for a terminal. */
 export function renderFinding(finding: Settled, picture: ((file: string, title: string) => string) | null): string {
   const { title, about, tables, noise, checks, again, plots = [], unmeasured = [] } = finding;
@@ -36,6 +38,11 @@ export function renderTable({ columns, rows }: Table, noise: readonly string[]):
     `| ${widths.map((width, column) => (line[column] ?? "").padStart(width)).join(" | ")} |`;
   const rule = row(widths.map((width) => `${"-".repeat(width - 1)}:`));
   return [row(columns), rule, ...marked.map(row)].join("\n");
+}
+
+/** What two digits could not tell from nothing is said to be small, not to be nothing. */
+export function tellSmall(value: number): Cell {
+  return value > 0 && value < LEAST_TOLD ? `under ${LEAST_TOLD}` : value;
 }
 
 export function renderCell(cell: Cell): string {

@@ -66,7 +66,7 @@ export function renderPage(results: Results): string {
     stamps.set(stamp, [...(stamps.get(stamp) ?? []), name]);
   }
   const measured = [...stamps].map(([stamp, names]) => `- ${stamp}${stamps.size === 1 ? "" : `: ${names.join(", ")}`}`);
-  const head = `Written by \`npm run bench\`. Rows, requests, steps, tokens and shares are exact. Times are of one machine with others at work on it: read the ratios, each taken within one run. Where a case of times was measured twice, \`~\` marks a number that differed by more than a fifth between the two measurements of the same build, and a promise shows both; of times below a tenth of a millisecond nothing is claimed.`;
+  const head = `Written by \`npm run bench\`. Rows, requests, steps, tokens and shares are exact. Times are of one machine with others at work on it: read the ratios, each taken within one run. Where a case of times was measured twice, \`~\` marks a number that differed by more than a fifth between the two measurements of the same build, and a promise shows both; times below a tenth of a millisecond count only where many operations were timed in one stretch.`;
   const findings = Object.values(results).map(({ finding }) => renderFinding(finding, showPicture));
   return `${["# Benchmark", head, SOURCES, measured.join("\n"), renderLosses(results), ...findings].join("\n\n")}\n`;
 }

@@ -22,6 +22,11 @@ export function spread(values: readonly number[]): Spread {
   return { median: median(values), least: Math.min(...values), most: Math.max(...values) };
 }
 
+/** Null where one was not measured, or there is nothing to be so many times of. */
+export function ratio(above: number | undefined, below: number | undefined): number | null {
+  return above === undefined || below === undefined || below === 0 ? null : above / below;
+}
+
 /** Pair by pair: what drifts during a measurement drifts in both. */
 export function ratios(above: readonly number[], below: readonly number[]): Spread {
   return spread(above.map((value, index) => value / (below[index] ?? Number.NaN)));

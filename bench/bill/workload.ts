@@ -10,19 +10,31 @@ export const ASSUMED = {
   messageTokens: 250,
   /** The agent looks at its view before each reply. */
   viewsPerMessage: 0.5,
+  /**
+   * Each message of a user, every second one, finds the object asleep: its connection hibernates some ten seconds after the
+   * last message, and whoever reads and writes takes longer. Pessimistic: who answers at once finds it awake.
+   */
+  wakesPerMessage: 0.5,
   thresholdTokens: 60_000,
   /** A run brings a view back to this: head, summaries, a tail of 20,000. */
   viewAfterTokens: 25_000,
   /** Chunks of 48,000 that the difference makes. */
   chunksOfARun: 1,
-  /** Runs are as long as their summariser needs, seconds; the watchdog looks each 15 s and writes two rows. */
+  /**
+   * Runs are as long as their summariser needs, seconds: the 3,000 tokens of an answer at 100 a second, as hosted models
+   * have it; nothing here asks one. The watchdog looks each 15 s and writes two rows.
+   */
   runSeconds: 30,
   watchdogRows: 2,
   watchdogSeconds: 15,
   /** Frames that a WebSocket may carry for the price of one request; each append and view is a frame. */
   framesPerRequest: 20,
-  /** How long an object is at work for one call, and the memory that is charged. */
+  /**
+   * How long an object is at work for one call, and for a wake before it, and the memory that is charged. More than was
+   * measured here, where code is loaded already and the disk is near: what it is on Cloudflare is not known here.
+   */
   callSeconds: 0.01,
+  wakeSeconds: 0.05,
   objectGigabytes: 0.128,
   monthsStored: 12,
   /** Finished instances are kept for so many days. */
@@ -36,9 +48,13 @@ export interface Counted {
   /** Of a new object: its tables, its start and its first message. */
   readonly first: { readonly read: number; readonly written: number };
   readonly append: { readonly read: number; readonly written: number };
+  /** Rows of a wake: of the object's start, and those that its first append reads more than any other, for each visible message so many more. */
+  readonly wake: { readonly read: number; readonly readPerMessage: number; readonly written: number };
   /** Rows of a view: so many, and so many more for each visible message. */
   readonly view: { readonly read: number; readonly readPerMessage: number };
   readonly run: RunUnits;
+  /** Of the run that had most of them. */
+  readonly mostSteps: number;
   /** Bytes that a message takes in the database beside its own text. */
   readonly messageBytes: number;
   /** That an object takes which holds next to nothing. */
@@ -59,6 +75,7 @@ export interface RunUnits {
 export interface Month {
   readonly conversations: number;
   readonly messages: number;
+  readonly wakes: number;
   readonly runs: number;
   readonly units: Units;
   readonly inputTokens: number;
@@ -82,8 +99,11 @@ export function monthOf(conversations: number, counted: Counted): Month {
     short: shortMessages / 2,
     long: (thresholdTokens + viewAfterTokens) / 2 / messageTokens,
   };
-  const rowsOfView = (each: number): number => counted.view.read + counted.view.readPerMessage * each;
+  const rowsOf = (each: Counted["view"], shown: number): number => each.read + each.readPerMessage * shown;
   const views = (count: number): number => count * ASSUMED.viewsPerMessage;
+  const wakes = (count: number): number => count * ASSUMED.wakesPerMessage;
+  const read = (count: number, shown: number): number =>
+    views(count) * rowsOf(counted.view, shown) + wakes(count) * rowsOf(counted.wake, shown);
   const calls = messages + views(messages);
   const watched = Math.ceil(ASSUMED.runSeconds / ASSUMED.watchdogSeconds);
   const requests = calls / ASSUMED.framesPerRequest + runs * (counted.run.requests + watched);
@@ -93,6 +113,7 @@ export function monthOf(conversations: number, counted: Counted): Month {
   return {
     conversations,
     messages,
+    wakes: wakes(messages),
     runs,
     modelCalls: runs * counted.run.modelCalls,
     inputTokens: runs * counted.run.inputTokens,
@@ -101,15 +122,19 @@ export function monthOf(conversations: number, counted: Counted): Month {
       rowsRead:
         conversations * counted.first.read +
         messages * counted.append.read +
-        views(short * shortMessages) * rowsOfView(visible.short) +
-        views(long * longMessages) * rowsOfView(visible.long) +
+        read(short * shortMessages, visible.short) +
+        read(long * longMessages, visible.long) +
         runs * counted.run.read,
       rowsWritten:
         conversations * counted.first.written +
         messages * counted.append.written +
+        wakes(messages) * counted.wake.written +
         runs * (counted.run.written + watched * ASSUMED.watchdogRows),
       objectRequests: requests,
-      objectSeconds: (calls + runs * (counted.run.requests + watched)) * ASSUMED.callSeconds * ASSUMED.objectGigabytes,
+      objectSeconds:
+        ((calls + runs * (counted.run.requests + watched)) * ASSUMED.callSeconds +
+          wakes(messages) * ASSUMED.wakeSeconds) *
+        ASSUMED.objectGigabytes,
       storedGigabytes: storedBytes / GIGABYTE,
       // One request opens a conversation's connection.
       workerRequests: conversations + runs,
@@ -140,6 +165,7 @@ export function boundsOf({ conversations, messages, runs, modelCalls, units }: M
     { limit: "workflow instances begun a second", used: perSecond(runs), most: LIMITS.instancesPerSecond },
     { limit: "instances at once", used: perSecond(runs) * ASSUMED.runSeconds, most: LIMITS.instancesAtOnce },
     { limit: "bytes of a step's result", used: outline, most: LIMITS.stepResultBytes },
+    { limit: "steps of an instance, the largest run above", used: counted.mostSteps, most: LIMITS.instanceSteps },
     { limit: "GB in one object, an object a conversation", used: stored, most: LIMITS.objectGigabytes },
     { limit: "GB in one object, one for all", used: units.storedGigabytes, most: LIMITS.objectGigabytes },
     {

@@ -1,15 +1,16 @@
 /** From what one operation takes to the bill of a month, and to the platform's limits: docs/costs.md. */
 import { chargeFor, CLOUDFLARE, LIMITS, PLAN, type Units } from "../bill/cloudflare.ts";
-import { writeCosts, type CostsPage } from "../bill/page.ts";
+import { writeCosts, type CostsPage, type Times } from "../bill/page.ts";
 import { ASSUMED, boundsOf, monthOf, type Counted, type Month } from "../bill/workload.ts";
 import type { Case } from "../case.ts";
 import type { Finding, Table } from "../finding.ts";
-import type { Lab } from "../lab.ts";
+import type { Lab, Subject } from "../lab.ts";
 import type { RunCost } from "../objects/ours.ts";
 import type { Rows } from "../objects/meter.ts";
 import { messageAt } from "../objects/messages.ts";
 import { priceOf, SMALL_PRICES } from "../prices.ts";
-import { mean } from "../stats.ts";
+import { tellSmall } from "../report.ts";
+import { mean, median } from "../stats.ts";
 import { countRunOf, STORED } from "./run-cost.ts";
 
 /** Several stretches of the index of ids, which is written anew every 64 appends. */
@@ -20,6 +21,11 @@ const NOTED = "bill-notes?threshold=60000&notes=1&summariser=extractive";
 /** Enough for notes, and half as much again. */
 const BEFORE_NOTES = 220;
 const NEW_IN_NOTES = 100;
+/** Of each time beside an assumption: a median of so many. */
+const TIMES = 9;
+const STRETCH_MS = 20;
+/** Tokens: so that what is visible beside head and tail of so many messages is one chunk. */
+const RUN = { messages: 20, threshold: 2_000 } as const;
 /** Tokens of the largest answer at the threshold that is assumed. */
 const ANSWER_TOKENS = ASSUMED.thresholdTokens / 20;
 
@@ -38,6 +44,8 @@ async function measure(lab: Lab): Promise<Finding> {
     bills: tableOfBills(months),
     bounds: tableOfBounds(months, counted),
     stored,
+    times: await takeTimes(lab),
+    chunksToLimit: chunksToLimit(runs),
   };
   return {
     title: "The bill of a month",
@@ -64,6 +72,7 @@ async function measure(lab: Lab): Promise<Finding> {
     pages: [{ file: "costs.md", text: writeCosts(page) }],
     unmeasured: [
       "CPU time",
+      "milliseconds on Cloudflare: those of a call, a wake and a run are assumed, and stand beside what they are on this machine",
       "anything on Cloudflare itself: rows and requests are counted on this machine, where they are the same",
     ],
   };
@@ -78,11 +87,15 @@ async function countOperations(
   runs: readonly RunCost[],
 ): Promise<Pick<CostsPage, "operations" | "stored"> & { counted: Counted }> {
   const views: Rows[] = [];
+  const starts: Rows[] = [];
+  const wakened: Rows[] = [];
   for (const size of VISIBLE) {
-    const subject = lab.subject("Ours", `bill-view-${size}`);
-    await subject.fill(size);
+    const subject = await fillForViews(lab, size);
     await subject.count("view", 1);
     views.push(...(await subject.count("view", 1)));
+    await subject.evict();
+    starts.push(...(await subject.count("start", 1)));
+    wakened.push(...(await subject.count("append", 1)));
   }
   const first = await lab.subject("Ours", "bill-first?start=1").ours.countFirst();
   const subject = lab.subject("Ours", "bill-append");
@@ -92,14 +105,15 @@ async function countOperations(
   const bytes = ((await subject.ours.storedBytes()) - empty) / APPENDS;
   const notes = await countNotes(lab);
   const [few = fail(), many = fail()] = views;
-  const perMessage = (many.read - few.read) / (VISIBLE[1] - VISIBLE[0]);
+  const append = { read: mean(appends.map(({ read }) => read)), written: mean(appends.map(({ written }) => written)) };
   const typical = runs[ASSUMED.chunksOfARun - 1] ?? fail();
   const seen = STORED[ASSUMED.chunksOfARun - 1]?.messages ?? fail();
   const span = ASSUMED.thresholdTokens - ASSUMED.viewAfterTokens;
   const counted: Counted = {
     first,
-    append: { read: mean(appends.map(({ read }) => read)), written: mean(appends.map(({ written }) => written)) },
-    view: { readPerMessage: perMessage, read: few.read - perMessage * VISIBLE[0] },
+    append,
+    wake: wakeOf({ starts, wakened, append }),
+    view: byMessage(few.read, many.read),
     run: {
       read: ((typical.rows.read / seen) * ASSUMED.thresholdTokens) / ASSUMED.messageTokens,
       written: typical.rows.written,
@@ -108,12 +122,65 @@ async function countOperations(
       inputTokens: typical.inputTokens - spanOf(typical) + span + typical.chunks * ANSWER_TOKENS - typical.outputTokens,
       outputTokens: typical.modelCalls * ANSWER_TOKENS,
     },
+    mostSteps: Math.max(...runs.map(({ steps }) => steps)),
     messageBytes: bytes - textLength(),
     emptyBytes: empty,
     outlineBytesPerMessage: typical.outlineBytes / seen,
   };
   const stored = { messageBytes: bytes, textBytes: textLength(), emptyBytes: empty, firstWritten: first.written };
-  return { counted, stored, operations: tableOfOperations({ counted, views, notes }) };
+  return { counted, stored, operations: tableOfOperations({ counted, views, starts, wakened, notes }) };
+}
+
+async function fillForViews(lab: Lab, size: number): Promise<Subject> {
+  const subject = lab.subject("Ours", nameOf(size));
+  await subject.fill(size);
+  return subject;
+}
+
+function nameOf(size: number): string {
+  return `bill-view-${size}?start=1`;
+}
+
+/** Of a number that grows with the messages of a view: so much of it for each, and so much without any. */
+function byMessage(few: number, many: number): Counted["view"] {
+  const readPerMessage = (many - few) / (VISIBLE[1] - VISIBLE[0]);
+  return { readPerMessage, read: few - readPerMessage * VISIBLE[0] };
+}
+
+function wakeOf(found: {
+  readonly starts: readonly Rows[];
+  readonly wakened: readonly Rows[];
+  readonly append: { readonly read: number };
+}): Counted["wake"] {
+  const [few = fail(), many = fail()] = found.starts.map(
+    ({ read }, at) => read + (found.wakened[at] ?? fail()).read - found.append.read,
+  );
+  return { ...byMessage(few, many), written: Math.max(...found.starts.map(({ written }) => written)) };
+}
+
+/** On this machine: to stand beside what is assumed. */
+async function takeTimes(lab: Lab): Promise<Times> {
+  const size = VISIBLE[1];
+  const subject = lab.subject("Ours", nameOf(size));
+  const wakes: number[] = [];
+  const runs: number[] = [];
+  for (let time = 0; time < (lab.quick ? 1 : TIMES); time++) {
+    await subject.evict();
+    wakes.push(await lab.client().timeOpen("Ours", nameOf(size)));
+    const agent = `bill-run-${time}?threshold=${RUN.threshold}`;
+    await lab.subject("Ours", agent).fill(RUN.messages);
+    runs.push(await lab.client().timeRun(agent));
+  }
+  const timing = { times: TIMES, stretchMs: STRETCH_MS };
+  const [append, view] = [await subject.time("append", timing), await subject.time("view", timing)];
+  return { append: median(append), view: median(view), wake: median(wakes), run: median(runs) };
+}
+
+/** As the two largest runs grow. */
+function chunksToLimit(runs: readonly RunCost[]): number {
+  const [before = fail(), largest = fail()] = runs.slice(-2);
+  const stepsPerChunk = (largest.steps - before.steps) / (largest.chunks - before.chunks);
+  return largest.chunks + (LIMITS.instanceSteps - largest.steps) / stepsPerChunk;
 }
 
 /** An update that reads ten thousand new tokens, when there were notes before. */
@@ -141,13 +208,24 @@ function textLength(): number {
 function tableOfOperations(found: {
   readonly counted: Counted;
   readonly views: readonly Rows[];
+  readonly starts: readonly Rows[];
+  readonly wakened: readonly Rows[];
   readonly notes: RunCost;
 }): Table {
-  const { counted, views, notes } = found;
+  const { counted, views, starts, wakened, notes } = found;
+  const [start = fail()] = starts;
   return {
     columns: ["operation", "rows read", "rows written", "requests to the object", "model calls"],
     rows: [
       ["first append, in a new object", counted.first.read, counted.first.written, 1, 0],
+      ["wake of the object", start.read, start.written, 0, 0],
+      ...wakened.map((rows, at) => [
+        `first append after a wake, ${VISIBLE[at]} messages in view`,
+        rows.read,
+        rows.written,
+        1,
+        0,
+      ]),
       ["append", counted.append.read, counted.append.written, 1, 0],
       ...views.map((rows, at) => [`view of ${VISIBLE[at]} messages`, rows.read, rows.written, 1, 0]),
       ["update of notes", notes.rows.read, notes.rows.written, notes.requests, notes.modelCalls],
@@ -194,6 +272,7 @@ function tableOfMonths(months: readonly Month[]): Table {
     columns: ["a month", ...months.map(({ conversations }) => heading(conversations))],
     rows: [
       row("messages", ({ messages }) => messages),
+      row("wakes of an object", ({ wakes }) => wakes),
       row("runs", ({ runs }) => runs),
       row("model calls", ({ modelCalls }) => modelCalls),
       row("tokens into the summariser", ({ inputTokens }) => inputTokens),
@@ -223,7 +302,7 @@ function tableOfBounds(months: readonly Month[], counted: Counted): Table {
     rows: (columns[0] ?? []).map(({ limit, most }, at) => [
       limit,
       most,
-      ...columns.map((bounds) => (bounds[at] ?? fail()).used / most),
+      ...columns.map((bounds) => tellSmall((bounds[at] ?? fail()).used / most)),
     ]),
   };
 }

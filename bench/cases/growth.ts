@@ -3,18 +3,11 @@ import type { Case } from "../case.ts";
 import type { Cell, Check, Finding } from "../finding.ts";
 import { CONTENDERS, type ContenderName, type Lab, type Subject } from "../lab.ts";
 import type { Rows } from "../objects/meter.ts";
-import {
-  DRAWN,
-  LAST_OF_SDK,
-  listContenders,
-  OPERATIONS,
-  prepareSubject,
-  SLOW_OF_020,
-  VISIBLE,
-  type Measured,
-} from "../operations.ts";
+import { DRAWN, LAST_OF_SDK, OPERATIONS, SLOW_OF_020, VISIBLE, type Measured } from "../operations.ts";
 import type { Panel, Plot } from "../plot.ts";
-import { median } from "../stats.ts";
+import { tellSmall } from "../report.ts";
+import { median, ratio } from "../stats.ts";
+import { listContenders, prepareSubject } from "../subjects.ts";
 
 const SIZES = [100, 1_000, SLOW_OF_020, LAST_OF_SDK, 100_000];
 const QUICK_SIZES = [100, 300];
@@ -40,10 +33,21 @@ async function measure(lab: Lab): Promise<Finding> {
   }
   return {
     title: "Rows, as a conversation grows",
-    about: `Ours, \`agents/sessions\` of the SDK that ours runs on, and \`experimental/memory/session\` of agents 0.20, each inside an Agent of its version, with ${VISIBLE} messages visible (3, a summary, 10) of N stored, and set to compact beyond a threshold that is not reached. Rows read and written by one operation: the median of a few, or one (first view and append, and a cold search, come right after an eviction, without what the object's own start reads; the first search makes the index in ours and in 0.32). Every 64th append of ours writes one more row, for the index of ids. Updated and deleted is the newest message; a search finds one. What is appended to ours is indexed by the next search (“search, then”), not by the append. Ours forks every message of the path; 0.20 forks the view, so that what a summary hides is lost to the fork; 0.32 has no fork. A path of theirs ends at 10,001 messages.`,
+    about: `Ours, \`agents/sessions\` of the SDK that ours runs on, and \`experimental/memory/session\` of agents 0.20, each inside an Agent of its version, with ${VISIBLE} messages visible (3, a summary, 10) of N stored, and set to compact beyond a threshold that is not reached. Rows read and written by one operation: the median of a few, or one (first view and append, and a cold search, come right after an eviction, and beside them stands the start of the object, which is read before any of them: its constructor, its tables, the SDK's own state; the first search makes the index in ours and in 0.32). In the last two columns are rows read over those that ours reads. An Agent of 0.20 that is called by its binding does most of its start only when a request or a connection comes: its start is less than a user's. Every 64th append of ours writes one more row, for the index of ids. Updated and deleted is the newest message; a search finds one. What is appended to ours is indexed by the next search (“search, then”), not by the append. Ours forks every message of the path; 0.20 forks the view, so that what a summary hides is lost to the fork; 0.32 has no fork. A path of theirs ends at 10,001 messages.`,
     tables: [
       {
-        columns: ["operation", "N", "ours read", "written", "0.32 read", "written", "0.20 read", "written"],
+        columns: [
+          "operation",
+          "N",
+          "ours read",
+          "written",
+          "0.32 read",
+          "written",
+          "0.20 read",
+          "written",
+          "0.32 over ours",
+          "0.20 over ours",
+        ],
         rows: OPERATIONS.flat().flatMap(({ name }) =>
           counted.filter(({ measured }) => measured.name === name).map((each) => render(each)),
         ),
@@ -61,7 +65,10 @@ async function countAll(lab: Lab, size: number, operations: readonly Measured[])
     rows: {},
   }));
   for (const contender of listContenders(size)) {
-    const subject = await prepareSubject(lab, contender, { name: `growth-${size}-${operations[0]?.name}`, size });
+    const subject = await prepareSubject(lab, contender, {
+      name: `growth-${size}-${operations[0]?.name}?start=1`,
+      size,
+    });
     for (const { measured, rows } of counted) {
       const found = await count(subject, measured, timesOf(contender, measured, size));
       if (found !== null) rows[contender] = found;
@@ -85,7 +92,11 @@ async function count(subject: Subject, { operation, cold }: Measured, times: num
 
 function render({ size, measured, rows }: Counted): Cell[] {
   const cells = CONTENDERS.flatMap((name): Cell[] => [rows[name]?.read ?? NONE, rows[name]?.written ?? NONE]);
-  return [measured.name, size, ...cells];
+  const over = (name: ContenderName): Cell => {
+    const times = ratio(rows[name]?.read, rows.Ours?.read);
+    return times === null ? NONE : tellSmall(times);
+  };
+  return [measured.name, size, ...cells, over("Sdk032"), over("Sdk020")];
 }
 
 function checkOurs(counted: readonly Counted[]): Check[] {

@@ -5,6 +5,7 @@ import type { RunRecord } from "../../src/memory/runs.ts";
 import { timed } from "./clock.ts";
 import { appendTo, runFleet, type FleetTimes } from "./fleet.ts";
 import { messageAt } from "./messages.ts";
+import type { Asked } from "./rig.ts";
 import type { EmptyParams } from "./workflows.ts";
 
 interface Agent {
@@ -63,6 +64,12 @@ export class Client extends DurableObject {
       const { run } = await this.#agent(agent).compact({});
       await complete(this.env.COMPACTION_WORKFLOW, run.id);
     });
+  }
+
+  /** Milliseconds that another object in the process waits for a view of one of the stores: the object's start included, where it was evicted. */
+  async timeOpen(contender: "Ours" | "Sdk032" | "Sdk020", name: string): Promise<number> {
+    const stub = this.env[contender].getByName(name) as unknown as { rig(...asked: Asked): Promise<unknown> };
+    return timed(() => stub.rig("open"));
   }
 
   /** As {@link timeRun}, for a workflow whose steps do nothing, or no more than call an agent once. */

@@ -1,51 +1,84 @@
 /**
  * Counts rows as the platform bills them, for any code that runs in the object.
  *
- * Every store under test is counted in this one way: at the object's `sql.exec`, put in place before the store sees it.
- * A cursor counts as it is read, so a count is taken only after the work is done. While it is off, nothing is kept, and
- * times are taken then.
+ * Every store under test is counted in this one way: at the object's `sql.exec`, and at `get` and `put` of its keys, which
+ * are rows of a hidden table, put in place before the store sees them. A cursor counts as it is read, so a count is taken
+ * only after the work is done. While it is off, nothing is kept, and times are taken then. What the local platform writes
+ * for itself into each object is left out: on Cloudflare it is not there. Alarms are not counted.
  */
 export interface Rows {
   readonly read: number;
   readonly written: number;
 }
 
-type Cursors = SqlStorageCursor<Record<string, SqlStorageValue>>[];
+/** A cursor, or what keys come to. */
+interface Counting {
+  readonly rowsRead: number;
+  readonly rowsWritten: number;
+}
+
+/** In every statement of the local platform's own. */
+const LOCAL = "__miniflare";
 
 export class Meter {
-  #cursors: Cursors | null;
+  #counting: Counting[] | null;
+  #inStart: boolean;
 
   /** `fromStart`: what the object does of itself is counted too, until {@link takeStart}. */
-  constructor({ sql }: DurableObjectStorage, fromStart = false) {
-    this.#cursors = fromStart ? [] : null;
+  constructor(storage: DurableObjectStorage, fromStart = false) {
+    this.#counting = fromStart ? [] : null;
+    this.#inStart = fromStart;
+    const { sql } = storage;
     const exec: SqlStorage["exec"] = sql.exec.bind(sql);
     const counted: SqlStorage["exec"] = (query, ...bindings) => {
       const cursor = exec(query, ...bindings);
-      this.#cursors?.push(cursor);
+      if (!query.includes(LOCAL)) this.#counting?.push(cursor);
       return cursor as never;
     };
     Object.defineProperty(sql, "exec", { value: counted });
+    for (const keys of [storage, storage.kv]) {
+      this.#watch(keys, "get", (count) => ({ rowsRead: count, rowsWritten: 0 }));
+      this.#watch(keys, "put", (count) => ({ rowsRead: 0, rowsWritten: count }));
+    }
   }
 
   async count(work: () => Promise<unknown>): Promise<Rows> {
-    const cursors: Cursors = [];
-    this.#cursors = cursors;
+    const counting: Counting[] = [];
+    this.#counting = counting;
     await work();
-    this.#cursors = null;
-    return sum(cursors);
+    this.#counting = null;
+    return sum(counting);
   }
 
-  /** All since the object was made. */
-  takeStart(): Rows {
-    const cursors = this.#cursors ?? [];
-    this.#cursors = null;
-    return sum(cursors);
+  /** All since the object was made; null where that was not asked for, or is taken already. Ends the counting of its start. */
+  takeStart(): Rows | null {
+    const counting = this.#counting;
+    if (!this.#inStart || counting === null) return null;
+    this.#counting = null;
+    this.#inStart = false;
+    return sum(counting);
+  }
+
+  /** A row for each key that is asked for, there or not, and for each that is put. */
+  #watch(of: object, method: "get" | "put", rows: (count: number) => Counting): void {
+    const call = Reflect.get(of, method) as (...given: readonly unknown[]) => unknown;
+    const watched = (...given: readonly unknown[]): unknown => {
+      this.#counting?.push(rows(countKeys(given[0])));
+      return call.apply(of, given as unknown[]);
+    };
+    Object.defineProperty(of, method, { value: watched });
   }
 }
 
-function sum(cursors: Cursors): Rows {
+/** One key, a list of them, or values by their keys. */
+function countKeys(given: unknown): number {
+  if (Array.isArray(given)) return given.length;
+  return typeof given === "object" && given !== null ? Object.keys(given).length : 1;
+}
+
+function sum(counting: readonly Counting[]): Rows {
   return {
-    read: cursors.reduce((sum, cursor) => sum + cursor.rowsRead, 0),
-    written: cursors.reduce((sum, cursor) => sum + cursor.rowsWritten, 0),
+    read: counting.reduce((sum, each) => sum + each.rowsRead, 0),
+    written: counting.reduce((sum, each) => sum + each.rowsWritten, 0),
   };
 }

@@ -68,7 +68,9 @@ export class Ours extends CompactingAgent {
   /** Rows of the object's start and of its first message; of one whose name says `start`, before anything else. */
   async countFirst(): Promise<Rows> {
     await Session.create(this).appendMessage(messageAt(1));
-    return this.#meter.takeStart();
+    const rows = this.#meter.takeStart();
+    if (rows === null) throw new Error("The start of this object was not counted.");
+    return rows;
   }
 
   /** What its database takes. */

@@ -6,7 +6,8 @@
  */
 import type { UIMessage } from "ai";
 import { measureMessage } from "../../src/steps/measure.ts";
-import { timed } from "./clock.ts";
+import { batchOf } from "./batch.ts";
+import { readAgain, timed } from "./clock.ts";
 import { messageAt, messagesBetween } from "./messages.ts";
 import type { Meter, Rows } from "./meter.ts";
 import { countCalls, UNSOUND } from "./summariser.ts";
@@ -33,7 +34,15 @@ export interface Contender {
   compactAfter(tokens: number, keptTokens: number): () => Promise<void>;
 }
 
+/** `start`: what the object does of itself when it wakes, before its first call. */
+export type Counted = Operation | "start";
 export type Operation = "view" | "branches" | "update" | "delete" | "append" | "search" | "fork";
+
+export interface Timing {
+  readonly times: number;
+  /** Each time is of so many operations, one after the other, that they take about so long; of one where it is 0 (ms). */
+  readonly stretchMs: number;
+}
 
 export interface Appending {
   readonly thresholdTokens: number;
@@ -57,7 +66,7 @@ export interface Behind {
 }
 
 /** What may be asked of a rig from outside its object: a method, and what it takes. */
-export type RigMethods = Pick<Rig, "fill" | "prepare" | "count" | "time" | "appendBehind">;
+export type RigMethods = Pick<Rig, "fill" | "prepare" | "count" | "time" | "open" | "appendBehind">;
 export type Asked = {
   [Name in keyof RigMethods]: [name: Name, ...args: Parameters<RigMethods[Name]>];
 }[keyof RigMethods];
@@ -69,15 +78,28 @@ const KEPT_SHARE = 1 / 3;
 const BATCH = 1_000;
 /** Longer than any compaction that is waited for (ms): without one, appends would never end. */
 const MOST_MS = 60_000;
+/** Operations of one time: of those that append there are fewer, because each message makes the view longer. */
+const MOST_AT_ONCE = 1_000;
+const MOST_APPENDED = 30;
+/** The first of all is no measure: after a deletion an append of 0.32 reads the whole path once. */
+const WARM_UPS = 3;
 /** Messages shown before and after the summary: with it, 14 are visible. */
 const HEAD = 3;
 const TAIL = 10;
+
+type Works = readonly [() => Promise<unknown>, ...(() => Promise<unknown>)[]];
 
 export class Rig {
   readonly #contender: Contender;
   readonly #meter: Meter;
   readonly #storage: DurableObjectStorage;
   readonly #name: () => string;
+  /** Of one operation, as it was last (ms). */
+  readonly #each = new Map<Operation, number>();
+  /** What was done often enough since the object woke to be measured: a first operation after an eviction is not. */
+  readonly #warm = new Set<Operation>();
+  /** Null where it was not counted. */
+  #start: Rows | null = null;
   #last = 0;
   #revision = 0;
 
@@ -89,6 +111,7 @@ export class Rig {
   }
 
   answer([name, ...args]: Asked): Promise<unknown> {
+    this.#start ??= this.#meter.takeStart();
     const method = this[name] as (...args: readonly unknown[]) => Promise<unknown>;
     return method.apply(this, args);
   }
@@ -108,25 +131,43 @@ export class Rig {
     return (await this.#contender.view()).length;
   }
 
-  /** Rows of each of `times` operations; none when the store has no such operation. */
-  async count(operation: Operation, times: number): Promise<Rows[]> {
-    if (operation === "fork" && this.#contender.fork === null) return [];
+  /** Rows of each of `times` operations; none when the store has no such operation. A start is there where the object's name says `start`. */
+  async count(operation: Counted, times: number): Promise<Rows[]> {
+    if (operation === "start") return this.#start === null ? [] : [this.#start];
+    if (!this.#has(operation)) return [];
     const rows: Rows[] = [];
     for (let time = 0; time < times; time++) {
-      const work = await this.#next(operation);
+      const [work] = await this.#next(operation, 1);
       rows.push(await this.#meter.count(work));
     }
     return rows;
   }
 
-  /** Milliseconds of each of `times` operations. */
-  async time(operation: Operation, times: number): Promise<number[]> {
+  /** Milliseconds of one operation, `times` times; none when the store has no such operation. */
+  async time(operation: Operation, { times, stretchMs }: Timing): Promise<number[]> {
+    if (!this.#has(operation)) return [];
+    if (stretchMs > 0 && !this.#warm.has(operation)) await this.#warmUp(operation, stretchMs);
     const ms: number[] = [];
-    for (let time = 0; time < times; time++) {
-      const work = await this.#next(operation);
-      ms.push(await timed(work));
-    }
+    for (let time = 0; time < times; time++) ms.push(await this.#stretch(operation, this.#batch(operation, stretchMs)));
     return ms;
+  }
+
+  /** To know how many are a stretch, and so that none that counts runs code for the first time, or reads what a store then keeps in mind. */
+  async #warmUp(operation: Operation, stretchMs: number): Promise<void> {
+    this.#warm.add(operation);
+    for (let time = 0; time < WARM_UPS; time++) await this.#stretch(operation, 1);
+    const count = this.#batch(operation, stretchMs);
+    if (count > 1) await this.#stretch(operation, count);
+  }
+
+  #batch(operation: Operation, stretchMs: number): number {
+    const most = operation === "append" || operation === "delete" ? MOST_APPENDED : MOST_AT_ONCE;
+    return batchOf(this.#each.get(operation) ?? stretchMs, { stretchMs, most });
+  }
+
+  /** Reads the view and says how many messages it shows: for who times it from outside. */
+  async open(): Promise<number> {
+    return (await this.#contender.view()).length;
   }
 
   /** Appends while it compacts by itself, and looks at the view when no compaction is at work any more. */
@@ -146,7 +187,8 @@ export class Rig {
         await sleep(due - Date.now());
         latestMs = Math.max(latestMs, Date.now() - due);
       }
-      ms.push(...(await this.time("append", 1)));
+      const [append] = await this.#next("append", 1);
+      ms.push(await timed(append));
     }
     await settle();
     const view = await this.#contender.view();
@@ -173,23 +215,46 @@ export class Rig {
     };
   }
 
-  /** What is to be measured, with everything that must be there first done already. */
-  async #next(operation: Operation): Promise<() => Promise<unknown>> {
+  #has(operation: Operation): boolean {
+    return operation !== "fork" || this.#contender.fork !== null;
+  }
+
+  /** Milliseconds of one of so many that are done one after the other. */
+  async #stretch(operation: Operation, count: number): Promise<number> {
+    const works = await this.#next(operation, count);
+    readAgain();
+    const ms = await timed(async () => {
+      for (const work of works) await work();
+    });
+    this.#each.set(operation, ms / count);
+    return ms / count;
+  }
+
+  /** What is to be measured, with everything that must be there first done already: the same operation, `count` times. */
+  async #next(operation: Operation, count: number): Promise<Works> {
     const contender = this.#contender;
     const last = await this.#readLast();
-    if (operation === "view") return () => contender.view();
-    if (operation === "branches") return () => contender.branches(`m${last - 2}`);
-    if (operation === "update") return () => contender.update(messageAt(last, ++this.#revision));
-    if (operation === "search") return () => searchOne(contender, Math.floor(last / 2));
-    if (operation === "fork") return async () => contender.fork?.(`m${last}`);
-    const next = messageAt(last + 1);
-    if (operation === "append") {
-      await this.#keepLast(last + 1);
-      return () => contender.append(next);
+    const each = (work: (n: number) => Promise<unknown>): Works => [
+      () => work(1),
+      ...Array.from({ length: count - 1 }, (_, at) => () => work(at + 2)),
+    ];
+    if (operation === "view") return each(() => contender.view());
+    if (operation === "branches") return each(() => contender.branches(`m${last - 2}`));
+    if (operation === "search") return each(() => searchOne(contender, Math.floor(last / 2)));
+    if (operation === "fork") return each(async () => contender.fork?.(`m${last}`));
+    if (operation === "update") {
+      const revision = this.#revision;
+      this.#revision += count;
+      return each((n) => contender.update(messageAt(last, revision + n)));
     }
-    // The newest one: 0.20 loses all that came before a message that is deleted from the middle.
-    await contender.append(next);
-    return () => contender.remove(next.id);
+    const appended = messagesBetween(last + 1, last + count);
+    if (operation === "append") {
+      await this.#keepLast(last + count);
+      return each((n) => contender.append(appended[n - 1] ?? messageAt(last + n)));
+    }
+    for (const message of appended) await contender.append(message);
+    // The newest first: 0.20 loses all that came before a message that is deleted from the middle.
+    return each((n) => contender.remove(`m${last + count + 1 - n}`));
   }
 
   /** Beside the store, because an evicted object forgets. */

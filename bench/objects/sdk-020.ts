@@ -4,13 +4,14 @@ import { AgentSessionProvider, Session, SessionManager } from "upstream-020/expe
 import { createCompactFunction } from "upstream-020/experimental/memory/utils";
 import { Meter } from "./meter.ts";
 import { NEVER, Rig, type Asked, type Contender } from "./rig.ts";
+import { readSetting } from "./setting.ts";
 import { Summariser } from "./summariser.ts";
 
 export class Sdk020 extends Agent {
   readonly #rig: Rig;
 
   constructor(ctx: AgentContext, env: Cloudflare.Env) {
-    const meter = new Meter(ctx.storage);
+    const meter = new Meter(ctx.storage, readSetting(ctx.id.name ?? "", "start") !== null);
     super(ctx, env);
     this.#rig = new Rig(ctx, meter, contender(this));
   }

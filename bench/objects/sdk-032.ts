@@ -3,13 +3,14 @@ import { Agent, type AgentContext } from "agents";
 import { createCompactFunction, Sessions } from "agents/sessions";
 import { Meter } from "./meter.ts";
 import { NEVER, Rig, type Asked, type Contender } from "./rig.ts";
+import { readSetting } from "./setting.ts";
 import { Summariser } from "./summariser.ts";
 
 export class Sdk032 extends Agent {
   readonly #rig: Rig;
 
   constructor(ctx: AgentContext, env: Cloudflare.Env) {
-    const meter = new Meter(ctx.storage);
+    const meter = new Meter(ctx.storage, readSetting(ctx.id.name ?? "", "start") !== null);
     super(ctx, env);
     const sessions = new Sessions();
     this.lifecycle.use(sessions);

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { Finding } from "../../../bench/finding.ts";
 import { once } from "../../../bench/noise.ts";
+import { tellSmall } from "../../../bench/report.ts";
 import { readResults, renderPage, type Results } from "../../../bench/results.ts";
 import { listLosses } from "../../../bench/worse.ts";
 
@@ -27,26 +28,57 @@ test("RESULTS.md is what bench/results.json says", async () => {
   expect(page).toBe(renderPage(await readResults()));
 });
 
+test("a number that two digits could not tell from nothing is said to be small", () => {
+  expect([tellSmall(0.0011), tellSmall(0), tellSmall(0.01), tellSmall(3)]).toEqual(["under 0.01", 0, 0.01, 3]);
+});
+
 test("what another does with fewer rows is listed, with the figures of the largest conversation", () => {
-  const columns = ["operation", "N", "ours read", "written", "0.32 read", "written", "0.20 read", "written"];
+  const columns = [
+    "operation",
+    "N",
+    "ours read",
+    "written",
+    "0.32 read",
+    "written",
+    "0.20 read",
+    "written",
+    "0.32 over ours",
+    "0.20 over ours",
+  ];
   const rows = [
-    ["search", 100, 5, 0, 2, 0, 9, 0],
-    ["search", 900, 7, 0, 2, 0, 90, 0],
-    ["view", 900, 3, 0, 3, 0, "–", "–"],
+    ["start", 900, 32, 1, 77, 1, 1, 0, 2.41, 0.03],
+    ["search", 100, 5, 0, 2, 0, 9, 0, 0.4, 1.8],
+    ["search", 900, 7, 0, 2, 0, 90, 0, 0.29, 12.9],
+    ["view", 900, 3, 0, 3, 0, "–", "–", 1, "–"],
   ];
   expect(listLosses(measured("growth", [{ columns, rows }]))).toEqual([
-    { title: "Rows", losses: [{ name: "search", says: "`search` reads 7, where 0.32 reads 2 (N = 100 to 900)" }] },
+    {
+      title: "Rows",
+      losses: [
+        { name: "search", says: "`search` reads 7, where 0.32 reads 2 (N = 100 to 900)" },
+        { name: "start", says: "`start` reads 32, where 0.20 reads 1 (N = 900)" },
+        { name: "start", says: "`start` writes 1, where 0.20 writes 0 (N = 900)" },
+      ],
+    },
   ]);
 });
 
 test("what another does in less time is listed, and a tie is not", () => {
-  const columns = ["operation", "N", "ours, ms", "0.32 over ours", "0.20 over ours"];
+  const columns = ["operation", "N", "ours, µs", "0.32 over ours", "0.20 over ours"];
   const rows = [
-    ["update", 100, 0.1, times(0.5), times(2)],
-    ["view", 100, 0.1, times(0.97), "–"],
+    ["first view, from outside", 100, 4_000, times(2), times(0.8)],
+    ["update", 100, 43.2, times(0.5), times(2)],
+    ["update", 100_000, 43.2, "–", "–"],
+    ["view", 100, 160, times(0.97), "–"],
   ];
   expect(listLosses(measured("side-by-side", [{ columns, rows }]))).toEqual([
-    { title: "Time", losses: [{ name: "update", says: "`update`: 0.32 takes 0.50 of our time (N = 100)" }] },
+    {
+      title: "Time",
+      losses: [
+        { name: "update", says: "`update`: 0.32 takes 0.50 of our time (N = 100)" },
+        { name: "first view, from outside", says: "`first view, from outside`: 0.20 takes 0.80 of our time (N = 100)" },
+      ],
+    },
   ]);
 });
 

@@ -1,6 +1,6 @@
 /** A quantile is a value that was measured, and the hundredth of a hundred is not yet its p99. */
 import { describe, expect, it } from "vitest";
-import { median, quantile } from "../../../bench/stats.ts";
+import { median, quantile, ratio } from "../../../bench/stats.ts";
 
 const HUNDRED = Array.from({ length: 100 }, (_, n) => 100 - n);
 
@@ -24,5 +24,12 @@ describe("a quantile", () => {
 
   it("of nothing is an error", () => {
     expect(() => quantile([], 0.5)).toThrow("nothing to take a quantile of");
+  });
+});
+
+describe("a ratio", () => {
+  it("is one number over the other, and nothing where one is missing or the other is zero", () => {
+    expect(ratio(841, 20)).toBe(42.05);
+    expect([ratio(undefined, 20), ratio(5, undefined), ratio(1_137, 0)]).toEqual([null, null, null]);
   });
 });

@@ -1,0 +1,46 @@
+/** Rows as they are billed: statements and keys of the store, from the object's start on, and nothing of the local platform's own. */
+import { describe, expect, it } from "vitest";
+import { Meter } from "../../../bench/objects/meter.ts";
+
+/** A storage in which every statement reads two rows and writes one. */
+function fake(): DurableObjectStorage {
+  return {
+    sql: { exec: () => ({ rowsRead: 2, rowsWritten: 1 }) },
+    kv: { get: () => undefined, put: () => undefined },
+    get: async () => undefined,
+    put: async () => undefined,
+  } as unknown as DurableObjectStorage;
+}
+
+describe("a meter", () => {
+  it("counts statements, and a row for each key", async () => {
+    const storage = fake();
+    const rows = await new Meter(storage).count(async () => {
+      storage.sql.exec("SELECT 1");
+      storage.kv.get("one");
+      await storage.get(["one", "two"]);
+      await storage.put({ one: 1, two: 2, three: 3 });
+    });
+    expect(rows).toEqual({ read: 2 + 1 + 2, written: 1 + 3 });
+  });
+
+  it("leaves out what the local platform writes for itself", async () => {
+    const storage = fake();
+    const rows = await new Meter(storage).count(async () => {
+      storage.sql.exec("INSERT INTO __miniflare_do_name (id, name) VALUES (1, ?)", "a");
+    });
+    expect(rows).toEqual({ read: 0, written: 0 });
+  });
+
+  it("counts a start from the beginning, once, and only where it was asked for it", () => {
+    const [storage, other] = [fake(), fake()];
+    const meter = new Meter(storage, true);
+    storage.sql.exec("SELECT 1");
+    expect(meter.takeStart()).toEqual({ read: 2, written: 1 });
+    storage.sql.exec("SELECT 1");
+    expect(meter.takeStart()).toBeNull();
+    const off = new Meter(other);
+    other.sql.exec("SELECT 1");
+    expect(off.takeStart()).toBeNull();
+  });
+});
