@@ -15,9 +15,12 @@ interface Agent {
   waitForRun(input: { runId: string }): Promise<RunRecord>;
 }
 
+/** Milliseconds, append by append. */
 export interface AppendTimes {
-  readonly plain: number[];
-  readonly busy: number[];
+  readonly plain: readonly number[];
+  readonly busy: readonly number[];
+  /** When the first append of each pair was begun, in ms since 1970. */
+  readonly begunAt: readonly number[];
 }
 
 /** Between two looks at whether a workflow is done (ms). The same for every workflow. */
@@ -39,7 +42,7 @@ export class Client extends DurableObject {
    * that no drift of the machine is a difference. With a pause between turns where that run is there from the beginning.
    */
   async appendInTurn(plain: string, busy: string, forMs: number): Promise<AppendTimes> {
-    const times: AppendTimes = { plain: [], busy: [] };
+    const times = { plain: [] as number[], busy: [] as number[], begunAt: [] as number[] };
     const sides = [
       { agent: this.#agent(plain), ms: times.plain },
       { agent: this.#agent(busy), ms: times.busy },
@@ -50,6 +53,7 @@ export class Client extends DurableObject {
     const end = Date.now() + forMs;
     for (let n = 1; Date.now() < end && !isOver(); n++) {
       const message = { ...messageAt(n), id: crypto.randomUUID() };
+      times.begunAt.push(Date.now());
       for (const { agent, ms } of n % 2 === 0 ? sides : sides.toReversed()) {
         ms.push(await timed(() => agent.append({ message })));
       }
