@@ -22,10 +22,10 @@ export const ASSUMED = {
   chunksOfARun: 1,
   /**
    * Runs are as long as their summariser needs, seconds: the 3,000 tokens of an answer at 100 a second, as hosted models
-   * have it; nothing here asks one. The watchdog looks each 15 s and writes two rows.
+   * have it; nothing here asks one. The watchdog looks each 15 s, writes two rows and sets its alarm.
    */
   runSeconds: 30,
-  watchdogRows: 2,
+  watchdogRows: 3,
   watchdogSeconds: 15,
   /** Frames that a WebSocket may carry for the price of one request; each append and view is a frame. */
   framesPerRequest: 20,

@@ -2,16 +2,16 @@
  * Counts rows as the platform bills them, for any code that runs in the object.
  *
  * Every store under test is counted in this one way: at the object's `sql.exec`, and at `get` and `put` of its keys, which
- * are rows of a hidden table, put in place before the store sees them. A cursor counts as it is read, so a count is taken
- * only after the work is done. While it is off, nothing is kept, and times are taken then. What the local platform writes
- * for itself into each object is left out: on Cloudflare it is not there. Alarms are not counted.
+ * are rows of a hidden table, put in place before the store sees them. An alarm that is set is a row written. A cursor counts
+ * as it is read, so a count is taken only after the work is done. While it is off, nothing is kept, and times are taken then.
+ * What the local platform writes for itself into each object is left out: on Cloudflare it is not there.
  */
 export interface Rows {
   readonly read: number;
   readonly written: number;
 }
 
-/** A cursor, or what keys come to. */
+/** A cursor, or what keys and alarms come to. */
 interface Counting {
   readonly rowsRead: number;
   readonly rowsWritten: number;
@@ -37,9 +37,10 @@ export class Meter {
     };
     Object.defineProperty(sql, "exec", { value: counted });
     for (const keys of [storage, storage.kv]) {
-      this.#watch(keys, "get", (count) => ({ rowsRead: count, rowsWritten: 0 }));
-      this.#watch(keys, "put", (count) => ({ rowsRead: 0, rowsWritten: count }));
+      this.#watch(keys, "get", (key) => ({ rowsRead: countKeys(key), rowsWritten: 0 }));
+      this.#watch(keys, "put", (key) => ({ rowsRead: 0, rowsWritten: countKeys(key) }));
     }
+    this.#watch(storage, "setAlarm", () => ({ rowsRead: 0, rowsWritten: 1 }));
   }
 
   async count(work: () => Promise<unknown>): Promise<Rows> {
@@ -59,11 +60,11 @@ export class Meter {
     return sum(counting);
   }
 
-  /** A row for each key that is asked for, there or not, and for each that is put. */
-  #watch(of: object, method: "get" | "put", rows: (count: number) => Counting): void {
+  /** Counts what a call comes to: a key that is asked for is a row, there or not. */
+  #watch(of: object, method: "get" | "put" | "setAlarm", rows: (first: unknown) => Counting): void {
     const call = Reflect.get(of, method) as (...given: readonly unknown[]) => unknown;
     const watched = (...given: readonly unknown[]): unknown => {
-      this.#counting?.push(rows(countKeys(given[0])));
+      this.#counting?.push(rows(given[0]));
       return call.apply(of, given as unknown[]);
     };
     Object.defineProperty(of, method, { value: watched });

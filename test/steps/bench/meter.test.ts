@@ -9,19 +9,21 @@ function fake(): DurableObjectStorage {
     kv: { get: () => undefined, put: () => undefined },
     get: async () => undefined,
     put: async () => undefined,
+    setAlarm: async () => undefined,
   } as unknown as DurableObjectStorage;
 }
 
 describe("a meter", () => {
-  it("counts statements, and a row for each key", async () => {
+  it("counts statements, a row for each key, and one for an alarm that is set", async () => {
     const storage = fake();
     const rows = await new Meter(storage).count(async () => {
       storage.sql.exec("SELECT 1");
       storage.kv.get("one");
       await storage.get(["one", "two"]);
       await storage.put({ one: 1, two: 2, three: 3 });
+      await storage.setAlarm(5_000);
     });
-    expect(rows).toEqual({ read: 2 + 1 + 2, written: 1 + 3 });
+    expect(rows).toEqual({ read: 2 + 1 + 2, written: 1 + 3 + 1 });
   });
 
   it("leaves out what the local platform writes for itself", async () => {
