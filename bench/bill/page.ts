@@ -102,7 +102,7 @@ also ends at ${renderCell(MAX_OUTLINE_ROWS)} messages. So only \`chunkTokens\` s
 An object a conversation, or a user, is far from every limit of an object at any size. One object for everybody is not: that is what the last two rows are for. A run that is refused by
 a limit of calls or of instances waits and is tried again; appends and views do not wait for it.
 
-Not in this page: CPU time of the Worker, the page's own files, logs, egress, the agent's own model, and what a run that waits for a person keeps the watchdog writing (some 11,500 rows a day, a cent).
+Not in this page: CPU time of the Worker, the page's own files, logs, egress, the agent's own model, and what a run that waits for a person keeps the watchdog writing (some 17,300 rows a day, two cents).
 `;
 }
 
