@@ -1,11 +1,13 @@
 /** The figures that the README shows: read from what was measured, written between two marks, and never by hand. */
-import { isKept, type Cell } from "./finding.ts";
-import { renderCell, renderBeside, renderTable } from "./report.ts";
+import type { Cell } from "./finding.ts";
+import { tellMissed } from "./missed.ts";
+import { renderTable } from "./report.ts";
 import type { Results } from "./results.ts";
 import { listLosses } from "./worse.ts";
 
 const BEGIN = "<!-- measured: written by npm run bench -->";
 const END = "<!-- end of measured -->";
+const PAGE = "bench/RESULTS.md";
 /** In a cell for which there is nothing to tell. */
 const NONE = "–";
 
@@ -95,7 +97,7 @@ function renderFigures(results: Results): string {
   });
   return [
     renderTable({ columns: COLUMNS, rows }, []),
-    describePromises(results),
+    tellMissed(results, `${PAGE}#bounds-that-are-missed`),
     describeLosses(results),
     "![Names still in view, compaction by compaction](docs/images/bench-fidelity.svg)",
     "![Rows read, as a conversation grows](docs/images/bench-growth-rows.svg)",
@@ -132,23 +134,11 @@ function failingMinute(results: Results): readonly Cell[] {
   return [calls("Ours"), NONE, calls("Sdk032"), calls("Sdk020"), NONE];
 }
 
-function describePromises(results: Results): string {
-  const checks = Object.values(results).flatMap(({ finding }) => finding.checks);
-  const missed = checks.filter((check) => !isKept(check));
-  const kept = `Of ${checks.length} bounds that the benchmark holds, ${checks.length - missed.length} were kept when last measured.`;
-  if (missed.length === 0) return kept;
-  const list = missed.map(({ claim, measured, target, better }) => {
-    const bound = better === "more" ? "at least" : "at most";
-    return `- ${claim} is ${renderBeside(measured, target)}, and should be ${bound} ${renderCell(target)}`;
-  });
-  return `${kept} Missed:\n\n${list.join("\n")}`;
-}
-
 function describeLosses(results: Results): string {
   const list = listLosses(results).map(({ title, losses }) => {
     const names = new Set(losses.map(({ name }) => name));
     return `- ${title}: ${[...names].join("; ")}`;
   });
   if (list.length === 0) return "";
-  return `Another is better ([by how much](bench/RESULTS.md#where-another-is-better)) in:\n\n${list.join("\n")}`;
+  return `Another is better ([by how much](${PAGE}#where-another-is-better)) in:\n\n${list.join("\n")}`;
 }

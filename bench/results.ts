@@ -2,6 +2,7 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { showFigures } from "./headline.ts";
+import { listMissed } from "./missed.ts";
 import type { Settled } from "./noise.ts";
 import { drawPlot } from "./plot.ts";
 import { renderFinding } from "./report.ts";
@@ -66,9 +67,15 @@ export function renderPage(results: Results): string {
     stamps.set(stamp, [...(stamps.get(stamp) ?? []), name]);
   }
   const measured = [...stamps].map(([stamp, names]) => `- ${stamp}${stamps.size === 1 ? "" : `: ${names.join(", ")}`}`);
-  const head = `Written by \`npm run bench\`. Rows, requests, steps, tokens and shares are exact. Times are of one machine with others at work on it: read the ratios, each taken within one run. Where a case of times was measured twice, \`~\` marks a number that differed by more than a fifth between the two measurements of the same build, and a promise shows both; times below a tenth of a millisecond count only where many operations were timed in one stretch.`;
+  const head = `Written by \`npm run bench\`. Rows, requests, steps, tokens and shares are exact. Times are of one machine with others at work on it: read the ratios, each taken within one run. Where a case of times was measured twice, \`~\` marks a number that differed by more than a fifth between the two measurements of the same build, and a promise shows both: their mean is judged, of exact numbers the worse; times below a tenth of a millisecond count only where many operations were timed in one stretch.`;
   const findings = Object.values(results).map(({ finding }) => renderFinding(finding, showPicture));
-  return `${["# Benchmark", head, SOURCES, measured.join("\n"), renderLosses(results), ...findings].join("\n\n")}\n`;
+  const parts = ["# Benchmark", head, SOURCES, measured.join("\n"), renderMissed(results), renderLosses(results)];
+  return `${[...parts, ...findings].filter((part) => part !== "").join("\n\n")}\n`;
+}
+
+function renderMissed(results: Results): string {
+  const missed = listMissed(results);
+  return missed === "" ? "" : `## Bounds that are missed\n\n${missed}`;
 }
 
 function renderLosses(results: Results): string {
