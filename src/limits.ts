@@ -71,8 +71,7 @@ export const SUMMARY_FRAME_TOKENS = 80;
 /** What is pinned beside a summary, as a divisor of the largest summary: the most with which three overlays still fit a stack (decision 6). */
 export const PINNED_SHARE_OF_SUMMARY = 1.5;
 
-/** Overlays that a stack is to hold. Where fewer fit, what they leave of it is for what is pinned, up to so many summaries: names last longest there. */
-export const OVERLAYS_IN_A_STACK = 3;
+/** Most that is pinned where overlays leave some of the stack, in summaries: names last longest there (decision 6). */
 export const MOST_PINNED_SUMMARIES = 1.25;
 
 /** Largest share of the summaries that a rebuild replaces which the new one may be: room for the sentence around it. */

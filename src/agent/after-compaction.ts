@@ -1,5 +1,5 @@
 /**
- * A caller's function that is told of each overlay that came into force, and may add a word behind its summary (F8).
+ * A caller's function that is told of each overlay that came into force, and may add a word behind its summary.
  *
  * At least once for each run, whatever dies: the commit's own transaction writes down that it is to be told, and that goes
  * only with what the function returned, in one transaction. Until then the watchdog tells it again, some times at most: an

@@ -71,11 +71,16 @@ export function resolveApproval(options: ApprovalOptions = {}): ApprovalSettings
   return { timeoutMs, onTimeout };
 }
 
-/** For the workflow's port: the decision, or how long to wait for one. Asked for the first time, the run begins to wait. */
+/**
+ * For the workflow's port: the decision, or how long to wait for one. Asked for the first time, or with another draft than the one
+ * that nobody decided about, the run begins to wait.
+ */
 export function askApproval(call: PortCall, key: string): ApprovalReading | RunEnded {
   const { run, core } = call;
   const now = core.platform.now();
-  const asked = run.approval ?? beginApproval(core, run, key);
+  const standing = run.approval ?? null;
+  const isOther = standing !== null && standing.approvedKey === null && standing.key !== key;
+  const asked = standing === null || isOther ? beginApproval(core, run, key) : standing;
   if (asked === null) {
     call.close();
     return { kind: "approved", key };

@@ -1,5 +1,5 @@
 /**
- * What is noted of the moment in which an overlay took the place of messages (F8), and what is carried across it: the texts
+ * What is noted of the moment in which an overlay took the place of messages, and what is carried across it: the texts
  * of context blocks that the model should have before its eyes right behind the summary.
  *
  * Boundary: a block's provider is asked outside of any transaction, and one that fails only means that nothing is carried.

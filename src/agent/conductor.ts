@@ -251,7 +251,10 @@ export class Conductor {
     return receipt;
   }
 
-  /** Has the engine do a step of a live run again, and all that come after it. What was paid for is found again. */
+  /**
+   * Has the engine do a step of a live run again, and all that come after it. What was paid for is found again, but for answers that
+   * were refused: who asks for the step once more asks for another answer.
+   */
   async retryFrom(runId: string, stepName: string): Promise<RunRecord> {
     const run = this.#mustBeLive(runId);
     if (!run.steps.some(({ name }) => name === stepName)) {
@@ -261,8 +264,10 @@ export class Conductor {
         `Run "${runId}" has no step ${JSON.stringify(stepName)}; it has ${names}.`,
       );
     }
+    const steps = run.steps.map((step) => ({ ...step, refused: undefined }));
+    const asked = this.#core.runs.change(runId, { steps });
     await this.#control(run, (instance) => instance.restart(stepName));
-    return this.#core.runs.mustGet(runId);
+    return asked;
   }
 
   /** The branch that the ended run looked at, as far as it has grown since. */

@@ -16,6 +16,7 @@ export function reuseDraft(call: PortCall, soundKey: string): DraftReceipt | nul
   const sound = core.drafts.get(run.sessionId, soundKey);
   const draft = sound ?? (refused?.soundKey === soundKey ? mustDraft(core, run, refused.key) : null);
   if (draft === null) return null;
-  call.close({ reused: true });
+  // What this very step paid for is on its bill: it was used again, but not instead of a call.
+  call.close({ reused: !run.steps.some(({ name, calls }) => name === mark.step && calls > 0) });
   return { ...receiptOf(draft, true), soundKey };
 }

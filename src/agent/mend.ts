@@ -1,5 +1,5 @@
 /**
- * After an edit under an overlay: asks for a run that covers again what the edit uncovered (FEATURES E23).
+ * After an edit under an overlay: asks for a run that covers again what the edit uncovered.
  *
  * Boundary: decides whether, not how; the plan finds the gap. Nothing depends on it: what is uncovered shows as it is
  * stored, and any later run mends it too.

@@ -4,7 +4,7 @@
  * Boundary: reads, and writes nothing; the same answer for the trigger, which asks whether a model is needed at all, and for
  * the run. Safe because notes pass what a model's summary passes: the plan's boundaries, the audit, and the measure of what
  * they keep; because a version that tells of what is kept is passed over for an older one, so that an overlay says nothing
- * that is not under it (C3, A5); and because an answer of "no" only means that the model is asked (F2, F3, F5, F6, F7).
+ * that is not under it (C3); and because an answer of "no" only means that the model is asked.
  */
 import type { UIMessage } from "ai";
 import { MIN_SURVIVAL } from "../limits.ts";
@@ -126,7 +126,7 @@ const MAY_PASS: ReadonlySet<WhyModel["reason"]> = new Set<WhyModel["reason"]>([
   "over-threshold",
 ]);
 
-/** The update at work whose version a run may use that the notes do not serve as they are (F4); null when none could help. */
+/** The update at work whose version a run may use that the notes do not serve as they are; null when none could help. */
 export function findHelp(core: Core, run: Asked, verdict: NotesVerdict | null): RunRecord | null {
   if (verdict?.kind !== "declined" || !MAY_PASS.has(verdict.reason)) return null;
   const update = core.runs.live(run.sessionId).find(({ kind, state }) => kind === "notes" && state !== "paused");

@@ -1,5 +1,5 @@
 /**
- * A compaction that was done before it was due: the notes become the summary, and no model is asked (F2).
+ * A compaction that was done before it was due: the notes become the summary, and no model is asked.
  *
  * Job: before a run's workflow is started, try this; what it comes to is the run's outcome like any other. Safe because plan
  * and commit are one synchronous transaction: nothing can come between. A crash before it leaves the run pending, and the
@@ -76,7 +76,7 @@ function commit(
   return null;
 }
 
-/** F4: while notes that would serve are just being written, a compaction has time; up to a limit. */
+/** While notes that would serve are just being written, a compaction has time; up to a limit. */
 async function waitFor(core: Core, run: RunRecord, update: RunRecord): Promise<void> {
   const { notes } = core.settings.get(run.sessionId);
   if (notes === null) return;

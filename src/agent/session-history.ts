@@ -2,7 +2,7 @@
  * What was said in one session: messages in and out, each write one transaction.
  *
  * In that transaction the trigger may add a ledger row; nothing here awaits a model or the start of a workflow, so an
- * append returns as fast with a compaction under way as without (E1).
+ * append returns as fast with a compaction under way as without.
  */
 import type { UIMessage } from "ai";
 import { PalimpsestError } from "../errors.ts";

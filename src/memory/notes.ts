@@ -6,7 +6,7 @@
  *
  * Safe to use as a summary because a version is withdrawn in the transaction in which anything that it tells of changes, as
  * an overlay is (C3), and because it is only used where the last message that it tells of is on the branch: what another
- * branch said is never shown (A5). Of its last message it tells as far as a step, so that one which goes on growing takes it
+ * branch said is never shown. Of its last message it tells as far as a step, so that one which goes on growing takes it
  * back no more than a message that is appended does. That place may be behind the end of what it covers: what is covered may
  * be claimed again with less, and the words stay.
  */
@@ -98,7 +98,7 @@ export class SessionNotes {
     }
   }
 
-  /** Whether a version tells of nothing behind the end of a span: an overlay over that span then says nothing else (C3, A5). */
+  /** Whether a version tells of nothing behind the end of a span: an overlay over that span then says nothing else (C3). */
   endsWithin({ told }: NotesVersion, { toId, toStep }: Pick<Span, "toId" | "toStep">): boolean {
     const end = this.#placeOf({ messageId: toId, step: toStep });
     return told === null || (end !== null && comparePlaces(told, end) <= 0);

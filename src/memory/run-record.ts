@@ -86,7 +86,7 @@ export interface StepRecord {
   /** The newest attempt whose model gave no answer; absent while there is none. */
   readonly failure?: StepFailure;
   /** The answer that an audit refused, and the key under which a sound one belongs: the step does not ask for it twice. */
-  readonly refused?: { readonly key: string; readonly soundKey: string };
+  readonly refused?: { readonly key: string; readonly soundKey: string } | undefined;
 }
 
 export interface StepFailure {

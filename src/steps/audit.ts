@@ -63,6 +63,8 @@ const FENCED = /^[ \t]*(```|~~~)[^]*?^[ \t]*\1/gm;
 const PROMPT_TAG = /^<\/?(?:sections|previous-summary|draft|transcript|problem|focus) \S+>$/m;
 const TRANSCRIPT_LINE =
   /^\[(?:#\d+ (?:system|user|assistant|summary)|call \S+(?: \S+)?|(?:result|error|denied)(?: \S+ \S+)?|unanswered)\]$/gm;
+/** One of these is among them: a table of some settings file is called `[error]` as well. */
+const TELLING_LINE = /^\[(?:#\d+ (?:system|user|assistant|summary)|call \S+(?: \S+)?)\]$/m;
 /** A summary may quote the record; this many of its marker lines are a copy. */
 const COPIED_LINES = 3;
 
@@ -91,10 +93,15 @@ export function findFalseAnswers(text: string, finishReason: string): AuditProbl
   if (finishReason === "tool-calls" || callsTool(text)) {
     add("tool-call", "The answer calls a tool. There are none: write the summary as text.");
   }
-  if (PROMPT_TAG.test(text) || (text.match(TRANSCRIPT_LINE)?.length ?? 0) >= COPIED_LINES) {
+  if (PROMPT_TAG.test(text) || copiesTranscript(text)) {
     add("echo", "The answer copies the prompt or the transcript. Summarise it in sections instead.");
   }
   return problems;
+}
+
+function copiesTranscript(text: string): boolean {
+  const lines = text.replaceAll(FENCED, "").match(TRANSCRIPT_LINE) ?? [];
+  return lines.length >= COPIED_LINES && lines.some((line) => TELLING_LINE.test(line));
 }
 
 function callsTool(text: string): boolean {

@@ -13,7 +13,6 @@ import {
   MIN_SPAN_TOKENS,
   MIN_SUMMARY_TOKENS,
   MOST_PINNED_SUMMARIES,
-  OVERLAYS_IN_A_STACK,
   PINNED_SHARE_OF_SUMMARY,
   SPAN_SHARE_OF_THRESHOLD,
   STACK_SHARE_OF_THRESHOLD,
@@ -70,7 +69,7 @@ export function resolvePolicy(options: PolicyOptions): Policy {
     Math.floor(threshold / STACK_SHARE_OF_THRESHOLD),
     threshold - (options.overheadTokens ?? 0) - headTokenBudget - tailTokenBudget,
   );
-  const pinnedTokens = options.pinnedTokens ?? pinnedBeside(summaryTokens, options.stackTokens ?? stackRoom);
+  const pinnedTokens = options.pinnedTokens ?? pinnedBeside(summaryTokens, { threshold, stackRoom });
   const policy: Policy = {
     thresholdTokens: threshold,
     protectHead: options.protectHead ?? DEFAULT_PROTECT_HEAD,
@@ -102,12 +101,18 @@ export function resolvePolicy(options: PolicyOptions): Policy {
   return policy;
 }
 
-/** What is pinned beside a summary by default, so that as many overlays fit the stack as would with the least of it. */
-function pinnedBeside(summaryTokens: number, stackTokens: number): number {
+/**
+ * What is pinned beside a summary by default. Where the threshold is too small for summaries to be in proportion to it, also what
+ * the overlays that fit a stack leave of it: no fewer fit for that.
+ */
+function pinnedBeside(
+  summaryTokens: number,
+  { threshold, stackRoom }: { threshold: number; stackRoom: number },
+): number {
   const least = Math.floor(summaryTokens / PINNED_SHARE_OF_SUMMARY);
-  const overlays = Math.max(1, Math.floor(stackTokens / (summaryTokens + least)));
-  if (overlays >= OVERLAYS_IN_A_STACK) return least;
-  const left = Math.floor(stackTokens / overlays) - summaryTokens;
+  if (threshold >= MIN_SUMMARY_TOKENS * SUMMARY_SHARE_OF_THRESHOLD) return least;
+  const overlays = Math.max(1, Math.floor(stackRoom / (summaryTokens + least)));
+  const left = Math.floor(stackRoom / overlays) - summaryTokens;
   return Math.max(least, Math.min(left, Math.floor(summaryTokens * MOST_PINNED_SUMMARIES)));
 }
 

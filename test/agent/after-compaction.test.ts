@@ -1,4 +1,4 @@
-/** A caller's function that is told of each new overlay: at least once, some times at most, and never of what is gone (F8). */
+/** A caller's function that is told of each new overlay: at least once, some times at most, and never of what is gone. */
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { abortAllDurableObjects, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
@@ -116,7 +116,7 @@ test("what was cleared or deleted meanwhile, or has no such function any more, i
   }
 });
 
-test("of a split it is told as well, and what it says is shown where the conversation goes on (B4)", async () => {
+test("of a split it is told as well, and what it says is shown where the conversation goes on", async () => {
   const made = newAgent(noting);
   hooks.set(SESSION, ({ sessionId }) => `Told in ${sessionId}.`);
   await sayAll(made.agent, talk(0, 14));

@@ -123,7 +123,7 @@ test("settings come from code again after an eviction", async () => {
   expect(await agent.status({ sessionId: "name-first" })).toMatchObject({ thresholdTokens: 2_000, leafId: "m0" });
 });
 
-test("a class with compaction mixed in keeps its own methods, and its sessions run durably (E1)", async () => {
+test("a class with compaction mixed in keeps its own methods, and its sessions run durably", async () => {
   const { agent } = await newBuilt();
   expect(await agent.note("hello")).toBe("noted: hello");
   await agent.appendAll({ sessionId: "name-first", messages: talk(0, 17) });
@@ -144,7 +144,7 @@ test("a function's summary is committed through the same fence and ledger (C2, V
   expect(await agent.getHistory({ sessionId: "inline" })).toHaveLength(17 - 9 + 1);
 });
 
-test("a function may summarise its own earlier summary, by the id that the view shows (E8)", async () => {
+test("a function may summarise its own earlier summary, by the id that the view shows", async () => {
   const { agent } = await newBuilt(async (messages) => ({
     summary: `of ${messages[0]?.id.slice(0, 10)}`,
     fromMessageId: messages[0]?.id ?? "",

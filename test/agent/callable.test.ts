@@ -42,7 +42,7 @@ async function connect(name: string) {
 
 // --- events and the ledger ------------------------------------------------------------------------------------------------
 
-test("a connected client calls by name, and hears of a run from its start to its one outcome (E17)", async () => {
+test("a connected client calls by name, and hears of a run from its start to its one outcome", async () => {
   const { name } = newAgent((prompt) => summaryOf(prompt, "done"));
   const client = await connect(name);
   expect(await client.call("appendAll", { messages: talk(0, 17) })).toMatchObject({ success: true });
@@ -110,7 +110,7 @@ test("a client can reach neither the workflow's port nor what is not listed", as
   }
 });
 
-test("runs are paged newest first, by number (E18)", async () => {
+test("runs are paged newest first, by number", async () => {
   const { agent } = newAgent();
   await agent.appendAll({ messages: talk(0, 2) });
   for (let n = 0; n < 5; n++) await agent.waitForRun({ runId: (await agent.compact({})).run.id });

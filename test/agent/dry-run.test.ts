@@ -58,7 +58,7 @@ test("a rebuild is planned as it would be run: what is covered, from its first d
   expect(waiting).toBeNull();
 });
 
-describe("whether notes would serve is said beforehand as the run then finds it (F2)", () => {
+describe("whether notes would serve is said beforehand as the run then finds it", () => {
   const planned = { sessionId: SESSION, force: true };
   /** What was planned, and what a run that is asked for by hand comes to. */
   async function compare(agent: PalimpsestAgent) {
@@ -96,7 +96,7 @@ describe("whether notes would serve is said beforehand as the run then finds it 
     expect(report.cost.calls).toBeGreaterThan(0);
   });
 
-  test("so much came behind them that the view would still be too large (F7)", async () => {
+  test("so much came behind them that the view would still be too large", async () => {
     const gate = makeGate();
     let held = false;
     const { agent } = newAgent(async (prompt, call, runId) => {
@@ -128,7 +128,7 @@ describe("whether notes would serve is said beforehand as the run then finds it 
     expect(await agent.plan({})).toMatchObject({ notes: null });
   });
 
-  test("an update that is at work is waited for, and that is said (F4)", async () => {
+  test("an update that is at work is waited for, and that is said", async () => {
     const gate = makeGate();
     const { agent } = newAgent(async (prompt, call, runId) => {
       await gate.pass();

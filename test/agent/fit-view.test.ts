@@ -37,7 +37,7 @@ async function expectValid(messages: UIMessage[]): Promise<void> {
   await convertToModelMessages(messages);
 }
 
-test("the summariser hangs and the user talks on: every view is under the limit, valid, and says what was left out (E21, G1)", async () => {
+test("the summariser hangs and the user talks on: every view is under the limit, valid, and says what was left out", async () => {
   const gate = makeGate();
   const { stub } = newAgent(async () => {
     await gate.pass();
@@ -79,7 +79,7 @@ function counted(tokens: number): number {
   return 1_500 + 2 * tokens;
 }
 
-test("a limit is held against what the provider counts: its ratio, and what the prompt carries beside the view (E15)", async () => {
+test("a limit is held against what the provider counts: its ratio, and what the prompt carries beside the view", async () => {
   const { stub } = newAgent();
   await runInDurableObject(stub, async (agent) => {
     const session = Session.create(agent).forSession("counts!100000");
@@ -143,7 +143,7 @@ test("over RPC: the same options, refusals that say what to send, and what comes
   expect(await refusalOf(() => agent.getView({ truncate: { step: 0 } }))).toMatch(/^\[invalid_options\] step is 0/);
 });
 
-test("an oversized tool output is shown as its two ends with a note where the whole is, and stored byte for byte (A7, M1)", async () => {
+test("an oversized tool output is shown as its two ends with a note where the whole is, and stored byte for byte (M1)", async () => {
   const { stub } = newAgent();
   await runInDurableObject(stub, async (agent) => {
     const session = Session.create(agent).forSession("previews!1000000").previewToolOutputs({ maxBytes: 8_000 });

@@ -18,7 +18,7 @@ interface Observed {
   readonly payload: Record<string, unknown>;
 }
 
-test("a sound run is told in its sizes and costs, and the agent is well (E17)", async () => {
+test("a sound run is told in its sizes and costs, and the agent is well", async () => {
   const { agent } = newAgent((prompt) => summaryOf(prompt, "done"));
   const before = await agent.health({});
   expect(before).toMatchObject({ state: "idle", breakers: [], runs: [], failures: [], savedTokens: 0 });
@@ -60,7 +60,7 @@ test("a summariser that is down shows as open until when, with what to do; its f
   expect((await agent.health({ limit: 1 })).runs).toHaveLength(1);
 });
 
-test("usage shows how the provider counts, by model (E17)", async () => {
+test("usage shows how the provider counts, by model", async () => {
   const { agent, stub } = newAgent();
   await agent.appendAll({ messages: talk(0, 4) });
   await runInDurableObject(stub, (instance: PalimpsestAgent) =>
@@ -71,7 +71,7 @@ test("usage shows how the provider counts, by model (E17)", async () => {
   expect(usage?.ratio).toBeGreaterThanOrEqual(1);
 });
 
-test("each state of a run is one diagnostics event on the SDK's own channel, with ids and counts only (E17, R1, S2)", async () => {
+test("each state of a run is one diagnostics event on the SDK's own channel, with ids and counts only (R1, S2)", async () => {
   const heard: Observed[] = [];
   const listen = (event: unknown): void => void heard.push(event as Observed);
   subscribe("agents:workflow", listen);

@@ -5,7 +5,7 @@ import { Session } from "../../src/agent/session.ts";
 import { newAgent, refusalOf } from "../agents.ts";
 import { say, talk } from "../conversation.ts";
 
-test("over RPC: rollback, restore, the view as of then, what changed, and the originals in pages (E10, E20)", async () => {
+test("over RPC: rollback, restore, the view as of then, what changed, and the originals in pages", async () => {
   const { agent } = newAgent();
   await agent.appendAll({ messages: talk(0, 12) });
   const older = await agent.cover({ summary: "## Goal\n- Keep the parser.\n- Drop this.", fromId: "m1", toId: "m3" });

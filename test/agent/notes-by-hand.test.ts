@@ -76,7 +76,7 @@ describe("between a person and an update", () => {
 });
 
 describe("what is longer than the budgets", () => {
-  test("is kept whole, and every model is shown what fits, and where the rest is (F6)", async () => {
+  test("is kept whole, and every model is shown what fits, and where the rest is", async () => {
     const { agent, stub, calls } = newAgent(noting);
     const long = Array.from({ length: 20_000 }, (_, n) => `- learned thing ${n}`).join("\n");
     await agent.updateNotes({ sessionId: SESSION, sections: [{ title: "Learnings", text: long }] });
@@ -133,7 +133,7 @@ describe("sections", () => {
   });
 });
 
-test("what a heading asks for is no content: a model that only repeats it leaves the compaction to a model (F2)", async () => {
+test("what a heading asks for is no content: a model that only repeats it leaves the compaction to a model", async () => {
   const { agent } = newAgent((prompt, call, runId) =>
     prompt.kind === "notes"
       ? prompt.sections.map(({ title, hint }) => `## ${title}\n${hint}`).join("\n\n")

@@ -1,4 +1,4 @@
-/** What keeps notes from serving, told end to end; when a run waits for them, and what asking costs (F2, F4, F5, F7). */
+/** What keeps notes from serving, told end to end; when a run waits for them, and what asking costs. */
 import { runInDurableObject } from "cloudflare:test";
 import type { UIMessage } from "ai";
 import { afterEach, describe, expect, test } from "vitest";
@@ -56,7 +56,7 @@ async function held(): Promise<Made & { gate: Gate }> {
 }
 
 describe("a run asks a model although notes are kept, and says why", () => {
-  test("no notes yet, or a template that nobody touched (F2)", async () => {
+  test("no notes yet, or a template that nobody touched", async () => {
     const { agent } = newAgent((prompt, call, runId) =>
       prompt.kind === "notes" ? "No changes." : noting(prompt, call, runId),
     );
@@ -68,7 +68,7 @@ describe("a run asks a model although notes are kept, and says why", () => {
     });
   });
 
-  test("a message that they cover was edited: their words are shown to nobody (F5, C3)", async () => {
+  test("a message that they cover was edited: their words are shown to nobody (C3)", async () => {
     const { agent } = await almost();
     await agent.update({ sessionId: SESSION, message: say(3, "edited ") });
     expect(await agent.getNotes({ sessionId: SESSION })).toBeNull();
@@ -97,7 +97,7 @@ describe("a run asks a model although notes are kept, and says why", () => {
     });
   });
 
-  test("what would be left is still over the threshold (F7)", async () => {
+  test("what would be left is still over the threshold", async () => {
     const { agent } = newAgent(noting);
     await sayWithNotes(agent);
     await agent.append({ sessionId: SESSION, message: say(8, "a long paste of the log file. ".repeat(300)) });
@@ -152,7 +152,7 @@ describe("a run asks a model although notes are kept, and says why", () => {
   });
 });
 
-describe("F4: a run does not wait for an update that cannot help it", () => {
+describe("a run does not wait for an update that cannot help it", () => {
   test.each([
     "a focus was asked for",
     "a person approves summaries",

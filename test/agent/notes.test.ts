@@ -1,4 +1,4 @@
-/** The notes as their owner uses them, and what a compaction carries across (F5 to F8, S1, S2). */
+/** The notes as their owner uses them, and what a compaction carries across (S1, S2). */
 import { runInDurableObject } from "cloudflare:test";
 import { afterEach, describe, expect, test } from "vitest";
 import { Session } from "../../src/agent/session.ts";
@@ -53,7 +53,7 @@ describe("notes by hand", () => {
     expect((await agent.getNotes({ sessionId: SESSION }))?.covered).toEqual({ kind: "to", messageId: "m3", step: 0 });
   });
 
-  test("claimed for more, they bring along the rules of what they now cover (E11)", async () => {
+  test("claimed for more, they bring along the rules of what they now cover", async () => {
     const { agent } = newAgent(noting);
     const rule = "Never delete src/keep-me.ts.";
     await agent.appendAll({ sessionId: SESSION, messages: [say(0), say(1), say(2, `${rule} `), say(3)] });
@@ -147,7 +147,7 @@ describe("notes by hand", () => {
 });
 
 describe("what notes hold for", () => {
-  test("F5: of a resumed session they serve at once, and keep what the minimums ask for", async () => {
+  test("of a resumed session they serve at once, and keep what the minimums ask for", async () => {
     const { agent, calls } = newAgent(noting);
     const sections = [{ title: "Task", text: "- the promises are kept, file by file, as src/parser-0.ts shows" }];
     await agent.updateNotes({ sessionId: SESSION, sections, coveredId: null });
@@ -160,7 +160,7 @@ describe("what notes hold for", () => {
     expect(calls.filter(({ kind }) => kind !== "notes")).toEqual([]);
   });
 
-  test("F6: over their budget they are cut section by section, and say where the rest is", async () => {
+  test("over their budget they are cut section by section, and say where the rest is", async () => {
     const { agent } = newAgent(noting);
     const sessionId = `${SESSION}!4000`;
     await sayAll(agent, talk(0, 30), sessionId);
@@ -175,7 +175,7 @@ describe("what notes hold for", () => {
     expect((await agent.notesHistory({ sessionId })).some(({ text }) => text.includes("learned thing 199"))).toBe(true);
   });
 
-  test("A5: notes of one branch are not used on another, where an older version holds", async () => {
+  test("notes of one branch are not used on another, where an older version holds", async () => {
     const { agent } = newAgent(
       (prompt) => `## Worklog\n- ${prompt.transcript?.includes("Message 9") ? "nine" : "before"}`,
     );
@@ -213,7 +213,7 @@ describe("what notes hold for", () => {
     expect((await agent.getNotes({ sessionId: SESSION }))?.text).not.toContain("of the fork");
   });
 
-  test("B4: a split passes them on, and may take its summary from them", async () => {
+  test("a split passes them on, and may take its summary from them", async () => {
     const { agent, calls } = newAgent(noting);
     await sayAll(agent, talk(0, 14));
     const { run } = await agent.compactAndSplit({ sessionId: SESSION });
@@ -228,7 +228,7 @@ describe("what notes hold for", () => {
   });
 });
 
-describe("across the boundary (F8)", () => {
+describe("across the boundary", () => {
   test("the overlay notes what asked for it, how large the view was, and what was kept", async () => {
     const { agent } = newAgent(noting);
     await sayAll(agent, talk(0, 18));

@@ -30,7 +30,7 @@ async function nested<T>(work: (session: Session, agent: Parameters<typeof Sessi
   });
 }
 
-test("E20: an original under three nested overlays is found by a word of it and read back byte for byte", async () => {
+test("an original under three nested overlays is found by a word of it and read back byte for byte", async () => {
   await nested(async (session) => {
     const found = await session.recall({ query: "zanzibar" });
     const [third] = (await session.getCompactions()).toReversed();
@@ -150,7 +150,7 @@ test("the token budget is never exceeded, whatever is asked for, and what is lef
   });
 });
 
-test("as a tool: wrong or empty requests are answered with what to do (E20)", async () => {
+test("as a tool: wrong or empty requests are answered with what to do", async () => {
   await nested(async (session) => {
     const tools = await session.tools();
     expect(Object.keys(tools)).toContain("recall");

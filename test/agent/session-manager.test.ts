@@ -80,7 +80,7 @@ test("appending several to a session that is not empty continues from its leaf",
   });
 });
 
-test("every method works on a session that was not touched since the object woke up (B2)", async () => {
+test("every method works on a session that was not touched since the object woke up", async () => {
   const made = newAgent();
   const id = await inside(made, async (manager) => {
     const session = manager.create("Talk");
@@ -181,7 +181,7 @@ test("branches are named by id or in an object, as the SDK's sessions have it; a
   });
 });
 
-test("a turn that was made in a context is stored by its session, whole (D2)", async () => {
+test("a turn that was made in a context is stored by its session, whole", async () => {
   await inside(newAgent(), async (manager) => {
     const session = manager.getSession("s!2000");
     await session.appendMessages(talk(0, 16));
@@ -280,7 +280,7 @@ test("a client far away reads and writes blocks, freezes the prompt and hears wh
   });
 });
 
-test("keepNotes and onAfterCompaction hold for every session, each with notes of its own (F1, F8, S1)", async () => {
+test("keepNotes and onAfterCompaction hold for every session, each with notes of its own (S1)", async () => {
   await inside(newAgent(noting), async (manager, agent) => {
     const told: string[] = [];
     manager
@@ -340,7 +340,7 @@ test("words are found however wide they are written, also in a session that was 
   });
 });
 
-test("session_search tells a model what was said where, in few words, whatever it asks (B7)", async () => {
+test("session_search tells a model what was said where, in few words, whatever it asks", async () => {
   await inside(newAgent(), async (manager) => {
     const { id } = manager.create("Deploy plan");
     await manager.append(id, say(0, "The zeppelin lands on Friday. "));

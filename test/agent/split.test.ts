@@ -1,4 +1,4 @@
-/** Splitting by hand: what a child has of its parent, who may ask, and what is refused with advice (B4). */
+/** Splitting by hand: what a child has of its parent, who may ask, and what is refused with advice. */
 import { convertToModelMessages, type UIMessage } from "ai";
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";

@@ -47,7 +47,7 @@ function common(one: Prompt, other: Prompt): number {
   return differs === -1 ? one.length : differs;
 }
 
-test("each step is sent all steps before it, and its prompt begins with that of the step before (E22)", async () => {
+test("each step is sent all steps before it, and its prompt begins with that of the step before", async () => {
   const { stub } = newAgent();
   const prompts = await runInDurableObject(stub, async (agent) => {
     const model = looker(6);
@@ -63,7 +63,7 @@ test("each step is sent all steps before it, and its prompt begins with that of 
   }
 });
 
-test("an overlay that lands in the middle of a turn is used by the next step, and the turn goes on (E22, V2)", async () => {
+test("an overlay that lands in the middle of a turn is used by the next step, and the turn goes on (V2)", async () => {
   const { stub } = newAgent((prompt) => summaryOf(prompt, "Entries were looked up."));
   const { prompts, runs, view } = await runInDurableObject(stub, async (agent) => {
     const session = Session.create(agent);
@@ -90,7 +90,7 @@ test("an overlay that lands in the middle of a turn is used by the next step, an
   expect(view.messages.at(-1)?.parts.at(-1)).toMatchObject({ type: "text", text: "Done." });
 });
 
-test("a turn of fifty steps is never sent more than its limit, and each prompt begins with the one before but for a few (E21, E22)", async () => {
+test("a turn of fifty steps is never sent more than its limit, and each prompt begins with the one before but for a few", async () => {
   const { stub } = newAgent();
   const maxTokens = 2_500;
   const { prompts, reduced, reply } = await runInDurableObject(stub, async (agent) => {
@@ -202,7 +202,7 @@ test("a crash in the middle of a turn loses the step under way and nothing else;
   expect(view.messages[1]?.parts.at(-1)).toMatchObject({ type: "text", text: "Done." });
 });
 
-test("what a provider counted of each step is held against the view that this step was sent (E15)", async () => {
+test("what a provider counted of each step is held against the view that this step was sent", async () => {
   const { stub } = newAgent();
   await runInDurableObject(stub, async (agent) => {
     const session = Session.create(agent).forSession("counted!100000");

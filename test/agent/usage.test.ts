@@ -19,7 +19,7 @@ async function talked(messages: number) {
   return { ...made, within, record: (report: UsageReport) => within((session) => session.recordUsage(report)) };
 }
 
-test("a count over the threshold starts a run, and its plan agrees that there is something to do (E15)", async () => {
+test("a count over the threshold starts a run, and its plan agrees that there is something to do", async () => {
   const { agent, record } = await talked(14);
   const before = await agent.status({});
   expect(before.viewTokens).toBeLessThan(2_000);

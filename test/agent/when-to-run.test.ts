@@ -35,7 +35,7 @@ function refuse(statusCode: number): Script {
 
 // --- the breaker --------------------------------------------------------------------------------------------------------
 
-test("a summariser that is down for an hour while 500 messages are appended costs a handful of calls, and no message waits (E14)", async () => {
+test("a summariser that is down for an hour while 500 messages are appended costs a handful of calls, and no message waits", async () => {
   const { agent, calls } = newAgent(down);
   vi.setSystemTime(Date.now());
   for (let n = 0; n < 500; n += 10) {
@@ -53,7 +53,7 @@ test("a summariser that is down for an hour while 500 messages are appended cost
   console.log(`down for an hour: ${calls.length} calls, ${runs.length} runs over 500 messages`);
 });
 
-test("a summariser whose answers are of no use for an hour costs a handful of calls too, and none is shown (E14)", async () => {
+test("a summariser whose answers are of no use for an hour costs a handful of calls too, and none is shown", async () => {
   const { agent, calls } = newAgent(() => "All is well, they said, and went on.");
   vi.setSystemTime(Date.now());
   for (let n = 0; n < 500; n += 10) {
@@ -86,7 +86,7 @@ test("while the breaker is open a crossing waits, with its reason and no run; pa
   expect(calls).toHaveLength(1);
 });
 
-test("an append that waits costs the same rows as one under the threshold (E1)", async () => {
+test("an append that waits costs the same rows as one under the threshold", async () => {
   const { agent, stub } = newAgent(refuse(401));
   await startRun(agent);
   await settle(agent);
@@ -231,7 +231,7 @@ test("a compaction that costs more than it saves waits until the view is large e
 
 // --- by hand ------------------------------------------------------------------------------------------------------------
 
-test("asked by hand while the model is down, a run ends at once with the reason; with force it asks, and an overflow never waits (E19)", async () => {
+test("asked by hand while the model is down, a run ends at once with the reason; with force it asks, and an overflow never waits", async () => {
   let broken = true;
   const { agent, calls } = newAgent((...asked) => (broken ? refuse(401)(...asked) : summaryOf(asked[0], "back")));
   await startRun(agent);

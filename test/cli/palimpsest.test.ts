@@ -95,7 +95,7 @@ test("a transcript goes in and comes out as it was, and its session is listed (M
   );
 });
 
-test("a run is planned, watched, looked at, edited, approved; its wait outlives a kill -9 of the Worker (E18, R1)", async () => {
+test("a run is planned, watched, looked at, edited, approved; its wait outlives a kill -9 of the Worker (R1)", async () => {
   const run = await proposedRun("steered");
   const session = ["--session", "steered"];
   const looked = await palimpsest(["run", run.id]);

@@ -87,7 +87,7 @@ test("a skill of your own, put in the bucket, is listed and read; what you chang
   expect(lastResult(prompts[3])).toContain("14 pints now");
 });
 
-test("a loaded skill and the system prompt are the same after the object was evicted (C4, C5)", async () => {
+test("a loaded skill and the system prompt are the same after the object was evicted", async () => {
   const chat = await newChat("evicted");
   await chat.chat("Please use the letters skill.");
   const [asked] = await chat.received();
@@ -115,7 +115,7 @@ test("a card that the model filed in one conversation is found in another by its
   expect(lastResult(answered)).not.toContain("vinegar");
 });
 
-test("a fact of another conversation is found with session_search, under that conversation's title (B6, B7, S1)", async () => {
+test("a fact of another conversation is found with session_search, under that conversation's title (S1)", async () => {
   const chat = await newChat("conversations");
   await chat.chat("The brass key hangs behind the barometer.", "keys");
   await chat.chat("Good evening.", "supper");
@@ -139,7 +139,7 @@ test("a fact of another conversation is found with session_search, under that co
   expect(await listed.text()).toContain("?session=keys Keys\n");
 });
 
-test("a refused prompt is what makes the turn compact: it is sent again smaller, and answered in the same turn (E3)", async () => {
+test("a refused prompt is what makes the turn compact: it is sent again smaller, and answered in the same turn", async () => {
   const chat = await newChat("refused");
   await chat.chat("Please read pages 1 to 14.");
   await chat.received();
@@ -156,7 +156,7 @@ test("a refused prompt is what makes the turn compact: it is sent again smaller,
   expect((await chat.runs({})).at(-1)).toMatchObject({ trigger: "overflow", outcome: { kind: "applied" } });
 });
 
-test("in a turn of fifty steps, each prompt begins with the one before, but where a compaction landed: there it is smaller (E22, M1)", async () => {
+test("in a turn of fifty steps, each prompt begins with the one before, but where a compaction landed: there it is smaller (M1)", async () => {
   const chat = await newChat("fifty");
   expect((await chat.chat("Please read pages 1 to 49.")).text).toBe("I have read up to page 49.");
   const prompts = await chat.received();
@@ -180,7 +180,7 @@ test("in a turn of fifty steps, each prompt begins with the one before, but wher
   expect(await chat.usage()).toMatchObject([{ calls: 50 }]);
 });
 
-test("an answer that is made again is asked for with the same prompt; both branches can be read, the view follows the newest (A5)", async () => {
+test("an answer that is made again is asked for with the same prompt; both branches can be read, the view follows the newest", async () => {
   const chat = await newChat("again");
   await chat.chat("Good morning.");
   await chat.received();
@@ -210,7 +210,7 @@ test("an answer that is made again is asked for with the same prompt; both branc
   expect(count("read_log", next)).toBe(4);
 });
 
-test("what the model remembers is told at the end of its prompts, under a system prompt that stays the same (C4)", async () => {
+test("what the model remembers is told at the end of its prompts, under a system prompt that stays the same", async () => {
   const chat = await newChat("reminded");
   await chat.chat("Remember: I prefer answers in one line.", "first");
   await chat.chat("Hello.", "first");
@@ -246,7 +246,7 @@ test("an agent whose bucket is down starts and answers, and the model is told wh
   for (const prompt of prompts) expect(count("This block could not be read just now", prompt)).toBe(1);
 });
 
-test("a conversation that is split in the middle of a turn goes on in the child, by the id that it began with (E22, M1)", async () => {
+test("a conversation that is split in the middle of a turn goes on in the child, by the id that it began with (M1)", async () => {
   const chat = await newChat("split");
   await chat.chat("Please read page 1.");
   await chat.splitAt(10);

@@ -18,7 +18,7 @@ async function newChat(script: readonly Said[], maxChars = 1_000_000) {
   return { chat, requests: endpoint.requests };
 }
 
-test("a streamed turn with tools goes over the wire, and what the endpoint counted is recorded (E15)", async () => {
+test("a streamed turn with tools goes over the wire, and what the endpoint counted is recorded", async () => {
   const { chat, requests } = await newChat([
     { tool: "load_context", input: { label: "skills", key: "letters" } },
     { tool: "read_log", input: { from: 2, to: 2 } },
@@ -48,7 +48,7 @@ test("a streamed turn with tools goes over the wire, and what the endpoint count
   ]);
 });
 
-test("a prompt that the endpoint refuses as too long is compacted, by the same model, and answered in the same turn (E3)", async () => {
+test("a prompt that the endpoint refuses as too long is compacted, by the same model, and answered in the same turn", async () => {
   const pages = Array.from({ length: 8 }, (_, at) => ({ tool: "read_log", input: { from: at + 1, to: at + 1 } }));
   const { chat, requests } = await newChat([...pages, { text: "Read." }, { text: "Thank you." }], 18_000);
   await chat.chat("Please read pages 1 to 8.");

@@ -43,7 +43,7 @@ async function callAll(name: string, texts: readonly string[]): Promise<Heard[]>
 // The example's model refuses, as providers do, any prompt that holds a call without its result or the reverse. So every
 // turn that ends well was, at each of its steps, a view without an orphan (V2).
 
-test("a turn of fifty steps is compacted in its middle, more than once, and goes on as if nothing had been (E22, V2, M1)", async () => {
+test("a turn of fifty steps is compacted in its middle, more than once, and goes on as if nothing had been (V2, M1)", async () => {
   const chat = await newChat("long");
   const { id, text } = await chat.chat("Please read pages 1 to 49.");
   expect(text).toBe("I have read up to page 49.");
@@ -68,7 +68,7 @@ test("the conversation goes on after that, turn after turn", async () => {
   );
 });
 
-test("a prompt that the provider refuses as too long is compacted and asked once more, in the same turn (E3)", async () => {
+test("a prompt that the provider refuses as too long is compacted and asked once more, in the same turn", async () => {
   const chat = await newChat("overflow");
   await chat.chat("Please read pages 1 to 20.");
   expect(await chat.runs({})).toHaveLength(0);
@@ -83,7 +83,7 @@ test("a prompt that the provider refuses as too long is compacted and asked once
   expect(await storedMessages(chat)).toHaveLength(4);
 });
 
-test("an answer is made again as a branch beside the first, and the conversation goes on from it (A5)", async () => {
+test("an answer is made again as a branch beside the first, and the conversation goes on from it", async () => {
   const chat = await newChat("branches");
   const first = await chat.chat("Please read pages 3 to 5.");
   const second = await chat.regenerate(first.id);
@@ -97,7 +97,7 @@ test("an answer is made again as a branch beside the first, and the conversation
   expect(ids).not.toContain(first.id);
 });
 
-test("a reply that a compaction cut through is made again beside it, under the same question, by the id of either (A5)", async () => {
+test("a reply that a compaction cut through is made again beside it, under the same question, by the id of either", async () => {
   const chat = await newChat("cut");
   const first = await chat.chat("Please read pages 1 to 49.");
   const cut = (await chat.getView({ leafId: first.id })).elements.find(({ kind }) => kind === "overlay");
@@ -115,7 +115,7 @@ test("a reply that a compaction cut through is made again beside it, under the s
   await expect(chat.regenerate(question?.id ?? "", "another")).rejects.toThrow("unknown_message");
 });
 
-test("what the model writes to its memory stands in the system prompt once that is refreshed (C2, C4)", async () => {
+test("what the model writes to its memory stands in the system prompt once that is refreshed (C2)", async () => {
   const chat = await newChat("memory");
   await chat.chat("Remember: I prefer answers in one line.");
   await chat.chat("Hello.");
@@ -124,7 +124,7 @@ test("what the model writes to its memory stands in the system prompt once that 
   expect(prompt).toContain("I prefer answers in one line.");
 });
 
-test("what the provider counted is recorded at every step, and the session is as large as it says (E15)", async () => {
+test("what the provider counted is recorded at every step, and the session is as large as it says", async () => {
   const chat = await newChat("usage");
   await chat.chat("Please read pages 1 to 9.");
   const [usage] = await chat.usage();

@@ -20,7 +20,7 @@ test("the README shows the example that is tested here, letter by letter", () =>
   }
 });
 
-test("the README's Worker, bundled for production, compacts a conversation that outgrows its threshold (E1)", async () => {
+test("the README's Worker, bundled for production, compacts a conversation that outgrows its threshold", async () => {
   await server.listen();
   const env = (await server.getWorker().getEnv()) as { ChatAgent: DurableObjectNamespace };
   const chat = env.ChatAgent.get(env.ChatAgent.idFromName("readme")) as unknown as Chat;

@@ -54,7 +54,7 @@ test.for(["while it waits for the notes", "as the notes are there"] as const)(
     await using stage = await Stage.open(NOTED);
     stage.model.answers = () => false;
     await sayUntilAsked(stage);
-    // Until the threshold is crossed: the update has no answer yet, and the compaction waits for it (F4).
+    // Until the threshold is crossed: the update has no answer yet, and the compaction waits for it.
     while ((await stage.ledger()).runs.every(({ kind }) => kind === "notes")) await stage.say();
     expect(await stage.ledger()).toMatchObject({
       runs: [{ outcome: null }, { kind: "compaction", state: "pending" }],

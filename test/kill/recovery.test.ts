@@ -121,7 +121,7 @@ function backlog(): UIMessage[] {
   });
 }
 
-test("a Worker that dies in the middle of a million tokens asks again only what was unanswered (E9, R1, R3, M1)", async () => {
+test("a Worker that dies in the middle of a million tokens asks again only what was unanswered (R1, R3, M1)", async () => {
   await using stage = await Stage.open({ PALIMPSEST_MODEL_WINDOW: "16000", PALIMPSEST_THRESHOLD: "60000" });
   const held = answerOnly(stage, 100);
   await stage.bring(backlog());

@@ -50,7 +50,7 @@
  * - texts were given to the summariser uncut: "a text of any length is given to the summariser in pieces" (agent/known-defects)
  * - a long summary was asked to shrink every time: "a summary that is carried on may stay as long as it was" (agent/known-defects)
  * - tools were "unknown", objects "[object Object]", errors lost: "names every tool, shows objects as JSON and …" (steps/summarising)
- * - the system prompt and tools were not counted: "a count over the threshold starts a run, … (E15)" (agent/usage)
+ * - the system prompt and tools were not counted: "a count over the threshold starts a run, …" (agent/usage)
  * - a tail could begin with an answer: "head by count, tail by budget, the tail from a user turn" (steps/plan)
  * - a repair made parts that no provider takes: "V2: any list of messages converts with every call paired" (steps/repair)
  */

@@ -1,4 +1,4 @@
-/** What makes an update due is what an update reads: the two count the same, whatever hides the messages (F1, R4). */
+/** What makes an update due is what an update reads: the two count the same, whatever hides the messages (R4). */
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { findNew } from "../../src/agent/notes-source.ts";

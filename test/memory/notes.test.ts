@@ -1,4 +1,4 @@
-/** Versions of notes and what they hold for, where that is not the same as what they cover whole (C3, A5). */
+/** Versions of notes and what they hold for, where that is not the same as what they cover whole (C3). */
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { History } from "../../src/memory/history.ts";
@@ -35,7 +35,7 @@ const numberOf = (id: string): number => Number(id.slice(1));
 const coveredBy = (history: History): unknown => history.notes.current()?.covered;
 
 describe("notes whose words tell of more than they cover", () => {
-  test("go out of use with the last message that they tell of, and are no other branch's (C3, A5)", async () => {
+  test("go out of use with the last message that they tell of, and are no other branch's (C3)", async () => {
     await withProbe(({ history }) => {
       fill(history, 0, 9);
       note(history, "m3", { told: placeOf(history, "m7") });
@@ -83,7 +83,7 @@ describe("a message that notes tell of as far as a step, while it grows", () => 
     });
   });
 
-  test("is counted by what it grew by, whether an earlier look is known or not (F1)", async () => {
+  test("is counted by what it grew by, whether an earlier look is known or not", async () => {
     await withProbe(({ history }) => {
       fill(history, 0, 1);
       const texts = ["one", "two", "three ".repeat(20)];
@@ -137,7 +137,7 @@ describe("a message that notes tell of as far as a step, while it grows", () => 
   });
 });
 
-describe("what a split's child is given (B4)", () => {
+describe("what a split's child is given", () => {
   test("the newest version, as its first, up to the record of a summary that it tells of whole", async () => {
     await withProbe(({ memory, history }) => {
       fill(history, 0, 9);

@@ -37,7 +37,7 @@ function goBackTo({ sql }: DurableObjectStorage, schema: { version: number; last
 }
 
 describe("the view as of an overlay", () => {
-  test("is the view that there was right after it came into force, whatever came later (E10)", async () => {
+  test("is the view that there was right after it came into force, whatever came later", async () => {
     await withProbe(({ history, reopen }) => {
       fill(history, 1, 4);
       const then: [OverlayRecord, string[], UIMessage[]][] = [];
@@ -84,7 +84,7 @@ describe("the view as of an overlay", () => {
     });
   });
 
-  test("E23: shows no summary over what was edited or deleted since, names it, and marks its place", async () => {
+  test("shows no summary over what was edited or deleted since, names it, and marks its place", async () => {
     await withProbe(({ history }) => {
       fill(history, 1, 9);
       const pinned = {

@@ -7,7 +7,7 @@ function refusal(statusCode: number, message: string): APICallError {
   return new APICallError({ message, statusCode, url: "https://api.example.com/v1", requestBodyValues: {} });
 }
 
-test("a prompt that was refused as too long is told from every other failure (E3)", () => {
+test("a prompt that was refused as too long is told from every other failure", () => {
   const tooLong = refusal(400, "This model's maximum context length is 32768 tokens.");
   expect(isContextOverflow(tooLong)).toBe(true);
   expect(isContextOverflow(new Error("The step failed", { cause: tooLong }))).toBe(true);

@@ -29,7 +29,7 @@ function used(prompt_tokens: number): object {
   return { ...chunk({}), choices: [], usage: { prompt_tokens, completion_tokens: 5, total_tokens: prompt_tokens + 5 } };
 }
 
-test("a streamed turn calls its tools through the binding, and each call's usage is reported (E15)", async () => {
+test("a streamed turn calls its tools through the binding, and each call's usage is reported", async () => {
   const look = { index: 0, id: "c1", type: "function", function: { name: "look", arguments: '{"n":1}' } };
   const { AI, inputs } = scriptedBinding([
     [chunk({ tool_calls: [look] }), chunk({}, "tool_calls"), used(50)],

@@ -1,5 +1,5 @@
 /**
- * The invariants of notes: they tell of what was read and of nothing else (C3, A5), versions only grow, one update at a time
+ * The invariants of notes: they tell of what was read and of nothing else (C3), versions only grow, one update at a time
  * (R2), and an overlay from notes covers no more than they did.
  */
 import { NOTES_VERSIONS } from "../../src/limits-of-notes.ts";

@@ -1,5 +1,5 @@
 /**
- * When one session became two (B4): the parent takes no more, and the child begins with what its parent showed.
+ * When one session became two: the parent takes no more, and the child begins with what its parent showed.
  *
  * Boundary: a child's messages are taken as they are found, once they were held against the parent's; from then on they
  * are a twin's like any other.

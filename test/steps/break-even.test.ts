@@ -108,7 +108,7 @@ test.each(WRONG)("%o is refused with advice", (options) => {
   expect((refusal as Error).message).toMatch(/give a/);
 });
 
-test("every reason for doing nothing says in one line what to change (E19)", () => {
+test("every reason for doing nothing says in one line what to change", () => {
   const reasons: WhyNot[] = [
     "empty",
     "under-threshold",

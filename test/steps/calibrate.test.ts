@@ -153,7 +153,7 @@ describe("a real coding session of 484 calls, each predicted from those before i
   test.skipIf(source === null).each([
     ["a whole prompt", steps],
     ["what a prompt grew by since the last call", grown],
-  ])("%s is predicted with at most half of the error of characters / 4, median and p90 (E15)", (what, calls) => {
+  ])("%s is predicted with at most half of the error of characters / 4, median and p90", (what, calls) => {
     const { predicted, quarter } = errors(calls);
     console.log(`${what}, ${calls.length} calls, error in tokens:`, { predicted, quarter });
     expect(calls.length).toBeGreaterThan(400);
@@ -162,7 +162,7 @@ describe("a real coding session of 484 calls, each predicted from those before i
   });
 
   test.skipIf(source === null)(
-    "a trigger at 90% of 200,000 fires before the prompt that overflowed it, characters / 4 never (E15)",
+    "a trigger at 90% of 200,000 fires before the prompt that overflowed it, characters / 4 never",
     () => {
       const overflow = steps.findIndex((step) => step.counted === Math.max(...steps.map(({ counted }) => counted)));
       const fired = steps.findIndex((step) => step.predicted > 180_000);

@@ -306,7 +306,7 @@ describe("what is done, gentlest first", () => {
     expect(fitted.messages.at(-1)).toBe(messages.at(-1));
   });
 
-  test("then a digest stands for the oldest part, with the user's rules word for word and what failed (G1)", () => {
+  test("then a digest stands for the oldest part, with the user's rules word for word and what failed", () => {
     const rule = "Never touch src/ledger.ts without asking me first.";
     const messages = [
       say("task", "user", text("Please rebuild the scheduler.")),

@@ -109,7 +109,7 @@ describe("where the cut falls", () => {
     expect(cut(rows)).toBe(cut(chat(12)));
   });
 
-  test("E7: one enormous message is cut between its steps, and the least tail is waived for it", () => {
+  test("one enormous message is cut between its steps, and the least tail is waived for it", () => {
     const rows = [row("u0"), row("u1"), row("a2", { steps: [100, 900, 800, 200, 90] })];
     expect(cut(rows)).toBe("u1..a2#2");
     expect(cut([...rows, row("u3")])).toBe("u1..a2#3");
@@ -120,7 +120,7 @@ describe("where the cut falls", () => {
     expect(cut([row("u0"), row("a1", { steps: [9_000] }), row("u2"), row("a3")])).toBe("a1..a1");
   });
 
-  test("E8: an earlier summary is inside the next span, and its text is the previous one", () => {
+  test("an earlier summary is inside the next span, and its text is the previous one", () => {
     const plan = planCut(outlineOf([row("u0"), overlayRow("o", 150), ...chat(12)]), policy);
     expect(plan).toMatchObject({ kind: "span", span: { fromId: "o", fromStep: 0 }, overlayIds: ["o"] });
   });
@@ -251,6 +251,11 @@ describe("policies", () => {
           expect(fit(least) * (summaryTokens + pinnedTokens + 1)).toBeGreaterThan(stackTokens);
       }),
     );
+  });
+
+  test("from 8,000 on it is two thirds of a summary, however much of a threshold is taken", () => {
+    expect(resolvePolicy({ thresholdTokens: 60_000, overheadTokens: 20_000 }).pinnedTokens).toBe(2_000);
+    expect(resolvePolicy({ thresholdTokens: 100_000, summaryTokens: 8_000 }).pinnedTokens).toBe(5_333);
   });
 
   test("defaults scale with the threshold, and always leave something to compact", () => {

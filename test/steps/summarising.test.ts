@@ -271,6 +271,13 @@ describe("the audit", () => {
   });
 
   test.each([
+    `${good}\n\n[error]\nlevel = 2\n\n[result]\nfile = "a"\n\n[denied]\nusers = []`,
+    `${good}\n\`\`\`\n[call read]\n{}\n[result]\nfine\n[#2 user]\n\`\`\`\nThat is how it looks.`,
+  ])("what only looks like the lines of a transcript may be told of: %j", (text) => {
+    expect(audit(text)).toEqual([]);
+  });
+
+  test.each([
     `${good}\n<tool_call>{"name":"read"}</tool_call>`,
     `${good}\n\n<function_calls>\n<invoke name="read">\n</invoke>\n</function_calls>`,
     '```xml\n<invoke name="read">\n```',

@@ -54,7 +54,7 @@ async function summaries(agent: PalimpsestAgent): Promise<string[]> {
 
 // --- yes and no -----------------------------------------------------------------------------------------------------------
 
-test("a sound summary waits, shown in whole, and nothing is committed or held up until a person says yes (E18, C1)", async () => {
+test("a sound summary waits, shown in whole, and nothing is committed or held up until a person says yes (C1)", async () => {
   const { agent, run, calls } = await runThatWaits();
   const proposal = await agent.getProposal({ runId: run.id });
   expect(proposal).toMatchObject({ runId: run.id, degraded: false, onTimeout: "discard" });
@@ -291,7 +291,7 @@ test("a split waits as well; no to its summary is no to the split", async () => 
   expect((await agent.newestSession({ sessionId: "" })).id).toBe("");
 });
 
-test("a live run's step is done again by name, without a second payment; other names are told which there are (E18, R3)", async () => {
+test("a live run's step is done again by name, without a second payment; other names are told which there are (R3)", async () => {
   const { agent, run, calls } = await runThatWaits();
   expect(await refusalOf(() => agent.retryRunFrom({ runId: run.id, stepName: "guess" }))).toMatch(
     /\[invalid_input\].*"read outline"/,

@@ -1,5 +1,5 @@
 /**
- * A conversation sixty times as long as its summariser's window (E9): it is told in chunks that fit, each of them once,
+ * A conversation sixty times as long as its summariser's window: it is told in chunks that fit, each of them once,
  * whatever happens on the way; and what was paid for is used again by everything that comes after (R3).
  */
 import { runInDurableObject } from "cloudflare:test";
@@ -81,7 +81,7 @@ async function expectWhole(agent: PalimpsestAgent, said: readonly UIMessage[], s
   expect(liveRunIds).toEqual([]);
 }
 
-test("a million tokens that come in one batch are told in calls that fit the window, each chunk once (E9, M1, V1, R3)", async () => {
+test("a million tokens that come in one batch are told in calls that fit the window, each chunk once (M1, V1, R3)", async () => {
   const { name, agent, sizes, asked, watch, paid } = narrowAgent();
   watch();
   await agent.appendAll({ sessionId, messages: BACKLOG });
@@ -95,7 +95,7 @@ test("a million tokens that come in one batch are told in calls that fit the win
   await expectWhole(agent, BACKLOG);
 });
 
-test("in pages, with the agent's object reset in the middle: no call more than those under way (E9, M1, V1, R1, R3)", async () => {
+test("in pages, with the agent's object reset in the middle: no call more than those under way (M1, V1, R1, R3)", async () => {
   const { name, agent, sizes, asked, watch, paid } = narrowAgent();
   const plan = watch("reset after", 200);
   for (let from = 0; from < BACKLOG.length; from += 1_000) {

@@ -1,4 +1,4 @@
-/** Edits under an overlay (E23): the old text is gone at once, what still holds stays, and only what changed is paid again. */
+/** Edits under an overlay: the old text is gone at once, what still holds stays, and only what changed is paid again. */
 import { expect, test } from "vitest";
 import type { UIMessage } from "ai";
 import type { RunRecord } from "../../src/memory/runs.ts";
@@ -47,7 +47,7 @@ async function latest(agent: PalimpsestAgent): Promise<RunRecord> {
   return agent.waitForRun({ runId: run?.id });
 }
 
-test("an edited message takes its chunk's summary out of the view in the same call, and leaves the other chunks' in it (E23, C3)", async () => {
+test("an edited message takes its chunk's summary out of the view in the same call, and leaves the other chunks' in it (C3)", async () => {
   const gate = makeGate();
   let edited = false;
   const { agent } = newAgent(async (prompt) => {
@@ -72,7 +72,7 @@ test("an edited message takes its chunk's summary out of the view in the same ca
   expect((await agent.waitForRun({ runId: mending?.id })).outcome).toMatchObject({ kind: "applied" });
 });
 
-test("the run that mends pays for the chunk that changed, and for nothing else (E23, R3)", async () => {
+test("the run that mends pays for the chunk that changed, and for nothing else (R3)", async () => {
   const { agent, calls, overlay } = await compacted();
   const middle = overlay.details.madeOf[1];
   if (middle?.kind !== "leaf") throw new Error("The overlay is made of chunks.");
@@ -88,7 +88,7 @@ test("the run that mends pays for the chunk that changed, and for nothing else (
   expect(text).toContain(`told ${middle.fromId.slice(1)}-${middle.toId.slice(1)}`);
 });
 
-test("a deleted end of an overlay takes its own chunk along, and the others stay (E23)", async () => {
+test("a deleted end of an overlay takes its own chunk along, and the others stay", async () => {
   const { agent, overlay } = await compacted();
   const [first, middle, last] = overlay.details.madeOf;
   if (first?.kind !== "leaf" || middle?.kind !== "leaf" || last?.kind !== "leaf") throw new Error("No three chunks.");
@@ -100,7 +100,7 @@ test("a deleted end of an overlay takes its own chunk along, and the others stay
   expect(messagesIn(text)).not.toContain(Number(overlay.span.toId.slice(1)));
 });
 
-test("an edit while a run is at work is mended when that run has ended (E23)", async () => {
+test("an edit while a run is at work is mended when that run has ended", async () => {
   const gate = makeGate();
   let rebuilding = false;
   const { agent, calls } = newAgent(async (prompt) => {

@@ -116,7 +116,7 @@ test("messages between the last cut and the last summary that were lost: stacked
   for (let n = 0; n < 120; n++) expect(text).toMatch(new RegExp(`\\bm${n}\\b|Message ${n}:`));
 });
 
-test("the words of a focus that reached one call of several: each chunk, repair and fold is given them (E2)", async () => {
+test("the words of a focus that reached one call of several: each chunk, repair and fold is given them", async () => {
   const { agent, calls } = newAgent((prompt, call) => (call === 0 ? "We talked." : summaryOf(prompt, "done")));
   const sessionId = "long!8000";
   await agent.appendAll({ sessionId, messages: talk(0, 60) });
@@ -177,7 +177,7 @@ test.each([
   "Traceback (most recent call last):\n  RuntimeError: model overloaded",
   '{"error":{"message":"context_length_exceeded","code":400}}',
   "<html><body><h1>502 Bad Gateway</h1></body></html>",
-])("an error's text stored as the summary: %j is refused, and the digest says so (E11)", async (text) => {
+])("an error's text stored as the summary: %j is refused, and the digest says so", async (text) => {
   const { agent } = newAgent(() => text);
   const ended = await agent.waitForRun({ runId: (await startRun(agent)).id });
   expect(ended.outcome).toMatchObject({ kind: "applied", degraded: true });

@@ -1,4 +1,4 @@
-/** The ladder (E12): what each rung is for, what it costs, and that the last one holds. */
+/** The ladder: what each rung is for, what it costs, and that the last one holds. */
 import { APICallError } from "@ai-sdk/provider";
 import { expect, test } from "vitest";
 import type { RunRecord } from "../../src/memory/runs.ts";
@@ -31,7 +31,7 @@ function refuse(status: number): never {
   throw new APICallError({ message: "no", url: "", requestBodyValues: {}, statusCode: status });
 }
 
-test("a chunk that a model refuses is told in two halves, and neither is degraded (E12)", async () => {
+test("a chunk that a model refuses is told in two halves, and neither is degraded", async () => {
   const { agent, calls } = newAgent((prompt) => {
     if ((prompt.transcript ?? "").length > 12_000) refuse(413);
     return summaryOf(prompt, prompt.kind) + filesIn(prompt);
@@ -51,7 +51,7 @@ test("a chunk that a model refuses is told in two halves, and neither is degrade
   expect(overlay?.details.madeOf.map((part) => part.kind)).toEqual(["leaf", "leaf"]);
 });
 
-test("a half that is refused as well becomes a digest alone, and the overlay says degraded (E12)", async () => {
+test("a half that is refused as well becomes a digest alone, and the overlay says degraded", async () => {
   const { agent } = newAgent((prompt) => {
     const source = prompt.transcript ?? "";
     if (source.length > 12_000 || source.includes("Message 20:")) refuse(413);
@@ -69,22 +69,19 @@ const SECOND: readonly (readonly [string, Script])[] = [
   ["gives answers that cannot be used", () => "We talked for a while."],
 ];
 
-test.each(SECOND)(
-  "a model that %s is replaced by the fallback model, which is asked once (E12)",
-  async (_what, script) => {
-    const { agent, name } = newAgent(script);
-    const second = scriptModel(`${name}/fallback`, (prompt) => summaryOf(prompt, "from the second"));
-    const ended = await agent.waitForRun({ runId: (await startRun(agent)).id });
-    expect(ended.outcome).toMatchObject({ kind: "applied", degraded: false });
-    expect(second).toHaveLength(1);
-    expect(ended.steps.map((step) => step.name)).toContainEqual(
-      expect.stringMatching(/^summarize 1 of 1 · \w{8} · second$/),
-    );
-    expect(textOf((await agent.getView({})).messages)).toContain("from the second");
-  },
-);
+test.each(SECOND)("a model that %s is replaced by the fallback model, which is asked once", async (_what, script) => {
+  const { agent, name } = newAgent(script);
+  const second = scriptModel(`${name}/fallback`, (prompt) => summaryOf(prompt, "from the second"));
+  const ended = await agent.waitForRun({ runId: (await startRun(agent)).id });
+  expect(ended.outcome).toMatchObject({ kind: "applied", degraded: false });
+  expect(second).toHaveLength(1);
+  expect(ended.steps.map((step) => step.name)).toContainEqual(
+    expect.stringMatching(/^summarize 1 of 1 · \w{8} · second$/),
+  );
+  expect(textOf((await agent.getView({})).messages)).toContain("from the second");
+});
 
-test("with every model down the digest stands in, whatever was tried before it (E12, R1)", async () => {
+test("with every model down the digest stands in, whatever was tried before it (R1)", async () => {
   const { agent, name, calls } = newAgent(() => refuse(401));
   const second = scriptModel(`${name}/fallback`, () => refuse(402));
   const ended = await agent.waitForRun({ runId: (await startRun(agent)).id });
@@ -92,7 +89,7 @@ test("with every model down the digest stands in, whatever was tried before it (
   expect([calls.length, second.length]).toEqual([1, 1]);
 });
 
-test("a draft that loses what matters is sent back once, with what is missing named (E11, E12)", async () => {
+test("a draft that loses what matters is sent back once, with what is missing named", async () => {
   const rules = Array.from({ length: 36 }, (_, n) => `Never touch billing_${n}.`);
   const { agent, calls } = newAgent((prompt) =>
     prompt.kind === "repair"
@@ -111,7 +108,7 @@ test("a draft that loses what matters is sent back once, with what is missing na
   expect(ended?.outcome).toMatchObject({ score: expect.any(Number) });
 });
 
-test("a degraded overlay is not carried on: the next fold asks a model for what only a digest told (E12)", async () => {
+test("a degraded overlay is not carried on: the next fold asks a model for what only a digest told", async () => {
   let up = false;
   const { agent, calls } = newAgent((prompt) => (up ? summaryOf(prompt, `by a model: ${prompt.kind}`) : refuse(400)));
   const first = await agent.waitForRun({ runId: (await startRun(agent)).id });

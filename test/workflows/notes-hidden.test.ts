@@ -1,4 +1,4 @@
-/** Notes beside summaries that hide what they cover: what is told is neither counted nor read again (F1, R4). */
+/** Notes beside summaries that hide what they cover: what is told is neither counted nor read again (R4). */
 import { runInDurableObject } from "cloudflare:test";
 import { afterEach, expect, test } from "vitest";
 import { Session } from "../../src/index.ts";
@@ -24,7 +24,7 @@ async function allHidden(): Promise<ReturnType<typeof newAgent>> {
   return made;
 }
 
-test("a summary that hides all that the notes cover makes no update due, nor one after another (F1, R4)", async () => {
+test("a summary that hides all that the notes cover makes no update due, nor one after another (R4)", async () => {
   const { agent, calls } = await allHidden();
   const before = calls.length;
   const { run } = await agent.refreshNotes({ sessionId: SESSION });
@@ -35,7 +35,7 @@ test("a summary that hides all that the notes cover makes no update due, nor one
   expect(calls).toHaveLength(before);
 });
 
-test("an update reads only what came behind such a summary (F1)", async () => {
+test("an update reads only what came behind such a summary", async () => {
   const { agent, calls } = await allHidden();
   await sayAll(
     agent,

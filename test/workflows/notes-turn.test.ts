@@ -1,4 +1,4 @@
-/** Notes of a turn that is one message, step by step: as it grows, and where it is longer than one reading (F1, F2, C3). */
+/** Notes of a turn that is one message, step by step: as it grows, and where it is longer than one reading (C3). */
 import type { UIMessage } from "ai";
 import { afterEach, expect, test } from "vitest";
 import type { ParsedPrompt } from "../../src/steps/prompt.ts";
@@ -34,7 +34,7 @@ function stepsShown(prompts: readonly ParsedPrompt[]): number[][] {
     .map(({ transcript }) => [...(transcript ?? "").matchAll(/mark-(\d+)-end/g)].map(([, n]) => Number(n)));
 }
 
-test("a reply that grows by steps keeps its notes: each step is read once, and compactions come from them (C3, F1, F2)", async () => {
+test("a reply that grows by steps keeps its notes: each step is read once, and compactions come from them (C3)", async () => {
   const { agent, calls } = newAgent(noting);
   await agent.append({ sessionId: SESSION, message: say(0) });
   for (let count = 1; count <= 40; count++) {

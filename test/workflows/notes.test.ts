@@ -1,4 +1,4 @@
-/** Notes that are kept in the background, and compactions that were done before they were due (F1 to F8). */
+/** Notes that are kept in the background, and compactions that were done before they were due. */
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, test } from "vitest";
@@ -36,7 +36,7 @@ function twelveNames(n: number): string {
 }
 
 describe("an update of the notes", () => {
-  test("starts with the append that made it due, and covers what was said up to there (F1)", async () => {
+  test("starts with the append that made it due, and covers what was said up to there", async () => {
     const { agent, calls } = newAgent(noting);
     await sayWithNotes(agent);
     const [update, ...others] = ofKind(await rest(agent), "notes");
@@ -54,7 +54,7 @@ describe("an update of the notes", () => {
     expect(calls[0]?.transcript).toContain("Message 3");
   });
 
-  test("costs the append that starts it a ledger row, and any other append none (F1)", async () => {
+  test("costs the append that starts it a ledger row, and any other append none", async () => {
     const { stub, agent } = newAgent(noting);
     const written = await runInDurableObject(stub, async (instance: PalimpsestAgent) => {
       const { meter } = instance.palimpsest.memory.statements;
@@ -91,7 +91,7 @@ describe("an update of the notes", () => {
     expect(text).toMatch(/- changed it \[@[0-9a-z]{7}\]\n- and again$/m);
   });
 
-  test("that keeps less than half of the facts is taken after one repair: the next one reads on (F1, E14)", async () => {
+  test("that keeps less than half of the facts is taken after one repair: the next one reads on", async () => {
     const { agent, calls } = newAgent(() => "## Worklog\n- looked at it");
     const sessionId = `${SESSION}!20000`;
     const messages = Array.from({ length: 64 }, (_, n) => {
@@ -200,7 +200,7 @@ describe("an update that goes wrong leaves the version before in force", () => {
     expect(await agent.getNotes({ sessionId: SESSION })).toMatchObject({ n: 2 });
   });
 
-  test("no answer at all: the breaker that compactions share opens, and updates wait for it (E14)", async () => {
+  test("no answer at all: the breaker that compactions share opens, and updates wait for it", async () => {
     let down = false;
     const { agent, calls } = newAgent((prompt, call, runId) => {
       if (down) throw new Error("socket closed");
@@ -280,7 +280,7 @@ describe("an update that goes wrong leaves the version before in force", () => {
 });
 
 describe("a compaction that notes serve", () => {
-  test("asks no model: the same kind of overlay, run and view as any other (F2, V1, V2, V3)", async () => {
+  test("asks no model: the same kind of overlay, run and view as any other (V1, V2, V3)", async () => {
     const { agent, calls } = newAgent(noting);
     await sayAll(agent, talk(0, 30));
     const runs = await rest(agent);
@@ -310,7 +310,7 @@ describe("a compaction that notes serve", () => {
     );
   });
 
-  test("waits for an update that is at work, and takes what it wrote (F4)", async () => {
+  test("waits for an update that is at work, and takes what it wrote", async () => {
     const gate = makeGate();
     const { agent, calls } = newAgent(async (prompt, call, runId) => {
       if (prompt.kind === "notes") await gate.pass();
@@ -327,7 +327,7 @@ describe("a compaction that notes serve", () => {
     expect(calls.every(({ kind }) => kind === "notes")).toBe(true);
   });
 
-  test("waits no longer than it was told: then the model is asked (F4)", async () => {
+  test("waits no longer than it was told: then the model is asked", async () => {
     const gate = makeGate();
     const { agent } = newAgent(async (prompt, call, runId) => {
       if (prompt.kind === "notes") await gate.pass();
@@ -344,7 +344,7 @@ describe("a compaction that notes serve", () => {
     await rest(agent, session);
   });
 
-  test("says nothing of what is kept behind it, nor shows it on a branch from there (A5, C3)", async () => {
+  test("says nothing of what is kept behind it, nor shows it on a branch from there (C3)", async () => {
     const { agent } = newAgent((prompt, call, runId) => {
       if (prompt.kind !== "notes") return noting(prompt, call, runId);
       const read = [prompt.previous, prompt.transcript].join().match(/promise number \d+/g) ?? [];
@@ -383,7 +383,7 @@ describe("a compaction that notes serve", () => {
     expect(await agent.restore({ sessionId: SESSION, overlayId: overlay?.id })).toMatchObject({ kind: "stale" });
   });
 
-  test("keeps pinned facts beside the notes, of all that they cover (E11)", async () => {
+  test("keeps pinned facts beside the notes, of all that they cover", async () => {
     const rule = "Never delete src/keep-me.ts.";
     const { agent } = newAgent(noting);
     await sayAll(agent, [say(0), say(1), say(2, `${rule} `), ...talk(3, 20)]);

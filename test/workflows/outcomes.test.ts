@@ -19,7 +19,7 @@ function messagesIn({ transcript }: ParsedPrompt): string[] {
 
 // --- a model that works -------------------------------------------------------------------------------------------------
 
-test("a conversation that crosses its threshold is compacted by a durable run, and nothing of it is lost (E1, M1, R1)", async () => {
+test("a conversation that crosses its threshold is compacted by a durable run, and nothing of it is lost (M1, R1)", async () => {
   const { agent } = newAgent();
   const stored = talk(0, 40);
   for (const message of stored) await agent.append({ message });
@@ -36,7 +36,7 @@ test("a conversation that crosses its threshold is compacted by a durable run, a
   for (const message of stored) expect(await agent.getMessage({ id: message.id })).toEqual(message);
 });
 
-test("the append that crosses the threshold leaves a ledger row behind when it returns (E1)", async () => {
+test("the append that crosses the threshold leaves a ledger row behind when it returns", async () => {
   const gate = makeGate();
   const { agent } = newAgent(async (prompt) => {
     await gate.pass();
@@ -51,7 +51,7 @@ test("the append that crosses the threshold leaves a ledger row behind when it r
   expect((await agent.waitForRun({ runId: run?.id })).outcome).toMatchObject({ kind: "applied", degraded: false });
 });
 
-test("a manual run compacts under the threshold, and its focus reaches the summariser (E2)", async () => {
+test("a manual run compacts under the threshold, and its focus reaches the summariser", async () => {
   const { agent, calls } = newAgent((prompt) => summaryOf(prompt, "done"));
   await agent.appendAll({ messages: talk(0, 13) });
   const { run, joined } = await agent.compact({ focus: "the name of the parser" });
@@ -61,7 +61,7 @@ test("a manual run compacts under the threshold, and its focus reaches the summa
   expect(calls.map((call) => call.focus)).toEqual(["the name of the parser"]);
 });
 
-test("a caller whose prompt was refused as too long asks for a run and waits for it (E3)", async () => {
+test("a caller whose prompt was refused as too long asks for a run and waits for it", async () => {
   const { agent } = newAgent((prompt) => summaryOf(prompt, "done"));
   await agent.appendAll({ messages: talk(0, 13) });
   const before = (await agent.getView({})).tokens;
@@ -71,7 +71,7 @@ test("a caller whose prompt was refused as too long asks for a run and waits for
   expect((await agent.getView({})).tokens).toBeLessThan(before);
 });
 
-test("the next run updates the summary of the one before, and reads only what is new (E8)", async () => {
+test("the next run updates the summary of the one before, and reads only what is new", async () => {
   const { agent, calls } = newAgent((prompt, call) => summaryOf(prompt, `summary ${call}`));
   const first = await agent.waitForRun({ runId: (await startRun(agent)).id });
   await agent.appendAll({ messages: talk(17, 27) });
@@ -94,7 +94,7 @@ test("the next run updates the summary of the one before, and reads only what is
   expect(shown).not.toContain("summary 0");
 });
 
-test("a span larger than one call is summarised in parts at the same time, and merged (E9)", async () => {
+test("a span larger than one call is summarised in parts at the same time, and merged", async () => {
   const gate = makeGate();
   let waiting = 0;
   const { agent, calls } = newAgent(async (prompt) => {
@@ -146,7 +146,7 @@ test("a run over a rolled back span finds its drafts again: compacting the same 
   expect(calls).toHaveLength(paid);
 });
 
-test("having nothing to do is an outcome, with its reason (E19)", async () => {
+test("having nothing to do is an outcome, with its reason", async () => {
   const { agent, calls } = newAgent();
   await agent.appendAll({ messages: talk(0, 3) });
   const { run } = await agent.compact({});
@@ -168,7 +168,7 @@ test("a summariser that fails and then answers costs attempts, which the ledger 
   expect(ended.modelCalls).toBe(1);
 });
 
-test("a summariser that is down for good is replaced by a digest, and the overlay says so (E12)", async () => {
+test("a summariser that is down for good is replaced by a digest, and the overlay says so", async () => {
   const { agent, calls } = newAgent(() => {
     throw new Error("connection refused");
   });
@@ -190,7 +190,7 @@ test("a model that is down is not asked again by the rest of its run", async () 
   expect(calls).toHaveLength(3);
 });
 
-test("a compaction that a person undid does not come straight back, and asked for afresh is written anew (E10)", async () => {
+test("a compaction that a person undid does not come straight back, and asked for afresh is written anew", async () => {
   const { agent, calls } = newAgent((prompt) => summaryOf(prompt, `take ${calls.length}`));
   const run = await startRun(agent);
   const overlayId = overlayOf(await agent.waitForRun({ runId: run.id }));
@@ -207,7 +207,7 @@ test("a compaction that a person undid does not come straight back, and asked fo
   expect(calls).toHaveLength(asked + 1);
 });
 
-test("a summary that a model folded from parts says degraded when one part was a digest (E12)", async () => {
+test("a summary that a model folded from parts says degraded when one part was a digest", async () => {
   let first = "";
   const { agent } = newAgent((prompt) => {
     first ||= prompt.transcript ?? "";
@@ -246,7 +246,7 @@ const UNSOUND: readonly (readonly [string, Answer])[] = [
   ["a summary without its sections", "We talked about SECRET for a while."],
 ];
 
-test.each(UNSOUND)("%s is never shown: the digest stands in, and says so (V3, E11)", async (_what, answer) => {
+test.each(UNSOUND)("%s is never shown: the digest stands in, and says so (V3)", async (_what, answer) => {
   const { agent } = newAgent(() => answer);
   const ended = await agent.waitForRun({ runId: (await startRun(agent)).id });
   expect(ended.outcome).toMatchObject({ kind: "applied", degraded: true });
@@ -255,23 +255,20 @@ test.each(UNSOUND)("%s is never shown: the digest stands in, and says so (V3, E1
   expect(view.tokens).toBeLessThan(ended.tokensBefore);
 });
 
-test.each(UNSOUND)(
-  "%s is asked for again, by retry or repair, and a sound one is used (E12)",
-  async (_what, answer) => {
-    const { agent, calls } = newAgent((prompt, call) => (call === 0 ? answer : summaryOf(prompt, "sound")));
-    const ended = await agent.waitForRun({ runId: (await startRun(agent)).id });
-    const filtered = typeof answer === "object" && "finishReason" in answer && answer.finishReason === "content-filter";
-    expect(ended.outcome).toMatchObject({ kind: "applied", degraded: filtered });
-    expect(calls).toHaveLength(filtered ? 1 : 2);
-    const shown = textOf((await agent.getView({})).messages);
-    expect(shown).not.toContain("SECRET");
-    // What was refused must not be found as a draft later: a rerun over the same span finds the sound one.
-    await agent.rollback({ overlayId: overlayOf(ended) });
-    const again = await agent.waitForRun({ runId: (await agent.compact({})).run.id });
-    expect(again.outcome).toMatchObject({ kind: "applied", degraded: false });
-    expect(modelSteps(again)).toHaveLength(1);
-  },
-);
+test.each(UNSOUND)("%s is asked for again, by retry or repair, and a sound one is used", async (_what, answer) => {
+  const { agent, calls } = newAgent((prompt, call) => (call === 0 ? answer : summaryOf(prompt, "sound")));
+  const ended = await agent.waitForRun({ runId: (await startRun(agent)).id });
+  const filtered = typeof answer === "object" && "finishReason" in answer && answer.finishReason === "content-filter";
+  expect(ended.outcome).toMatchObject({ kind: "applied", degraded: filtered });
+  expect(calls).toHaveLength(filtered ? 1 : 2);
+  const shown = textOf((await agent.getView({})).messages);
+  expect(shown).not.toContain("SECRET");
+  // What was refused must not be found as a draft later: a rerun over the same span finds the sound one.
+  await agent.rollback({ overlayId: overlayOf(ended) });
+  const again = await agent.waitForRun({ runId: (await agent.compact({})).run.id });
+  expect(again.outcome).toMatchObject({ kind: "applied", degraded: false });
+  expect(modelSteps(again)).toHaveLength(1);
+});
 
 test("a repair is told what was wrong, and what was refused", async () => {
   const { agent, calls } = newAgent((prompt) =>
@@ -283,7 +280,7 @@ test("a repair is told what was wrong, and what was refused", async () => {
   expect(calls[1]?.problems.join()).toContain("Headings are missing");
 });
 
-test("an answer that is no summary is asked for again from its source: there is nothing in it to mend (E12)", async () => {
+test("an answer that is no summary is asked for again from its source: there is nothing in it to mend", async () => {
   const { agent, calls } = newAgent((prompt, call) =>
     call === 0 ? "I'm sorry, but I can't help with that SECRET." : summaryOf(prompt, "told from the source"),
   );

@@ -1,4 +1,4 @@
-/** Where the bullets of a stored summary come from (E10): references are checked where they are made, and again when read. */
+/** Where the bullets of a stored summary come from: references are checked where they are made, and again when read. */
 import { expect, test } from "vitest";
 import { referenceTo } from "../../src/steps/reference.ts";
 import { newAgent, skipRetryDelays, startRun } from "../agents.ts";
@@ -16,7 +16,7 @@ async function newest(agent: PalimpsestAgent, sessionId = "") {
   return { overlay, under, bullets, lines: overlay.summary.split("\n") };
 }
 
-test("the offline model's bullets name messages under the overlay that hold their words (E10)", async () => {
+test("the offline model's bullets name messages under the overlay that hold their words", async () => {
   const { agent } = newAgent();
   await agent.waitForRun({ runId: (await startRun(agent)).id });
   const { bullets, under, lines } = await newest(agent);
@@ -28,7 +28,7 @@ test("the offline model's bullets name messages under the overlay that hold thei
   }
 });
 
-test("references survive a fold; numbers that a model made up, and messages that it never saw, do not (E10)", async () => {
+test("references survive a fold; numbers that a model made up, and messages that it never saw, do not", async () => {
   const sessionId = "long!6000";
   const stranger = referenceTo("m48");
   const { agent } = newAgent((prompt) => {

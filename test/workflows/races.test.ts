@@ -43,7 +43,7 @@ async function shown(agent: PalimpsestAgent, leafId?: string): Promise<string> {
 
 // --- writers do not wait, runs do not pile up ---------------------------------------------------------------------------
 
-test("appends resolve while the model thinks, and are kept after the summary (E1, M1)", async () => {
+test("appends resolve while the model thinks, and are kept after the summary (M1)", async () => {
   const { agent, run, gate } = await runAtGate();
   await agent.append({ message: say(ENOUGH) });
   expect((await agent.status({})).liveRunIds).toEqual([run.id]);

@@ -86,7 +86,7 @@ test("what a split's child begins with brings the rules along, also when its sum
   expect(await viewText(agent, childId)).toContain(RULE);
 });
 
-test("a summary that says nothing is not taken for sound: what keeps more stands in its place (E11, E12)", async () => {
+test("a summary that says nothing is not taken for sound: what keeps more stands in its place", async () => {
   const { agent } = newAgent((prompt) => summaryOf(prompt, "None."));
   const rules = Array.from({ length: 80 }, (_, n) => `Never touch billing_${n}.`);
   const stored = talk(0, 17).map((message, n) => (n === 4 ? ruled(4, rules.join("\n")) : message));

@@ -1,4 +1,4 @@
-/** Splitting a session through the real Workflow: at every moment one of the two takes messages, and none is lost (B4). */
+/** Splitting a session through the real Workflow: at every moment one of the two takes messages, and none is lost. */
 import type { UIMessage } from "ai";
 import { evictDurableObject, introspectWorkflow, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
@@ -73,7 +73,7 @@ async function sessionIds(agent: PalimpsestAgent): Promise<string[]> {
   return (await agent.listSessions({})).map(({ id }) => id);
 }
 
-test("B4: a split ends the session and opens a child that shows the same view: head, summary, tail", async () => {
+test("a split ends the session and opens a child that shows the same view: head, summary, tail", async () => {
   const { agent } = await withParent();
   const { run, joined } = await agent.compactAndSplit({ sessionId: PARENT, name: "Second half" });
   expect([joined, run.kind]).toEqual([false, "split"]);
@@ -324,7 +324,7 @@ test.each([
   ["edited", { kind: "stale", reason: "changed" }],
   ["cancelled", { kind: "cancelled" }],
 ] as const)(
-  "a parent that is %s under the run ends it in one outcome, with nothing of a child (B4, S2)",
+  "a parent that is %s under the run ends it in one outcome, with nothing of a child (S2)",
   async (what, outcome) => {
     const { agent, run, gate } = await splitAtGate();
     if (what === "cleared") await agent.clearMessages({ sessionId: PARENT });

@@ -3,7 +3,7 @@
  *
  * Job: say in a few hundred tokens what was there, the user's rules before all. Boundary: pure; the same part gives the
  * same digest. Safe because it is framed as a record (view.ts), carries a reserved id, and counts the tool calls that
- * failed: an error that is not told word for word is never left out silently (G1).
+ * failed: an error that is not told word for word is never left out silently.
  */
 import type { UIMessage } from "ai";
 import { FIT_DIGEST_SOURCE_CHARS, FIT_DIGEST_TOKENS, FIT_SECTIONS_TOKENS } from "../../limits.ts";

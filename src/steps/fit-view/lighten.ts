@@ -2,7 +2,7 @@
  * What a step is made lighter by: reasoning and files that go, texts and tool calls that are cut in the middle.
  *
  * Boundary: the parts of one step in, new ones out; which steps, and how far, is decided in fit-view.ts. Safe because
- * every call keeps its result (V2), what is cut says so in its place, an error's text keeps both its ends (G1), and a step
+ * every call keeps its result (V2), what is cut says so in its place, an error's text keeps both its ends, and a step
  * that would be left empty says that, too.
  */
 import type { FileUIPart } from "ai";

@@ -1,5 +1,5 @@
 /**
- * Which part of a view the session's notes take the place of, and what is kept behind them (FEATURES F3).
+ * Which part of a view the session's notes take the place of, and what is kept behind them.
  *
  * Boundary: an outline, numbers and one message id in, a plan out; the notes themselves are not known here. Safe because
  * nothing is replaced that the notes do not cover, and because the boundary is one that {@link layOut} calls safe: V1 and

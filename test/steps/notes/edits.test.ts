@@ -130,7 +130,7 @@ describe("the document", () => {
     expect(hasContent(arrangeSections(shape, [{ title: "Task", text: "x" }]))).toBe(true);
   });
 
-  test("F6: fitted notes are within both budgets, cut at line ends, and say where the rest is", () => {
+  test("fitted notes are within both budgets, cut at line ends, and say where the rest is", () => {
     fc.assert(
       fc.property(
         notes,

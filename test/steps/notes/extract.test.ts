@@ -56,28 +56,25 @@ function edited(path: string): string {
 }
 
 describe("the offline model", () => {
-  test.skipIf(REAL === null)(
-    "is never refused over a whole session, whatever the budgets: what it adds fits (E14)",
-    () => {
-      const [conversation] = importTranscript(REAL ?? "").conversations;
-      const messages = conversation?.messages ?? [];
-      expect(messages.length).toBeGreaterThan(500);
-      for (const [thresholdTokens, each] of [
-        [8_000, 12],
-        [60_000, 60],
-      ] as const) {
-        const within = resolveNotesShape({}, thresholdTokens);
-        let notes: NotesSection[] = [{ title: "House rules", text: "- be kind to the parser" }];
-        for (let at = 0; at < messages.length; at += each) {
-          const part = messages.slice(at, at + each);
-          const elements = part.map((message) => ({ kind: "message" as const, message }));
-          notes = update(notes, renderTranscript(elements, { maxChars: 4 * thresholdTokens }), within);
-        }
-        expect(isWithin(renderNotes(notes), within.maxTokens)).toBe(true);
-        expect(textOf(notes, "House rules")).toBe("- be kind to the parser");
+  test.skipIf(REAL === null)("is never refused over a whole session, whatever the budgets: what it adds fits", () => {
+    const [conversation] = importTranscript(REAL ?? "").conversations;
+    const messages = conversation?.messages ?? [];
+    expect(messages.length).toBeGreaterThan(500);
+    for (const [thresholdTokens, each] of [
+      [8_000, 12],
+      [60_000, 60],
+    ] as const) {
+      const within = resolveNotesShape({}, thresholdTokens);
+      let notes: NotesSection[] = [{ title: "House rules", text: "- be kind to the parser" }];
+      for (let at = 0; at < messages.length; at += each) {
+        const part = messages.slice(at, at + each);
+        const elements = part.map((message) => ({ kind: "message" as const, message }));
+        notes = update(notes, renderTranscript(elements, { maxChars: 4 * thresholdTokens }), within);
       }
-    },
-  );
+      expect(isWithin(renderNotes(notes), within.maxTokens)).toBe(true);
+      expect(textOf(notes, "House rules")).toBe("- be kind to the parser");
+    }
+  });
 
   test("leaves what a person wrote byte for byte: code, tables, prose, lists, sections of their own", () => {
     const after = update(BY_HAND, transcript);

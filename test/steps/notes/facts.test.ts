@@ -8,7 +8,7 @@ import { say, text } from "../conversations.ts";
 const RULE = "Never touch the orders table.";
 const user = (id: string, words: string): UIMessage => say(id, "user", text(words));
 
-test("a rule that was taken back at the start, and given again under a summary, stands (E11)", () => {
+test("a rule that was taken back at the start, and given again under a summary, stands", () => {
   const head = [user("u0", RULE), user("u1", "You may now touch the orders table again.")];
   const under = gatherFacts([user("u2", `On second thought. ${RULE}`)]);
   const elements = [

@@ -29,7 +29,7 @@ describe("a code fence", () => {
     expect(parseEdits(two, empty).edits).toHaveLength(2);
   });
 
-  test("that a cut goes through is closed (F6)", () => {
+  test("that a cut goes through is closed", () => {
     const text = `\`\`\`sh\n${"npm test\n".repeat(100)}\`\`\``;
     const cut = cutSection(text, 60, "[cut]");
     expect(cut).toMatch(/npm test\n```\n\[cut\]$/);

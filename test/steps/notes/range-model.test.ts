@@ -1,5 +1,5 @@
 /**
- * The rule of what notes take the place of (F3, F5, E6), written a second time and as plainly as it reads: walked cell by
+ * The rule of what notes take the place of, written a second time and as plainly as it reads: walked cell by
  * cell, summed anew at each place, nothing shared with the planner. Both must say the same of any outline. Which steps hold a
  * text is read off the messages themselves, where there are any.
  */

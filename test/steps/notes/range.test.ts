@@ -1,4 +1,4 @@
-/** What notes take the place of (F3): nothing that they do not cover, nothing that was asked to be kept. */
+/** What notes take the place of: nothing that they do not cover, nothing that was asked to be kept. */
 import type { UIMessage } from "ai";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
@@ -112,7 +112,7 @@ describe("planFromNotes", () => {
     expect(texts).toMatchObject({ span: { toId: "u15" } });
   });
 
-  test("F3: counts messages that say something, beside a call or not; thinking, blanks, calls and data say nothing", () => {
+  test("counts messages that say something, beside a call or not; thinking, blanks, calls and data say nothing", () => {
     const told = [say("u0", "user", text("Begin.")), looking("a1"), looking("a2"), ...silent, looking("a7")];
     const plan = planFromNotes(outlineOf(told.map(messageRow)), {
       covered: endOf("a7"),
@@ -127,12 +127,12 @@ describe("planFromNotes", () => {
     expect(plan).toMatchObject({ kind: "span", span: { toId: "a6" }, tailTokens: 1_400 });
   });
 
-  test("F5: of notes whose last message nobody knows, keeps what the minimums ask for", () => {
+  test("of notes whose last message nobody knows, keeps what the minimums ask for", () => {
     const plan = planFromNotes(outlineOf(rows), { covered: null, policy, notes });
     expect(plan).toMatchObject({ kind: "span", span: { toId: "u17" }, tailTokens: 300 });
   });
 
-  test("F5: a last message that is gone, or under an earlier overlay, is not covered", () => {
+  test("a last message that is gone, or under an earlier overlay, is not covered", () => {
     expect(planFromNotes(outlineOf(rows), { covered: endOf("gone"), policy, notes })).toMatchObject({
       reason: "not-covered",
     });
@@ -142,7 +142,7 @@ describe("planFromNotes", () => {
     });
   });
 
-  test("F5: says in words why notes that end too early are not covered, and why nothing is left to replace", () => {
+  test("says in words why notes that end too early are not covered, and why nothing is left to replace", () => {
     const stacked = [...rows.slice(0, 4), overlayRow("o1", 300), ...rows.slice(8)];
     expect(detailOf(stacked, "a6", notes)).toMatch(/^not-covered: .*an earlier summary hides it/);
     expect(detailOf(stacked, "a2", notes)).toMatch(/^not-covered: An earlier summary stands behind/);

@@ -1,0 +1,80 @@
+/** An answer that an audit refused was paid for as well: whose step is done again is told of it, unless somebody asks for the step (R3). */
+import { runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { expect, test } from "vitest";
+import { Session } from "../../src/agent/session.ts";
+import { newAgent, skipRetryDelays, startRun, stubOf } from "../agents.ts";
+import { talk } from "../conversation.ts";
+import { noting, rest, SESSION } from "../noted.ts";
+import { summaryOf } from "../scripted-model.ts";
+import type { PalimpsestAgent } from "../worker.ts";
+import { planFault, type Fault } from "./faulty-run.ts";
+import { happen, SHAPES } from "./faulty-shapes.ts";
+
+skipRetryDelays();
+
+/** Takes away the result of a step, or all of them, when the first answer is stored. */
+const FORGETTING: readonly Fault[] = ["result lost", "restart after"];
+
+function placeOf({ calls, steps }: { calls: readonly string[]; steps: readonly string[] }, fault: Fault, verb: string) {
+  const at = fault === "result lost" ? steps.findIndex((step) => step.startsWith(verb)) : calls.indexOf("saveDraft");
+  expect(at).not.toBe(-1);
+  return at + 1;
+}
+
+test.for(FORGETTING)("%s behind a refused summary: it is repaired, and not asked for again (R3)", async (fault) => {
+  const shape = SHAPES.find(({ name }) => name === "a repair");
+  if (shape === undefined) throw new Error("There is no shape that repairs.");
+  const calm = await happen(shape);
+  expect(calm.paid).toMatchObject({ asked: 2, unsound: 1 });
+  const { plan, paid, state } = await happen(shape, fault, placeOf(calm.plan, fault, "summarize "));
+  expect(plan.fired).toBe(true);
+  expect(paid).toEqual(calm.paid);
+  expect(state).toEqual(calm.state);
+});
+
+/** An update whose first answer is of no shape. */
+async function update(fault: Fault | null, at = 0) {
+  const { name, calls } = newAgent((prompt, n, runId) =>
+    prompt.problems.length === 0 ? "I looked at it." : noting(prompt, n, runId),
+  );
+  const plan = planFault(name, { fault, at, workflow: env.NOTES_WORKFLOW });
+  await stubOf(name).appendAll({ sessionId: SESSION, messages: talk(0, 8) });
+  const [run] = await rest(stubOf(name));
+  return { plan, calls: calls.length, outcome: run?.outcome };
+}
+
+test.for(FORGETTING)("%s behind refused notes: they are repaired, and not asked for again (R3)", async (fault) => {
+  const calm = await update(null);
+  expect(calm).toMatchObject({ calls: 2, outcome: { kind: "noted" } });
+  const { plan, calls, outcome } = await update(fault, placeOf(calm.plan, fault, "update "));
+  expect(plan.fired).toBe(true);
+  expect({ calls, outcome }).toEqual({ calls: calm.calls, outcome: calm.outcome });
+});
+
+test("whoever asks for a step once more gets another answer, where the last one was refused", async () => {
+  let isWell = false;
+  const { agent, stub, calls } = newAgent((prompt) => (isWell ? summaryOf(prompt, "what was done") : "We talked."));
+  await runInDurableObject(stub, async (instance: PalimpsestAgent) => {
+    await Session.create(instance).compactAfter(2_000).requireApproval({}).status();
+  });
+  const { id: runId } = await startRun(agent);
+  const untilWaiting = async (after: number) => {
+    for (;;) {
+      const run = await agent.getRun({ runId });
+      if (run.outcome !== null) throw new Error(`The run ended: ${run.outcome.kind}.`);
+      if (run.state === "waiting" && calls.length > after) return run;
+      await scheduler.wait(1);
+    }
+  };
+  const refused = await untilWaiting(1);
+  expect(await agent.getProposal({ runId })).toMatchObject({ degraded: true });
+  isWell = true;
+  const step = refused.steps.find(({ name }) => name.startsWith("summarize "));
+  await agent.retryRunFrom({ runId, stepName: step?.name ?? "" });
+  await untilWaiting(2);
+  expect(await agent.getProposal({ runId })).toMatchObject({ degraded: false });
+  await agent.approveRun({ runId });
+  expect((await agent.waitForRun({ runId })).outcome).toMatchObject({ kind: "applied", degraded: false });
+  expect(calls).toHaveLength(3);
+});
