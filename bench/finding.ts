@@ -19,8 +19,8 @@ export interface Table {
 
 export interface Finding {
   readonly title: string;
-  /** What was done, in a sentence or two. */
-  readonly about: string;
+  /** What was done, in a sentence or two; of several, the others are what a reader of the tables has to know, a point each. */
+  readonly about: string | readonly string[];
   readonly tables: readonly Table[];
   readonly checks: readonly Check[];
   /** Pictures for those who look rather than read. */

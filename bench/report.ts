@@ -1,5 +1,5 @@
 /** Findings as text: markdown whose columns line up, so that a terminal and a page can both show it. */
-import { isKept, type Cell, type Check, type Table } from "./finding.ts";
+import { isKept, type Cell, type Check, type Finding, type Table } from "./finding.ts";
 import type { Settled } from "./noise.ts";
 
 const LEAST_TOLD = 0.01;
@@ -9,7 +9,7 @@ export function renderFinding(finding: Settled, picture: ((file: string, title: 
   const { title, about, tables, noise, checks, again, plots = [], unmeasured = [] } = finding;
   return [
     `## ${title}`,
-    about,
+    renderAbout(about),
     ...tables.flatMap((table, at) => [table.caption ?? "", renderTable(table, noise[at] ?? [])]),
     checks.map((check, at) => renderCheck(check, again[at])).join("\n"),
     unmeasured.length === 0 ? "" : `Not measured: ${unmeasured.join("; ")}.`,
@@ -17,6 +17,12 @@ export function renderFinding(finding: Settled, picture: ((file: string, title: 
   ]
     .filter((part) => part !== "")
     .join("\n\n");
+}
+
+function renderAbout(about: Finding["about"]): string {
+  if (typeof about === "string") return about;
+  const [done = "", ...points] = about;
+  return [done, points.map((point) => `- ${point}`).join("\n")].filter((part) => part !== "").join("\n\n");
 }
 
 function renderCheck(check: Check, again: number | undefined): string {

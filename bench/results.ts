@@ -7,7 +7,7 @@ import type { Settled } from "./noise.ts";
 import { drawPlot } from "./plot.ts";
 import { renderFinding } from "./report.ts";
 import { SOURCES } from "./transcripts.ts";
-import { listLosses } from "./worse.ts";
+import { listLosses, READ } from "./worse.ts";
 
 const HERE = import.meta.dirname;
 const FILE = join(HERE, "results.json");
@@ -82,8 +82,7 @@ function renderLosses(results: Results): string {
   const lists = listLosses(results).map(
     ({ title, losses }) => `**${title}**\n\n${losses.map(({ says }) => `- ${says}`).join("\n")}`,
   );
-  const about =
-    "Read from the tables below: every number of ours that is worse than that of another; of times, by more than a twentieth.";
+  const about = `Read from the tables below: ${READ}. Of these, each number of ours that is worse than another's; of times, by more than a twentieth. What else the tables show is not compared here.`;
   return ["## Where another is better", about, ...lists].join("\n\n");
 }
 

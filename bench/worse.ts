@@ -24,14 +24,24 @@ const TIE = 0.95;
 const PEERS = ["0.32", "0.20"] as const;
 type Peer = (typeof PEERS)[number];
 
+/** What is read here, in words. */
+export const READ =
+  "rows of one operation, its time beside the SDK's sessions, appends behind a summariser, model calls and views where a summariser is slow or of no use, what a summariser reads, the bills of conversations, and what is still there of them";
+
 /** By what is compared; what has no loss is left out. */
 export function listLosses(results: Results): readonly Losses[] {
+  const tablesOf = (name: string): readonly Table[] => results[name]?.finding.tables ?? [];
+  const behind = tablesOf("behind-summariser");
+  const [bad] = tablesOf("bad-summariser");
+  const bills = tablesOf("cost-of-a-conversation");
   return [
-    { title: "Rows", losses: losesRows(results["growth"]?.finding.tables[0]) },
-    { title: "Time", losses: losesTime(results["side-by-side"]?.finding.tables[0]) },
-    { title: "Model calls", losses: losesCalls(results["bad-summariser"]?.finding.tables[0]) },
-    { title: "Dollars", losses: losesDollars(results["cost-of-a-conversation"]?.finding.tables ?? []) },
-    { title: "What is still there", losses: losesSight(results["fidelity"]?.finding.tables ?? []) },
+    { title: "Rows", losses: losesRows(tablesOf("growth")[0]) },
+    { title: "Time", losses: [...losesTime(tablesOf("side-by-side")[0]), ...losesWait(behind)] },
+    { title: "Model calls", losses: losesCalls(behind[0], bad) },
+    { title: "The view after a summariser of no use, in thresholds", losses: losesBad(bad, "view, in thresholds") },
+    { title: "Tokens that a summariser reads", losses: losesBill(bills, "in", "none") },
+    { title: "Dollars", losses: losesBill(bills, "both $") },
+    { title: "What is still there", losses: losesSight(tablesOf("fidelity")) },
   ].filter(({ losses }) => losses.length > 0);
 }
 
@@ -90,30 +100,68 @@ function grouped(
   return [...found];
 }
 
-function losesCalls(table: Table | undefined): readonly Loss[] {
-  const column = at(table, "model calls");
-  const rows = table?.rows ?? [];
-  return rows.flatMap((row) => {
-    if (row[1] !== "Ours") return [];
-    const ours = numberOf(row[column]) ?? 0;
-    const fewer = rows.filter((each) => each[0] === row[0] && (numberOf(each[column]) ?? ours) < ours);
-    if (fewer.length === 0) return [];
-    const name = `the summariser: ${renderCell(row[0] ?? NONE)}`;
-    const others = fewer.map((each) => `${renderCell(each[1] ?? NONE)} makes ${renderCell(each[column] ?? NONE)}`);
-    return [{ name, says: `${name}: ours makes ${ours}, ${others.join(", ")}` }];
-  });
+/** What of a table is compared: one column, where less is better, of rows that are called the same. */
+interface Race {
+  readonly column: string;
+  /** The column that says whose row it is. */
+  readonly who: number;
+  readonly name: (row: readonly Cell[]) => string;
+  /** Theirs is less below this share of ours. */
+  readonly tie?: number;
+  /** Whose row is not compared. */
+  readonly without?: string | undefined;
 }
 
-function losesDollars(tables: readonly Table[]): readonly Loss[] {
+/** Each of ours with all that are less. */
+function losesIn(table: Table | undefined, { column, who, name, tie = 1, without }: Race): readonly Loss[] {
+  const place = at(table, column);
+  const rows = (table?.rows ?? []).filter((row) => row[who] !== without && numberOf(row[place]) !== null);
+  const tell = (row: readonly Cell[]): string => `${renderCell(row[who] ?? NONE)} ${renderCell(row[place] ?? NONE)}`;
+  const value = (row: readonly Cell[]): number => numberOf(row[place]) ?? Infinity;
+  const isOurs = (row: readonly Cell[]): boolean => /^ours\b/i.test(renderCell(row[who] ?? NONE));
+  const losses = rows.filter(isOurs).flatMap((row) => {
+    const others = rows.filter((each) => !isOurs(each) && name(each) === name(row));
+    const less = others.filter((each) => value(each) < value(row) * tie);
+    return less.length === 0 ? [] : [{ name: name(row), says: [row, ...less].map(tell).join(", ") }];
+  });
+  return joined(losses);
+}
+
+/** One for each name. */
+function joined(losses: readonly Loss[]): readonly Loss[] {
+  return [...Map.groupBy(losses, ({ name }) => name)].map(([name, each]) => ({
+    name,
+    says: `${name}: ${each.map(({ says }) => says).join("; ")}`,
+  }));
+}
+
+function losesCalls(behind: Table | undefined, bad: Table | undefined): readonly Loss[] {
+  const slow = losesIn(behind, { column: "model calls", who: 0, name: () => "the summariser: slow" });
+  return [...slow, ...losesBad(bad, "model calls")];
+}
+
+/** By what is the matter with the summariser. */
+function losesBad(table: Table | undefined, column: string): readonly Loss[] {
+  return losesIn(table, { column, who: 1, name: ([kind = NONE]) => `the summariser: ${renderCell(kind)}` });
+}
+
+/** Each column of times, from when appends were called and from when they were due. */
+function losesWait(tables: readonly Table[]): readonly Loss[] {
+  return tables.flatMap((table) =>
+    table.columns
+      .filter((column) => column.endsWith(" ms"))
+      .flatMap((column) => losesIn(table, { column, who: 0, name: () => waitOf(column, table), tie: TIE })),
+  );
+}
+
+function waitOf(column: string, { caption }: Table): string {
+  return ["appends behind a summariser,", column, ...(caption === undefined ? [] : [caption])].join(" ");
+}
+
+function losesBill(tables: readonly Table[], column: string, without?: string): readonly Loss[] {
   return tables.flatMap((table) => {
-    const column = table.columns.indexOf("both $");
-    const ours = numberOf(table.rows.find(([policy]) => policy === "ours")?.[column]);
-    if (column === -1 || ours === null) return [];
-    const cheaper = table.rows.filter(([, ...cells]) => (numberOf(cells[column - 1]) ?? ours) < ours);
-    if (cheaper.length === 0) return [];
     const name = (table.caption ?? "").replace(/: the bill$/, "");
-    const others = cheaper.map((row) => `${renderCell(row[0] ?? NONE)} ${renderCell(row[column] ?? NONE)}`);
-    return [{ name, says: `${name}: ours ${renderCell(ours)}, ${others.join(", ")}` }];
+    return losesIn(table, { column, who: 0, name: () => name, without });
   });
 }
 
@@ -126,10 +174,7 @@ function losesSight(tables: readonly Table[]): readonly Loss[] {
     const where = `after ${cell("after")}, ${cell("in")}, most in ${cell("most in")}`;
     return { name, says: `${cell(BEHIND)} ${cell("ours")}, where ${cell("rival")} has ${cell("shows")} (${where})` };
   });
-  return [...Map.groupBy(rows, ({ name }) => name)].map(([name, each]) => ({
-    name,
-    says: `${name}: ${each.map(({ says }) => says).join("; ")}`,
-  }));
+  return joined(rows);
 }
 
 const NONE = "–";

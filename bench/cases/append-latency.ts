@@ -49,7 +49,13 @@ async function measure(lab: Lab): Promise<Finding> {
   const started = [ratio(first, 0.5), ratio(first, 0.99)] as const;
   return {
     title: "Appends while a summariser works",
-    about: `Two agents of ours in turn, one of them with a run at work whose summariser takes ${DELAY_MS / 1_000} s; through the agent's callable \`append\`, from inside its process. Milliseconds of one machine: only the ratios mean something. Of all rounds together it is told where 95 of 100 such ratios lie when pairs of appends are drawn from them anew. The first table begins when the run has read what its summariser is to tell, and ends ${APPENDING_MS / 1_000} s after the first append, one right after the other. Its last row but one pools all rounds; the last one adds the appends before, among them that which begins the run and the half a dozen while it reads and plans: they are more than half of the slowest hundredth. The second table goes on from there, with a pause of some milliseconds after each pair so that the workflow has its turn, until the run has its outcome: the commit is in it. Both agents share one thread: what a run does can hold up the other's append as well.`,
+    about: [
+      `Two agents of ours in turn, one of them with a run at work whose summariser takes ${DELAY_MS / 1_000} s; through the agent's callable \`append\`, from inside its process.`,
+      "Milliseconds of one machine: only the ratios mean something. Of all rounds together it is told where 95 of 100 such ratios lie when pairs of appends are drawn from them anew.",
+      `The first table begins when the run has read what its summariser is to tell, and ends ${APPENDING_MS / 1_000} s after the first append, one right after the other. Its last row but one pools all rounds; the last one adds the appends before, among them that which begins the run and the half a dozen while it reads and plans: they are more than half of the slowest hundredth.`,
+      "The second table goes on from there, with a pause of some milliseconds after each pair so that the workflow has its turn, until the run has its outcome: the commit is in it.",
+      "Both agents share one thread: what a run does can hold up the other's append as well.",
+    ],
     tables: [
       {
         columns: ["round", "appends", "p50 without", "p50 during", "ratio", "p99 without", "p99 during", "ratio"],

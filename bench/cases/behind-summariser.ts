@@ -1,7 +1,8 @@
 /** Who waits for the summariser. */
 import type { Case } from "../case.ts";
-import type { Cell, Finding } from "../finding.ts";
-import { CONTENDERS, type Lab } from "../lab.ts";
+import type { Finding } from "../finding.ts";
+import { CONTENDERS, type ContenderName, type Lab } from "../lab.ts";
+import type { Behind } from "../objects/rig.ts";
 import { median, quantile } from "../stats.ts";
 
 const DELAY_MS = 5_000;
@@ -13,50 +14,66 @@ const EVERY_MS = 10;
 /** Appends once the compaction has ended: its commit, and what it leaves to do, would slow these. */
 const AFTER = 50;
 const QUICK = { delayMs: 500, after: 20 };
+const WORST_CLAIM = "the single worst append of either version of the SDK over the single worst of ours";
+
+interface Found extends Behind {
+  readonly name: ContenderName;
+}
 
 export const behindSummariser: Case = { name: "behind-summariser", timed: true, measure };
 
 async function measure(lab: Lab): Promise<Finding> {
   const { delayMs, after } = lab.quick ? QUICK : { delayMs: DELAY_MS, after: AFTER };
-  const worst: number[] = [];
-  const late: Cell[][] = [];
-  const appends: string[] = [];
-  const rows: Cell[][] = [];
+  const found: Found[] = [];
   for (const name of CONTENDERS) {
     const subject = lab.subject(name, `behind-${name}?delay=${delayMs}`);
     await subject.fill(STORED);
-    const { ms, calls, latestMs } = await subject.appendBehind({
-      thresholdTokens: THRESHOLD_TOKENS,
-      times: after,
-      pastEnd: true,
-      everyMs: EVERY_MS,
-    });
-    worst.push(Math.max(...ms));
-    late.push([name, ms.length, latestMs]);
-    appends.push(`${ms.length} of ${name}`);
-    rows.push([
-      name,
-      calls,
-      median(ms),
-      quantile(ms, 0.99),
-      Math.max(...ms),
-      Math.max(...ms) / (worst[0] ?? Number.NaN),
-    ]);
+    const appending = { thresholdTokens: THRESHOLD_TOKENS, times: after, pastEnd: true, everyMs: EVERY_MS };
+    found.push({ name, ...(await subject.appendBehind(appending)) });
   }
-  const [ours = Number.NaN, ...theirs] = worst;
+  const called = found.map(({ ms }) => Math.max(...ms));
+  const due = found.map(({ dueMs }) => Math.max(...dueMs));
+  const target = lab.quick ? 0 : 1_000;
   return {
     title: "Appends that set off a compaction",
-    about: `To ${STORED} messages one is appended every ${EVERY_MS} ms (unless the one before has not returned), until the compaction that one of the first sets off has ended, commit included, and then ${after} more: ${appends.join(", ")}. The summariser takes ${delayMs / 1_000} s. Theirs is awaited inside the append that sets it off, so that with the SDK exactly that one waits, and no other comes meanwhile: its worst tells of it, its p50 does not, and its p99 only because it is one of so few. Ours goes on taking messages in that time, and may compact again because of them: its later model calls are counted too. The second table tells how late an append began because something else held the process, which is the object, the workflow engine and the summariser in one: that time is not in the first table.`,
+    about: [
+      `To ${STORED} messages one is appended every ${EVERY_MS} ms (unless the one before has not returned), until the compaction that one of the first sets off has ended, commit included, and then ${after} more: ${found.map(({ name, ms }) => `${ms.length} of ${name}`).join(", ")}. The summariser takes ${delayMs / 1_000} s.`,
+      "Theirs is awaited inside the append that sets it off, so that with the SDK exactly that one waits, and no other comes meanwhile: its worst tells of it, its p50 does not, and its p99 only because it is one of so few.",
+      "Ours goes on taking messages in that time, and may compact again because of them: its later model calls are counted too.",
+      "The first table counts from when an append was called, the second from when it was due. An append that was due while none could begin counts there as done with the next one that was made: so there are more of them.",
+      "From when they were due, ours is slower than from when they were called, because the caller's own timer is late: caller, agent, workflow engine and summariser share one thread here, and while the workflow reads, plans or commits, nobody is called.",
+    ],
     tables: [
-      { columns: ["store", "model calls", "p50 ms", "p99 ms", "worst ms", "worst over ours"], rows },
-      { caption: "begun late", columns: ["store", "appends", "at most late by ms"], rows: late },
+      {
+        caption: "from when each was called",
+        columns: ["store", "model calls", "p50 ms", "p99 ms", "worst ms", "worst over ours"],
+        rows: found.map(({ name, calls, ms }, at) => [
+          name,
+          calls,
+          median(ms),
+          quantile(ms, 0.99),
+          ...besideOurs(called, at),
+        ]),
+      },
+      {
+        caption: "from when each was due",
+        columns: ["store", "due", "p99 ms", "worst ms", "worst over ours", "at most late by ms"],
+        rows: found.map(({ name, dueMs, latestMs }, at) => [
+          name,
+          dueMs.length,
+          quantile(dueMs, 0.99),
+          ...besideOurs(due, at),
+          latestMs,
+        ]),
+      },
     ],
     checks: [
+      // A single worst append of each: it is the one that a user sees hang, and the SDK has no more of them.
+      { claim: WORST_CLAIM, measured: leastOverOurs(called), target, better: "more" },
       {
-        // A single worst append of each: it is the one that a user sees hang, and the SDK has no more of them.
-        claim: "the single worst append of either version of the SDK over the single worst of ours",
-        measured: Math.min(...theirs) / ours,
-        target: lab.quick ? 0 : 1_000,
+        claim: `the same, counted from when each was due: ${WORST_CLAIM}`,
+        measured: leastOverOurs(due),
+        target,
         better: "more",
       },
     ],
@@ -66,4 +83,16 @@ async function measure(lab: Lab): Promise<Finding> {
       "a conversation that goes on with the SDK while its append waits: its messages come after it",
     ],
   };
+}
+
+/** In the order of the contenders, of which ours is the first. */
+function besideOurs(worst: readonly number[], at: number): number[] {
+  const [ours = Number.NaN] = worst;
+  const own = worst[at] ?? Number.NaN;
+  return [own, own / ours];
+}
+
+function leastOverOurs(worst: readonly number[]): number {
+  const [ours = Number.NaN, ...theirs] = worst;
+  return Math.min(...theirs) / ours;
 }

@@ -25,6 +25,11 @@ const WHOLE = "all of the coding session";
 const SMALL_MODEL = 0.1;
 
 const MOST_PER_STORED = 1.2;
+/** Whose bills are held to those of the others, and how they are called. */
+const OURS = [
+  ["ours", "our bill"],
+  ["ours with notes", "our bill with notes"],
+] as const;
 /** How far apart the views of two policies may be on average for a figure to compare them. */
 const SAME_VIEW = 1.05;
 
@@ -72,13 +77,21 @@ async function measure(lab: Lab): Promise<Finding> {
   };
 }
 
+const TERMS: readonly string[] = [
+  "The bill of a conversation that is replayed under each policy: the same messages, threshold, summariser (our offline model, given each policy's own prompt) and estimate of tokens for all; each policy's tail is steered so that views weigh half of the threshold right after a compaction.",
+  "One request a step: the view, read from the prompt cache as far as it begins like the request before.",
+  `In dollars at ${PRICES.input} for a million tokens of input, ${PRICES.cacheRead} read from the cache, ${PRICES.cacheWrite} written to it, ${PRICES.output} of output: an assumption, to be replaced in bench/prices.ts.`,
+  `The coding session is replayed without its first ${CODING_FROM} messages and its last: 36,000 tokens of files stand within the first three, which the SDK never compacts.`,
+  `A summariser of ours is shown up to ${RENDER_TOOL_CHARS.toLocaleString("en-US")} characters of each tool output, the SDK's 500: where our whole bill is above the SDK's while the agent's part is below, it is for what the summariser is shown, and how often it is asked.`,
+];
+
 /** What was done, and where it ends badly for us: in figures, so that it stays true when they change. */
-function describe(played: readonly Played[]): string {
-  const { input, cacheRead, cacheWrite, output } = PRICES;
-  const terms = `The same messages, threshold, summariser (our offline model, given each policy's own prompt) and estimate of tokens for all; each policy's tail is steered so that views weigh half of the threshold right after a compaction. One request a step: the view, read from the prompt cache as far as it begins like the request before. In dollars at ${input} for a million tokens of input, ${cacheRead} read from the cache, ${cacheWrite} written to it, ${output} of output: an assumption, to be replaced in bench/prices.ts. The coding session is replayed without its first ${CODING_FROM} messages and its last: 36,000 tokens of files stand within the first three, which the SDK never compacts. A summariser of ours is shown up to ${RENDER_TOOL_CHARS} characters of each tool output, the SDK's 500: where our whole bill is above the SDK's while the agent's part is below, it is for what the summariser is shown, and how often it is asked.`;
-  return [terms, ...played.filter(({ title }) => title === WHOLE).map(describeWhole)]
-    .concat(played.filter(({ short }) => short === true).map(describeShort))
-    .join(" ");
+function describe(played: readonly Played[]): readonly string[] {
+  return [
+    ...TERMS,
+    ...played.filter(({ title }) => title === WHOLE).map(describeWhole),
+    ...played.filter(({ short }) => short === true).map(describeShort),
+  ];
 }
 
 function describeWhole(scene: Played): string {
@@ -212,33 +225,37 @@ function find({ costs }: Played, policy: string): Cost {
 
 /** Of every scene, the one in which views differ as well: whoever pays does not ask why. */
 function checksOf(scene: Played): Check[] {
-  const { title, thresholdTokens, costs, comparable, short = false } = scene;
+  const { title, thresholdTokens, costs, comparable } = scene;
   const where = `${title} at ${thresholdTokens.toLocaleString("en")}`;
   const means = costs.map((each) => viewAfter(each).mean).filter((each) => each > 0);
-  const [ours, theirs] = [find(scene, "ours"), find(scene, "sdk 0.32")];
-  const ourBillOver = (policy: string): number => dollars(ours) / dollars(find(scene, policy));
   const views = {
     claim: `${where}: the largest mean view after a compaction over the smallest`,
     measured: Math.max(...means) / Math.min(...means),
     target: SAME_VIEW,
   };
+  return [...(comparable ? [views] : []), ...OURS.flatMap((policy) => checksOfOne(scene, where, policy))];
+}
+
+/** With notes it is dearer: that is held to the same, so that it is told. */
+function checksOfOne(scene: Played, where: string, [policy, whose]: (typeof OURS)[number]): Check[] {
+  const [ours, theirs] = [find(scene, policy), find(scene, "sdk 0.32")];
+  const billOver = (rival: string): number => dollars(ours) / dollars(find(scene, rival));
   const nothing = {
-    claim: `${where}: our bill over that of compacting nothing`,
-    measured: ourBillOver("none"),
+    claim: `${where}: ${whose} over that of compacting nothing`,
+    measured: billOver("none"),
     target: 1,
   };
   return [
-    ...(comparable ? [views] : []),
-    ...["ours", "ours with notes"].map((policy) => ({
-      claim: `${where}: summariser tokens of ${policy} for each stored token`,
-      measured: perStored(find(scene, policy)),
-      target: MOST_PER_STORED,
-    })),
-    { claim: `${where}: our bill over the SDK's`, measured: ourBillOver("sdk 0.32"), target: 1 },
-    { claim: `${where}: our bill over head and tail's`, measured: ourBillOver("head and tail"), target: 1 },
-    ...(short ? [nothing] : []),
     {
-      claim: `${where}: our agent's part of the bill over that of the SDK's`,
+      claim: `${where}: summariser tokens of ${policy} for each stored token`,
+      measured: perStored(ours),
+      target: MOST_PER_STORED,
+    },
+    { claim: `${where}: ${whose} over the SDK's`, measured: billOver("sdk 0.32"), target: 1 },
+    { claim: `${where}: ${whose} over head and tail's`, measured: billOver("head and tail"), target: 1 },
+    ...(scene.short === true ? [nothing] : []),
+    {
+      claim: `${where}: the agent's part of ${whose} over that of the SDK's`,
       measured: agentDollars(ours) / agentDollars(theirs),
       target: 1,
     },

@@ -55,7 +55,7 @@ async function measure(lab: Lab): Promise<Finding> {
   const isReal = (name: string): boolean => rounds.some((round) => round.name === name);
   return {
     title: "What is still there after many compactions",
-    about: [isReal(CODING) ? LEFT_OUT_SAID : "", isReal(SERVICE) ? JOINED_SAID : "", ABOUT].join(""),
+    about: [...ABOUT, ...(isReal(CODING) ? [LEFT_OUT_SAID] : []), ...(isReal(SERVICE) ? JOINED_SAID : [])],
     tables: [
       ...contests.flatMap((contest) => tablesOf(contest, depths)),
       kindsOf(contests),
@@ -67,14 +67,29 @@ async function measure(lab: Lab): Promise<Finding> {
       "paraphrases, which count as lost: what is looked for is characters",
       "whether a model would have used what it still sees, and whether it would think of asking recall",
       "names and rules that our own extractor does not find: the judge looks for names with the same one that our pinning keeps them with, and only the rare words are independent of it",
-      "head and tail as its authors run it: with their code and their prompt it may keep more, or less",
+      "head and tail as its authors run it: with their code, their prompt and whatever search their agent has, it may keep more, or less",
+      ...(isReal(CODING) || isReal(SERVICE)
+        ? [
+            "conversations on which nothing of ours was chosen: how much is pinned, and in which order, was settled on this coding session and on these customers (decision 6), so that ours is at home in both",
+          ]
+        : []),
       ...(isReal(CODING) ? ["what the messages that were left out do to any policy, ours as well"] : []),
       ...(isReal(CODING) && isReal(SERVICE) ? [] : [ABSENT]),
     ],
   };
 }
 
-const ABOUT = `The same messages, threshold and summariser for every policy, and views of the same size after a compaction: the budget of the tail is steered, and the mean is printed. The n-th compaction of one policy need not fall on the same message as another's: where it does not, they are asked for other things, and of how many differs. After each compaction: of the names (paths, ids, numbers, commands, …) in texts that the view shows no more, and that the user or the agent says again later on, the share whose characters are in the view. With recall: or in one answer of the policy's own search (4,000 tokens), asked with the name, for ${MOST_ASKED} names at most that are missing. Anywhere: names that tool outputs say again, too. Rare words: any word of six letters that at most three messages said so far. Rules: what the user ruled and did not take back. Open: tasks and failures that stand. Extractive: our offline model, for every policy, which draws no lots; lossy: forgets a tenth or half of the facts that it reads, at each pass, drawn anew for each seed. Of several seeds, sessions or customers: the median, and in brackets the least and the most; the promises are held to the worst of them. Head and tail is no library: it is our own writing after its description, and asks with our prompt, under its own headings.`;
+const ABOUT: readonly string[] = [
+  "After each compaction: of what the view hides and the conversation needs again, the share that is still there. The same messages, threshold and summariser for every policy, and views of the same size after a compaction: the budget of the tail is steered, and the mean is printed.",
+  "The n-th compaction of one policy need not fall on the same message as another's: where it does not, they are asked for other things, and of how many differs.",
+  "Names: of the paths, ids, numbers, commands, … in texts that the view shows no more, and that the user or the agent says again later on, the share whose characters are in the view. Anywhere: names that tool outputs say again, too.",
+  `With recall: or in one answer of the policy's own search (4,000 tokens), asked with the name, for ${MOST_ASKED} names at most that are missing. “–”: it is given no search here.`,
+  "Rare words: any word of six letters that at most three messages said so far.",
+  "Rules: what the user ruled and did not take back. Open: tasks and failures that stand. Over all compactions, “of” says how many there were at one of them, the fewest and the most.",
+  "Extractive: our offline model, for every policy, which draws no lots; lossy: forgets a tenth or half of the facts that it reads, at each pass, drawn anew for each seed.",
+  "Of several seeds, sessions or customers: the median, and in brackets the least and the most; the promises are held to the worst of them.",
+  "Head and tail is no library: it is our own writing after its description, and asks with our prompt, under its own headings. It is given no search here, though the agents that keep it may have one.",
+];
 
 const CODING = "a coding session";
 /**
@@ -82,11 +97,14 @@ const CODING = "a coding session";
  * whatever they weigh: their views would never come under the threshold. The last one weighs 38,000, and nothing follows it.
  */
 const LEFT_OUT = { from: 1, to: 5 } as const;
-const LEFT_OUT_SAID = `The coding session is told without its messages ${LEFT_OUT.from + 1} to ${LEFT_OUT.to + 1}, 44,000 tokens, and its last, 38,000: the SDK's policies protect the first three messages whatever they weigh, so that their views would never come under the threshold, and nothing follows the last. `;
+const LEFT_OUT_SAID = `The coding session is told without its messages ${LEFT_OUT.from + 1} to ${LEFT_OUT.to + 1}, 44,000 tokens, and its last, 38,000: the SDK's policies protect the first three messages whatever they weigh, so that their views would never come under the threshold, and nothing follows the last.`;
 
 const SERVICE = "a customer's day";
 const CUSTOMERS = 3;
-const JOINED_SAID = `A customer's day: all service conversations of one customer, told one after the other, as they are too short to be compacted often; without the service's instructions, which an agent sends beside its conversation. Taken are the ${CUSTOMERS} customers with the most to say; after each one, the next begins with the tail's budget that the last one ended with. Their requests come twice, as each conversation was held two times. `;
+const JOINED_SAID: readonly string[] = [
+  `A customer's day: all service conversations of one customer, told one after the other, as they are too short to be compacted often; without the service's instructions, which an agent sends beside its conversation. Their requests come twice, as each conversation was held two times.`,
+  `Taken are the ${CUSTOMERS} customers with the most to say; after each one, the next begins with the tail's budget that the last one ended with.`,
+];
 
 function fullRounds(): Round[] {
   return [...codingRounds(), generatedRound(), ...serviceRounds()];

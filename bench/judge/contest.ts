@@ -43,8 +43,9 @@ export function isOurs(policy: string): boolean {
   return policy.startsWith("ours");
 }
 
-/** Null where it was not compacted so often, or nothing of that was wanted then. */
-export function countAt({ verdicts }: Track, depth: number, counting: Counting): Count | null {
+/** Null where it was not compacted so often, nothing of that was wanted then, or there is no such way for it. */
+export function countAt({ verdicts, recalls }: Track, depth: number, counting: Counting): Count | null {
+  if (counting.way === "view or recall" && !recalls) return null;
   const verdict = verdicts[depth - 1];
   const counted = verdict === undefined ? null : count(verdict, counting);
   return counted === null || counted.of === 0 ? null : counted;
@@ -66,9 +67,26 @@ export function cellOf(values: readonly number[]): Cell {
 /** The share over all draws that have one, and of how many: as in "0.94 (0.91–0.97) of 130–136". */
 export function askedAt(tracks: readonly Track[], depth: number, counting: Counting): string {
   const counts = tracks.flatMap((track) => countAt(track, depth, counting) ?? []);
-  if (counts.length === 0) return NONE;
-  const share = spread(counts.map((each) => shareOf([each])));
-  const of = spread(counts.map((each) => each.of));
+  return shareWithOf(
+    counts.map((each) => shareOf([each])),
+    counts.map((each) => each.of),
+  );
+}
+
+/** The share over all compactions, and of how many at one of them: those at which nothing was wanted are no part of either. */
+export function askedOverAll(tracks: readonly Track[], counting: Counting): string {
+  const wanted = tracks
+    .map(({ verdicts }) => verdicts.map((verdict) => count(verdict, counting)).filter(({ of }) => of > 0))
+    .filter((counts) => counts.length > 0);
+  return shareWithOf(
+    wanted.map((counts) => shareOf(counts)),
+    wanted.flatMap((counts) => counts.map(({ of }) => of)),
+  );
+}
+
+function shareWithOf(shares: readonly number[], ofs: readonly number[]): string {
+  if (shares.length === 0) return NONE;
+  const [share, of] = [spread(shares), spread(ofs)];
   return `${ranged(share.median, share, (value) => value.toFixed(2))} of ${of.least === of.most ? of.least : `${of.least}–${of.most}`}`;
 }
 

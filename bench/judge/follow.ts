@@ -12,6 +12,8 @@ import { askFor, judgeView, type Verdict } from "./verdict.ts";
 
 export interface Track {
   readonly policy: string;
+  /** Whether it was given a way back to what it hid. */
+  readonly recalls: boolean;
   /** After each compaction, oldest first. */
   readonly verdicts: readonly Verdict[];
   /** Tokens of the view right after each, by our estimate for every policy alike. */
@@ -29,6 +31,7 @@ export interface Following {
 export async function follow(host: Host, conversation: Conversation, { depths, most }: Following): Promise<Track> {
   const verdicts: Verdict[] = [];
   const viewTokens: number[] = [];
+  const { recall } = host;
   try {
     for (const [at, message] of conversation.messages.entries()) {
       const { compacted } = await host.append(message);
@@ -36,11 +39,11 @@ export async function follow(host: Host, conversation: Conversation, { depths, m
       const view = await host.view();
       viewTokens.push(weigh(view));
       const verdict = judgeView(conversation, at + 1, view);
-      const asks = depths.includes(verdicts.length + 1);
-      verdicts.push(asks ? await askFor(verdict, most, (question) => host.recall(question)) : verdict);
+      const asks = recall !== null && depths.includes(verdicts.length + 1);
+      verdicts.push(asks ? await askFor(verdict, most, recall) : verdict);
       if (verdicts.length >= Math.max(...depths)) break;
     }
-    return { policy: host.name, verdicts, viewTokens };
+    return { policy: host.name, recalls: recall !== null, verdicts, viewTokens };
   } finally {
     await host.close();
   }

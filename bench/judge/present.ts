@@ -2,7 +2,7 @@
 import type { Cell, Table } from "../finding.ts";
 import type { Panel, Plot } from "../plot.ts";
 import { mean, median } from "../stats.ts";
-import { askedAt, cellOf, NONE, policiesOf, shareAt, tracksOf, whole, type Contest } from "./contest.ts";
+import { askedAt, askedOverAll, cellOf, NONE, policiesOf, shareAt, tracksOf, whole, type Contest } from "./contest.ts";
 import { count, findWorst, shareOf, type Counting, type Matter, type Worst } from "./tally.ts";
 
 const KINDS: readonly Matter[] = [
@@ -153,8 +153,8 @@ function wholeRow(contest: Contest, policy: string): Cell[] {
     cellOf(tracks.map(({ verdicts }) => verdicts.length)),
     all(whole("names")),
     all({ ...whole("names"), use: "anywhere" }),
-    all(whole("word")),
-    all(whole("rule")),
+    askedOverAll(tracks, whole("word")),
+    askedOverAll(tracks, whole("rule")),
     cellOf(least),
     all(whole("task"), whole("failure")),
     worst === null ? NONE : [worst.share.toFixed(2), worst.at, ...(worst.draw === null ? [] : [worst.draw])].join(", "),

@@ -56,6 +56,11 @@ export interface Appending {
 export interface Behind {
   /** Of each append. */
   readonly ms: readonly number[];
+  /**
+   * From when each was due until it was done. Those for which it was too late to begin, because the one before had not returned or
+   * something else held the object, count as done with the next one: no message could have been stored before it.
+   */
+  readonly dueMs: readonly number[];
   /** The most that an append began after its time, while none was at work: something else held the object (ms). */
   readonly latestMs: number;
   /** Of the summariser. */
@@ -175,25 +180,34 @@ export class Rig {
     const settle = this.#contender.compactAfter(thresholdTokens, Math.floor(thresholdTokens * KEPT_SHARE));
     const isOver = this.#watchEnd(settle);
     const ms: number[] = [];
+    const dueMs: number[] = [];
     let latestMs = 0;
+    let dues: number[] = [];
     const start = Date.now();
     for (let n = 0, left = times; left > 0; n++) {
       const due = start + n * everyMs;
       const missed = everyMs > 0 && due <= Date.now() - everyMs;
       if (!pastEnd || (isOver() && !missed)) left -= 1;
       if (pastEnd && Date.now() - start > MOST_MS) throw new Error("No compaction came to its end.");
+      dues.push(due);
       if (missed) continue;
+      // Before the wait: what the rig itself writes is no part of an append, and holds up none.
+      const [append] = await this.#next("append", 1);
       if (due > Date.now()) {
         await sleep(due - Date.now());
         latestMs = Math.max(latestMs, Date.now() - due);
       }
-      const [append] = await this.#next("append", 1);
-      ms.push(await timed(append));
+      const begun = Date.now();
+      const took = await timed(append);
+      ms.push(took);
+      dueMs.push(...dues.map((each) => begun - each + took));
+      dues = [];
     }
     await settle();
     const view = await this.#contender.view();
     return {
       ms,
+      dueMs,
       latestMs,
       calls: countCalls(this.#name()),
       viewTokens: view.reduce((sum, message) => sum + measureMessage(message).tokens, 0),

@@ -1,7 +1,7 @@
 /**
  * The policy of a well-known terminal agent (hermes-agent), written after its description, since it is no library: tool outputs are pruned
  * first, a head of messages and a tail of tokens stay, and one summary of what is between is updated with each compaction. The
- * head is given up after the first one. What it replaces is gone: there is no way back to it.
+ * head is given up after the first one. It is given no search of what it replaced: the agents that keep it may have one of their own.
  *
  * Left out, because nothing here needs it: its waits after failures, its fallbacks, secrets and images.
  */
@@ -49,6 +49,7 @@ export function headAndTail(): Policy {
 
 class HeadAndTail implements Host {
   readonly name = NAME;
+  readonly recall = null;
   readonly #terms: Terms;
   readonly #tail: Tail;
   readonly #bill = new Bill();
@@ -75,10 +76,6 @@ class HeadAndTail implements Host {
 
   async view(): Promise<readonly UIMessage[]> {
     return [...this.#head, ...(this.#summary === null ? [] : [this.#summary]), ...this.#rest];
-  }
-
-  async recall(): Promise<string> {
-    return "";
   }
 
   async spent(): Promise<Spent> {

@@ -13,8 +13,8 @@ export interface Host {
   append(message: UIMessage): Promise<Appended>;
   /** What the model would be sent now. */
   view(): Promise<readonly UIMessage[]>;
-  /** What one call of the policy's own way back to hidden messages answers; empty for a policy that has none. */
-  recall(question: string): Promise<string>;
+  /** What one call of the policy's own way back to hidden messages answers; null for one that is given none here. */
+  readonly recall: ((question: string) => Promise<string>) | null;
   /** So far. */
   spent(): Promise<Spent>;
   close(): Promise<void>;

@@ -25,6 +25,7 @@ export function policyIn(
 
 class HostInObject implements Host {
   readonly name: string;
+  readonly recall = async (question: string): Promise<string> => this.#object.lookUp(question);
   readonly #object: HostedMethods;
   readonly #tail: Tail;
 
@@ -42,10 +43,6 @@ class HostInObject implements Host {
 
   async view(): Promise<readonly UIMessage[]> {
     return this.#object.shown();
-  }
-
-  async recall(question: string): Promise<string> {
-    return this.#object.lookUp(question);
   }
 
   async spent(): Promise<Spent> {

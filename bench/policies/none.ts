@@ -7,6 +7,8 @@ export const none: Policy = { name: "none", open: async () => new Everything() }
 
 class Everything implements Host {
   readonly name = "none";
+  /** Nothing is hidden. */
+  readonly recall = null;
   readonly #messages: UIMessage[] = [];
   #tokens = 0;
 
@@ -18,11 +20,6 @@ class Everything implements Host {
 
   async view(): Promise<readonly UIMessage[]> {
     return [...this.#messages];
-  }
-
-  /** Nothing is hidden. */
-  async recall(): Promise<string> {
-    return "";
   }
 
   async spent(): Promise<Spent> {

@@ -6,7 +6,7 @@ import { makeReturning } from "../../bench/drift/conversation.ts";
 import { readConversation } from "../../bench/judge/conversation.ts";
 import { follow } from "../../bench/judge/follow.ts";
 import type { Contest } from "../../bench/judge/contest.ts";
-import { behindOf } from "../../bench/judge/leads.ts";
+import { behindOf, leadsOf } from "../../bench/judge/leads.ts";
 import { tablesOf } from "../../bench/judge/present.ts";
 import { checksOf } from "../../bench/judge/promises.ts";
 import { joinByCustomer } from "../../bench/judge/service.ts";
@@ -178,6 +178,33 @@ test("a host is judged after each compaction, asked at the depths alone, and clo
   expect([host.asked.length, host.closed]).toEqual([6, true]);
 });
 
+test("a policy that is given no way back has no share with recall, and nobody leads over it there", async () => {
+  const given = { depths: [1, 4], most: 5 };
+  const follows = (policy: string, recall: Host["recall"]) =>
+    follow({ ...hostInMemory(policy, ""), recall }, SESSION, given);
+  const tracks = [
+    await follows("ours", async (question) => question),
+    await follows("without", null),
+    await follows("lost", async () => ""),
+  ];
+  const contest: Contest = {
+    conversation: "a session",
+    summariser: "none",
+    over: "seeds",
+    draws: [{ name: "1", tracks }],
+  };
+  expect(tracks.map(({ recalls }) => recalls)).toEqual([true, false, true]);
+  expect(await cellIn(contest, "of the names", ["without", "view or recall, after 4"])).toBe("–");
+  expect(await cellIn(contest, "of the names", ["without", "view, after 4"])).toMatch(/^0\.00 of/);
+  expect(await cellIn(contest, "of the names", ["ours", "view or recall, after 4"])).toBe(1);
+  const counting = { ...NAMES, way: "view or recall" } as const;
+  const leads = leadsOf(contest, "ours", { depths: given.depths, counting });
+  expect(leads.map(({ rival, by }) => [rival, by])).toEqual([
+    ["lost", 1],
+    ["lost", 1],
+  ]);
+});
+
 const DEPTHS = [1, 4];
 const SESSION = readConversation(makeReturning(40, 3));
 const ALL = SESSION.said.flatMap((texts) => texts.map(({ text: said }) => said)).join("\n");
@@ -268,6 +295,16 @@ test("rules, open tasks and rare words stand at each depth, of how many; what wa
   expect(await cellIn(contest, "what else matters", ["open tasks ours", "after 4"])).toMatch(/ of \d+$/);
   expect(await cellIn(contest, "what else matters", ["rare words ours", "after 4"])).toMatch(/ of \d+$/);
   expect(await cellIn(contest, "what else matters", ["failures", "after 4"])).toBeUndefined();
+});
+
+test("a share over all compactions says how many were wanted at one of them, the fewest and the most", async () => {
+  const contest = await contestOf({ ours: RULES });
+  const standing = [9, 19, 29, 39].map((at) => SESSION.standing[at]?.rules.length ?? 0).filter((of) => of > 0);
+  const [least, most] = [Math.min(...standing), Math.max(...standing)];
+  const of = least === most ? String(least) : `${least}–${most}`;
+  expect(await cellIn(contest, "over all compactions", ["ours", "rules"])).toBe(`1.00 of ${of}`);
+  expect(await cellIn(contest, "over all compactions", ["other", "rules"])).toBe(`0.00 of ${of}`);
+  expect(await cellIn(contest, "over all compactions", ["other", "rare words"])).toMatch(/^0\.\d\d of \d+–\d+$/);
 });
 
 test("the worst case is that of the worst draw, and says which", async () => {

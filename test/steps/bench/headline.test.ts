@@ -36,6 +36,33 @@ test("a line that was measured of nobody is not shown, and one that was of some 
   expect(shown).not.toContain("first view");
 });
 
+const behind = {
+  columns: ["store", "p99 ms", "worst ms"],
+  rows: [
+    ["Ours", 2, 71],
+    ["Sdk032", 4, 5_005],
+  ],
+};
+
+test("the worst append is told in milliseconds, from when it was due and not from when it was called", () => {
+  const called = { ...behind, caption: "from when each was called", rows: [["Ours", 1, 3]] };
+  const tables = [called, { ...behind, caption: "from when each was due" }];
+  const finding = once({ title: "", about: "", checks: [], tables });
+  const results = { "behind-summariser": { date: "", commit: "", versions: {}, finding } };
+  expect(showFigures(`${BEGIN}\n${END}`, results)).toMatch(
+    /from when it was due \| +71 \| +– \| +5,005 \| +– \| +– \|/,
+  );
+});
+
+test("head and tail, which is given no search, has no figure where recall counts, and has one of the view", () => {
+  const columns = ["policy", "view, after 20", "view or recall, after 20"];
+  const rows = ["ours", "head and tail"].map((policy) => [policy, 0.4, 0.4]);
+  const finding = once({ title: "", about: "", checks: [], tables: [{ caption: "a coding session", columns, rows }] });
+  const shown = showFigures(`${BEGIN}\n${END}`, { fidelity: { date: "", commit: "", versions: {}, finding } });
+  expect(shown).toMatch(/in one answer of `recall` or search \| +0\.40 \|.* – \|\n/);
+  expect(shown).toMatch(/in view after 20 compactions \| +0\.40 \|.* 0\.40 \|\n/);
+});
+
 test("a README without room for figures is refused, not overwritten", () => {
   expect(() => showFigures("# Palimpsest", {})).toThrow(/no room for figures/);
 });

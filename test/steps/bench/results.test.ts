@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { Finding } from "../../../bench/finding.ts";
 import { once } from "../../../bench/noise.ts";
-import { tellSmall } from "../../../bench/report.ts";
+import { renderFinding, tellSmall } from "../../../bench/report.ts";
 import { readResults, renderPage, type Results } from "../../../bench/results.ts";
 import { listLosses } from "../../../bench/worse.ts";
 
@@ -13,6 +13,9 @@ const measured = (name: string, tables: Finding["tables"]): Results => ({
 });
 
 const times = (median: number) => ({ median, least: 0, most: 9 });
+
+const show = (about: Finding["about"]): string =>
+  renderFinding(once({ title: "Rows", about, checks: [], tables: [] }), null);
 
 const bill = (caption: string, dollars: number) => ({
   caption: `${caption}: the bill`,
@@ -86,6 +89,69 @@ test("a policy that costs less is named, and a conversation that nobody keeps ch
   expect(listLosses(measured("cost-of-a-conversation", [bill("long", 1), bill("short", 3)]))).toEqual([
     { title: "Dollars", losses: [{ name: "short", says: "short: ours 3, none 2" }] },
   ]);
+});
+
+test("ours with notes is held to the bills of others as well, and not to that of ours without; nobody is told to read less by not compacting", () => {
+  const columns = ["policy", "in", "both $"];
+  const rows = [
+    ["none", 0, 9],
+    ["sdk", 50, 3],
+    ["ours", 40, 2],
+    ["ours with notes", 60, 4],
+  ];
+  expect(listLosses(measured("cost-of-a-conversation", [{ caption: "long: the bill", columns, rows }]))).toEqual([
+    { title: "Tokens that a summariser reads", losses: [{ name: "long", says: "long: ours with notes 60, sdk 50" }] },
+    { title: "Dollars", losses: [{ name: "long", says: "long: ours with notes 4, sdk 3" }] },
+  ]);
+});
+
+test("behind a summariser, more model calls and later appends are listed, and what the others wait for is not", () => {
+  const called = {
+    caption: "from when each was called",
+    columns: ["store", "model calls", "p50 ms", "worst ms", "worst over ours"],
+    rows: [
+      ["Ours", 4, 0.1, 2, 1],
+      ["Sdk032", 1, 0.099, 5_000, 2_500],
+    ],
+  };
+  const due = {
+    caption: "from when each was due",
+    columns: ["store", "due", "worst ms", "at most late by ms"],
+    rows: [
+      ["Ours", 562, 71, 69],
+      ["Sdk032", 555, 5_000, 0],
+    ],
+  };
+  const late = "appends behind a summariser, at most late by ms from when each was due";
+  expect(listLosses(measured("behind-summariser", [called, due]))).toEqual([
+    { title: "Time", losses: [{ name: late, says: `${late}: Ours 69, Sdk032 0` }] },
+    {
+      title: "Model calls",
+      losses: [{ name: "the summariser: slow", says: "the summariser: slow: Ours 4, Sdk032 1" }],
+    },
+  ]);
+});
+
+test("a view that is larger after a summariser of no use is listed, among those with the same summariser", () => {
+  const columns = ["the summariser", "store", "model calls", "view, in thresholds"];
+  const rows = [
+    ["fails", "Ours", 5, 1.1],
+    ["fails", "Sdk032", 162, 3.5],
+    ["one sentence", "Ours", 12, 1.23],
+    ["one sentence", "Sdk032", 12, 0.82],
+  ];
+  const name = "the summariser: one sentence";
+  expect(listLosses(measured("bad-summariser", [{ columns, rows }]))).toEqual([
+    {
+      title: "The view after a summariser of no use, in thresholds",
+      losses: [{ name, says: `${name}: Ours 1.23, Sdk032 0.82` }],
+    },
+  ]);
+});
+
+test("what a reader has to know stands as a list under what was done; one sentence stays one", () => {
+  expect(show(["All was read.", "Twice.", "Aloud."])).toBe("## Rows\n\nAll was read.\n\n- Twice.\n- Aloud.");
+  expect(show(["All was read."])).toBe(show("All was read."));
 });
 
 const behind = (which: string, after: string) =>

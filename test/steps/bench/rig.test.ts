@@ -57,14 +57,25 @@ function fakeStore() {
   return { contender, asked, messages };
 }
 
-async function openRig() {
+async function openRig(changed: Partial<Contender> = {}) {
   const store = fakeStore();
+  Object.assign(store.contender, changed);
   const ctx = fakeContext();
   const meter = new Meter(ctx.storage, true);
   ctx.storage.sql.exec("SELECT 1");
   const rig = new Rig(ctx, meter, store.contender);
   await rig.answer(["fill", 20]);
   return { rig, ...store };
+}
+
+/** Waits of no time but that of the fake clock, the fifth of which ends late. */
+function fakeWaits(lateMs: number): void {
+  let waits = 0;
+  vi.spyOn(Date, "now").mockImplementation(() => Math.floor(hundredths / 100));
+  vi.stubGlobal("setTimeout", (done: () => void, ms: number) => {
+    hundredths += 100 * (ms + (++waits === 5 ? lateMs : 0));
+    queueMicrotask(done);
+  });
 }
 
 describe("a stretch", () => {
@@ -103,6 +114,29 @@ describe("a stretch", () => {
   it("of what a store does not have is no time", async () => {
     const { rig } = await openRig();
     expect(await rig.time("fork" satisfies Operation, { times: 2, stretchMs: 0 })).toEqual([]);
+  });
+});
+
+describe("an append that is due", () => {
+  const [EVERY, TIMES] = [10, 12];
+
+  afterEach(() => {
+    vi.unstubAllGlobals();
+  });
+
+  it("is timed from then on, whether its caller was late or the append before had not returned", async () => {
+    fakeWaits(25);
+    let appended = 0;
+    const append = async (): Promise<void> => {
+      if (++appended === 3) hundredths += 3_500;
+    };
+    const { rig } = await openRig({ append });
+    const { ms, dueMs, latestMs } = await rig.appendBehind({ thresholdTokens: 1, times: TIMES, everyMs: EVERY });
+    // One takes 35 ms, and two more are due before the next can begin; one begins 25 ms late, and another is due meanwhile.
+    expect([Math.round(Math.max(...ms)), latestMs]).toEqual([35, 25]);
+    expect([ms.length, dueMs.length]).toEqual([TIMES - 3, TIMES]);
+    // With the two or three that the clock itself takes to be read.
+    expect(dueMs.filter((each) => each > EVERY).map((each) => Math.round(each))).toEqual([35, 28, 18, 25, 18]);
   });
 });
 
