@@ -6,6 +6,7 @@ import { listMissed } from "./missed.ts";
 import type { Settled } from "./noise.ts";
 import { drawPlot } from "./plot.ts";
 import { renderFinding } from "./report.ts";
+import { fourDigits } from "./stats.ts";
 import { SOURCES } from "./transcripts.ts";
 import { listLosses, READ } from "./worse.ts";
 
@@ -95,7 +96,6 @@ function describe({ date, commit, versions }: Stamp): string {
   return `Measured on ${date} at ${commit} with ${list.join(", ")}`;
 }
 
-/** More digits than four are noise. */
 function round(_key: string, value: unknown): unknown {
-  return typeof value === "number" && !Number.isInteger(value) ? Number(value.toPrecision(4)) : value;
+  return typeof value === "number" ? fourDigits(value) : value;
 }

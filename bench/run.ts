@@ -4,15 +4,14 @@
  * Prints what it finds and, unless quick, keeps it case by case: see results.ts. A missed target is written down and fails nothing; a case
  * that cannot be measured does.
  */
-import { execFile } from "node:child_process";
-import { parseArgs, promisify } from "node:util";
+import { parseArgs } from "node:util";
 import type { Case } from "./case.ts";
 import { CASES } from "./cases.ts";
 import { Lab } from "./lab.ts";
 import { once, settle, type Settled } from "./noise.ts";
 import { renderFinding } from "./report.ts";
 import { readResults, renderResults, writeResults, type Results, type Stamp } from "./results.ts";
-import { readVersions } from "./versions.ts";
+import { readCommit, readVersions } from "./versions.ts";
 
 const USAGE = `node bench/run.ts [options]
 
@@ -116,16 +115,8 @@ function print(finding: Settled): void {
 }
 
 async function stampNow(): Promise<Stamp> {
-  const git = async (...args: readonly string[]): Promise<string> =>
-    (await promisify(execFile)("git", [...args], { cwd: HERE })).stdout.trim();
   const date = new Date().toISOString().slice(0, 10);
-  const versions = await readVersions(HERE);
-  try {
-    const changed = await git("status", "--porcelain", "--", "../src", ".", ":!node_modules");
-    return { date, versions, commit: `${await git("rev-parse", "--short", "HEAD")}${changed === "" ? "" : "+"}` };
-  } catch {
-    return { date, versions, commit: "no repository" };
-  }
+  return { date, versions: await readVersions(HERE), commit: await readCommit(HERE) };
 }
 
 // Whoever reads only the beginning of what is printed wants the measuring to go on all the same.

@@ -1,6 +1,7 @@
 /** Numbers about numbers. */
 import type { Spread } from "./finding.ts";
 import { mulberry } from "./drift/lossy.ts";
+import type { Rows } from "./objects/meter.ts";
 
 /** Less than any step from one rank to the next: 100 times 0.07 is a little over 7, and means the seventh. */
 const ROUNDING = 1e-9;
@@ -32,8 +33,18 @@ export function ratios(above: readonly number[], below: readonly number[]): Spre
   return spread(above.map((value, index) => value / (below[index] ?? Number.NaN)));
 }
 
+/** As a number is kept: more digits than four are noise. What is whole was counted, and stays. */
+export function fourDigits(value: number): number {
+  return Number.isInteger(value) ? value : Number(value.toPrecision(4));
+}
+
 export function mean(values: readonly number[]): number {
   return values.reduce((sum, value) => sum + value, 0) / values.length;
+}
+
+/** Rows of one operation of several: of what is read the median, of what is written the mean, which shows what only some of them write. */
+export function typicalRows(rows: readonly Rows[]): Rows {
+  return { read: median(rows.map(({ read }) => read)), written: mean(rows.map(({ written }) => written)) };
 }
 
 /** Draws of a bootstrap: with more, its ends move by less than they are read to. */

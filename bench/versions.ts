@@ -1,10 +1,28 @@
 /** Versions of all that decides what is measured. */
+import { execFile } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
+import { promisify } from "node:util";
 
 /** Installed packages, by where they are installed. */
 const PACKAGES = { agents: "..", "upstream-020": ".", ai: "..", wrangler: "..", workerd: ".." };
+
+/** What is measured, and with what; without the pages that measuring writes beside it. */
+const SOURCES = ["../src", ".", ":!node_modules"];
+const WRITTEN = ["results.json", "RESULTS.md", "conformance.json", "CONFORMANCE.md"].map((file) => `:!${file}`);
+
+/** The commit of the sources, as git names it; with "+" where they were changed since. `here` is the folder of this package. */
+export async function readCommit(here: string): Promise<string> {
+  const git = async (...args: readonly string[]): Promise<string> =>
+    (await promisify(execFile)("git", [...args], { cwd: here })).stdout.trim();
+  try {
+    const changed = await git("status", "--porcelain", "--", ...SOURCES, ...WRITTEN);
+    return `${await git("rev-parse", "--short", "HEAD")}${changed === "" ? "" : "+"}`;
+  } catch {
+    return "no repository";
+  }
+}
 
 /** `here` is the folder of this package. */
 export async function readVersions(here: string): Promise<Record<string, string>> {

@@ -19,6 +19,7 @@ const USAGE = `npm run sim -- [options]
   --ops N     how many operations (default 10000)
   --seed N    the first seed (default 1): the same one draws the same operations
   --json      print what was done as JSON
+  --no-keep   leave test/sim/seeds.json as it is, whatever is found
 `;
 
 /** Operations of one process. */
@@ -51,12 +52,13 @@ interface Report {
   readonly violations: readonly Violation[];
 }
 
-function readOptions(): { operations: number; seed: number; json: boolean } {
+function readOptions(): { operations: number; seed: number; json: boolean; keep: boolean } {
   const { values } = parseArgs({
     options: {
       ops: { type: "string", default: "10000" },
       seed: { type: "string", default: "1" },
       json: { type: "boolean", default: false },
+      "no-keep": { type: "boolean", default: false },
       help: { type: "boolean", short: "h", default: false },
     },
   });
@@ -66,7 +68,7 @@ function readOptions(): { operations: number; seed: number; json: boolean } {
     process.stdout.write(USAGE);
     process.exit(values.help ? 0 : 2);
   }
-  return { operations, seed, json: values.json };
+  return { operations, seed, json: values.json, keep: !values["no-keep"] };
 }
 
 async function simulate({ operations, seed }: { operations: number; seed: number }): Promise<Report> {
@@ -142,7 +144,7 @@ const HEADINGS: Readonly<Record<keyof Tally, string>> = {
   met: "Met on the way",
 };
 
-function render({ operations, seed, ms, tally, violations }: Report): string {
+function render({ operations, seed, ms, tally, violations }: Report, kept: boolean): string {
   const parts = (Object.keys(HEADINGS) as (keyof Tally)[]).map((part) => {
     const rows = Object.entries(tally[part]).toSorted((a, b) => b[1] - a[1]);
     const sum = rows.reduce((total, [, times]) => total + times, 0);
@@ -150,7 +152,7 @@ function render({ operations, seed, ms, tally, violations }: Report): string {
   });
   const found = violations.map(
     ({ seed, detail, log }) =>
-      `Seed ${seed}: ${detail}\nafter\n  ${log.join("\n  ")}\nIt is kept in test/sim/seeds.json.`,
+      `Seed ${seed}: ${detail}\nafter\n  ${log.join("\n  ")}${kept ? "\nIt is kept in test/sim/seeds.json." : ""}`,
   );
   const end = `${plural(operations, "operation")} from seed ${seed} on in ${duration(ms)}: ${plural(violations.length, "violation")}.`;
   return `${[...parts, ...found, end].join("\n\n")}\n`;
@@ -162,6 +164,6 @@ function renderRow([what, times]: [string, number]): string {
 
 const options = readOptions();
 const report = await simulate(options);
-if (report.violations.length > 0) await keep(report.violations);
-process.stdout.write(options.json ? `${JSON.stringify(report, null, 2)}\n` : render(report));
+if (options.keep && report.violations.length > 0) await keep(report.violations);
+process.stdout.write(options.json ? `${JSON.stringify(report, null, 2)}\n` : render(report, options.keep));
 process.exitCode = report.violations.length === 0 ? 0 : 1;

@@ -1,9 +1,17 @@
 /** docs/costs.md: from what was counted to a bill, step by step, so that anybody can put in numbers of their own. */
 import { renderCell, renderTable } from "../report.ts";
 import type { Table } from "../finding.ts";
-import { DEFAULT_CHUNK_TOKENS, MAX_OUTLINE_ROWS } from "../../src/limits.ts";
+import { fourDigits } from "../stats.ts";
+import {
+  DEFAULT_CHUNK_TOKENS,
+  FAILURES_TO_OPEN,
+  HARD_LINE,
+  MAX_OUTLINE_ROWS,
+  PENDING_LIMIT_MS,
+} from "../../src/limits.ts";
+import { MODEL_CALL } from "../../src/workflows/retries.ts";
 import { LIMITS, LOOKED_UP, PLAN, SOURCES } from "./cloudflare.ts";
-import { ASSUMED } from "./workload.ts";
+import { ASSUMED, RUNS_OF_A_LONG } from "./workload.ts";
 
 export interface CostsPage {
   readonly operations: Table;
@@ -11,6 +19,8 @@ export interface CostsPage {
   readonly months: Table;
   readonly bills: Table;
   readonly bounds: Table;
+  /** At how many conversations a month the mean hour asks for more model calls than the limit has, and for how many times as many. */
+  readonly overloaded: readonly { readonly at: string; readonly share: number }[];
   readonly stored: Stored;
   readonly times: Times;
   /** Chunks of a run that would have as many steps as an instance may. */
@@ -25,25 +35,18 @@ export interface Times {
   readonly run: number;
 }
 
-/** Bytes of a message in the database, characters of its text, and bytes of an object that holds one; rows that beginning it writes. */
+/** Bytes of a message in the database, characters of its text, bytes of an object that holds one, and of what a run leaves; rows that beginning an object writes. */
 interface Stored {
   readonly messageBytes: number;
   readonly textBytes: number;
   readonly emptyBytes: number;
   readonly firstWritten: number;
+  readonly runBytes: number;
 }
 
-export function writeCosts({
-  operations,
-  runs,
-  months,
-  bills,
-  bounds,
-  stored,
-  times,
-  chunksToLimit,
-}: CostsPage): string {
-  const { messageBytes, textBytes, emptyBytes, firstWritten } = stored;
+export function writeCosts(page: CostsPage): string {
+  const { operations, runs, months, bills, stored, times } = page;
+  const { messageBytes, textBytes, emptyBytes, firstWritten, runBytes } = stored;
   return `# Costs
 
 Written by \`npm run bench -- --only bill\`: what one operation takes is counted, the rest is arithmetic on it. Put your own conversations into
@@ -64,13 +67,16 @@ ${show(runs)}
 From asking to the end, with nothing tried twice and a model that answers; the SDK's own rows included. Requests are the workflow's calls to the object. From two chunks
 on, one model call more merges their drafts. Tokens out are bounded by the largest summary, and assumed to be as many.
 
+In the month a run is the mean of the ${RUNS_OF_A_LONG} that a long conversation has: every second one folds in the summary before it, with one model call more. What a run stores are its drafts, the overlay and its row in the
+ledger, above in whole pages of the database; in the month it is ${renderCell(Math.round(runBytes))} bytes, with the largest answers. What is said here names little: of a span full of names, the facts beside a draft take up to 150,000 bytes.
+
 ## Assumed
 
 - ${renderCell(ASSUMED.longShare * 100)} of 100 conversations are long, ${renderCell(ASSUMED.longMessages)} messages; the others have ${renderCell(ASSUMED.shortMessages)}. A message is ${renderCell(ASSUMED.messageTokens)} tokens. Before every second message the agent looks at its view.
 - Threshold ${renderCell(ASSUMED.thresholdTokens)}; a run of ${ASSUMED.chunksOfARun} chunk brings a view back to ${renderCell(ASSUMED.viewAfterTokens)}. Short conversations never get there.
 - Appends and views come over a WebSocket, of which ${ASSUMED.framesPerRequest} frames are billed as one request. That connection hibernates when nothing is said for some ten seconds, so ${renderCell(ASSUMED.wakesPerMessage * 100)} of 100 messages wake the object: each one of a user. That is pessimistic: who answers at once finds it awake.
-- A call keeps its object at work for ${renderCell(ASSUMED.callSeconds * 1_000)} ms, a wake for ${renderCell(ASSUMED.wakeSeconds * 1_000)} more. What it is on Cloudflare was not measured, so these are assumptions. Measured on the machine of the benchmark, which loads no code and has its disk beside it: ${renderMs(times.append)} ms for an append, ${renderMs(times.view)} for a view of 220 messages, ${renderMs(times.wake)} for a wake with that view after it.
-- A run takes ${ASSUMED.runSeconds} s, a model's time: 3,000 tokens at 100 a second. No model is asked here, so it stays an assumption. With a model that answers at once a run took ${renderMs(times.run)} ms on the machine of the benchmark. The watchdog looks each ${ASSUMED.watchdogSeconds} s meanwhile and writes ${ASSUMED.watchdogRows} rows, its alarm among them.
+- A call keeps its object at work for ${renderCell(ASSUMED.callSeconds * 1_000)} ms, a wake for ${renderCell(ASSUMED.wakeSeconds * 1_000)} more. What it is on Cloudflare was not measured, so these are assumptions. Measured once, in one lab, on the machine of the benchmark, which loads no code and has its disk beside it: ${renderMs(times.append)} ms for an append, ${renderMs(times.view)} for a view of 220 messages, ${renderMs(times.wake)} for a wake with that view after it.
+- A run takes ${ASSUMED.runSeconds} s, a model's time: 3,000 tokens at 100 a second. No model is asked here, so it stays an assumption. With a model that answers at once a run took ${renderMs(times.run)} ms on the machine of the benchmark, measured once as well. The watchdog looks each ${ASSUMED.watchdogSeconds} s meanwhile and writes ${ASSUMED.watchdogRows} rows, its alarm among them.
 - Each conversation has an object of its own, which takes the bytes below before anything is said in it: the tables of Palimpsest and of the SDK, a page each. An object for each user shares them.
 - Everything is kept for ${ASSUMED.monthsStored} months, finished workflow instances for ${ASSUMED.instanceDays} days; the busiest hour has ${ASSUMED.peak} times the mean.
 
@@ -90,7 +96,14 @@ Each later call of the agent's own model reads less for it, which is in no table
 Most of what Cloudflare itself charges is for objects that begin and are kept, however little is said in them: ${renderCell(firstWritten)} rows written and ${renderCell(emptyBytes)} bytes each, the
 SDK's own tables included. An object for each user with a session for each conversation pays that once a user, not once a conversation.
 
-## Which limit is met first
+${describeLimits(page)}
+
+Not in this page: CPU time of the Worker, the page's own files, logs, egress, the agent's own model, the calls and tokens of notes where they are kept (an update takes one model call, which reads what is new and the notes as they stand), and what a run that waits for a person keeps the watchdog writing (some 17,300 rows a day, two cents).
+`;
+}
+
+function describeLimits({ bounds, overloaded, chunksToLimit }: CostsPage): string {
+  return `## Which limit is met first
 
 The share of each limit that the busiest hour takes; above 1 it is met.
 
@@ -99,11 +112,26 @@ ${show(bounds)}
 A run of default chunks never comes near the steps of an instance: at one step a chunk that takes ${renderCell(chunksToLimit)} chunks, fewer by what merging their drafts takes, and an outline ends before there are eight of ${renderCell(DEFAULT_CHUNK_TOKENS)} tokens. It
 also ends at ${renderCell(MAX_OUTLINE_ROWS)} messages. So only \`chunkTokens\` set so small that nearly each message is a chunk could meet ${renderCell(LIMITS.instanceSteps)}, when each draft is merged in pairs and repaired as well.
 
-An object a conversation, or a user, is far from every limit of an object at any size. One object for everybody is not: that is what the last two rows are for. A run that is refused by
-a limit of calls or of instances waits and is tried again; appends and views do not wait for it.
+An object a conversation, or a user, is far from every limit of an object at any size. One object for everybody is not: that is what the last two rows are for.
 
-Not in this page: CPU time of the Worker, the page's own files, logs, egress, the agent's own model, and what a run that waits for a person keeps the watchdog writing (some 17,300 rows a day, two cents).
+What happens to a run that meets a limit; appends and views never wait for it:
+
+- A run that the engine does not take waits in the ledger, ${renderCell(PENDING_LIMIT_MS / 60_000)} minutes at most. Then it fails, and the next one is asked for when the view has grown.
+- A model call that is refused is tried again ${renderCell(MODEL_CALL.retries.limit)} times, after ${MODEL_CALL.retries.delay} and each time twice as long, or as long as the provider asks. Then the fallback model is asked, where there is one. Last comes a digest that no model
+  makes: the view is small again, and the overlay says \`degraded\`. After ${renderCell(FAILURES_TO_OPEN)} failures in a row an agent leaves the model alone for a while, and asks it no more until then; its view may grow to ${HARD_LINE} thresholds meanwhile.
+${overloaded.map(describeOverload).join("")}`.trimEnd();
+}
+
+function describeOverload({ at, share }: CostsPage["overloaded"][number]): string {
+  return `- That rides out a busy hour, and no more. At ${at} the mean hour asks for ${renderCell(share)} times as many calls as the limit lets through, so waiting does not help: at least ${renderCell(Math.round(100 - 100 / share))} of 100 calls find no place, and end
+  with the fallback or in a digest. What helps is a higher limit, several accounts or providers, or a higher threshold, with which fewer runs are due.
 `;
+}
+
+/** As results are kept, so that a page which is text by then says the same as they do. */
+export function rounded(table: Table): Table {
+  const rows = table.rows.map((row) => row.map((cell) => (typeof cell === "number" ? fourDigits(cell) : cell)));
+  return { ...table, rows };
 }
 
 /** With a digit that says something, also where it is a small part of a millisecond. */

@@ -52,6 +52,7 @@ export interface Counted {
   readonly wake: { readonly read: number; readonly readPerMessage: number; readonly written: number };
   /** Rows of a view: so many, and so many more for each visible message. */
   readonly view: { readonly read: number; readonly readPerMessage: number };
+  /** In the mean of those of a long conversation. */
   readonly run: RunUnits;
   /** Of the run that had most of them. */
   readonly mostSteps: number;
@@ -70,6 +71,8 @@ export interface RunUnits {
   readonly modelCalls: number;
   readonly inputTokens: number;
   readonly outputTokens: number;
+  /** That it leaves behind: drafts, overlay, its row in the ledger. */
+  readonly storedBytes: number;
 }
 
 export interface Month {
@@ -86,15 +89,14 @@ export interface Month {
 const MONTH_SECONDS = 30 * 24 * 3_600;
 const GIGABYTE = 1_000_000_000;
 /** Characters of a token, as the estimate has it. */
-const TOKEN_CHARS = 4;
+export const TOKEN_CHARS = 4;
 
 export function monthOf(conversations: number, counted: Counted): Month {
   const { longShare, shortMessages, longMessages, messageTokens, thresholdTokens, viewAfterTokens } = ASSUMED;
   const long = conversations * longShare;
   const short = conversations - long;
   const messages = short * shortMessages + long * longMessages;
-  const runsOfALong = runsIn(longMessages * messageTokens, thresholdTokens, viewAfterTokens);
-  const runs = long * runsOfALong;
+  const runs = long * runsIn(longMessages * messageTokens, thresholdTokens, viewAfterTokens);
   const visible = {
     short: shortMessages / 2,
     long: (thresholdTokens + viewAfterTokens) / 2 / messageTokens,
@@ -108,7 +110,8 @@ export function monthOf(conversations: number, counted: Counted): Month {
   const watched = Math.ceil(ASSUMED.runSeconds / ASSUMED.watchdogSeconds);
   const requests = calls / ASSUMED.framesPerRequest + runs * (counted.run.requests + watched);
   const said = messages * (counted.messageBytes + messageTokens * TOKEN_CHARS);
-  const storedBytes = ASSUMED.monthsStored * (said + conversations * counted.emptyBytes);
+  const left = conversations * counted.emptyBytes + runs * counted.run.storedBytes;
+  const storedBytes = ASSUMED.monthsStored * (said + left);
   const outline = (counted.outlineBytesPerMessage * thresholdTokens) / messageTokens;
   return {
     conversations,
@@ -148,10 +151,21 @@ function runsIn(tokens: number, threshold: number, after: number): number {
   return tokens <= threshold ? 0 : 1 + Math.floor((tokens - threshold) / (threshold - after));
 }
 
+/** Of a long conversation, one at least: a run that is asked for by hand costs the same. */
+export const RUNS_OF_A_LONG = Math.max(
+  1,
+  runsIn(ASSUMED.longMessages * ASSUMED.messageTokens, ASSUMED.thresholdTokens, ASSUMED.viewAfterTokens),
+);
+
 export interface Bound {
   readonly limit: string;
   readonly used: number;
   readonly most: number;
+}
+
+/** The share of a limit that the mean hour takes: above 1 no waiting helps. */
+export function meanShareOf({ used, most }: Bound): number {
+  return used / most / ASSUMED.peak;
 }
 
 /** The platform's limits, by what a month's busiest hour takes of each. The last two are of a design that nobody should choose. */

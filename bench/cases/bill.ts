@@ -1,7 +1,17 @@
 /** From what one operation takes to the bill of a month, and to the platform's limits: docs/costs.md. */
 import { chargeFor, CLOUDFLARE, LIMITS, PLAN, type Units } from "../bill/cloudflare.ts";
-import { writeCosts, type CostsPage, type Times } from "../bill/page.ts";
-import { ASSUMED, boundsOf, monthOf, type Counted, type Month } from "../bill/workload.ts";
+import { rounded, writeCosts, type CostsPage, type Times } from "../bill/page.ts";
+import {
+  ASSUMED,
+  boundsOf,
+  meanShareOf,
+  monthOf,
+  RUNS_OF_A_LONG,
+  TOKEN_CHARS,
+  type Counted,
+  type Month,
+  type RunUnits,
+} from "../bill/workload.ts";
 import type { Case } from "../case.ts";
 import type { Finding, Table } from "../finding.ts";
 import type { Lab, Subject } from "../lab.ts";
@@ -11,7 +21,7 @@ import { messageAt } from "../objects/messages.ts";
 import { priceOf, SMALL_PRICES } from "../prices.ts";
 import { tellSmall } from "../report.ts";
 import { mean, median } from "../stats.ts";
-import { countRunOf, STORED } from "./run-cost.ts";
+import { countRunOf, prepareRuns, STORED } from "./run-cost.ts";
 
 /** Several stretches of the index of ids, which is written anew every 64 appends. */
 const APPENDS = 640;
@@ -21,6 +31,10 @@ const NOTED = "bill-notes?threshold=60000&notes=1&summariser=extractive";
 /** Enough for notes, and half as much again. */
 const BEFORE_NOTES = 220;
 const NEW_IN_NOTES = 100;
+/** Objects whose runs are counted for the month, each with one message more, so that what a run stores is not hidden by the pages that a database grows by. */
+const OBJECTS = 5;
+/** Appends between two runs: they make the next chunk, and as many messages in view as before the first. */
+const BETWEEN_RUNS = 260;
 /** Of each time beside an assumption: a median of so many. */
 const TIMES = 9;
 const STRETCH_MS = 20;
@@ -38,19 +52,24 @@ async function measure(lab: Lab): Promise<Finding> {
   const { operations, counted, stored } = await countOperations(lab, runs);
   const months = CONVERSATIONS.map((conversations) => monthOf(conversations, counted));
   const page: CostsPage = {
-    operations,
-    runs: tableOfRuns(runs),
-    months: tableOfMonths(months),
-    bills: tableOfBills(months),
-    bounds: tableOfBounds(months, counted),
+    operations: rounded(operations),
+    runs: rounded(tableOfRuns(runs)),
+    months: rounded(tableOfMonths(months)),
+    bills: rounded(tableOfBills(months)),
+    bounds: rounded(tableOfBounds(months, counted)),
+    overloaded: listOverloaded(months, counted),
     stored,
     times: await takeTimes(lab),
     chunksToLimit: chunksToLimit(runs),
   };
   return {
     title: "The bill of a month",
-    about:
-      "What an append, a view, a run and an update of notes take, counted; from that, list prices and a month of conversations that is assumed, the bill and the limits. The arithmetic is in docs/costs.md.",
+    about: [
+      "What an append, a view, a run and an update of notes take is counted; the bill of a month and its limits are worked out from that.",
+      "Prices are list prices, and the month of conversations is assumed.",
+      "A run of the month is the mean of those of a long conversation.",
+      "The arithmetic is in docs/costs.md.",
+    ],
     tables: [page.operations, page.months, page.bills, page.bounds],
     checks: [
       {
@@ -73,6 +92,7 @@ async function measure(lab: Lab): Promise<Finding> {
     unmeasured: [
       "CPU time",
       "milliseconds on Cloudflare: those of a call, a wake and a run are assumed, and stand beside what they are on this machine",
+      "spans full of names: the facts of what is said here are few, and are stored with a run",
       "anything on Cloudflare itself: rows and requests are counted on this machine, where they are the same",
     ],
   };
@@ -104,30 +124,30 @@ async function countOperations(
   const appends = await subject.count("append", APPENDS);
   const bytes = ((await subject.ours.storedBytes()) - empty) / APPENDS;
   const notes = await countNotes(lab);
+  const run = await countTypical(lab);
   const [few = fail(), many = fail()] = views;
   const append = { read: mean(appends.map(({ read }) => read)), written: mean(appends.map(({ written }) => written)) };
   const typical = runs[ASSUMED.chunksOfARun - 1] ?? fail();
   const seen = STORED[ASSUMED.chunksOfARun - 1]?.messages ?? fail();
-  const span = ASSUMED.thresholdTokens - ASSUMED.viewAfterTokens;
   const counted: Counted = {
     first,
     append,
     wake: wakeOf({ starts, wakened, append }),
     view: byMessage(few.read, many.read),
-    run: {
-      read: ((typical.rows.read / seen) * ASSUMED.thresholdTokens) / ASSUMED.messageTokens,
-      written: typical.rows.written,
-      requests: typical.requests,
-      modelCalls: typical.modelCalls,
-      inputTokens: typical.inputTokens - spanOf(typical) + span + typical.chunks * ANSWER_TOKENS - typical.outputTokens,
-      outputTokens: typical.modelCalls * ANSWER_TOKENS,
-    },
+    run,
     mostSteps: Math.max(...runs.map(({ steps }) => steps)),
     messageBytes: bytes - textLength(),
     emptyBytes: empty,
     outlineBytesPerMessage: typical.outlineBytes / seen,
   };
-  const stored = { messageBytes: bytes, textBytes: textLength(), emptyBytes: empty, firstWritten: first.written };
+  const textBytes = textLength();
+  const stored = {
+    messageBytes: bytes,
+    textBytes,
+    emptyBytes: empty,
+    firstWritten: first.written,
+    runBytes: run.storedBytes,
+  };
   return { counted, stored, operations: tableOfOperations({ counted, views, starts, wakened, notes }) };
 }
 
@@ -183,6 +203,35 @@ function chunksToLimit(runs: readonly RunCost[]): number {
   return largest.chunks + (LIMITS.instanceSteps - largest.steps) / stepsPerChunk;
 }
 
+/**
+ * A run as the month has it: the mean of those of a long conversation, of which every second folds in the summary before it, with
+ * one model call more. Its span is the one that is assumed, its answers are the largest: each is stored as a draft, the last one in the
+ * overlay as well.
+ */
+async function countTypical(lab: Lab): Promise<RunUnits> {
+  const [one] = STORED;
+  const costs: RunCost[] = [];
+  for (let object = 0; object < (lab.quick ? 1 : OBJECTS); object++) {
+    const subject = prepareRuns(lab, `bill-runs-${object}`);
+    await subject.fill(one.messages + object);
+    for (let run = 0; run < RUNS_OF_A_LONG; run++) {
+      if (run > 0) await subject.count("append", BETWEEN_RUNS);
+      costs.push(await subject.countRun());
+    }
+  }
+  const span = ASSUMED.thresholdTokens - ASSUMED.viewAfterTokens;
+  const of = (each: (cost: RunCost) => number): number => mean(costs.map(each));
+  return {
+    read: (of(({ rows }) => rows.read / one.messages) * ASSUMED.thresholdTokens) / ASSUMED.messageTokens,
+    written: of(({ rows }) => rows.written),
+    requests: of(({ requests }) => requests),
+    modelCalls: of(({ modelCalls }) => modelCalls),
+    inputTokens: of((cost) => cost.inputTokens - spanOf(cost) + span + missing(cost)),
+    outputTokens: of(({ modelCalls }) => modelCalls * ANSWER_TOKENS),
+    storedBytes: of((cost) => cost.storedBytes + (1 + 1 / cost.modelCalls) * missing(cost) * TOKEN_CHARS),
+  };
+}
+
 /** An update that reads ten thousand new tokens, when there were notes before. */
 async function countNotes(lab: Lab): Promise<RunCost> {
   const subject = lab.subject("Ours", NOTED);
@@ -193,6 +242,11 @@ async function countNotes(lab: Lab): Promise<RunCost> {
   const cost = await subject.ours.countNotes();
   if (cost.outcome?.kind !== "noted") throw new Error(`The notes came to ${JSON.stringify(cost.outcome)}.`);
   return cost;
+}
+
+/** Tokens by which the answers of a run are smaller than the largest. */
+function missing({ modelCalls, outputTokens }: RunCost): number {
+  return modelCalls * ANSWER_TOKENS - outputTokens;
 }
 
 /** What a run took away from the view, which is what its summariser read. */
@@ -245,8 +299,9 @@ function tableOfRuns(runs: readonly RunCost[]): Table {
       "rows read",
       "rows written",
       "largest step result, bytes",
+      "stored, bytes",
     ],
-    rows: runs.map(({ chunks, steps, modelCalls, inputTokens, requests, rows, outlineBytes }, at) => [
+    rows: runs.map(({ chunks, steps, modelCalls, inputTokens, requests, rows, outlineBytes, storedBytes }, at) => [
       chunks,
       STORED[at]?.messages ?? 0,
       steps,
@@ -256,6 +311,7 @@ function tableOfRuns(runs: readonly RunCost[]): Table {
       rows.read,
       rows.written,
       outlineBytes,
+      storedBytes,
     ]),
   };
 }
@@ -305,6 +361,14 @@ function tableOfBounds(months: readonly Month[], counted: Counted): Table {
       ...columns.map((bounds) => tellSmall((bounds[at] ?? fail()).used / most)),
     ]),
   };
+}
+
+/** Where more model calls are asked for than are let through, whatever the hour. */
+function listOverloaded(months: readonly Month[], counted: Counted): CostsPage["overloaded"] {
+  return months.flatMap((month) => {
+    const share = meanShareOf(boundsOf(month, counted)[0] ?? fail());
+    return share > 1 ? [{ at: heading(month.conversations), share }] : [];
+  });
 }
 
 function platformOf({ units }: Month): number {

@@ -49,7 +49,7 @@ async function measure(lab: Lab): Promise<Finding> {
   const each = all.flatMap(({ kills }) => kills);
   return {
     title: "Killed in the middle of a run",
-    about: `The deployable Worker, every process of it killed with SIGKILL, started again on the same storage and left alone: nobody calls the agent until its run has ended. Milliseconds from the start of the new process until it serves, until the run was heard of again, and until its outcome stands. The watchdog looks every 2 s here; at its default of 15 s a run may go on up to 13 s later. A run that nobody kills asks everything once: what was asked beyond that is ${sum(each, ({ repeated }) => repeated)} calls, of ${sum(each, ({ calls }) => calls)} in ${each.length} kills. The summariser answers at once, ${FINISHED_CHUNKS} of 8 chunks were done when it was killed in it. An answer has left when the model's server has handed it to the system; it is stored when its draft stands in the agent's database file. A step's result is kept by the engine only after that, and is not needed: a step that is run again finds the draft.`,
+    about: describe(each),
     tables: [timesOf(all), fatesOf(all), windowOf(behind)],
     checks: checksOf(each),
     unmeasured: [
@@ -60,6 +60,20 @@ async function measure(lab: Lab): Promise<Finding> {
       "a machine that loses power: what SIGKILL leaves in the file system's cache is still written",
     ],
   };
+}
+
+function describe(kills: readonly Recovery[]): readonly string[] {
+  const [repeated, calls] = [sum(kills, (kill) => kill.repeated), sum(kills, (kill) => kill.calls)];
+  return [
+    "Every process of the deployable Worker is killed with SIGKILL, started again on the same storage and left alone: nobody calls the agent until its run has ended.",
+    "Shown are milliseconds from the start of the new process until it serves, until the run was heard of again, and until its outcome stands.",
+    "The watchdog looks every 2 s here; at its default of 15 s a run may go on up to 13 s later.",
+    `A run that nobody kills asks everything once: what was asked beyond that is ${repeated} calls, of ${calls} in ${kills.length} kills.`,
+    `The summariser answers at once; ${FINISHED_CHUNKS} of 8 chunks were done when it was killed in it.`,
+    "An answer has left when the model's server has handed it to the system; it is stored when its draft stands in the agent's database file.",
+    "A step's result is kept by the engine only after that, and is not needed: a step that is run again finds the draft.",
+    "Damaged is a message that is lost or altered, or one more than was said.",
+  ];
 }
 
 async function killOften(moment: Moment, times: number): Promise<Recovery[]> {
@@ -74,14 +88,14 @@ function sum(kills: readonly Recovery[], of: (kill: Recovery) => number): number
 
 function timesOf(all: readonly Kills[]): Table {
   return {
-    columns: ["killed", "kills", "serves ms", "resumed ms", "ended ms", "messages lost"],
+    columns: ["killed", "kills", "serves ms", "resumed ms", "ended ms", "messages damaged"],
     rows: all.map(({ name, kills }) => [
       name,
       kills.length,
       spread(kills.map(({ up }) => up)),
       spread(kills.map(({ resumed }) => resumed)),
       spread(kills.map(({ ended }) => ended)),
-      sum(kills, ({ lost }) => lost),
+      sum(kills, ({ damaged }) => damaged),
     ]),
   };
 }
@@ -159,6 +173,11 @@ function checksOf(kills: readonly Recovery[]): Check[] {
       target: 0,
       exact,
     },
-    { claim: "messages lost or altered", measured: sum(kills, ({ lost }) => lost), target: 0, exact },
+    {
+      claim: "messages lost, altered or stored twice",
+      measured: sum(kills, ({ damaged }) => damaged),
+      target: 0,
+      exact,
+    },
   ];
 }

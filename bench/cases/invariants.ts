@@ -1,4 +1,5 @@
 /** How much was tried against the invariants, and how often one broke: random operations, and a fault at every place of a run. */
+import { randomInt } from "node:crypto";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { spawn } from "node:child_process";
 import { tmpdir } from "node:os";
@@ -6,20 +7,14 @@ import { join } from "node:path";
 import { z } from "zod";
 import type { Case } from "../case.ts";
 import type { Check, Finding, Table } from "../finding.ts";
+import { Simulated, tablesOf } from "../invariants/simulated.ts";
 import type { Lab } from "../lab.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 const OPERATIONS = 5_000;
 const QUICK_OPERATIONS = 300;
-
-const counts = z.record(z.string(), z.number());
-
-/** What `npm run sim -- --json` prints, as far as it is told here. */
-const Simulated = z.object({
-  operations: z.number(),
-  tally: z.object({ operations: counts, refused: counts, outcomes: counts, answers: counts, checks: counts }),
-  violations: z.array(z.unknown()),
-});
+/** Each measurement draws a seed below this: another story each time. Short enough to be typed. */
+const SEEDS = 1_000_000;
 
 /** A line of the crash matrix: of each fault, at how many places of how many it happened. */
 const Disturbed = z.object({ shape: z.string(), places: z.record(z.string(), z.string()) });
@@ -47,6 +42,17 @@ interface Matrix {
   readonly broken: number;
 }
 
+const ABOUT = [
+  "The simulator draws operations, bad answers of the summariser and faults of the platform from a seed, and checks every invariant after each.",
+  "Each measurement draws another seed. The same one plays the same again, but for what it does not wait for: `npm run sim -- --ops N --seed S`.",
+  "A violation is named with the seed that its operations were drawn from.",
+  "The crash matrix lets one fault happen at one place of one run (a call of the agent, or a step's result), here at every place of every run, and the run must end as it does undisturbed, to the letter.",
+  "A model call counts as asked again where a run makes more of them than the same run undisturbed.",
+  "Some of these had an answer before: one on its way into the store while its step was given up, or one that an audit had refused. The others had none.",
+  "Paid for twice is an answer that stood in the ledger, to be used, when its call was made again.",
+  "Both are tests of the project: `npm run sim`, and `PALIMPSEST_MATRIX=full npm test` (a sample of the places without it).",
+];
+
 export const invariants: Case = { name: "invariants", timed: false, measure };
 
 async function measure(lab: Lab): Promise<Finding> {
@@ -54,9 +60,8 @@ async function measure(lab: Lab): Promise<Finding> {
   const matrix = lab.quick ? null : await disturb();
   return {
     title: "Tried against every invariant",
-    about:
-      "The simulator draws operations, bad answers of the summariser and faults of the platform from a seed and checks every invariant after each; the same seed draws the same. The crash matrix lets one fault happen at one place of one run (a call of the agent, or a step's result), here at every place of every run, and the run must end as it does undisturbed, to the letter. A model call counts as asked again where a run makes more of them than the same run undisturbed: the table tells which of these had an answer before, be it one on its way into the store while its step was given up, or one that an audit had refused; the others had none. Paid for twice is an answer that stood in the ledger, to be used, when its call was made again. Both are tests of the project: `npm run sim`, and `PALIMPSEST_MATRIX=full npm test` (a sample of the places without it).",
-    tables: [tableOf(simulated), ...(matrix === null ? [] : [matrixOf(matrix), askedOf(matrix)])],
+    about: ABOUT,
+    tables: [...tablesOf(simulated), ...(matrix === null ? [] : [matrixOf(matrix), askedOf(matrix)])],
     checks: [
       { claim: "violations found by the simulator", measured: simulated.violations.length, target: 0 },
       ...(matrix === null ? [] : checkMatrix(matrix)),
@@ -68,29 +73,6 @@ async function measure(lab: Lab): Promise<Finding> {
       ...(lab.quick ? ["the crash matrix"] : []),
     ],
   };
-}
-
-function tableOf({ operations, tally, violations }: z.infer<typeof Simulated>): Table {
-  return {
-    caption: "The simulator",
-    columns: ["operations", "of kinds", "refused", "runs", "by outcomes", "model calls", "checks", "violations"],
-    rows: [
-      [
-        operations,
-        Object.keys(tally.operations).length,
-        sum(tally.refused),
-        sum(tally.outcomes),
-        Object.keys(tally.outcomes).length,
-        sum(tally.answers),
-        sum(tally.checks),
-        violations.length,
-      ],
-    ],
-  };
-}
-
-function sum(of: Readonly<Record<string, number>>): number {
-  return Object.values(of).reduce((total, each) => total + each, 0);
 }
 
 function matrixOf({ rows }: Matrix): Table {
@@ -141,8 +123,11 @@ function checkMatrix({ broken, asking }: Matrix): Check[] {
 }
 
 /** A violation is no failure of this: it is what is counted. */
-async function simulate(operations: number): Promise<z.infer<typeof Simulated>> {
-  const { stdout } = await run([join(ROOT, "scripts/sim.ts"), "--ops", String(operations), "--json"]);
+async function simulate(operations: number): Promise<Simulated> {
+  const seed = String(randomInt(SEEDS));
+  const asked = ["--ops", String(operations), "--seed", seed, "--json", "--no-keep"];
+  const { stdout } = await run([join(ROOT, "scripts/sim.ts"), ...asked]);
+  if (stdout === "") throw new Error(`The simulator failed by itself, from seed ${seed} on.`);
   return Simulated.parse(JSON.parse(stdout));
 }
 

@@ -7,8 +7,22 @@ import type { Rows } from "../objects/meter.ts";
 
 const COUNTS = [60, 1_000];
 const QUICK_COUNTS = [60, 120];
-/** Rows for each session of the agent that these read: a search asks each whether anything new is to be indexed. */
+/**
+ * Rows that these read for each session of the agent: a search over all its row, and whether anything in it is yet to be indexed; a
+ * deletion its row, once for drafts that are to be handed down to its children and once to part them from it.
+ */
 const GROWS: Partial<Record<SessionOperation, number | null>> = { "first search": null, search: 2, delete: 2 };
+
+const ABOUT = [
+  "Rows read and written by one operation in an agent with so many sessions of four messages each.",
+  "A page of the list is 50 sessions; open is the view of one.",
+  "The first search makes the index.",
+  "A search goes over all sessions and finds one message: it reads two rows for each session, its own and whether anything in it is yet to be indexed, because an append writes nothing for the index.",
+  "A search in one session asks that one alone, however many others there are.",
+  "A deletion reads the row of each session twice, to find those that were forked or split from the one that goes: there is no index by parent.",
+  "So a search over all and a deletion grow by two rows with each session.",
+  "Cold comes right after an eviction, without what the agent's own start reads.",
+];
 
 export const manySessions: Case = { name: "many-sessions", timed: false, measure };
 
@@ -29,7 +43,7 @@ async function measure(lab: Lab): Promise<Finding> {
   const still = grown.filter(({ name }) => GROWS[name] === undefined);
   return {
     title: "Many sessions in one agent",
-    about: `Rows read and written by one operation in an agent with so many sessions of four messages each. A page of the list is 50 sessions; open is the view of one; a search goes over all of them and finds one message, and the first one makes the index; cold comes right after an eviction, without what the agent's own start reads.`,
+    about: ABOUT,
     tables: [
       {
         columns: ["operation", ...counts.flatMap((count) => [`read with ${count.toLocaleString("en")}`, "written"])],
@@ -41,7 +55,7 @@ async function measure(lab: Lab): Promise<Finding> {
     ],
     checks: [
       {
-        claim: "rows by which list, create, open, append or rename grow with the sessions",
+        claim: "rows by which list, create, open, append, a search in one or rename grow with the sessions",
         measured: Math.max(...still.map((each) => each.rows)),
         target: 0,
       },

@@ -2,7 +2,7 @@
 import { DEFAULT_CHUNK_TOKENS } from "../../src/limits.ts";
 import type { Case } from "../case.ts";
 import type { Finding } from "../finding.ts";
-import type { Lab } from "../lab.ts";
+import type { Lab, Subject } from "../lab.ts";
 import type { RunCost } from "../objects/ours.ts";
 
 /** So high that no run begins by itself; the tail is 20,000 tokens, as below 60,000. */
@@ -29,7 +29,12 @@ async function measure(lab: Lab): Promise<Finding> {
   if (one === undefined) throw new Error("Nothing was counted.");
   return {
     title: "What a run costs, by its chunks",
-    about: `Chunks of ${DEFAULT_CHUNK_TOKENS} tokens, messages of some hundred. Requests are the workflow's calls to the object; rows are all that the object read and wrote from asking to the end, the SDK's own included.`,
+    about: [
+      "One compaction, from asking for it to its workflow's end.",
+      `Chunks are of ${DEFAULT_CHUNK_TOKENS.toLocaleString("en-US")} tokens, messages of some hundred.`,
+      "Requests are the workflow's calls to the object.",
+      "Rows are all that the object read and wrote meanwhile, the SDK's own included.",
+    ],
     tables: [
       {
         columns: ["chunks", "messages", "steps", "model calls", "requests", "rows read", "rows written"],
@@ -62,12 +67,17 @@ async function measure(lab: Lab): Promise<Finding> {
   };
 }
 
+/** An agent in which no run begins by itself. */
+export function prepareRuns(lab: Lab, name: string): Subject {
+  return lab.subject("Ours", `${name}?threshold=${THRESHOLD_TOKENS}`);
+}
+
 /** A run of so many chunks, in an agent of its own. Throws where it was not one. */
 export async function countRunOf(
   lab: Lab,
   { chunks, messages }: { chunks: number; messages: number },
 ): Promise<RunCost> {
-  const subject = lab.subject("Ours", `cost-${chunks}?threshold=${THRESHOLD_TOKENS}`);
+  const subject = prepareRuns(lab, `cost-${chunks}`);
   await subject.fill(messages);
   const cost = await subject.countRun();
   if (cost.outcome?.kind !== "applied" || cost.chunks !== chunks) {

@@ -33,7 +33,11 @@ async function measure(lab: Lab): Promise<Finding> {
   const row = (name: string, ms: readonly number[]) => [name, steps, spread(ms), ratios(ms, times.empty)];
   return {
     title: "A run of one chunk, with a model that answers at once",
-    about: `From asking for it to its workflow's end, over workflows of as many steps on the same engine, in turn, ${rounds} times. One run: ${cost.requests} calls of the workflow to the object, ${cost.modelCalls} model call, ${cost.inputTokens} tokens in and ${cost.outputTokens} out, ${cost.rows.read} rows read and ${cost.rows.written} written by the object, the SDK's own included.`,
+    about: [
+      `The time from asking for a run to its workflow's end, over that of workflows of as many steps on the same engine, in turn, ${rounds} times.`,
+      `One run makes ${cost.requests} calls to the object and ${cost.modelCalls} model call, with ${cost.inputTokens} tokens in and ${cost.outputTokens} out.`,
+      `The object reads ${cost.rows.read} rows for it and writes ${cost.rows.written}, the SDK's own included.`,
+    ],
     tables: [
       {
         columns: ["workflow", "steps", "ms", "over empty"],

@@ -2,8 +2,19 @@
 import type { Case } from "../case.ts";
 import type { Cell, Finding } from "../finding.ts";
 import type { ContenderName, Lab, Subject } from "../lab.ts";
-import { DRAWN, LAST_OF_SDK, listTimed, OPERATIONS, SLOW_OF_020, type Measured, type Timed } from "../operations.ts";
+import { MOST_APPENDED, MOST_AT_ONCE, WARM_UPS } from "../objects/batch.ts";
+import {
+  DRAWN,
+  LAST_OF_SDK,
+  listTimed,
+  OPERATIONS,
+  SLOW_OF_020,
+  type Measured,
+  type Timed,
+  VISIBLE,
+} from "../operations.ts";
 import type { Panel, Plot } from "../plot.ts";
+import { renderCell } from "../report.ts";
 import { median, ratios } from "../stats.ts";
 import { listContenders, prepareSubject } from "../subjects.ts";
 
@@ -20,10 +31,29 @@ const STRETCH_MS = 20;
 /** Stretches of each operation, in one round; one where operations of 0.20 are long, and where what is appended stays. */
 const STRETCHES = 3;
 const LONG_OF_020 = 1_000;
+/** Messages by which a path has grown when the view is timed: an append a round, right after an eviction, and one more. */
+const BEFORE_VIEW = ROUNDS + 1;
+/** The most by which it has grown when the last append is timed: what is appended stays, that of the warm-up as well. */
+const BEFORE_LAST = BEFORE_VIEW + WARM_UPS + MOST_APPENDED * (ROUNDS + 1);
 const MICROSECONDS = 1_000;
 const NAMES = { Ours: "ours", Sdk032: "0.32", Sdk020: "0.20" } as const;
 /** In a cell for which there is nothing to tell. */
 const NONE = "–";
+
+const ABOUT = [
+  `The time that one operation takes in a version of the SDK over the time it takes in ours, with ${VISIBLE} messages visible of N, set up as for the rows: above 1, ours is faster.`,
+  `Taken inside the object, when it has started, of so many operations in one stretch that they take some ${STRETCH_MS} ms, divided by how many they were.`,
+  `Of one stretch are at most ${MOST_AT_ONCE.toLocaleString("en-US")} operations; of appends and deletions ${MOST_APPENDED}, because each makes the view longer.`,
+  `What is appended stays: later views show up to ${BEFORE_VIEW} messages more, and at the last append that is timed a path is up to ${BEFORE_LAST} messages longer than N, all of them visible.`,
+  `That tells at N = 100, where an append of 0.20, which reads the whole path, reads up to ${renderCell(1 + BEFORE_LAST / 100)} times N; at 1,000 it is up to ${renderCell(1 + BEFORE_LAST / 1_000)} times.`,
+  `Shown is the median of ${STRETCHES} stretches (one of appends and deletions, and where operations of 0.20 are long), and of ${ROUNDS} rounds in which stores take turns in going first the median, least and most.`,
+  "The first after an eviction and a cold search are one operation a round.",
+  "From outside is the first view from the call to the answer, the object's start in it, as another object of the process waits for it.",
+  "From the harness is the same, with the harness's own way into the process, some milliseconds that are alike for all.",
+  `The first search, a fork, and an update, a deletion and a search right after others (“then”) can be done once in an object: these are ${SUBJECTS} objects, one time each (${SUBJECTS_OF_LARGEST} at ${LARGEST.toLocaleString("en-US")}).`,
+  `0.20 is timed up to ${SLOW_OF_020.toLocaleString("en-US")} messages: beyond, one of its operations takes seconds.`,
+  "A path of theirs ends at 10,001 messages, ours is timed beyond.",
+];
 
 export const sideBySide: Case = { name: "side-by-side", timed: true, measure };
 
@@ -56,7 +86,7 @@ async function measure(lab: Lab): Promise<Finding> {
   }
   return {
     title: "Beside the SDK's own sessions",
-    about: `The time that one operation takes in a version of the SDK over the time it takes in ours, with 14 messages visible of N, set up as for the rows: above 1, ours is faster. Taken inside the object, when it has started, of so many operations in one stretch that they take some ${STRETCH_MS} ms (at most 1,000 of them; of appends and deletions 30, because each makes the view longer), divided by how many they were: the median of ${STRETCHES} stretches (one of appends and deletions, and where operations of 0.20 are long), and of ${ROUNDS} rounds in which stores take turns in going first the median, least and most. The first after an eviction and a cold search are one operation a round. From outside is the first view from the call to the answer, the object's start in it, as another object of the process waits for it; from the harness the same, with the harness's own way into the process, some milliseconds that are alike for all. The first search, a fork, and an update, a deletion and a search right after others (“then”) can be done once in an object: these are ${SUBJECTS} objects, one time each (${SUBJECTS_OF_LARGEST} at ${LARGEST.toLocaleString("en-US")}). 0.20 up to ${SLOW_OF_020.toLocaleString("en-US")} messages: beyond, one of its operations takes seconds. A path of theirs ends at 10,001 messages, ours is timed beyond.`,
+    about: ABOUT,
     tables: [
       {
         columns: ["operation", "N", "ours, µs", "0.32 over ours", "0.20 over ours"],

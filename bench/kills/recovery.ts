@@ -1,6 +1,7 @@
 /** One kill of the deployable Worker at a chosen moment of a run, and what came after it by itself. */
 import { PARALLEL_CHUNKS } from "../../src/limits.ts";
 import { NOTED, SMALL, Stage } from "../../test/kill/stage.ts";
+import { countDamaged } from "./damage.ts";
 import { fatesOf, type Fates } from "./fates.ts";
 
 /** A commit may outrun the signal: then nothing was shown, and the Worker is killed once more. */
@@ -35,7 +36,8 @@ export interface Recovery {
   /** Calls beyond those of a run that nobody kills, which asks everything once. */
   readonly repeated: number;
   readonly fates: Fates;
-  readonly lost: number;
+  /** Messages that are lost, altered, or there twice. */
+  readonly damaged: number;
   readonly succeeded: boolean;
 }
 
@@ -62,7 +64,7 @@ async function watch(stage: Stage, sentAfter: number | null): Promise<Recovery> 
       return resumedAt > from;
     }),
   ]);
-  const { runs } = await stage.untilEnded();
+  const { runs, messages: rows } = await stage.untilEnded();
   const { stored } = await stage.look();
   const { asked, timesAsked } = stage.model;
   return {
@@ -73,7 +75,7 @@ async function watch(stage: Stage, sentAfter: number | null): Promise<Recovery> 
     calls: asked.length,
     repeated: asked.length - timesAsked.size,
     fates: fatesOf({ before, after: asked.slice(before.length), drafts: draftTexts }),
-    lost: stage.said.filter((message, n) => JSON.stringify(message) !== JSON.stringify(stored[n])).length,
+    damaged: countDamaged({ said: stage.said, stored, rows }),
     succeeded: runs.every(
       ({ outcome }) => outcome?.kind === "noted" || (outcome?.kind === "applied" && !outcome.degraded),
     ),

@@ -4,14 +4,17 @@ import type { CompactionHost } from "../../src/agent/session.ts";
 import { messageAt } from "./messages.ts";
 import type { Meter, Rows } from "./meter.ts";
 
+const ONE_MORE = "One more";
+
 /** In this order: the first search makes the index. */
 const OPERATIONS = {
   list: (manager) => manager.list({ limit: PAGE }),
-  create: (manager) => manager.create("One more"),
+  create: (manager) => manager.create(ONE_MORE),
   open: (manager, id) => manager.getSession(id).getView(),
   append: (manager, id) => manager.append(id, { ...messageAt(0), id: crypto.randomUUID() }),
   "first search": searchOne,
   search: searchOne,
+  "search in one": searchIn,
   rename: (manager, id) => manager.rename(id, "Renamed"),
   delete: (manager, id) => manager.delete(id),
 } as const satisfies Record<string, (manager: SessionManager, id: string) => unknown>;
@@ -42,13 +45,23 @@ export class ManySessions {
     }
   }
 
-  /** Rows of one operation, on a session in the middle of the list where it is on one. */
+  /**
+   * Rows of one operation, where it is on a session on the middle one of a page by id: after the rows of the last one by id there
+   * is none that a read would end at, and it reads a row less.
+   */
   async count(operation: SessionOperation): Promise<Rows> {
-    const all = this.#manager.list({ limit: PAGE });
-    const middle = all[Math.floor(all.length / 2)];
+    const all = this.#manager.list({ limit: PAGE }).filter(({ name }) => name !== ONE_MORE);
+    const middle = all.toSorted((a, b) => (a.id < b.id ? -1 : 1))[Math.floor(all.length / 2)];
     if (middle === undefined) throw new Error("There is no session.");
     return this.#meter.count(async () => OPERATIONS[operation](this.#manager, middle.id));
   }
+}
+
+/** In one of them, for a word that stands in every message of all. */
+async function searchIn(manager: SessionManager, id: string): Promise<void> {
+  const hits = await manager.search("Message", { sessionId: id });
+  // One was appended before.
+  if (hits.length !== EACH + 1) throw new Error(`${hits.length} messages were found in one session.`);
 }
 
 /** Over all sessions, for words that stand in one message of them. */

@@ -1,10 +1,12 @@
 /**
  * Counts rows as the platform bills them, for any code that runs in the object.
  *
- * Every store under test is counted in this one way: at the object's `sql.exec`, and at `get` and `put` of its keys, which
- * are rows of a hidden table, put in place before the store sees them. An alarm that is set is a row written. A cursor counts
- * as it is read, so a count is taken only after the work is done. While it is off, nothing is kept, and times are taken then.
- * What the local platform writes for itself into each object is left out: on Cloudflare it is not there.
+ * Every store under test is counted in this one way: at the object's `sql.exec`, and at `get`, `put`, `delete` and `list` of
+ * its keys, which are rows of a hidden table, put in place before the store sees them. A key that is asked for or deleted is a
+ * row, there or not; a list is a row for each of its entries. An alarm that is set is a row written. Keys within
+ * `transaction` and `deleteAll` are not seen: nothing under test uses them. A cursor counts as it is read, so a count is
+ * taken only after the work is done. While it is off, nothing is kept, and times are taken then. What the local platform
+ * writes for itself into each object is left out: on Cloudflare it is not there.
  */
 export interface Rows {
   readonly read: number;
@@ -39,7 +41,9 @@ export class Meter {
     for (const keys of [storage, storage.kv]) {
       this.#watch(keys, "get", (key) => ({ rowsRead: countKeys(key), rowsWritten: 0 }));
       this.#watch(keys, "put", (key) => ({ rowsRead: 0, rowsWritten: countKeys(key) }));
+      this.#watch(keys, "delete", (key) => ({ rowsRead: 0, rowsWritten: countKeys(key) }));
     }
+    this.#watchLists(storage);
     this.#watch(storage, "setAlarm", () => ({ rowsRead: 0, rowsWritten: 1 }));
   }
 
@@ -60,8 +64,29 @@ export class Meter {
     return sum(counting);
   }
 
-  /** Counts what a call comes to: a key that is asked for is a row, there or not. */
-  #watch(of: object, method: "get" | "put" | "setAlarm", rows: (first: unknown) => Counting): void {
+  /** A list comes to as many rows as it gives; one that is read entry by entry, to as many as are read. */
+  #watchLists(storage: DurableObjectStorage): void {
+    const { kv } = storage;
+    const list: DurableObjectStorage["list"] = Reflect.get(storage, "list");
+    const listNow: SyncKvStorage["list"] = Reflect.get(kv, "list");
+    const count = (rowsRead: number): void => void this.#counting?.push({ rowsRead, rowsWritten: 0 });
+    const counted = async (options?: DurableObjectListOptions): Promise<Map<string, unknown>> => {
+      const entries = await list.call(storage, options);
+      count(entries.size);
+      return entries;
+    };
+    const countedNow = function* (options?: SyncKvListOptions): Generator<[string, unknown]> {
+      for (const entry of listNow.call(kv, options)) {
+        count(1);
+        yield entry;
+      }
+    };
+    Object.defineProperty(storage, "list", { value: counted });
+    Object.defineProperty(kv, "list", { value: countedNow });
+  }
+
+  /** Counts what a call comes to, however it ends. */
+  #watch(of: object, method: "get" | "put" | "delete" | "setAlarm", rows: (first: unknown) => Counting): void {
     const call = Reflect.get(of, method) as (...given: readonly unknown[]) => unknown;
     const watched = (...given: readonly unknown[]): unknown => {
       this.#counting?.push(rows(given[0]));

@@ -54,6 +54,7 @@ export class Ours extends CompactingAgent {
     const session = Session.create(this);
     this.#requests = 0;
     let runId = "";
+    const before = await this.storedBytes();
     const rows = await this.#meter.count(async () => {
       const { run } = await ask(session);
       runId = run.id;
@@ -62,7 +63,8 @@ export class Ours extends CompactingAgent {
     const { steps, chunkDigests, modelCalls, ...run } = this.palimpsest.runs.mustGet(runId);
     const { outcome, inputTokens, outputTokens } = run;
     const counts = { steps: steps.length, chunks: chunkDigests.length, modelCalls, inputTokens, outputTokens };
-    return { outcome, ...counts, requests: this.#requests, outlineBytes: this.#outlineBytes, rows };
+    const storedBytes = (await this.storedBytes()) - before;
+    return { outcome, ...counts, requests: this.#requests, outlineBytes: this.#outlineBytes, rows, storedBytes };
   }
 
   /** Rows of the object's start and of its first message; of one whose name says `start`, before anything else. */
@@ -114,6 +116,8 @@ export interface RunCost extends Pick<RunRecord, "outcome" | "modelCalls" | "inp
   /** Of the newest outline: by far the largest result of a step. */
   readonly outlineBytes: number;
   readonly rows: Rows;
+  /** By which the database grew, in whole pages. */
+  readonly storedBytes: number;
 }
 
 function contender(agent: Ours): Contender {

@@ -6,7 +6,7 @@
  */
 import type { UIMessage } from "ai";
 import { measureMessage } from "../../src/steps/measure.ts";
-import { batchOf } from "./batch.ts";
+import { batchOf, MOST_APPENDED, MOST_AT_ONCE, WARM_UPS } from "./batch.ts";
 import { readAgain, timed } from "./clock.ts";
 import { messageAt, messagesBetween } from "./messages.ts";
 import type { Meter, Rows } from "./meter.ts";
@@ -83,11 +83,6 @@ const KEPT_SHARE = 1 / 3;
 const BATCH = 1_000;
 /** Longer than any compaction that is waited for (ms): without one, appends would never end. */
 const MOST_MS = 60_000;
-/** Operations of one time: of those that append there are fewer, because each message makes the view longer. */
-const MOST_AT_ONCE = 1_000;
-const MOST_APPENDED = 30;
-/** The first of all is no measure: after a deletion an append of 0.32 reads the whole path once. */
-const WARM_UPS = 3;
 /** Messages shown before and after the summary: with it, 14 are visible. */
 const HEAD = 3;
 const TAIL = 10;

@@ -13,6 +13,8 @@ import type { RunRecord } from "../../src/memory/runs.ts";
 export interface Ledger {
   /** Oldest first. */
   readonly runs: readonly RunRecord[];
+  /** As many as are stored, whoever stored them. */
+  readonly messages: number;
   readonly overlays: number;
   readonly drafts: number;
   /** What they say: of a summariser that names what it was asked, which of its answers are stored. */
@@ -47,6 +49,7 @@ function read(path: string): Ledger {
     const rows = db.prepare("SELECT record FROM palimpsest_runs ORDER BY n").all() as { record: string }[];
     return {
       runs: rows.map(({ record }) => JSON.parse(record) as RunRecord),
+      messages: count("palimpsest_messages"),
       overlays: count("palimpsest_overlays"),
       drafts: drafts.length,
       draftTexts: drafts.map(({ text }) => text),

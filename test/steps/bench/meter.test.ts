@@ -2,13 +2,21 @@
 import { describe, expect, it } from "vitest";
 import { Meter } from "../../../bench/objects/meter.ts";
 
+const ENTRIES = new Map([
+  ["one", 1],
+  ["two", 2],
+  ["three", 3],
+]);
+
 /** A storage in which every statement reads two rows and writes one. */
 function fake(): DurableObjectStorage {
   return {
     sql: { exec: () => ({ rowsRead: 2, rowsWritten: 1 }) },
-    kv: { get: () => undefined, put: () => undefined },
+    kv: { get: () => undefined, put: () => undefined, delete: () => true, list: () => [...ENTRIES] },
     get: async () => undefined,
     put: async () => undefined,
+    delete: async () => true,
+    list: async () => ENTRIES,
     setAlarm: async () => undefined,
   } as unknown as DurableObjectStorage;
 }
@@ -24,6 +32,23 @@ describe("a meter", () => {
       await storage.setAlarm(5_000);
     });
     expect(rows).toEqual({ read: 2 + 1 + 2, written: 1 + 3 + 1 });
+  });
+
+  it("counts a row written for each key that is deleted, and a row read for each entry of a list", async () => {
+    const storage = fake();
+    const meter = new Meter(storage);
+    const deleted = await meter.count(async () => {
+      storage.kv.delete("one");
+      await storage.delete(["two", "three"]);
+    });
+    expect(deleted).toEqual({ read: 0, written: 1 + 2 });
+    const listed = await meter.count(async () => expect(await storage.list({ prefix: "t" })).toBe(ENTRIES));
+    expect(listed).toEqual({ read: 3, written: 0 });
+    // Read no further than the first.
+    const begun = await meter.count(async () => {
+      for (const [key] of storage.kv.list()) return expect(key).toBe("one");
+    });
+    expect(begun).toEqual({ read: 1, written: 0 });
   });
 
   it("leaves out what the local platform writes for itself", async () => {
