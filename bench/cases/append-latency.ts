@@ -74,7 +74,11 @@ async function measure(lab: Lab): Promise<Finding> {
     checks: [
       { claim: "p50 of appends while a summariser works, over appends without", measured: middle.median, target: 1.1 },
       { claim: "p99 of appends while a summariser works, over appends without", measured: slowest.median, target: 1.1 },
-      { claim: "p99 of appends during a run, its start included, over appends without", measured: started[1].median, target: 1.1 },
+      {
+        claim: "p99 of appends during a run, its start included, over appends without",
+        measured: started[1].median,
+        target: 1.1,
+      },
       {
         // One append of each run, the slowest: of either agent, for they share a thread. The median of the rounds, so that no
         // single hitch of the machine decides.

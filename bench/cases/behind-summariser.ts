@@ -42,7 +42,7 @@ async function measure(lab: Lab): Promise<Finding> {
       "Theirs is awaited inside the append that sets it off, so that with the SDK exactly that one waits, and no other comes meanwhile: its worst tells of it, its p50 does not, and its p99 only because it is one of so few.",
       "Ours goes on taking messages in that time, and may compact again because of them: its later model calls are counted too.",
       "The first table counts from when an append was called, the second from when it was due. An append that was due while none could begin counts there as done with the next one that was made: so there are more of them.",
-      "From when they were due, ours is slower than from when they were called, because the caller's own timer is late: caller, agent, workflow engine and summariser share one thread here, and while the workflow reads, plans or commits, nobody is called.",
+      "From when they were due, ours is slower than from when they were called, because the caller's own timer is late: caller, agent, workflow engine and summariser share one thread here, and while the workflow computes, nobody is called. Longest is its gathering of names in what it summarises, some tens of milliseconds the first time.",
     ],
     tables: [
       {
