@@ -26,6 +26,11 @@ export function addChange(row: Pick<OverlayRow, "changes">, change: OverlayChang
   return { state: change.state, changes: JSON.stringify([...parseChanges(row), change]) };
 }
 
+/** Whether it was ever taken out of force, also where it is back by now. */
+export function hasLeftForce(row: Pick<OverlayRow, "changes">): boolean {
+  return parseChanges(row).length > 0;
+}
+
 /** Whether the overlay was in force right after the session's `n`-th came into force. */
 export function wasInForce(row: Pick<OverlayRow, "n" | "changes">, n: number): boolean {
   if (row.n > n) return false;

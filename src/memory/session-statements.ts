@@ -156,6 +156,15 @@ export class SessionStatements {
     this.#all(sql, to, from, fromSeq, toSeq);
   }
 
+  nameSpan(sessionId: string, { n, spanDigest }: { n: number; spanDigest: string }): void {
+    this.#all(
+      "UPDATE palimpsest_overlays SET span_digest = ? WHERE session_id = ? AND n = ?",
+      spanDigest,
+      sessionId,
+      n,
+    );
+  }
+
   /** Versions of the notes in force that tell of one of the messages last. */
   copyNotes(from: string, to: string, { fromSeq, toSeq }: Stretch): void {
     const sql = `INSERT INTO palimpsest_notes (session_id, ${NOTES_KEEP})

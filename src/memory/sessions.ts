@@ -14,6 +14,7 @@ import { titleOf } from "../steps/title.ts";
 import { decodeMessage } from "./content.ts";
 import type { Draft } from "./drafts.ts";
 import type { History } from "./history.ts";
+import { nameSpansAnew } from "./fork.ts";
 import { findEarlier, findNewest } from "./lineage.ts";
 import type { Storage } from "./schema.ts";
 import { seedSession, type Seed } from "./seed.ts";
@@ -153,7 +154,7 @@ export class Sessions {
 
   /**
    * A new session that begins as a copy of a path: messages with their ids, order, sizes and digests, and the overlays
-   * in force that lie on it whole. Of n messages it reads 4 n rows and writes n and their split parts, 3 for each
+   * in force that lie on it whole. Of n messages it reads 4 n rows and writes n and their split parts, 4 for each
    * overlay, and 3 more. Throws `unknown_session`, `unknown_message`, `invalid_input`.
    */
   fork(sessionId: string, copy: { id: string; atMessageId: string; name?: string | undefined }): SessionInfo {
@@ -176,7 +177,9 @@ export class Sessions {
       }
       this.#sql.copyFreeNotes(sessionId, copy.id);
       this.#options.history(copy.id).forget();
-      new Tree(statements, copy.id, now).flush();
+      const to = new Tree(statements, copy.id, now);
+      nameSpansAnew({ from: tree, to, sql: this.#sql, now, countTokens: this.#options.countTokens(copy.id) });
+      to.flush();
       return this.mustGet(copy.id);
     });
   }

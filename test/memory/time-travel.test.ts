@@ -142,6 +142,31 @@ describe("the view as of an overlay", () => {
 });
 
 describe("restore", () => {
+  test("brings back in a fork what lay over one that had left force, whole or within a message, and not after an edit (C3)", async () => {
+    await withProbe(({ memory, history }) => {
+      fill(history, 1, 4);
+      history.append(steps("turn", "one", "two", "three"));
+      fill(history, 5, 9);
+      const inner = add(history, span("m2", "turn", [0, 1]), "inner");
+      const outer = add(history, span("m2", "m6"), "outer");
+      history.rollback(inner.id);
+      memory.sessions.fork(history.sessionId, { id: "fork", atMessageId: "m8" });
+      const fork = memory.session("fork");
+      expect(fork.overlays().map(({ id }) => id)).toEqual([outer.id]);
+      const before = fork.view();
+      fork.rollback(outer.id);
+      expect(fork.overlay(outer.id)?.summary).toBe("outer");
+      expect(fork.restore(outer.id)).toMatchObject({ kind: "applied" });
+      expect(fork.view()).toEqual(before);
+      fork.rollback(outer.id);
+      fork.update(say("m5", "edited"));
+      expect(fork.restore(outer.id)).toEqual({ kind: "stale", reason: "changed" });
+      // The session that was forked has all that it had.
+      history.rollback(outer.id);
+      expect(history.restore(outer.id)).toMatchObject({ kind: "applied" });
+    });
+  });
+
   test("brings back what was rolled back or gave way, as long as its source is what it was (C3)", async () => {
     await withProbe(({ history }) => {
       fill(history, 1, 9);
