@@ -72,8 +72,8 @@ export function resolveApproval(options: ApprovalOptions = {}): ApprovalSettings
 }
 
 /**
- * For the workflow's port: the decision, or how long to wait for one. Asked for the first time, or with another draft than the one
- * that nobody decided about, the run begins to wait.
+ * For the workflow's port: the decision, or how long to wait for one. Asked for the first time, or with another draft than
+ * the one that nobody decided about, the run begins to wait.
  */
 export function askApproval(call: PortCall, key: string): ApprovalReading | RunEnded {
   const { run, core } = call;

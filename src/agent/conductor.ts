@@ -252,8 +252,8 @@ export class Conductor {
   }
 
   /**
-   * Has the engine do a step of a live run again, and all that come after it. What was paid for is found again, but for answers that
-   * were refused: who asks for the step once more asks for another answer.
+   * Has the engine do a step of a live run again, and all that come after it. What was paid for is found again, but for
+   * answers that were refused: who asks for the step once more asks for another answer.
    */
   async retryFrom(runId: string, stepName: string): Promise<RunRecord> {
     const run = this.#mustBeLive(runId);
@@ -265,9 +265,9 @@ export class Conductor {
       );
     }
     const steps = run.steps.map((step) => ({ ...step, refused: undefined }));
-    const asked = this.#core.runs.change(runId, { steps });
+    this.#core.runs.change(runId, { steps });
     await this.#control(run, (instance) => instance.restart(stepName));
-    return asked;
+    return this.#core.runs.mustGet(runId);
   }
 
   /** The branch that the ended run looked at, as far as it has grown since. */

@@ -3,8 +3,8 @@
  *
  * Job: choose which overlays a walk sees. Boundary: writes nothing, decides nothing about the present.
  *
- * What was edited is not told of in the past either: a summary whose messages were edited or deleted since is never shown again. Its place is
- * marked instead, and its id is named, so that nobody takes the gap for what was there.
+ * What was edited is not told of in the past either: a summary whose messages were edited or deleted since is never shown
+ * again. Its place is marked instead, and its id is named, so that nobody takes the gap for what was there.
  */
 import { measureMessage } from "../steps/measure.ts";
 import { WHOLE_MESSAGE } from "../steps/outline.ts";

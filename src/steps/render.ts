@@ -12,11 +12,11 @@
  *     No such file.
  *
  * `[#n role]` opens a message (role: system, user, assistant, or summary for what an earlier overlay says), the other
- * bracketed lines open a part of it; text right after a message line needs none. What a call came to stands right behind it,
- * without its name and id; only where the two are apart do both name them: an id is read by nobody, and paid for twice. The lines
- * after an opening line are its content. A content line that looks like an opening line, to a model's eye as well (indented, in capitals, behind any
- * character that breaks a line), is given a backslash in front, so nothing that was said in the conversation can pose as
- * another message. {@link parseTranscript} reads it back.
+ * bracketed lines open a part of it; text right after a message line needs none. What a call came to stands right behind
+ * it, without its name and id; only where the two are apart do both name them: an id is read by nobody, and paid for
+ * twice. The lines after an opening line are its content. A content line that looks like an opening line, to a model's
+ * eye as well (indented, in capitals, behind any character that breaks a line), is given a backslash in front, so nothing
+ * that was said in the conversation can pose as another message. {@link parseTranscript} reads it back.
  *
  * Lost on purpose: the middle of what is longer than a limit (the gap says how much), and parts that no model sees.
  */
