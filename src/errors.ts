@@ -28,6 +28,7 @@ const CODES = {
   import_failed: { retryable: false },
   not_configured: { retryable: false },
   newer_schema: { retryable: false },
+  storage_full: { retryable: true },
   broken_invariant: { retryable: false },
   model_failed: { retryable: true },
   unknown_block: { retryable: false },

@@ -8,7 +8,8 @@
  */
 import { PalimpsestError } from "../errors.ts";
 import { MAX_NAME_CHARS } from "../limits.ts";
-import type { UsageRow, UsageStatements } from "../memory/usage-statements.ts";
+import type { Db } from "../memory/db.ts";
+import { UsageStatements, type UsageRow } from "../memory/usage-statements.ts";
 import { calibrate, calibrationRatio, predictTokens } from "../steps/calibrate.ts";
 import type { Core } from "./core.ts";
 
@@ -41,10 +42,11 @@ export interface ModelUsage {
 export class Usage {
   readonly #sql: UsageStatements;
   /** Rows of the sessions that were asked for, so that a warm append reads none. */
-  readonly #rows = new Map<string, readonly UsageRow[]>();
+  readonly #rows: Map<string, readonly UsageRow[]>;
 
-  constructor(sql: UsageStatements) {
-    this.#sql = sql;
+  constructor(db: Db) {
+    this.#sql = new UsageStatements(db);
+    this.#rows = db.cached(new Map());
   }
 
   /** The model that was called last comes first. */
@@ -68,12 +70,6 @@ export class Usage {
   /** For a session that is deleted. Call inside its transaction. */
   delete(sessionId: string): void {
     this.#sql.deleteUsage(sessionId);
-    this.#rows.delete(sessionId);
-  }
-
-  /** Drops what is kept in memory: after a rollback only the rows know. */
-  forget(): void {
-    this.#rows.clear();
   }
 }
 

@@ -34,13 +34,9 @@ export class Conductor {
     this.#core = core;
   }
 
-  /**
-   * Tells of the runs that ended since the last call, and starts those that were asked for, without making the caller
-   * wait. Call after a transaction.
-   */
-  dispatchPending(): void {
-    for (const run of this.#core.runs.takeEnded()) this.#core.announceEnd(run);
-    for (const run of this.#core.runs.takeFresh()) this.#core.platform.background(this.#dispatch(run));
+  /** Starts a run that was asked for, without making the caller wait. */
+  dispatch(run: RunRecord): void {
+    this.#core.platform.background(this.#dispatch(run));
   }
 
   async #dispatch(run: RunRecord): Promise<void> {
@@ -166,7 +162,6 @@ export class Conductor {
   /** Ends a run from outside its workflow. The first outcome stands. */
   end(runId: string, outcome: Outcome): RunRecord {
     this.#core.transaction(() => finishRun(this.#core, this.#core.runs.mustGet(runId), outcome));
-    this.dispatchPending();
     return this.#core.runs.mustGet(runId);
   }
 
@@ -247,7 +242,6 @@ export class Conductor {
       const branch = { trigger: "manual", leafId: this.#leafToRetry(sessionId, leafId) } as const;
       return startOrJoin(this.#core, sessionId, { ...branch, ...again, insist: true });
     });
-    this.dispatchPending();
     return receipt;
   }
 

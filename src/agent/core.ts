@@ -8,13 +8,12 @@ import { Contexts } from "../context/contexts.ts";
 import { PalimpsestError } from "../errors.ts";
 import type { Drafts } from "../memory/drafts.ts";
 import { Health } from "../memory/health.ts";
-import { HealthStatements } from "../memory/health-statements.ts";
+import { Db } from "../memory/db.ts";
 import { Memory } from "../memory/memory.ts";
 import type { Storage } from "../memory/schema.ts";
 import { Runs, type RunRecord } from "../memory/runs.ts";
 import { SpendTable } from "../memory/spend.ts";
 import { UntoldStatements } from "../memory/untold-statements.ts";
-import { UsageStatements } from "../memory/usage-statements.ts";
 import type { Policy } from "../steps/policy.ts";
 import { estimateTokens } from "../steps/tokens.ts";
 import { Usage } from "./calibration.ts";
@@ -79,6 +78,7 @@ interface Unserved {
 }
 
 export class Core {
+  readonly db: Db;
   readonly memory: Memory;
   readonly runs: Runs;
   readonly drafts: Drafts;
@@ -97,14 +97,12 @@ export class Core {
   readonly refused = new Map<string, unknown>();
   /** For each live run, the newest leaf that is known to continue its branch: saves a walk per append. */
   readonly branchLeaf = new Map<string, string>();
-  /** Sessions whose view an edit uncovered while a run was at work: looked at again when it ends. */
-  readonly uncovered = new Set<string>();
   /** By session: a policy under which a dry run found nothing to do, and up to which size of the view that stands. */
-  readonly nothingUpTo = new Map<string, { readonly policy: Policy; readonly tokens: number }>();
+  readonly nothingUpTo: Map<string, { readonly policy: Policy; readonly tokens: number }>;
   /** By session: what notes were last found not to serve a postponed run with. */
-  readonly unserved = new Map<string, Unserved>();
+  readonly unserved: Map<string, Unserved>;
   /** By session: from where the growth since its last notes is counted. */
-  readonly notesMarks = new Map<string, NotesMark>();
+  readonly notesMarks: Map<string, NotesMark>;
   /** Ended runs that a caller's function is yet to be told of, and those that it is being told of. */
   readonly untold: UntoldStatements;
   readonly telling = new Set<string>();
@@ -113,28 +111,30 @@ export class Core {
   constructor(storage: Storage, platform: Platform, configure: (sessionId: string) => void) {
     this.platform = platform;
     const countTokens = (text: string, sessionId: string): number => countWith(this.settings.get(sessionId), text);
-    this.memory = new Memory(storage, { now: () => platform.now(), countTokens });
-    this.contexts = new Contexts(storage, { agentId: platform.agentId });
-    this.runs = new Runs(this.memory.statements, () => platform.now());
+    this.db = new Db(storage);
+    this.memory = new Memory(this.db, { now: () => platform.now(), countTokens });
+    this.contexts = new Contexts(this.db, { agentId: platform.agentId });
+    this.runs = new Runs(this.db, {
+      now: () => platform.now(),
+      started: (run) => this.conductor.dispatch(run),
+      ended: (run) => this.announceEnd(run),
+    });
     this.drafts = this.memory.drafts;
-    this.untold = new UntoldStatements(storage.sql, this.memory.statements.meter);
-    this.usage = new Usage(new UsageStatements(storage.sql, this.memory.statements.meter));
-    const healthStatements = new HealthStatements(storage.sql, this.memory.statements.meter);
-    this.health = new Health(healthStatements);
-    this.spend = new SpendTable(healthStatements);
+    this.untold = new UntoldStatements(this.db);
+    this.usage = new Usage(this.db);
+    this.health = new Health(this.db);
+    this.spend = new SpendTable(this.db);
     this.settings = new SettingsTable(configure);
-    this.memory.onRollback(() => this.runs.forget());
-    this.memory.onRollback(() => this.usage.forget());
-    this.memory.onRollback(() => this.health.forget());
-    this.memory.onRollback(() => this.spend.forget());
-    this.memory.onRollback(() => this.notesMarks.clear());
-    this.memory.onRollback(() => this.unserved.clear());
+    this.db.cached({ clear: () => this.branchLeaf.clear() });
+    this.nothingUpTo = this.db.cached(new Map());
+    this.unserved = this.db.cached(new Map());
+    this.notesMarks = this.db.cached(new Map());
     this.conductor = new Conductor(this);
   }
 
   /** One transaction over messages and ledger. If it throws, nothing of it stays, in storage or in memory. */
   transaction<T>(work: (() => T) & (T extends PromiseLike<unknown> ? never : unknown)): T {
-    return this.memory.transaction(work);
+    return this.db.transaction<T>(work);
   }
 
   /** Tells clients where a live run stands. Called after the transaction, never inside it. */
@@ -142,7 +142,7 @@ export class Core {
     if (run.outcome === null) this.platform.broadcast(runEvent(run, this.platform.now()));
   }
 
-  /** Tells clients, and whoever waits, how a run ended: once for each, because {@link Runs.takeEnded} gives it once. */
+  /** Tells clients, and whoever waits, how a run ended: once for each, because {@link Runs} tells it once. */
   announceEnd(run: RunRecord): void {
     this.platform.broadcast(runEvent(run, this.platform.now()));
     this.platform.record(run);

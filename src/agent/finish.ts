@@ -20,7 +20,8 @@ export function finishRun(core: Core, run: RunRecord, outcome: Outcome): Outcome
   noteUntold(core, run, outcome);
   core.branchLeaf.delete(run.id);
   if (run.kind === "notes") core.notesMarks.delete(run.sessionId);
-  if (triggerIfDue(core, run.sessionId) === null) mendIfUncovered(core, run.sessionId);
+  triggerIfDue(core, run.sessionId);
+  mendIfUncovered(core, run.sessionId, run);
   startNotesIfDue(core, run.sessionId);
   return outcome;
 }

@@ -59,7 +59,6 @@ function end(core: Core, run: RunRecord, outcome: () => Outcome): void {
   } catch (error) {
     finish(() => failure(error));
   }
-  core.conductor.dispatchPending();
 }
 
 function commit(

@@ -33,7 +33,6 @@ export async function serveFromNotes(core: Core, pending: RunRecord): Promise<bo
     core.runs.change(run.id, { path: "model", whyModel: { reason: why.reason, detail: why.detail } });
     return { yes: false };
   });
-  core.conductor.dispatchPending();
   return ended.yes;
 }
 

@@ -81,6 +81,5 @@ export function inRun<T>(
     return { done: work(call), live: call.save() };
   });
   if (live !== null) core.announce(live);
-  core.conductor.dispatchPending();
   return done;
 }

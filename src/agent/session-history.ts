@@ -280,7 +280,6 @@ export abstract class SessionHistory {
       if (options.quiet !== true) startNotesIfDue(this.core, this.id);
       return { value };
     });
-    this.core.conductor.dispatchPending();
     return result.value;
   }
 }

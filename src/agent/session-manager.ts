@@ -161,22 +161,15 @@ export class SessionManager {
       const live = core.runs.live(id);
       for (const run of live) {
         core.runs.end(run.id, { kind: "cancelled" });
-        core.branchLeaf.delete(run.id);
       }
       handDownDrafts(core, id);
       // Every room that keeps rows of a session; a test looks through all tables for one that is missing here (S2).
       core.contexts.forgetSession(id);
       core.usage.delete(id);
       core.spend.delete(id);
-      core.nothingUpTo.delete(id);
-      core.notesMarks.delete(id);
-      core.unserved.delete(id);
       core.untold.removeSession(id);
-      const existed = core.memory.sessions.delete(id);
-      core.runs.forgetSession(id);
-      return { existed, live };
+      return { existed: core.memory.sessions.delete(id), live };
     });
-    core.conductor.dispatchPending();
     await core.conductor.stop(live);
     return existed;
   }
@@ -207,7 +200,6 @@ export class SessionManager {
   async compactAndSplit(id: string, name?: string, options: SplitOptions = {}): Promise<CompactReceipt> {
     const core = this.#core;
     const receipt = core.transaction<CompactReceipt>(() => startSplit(core, id, { ...options, name }));
-    core.conductor.dispatchPending();
     return receipt;
   }
 

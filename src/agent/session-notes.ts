@@ -97,7 +97,6 @@ export abstract class SessionNotesHandle extends SessionContext {
     const receipt = this.core.transaction<{ run: RunRecord; joined: boolean }>(() =>
       startOrJoinNotes(this.core, this.id),
     );
-    this.core.conductor.dispatchPending();
     return receipt;
   }
 

@@ -360,7 +360,6 @@ export class Session extends SessionNotesHandle {
         only: options.rebuild === true ? "rebuild" : undefined,
       }),
     );
-    this.core.conductor.dispatchPending();
     return receipt;
   }
 

@@ -24,7 +24,7 @@ import { hideUnloadedSkills, skillName } from "./unloaded.ts";
 export interface BlocksHost {
   readonly agentId: string;
   readonly statements: ContextStatements;
-  readonly transactionSync: BlockScope["transactionSync"];
+  readonly transaction: BlockScope["transaction"];
   readonly turns: Turns;
   readonly limitMs: number;
   readonly countTokens: (text: string) => number;
@@ -79,7 +79,7 @@ export class ContextBlocks {
 
   /** Keeps the frozen prompt when the object is evicted: in SQLite, or with a provider (a function makes one per session). */
   withCachedPrompt(provider?: WritableContextProvider | ((scope: BlockScope) => WritableContextProvider)): this {
-    const { agentId, statements, transactionSync, limitMs } = this.#host;
+    const { agentId, statements, transaction, limitMs } = this.#host;
     const scope = sessionScope(this.#sessionId);
     if (provider === undefined) {
       this.#prompt.keepAt(frozenInSqlite(statements, scope));
@@ -87,7 +87,7 @@ export class ContextBlocks {
     }
     const label = "_system_prompt";
     const place = { scope, label };
-    const block = { agentId, sessionId: this.#sessionId, label, place, statements, transactionSync };
+    const block = { agentId, sessionId: this.#sessionId, label, place, statements, transaction };
     this.#prompt.keepAt(frozenWith(provider, block, limitMs));
     return this;
   }

@@ -5,7 +5,7 @@
  * writes; and one way to delete what a session stored.
  */
 import { PROVIDER_LIMIT_MS } from "../limits.ts";
-import { migrate, type Storage } from "../memory/schema.ts";
+import type { Db } from "../memory/db.ts";
 import { estimateTokens } from "../steps/tokens.ts";
 import { ContextBlocks, type BlocksHost } from "./blocks.ts";
 import { sessionScope } from "./scope.ts";
@@ -24,19 +24,17 @@ export interface ContextsOptions {
 
 export class Contexts {
   readonly statements: ContextStatements;
-  readonly #storage: Storage;
+  readonly #db: Db;
   readonly #host: BlocksHost;
   readonly #sessions = new Map<string, ContextBlocks>();
 
-  /** Brings the database to the current schema. Throws `newer_schema`. */
-  constructor(storage: Storage, options: ContextsOptions = {}) {
-    migrate(storage);
-    this.statements = new ContextStatements(storage.sql);
-    this.#storage = storage;
+  constructor(db: Db, options: ContextsOptions = {}) {
+    this.statements = new ContextStatements(db);
+    this.#db = db;
     const { agentId = "", limitMs = PROVIDER_LIMIT_MS, countTokens = estimateTokens } = options;
     const { statements } = this;
-    const transactionSync: BlocksHost["transactionSync"] = (work) => storage.transactionSync(work);
-    this.#host = { agentId, statements, transactionSync, turns: new Turns(), limitMs, countTokens };
+    const transaction: BlocksHost["transaction"] = (work) => db.transaction(work);
+    this.#host = { agentId, statements, transaction, turns: new Turns(), limitMs, countTokens };
   }
 
   /** A session's blocks, always the same object; `""` is the default session. Reads nothing. */
@@ -53,7 +51,7 @@ export class Contexts {
    * a provider of the caller's stored elsewhere. Declarations stay: they are code. May run inside a transaction.
    */
   forgetSession(sessionId: string): void {
-    this.#storage.transactionSync(() => this.statements.forget(sessionScope(sessionId)));
+    this.#db.transaction(() => this.statements.forget(sessionScope(sessionId)));
     this.#sessions.get(sessionId)?.forget();
   }
 

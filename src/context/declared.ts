@@ -45,14 +45,14 @@ export function checkBlock({ label, maxTokens }: Pick<BlockConfig, "label" | "ma
 export function declare(
   sessionId: string,
   config: BlockConfig,
-  host: Pick<BlockScope, "agentId" | "statements" | "transactionSync">,
+  host: Pick<BlockScope, "agentId" | "statements" | "transaction">,
 ): Declared {
   const { label, shared = false } = config;
   checkBlock(config);
   const place = { scope: shared ? SHARED_SCOPE : sessionScope(sessionId), label };
-  const { agentId, statements, transactionSync } = host;
+  const { agentId, statements, transaction } = host;
   const whose = shared ? null : sessionId;
-  const scope: BlockScope = { agentId, sessionId: whose, label, place, statements, transactionSync };
+  const scope: BlockScope = { agentId, sessionId: whose, label, place, statements, transaction };
   const given = config.provider ?? sqliteBlock;
   const provider = typeof given === "function" ? makeProvider(label, () => given(scope)) : given;
   const shape = shapeOf(provider);

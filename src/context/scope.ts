@@ -6,7 +6,6 @@
  * that takes its label from `init` is given one that no other session has.
  */
 import { PalimpsestError } from "../errors.ts";
-import type { Storage } from "../memory/schema.ts";
 import type { BlockProvider } from "./provider.ts";
 import type { ContextStatements, Place } from "./statements.ts";
 
@@ -20,7 +19,7 @@ export interface BlockScope {
   /** Where rows of this block belong. */
   readonly place: Place;
   readonly statements: ContextStatements;
-  readonly transactionSync: Storage["transactionSync"];
+  readonly transaction: <T>(work: () => T) => T;
 }
 
 /** The scope of blocks that say `shared: true`. */

@@ -11,7 +11,7 @@ import type { BlockScope } from "./scope.ts";
 import type { ContextStatements, EntryRow, Place } from "./statements.ts";
 
 /** Made per scope: pass it as `provider`. An entry is replaced by its key; its index costs the same however many there are. */
-export function sqliteSearch({ statements, place, transactionSync }: BlockScope): SearchProvider {
+export function sqliteSearch({ statements, place, transaction }: BlockScope): SearchProvider {
   const shelf = shelfOf(place);
   return {
     get: async () => {
@@ -25,7 +25,7 @@ export function sqliteSearch({ statements, place, transactionSync }: BlockScope)
       return found.length === 0 ? null : listEntries(found);
     },
     set: async (key, content) => {
-      transactionSync(() => {
+      transaction(() => {
         const known = statements.entry(place, key);
         if (known?.content === content) return;
         if (known === undefined) {

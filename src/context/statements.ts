@@ -4,8 +4,7 @@
  * Boundary: the only SQL in this folder, values always bound. Every statement is told a scope, so what it sees is one
  * session's or the shared one's (S1). Each is a seek on a key or a range of one.
  */
-import type { Meter } from "../memory/statements.ts";
-import type { Storage } from "../memory/schema.ts";
+import type { Db } from "../memory/db.ts";
 
 export type EntryRow = { key: string; content: string };
 /** `loaded`: 1, or 0 for one that was unloaded again. */
@@ -18,76 +17,75 @@ export interface Place {
 }
 
 export class ContextStatements {
-  readonly meter: Meter = { rowsRead: 0, rowsWritten: 0 };
-  readonly #sql: Storage["sql"];
+  readonly #db: Db;
 
-  constructor(sql: Storage["sql"]) {
-    this.#sql = sql;
+  constructor(db: Db) {
+    this.#db = db;
   }
 
   // Blocks and prompts
 
   block({ scope, label }: Place): string | null {
     const sql = "SELECT content FROM palimpsest_blocks WHERE scope = ? AND label = ?";
-    return this.#all<{ content: string }>(sql, scope, label)[0]?.content ?? null;
+    return this.#db.run<{ content: string }>(sql, scope, label)[0]?.content ?? null;
   }
 
   /** An unchanged content writes no row. */
   putBlock({ scope, label }: Place, content: string): void {
     const sql = `INSERT INTO palimpsest_blocks (scope, label, content) VALUES (?, ?, ?)
        ON CONFLICT (scope, label) DO UPDATE SET content = excluded.content WHERE content <> excluded.content`;
-    this.#all(sql, scope, label, content);
+    this.#db.run(sql, scope, label, content);
   }
 
   /** Its texts and the names of its loaded skills, into a scope that holds none. Entries: {@link entriesOf}. */
   copyTexts(from: string, to: string): void {
     const blocks = `INSERT INTO palimpsest_blocks (scope, label, content)
        SELECT ?, label, content FROM palimpsest_blocks WHERE scope = ?`;
-    this.#all(blocks, to, from);
+    this.#db.run(blocks, to, from);
     const skills = `INSERT INTO palimpsest_loaded_skills (scope, label, key, loaded)
        SELECT ?, label, key, loaded FROM palimpsest_loaded_skills WHERE scope = ?`;
-    this.#all(skills, to, from);
+    this.#db.run(skills, to, from);
   }
 
   prompt(scope: string): string | null {
     const sql = "SELECT prompt FROM palimpsest_prompts WHERE scope = ?";
-    return this.#all<{ prompt: string }>(sql, scope)[0]?.prompt ?? null;
+    return this.#db.run<{ prompt: string }>(sql, scope)[0]?.prompt ?? null;
   }
 
   putPrompt(scope: string, prompt: string): void {
     const sql = `INSERT INTO palimpsest_prompts (scope, prompt) VALUES (?, ?)
        ON CONFLICT (scope) DO UPDATE SET prompt = excluded.prompt WHERE prompt <> excluded.prompt`;
-    this.#all(sql, scope, prompt);
+    this.#db.run(sql, scope, prompt);
   }
 
   // Skills that were loaded, and those of them that were unloaded again
 
   skills(scope: string): SkillRow[] {
     const sql = "SELECT label, key, loaded FROM palimpsest_loaded_skills WHERE scope = ? ORDER BY label, key";
-    return this.#all<SkillRow>(sql, scope);
+    return this.#db.run<SkillRow>(sql, scope);
   }
 
   loadSkill({ scope, label }: Place, key: string): void {
     const sql = `INSERT INTO palimpsest_loaded_skills (scope, label, key, loaded) VALUES (?, ?, ?, 1)
        ON CONFLICT (scope, label, key) DO UPDATE SET loaded = 1 WHERE loaded = 0`;
-    this.#all(sql, scope, label, key);
+    this.#db.run(sql, scope, label, key);
   }
 
   /** False when it was not loaded. */
   unloadSkill({ scope, label }: Place, key: string): boolean {
     const sql = `UPDATE palimpsest_loaded_skills SET loaded = 0
        WHERE scope = ? AND label = ? AND key = ? AND loaded = 1 RETURNING key`;
-    return this.#all(sql, scope, label, key).length > 0;
+    return this.#db.run(sql, scope, label, key).length > 0;
   }
 
   /** All of a block. */
   unloadSkills({ scope, label }: Place): void {
     const sql = "UPDATE palimpsest_loaded_skills SET loaded = 0 WHERE scope = ? AND label = ? AND loaded = 1";
-    this.#all(sql, scope, label);
+    this.#db.run(sql, scope, label);
   }
 
   deleteSkills(scope: string): void {
-    this.#all("DELETE FROM palimpsest_loaded_skills WHERE scope = ?", scope);
+    this.#db.run("DELETE FROM palimpsest_loaded_skills WHERE scope = ?", scope);
   }
 
   // Entries and their index
@@ -95,36 +93,36 @@ export class ContextStatements {
   /** Names of a scope's entries, in the order in which they were stored. */
   entriesOf(scope: string): { label: string; key: string }[] {
     const sql = "SELECT label, key FROM palimpsest_block_entries WHERE scope = ? ORDER BY id";
-    return this.#all(sql, scope);
+    return this.#db.run(sql, scope);
   }
 
   countEntries({ scope, label }: Place): number {
     const sql = "SELECT count(*) AS n FROM palimpsest_block_entries WHERE scope = ? AND label = ?";
-    return this.#all<{ n: number }>(sql, scope, label)[0]?.n ?? 0;
+    return this.#db.run<{ n: number }>(sql, scope, label)[0]?.n ?? 0;
   }
 
   entry({ scope, label }: Place, key: string): { id: number; content: string } | undefined {
     const sql = "SELECT id, content FROM palimpsest_block_entries WHERE scope = ? AND label = ? AND key = ?";
-    return this.#all<{ id: number; content: string }>(sql, scope, label, key)[0];
+    return this.#db.run<{ id: number; content: string }>(sql, scope, label, key)[0];
   }
 
   /** The new entry's id. */
   insertEntry({ scope, label }: Place, row: EntryRow): number {
     const sql = "INSERT INTO palimpsest_block_entries (scope, label, key, content) VALUES (?, ?, ?, ?) RETURNING id";
-    return this.#all<{ id: number }>(sql, scope, label, row.key, row.content)[0]?.id ?? 0;
+    return this.#db.run<{ id: number }>(sql, scope, label, row.key, row.content)[0]?.id ?? 0;
   }
 
   updateEntry(id: number, content: string): void {
-    this.#all("UPDATE palimpsest_block_entries SET content = ? WHERE id = ?", content, id);
+    this.#db.run("UPDATE palimpsest_block_entries SET content = ? WHERE id = ?", content, id);
   }
 
   insertIndexed(id: number, row: { shelf: string; words: string }): void {
     const sql = "INSERT INTO palimpsest_block_index (rowid, shelf, words) VALUES (CAST(? AS INTEGER), ?, ?)";
-    this.#all(sql, id, row.shelf, row.words);
+    this.#db.run(sql, id, row.shelf, row.words);
   }
 
   deleteIndexed(id: number): void {
-    this.#all("DELETE FROM palimpsest_block_index WHERE rowid = CAST(? AS INTEGER)", id);
+    this.#db.run("DELETE FROM palimpsest_block_index WHERE rowid = CAST(? AS INTEGER)", id);
   }
 
   /** The best matches of an FTS5 expression, best first. The place is checked on the row as well as in the expression. */
@@ -133,27 +131,19 @@ export class ContextStatements {
        CROSS JOIN palimpsest_block_entries AS entry ON entry.id = found.rowid
        WHERE palimpsest_block_index MATCH ? AND entry.scope = ? AND entry.label = ?
        ORDER BY bm25(palimpsest_block_index, 0, 1), entry.id LIMIT ?`;
-    return this.#all<EntryRow>(sql, expression, scope, label, limit);
+    return this.#db.run<EntryRow>(sql, expression, scope, label, limit);
   }
 
   /** Everything that was stored under a scope. */
   forget(scope: string): void {
     const entries = "SELECT id FROM palimpsest_block_entries WHERE scope = ?";
-    if (this.#all(`${entries} LIMIT 1`, scope).length > 0) {
-      this.#all(`DELETE FROM palimpsest_block_index WHERE rowid IN (${entries})`, scope);
+    if (this.#db.run(`${entries} LIMIT 1`, scope).length > 0) {
+      this.#db.run(`DELETE FROM palimpsest_block_index WHERE rowid IN (${entries})`, scope);
       // An index without texts of its own only marks what is deleted: the words leave it when it is written anew (S2).
-      this.#all("INSERT INTO palimpsest_block_index (palimpsest_block_index) VALUES ('optimize')");
+      this.#db.run("INSERT INTO palimpsest_block_index (palimpsest_block_index) VALUES ('optimize')");
     }
     for (const table of ["block_entries", "blocks", "prompts", "loaded_skills"]) {
-      this.#all(`DELETE FROM palimpsest_${table} WHERE scope = ?`, scope);
+      this.#db.run(`DELETE FROM palimpsest_${table} WHERE scope = ?`, scope);
     }
-  }
-
-  #all<Found extends Record<string, SqlStorageValue>>(sql: string, ...bindings: readonly (string | number)[]): Found[] {
-    const cursor = this.#sql.exec<Found>(sql, ...bindings);
-    const rows = cursor.toArray();
-    this.meter.rowsRead += cursor.rowsRead;
-    this.meter.rowsWritten += cursor.rowsWritten;
-    return rows;
   }
 }

@@ -6,7 +6,8 @@
  * are the truth: what is kept in memory is dropped when a transaction is rolled back.
  */
 import { admit, afterFailure, CLOSED, explainFailure, isOpen, type Breaker } from "../steps/breaker.ts";
-import type { HealthRow, HealthStatements } from "./health-statements.ts";
+import type { Db } from "./db.ts";
+import { HealthStatements, type HealthRow } from "./health-statements.ts";
 
 /** Whether a model may be asked. `probe`: it was down, and this one call finds out whether it still is. */
 export type MayAsk =
@@ -27,8 +28,9 @@ export class Health {
   readonly #sql: HealthStatements;
   #rows: Map<string, HealthRow> | null = null;
 
-  constructor(sql: HealthStatements) {
-    this.#sql = sql;
+  constructor(db: Db) {
+    this.#sql = new HealthStatements(db);
+    db.cached({ clear: () => (this.#rows = null) });
   }
 
   /**
@@ -71,11 +73,6 @@ export class Health {
   /** By model. */
   list(): readonly HealthRow[] {
     return [...this.#all().values()];
-  }
-
-  /** Drops what is kept in memory: after a rollback only the rows know. */
-  forget(): void {
-    this.#rows = null;
   }
 
   #open({ model, code, until }: HealthRow): OpenBreaker {

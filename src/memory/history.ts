@@ -3,7 +3,7 @@
  *
  * Job: put the tree and its overlays together. A write is checked first and then done in one transaction, so that it
  * happens whole or not at all; a read costs rows in proportion to what is visible. Boundary: starts no run and knows no
- * policy; whoever needs more in the same transaction opens it around the call (`Memory.transaction`).
+ * policy; whoever needs more in the same transaction opens it around the call (`Db.transaction`).
  */
 import type { UIMessage } from "ai";
 import { PalimpsestError } from "../errors.ts";
@@ -71,7 +71,7 @@ export class History extends SessionOverlays {
     this.mustGoOn();
     const encoded = encodeMessage(message, this.options.countTokens);
     const parentSeq = this.#parentSeq(message.id, parentId);
-    return this.options.transaction(() => {
+    return this.options.db.transaction(() => {
       const leafSeq = this.tree.newest()?.seq ?? null;
       const seq = this.tree.insert(encoded, parentSeq);
       const before = leafSeq === null ? 0 : this.#total?.leafSeq === leafSeq ? this.#total.tokens : null;
@@ -102,7 +102,7 @@ export class History extends SessionOverlays {
     const encoded = encodeMessage(message, this.options.countTokens);
     if (encoded.digest === row.digest) return message;
     this.mustGoOn();
-    return this.options.transaction(() => {
+    return this.options.db.transaction(() => {
       const keeps = this.#unchangedPart(row.seq, message);
       const { reached, gone } = this.laid.invalidate([row], (overlay) => keeps(coveredSteps(overlay, row.seq)));
       this.notes.withdraw([row], keeps);
@@ -119,7 +119,7 @@ export class History extends SessionOverlays {
   delete(ids: readonly string[]): number {
     const rows = [...new Set(ids)].flatMap((id) => this.tree.find(id) ?? []);
     if (rows.length === 0) return 0;
-    return this.options.transaction(() => {
+    return this.options.db.transaction(() => {
       const { reached, gone } = this.laid.invalidate(rows);
       const total = reached ? null : this.#totalWithout(rows);
       this.options.search.removed(this.sessionId, rows);
@@ -141,10 +141,10 @@ export class History extends SessionOverlays {
 
   /** Takes out every message, overlay and draft of the session (S2). */
   clear(): void {
-    this.options.transaction(() => {
+    this.options.db.transaction(() => {
       this.options.search.clearing(this.sessionId);
       this.tree.clear();
-      this.#total = null;
+      this.options.db.forget(this.sessionId);
     });
   }
 
@@ -320,6 +320,7 @@ export class History extends SessionOverlays {
   /** Drops what is kept in memory: after a rollback only the rows know. */
   forget(): void {
     this.#total = null;
+    this.#uncovered = false;
     this.tree.forget();
   }
 

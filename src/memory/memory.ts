@@ -1,17 +1,16 @@
 /**
  * The memory of one Durable Object: its sessions, over its SQLite.
  *
- * Job: migrate, hand out sessions, and be the one place where transactions are opened. Safe because a transaction is
- * synchronous, so nothing comes between its statements; and because whatever is kept in memory is a copy of rows that
- * is dropped when a transaction throws, so that it can never say what was rolled back.
+ * Job: hand out sessions, always the same object for one id. Safe because a transaction is synchronous, so nothing comes
+ * between its statements; and because a session keeps only copies of rows, which {@link Db} drops with a rollback.
  */
 import { PalimpsestError } from "../errors.ts";
 import { MAX_SESSION_ID_CHARS } from "../limits.ts";
 import type { CountTokens } from "../steps/measure.ts";
 import { Drafts } from "./drafts.ts";
 import { History } from "./history.ts";
+import type { Db } from "./db.ts";
 import { NotesStatements } from "./notes-statements.ts";
-import { migrate, type Storage } from "./schema.ts";
 import { MessageSearch } from "./search.ts";
 import { Sessions } from "./sessions.ts";
 import { Statements } from "./statements.ts";
@@ -25,6 +24,7 @@ export interface MemoryOptions {
 }
 
 export class Memory {
+  readonly db: Db;
   readonly statements: Statements;
   /** What summaries were made of, by their exact source. */
   readonly drafts: Drafts;
@@ -33,27 +33,27 @@ export class Memory {
   /** Their rows and lineage; {@link session} is what is said in one. */
   readonly sessions: Sessions;
   readonly #notes: NotesStatements;
-  readonly #storage: Storage;
   readonly #options: MemoryOptions;
   readonly #histories = new Map<string, History>();
-  readonly #rollbackListeners: (() => void)[] = [];
 
-  /** Brings the database to the current schema. Throws `newer_schema`. */
-  constructor(storage: Storage, options: MemoryOptions) {
-    migrate(storage);
-    this.#storage = storage;
+  constructor(db: Db, options: MemoryOptions) {
+    this.db = db;
     this.#options = options;
-    this.statements = new Statements(storage.sql);
-    this.#notes = new NotesStatements(storage.sql, this.statements.meter);
+    this.statements = new Statements(db);
+    this.#notes = new NotesStatements(db);
     this.drafts = new Drafts(this.statements, options.now);
-    this.search = new MessageSearch(storage, this.statements, (work) => this.#transact(work));
+    this.search = new MessageSearch(db, this.statements);
+    const histories = this.#histories;
+    db.cached({
+      clear: () => histories.forEach((history) => history.forget()),
+      delete: (sessionId) => histories.get(sessionId)?.forget(),
+    });
     this.sessions = new Sessions({
-      storage,
+      db,
       statements: this.statements,
       now: options.now,
       history: (sessionId) => this.session(sessionId),
       countTokens: (sessionId) => this.#countTokens(sessionId),
-      transaction: (work) => this.#transact(work),
     });
   }
 
@@ -67,19 +67,12 @@ export class Memory {
         `A session id is a string of at most ${MAX_SESSION_ID_CHARS} characters of valid Unicode.`,
       );
     }
-    const { search, drafts } = this;
+    const { db, search, drafts } = this;
     const notes = this.#notes;
     const { now } = this.#options;
     const countTokens = this.#countTokens(sessionId);
     const tree = new Tree(this.statements, sessionId, now);
-    const history = new History(tree, {
-      now,
-      countTokens,
-      search,
-      drafts,
-      notes,
-      transaction: (work) => this.#transact(work),
-    });
+    const history = new History(tree, { db, now, countTokens, search, drafts, notes });
     this.#histories.set(sessionId, history);
     return history;
   }
@@ -89,27 +82,11 @@ export class Memory {
    * would be outside.
    */
   transaction<T>(work: (() => T) & (T extends PromiseLike<unknown> ? never : unknown)): T {
-    return this.#transact(work);
-  }
-
-  /** Calls `listener` whenever a transaction was rolled back: for what others keep in memory of these rows. */
-  onRollback(listener: () => void): void {
-    this.#rollbackListeners.push(listener);
+    return this.db.transaction<T>(work);
   }
 
   #countTokens(sessionId: string): CountTokens | undefined {
     const count = this.#options.countTokens;
     return count && ((text) => count(text, sessionId));
-  }
-
-  #transact<T>(work: () => T): T {
-    try {
-      return this.#storage.transactionSync(work);
-    } catch (error) {
-      for (const history of this.#histories.values()) history.forget();
-      this.search.forget();
-      for (const listener of this.#rollbackListeners) listener();
-      throw error;
-    }
   }
 }

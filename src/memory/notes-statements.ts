@@ -1,9 +1,8 @@
 /**
- * Every statement on notes, one verb each; in the manner of statements.ts, whose meter it shares. A row for each version that
+ * Every statement on notes, one verb each. A row for each version that
  * is kept, by its number.
  */
-import type { Storage } from "./schema.ts";
-import type { Meter } from "./statements.ts";
+import type { Db } from "./db.ts";
 
 /**
  * `covers`: `none`, `unknown`, or `to`, which ends with a step of the message `coveredId`. `toldSeq` and `toldStep` are the
@@ -29,30 +28,28 @@ const NOTES = `n, standing, covers, told_seq AS toldSeq, told_step AS toldStep, 
   covered_step AS coveredStep, details, created_at AS createdAt, sections`;
 
 export class NotesStatements {
-  readonly #sql: Storage["sql"];
-  readonly #meter: Meter;
+  readonly #db: Db;
 
-  constructor(sql: Storage["sql"], meter: Meter) {
-    this.#sql = sql;
-    this.#meter = meter;
+  constructor(db: Db) {
+    this.#db = db;
   }
 
   /** Newest first. */
   notes(sessionId: string, limit: number): NotesRow[] {
     const sql = `SELECT ${NOTES} FROM palimpsest_notes WHERE session_id = ? ORDER BY n DESC LIMIT ?`;
-    return this.#all<NotesRow>(sql, sessionId, limit);
+    return this.#db.run<NotesRow>(sql, sessionId, limit);
   }
 
   lastNumber(sessionId: string): number {
     const sql = "SELECT n FROM palimpsest_notes WHERE session_id = ? ORDER BY n DESC LIMIT 1";
-    return this.#all<{ n: number }>(sql, sessionId)[0]?.n ?? 0;
+    return this.#db.run<{ n: number }>(sql, sessionId)[0]?.n ?? 0;
   }
 
   /** Versions in force that tell of the message at `seq` or of a later one. Reads every version, of which few are kept. */
   standingFrom(sessionId: string, seq: number): { n: number; toldSeq: number; toldStep: number | null }[] {
     const sql = `SELECT n, told_seq AS toldSeq, told_step AS toldStep FROM palimpsest_notes
        WHERE session_id = ? AND standing = 1 AND told_seq >= ?`;
-    return this.#all(sql, sessionId, seq);
+    return this.#db.run(sql, sessionId, seq);
   }
 
   insert(sessionId: string, row: NotesRow): void {
@@ -61,22 +58,14 @@ export class NotesStatements {
        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
     const { n, standing, covers, toldSeq, toldStep, coveredId, coveredStep, details, createdAt, sections } = row;
     const covered = [covers, toldSeq, toldStep, coveredId, coveredStep];
-    this.#all(sql, sessionId, n, standing, ...covered, details, createdAt, sections);
+    this.#db.run(sql, sessionId, n, standing, ...covered, details, createdAt, sections);
   }
 
   withdraw(sessionId: string, n: number): void {
-    this.#all("UPDATE palimpsest_notes SET standing = 0 WHERE session_id = ? AND n = ?", sessionId, n);
+    this.#db.run("UPDATE palimpsest_notes SET standing = 0 WHERE session_id = ? AND n = ?", sessionId, n);
   }
 
   deleteUpTo(sessionId: string, n: number): void {
-    this.#all("DELETE FROM palimpsest_notes WHERE session_id = ? AND n <= ?", sessionId, n);
-  }
-
-  #all<Found extends Record<string, SqlStorageValue>>(sql: string, ...bindings: SqlStorageValue[]): Found[] {
-    const cursor = this.#sql.exec<Found>(sql, ...bindings);
-    const rows = cursor.toArray();
-    this.#meter.rowsRead += cursor.rowsRead;
-    this.#meter.rowsWritten += cursor.rowsWritten;
-    return rows;
+    this.#db.run("DELETE FROM palimpsest_notes WHERE session_id = ? AND n <= ?", sessionId, n);
   }
 }

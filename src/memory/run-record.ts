@@ -149,6 +149,8 @@ export interface RunRecord {
   readonly staleStreak: number;
   /** Runs just before this one that came to nothing for a reason that another try does not cure. */
   readonly fruitless?: number;
+  /** An edit uncovered something while the run was at work: it is looked at again when the run ends. */
+  readonly mendAfter?: boolean;
   /** How often the watchdog restarted the instance after the engine gave it up. */
   readonly restarts: number;
   /** Absent until a person was asked. */

@@ -10,25 +10,43 @@
 import { PalimpsestError } from "../errors.ts";
 import { MAX_LEDGER_PAGES, MAX_LIVE_RUNS } from "../limits.ts";
 import { withoutWords, type NewRun, type Outcome, type RunRecord } from "./run-record.ts";
-import type { Statements } from "./statements.ts";
+import type { Db } from "./db.ts";
+import { Statements } from "./statements.ts";
 
 export { closeStep, markStep } from "./run-record.ts";
 export type { Approval, Outcome, RunRecord, RunState, StepRecord, Trigger } from "./run-record.ts";
 
+export interface RunsOptions {
+  readonly now: () => number;
+  /** Told once the transaction that started a run stands. */
+  readonly started: (run: RunRecord) => void;
+  /** Told once the transaction that gave a run its outcome stands: once for each run. */
+  readonly ended: (run: RunRecord) => void;
+}
+
 export class Runs {
+  readonly #db: Db;
   readonly #sql: Statements;
-  readonly #now: () => number;
-  readonly #fresh = new Map<string, RunRecord>();
-  readonly #ended = new Map<string, RunRecord>();
-  readonly #live = new Map<string, readonly RunRecord[]>();
+  readonly #options: RunsOptions;
+  readonly #live: Map<string, readonly RunRecord[]>;
   /** Live runs by id: each call of a run's workflow asks for its own. */
   readonly #known = new Map<string, RunRecord>();
-  readonly #latestEnded = new Map<string, RunRecord | null>();
-  readonly #latestNotes = new Map<string, RunRecord | null>();
+  readonly #latestEnded: Map<string, RunRecord | null>;
+  readonly #latestNotes: Map<string, RunRecord | null>;
 
-  constructor(sql: Statements, now: () => number) {
-    this.#sql = sql;
-    this.#now = now;
+  constructor(db: Db, options: RunsOptions) {
+    this.#db = db;
+    this.#sql = new Statements(db);
+    this.#options = options;
+    this.#live = db.cached(new Map());
+    db.cached({
+      clear: () => this.#known.clear(),
+      delete: (sessionId) => {
+        for (const run of this.#known.values()) if (run.sessionId === sessionId) this.#known.delete(run.id);
+      },
+    });
+    this.#latestEnded = db.cached(new Map());
+    this.#latestNotes = db.cached(new Map());
   }
 
   /** Writes a new live run. Belongs into the transaction of whatever asked for it. */
@@ -38,7 +56,7 @@ export class Runs {
       n: this.#sql.lastRunNumber(run.sessionId) + 1,
       kind: run.kind ?? (run.split === undefined ? "compaction" : "split"),
       state: "pending",
-      createdAt: this.#now(),
+      createdAt: this.#options.now(),
       restarts: 0,
       startedAt: null,
       heardAt: null,
@@ -57,18 +75,8 @@ export class Runs {
     this.#sql.insertRun(record.sessionId, record.n, { runId: record.id, record: JSON.stringify(record) });
     this.#live.delete(record.sessionId);
     this.#known.set(record.id, record);
-    this.#fresh.set(record.id, record);
+    this.#db.afterCommit(() => this.#options.started(record));
     return record;
-  }
-
-  /** The runs started since the last call, for whoever starts their instances. */
-  takeFresh(): RunRecord[] {
-    return takeAll(this.#fresh);
-  }
-
-  /** The runs that got their outcome since the last call, for whoever tells of it. */
-  takeEnded(): RunRecord[] {
-    return takeAll(this.#ended);
   }
 
   /** Of a live run that was written or read before, no row is read. */
@@ -156,25 +164,7 @@ export class Runs {
     for (const run of this.#sql.runsWithWords(sessionId).map(mustParse)) {
       this.#sql.updateRun(sessionId, run.n, JSON.stringify(withoutWords(run)));
     }
-    this.forgetSession(sessionId);
-  }
-
-  /** Drops what is kept in memory: after a transaction was rolled back, the ledger alone knows. */
-  forget(): void {
-    this.#fresh.clear();
-    this.#ended.clear();
-    this.#live.clear();
-    this.#known.clear();
-    this.#latestEnded.clear();
-    this.#latestNotes.clear();
-  }
-
-  /** Drops what is kept in memory of a session whose ledger was deleted. Ends that nobody was told of yet stay. */
-  forgetSession(sessionId: string): void {
-    this.#live.delete(sessionId);
-    for (const run of this.#known.values()) if (run.sessionId === sessionId) this.#known.delete(run.id);
-    this.#latestEnded.delete(sessionId);
-    this.#latestNotes.delete(sessionId);
+    this.#db.forget(sessionId);
   }
 
   /** Changes a live run; a run that has ended is returned as it stands and nothing is written. */
@@ -198,20 +188,14 @@ export class Runs {
   end(runId: string, outcome: Outcome, patch: Partial<RunRecord> = {}): RunRecord {
     const run = this.mustGet(runId);
     if (run.outcome !== null) return run;
-    const ended: RunRecord = { ...run, ...patch, state: "ended", outcome, endedAt: this.#now() };
+    const ended: RunRecord = { ...run, ...patch, state: "ended", outcome, endedAt: this.#options.now() };
     this.#sql.endRun(run.sessionId, run.n, JSON.stringify(ended));
     this.#live.delete(run.sessionId);
     this.#known.delete(runId);
     (run.kind === "notes" ? this.#latestNotes : this.#latestEnded).set(run.sessionId, ended);
-    this.#ended.set(runId, ended);
+    this.#db.afterCommit(() => this.#options.ended(ended));
     return ended;
   }
-}
-
-function takeAll(runs: Map<string, RunRecord>): RunRecord[] {
-  const taken = [...runs.values()];
-  runs.clear();
-  return taken;
 }
 
 /** The record was written by this file, under this schema version: it is trusted as stored. */

@@ -1,12 +1,11 @@
 /**
- * Every statement of the search index, one verb each; in the manner of statements.ts, whose meter it shares.
+ * Every statement of the search index, one verb each.
  *
  * The index is one FTS5 table over all sessions. A message's row in it has the number `session * 2^31 + seq`, so it is
  * found, replaced and deleted by its key, and a session's messages are one range of numbers. `secure-delete` takes the
  * words of a deleted row out of the index at once, not at some later merge (S2).
  */
-import type { Storage } from "./schema.ts";
-import type { Meter } from "./statements.ts";
+import type { Db } from "./db.ts";
 
 /** How far a session is indexed. `n` is its number in the index. */
 export type IndexedRow = { n: number; indexedTo: number };
@@ -30,68 +29,66 @@ export function placeOf(rowid: number): { n: number; seq: number } {
 }
 
 export class SearchStatements {
-  readonly #sql: Storage["sql"];
-  readonly #meter: Meter;
+  readonly #db: Db;
 
-  constructor(sql: Storage["sql"], meter: Meter) {
-    this.#sql = sql;
-    this.#meter = meter;
+  constructor(db: Db) {
+    this.#db = db;
   }
 
   createIndex(): void {
-    this.#all(`CREATE VIRTUAL TABLE IF NOT EXISTS palimpsest_search
+    this.#db.run(`CREATE VIRTUAL TABLE IF NOT EXISTS palimpsest_search
        USING fts5 (words, tokenize = 'unicode61 remove_diacritics 2')`);
-    this.#all("INSERT INTO palimpsest_search (palimpsest_search, rank) VALUES ('secure-delete', 1)");
+    this.#db.run("INSERT INTO palimpsest_search (palimpsest_search, rank) VALUES ('secure-delete', 1)");
   }
 
   sessionIds(): { sessionId: string }[] {
-    return this.#all("SELECT session_id AS sessionId FROM palimpsest_sessions");
+    return this.#db.run("SELECT session_id AS sessionId FROM palimpsest_sessions");
   }
 
   indexed(sessionId: string): IndexedRow | undefined {
     const sql = "SELECT n, indexed_to AS indexedTo FROM palimpsest_searched_sessions WHERE session_id = ?";
-    return this.#all<IndexedRow>(sql, sessionId)[0];
+    return this.#db.run<IndexedRow>(sql, sessionId)[0];
   }
 
   /** Gives the session a number. */
   insertIndexed(sessionId: string): number {
     const sql = "INSERT INTO palimpsest_searched_sessions (session_id, indexed_to) VALUES (?, -1) RETURNING n";
-    return this.#all<{ n: number }>(sql, sessionId)[0]?.n ?? 0;
+    return this.#db.run<{ n: number }>(sql, sessionId)[0]?.n ?? 0;
   }
 
   setIndexedTo(n: number, seq: number): void {
-    this.#all("UPDATE palimpsest_searched_sessions SET indexed_to = ? WHERE n = ?", seq, n);
+    this.#db.run("UPDATE palimpsest_searched_sessions SET indexed_to = ? WHERE n = ?", seq, n);
   }
 
   deleteIndexed(n: number): void {
-    this.#all("DELETE FROM palimpsest_searched_sessions WHERE n = ?", n);
+    this.#db.run("DELETE FROM palimpsest_searched_sessions WHERE n = ?", n);
   }
 
   /** The first message after `seq`. One at a time: a message may take megabytes. */
   messageAfter(sessionId: string, seq: number): SourceRow | undefined {
     const sql = `SELECT seq, id, role, parts, content FROM palimpsest_messages
        WHERE session_id = ? AND seq > ? ORDER BY seq LIMIT 1`;
-    return this.#all<SourceRow>(sql, sessionId, seq)[0];
+    return this.#db.run<SourceRow>(sql, sessionId, seq)[0];
   }
 
   message(sessionId: string, seq: number): FoundRow | undefined {
     const sql = "SELECT id, role, created_at AS createdAt FROM palimpsest_messages WHERE session_id = ? AND seq = ?";
-    return this.#all<FoundRow>(sql, sessionId, seq)[0];
+    return this.#db.run<FoundRow>(sql, sessionId, seq)[0];
   }
 
   insertWords(rowid: number, words: string): void {
-    this.#all(`INSERT INTO palimpsest_search (rowid, words) VALUES (${ROWID}, ?)`, rowid, words);
+    this.#db.run(`INSERT INTO palimpsest_search (rowid, words) VALUES (${ROWID}, ?)`, rowid, words);
   }
 
   deleteWords(rowid: number): void {
-    this.#all(`DELETE FROM palimpsest_search WHERE rowid = ${ROWID}`, rowid);
+    this.#db.run(`DELETE FROM palimpsest_search WHERE rowid = ${ROWID}`, rowid);
   }
 
   /** Of every message of the session that is still stored. */
   deleteSessionWords(sessionId: string, indexed: IndexedRow): void {
     const sql = `DELETE FROM palimpsest_search WHERE rowid IN
        (SELECT ${ROWID} + seq FROM palimpsest_messages WHERE session_id = ? AND seq <= ?)`;
-    this.#all(sql, rowidOf(indexed.n, 0), sessionId, indexed.indexedTo);
+    this.#db.run(sql, rowidOf(indexed.n, 0), sessionId, indexed.indexedTo);
   }
 
   /** The best matches, best first, the newer of equals first; in one session when `n` is given. */
@@ -104,20 +101,12 @@ export class SearchStatements {
   matchesBetween(match: string, { first, last }: { first: number; last: number }, limit: number): MatchRow[] {
     const sql = `SELECT rowid, rank FROM palimpsest_search
        WHERE palimpsest_search MATCH ? AND rowid BETWEEN ${ROWID} AND ${ROWID} ORDER BY rank, rowid DESC LIMIT ?`;
-    return this.#all(sql, match, first, last, limit);
+    return this.#db.run(sql, match, first, last, limit);
   }
 
   /** What the index was given for a message. */
   words(rowid: number): string {
     const sql = `SELECT words FROM palimpsest_search WHERE rowid = ${ROWID}`;
-    return this.#all<{ words: string }>(sql, rowid)[0]?.words ?? "";
-  }
-
-  #all<Found extends Record<string, SqlStorageValue>>(sql: string, ...bindings: SqlStorageValue[]): Found[] {
-    const cursor = this.#sql.exec<Found>(sql, ...bindings);
-    const rows = cursor.toArray();
-    this.#meter.rowsRead += cursor.rowsRead;
-    this.#meter.rowsWritten += cursor.rowsWritten;
-    return rows;
+    return this.#db.run<{ words: string }>(sql, rowid)[0]?.words ?? "";
   }
 }

@@ -16,7 +16,7 @@ import { DEFAULT_SEARCH_HITS, ENCODED_SEARCH_CHARS, MAX_SEARCH_HITS } from "../l
 import { isEncoded } from "../steps/encoded.ts";
 import { fieldText, hasResult, innerParts, toolName, toolPart, type Part } from "../steps/tool-parts.ts";
 import { decodeMessage } from "./content.ts";
-import type { Storage } from "./schema.ts";
+import type { Db } from "./db.ts";
 import { indexWords, matchExpression, queryTerms } from "./search-words.ts";
 import { placeOf, rowidOf, SearchStatements, type IndexedRow, type SourceRow } from "./search-statements.ts";
 import { snippetsFor } from "./snippet.ts";
@@ -51,14 +51,15 @@ export interface SeqRange {
 export class MessageSearch {
   readonly #statements: Statements;
   readonly #sql: SearchStatements;
-  readonly #transaction: <T>(work: () => T) => T;
+  readonly #db: Db;
   /** By session; null for one that is not indexed. What is not in here was not asked for yet. */
-  readonly #indexed = new Map<string, IndexedRow | null>();
+  readonly #indexed: Map<string, IndexedRow | null>;
 
-  constructor(storage: Storage, statements: Statements, transaction: <T>(work: () => T) => T) {
+  constructor(db: Db, statements: Statements) {
+    this.#db = db;
     this.#statements = statements;
-    this.#sql = new SearchStatements(storage.sql, statements.meter);
-    this.#transaction = transaction;
+    this.#sql = new SearchStatements(db);
+    this.#indexed = db.cached(new Map());
   }
 
   /**
@@ -139,17 +140,12 @@ export class MessageSearch {
     this.#indexed.set(sessionId, null);
   }
 
-  /** Drops what is kept in memory: after a rollback only the rows know. */
-  forget(): void {
-    this.#indexed.clear();
-  }
-
   /** Indexes what was stored since the last time; null when nothing ever was. */
   #catchUp(sessionId: string): IndexedRow | null {
     const indexed = this.#load(sessionId);
     const first = this.#sql.messageAfter(sessionId, indexed?.indexedTo ?? -1);
     if (first === undefined) return indexed;
-    return this.#transaction(() => {
+    return this.#db.transaction(() => {
       if (indexed === null) this.#sql.createIndex();
       const n = indexed?.n ?? this.#sql.insertIndexed(sessionId);
       let indexedTo = first.seq;

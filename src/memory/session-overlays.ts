@@ -16,6 +16,7 @@ import { hashOf } from "../steps/reference.ts";
 import { parseSyntheticId } from "../steps/view.ts";
 import { Overlays, type CommitResult, type OverlayInput, type OverlayRecord, type SpanDigest } from "./overlays.ts";
 import { toRecord } from "./overlay-record.ts";
+import type { Db } from "./db.ts";
 import type { Drafts } from "./drafts.ts";
 import { SessionNotes } from "./notes.ts";
 import type { NotesStatements } from "./notes-statements.ts";
@@ -28,12 +29,12 @@ import { elementMessage, outlineRow, overlayMessage } from "./view.ts";
 import { comparePlaces, placeFrom, placeTo, walkSpan, walkView, type Element } from "./walk.ts";
 
 export interface HistoryOptions {
+  readonly db: Db;
   readonly now: () => number;
   readonly countTokens: CountTokens | undefined;
   readonly search: MessageSearch;
   readonly drafts: Drafts;
   readonly notes: NotesStatements;
-  readonly transaction: <T>(work: () => T) => T;
 }
 
 export interface ExpandOptions {
@@ -100,7 +101,7 @@ export abstract class SessionOverlays {
 
   /** Takes an overlay out of force; narrower ones under it show again. Throws `unknown_overlay`. */
   rollback(overlayId: string): OverlayRecord {
-    return this.options.transaction(() => {
+    return this.options.db.transaction(() => {
       this.viewChanged();
       return this.laid.rollback(overlayId);
     });
@@ -111,7 +112,7 @@ export abstract class SessionOverlays {
    * smaller than what it replaced (V3).
    */
   addContext(overlayId: string, context: string): boolean {
-    return this.options.transaction(() => {
+    return this.options.db.transaction(() => {
       const added = this.laid.addContext(overlayId, context);
       if (added) this.viewChanged();
       return added;
@@ -229,7 +230,7 @@ export abstract class SessionOverlays {
   }
 
   #change(work: () => CommitResult): CommitResult {
-    return this.options.transaction(() => {
+    return this.options.db.transaction(() => {
       const result = work();
       if (result.kind === "applied" || result.kind === "rebased") this.viewChanged();
       return result;

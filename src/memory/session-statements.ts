@@ -1,12 +1,11 @@
 /**
- * Every statement on sessions as such, one verb each; in the manner of statements.ts, whose meter it shares.
+ * Every statement on sessions as such, one verb each.
  *
  * Boundary: what was said in a session is the business of statements.ts, but for copying it whole. A copy is made inside
  * SQLite, so that no message passes through memory.
  */
 import { RECORD_PREFIX } from "../steps/view.ts";
-import type { Storage } from "./schema.ts";
-import type { Meter } from "./statements.ts";
+import type { Db } from "./db.ts";
 
 export type SessionRow = {
   id: string;
@@ -57,21 +56,19 @@ const OVERLAY_KEEPS = `n, overlay_id, state, from_seq, from_step, to_seq, to_ste
 const NOTES_KEEP = "n, standing, covers, told_seq, told_step, covered_id, covered_step, created_at, sections, details";
 
 export class SessionStatements {
-  readonly #sql: Storage["sql"];
-  readonly #meter: Meter;
+  readonly #db: Db;
 
-  constructor(sql: Storage["sql"], meter: Meter) {
-    this.#sql = sql;
-    this.#meter = meter;
+  constructor(db: Db) {
+    this.#db = db;
   }
 
   session(sessionId: string): SessionRow | undefined {
     const sql = `SELECT ${SESSION} FROM palimpsest_sessions AS each WHERE each.session_id = ?`;
-    return this.#all<SessionRow>(sql, sessionId)[0];
+    return this.#db.run<SessionRow>(sql, sessionId)[0];
   }
 
   exists(sessionId: string): boolean {
-    return this.#all("SELECT 1 FROM palimpsest_sessions WHERE session_id = ?", sessionId).length > 0;
+    return this.#db.run("SELECT 1 FROM palimpsest_sessions WHERE session_id = ?", sessionId).length > 0;
   }
 
   /** Created before the given one, newest first. */
@@ -79,7 +76,7 @@ export class SessionStatements {
     const sql = `SELECT ${SESSION} FROM palimpsest_sessions AS each INDEXED BY palimpsest_sessions_by_age
        WHERE (each.created_at, each.session_id) < (?, ?)
        ORDER BY each.created_at DESC, each.session_id DESC LIMIT ?`;
-    return this.#all(sql, before.createdAt, before.id, limit);
+    return this.#db.run(sql, before.createdAt, before.id, limit);
   }
 
   /** A user's first message, if it is among the first that were said. A summary that was stored as one is nobody's. */
@@ -87,28 +84,28 @@ export class SessionStatements {
     const sql = `SELECT seq, id, role, parts, content FROM palimpsest_messages WHERE session_id = ? AND seq =
        (SELECT seq FROM (SELECT seq, role, id FROM palimpsest_messages WHERE session_id = ? ORDER BY seq LIMIT ?)
         WHERE role = 'user' AND id NOT GLOB ? LIMIT 1)`;
-    return this.#all<OpeningRow>(sql, sessionId, sessionId, OPENING_MESSAGES, `${RECORD_PREFIX}*`)[0];
+    return this.#db.run<OpeningRow>(sql, sessionId, sessionId, OPENING_MESSAGES, `${RECORD_PREFIX}*`)[0];
   }
 
   insertSession(row: NewSession): void {
     const sql = `INSERT INTO palimpsest_sessions (session_id, name, created_at, next_seq, parent_session_id, model, source)
        VALUES (?, ?, ?, 0, ?, ?, ?)`;
-    this.#all(sql, row.id, row.name, row.createdAt, row.parentSessionId, row.model, row.source);
+    this.#db.run(sql, row.id, row.name, row.createdAt, row.parentSessionId, row.model, row.source);
   }
 
   setName(sessionId: string, name: string | null): void {
-    this.#all("UPDATE palimpsest_sessions SET name = ? WHERE session_id = ?", name, sessionId);
+    this.#db.run("UPDATE palimpsest_sessions SET name = ? WHERE session_id = ?", name, sessionId);
   }
 
   addUsage(sessionId: string, usage: Pick<SessionRow, "inputTokens" | "outputTokens" | "cost">): void {
     const sql = `UPDATE palimpsest_sessions
        SET input_tokens = input_tokens + ?, output_tokens = output_tokens + ?, cost = cost + ? WHERE session_id = ?`;
-    this.#all(sql, usage.inputTokens, usage.outputTokens, usage.cost, sessionId);
+    this.#db.run(sql, usage.inputTokens, usage.outputTokens, usage.cost, sessionId);
   }
 
   endSession(sessionId: string, { endedAt, endReason, continuedBy }: SessionEnd): void {
     const sql = "UPDATE palimpsest_sessions SET ended_at = ?, end_reason = ?, continued_by = ? WHERE session_id = ?";
-    this.#all(sql, endedAt, endReason, continuedBy, sessionId);
+    this.#db.run(sql, endedAt, endReason, continuedBy, sessionId);
   }
 
   /**
@@ -120,20 +117,20 @@ export class SessionStatements {
          continued_by = iif(continued_by = ?1,
            (SELECT gone.continued_by FROM palimpsest_sessions AS gone WHERE gone.session_id = ?1), continued_by)
        WHERE parent_session_id = ?1 OR continued_by = ?1`;
-    this.#all(unlink, sessionId);
-    this.#all("DELETE FROM palimpsest_runs WHERE session_id = ?", sessionId);
-    this.#all("DELETE FROM palimpsest_sessions WHERE session_id = ?", sessionId);
+    this.#db.run(unlink, sessionId);
+    this.#db.run("DELETE FROM palimpsest_runs WHERE session_id = ?", sessionId);
+    this.#db.run("DELETE FROM palimpsest_sessions WHERE session_id = ?", sessionId);
   }
 
   /** Those that were forked or split from it. Reads every session's row. */
   children(sessionId: string): string[] {
     const sql = "SELECT session_id AS id FROM palimpsest_sessions WHERE parent_session_id = ?";
-    return this.#all<{ id: string }>(sql, sessionId).map(({ id }) => id);
+    return this.#db.run<{ id: string }>(sql, sessionId).map(({ id }) => id);
   }
 
   /** Without their texts. */
   drafts(sessionId: string): { key: string; details: string }[] {
-    return this.#all("SELECT key, details FROM palimpsest_drafts WHERE session_id = ?", sessionId);
+    return this.#db.run("SELECT key, details FROM palimpsest_drafts WHERE session_id = ?", sessionId);
   }
 
   // Copying for a fork. Places stay the same numbers, so parents and overlays need no translation.
@@ -142,10 +139,10 @@ export class SessionStatements {
   copyMessages(from: string, to: string, { fromSeq, toSeq }: Stretch): void {
     const messages = `INSERT INTO palimpsest_messages (session_id, branch, ${MESSAGE_KEEPS})
        SELECT ?, 0, ${MESSAGE_KEEPS} FROM palimpsest_messages WHERE session_id = ? AND seq BETWEEN ? AND ?`;
-    this.#all(messages, to, from, fromSeq, toSeq);
+    this.#db.run(messages, to, from, fromSeq, toSeq);
     const parts = `INSERT INTO palimpsest_message_parts (session_id, seq, part, content)
        SELECT ?, seq, part, content FROM palimpsest_message_parts WHERE session_id = ? AND seq BETWEEN ? AND ?`;
-    this.#all(parts, to, from, fromSeq, toSeq);
+    this.#db.run(parts, to, from, fromSeq, toSeq);
   }
 
   /** Those in force that end in one of the messages: where an overlay ends on a path, all of it is on that path. */
@@ -153,11 +150,11 @@ export class SessionStatements {
     const sql = `INSERT INTO palimpsest_overlays (session_id, ${OVERLAY_KEEPS})
        SELECT ?, ${OVERLAY_KEEPS} FROM palimpsest_overlays INDEXED BY palimpsest_active_overlays
        WHERE session_id = ? AND state = 'active' AND to_seq BETWEEN ? AND ?`;
-    this.#all(sql, to, from, fromSeq, toSeq);
+    this.#db.run(sql, to, from, fromSeq, toSeq);
   }
 
   nameSpan(sessionId: string, { n, spanDigest }: { n: number; spanDigest: string }): void {
-    this.#all(
+    this.#db.run(
       "UPDATE palimpsest_overlays SET span_digest = ? WHERE session_id = ? AND n = ?",
       spanDigest,
       sessionId,
@@ -170,14 +167,14 @@ export class SessionStatements {
     const sql = `INSERT INTO palimpsest_notes (session_id, ${NOTES_KEEP})
        SELECT ?, ${NOTES_KEEP} FROM palimpsest_notes
        WHERE session_id = ? AND standing = 1 AND told_seq BETWEEN ? AND ?`;
-    this.#all(sql, to, from, fromSeq, toSeq);
+    this.#db.run(sql, to, from, fromSeq, toSeq);
   }
 
   /** Versions that are of no message: a person wrote them. */
   copyFreeNotes(from: string, to: string): void {
     const sql = `INSERT INTO palimpsest_notes (session_id, ${NOTES_KEEP})
        SELECT ?, ${NOTES_KEEP} FROM palimpsest_notes WHERE session_id = ? AND standing = 1 AND told_seq IS NULL`;
-    this.#all(sql, to, from);
+    this.#db.run(sql, to, from);
   }
 
   // Copying for a child that goes on: only what is visible, numbered anew, each message under the one before it.
@@ -187,17 +184,9 @@ export class SessionStatements {
     const messages = `INSERT INTO palimpsest_messages (session_id, branch, seq, parent_seq, ${MESSAGE_ITSELF})
        SELECT ?1, 0, seq - ?2, nullif(seq - ?2 - 1, -1), ${MESSAGE_ITSELF}
        FROM palimpsest_messages WHERE session_id = ?3 AND seq BETWEEN ?4 AND ?5`;
-    this.#all(messages, to, shift, from, fromSeq, toSeq);
+    this.#db.run(messages, to, shift, from, fromSeq, toSeq);
     const parts = `INSERT INTO palimpsest_message_parts (session_id, seq, part, content)
        SELECT ?1, seq - ?2, part, content FROM palimpsest_message_parts WHERE session_id = ?3 AND seq BETWEEN ?4 AND ?5`;
-    this.#all(parts, to, shift, from, fromSeq, toSeq);
-  }
-
-  #all<Found extends Record<string, SqlStorageValue>>(sql: string, ...bindings: SqlStorageValue[]): Found[] {
-    const cursor = this.#sql.exec<Found>(sql, ...bindings);
-    const rows = cursor.toArray();
-    this.#meter.rowsRead += cursor.rowsRead;
-    this.#meter.rowsWritten += cursor.rowsWritten;
-    return rows;
+    this.#db.run(parts, to, shift, from, fromSeq, toSeq);
   }
 }

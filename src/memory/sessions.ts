@@ -16,7 +16,7 @@ import type { Draft } from "./drafts.ts";
 import type { History } from "./history.ts";
 import { nameSpansAnew } from "./fork.ts";
 import { findEarlier, findNewest } from "./lineage.ts";
-import type { Storage } from "./schema.ts";
+import type { Db } from "./db.ts";
 import { seedSession, type Seed } from "./seed.ts";
 import { SessionStatements, type SessionRow, type Stretch } from "./session-statements.ts";
 import type { Statements } from "./statements.ts";
@@ -67,12 +67,11 @@ export interface Usage {
 }
 
 export interface SessionsOptions {
-  readonly storage: Storage;
+  readonly db: Db;
   readonly statements: Statements;
   readonly now: () => number;
   readonly history: (sessionId: string) => History;
   readonly countTokens: (sessionId: string) => CountTokens | undefined;
-  readonly transaction: <T>(work: () => T) => T;
 }
 
 const NEWEST = { createdAt: Number.MAX_SAFE_INTEGER, id: "" };
@@ -82,7 +81,7 @@ export class Sessions {
   readonly #options: SessionsOptions;
 
   constructor(options: SessionsOptions) {
-    this.#sql = new SessionStatements(options.storage.sql, options.statements.meter);
+    this.#sql = new SessionStatements(options.db);
     this.#options = options;
   }
 
@@ -158,7 +157,7 @@ export class Sessions {
    * overlay, and 3 more. Throws `unknown_session`, `unknown_message`, `invalid_input`.
    */
   fork(sessionId: string, copy: { id: string; atMessageId: string; name?: string | undefined }): SessionInfo {
-    const { statements, now, transaction } = this.#options;
+    const { db, statements, now } = this.#options;
     const { model } = this.mustGet(sessionId);
     const tree = new Tree(statements, sessionId, now);
     const at = tree.find(copy.atMessageId);
@@ -168,7 +167,7 @@ export class Sessions {
         `There is no message "${copy.atMessageId}" in session "${sessionId}" to fork at. Give the id of a stored message; a summary in a view is none.`,
       );
     }
-    return transaction(() => {
+    return db.transaction(() => {
       this.create(copy.id, copy.name, { parentSessionId: sessionId, model: model ?? undefined, source: "fork" });
       for (const stretch of stretches([...tree.pathDown(at.seq, 0)])) {
         this.#sql.copyMessages(sessionId, copy.id, stretch);
@@ -176,7 +175,7 @@ export class Sessions {
         this.#sql.copyNotes(sessionId, copy.id, stretch);
       }
       this.#sql.copyFreeNotes(sessionId, copy.id);
-      this.#options.history(copy.id).forget();
+      db.forget(copy.id);
       const to = new Tree(statements, copy.id, now);
       nameSpansAnew({ from: tree, to, sql: this.#sql, now, countTokens: this.#options.countTokens(copy.id) });
       to.flush();
@@ -189,11 +188,11 @@ export class Sessions {
    * given one. From then on messages are added to the new one alone. Throws `unknown_session`, `session_ended`, `invalid_input`.
    */
   split(sessionId: string, next: { id: string; name: string | null } & Pick<Seed, "detailsOf">): SessionInfo {
-    const { statements, now, transaction, history, countTokens } = this.#options;
+    const { db, statements, now, history, countTokens } = this.#options;
     const { model } = this.mustGet(sessionId);
     history(sessionId).mustGoOn();
     const name = next.name ?? this.#sql.session(sessionId)?.name ?? undefined;
-    return transaction(() => {
+    return db.transaction(() => {
       this.create(next.id, name, { parentSessionId: sessionId, model: model ?? undefined, source: "split" });
       const [from, to] = [sessionId, next.id].map((id) => new Tree(statements, id, now)) as [Tree, Tree];
       const stoodFor = seedSession({
@@ -205,7 +204,7 @@ export class Sessions {
         detailsOf: next.detailsOf,
       });
       this.#sql.endSession(sessionId, { endedAt: now(), endReason: "compaction", continuedBy: next.id });
-      for (const id of [sessionId, next.id]) history(id).forget();
+      for (const id of [sessionId, next.id]) db.forget(id);
       history(sessionId).notes.passOn(history(next.id).notes, stoodFor);
       return this.mustGet(next.id);
     });
@@ -237,10 +236,12 @@ export class Sessions {
    * every session's row to part its children from it.
    */
   delete(id: string): boolean {
-    return this.#options.transaction(() => {
+    const { db, history } = this.#options;
+    return db.transaction(() => {
       const existed = this.#sql.exists(id);
-      this.#options.history(id).clear();
+      history(id).clear();
       this.#sql.deleteSession(id);
+      db.forget(id);
       return existed;
     });
   }

@@ -3,16 +3,19 @@
  * agent. A day's sum outlives the sessions that made it, so that deleting one gives nothing back.
  */
 import { utcDay, type Spend } from "../steps/budget.ts";
-import type { HealthStatements } from "./health-statements.ts";
+import type { Db } from "./db.ts";
+import { HealthStatements } from "./health-statements.ts";
 
 export class SpendTable {
   readonly #sql: HealthStatements;
   /** Of the sessions that were asked for, and of one day, so that a trigger that waits reads no row. */
-  readonly #sessions = new Map<string, number>();
+  readonly #sessions: Map<string, number>;
   #day: { readonly day: number; readonly tokens: number } | null = null;
 
-  constructor(sql: HealthStatements) {
-    this.#sql = sql;
+  constructor(db: Db) {
+    this.#sql = new HealthStatements(db);
+    this.#sessions = db.cached(new Map());
+    db.cached({ clear: () => (this.#day = null) });
   }
 
   of(sessionId: string, now: number): Spend {
@@ -28,18 +31,12 @@ export class SpendTable {
     if (tokens === 0) return;
     this.#sql.addSessionSpend(sessionId, tokens);
     this.#sql.addDaySpend(utcDay(now), tokens);
-    this.forget();
+    this.#sessions.delete(sessionId);
+    this.#day = null;
   }
 
   /** For a session that is deleted. Call inside its transaction. */
   delete(sessionId: string): void {
     this.#sql.deleteSessionSpend(sessionId);
-    this.#sessions.delete(sessionId);
-  }
-
-  /** Drops what is kept in memory: after a rollback only the rows know. */
-  forget(): void {
-    this.#sessions.clear();
-    this.#day = null;
   }
 }

@@ -3,15 +3,9 @@
  *
  * Job: typed rows in, typed rows out, no decision. Boundary: the only file beside schema.ts that holds SQL; values are
  * always bound, never put into the text. Each statement is a seek on a key or a range of one, so what it costs is what
- * it returns; {@link Statements.meter} adds that up, and tests hold the totals to exact numbers.
+ * it returns; {@link Db.meter} adds that up, and tests hold the totals to exact numbers.
  */
-import type { Storage } from "./schema.ts";
-
-/** Rows read and written since this object was made, as the platform bills them. */
-export interface Meter {
-  rowsRead: number;
-  rowsWritten: number;
-}
+import type { Db } from "./db.ts";
 
 /** A message without its content: what walks, measures and plans need. */
 export type ShapeRow = {
@@ -83,11 +77,10 @@ const CONTENT_TABLES = [
 ] as const;
 
 export class Statements {
-  readonly meter: Meter = { rowsRead: 0, rowsWritten: 0 };
-  readonly #sql: Storage["sql"];
+  readonly #db: Db;
 
-  constructor(sql: Storage["sql"]) {
-    this.#sql = sql;
+  constructor(db: Db) {
+    this.#db = db;
   }
 
   // Sessions
@@ -95,101 +88,101 @@ export class Statements {
   session(sessionId: string): SessionState | undefined {
     const sql = `SELECT next_seq AS nextSeq, ended_at AS endedAt, continued_by AS continuedBy
        FROM palimpsest_sessions WHERE session_id = ?`;
-    return this.#all<SessionState>(sql, [sessionId])[0];
+    return this.#db.run<SessionState>(sql, sessionId)[0];
   }
 
   parentSession(sessionId: string): string | null {
     const sql = "SELECT parent_session_id AS parent FROM palimpsest_sessions WHERE session_id = ?";
-    return this.#all<{ parent: string | null }>(sql, [sessionId])[0]?.parent ?? null;
+    return this.#db.run<{ parent: string | null }>(sql, sessionId)[0]?.parent ?? null;
   }
 
   insertSession(sessionId: string, createdAt: number): void {
     const sql = `INSERT INTO palimpsest_sessions (session_id, created_at, next_seq) VALUES (?, ?, 0)
        ON CONFLICT (session_id) DO NOTHING`;
-    this.#run(sql, [sessionId, createdAt]);
+    this.#db.run(sql, sessionId, createdAt);
   }
 
   raiseNextSeq(sessionId: string, nextSeq: number): void {
     const sql = "UPDATE palimpsest_sessions SET next_seq = max(next_seq, ?) WHERE session_id = ?";
-    this.#run(sql, [nextSeq, sessionId]);
+    this.#db.run(sql, nextSeq, sessionId);
   }
 
   clearSession(sessionId: string): void {
-    for (const table of CONTENT_TABLES) this.#run(`DELETE FROM ${table} WHERE session_id = ?`, [sessionId]);
+    for (const table of CONTENT_TABLES) this.#db.run(`DELETE FROM ${table} WHERE session_id = ?`, sessionId);
   }
 
   // Messages
 
   newestMessage(sessionId: string): { seq: number; id: string } | undefined {
     const sql = "SELECT seq, id FROM palimpsest_messages WHERE session_id = ? ORDER BY seq DESC LIMIT 1";
-    return this.#all<{ seq: number; id: string }>(sql, [sessionId])[0];
+    return this.#db.run<{ seq: number; id: string }>(sql, sessionId)[0];
   }
 
   messageShape(sessionId: string, seq: number): ShapeRow | undefined {
     const sql = `SELECT ${SHAPE} FROM palimpsest_messages WHERE session_id = ? AND seq = ?`;
-    return this.#all<ShapeRow>(sql, [sessionId, seq])[0];
+    return this.#db.run<ShapeRow>(sql, sessionId, seq)[0];
   }
 
   messageContent(sessionId: string, seq: number): ContentRow | undefined {
     const sql = `SELECT ${CONTENT} FROM palimpsest_messages WHERE session_id = ? AND seq = ?`;
-    return this.#all<ContentRow>(sql, [sessionId, seq])[0];
+    return this.#db.run<ContentRow>(sql, sessionId, seq)[0];
   }
 
   /** The rest of a content that was split, in order. */
   messageParts(sessionId: string, seq: number): { content: string }[] {
     const sql = "SELECT content FROM palimpsest_message_parts WHERE session_id = ? AND seq = ? ORDER BY part";
-    return this.#all(sql, [sessionId, seq]);
+    return this.#db.run(sql, sessionId, seq);
   }
 
   /** Rows at or below `seq`, newest first, read one by one as they are asked for. */
   shapesDown(sessionId: string, seq: number): Generator<ShapeRow> {
     const sql = `SELECT ${SHAPE} FROM palimpsest_messages WHERE session_id = ? AND seq <= ? ORDER BY seq DESC`;
-    return this.#step(sql, [sessionId, seq]);
+    return this.#db.each(sql, sessionId, seq);
   }
 
   contentsDown(sessionId: string, seq: number): Generator<ContentRow> {
     const sql = `SELECT ${CONTENT} FROM palimpsest_messages WHERE session_id = ? AND seq <= ? ORDER BY seq DESC`;
-    return this.#step(sql, [sessionId, seq]);
+    return this.#db.each(sql, sessionId, seq);
   }
 
   /** Ids of the rows from `seq` up. */
   idsFrom(sessionId: string, seq: number): { seq: number; id: string }[] {
     const sql = "SELECT seq, id FROM palimpsest_messages WHERE session_id = ? AND seq >= ? ORDER BY seq";
-    return this.#all(sql, [sessionId, seq]);
+    return this.#db.run(sql, sessionId, seq);
   }
 
   /** Rows above `afterSeq` up to `toSeq` with their parents, oldest first: a stretch of the tree without its content. */
   links(sessionId: string, afterSeq: number, toSeq: number): { seq: number; parentSeq: number | null }[] {
     const sql = `SELECT seq, parent_seq AS parentSeq FROM palimpsest_messages
        WHERE session_id = ? AND seq > ? AND seq <= ? ORDER BY seq`;
-    return this.#all(sql, [sessionId, afterSeq, toSeq]);
+    return this.#db.run(sql, sessionId, afterSeq, toSeq);
   }
 
   /** The row that was stored next after `seq` among those that are left. */
   messageAfter(sessionId: string, seq: number): { seq: number; parentSeq: number | null } | undefined {
     const sql = `SELECT seq, parent_seq AS parentSeq FROM palimpsest_messages
        WHERE session_id = ? AND seq > ? ORDER BY seq LIMIT 1`;
-    return this.#all<{ seq: number; parentSeq: number | null }>(sql, [sessionId, seq])[0];
+    return this.#db.run<{ seq: number; parentSeq: number | null }>(sql, sessionId, seq)[0];
   }
 
   /** The newest row at `seq` or below it, on whichever branch. */
   messageBefore(sessionId: string, seq: number): { seq: number } | undefined {
     const sql = "SELECT seq FROM palimpsest_messages WHERE session_id = ? AND seq <= ? ORDER BY seq DESC LIMIT 1";
-    return this.#all<{ seq: number }>(sql, [sessionId, seq])[0];
+    return this.#db.run<{ seq: number }>(sql, sessionId, seq)[0];
   }
 
   /** Children of a row that were marked as branches; of no row (roots) when `parentSeq` is null. */
   branchesOf(sessionId: string, parentSeq: number | null): { seq: number }[] {
     const sql = `SELECT seq FROM palimpsest_messages
        WHERE session_id = ? AND parent_seq IS ? AND branch = 1 ORDER BY seq`;
-    return this.#all(sql, [sessionId, parentSeq]);
+    return this.#db.run(sql, sessionId, parentSeq);
   }
 
   /** All rows of the session that were marked as branches, newest first. */
   branchRows(sessionId: string): { seq: number; parentSeq: number | null }[] {
     const sql = `SELECT seq, parent_seq AS parentSeq FROM palimpsest_messages INDEXED BY palimpsest_branches
        WHERE session_id = ? AND branch = 1 ORDER BY seq DESC`;
-    return this.#all(sql, [sessionId]);
+    return this.#db.run(sql, sessionId);
   }
 
   insertMessage(sessionId: string, row: NewMessage): void {
@@ -198,46 +191,46 @@ export class Statements {
        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
     const place = [sessionId, row.seq, row.parentSeq, row.branch, row.id];
     const shape = [row.role, row.tokens, row.bytes, row.parts, row.digest, row.facts];
-    this.#run(sql, [...place, ...shape, row.createdAt, row.content]);
+    this.#db.run(sql, ...place, ...shape, row.createdAt, row.content);
   }
 
   updateMessage(sessionId: string, row: Omit<ContentRow, "parentSeq" | "id" | "createdAt">): void {
     const sql = `UPDATE palimpsest_messages
        SET role = ?, tokens = ?, bytes = ?, parts = ?, digest = ?, facts = ?, content = ? WHERE session_id = ? AND seq = ?`;
     const shape = [row.role, row.tokens, row.bytes, row.parts, row.digest, row.facts];
-    this.#run(sql, [...shape, row.content, sessionId, row.seq]);
+    this.#db.run(sql, ...shape, row.content, sessionId, row.seq);
   }
 
   insertMessagePart(sessionId: string, seq: number, piece: { part: number; content: string }): void {
     const sql = "INSERT INTO palimpsest_message_parts (session_id, seq, part, content) VALUES (?, ?, ?, ?)";
-    this.#run(sql, [sessionId, seq, piece.part, piece.content]);
+    this.#db.run(sql, sessionId, seq, piece.part, piece.content);
   }
 
   deleteMessageParts(sessionId: string, seq: number): void {
-    this.#run("DELETE FROM palimpsest_message_parts WHERE session_id = ? AND seq = ?", [sessionId, seq]);
+    this.#db.run("DELETE FROM palimpsest_message_parts WHERE session_id = ? AND seq = ?", sessionId, seq);
   }
 
   deleteMessage(sessionId: string, seq: number): void {
-    this.#run("DELETE FROM palimpsest_messages WHERE session_id = ? AND seq = ?", [sessionId, seq]);
+    this.#db.run("DELETE FROM palimpsest_messages WHERE session_id = ? AND seq = ?", sessionId, seq);
   }
 
   /** Hangs a row under another parent, as a branch of it. */
   reparentMessage(sessionId: string, seq: number, parentSeq: number | null): void {
     const sql = "UPDATE palimpsest_messages SET parent_seq = ?, branch = 1 WHERE session_id = ? AND seq = ?";
-    this.#run(sql, [parentSeq, sessionId, seq]);
+    this.#db.run(sql, parentSeq, sessionId, seq);
   }
 
   // Fingerprints
 
   fingerprintPages(sessionId: string): { page: number; hashes: ArrayBuffer }[] {
     const sql = "SELECT page, hashes FROM palimpsest_fingerprints WHERE session_id = ? ORDER BY page";
-    return this.#all(sql, [sessionId]);
+    return this.#db.run(sql, sessionId);
   }
 
   putFingerprintPage(sessionId: string, page: number, hashes: Uint8Array): void {
     const sql = `INSERT INTO palimpsest_fingerprints (session_id, page, hashes) VALUES (?, ?, ?)
        ON CONFLICT (session_id, page) DO UPDATE SET hashes = excluded.hashes`;
-    this.#run(sql, [sessionId, page, hashes]);
+    this.#db.run(sql, sessionId, page, hashes);
   }
 
   // Overlays
@@ -250,29 +243,29 @@ export class Statements {
     const sql = `SELECT ${OVERLAY} FROM palimpsest_overlays INDEXED BY palimpsest_active_overlays
        WHERE session_id = ? AND state = 'active' AND (to_seq, to_step) <= (?, ?) AND (from_seq, from_step) >= (?, ?)
        ORDER BY to_seq DESC, to_step DESC, from_seq ASC, from_step ASC, n DESC LIMIT 1`;
-    return this.#all<OverlayRow>(sql, [sessionId, at.seq, at.step, floor.seq, floor.step])[0];
+    return this.#db.run<OverlayRow>(sql, sessionId, at.seq, at.step, floor.seq, floor.step)[0];
   }
 
   /** Overlays in force that end in the message at `seq` or in a later one, last end first. */
   activeOverlaysEndingFrom(sessionId: string, seq: number): OverlayRow[] {
     const sql = `SELECT ${OVERLAY} FROM palimpsest_overlays INDEXED BY palimpsest_active_overlays
        WHERE session_id = ? AND state = 'active' AND to_seq >= ? ORDER BY to_seq DESC, to_step DESC`;
-    return this.#all(sql, [sessionId, seq]);
+    return this.#db.run(sql, sessionId, seq);
   }
 
   overlayById(sessionId: string, overlayId: string): OverlayRow | undefined {
     const sql = `SELECT ${OVERLAY} FROM palimpsest_overlays WHERE session_id = ? AND overlay_id = ?`;
-    return this.#all<OverlayRow>(sql, [sessionId, overlayId])[0];
+    return this.#db.run<OverlayRow>(sql, sessionId, overlayId)[0];
   }
 
   /** All overlays of the session in every state, oldest first. */
   overlays(sessionId: string): OverlayRow[] {
-    return this.#all(`SELECT ${OVERLAY} FROM palimpsest_overlays WHERE session_id = ? ORDER BY n`, [sessionId]);
+    return this.#db.run(`SELECT ${OVERLAY} FROM palimpsest_overlays WHERE session_id = ? ORDER BY n`, sessionId);
   }
 
   lastOverlayNumber(sessionId: string): number {
     const sql = "SELECT n FROM palimpsest_overlays WHERE session_id = ? ORDER BY n DESC LIMIT 1";
-    return this.#all<{ n: number }>(sql, [sessionId])[0]?.n ?? 0;
+    return this.#db.run<{ n: number }>(sql, sessionId)[0]?.n ?? 0;
   }
 
   insertOverlay(sessionId: string, row: OverlayRow): void {
@@ -284,14 +277,14 @@ export class Statements {
     const span = [row.fromSeq, row.fromStep, row.toSeq, row.toStep, row.fromId, row.toId];
     const measure = [row.tokens, row.spanTokens, row.spanMessages, row.spanDigest];
     const made = [row.runId, row.details, row.createdAt, row.summary, row.topSeq, row.changes];
-    this.#run(sql, [...name, ...span, ...measure, ...made]);
+    this.#db.run(sql, ...name, ...span, ...measure, ...made);
   }
 
   /** Changes what may change of an overlay: its state, and what is kept beside it. */
   changeOverlay(sessionId: string, row: OverlayRow): void {
     const sql = `UPDATE palimpsest_overlays SET state = ?, changes = ?, details = ?, tokens = ?
        WHERE session_id = ? AND n = ?`;
-    this.#run(sql, [row.state, row.changes, row.details, row.tokens, sessionId, row.n]);
+    this.#db.run(sql, row.state, row.changes, row.details, row.tokens, sessionId, row.n);
   }
 
   // Runs and drafts
@@ -299,94 +292,64 @@ export class Statements {
   draft(sessionId: string, key: string): DraftRow | undefined {
     const sql =
       "SELECT tokens, details, created_at AS createdAt, text FROM palimpsest_drafts WHERE session_id = ? AND key = ?";
-    return this.#all<DraftRow>(sql, [sessionId, key])[0];
+    return this.#db.run<DraftRow>(sql, sessionId, key)[0];
   }
 
   /** The first draft stored under a key stays. */
   insertDraft(sessionId: string, key: string, row: DraftRow): void {
     const sql = `INSERT INTO palimpsest_drafts (session_id, key, tokens, details, created_at, text)
        VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (session_id, key) DO NOTHING`;
-    this.#run(sql, [sessionId, key, row.tokens, row.details, row.createdAt, row.text]);
+    this.#db.run(sql, sessionId, key, row.tokens, row.details, row.createdAt, row.text);
   }
 
   lastRunNumber(sessionId: string): number {
     const sql = "SELECT n FROM palimpsest_runs WHERE session_id = ? ORDER BY n DESC LIMIT 1";
-    return this.#all<{ n: number }>(sql, [sessionId])[0]?.n ?? 0;
+    return this.#db.run<{ n: number }>(sql, sessionId)[0]?.n ?? 0;
   }
 
   insertRun(sessionId: string, n: number, row: { runId: string } & RunRow): void {
     const sql = "INSERT INTO palimpsest_runs (session_id, n, run_id, live, record) VALUES (?, ?, ?, 1, ?)";
-    this.#run(sql, [sessionId, n, row.runId, row.record]);
+    this.#db.run(sql, sessionId, n, row.runId, row.record);
   }
 
   updateRun(sessionId: string, n: number, record: string): void {
     const sql = "UPDATE palimpsest_runs SET record = ? WHERE session_id = ? AND n = ?";
-    this.#run(sql, [record, sessionId, n]);
+    this.#db.run(sql, record, sessionId, n);
   }
 
   /** Takes the run out of the live ones: a statement of its own, because only it touches their index. */
   endRun(sessionId: string, n: number, record: string): void {
     const sql = "UPDATE palimpsest_runs SET live = 0, record = ? WHERE session_id = ? AND n = ?";
-    this.#run(sql, [record, sessionId, n]);
+    this.#db.run(sql, record, sessionId, n);
   }
 
   /** Records of a session's runs that hold words of others: a focus, or those that something failed in. */
   runsWithWords(sessionId: string): RunRow[] {
     const sql = `SELECT record FROM palimpsest_runs WHERE session_id = ? AND (json_extract(record, '$.focus') IS NOT NULL
        OR json_extract(record, '$.outcome.kind') = 'failed' OR instr(record, '"failure":') + instr(record, '"declined"') > 0)`;
-    return this.#all(sql, [sessionId]);
+    return this.#db.run(sql, sessionId);
   }
 
   runById(runId: string): RunRow | undefined {
-    return this.#all<RunRow>("SELECT record FROM palimpsest_runs WHERE run_id = ?", [runId])[0];
+    return this.#db.run<RunRow>("SELECT record FROM palimpsest_runs WHERE run_id = ?", runId)[0];
   }
 
   runsNewestFirst(sessionId: string, before: number, limit: number): RunRow[] {
     const sql = "SELECT record FROM palimpsest_runs WHERE session_id = ? AND n < ? ORDER BY n DESC LIMIT ?";
-    return this.#all(sql, [sessionId, before, limit]);
+    return this.#db.run(sql, sessionId, before, limit);
   }
 
   liveRunsOf(sessionId: string): RunRow[] {
     const sql = `SELECT record FROM palimpsest_runs INDEXED BY palimpsest_live_runs
        WHERE session_id = ? AND live = 1 ORDER BY n`;
-    return this.#all(sql, [sessionId]);
+    return this.#db.run(sql, sessionId);
   }
 
   /** Of every session. */
   liveRuns(): RunRow[] {
     const sql = `SELECT record FROM palimpsest_runs INDEXED BY palimpsest_live_runs
        WHERE live = 1 ORDER BY session_id, n`;
-    return this.#all(sql, []);
-  }
-
-  // How a statement is run
-
-  #run(sql: string, bindings: readonly Binding[]): void {
-    this.#count(this.#sql.exec(sql, ...bindings));
-  }
-
-  #all<Found extends Row>(sql: string, bindings: readonly Binding[]): Found[] {
-    const cursor = this.#sql.exec<Found>(sql, ...bindings);
-    const rows = cursor.toArray();
-    this.#count(cursor);
-    return rows;
-  }
-
-  /** Rows as they are asked for. Never kept over a write: a rollback aborts the cursor. */
-  *#step<Found extends Row>(sql: string, bindings: readonly Binding[]): Generator<Found> {
-    const cursor = this.#sql.exec<Found>(sql, ...bindings);
-    let counted = 0;
-    for (const row of cursor) {
-      this.meter.rowsRead += cursor.rowsRead - counted;
-      counted = cursor.rowsRead;
-      yield row;
-    }
-    this.meter.rowsRead += cursor.rowsRead - counted;
-  }
-
-  #count(cursor: { readonly rowsRead: number; readonly rowsWritten: number }): void {
-    this.meter.rowsRead += cursor.rowsRead;
-    this.meter.rowsWritten += cursor.rowsWritten;
+    return this.#db.run(sql);
   }
 }
 
@@ -394,6 +357,3 @@ export class Statements {
 export type RunRow = { record: string };
 
 export type DraftRow = { tokens: number; details: string; createdAt: number; text: string };
-
-type Row = Record<string, SqlStorageValue>;
-type Binding = SqlStorageValue | Uint8Array;

@@ -1,10 +1,8 @@
 /**
- * Every statement on what model calls were counted at, one verb each; in the manner of statements.ts, whose meter it
- * shares. One row for each model of a session, found and replaced by its key: numbers only, nothing that was said.
+ * Every statement on what model calls were counted at, one verb each. One row for each model of a session, found and replaced by its key: numbers only, nothing that was said.
  */
 import type { Calibration } from "../steps/calibrate.ts";
-import type { Storage } from "./schema.ts";
-import type { Meter } from "./statements.ts";
+import type { Db } from "./db.ts";
 
 /** Sums over the calls of one model, and what they taught about the session's estimates. */
 export type UsageRow = { [Field in keyof Calibration]: number } & {
@@ -21,18 +19,16 @@ const USAGE = `model, calls, input_tokens AS inputTokens, output_tokens AS outpu
   recorded_at AS recordedAt`;
 
 export class UsageStatements {
-  readonly #sql: Storage["sql"];
-  readonly #meter: Meter;
+  readonly #db: Db;
 
-  constructor(sql: Storage["sql"], meter: Meter) {
-    this.#sql = sql;
-    this.#meter = meter;
+  constructor(db: Db) {
+    this.#db = db;
   }
 
   /** The model that was called last comes first. */
   usage(sessionId: string): UsageRow[] {
     const sql = `SELECT ${USAGE} FROM palimpsest_usage WHERE session_id = ? ORDER BY recorded_at DESC, model`;
-    return this.#all<UsageRow>(sql, sessionId);
+    return this.#db.run<UsageRow>(sql, sessionId);
   }
 
   putUsage(sessionId: string, row: UsageRow): void {
@@ -42,7 +38,7 @@ export class UsageStatements {
        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
     const sums = [row.calls, row.inputTokens, row.outputTokens];
     const learned = [row.countedGrowth, row.estimatedGrowth, row.lastCounted, row.lastEstimate];
-    this.#all(sql, sessionId, row.model, ...sums, ...learned, row.recordedAt);
+    this.#db.run(sql, sessionId, row.model, ...sums, ...learned, row.recordedAt);
   }
 
   /** What was learned, without what was spent: a copy has made no call yet. */
@@ -50,18 +46,10 @@ export class UsageStatements {
     const learned = "counted_growth, estimated_growth, last_counted, last_estimate, recorded_at";
     const sql = `INSERT INTO palimpsest_usage (session_id, model, calls, input_tokens, output_tokens, ${learned})
        SELECT ?, model, 0, 0, 0, ${learned} FROM palimpsest_usage WHERE session_id = ?`;
-    this.#all(sql, to, from);
+    this.#db.run(sql, to, from);
   }
 
   deleteUsage(sessionId: string): void {
-    this.#all("DELETE FROM palimpsest_usage WHERE session_id = ?", sessionId);
-  }
-
-  #all<Found extends Record<string, SqlStorageValue>>(sql: string, ...bindings: (string | number)[]): Found[] {
-    const cursor = this.#sql.exec<Found>(sql, ...bindings);
-    const rows = cursor.toArray();
-    this.#meter.rowsRead += cursor.rowsRead;
-    this.#meter.rowsWritten += cursor.rowsWritten;
-    return rows;
+    this.#db.run("DELETE FROM palimpsest_usage WHERE session_id = ?", sessionId);
   }
 }

@@ -71,7 +71,7 @@ describe("whether notes would serve is said beforehand as the run then finds it"
     const { agent, stub } = newAgent(noting);
     await sayAll(agent, talk(0, 14));
     const rowsWritten = (): Promise<number> =>
-      runInDurableObject(stub, (instance: PalimpsestAgent) => instance.palimpsest.memory.statements.meter.rowsWritten);
+      runInDurableObject(stub, (instance: PalimpsestAgent) => instance.palimpsest.db.meter.rowsWritten);
     const before = await rowsWritten();
     await agent.plan(planned);
     expect(await rowsWritten()).toBe(before);

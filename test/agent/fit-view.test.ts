@@ -108,7 +108,7 @@ test("a fitted view reads the rows that a plain one reads, and what fits is hand
   await runInDurableObject(stub, async (agent) => {
     const session = Session.create(agent).forSession("rows!100000");
     await session.appendMessages(talk(0, 60));
-    const { meter } = agent.palimpsest.memory.statements;
+    const { meter } = agent.palimpsest.db;
     const rows = async (read: () => Promise<unknown>): Promise<number> => {
       const before = meter.rowsRead;
       await read();

@@ -192,7 +192,7 @@ test("an append over the threshold reads no view while its run is postponed, but
   });
   await agent.appendAll({ sessionId: id, messages: talk(3, 190) });
   const rows = await runInDurableObject(stub, async (agent: PalimpsestAgent) => {
-    const { meter } = agent.palimpsest.memory.statements;
+    const { meter } = agent.palimpsest.db;
     const read: number[] = [];
     for (const message of talk(190, 220)) {
       const before = meter.rowsRead;

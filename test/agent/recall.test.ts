@@ -234,7 +234,7 @@ test("reads rows by the answer's size, not the history's", async () => {
       await session.appendMessages([...talk(0, 10), told("secret", SECRET), ...talk(10, size)]);
       await session.addCompaction("Summary.", "m2", `m${size - 10}`);
       await session.search("promise");
-      const { meter } = agent.palimpsest.memory.statements;
+      const { meter } = agent.palimpsest.db;
       const spent: number[] = [];
       for (const request of [
         { query: "zanzibar" },

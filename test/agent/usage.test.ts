@@ -163,7 +163,7 @@ test("an append under the threshold reads no row for it once it is warm, and rec
   const { stub } = await talked(6);
   await runInDurableObject(stub, async (agent) => {
     const session = Session.create(agent);
-    const { meter } = agent.palimpsest.memory.statements;
+    const { meter } = agent.palimpsest.db;
     const spent = async (work: () => Promise<unknown>) => {
       const before = { ...meter };
       await work();

@@ -92,7 +92,7 @@ test("an append that waits costs the same rows as one under the threshold", asyn
   await settle(agent);
   await runInDurableObject(stub, async (instance: PalimpsestAgent) => {
     const session = Session.create(instance);
-    const { meter } = instance.palimpsest.memory.statements;
+    const { meter } = instance.palimpsest.db;
     const spent = async (n: number) => {
       const before = { ...meter };
       await session.appendMessage(say(n));

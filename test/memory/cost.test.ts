@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import type { History } from "../../src/memory/history.ts";
 import type { Memory } from "../../src/memory/memory.ts";
-import type { Meter } from "../../src/memory/statements.ts";
+import type { Meter } from "../../src/memory/db.ts";
 import { fill, measure, say, span, withProbe } from "./probe.ts";
 
 const SIZES = [100, 5_000];

@@ -4,7 +4,7 @@ import { env } from "cloudflare:workers";
 import type { UIMessage } from "ai";
 import type { History } from "../../src/memory/history.ts";
 import { Memory } from "../../src/memory/memory.ts";
-import type { Meter } from "../../src/memory/statements.ts";
+import { Db, type Meter } from "../../src/memory/db.ts";
 import { WHOLE_MESSAGE, type Span } from "../../src/steps/outline.ts";
 
 let made = 0;
@@ -25,21 +25,21 @@ export async function withProbe<T>(test: (probe: Probe) => T): Promise<T> {
   const probes = (env as unknown as { StorageProbe: DurableObjectNamespace }).StorageProbe;
   const stub = probes.get(probes.idFromName(`probe-${made++}`));
   return runInDurableObject(stub, (_object, { storage }) => {
-    const memory = new Memory(storage, { now: () => 1_000 });
+    const memory = new Memory(new Db(storage), { now: () => 1_000 });
     return test({
       storage,
       memory,
       history: memory.session(""),
       cost: (work) => measure(memory, work),
-      reopen: () => new Memory(storage, { now: () => 2_000 }),
+      reopen: () => new Memory(new Db(storage), { now: () => 2_000 }),
     });
   });
 }
 
 export function measure(memory: Memory, work: () => unknown): Meter {
-  const before = { ...memory.statements.meter };
+  const before = { ...memory.db.meter };
   work();
-  const { rowsRead, rowsWritten } = memory.statements.meter;
+  const { rowsRead, rowsWritten } = memory.db.meter;
   return { rowsRead: rowsRead - before.rowsRead, rowsWritten: rowsWritten - before.rowsWritten };
 }
 

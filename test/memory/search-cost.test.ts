@@ -53,9 +53,9 @@ test("a search reads its session's matches and 2 rows a hit, writes nothing when
     fill(history, 501, 502);
     expect(cost(() => found(memory, "needle")).rowsWritten).toBe(2 + 1);
     const cold = reopen();
-    const before = { ...cold.statements.meter };
+    const before = { ...cold.db.meter };
     expect(found(cold, "needle").length).toBe(2);
-    expect(cold.statements.meter.rowsWritten - before.rowsWritten).toBe(0);
+    expect(cold.db.meter.rowsWritten - before.rowsWritten).toBe(0);
   });
 });
 

@@ -4,6 +4,7 @@ import { env } from "cloudflare:workers";
 import type { UIMessage } from "ai";
 import { describe, expect, test } from "vitest";
 import type { History } from "../../src/memory/history.ts";
+import { Db } from "../../src/memory/db.ts";
 import { Memory } from "../../src/memory/memory.ts";
 import type { OverlayRecord } from "../../src/memory/overlays.ts";
 import type { Span } from "../../src/steps/outline.ts";
@@ -119,7 +120,7 @@ describe("the view as of an overlay", () => {
     const probes = (env as unknown as { StorageProbe: DurableObjectNamespace }).StorageProbe;
     const stub = probes.get(probes.idFromName("time-travel-migration"));
     const first = await runInDurableObject(stub, (_object, { storage }) => {
-      const history = new Memory(storage, { now: () => 1_000 }).session("");
+      const history = new Memory(new Db(storage), { now: () => 1_000 }).session("");
       fill(history, 1, 6);
       const { id } = add(history, span("m1", "m2"), "one");
       add(history, span("m1", "m4"), "two");
@@ -134,7 +135,7 @@ describe("the view as of an overlay", () => {
       storage.sql.exec("ALTER TABLE palimpsest_overlays DROP COLUMN changes");
       storage.sql.exec("ALTER TABLE palimpsest_sessions DROP COLUMN continued_by");
       storage.sql.exec("ALTER TABLE palimpsest_loaded_skills DROP COLUMN loaded");
-      const later = new Memory(storage, { now: () => 2_000 }).session("");
+      const later = new Memory(new Db(storage), { now: () => 2_000 }).session("");
       expect(shown(later)).toEqual(["[two]", "m5", "m6"]);
       expect(past(later, first)).toEqual(["[one]", "m3", "m4", "m5", "m6"]);
     });

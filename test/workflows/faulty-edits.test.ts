@@ -6,6 +6,7 @@
  */
 import { runInDurableObject } from "cloudflare:test";
 import { expect, test } from "vitest";
+import type { Db } from "../../src/memory/db.ts";
 import { newAgent, skipRetryDelays, startRun } from "../agents.ts";
 import { say, talk } from "../conversation.ts";
 import { tables } from "../rows.ts";
@@ -29,18 +30,18 @@ test.for(WRITES)("%s is done whole or not at all, whichever of its statements fa
   const { agent, stub } = newAgent((prompt) => summaryOf(prompt, prompt.kind));
   await agent.waitForRun({ runId: (await startRun(agent, sessionId, 49)).id });
   await runInDurableObject(stub, async (instance: PalimpsestAgent, { storage }) => {
-    const { statements } = instance.palimpsest.memory;
+    const { db } = instance.palimpsest;
     const [before, view] = [tables(storage), await instance.getView({ sessionId })];
     let failed = 0;
     for (; ; failed++) {
-      const mend = breakStatement(statements, failed);
+      const mend = breakStatement(db, failed);
       const refused = await work(instance).then(
         () => "",
         (error: unknown) => String(error),
       );
       mend();
       if (refused === "") break;
-      expect(refused).toContain("the disk is full");
+      expect(refused).toContain("[storage_full]");
       expect(tables(storage), `statement ${failed}`).toEqual(before);
       expect(await instance.getView({ sessionId }), `statement ${failed}`).toEqual(view);
     }
@@ -50,18 +51,17 @@ test.for(WRITES)("%s is done whole or not at all, whichever of its statements fa
 });
 
 /** Lets the nth statement from now fail: what a full disk does. Returns what takes it back. */
-function breakStatement(statements: object, nth: number): () => void {
-  const verbs = Object.getOwnPropertyNames(Object.getPrototypeOf(statements)).filter((name) => name !== "constructor");
+function breakStatement(db: Db, nth: number): () => void {
   let count = 0;
-  for (const verb of verbs) {
-    const run = Reflect.get(statements, verb) as (...args: unknown[]) => unknown;
-    Reflect.set(statements, verb, (...args: unknown[]) => {
-      if (count++ === nth) throw new Error("the disk is full");
-      return run.apply(statements, args);
+  for (const verb of ["run", "each"] as const) {
+    const run = Reflect.get(db, verb) as (...args: unknown[]) => unknown;
+    Reflect.set(db, verb, (...args: unknown[]) => {
+      if (count++ === nth) throw new Error("database or disk is full: SQLITE_FULL");
+      return run.apply(db, args);
     });
   }
   return () => {
-    for (const verb of verbs) Reflect.deleteProperty(statements, verb);
+    for (const verb of ["run", "each"]) Reflect.deleteProperty(db, verb);
   };
 }
 

@@ -57,7 +57,7 @@ describe("an update of the notes", () => {
   test("costs the append that starts it a ledger row, and any other append none", async () => {
     const { stub, agent } = newAgent(noting);
     const written = await runInDurableObject(stub, async (instance: PalimpsestAgent) => {
-      const { meter } = instance.palimpsest.memory.statements;
+      const { meter } = instance.palimpsest.db;
       const rows: [written: number, runs: number][] = [];
       for (const message of talk(0, 6)) {
         const before = meter.rowsWritten;

@@ -2,6 +2,7 @@
 import { AgentContextProvider, AgentSearchProvider } from "agents/context";
 import { describe, expect, test } from "vitest";
 import type { ContextBlocks } from "../../../src/context/blocks.ts";
+import { Db } from "../../../src/memory/db.ts";
 import { Contexts } from "../../../src/context/contexts.ts";
 import { sqliteSearch } from "../../../src/context/sqlite-search.ts";
 import { codeOf, dump, fails, NOTHING, reads, withContexts, writes } from "./probe.ts";
@@ -83,7 +84,7 @@ describe("S1: sessions of one agent", () => {
 
   test("of two agents are kept apart as well: they may share an isolate, and with it what a module holds", async () => {
     await withContexts(async ({ storage }) => {
-      const of = (agentId: string) => new Contexts(storage, { agentId }).session("a");
+      const of = (agentId: string) => new Contexts(new Db(storage), { agentId }).session("a");
       const provider = writes();
       of("one").withContext("memory", { provider });
       expect(await codeOf(() => of("two").withContext("memory", { provider }))).toBe("invalid_options");

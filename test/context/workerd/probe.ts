@@ -6,7 +6,7 @@ import { Contexts, type ContextsOptions } from "../../../src/context/contexts.ts
 import type { ContextBlocks } from "../../../src/context/blocks.ts";
 import type { ContextProvider, WritableContextProvider } from "../../../src/context/provider.ts";
 import { errorCode } from "../../../src/errors.ts";
-import type { Meter } from "../../../src/memory/statements.ts";
+import { Db, type Meter } from "../../../src/memory/db.ts";
 
 let made = 0;
 
@@ -27,16 +27,17 @@ export async function withContexts(
 ): Promise<void> {
   const stub = env.StorageProbe.get(env.StorageProbe.idFromName(`contexts-${made++}`));
   await runInDurableObject(stub, async (_object, { storage }) => {
-    const contexts = new Contexts(storage, options);
+    const db = new Db(storage);
+    const contexts = new Contexts(db, options);
     await test({
       storage,
       contexts,
       blocks: contexts.session(""),
-      reopen: () => new Contexts(storage, options),
+      reopen: () => new Contexts(new Db(storage), options),
       cost: async (work) => {
-        const before = { ...contexts.statements.meter };
+        const before = { ...db.meter };
         await work();
-        const { rowsRead, rowsWritten } = contexts.statements.meter;
+        const { rowsRead, rowsWritten } = db.meter;
         return { rowsRead: rowsRead - before.rowsRead, rowsWritten: rowsWritten - before.rowsWritten };
       },
     });

@@ -1,0 +1,121 @@
+/**
+ * The database of one Durable Object: the only thing that runs SQL on it, counts its rows and opens its transactions.
+ *
+ * What is kept in memory of rows is registered with {@link Db.cached}. A rollback drops all of it, so that nothing in
+ * memory can say what was taken back. News of a change waits with {@link Db.afterCommit} until the change stands.
+ */
+import { PalimpsestError } from "../errors.ts";
+import { migrate, type Storage } from "./schema.ts";
+
+/** Rows read and written since this object was made, as the platform bills them. */
+export interface Meter {
+  rowsRead: number;
+  rowsWritten: number;
+}
+
+export type Row = Record<string, SqlStorageValue>;
+export type Binding = SqlStorageValue | Uint8Array;
+
+/** What is kept in memory of rows, and can be read from them again. A `Map` by session id is one. */
+export interface Cache {
+  clear(): void;
+  /** Drops what belongs to one session; absent where nothing does. */
+  delete?(sessionId: string): unknown;
+}
+
+export class Db {
+  readonly meter: Meter = { rowsRead: 0, rowsWritten: 0 };
+  readonly #storage: Storage;
+  readonly #caches: Cache[] = [];
+  readonly #news: (() => void)[] = [];
+  #depth = 0;
+
+  /** Brings the database to the current schema. Throws `newer_schema`. */
+  constructor(storage: Storage) {
+    migrate(storage);
+    this.#storage = storage;
+  }
+
+  /** Runs one statement; its rows. Throws `storage_full`. */
+  run<Found extends Row>(sql: string, ...bindings: readonly Binding[]): Found[] {
+    try {
+      const cursor = this.#storage.sql.exec<Found>(sql, ...bindings);
+      const rows = cursor.toArray();
+      this.#count(cursor);
+      return rows;
+    } catch (error) {
+      throw explained(error);
+    }
+  }
+
+  /** Rows as they are asked for. Never kept over a write: a rollback aborts the cursor. */
+  *each<Found extends Row>(sql: string, ...bindings: readonly Binding[]): Generator<Found> {
+    const cursor = this.#storage.sql.exec<Found>(sql, ...bindings);
+    let counted = 0;
+    for (const row of cursor) {
+      this.meter.rowsRead += cursor.rowsRead - counted;
+      counted = cursor.rowsRead;
+      yield row;
+    }
+    this.meter.rowsRead += cursor.rowsRead - counted;
+  }
+
+  /**
+   * Does the work whole or not at all; may be nested. The work must not be async: what it did after its first `await` would
+   * be outside. Throws what the work throws, and `storage_full`.
+   */
+  transaction<T>(work: () => T): T {
+    const waiting = this.#news.length;
+    let result: T;
+    this.#depth++;
+    try {
+      result = this.#storage.transactionSync(work);
+    } catch (error) {
+      this.#news.length = waiting;
+      for (const cache of this.#caches) cache.clear();
+      throw explained(error);
+    } finally {
+      this.#depth--;
+    }
+    if (this.#depth === 0) this.#tellNews();
+    return result;
+  }
+
+  /** Calls `tell` once the outermost transaction stands, never when it is rolled back; at once outside of any. */
+  afterCommit(tell: () => void): void {
+    this.#news.push(tell);
+    if (this.#depth === 0) this.#tellNews();
+  }
+
+  /** Registers a cache. A rollback drops all of it; clearing or deleting a session drops what belongs to that session. */
+  cached<Kept extends Cache>(cache: Kept): Kept {
+    this.#caches.push(cache);
+    return cache;
+  }
+
+  /** Drops what is kept in memory of a session whose rows were taken away. */
+  forget(sessionId: string): void {
+    for (const cache of this.#caches) cache.delete?.(sessionId);
+  }
+
+  #tellNews(): void {
+    for (let tell = this.#news.shift(); tell !== undefined; tell = this.#news.shift()) tell();
+  }
+
+  #count(cursor: { readonly rowsRead: number; readonly rowsWritten: number }): void {
+    this.meter.rowsRead += cursor.rowsRead;
+    this.meter.rowsWritten += cursor.rowsWritten;
+  }
+}
+
+/** How the platform says that it takes no more. */
+const FULL = /SQLITE_FULL|database or disk is full|exceeded (?:its|the) (?:maximum )?storage/i;
+
+function explained(error: unknown): unknown {
+  if (error instanceof PalimpsestError || !(error instanceof Error) || !FULL.test(error.message)) return error;
+  return new PalimpsestError(
+    "storage_full",
+    "This Durable Object's storage is full. Nothing of the call was stored. Delete sessions that are no longer needed, then make the call again.",
+    { cause: error },
+  );
+}

@@ -1,0 +1,55 @@
+/** Storage that takes no more: the call is refused with a code and advice, and nothing of it is kept. */
+import { env } from "cloudflare:workers";
+import { runInDurableObject } from "cloudflare:test";
+import { expect, test } from "vitest";
+import { errorCode } from "../../src/errors.ts";
+import { Db } from "../../src/memory/db.ts";
+import { Memory } from "../../src/memory/memory.ts";
+import type { Storage } from "../../src/memory/schema.ts";
+import { fill, say } from "./probe.ts";
+
+function codeOf(work: () => unknown): string | undefined {
+  try {
+    work();
+    return undefined;
+  } catch (error) {
+    return errorCode(error);
+  }
+}
+
+/** A storage that is full while the switch says so: of statements that write, or of the end of a transaction. */
+function fillable(real: DurableObjectStorage) {
+  const full: { at: "write" | "commit" | null } = { at: null };
+  const refuse = (): never => {
+    throw new Error("database or disk is full: SQLITE_FULL");
+  };
+  const sql: Storage["sql"] = {
+    exec: (query, ...bindings) =>
+      full.at === "write" && /^\s*(?:INSERT|UPDATE)/.test(query) ? refuse() : real.sql.exec(query, ...bindings),
+  };
+  const transactionSync = <T>(work: () => T): T =>
+    real.transactionSync(() => {
+      const result = work();
+      return full.at === "commit" ? refuse() : result;
+    });
+  return { full, storage: { sql, transactionSync } satisfies Storage };
+}
+
+test.for(["write", "commit"] as const)(
+  "while storage is full (at a %s) a write is refused as storage_full, reads go on, and room lets it through",
+  async (at) => {
+    await runInDurableObject(env.StorageProbe.get(env.StorageProbe.newUniqueId()), (_object, { storage: real }) => {
+      const { full, storage } = fillable(real);
+      const history = new Memory(new Db(storage), { now: () => 1_000 }).session("");
+      fill(history, 1, 5);
+      full.at = at;
+      expect(codeOf(() => history.append(say("m6")))).toBe("storage_full");
+      expect(codeOf(() => history.update(say("m3", "other words")))).toBe("storage_full");
+      expect(history.leafId()).toBe("m5");
+      expect(history.getHistory()).toHaveLength(5);
+      full.at = null;
+      expect(history.append(say("m6")).inserted).toBe(true);
+      expect(history.getHistory().map(({ id }) => id)).toEqual(["m1", "m2", "m3", "m4", "m5", "m6"]);
+    });
+  },
+);
