@@ -14,12 +14,12 @@ import { APPROVAL_EVENT } from "../workflows/port.ts";
 import { tellAfterCompaction } from "./after-compaction.ts";
 import { approve, isPending, reject, type Decided } from "./approval.ts";
 import type { Core, Instance, InstanceStatus } from "./core.ts";
-import { finishRun } from "./finish.ts";
+import { endRun } from "./end-run.ts";
 import { serveFromNotes } from "./notes-serve.ts";
 import { startOrJoinNotes } from "./notes-trigger.ts";
 import { runInline } from "./inline.ts";
 import { startSplit } from "./split.ts";
-import { startOrJoin } from "./trigger.ts";
+import { askForRun } from "./ask.ts";
 
 /** What is not there, or has ended, cannot be controlled: the engine would throw. */
 const ENDED: ReadonlySet<InstanceStatus> = new Set(["missing", "complete", "errored", "terminated"]);
@@ -161,7 +161,7 @@ export class Conductor {
 
   /** Ends a run from outside its workflow. The first outcome stands. */
   end(runId: string, outcome: Outcome): RunRecord {
-    this.#core.transaction(() => finishRun(this.#core, this.#core.runs.mustGet(runId), outcome));
+    this.#core.transaction(() => endRun(this.#core, this.#core.runs.mustGet(runId), outcome));
     return this.#core.runs.mustGet(runId);
   }
 
@@ -240,7 +240,7 @@ export class Conductor {
       const again = { focus, force: true, retryOf: runId };
       if (split != null) return startSplit(this.#core, sessionId, { name: split.name ?? undefined, ...again });
       const branch = { trigger: "manual", leafId: this.#leafToRetry(sessionId, leafId) } as const;
-      return startOrJoin(this.#core, sessionId, { ...branch, ...again, insist: true });
+      return askForRun(this.#core, sessionId, { ...branch, ...again, insist: true });
     });
     return receipt;
   }

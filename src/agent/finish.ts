@@ -1,30 +1,8 @@
-/** How a run ends, whoever ends it: one outcome, and another look at the trigger. */
+/** What a fenced commit came to, as a run's outcome. */
 import type { CommitResult } from "../memory/overlays.ts";
 import type { Outcome, RunRecord } from "../memory/runs.ts";
-import { noteUntold } from "./after-compaction.ts";
 import { promptTokens } from "./calibration.ts";
 import type { Core } from "./core.ts";
-import { mendIfUncovered } from "./mend.ts";
-import { startNotesIfDue } from "./notes-trigger.ts";
-import { triggerIfDue } from "./trigger.ts";
-
-/**
- * Writes the outcome unless one stands already, and looks again in the same transaction: an append that found this run
- * at work was coalesced into it, and may be due now. Call inside a transaction; announce after it.
- */
-export function finishRun(core: Core, run: RunRecord, outcome: Outcome): Outcome {
-  const at = core.platform.now();
-  const steps = run.steps.map((step) => (step.endedAt === null ? { ...step, endedAt: at } : step));
-  const ended = core.runs.end(run.id, outcome, { ...run, steps });
-  if (ended.outcome !== outcome) return ended.outcome ?? outcome;
-  noteUntold(core, run, outcome);
-  core.branchLeaf.delete(run.id);
-  if (run.kind === "notes") core.notesMarks.delete(run.sessionId);
-  triggerIfDue(core, run.sessionId);
-  mendIfUncovered(core, run.sessionId, run);
-  startNotesIfDue(core, run.sessionId);
-  return outcome;
-}
 
 /** The outcome of a fenced commit, with the view's size before and after it. */
 export function outcomeOf(

@@ -10,7 +10,8 @@ import type { Outcome, RunRecord } from "../memory/runs.ts";
 import { sumDigests } from "../steps/digest.ts";
 import type { Span } from "../steps/outline.ts";
 import type { Core } from "./core.ts";
-import { finishRun, outcomeOf } from "./finish.ts";
+import { endRun } from "./end-run.ts";
+import { outcomeOf } from "./finish.ts";
 import type { InlineSummary } from "./settings.ts";
 import { isReadyToSwitch, splitAfter, switchToChild } from "./split.ts";
 import { visibleSpan } from "./visible-span.ts";
@@ -51,8 +52,8 @@ function end(core: Core, run: RunRecord, outcome: () => Outcome): void {
       const live = core.runs.get(run.id);
       if (live?.outcome !== null) return;
       const outcome = decide();
-      if (!isReadyToSwitch(live, outcome)) finishRun(core, live, outcome);
-      else finishRun(core, live, switchToChild(core, { ...live, split: splitAfter(live, outcome) }));
+      if (!isReadyToSwitch(live, outcome)) endRun(core, live, outcome);
+      else endRun(core, live, switchToChild(core, { ...live, split: splitAfter(live, outcome) }));
     });
   try {
     finish(outcome);

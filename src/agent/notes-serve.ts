@@ -8,7 +8,8 @@
 import { closeStep, markStep, type RunRecord } from "../memory/runs.ts";
 import { describeBoundary, readCarried } from "./boundary.ts";
 import type { Core } from "./core.ts";
-import { finishRun, outcomeOf } from "./finish.ts";
+import { endRun } from "./end-run.ts";
+import { outcomeOf } from "./finish.ts";
 import { findHelp, findNotes, type ReadyNotes } from "./notes-ready.ts";
 import { resolveNotes } from "./notes-settings.ts";
 import { isReadyToSwitch, splitAfter, switchToChild } from "./split.ts";
@@ -67,10 +68,10 @@ function commit(
   const steps = closeStep(markStep(found.steps, { name: STEP, attempt: 1, at }), STEP, { endedAt: at });
   const run: RunRecord = { ...found, path: "notes", plan, steps, startedAt: found.startedAt ?? at, heardAt: at };
   const outcome = outcomeOf(core, run, { result, degraded: false, score: survival.score });
-  if (!isReadyToSwitch(run, outcome)) finishRun(core, run, outcome);
+  if (!isReadyToSwitch(run, outcome)) endRun(core, run, outcome);
   else {
     const split = { ...run, split: splitAfter(run, outcome) };
-    finishRun(core, split, switchToChild(core, split));
+    endRun(core, split, switchToChild(core, split));
   }
   return null;
 }

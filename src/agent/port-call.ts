@@ -5,7 +5,7 @@
 import { closeStep, markStep, type Outcome, type RunRecord, type StepRecord } from "../memory/runs.ts";
 import type { RunEnded, StepMark } from "../workflows/port.ts";
 import type { Core } from "./core.ts";
-import { finishRun } from "./finish.ts";
+import { endRun } from "./end-run.ts";
 
 type StepResult = Partial<
   Pick<StepRecord, "inputTokens" | "outputTokens" | "calls" | "billed" | "reused" | "failure" | "refused">
@@ -56,7 +56,7 @@ export class PortCall {
   /** Gives the run its outcome, with everything noted. */
   end(outcome: Outcome): RunEnded {
     this.#ended = true;
-    return { kind: "ended", outcome: finishRun(this.core, this.#run, outcome) };
+    return { kind: "ended", outcome: endRun(this.core, this.#run, outcome) };
   }
 
   /** Writes what was noted. Null when the run has its outcome. */

@@ -23,7 +23,8 @@ export function findObstacle(core: Core, sessionId: string): Waiting | null {
     const until = last.endedAt + (COOLDOWNS_MS[rung] ?? 0);
     if (now < until) return waitFor("cooling-down", `The last run failed (${last.outcome.reason}); ${after(until)}.`);
   }
-  return findModelObstacle(core, sessionId);
+  // A function of the caller's own asks no model of ours.
+  return core.settings.get(sessionId).inline === null ? findModelObstacle(core, sessionId) : null;
 }
 
 /** Why no model should be asked for a session now, by whomever: none answers, or none may be paid. */

@@ -18,6 +18,7 @@ import type { AppendResult, History, RecentHistory } from "../memory/history.ts"
 import { unseenTokens } from "./calibration.ts";
 import { leafOf, parentOf, type LeafInput, type ParentInput } from "./branch-input.ts";
 import type { Core } from "./core.ts";
+import { endRun } from "./end-run.ts";
 import type { SessionSettings } from "./settings.ts";
 import { shapeView, viewOptions, type GetViewOptions, type ShownView } from "./shown-view.ts";
 import { startNotesIfDue } from "./notes-trigger.ts";
@@ -120,10 +121,9 @@ export abstract class SessionHistory {
     const { runs, contexts } = this.core;
     this.write((history) => {
       history.clear();
-      for (const run of runs.live(this.id)) runs.end(run.id, { kind: "stale", reason: "gone" });
+      for (const run of runs.live(this.id)) endRun(this.core, run, { kind: "stale", reason: "gone" });
       runs.forgetWords(this.id);
       contexts.forgetLoaded(this.id);
-      this.core.notesMarks.delete(this.id);
       this.core.untold.removeSession(this.id);
       measureAfresh(this.core, this.id);
     });

@@ -18,6 +18,7 @@ import type { CreateSessionOptions, ListSessionsOptions, SessionInfo } from "../
 import { checkPreviews, type PreviewOptions } from "../steps/preview.ts";
 import type { AfterCompaction } from "./after-compaction.ts";
 import type { LeafInput, ParentInput } from "./branch-input.ts";
+import { endRun } from "./end-run.ts";
 import { handDownDrafts } from "./hand-down.ts";
 import { checkNotes, type KeepNotesOptions } from "./notes-settings.ts";
 import { Session, type CompactReceipt, type CompactionHost } from "./session.ts";
@@ -159,10 +160,9 @@ export class SessionManager {
     const core = this.#core;
     const { existed, live } = core.transaction(() => {
       const live = core.runs.live(id);
-      for (const run of live) {
-        core.runs.end(run.id, { kind: "cancelled" });
-      }
       handDownDrafts(core, id);
+      core.memory.session(id).clear();
+      for (const run of live) endRun(core, run, { kind: "cancelled" });
       // Every room that keeps rows of a session; a test looks through all tables for one that is missing here (S2).
       core.contexts.forgetSession(id);
       core.usage.delete(id);

@@ -22,7 +22,8 @@ import { SessionNotesHandle } from "./session-notes.ts";
 import type { PlanReport } from "./explain.ts";
 import { reportPlan, type PlanQuestion } from "./report-plan.ts";
 import { compactAfter, type CompactAfterOptions, type InlineCompaction, type SessionSettings } from "./settings.ts";
-import { findReasonToWait, startOrJoin } from "./trigger.ts";
+import { askForRun } from "./ask.ts";
+import { findReasonToWait } from "./trigger.ts";
 import type { BulletSource } from "../steps/provenance.ts";
 import { visibleSpan } from "./visible-span.ts";
 
@@ -350,7 +351,7 @@ export class Session extends SessionNotesHandle {
       );
     this.#policy();
     const receipt = this.core.transaction(() =>
-      startOrJoin(this.core, this.#id, {
+      askForRun(this.core, this.#id, {
         trigger,
         leafId,
         focus: options.focus ?? null,

@@ -13,6 +13,7 @@ import type { Outcome, RunRecord } from "../memory/runs.ts";
 import { cleanText } from "../memory/sessions.ts";
 import { promptTokens } from "./calibration.ts";
 import type { Core } from "./core.ts";
+import { endRun } from "./end-run.ts";
 import { factsOf } from "./sources.ts";
 import { startRun, triggerIfDue } from "./trigger.ts";
 
@@ -47,10 +48,10 @@ export function startSplit(core: Core, sessionId: string, request: SplitRequest)
   const known = core.runs.live(sessionId).find((run) => run.kind === "split");
   if (known !== undefined) return { run: known, joined: true };
   const { focus, fresh, force, retryOf } = request;
-  cancelOthers(core, sessionId, null);
   const split = { name, overlayId: null };
   const asked = { trigger: "manual", leafId, focus: focus ?? null, fresh: fresh ?? false, force: true } as const;
   const run = startRun(core, sessionId, { ...asked, insist: force ?? false, retryOf: retryOf ?? null, split });
+  cancelOthers(core, run);
   return { run, joined: false };
 }
 
@@ -76,7 +77,6 @@ export function switchToChild(core: Core, run: RunRecord): Outcome {
   if (core.memory.sessions.get(childId) !== null) {
     return { kind: "failed", reason: `There is a session "${childId}" already, which this run did not open.` };
   }
-  cancelOthers(core, sessionId, run);
   core.memory.sessions.split(sessionId, {
     id: childId,
     name: run.split?.name ?? null,
@@ -90,6 +90,7 @@ export function switchToChild(core: Core, run: RunRecord): Outcome {
   });
   core.contexts.copySession(sessionId, childId);
   core.usage.copy(sessionId, childId);
+  cancelOthers(core, run);
   // What a plan did not reach, or the tail alone, may be over the threshold of the child.
   triggerIfDue(core, childId);
   const overlayId = run.split?.overlayId ?? null;
@@ -100,11 +101,7 @@ function childIdOf({ id }: RunRecord): string {
   return id.replace(/^(?:run-)?/, "split-");
 }
 
-/** In the ledger: their next step finds them ended, and does no more. */
-function cancelOthers(core: Core, sessionId: string, except: RunRecord | null): void {
-  for (const run of core.runs.live(sessionId)) {
-    if (run.id === except?.id) continue;
-    core.runs.end(run.id, { kind: "cancelled" });
-    core.branchLeaf.delete(run.id);
-  }
+/** In the ledger: their next step finds them ended, and does no more. The split is live or done then, so nothing follows them. */
+function cancelOthers(core: Core, { id, sessionId }: RunRecord): void {
+  for (const run of core.runs.live(sessionId)) if (run.id !== id) endRun(core, run, { kind: "cancelled" });
 }

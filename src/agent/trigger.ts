@@ -17,7 +17,7 @@ import { planNow } from "./dry-run.ts";
 import { PalimpsestError } from "../errors.ts";
 import { MAX_FRUITLESS_DOUBLINGS, MAX_STALE_STREAK } from "../limits.ts";
 import { findNotes } from "./notes-ready.ts";
-import { findLoss, findModelObstacle, findObstacle } from "./postpone.ts";
+import { findLoss, findObstacle } from "./postpone.ts";
 
 export interface RunRequest {
   readonly trigger: Trigger;
@@ -75,20 +75,14 @@ export function findReasonToWait(
 }
 
 /**
- * Starts a run, or returns the one that is at work on this branch. What a person asks for while the summariser is down
- * or the budget is spent ends at once, with that reason, unless they insist. Call inside a transaction. Throws
- * `session_ended`, `not_configured`.
+ * Starts a run, or returns the one that is at work on this branch. Call inside a transaction. Throws `session_ended`,
+ * `not_configured`.
  */
 export function startOrJoin(core: Core, sessionId: string, request: RunRequest): { run: RunRecord; joined: boolean } {
   core.memory.session(sessionId).mustGoOn();
   const live = liveOnBranch(core, sessionId, { leafId: request.leafId, continues: null });
   if (live !== null) return { run: live, joined: true };
-  const mayWait = request.trigger === "manual" && request.insist !== true;
-  const obstacle = mayWait ? findModelObstacle(core, sessionId) : null;
-  const run = startRun(core, sessionId, request);
-  if (obstacle === null || findNotes(core, run)?.kind === "ready") return { run, joined: false };
-  const detail = `${obstacle.detail} ${obstacle.advice}`;
-  return { run: core.runs.end(run.id, { kind: "nothing", reason: obstacle.reason, detail }), joined: false };
+  return { run: startRun(core, sessionId, request), joined: false };
 }
 
 /** Starts a run, whatever else is at work. Call inside a transaction. Throws `not_configured`. */
