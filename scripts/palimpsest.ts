@@ -7,6 +7,7 @@
 import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
 import type { RunEvent } from "../src/agent/events.ts";
 import { isAgentName } from "../src/doors/agent-name.ts";
+import type { ImportTranscriptOptions } from "../src/agent/session-history.ts";
 import { FORMATS } from "../src/import/import.ts";
 import { MAX_AGENT_NAME_CHARS } from "../src/limits.ts";
 import { Remote, type Target } from "./cli/client.ts";
@@ -72,7 +73,7 @@ command("split", "compact the session, and go on in a new one")
 command("import <file>", "store a transcript in the session, all of it or nothing; - is standard input")
   .addOption(new Option("--format <format>", "what it is, where its content does not tell").choices(FORMATS))
   .option("--index <n>", "which of several conversations, from 0", natural)
-  .action((file: string, options: { format?: string; index?: number }) =>
+  .action((file: string, options: ImportTranscriptOptions) =>
     run((context) => commands.importFile(context, file, options)),
   );
 command("export", "write the session's originals, a message a line")

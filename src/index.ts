@@ -1,5 +1,13 @@
 /** What a user of the package imports. */
-export { CompactingAgent, withCompaction, type CompactionSurface } from "./agent/with-compaction.ts";
+export {
+  CompactingAgent,
+  withCompaction,
+  type CompactingAgentClass,
+  type CompactionSurface,
+  type WithCompactionOptions,
+} from "./agent/with-compaction.ts";
+export type { CallInput, CallName, CallResult, Group } from "./agent/calls.ts";
+export type { Clients, CompactionClient } from "./agent/clients.ts";
 export {
   Session,
   type CompactionDiff,

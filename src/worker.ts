@@ -27,6 +27,9 @@ interface Env extends Cloudflare.Env, ModelEnv, WatchdogEnv, WorkerEnv, GuardEnv
 const DEFAULT_THRESHOLD = 60_000;
 
 export class PalimpsestAgent extends CompactingAgent<Env> {
+  /** Whoever the door lets in may do everything. */
+  static override readonly clients = "all";
+
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, env);
     guardConnections(this, ctx, env);

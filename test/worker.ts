@@ -42,6 +42,8 @@ export const keptNotes = ((
 const afterCompaction: AfterCompaction = (event) => hooks.get(event.sessionId)?.(event);
 
 export class PalimpsestAgent extends CompactingAgent {
+  static override readonly clients = "all";
+
   /** Small numbers, so that a test's conversation is short. A session id that ends in `!n` has threshold n, one that begins with `wide` large chunks. */
   override configureSession(session: Session): void {
     const threshold = /!(\d+)$/.exec(session.id)?.[1];

@@ -5,9 +5,8 @@
  * minute. So a connection that is lost is opened again by itself, and nothing lasting stands in anybody's log.
  */
 import { AgentClient } from "agents/client";
-import type { CALLABLE } from "../../src/agent/callable.ts";
+import type { CallInput, CallName, CallResult } from "../../src/agent/calls.ts";
 import { RUN_EVENT, type RunEvent } from "../../src/agent/events.ts";
-import type { CompactionSurface } from "../../src/agent/with-compaction.ts";
 import { writeAgentName } from "../../src/doors/agent-name.ts";
 import { CommandFailure, EXIT } from "./failure.ts";
 
@@ -18,9 +17,6 @@ export interface Target {
   readonly name: string;
   readonly secret: string | null;
 }
-
-type CallName = (typeof CALLABLE)[number];
-export type Answer<Name extends CallName> = Awaited<ReturnType<CompactionSurface[Name]>>;
 
 /** Longest that one call may take (ms): a wait for a run is bounded by the agent itself, below this. */
 const CALL_MS = 330_000;
@@ -64,8 +60,8 @@ export class Remote {
     return new Remote(client);
   }
 
-  call<Name extends CallName>(name: Name, input: object): Promise<Answer<Name>> {
-    return this.#client.call<Answer<Name>>(name, [input], { timeout: CALL_MS });
+  call<Name extends CallName>(name: Name, input: CallInput<Name>): Promise<CallResult<Name>> {
+    return this.#client.call<CallResult<Name>>(name, [input], { timeout: CALL_MS });
   }
 
   /** Called each time that the connection is open again after it was lost: what happened meanwhile was not heard. */

@@ -4,6 +4,7 @@
  */
 import { readFile, writeFile } from "node:fs/promises";
 import { text } from "node:stream/consumers";
+import type { ImportTranscriptOptions } from "../../src/agent/session-history.ts";
 import type { RunEvent } from "../../src/agent/events.ts";
 import type { RunRecord } from "../../src/memory/runs.ts";
 import type { Live } from "../demo/live.ts";
@@ -138,7 +139,7 @@ export async function reject({ connect, paint }: Context, runId: string, reason:
 export async function importFile(
   { connect, sessionId }: Context,
   file: string,
-  options: { format?: string; index?: number },
+  options: ImportTranscriptOptions,
 ): Promise<Done> {
   const transcript = await readText(file);
   const answer = await (await connect()).call("importTranscript", { sessionId, text: transcript, ...options });

@@ -16,10 +16,9 @@ import { approve, isPending, reject, type Decided } from "./approval.ts";
 import type { Core, Instance, InstanceStatus } from "./core.ts";
 import { endRun } from "./end-run.ts";
 import { serveFromNotes } from "./notes-serve.ts";
-import { startOrJoinNotes } from "./notes-trigger.ts";
 import { runInline } from "./inline.ts";
 import { startSplit } from "./split.ts";
-import { askForRun } from "./ask.ts";
+import { askForNotes, askForRun } from "./ask.ts";
 
 /** What is not there, or has ended, cannot be controlled: the engine would throw. */
 const ENDED: ReadonlySet<InstanceStatus> = new Set(["missing", "complete", "errored", "terminated"]);
@@ -230,17 +229,21 @@ export class Conductor {
     return resumed;
   }
 
-  /** Starts a run in place of one that ended; drafts that one paid for are found again by their keys. */
-  retry(runId: string): { run: RunRecord; joined: boolean } {
+  /**
+   * Starts a run in place of one that ended; drafts that one paid for are found again by their keys. With `insist` it goes
+   * past a spent budget and an open breaker.
+   */
+  retry(runId: string, insist = true): { run: RunRecord; joined: boolean } {
     const { outcome, kind, sessionId, leafId, focus, split } = this.#core.runs.mustGet(runId);
     if (outcome === null)
       throw new PalimpsestError("invalid_state", `Run "${runId}" is still at work. Cancel it first, or wait for it.`);
     const receipt = this.#core.transaction((): { run: RunRecord; joined: boolean } => {
-      if (kind === "notes") return startOrJoinNotes(this.#core, sessionId, { retryOf: runId });
-      const again = { focus, force: true, retryOf: runId };
-      if (split != null) return startSplit(this.#core, sessionId, { name: split.name ?? undefined, ...again });
+      if (kind === "notes") return askForNotes(this.#core, sessionId, { retryOf: runId, insist });
+      const again = { focus, retryOf: runId };
+      if (split != null)
+        return startSplit(this.#core, sessionId, { name: split.name ?? undefined, ...again, force: insist });
       const branch = { trigger: "manual", leafId: this.#leafToRetry(sessionId, leafId) } as const;
-      return askForRun(this.#core, sessionId, { ...branch, ...again, insist: true });
+      return askForRun(this.#core, sessionId, { ...branch, ...again, force: true, insist });
     });
     return receipt;
   }

@@ -156,7 +156,10 @@ function judge(
     policy: { ...run.policy, summaryTokens: shape.maxTokens },
     template: { sections: ready.version.sections.map(({ title }) => ({ title, hint: "" })) },
   });
-  if (!audit.ok) return decline("unsound", audit.problems.map(({ detail }) => detail).join(" "));
+  if (!audit.ok) {
+    const kinds = audit.problems.map(({ kind }) => kind).join(", ");
+    return decline("unsound", `The notes do not pass as a summary: ${kinds}.`);
+  }
   const budget = { spanTokens: plan.spanTokens, pinnedTokens: pinnedBeside(shape, run.policy) };
   const { pinned, survival } = pinWithin(summary, facts, budget);
   if (survival.score < MIN_SURVIVAL) {

@@ -42,11 +42,17 @@ export function startNotesIfDue(core: Core, sessionId: string): RunRecord | null
   return startNotes(core, sessionId, { trigger: "growth", leafId });
 }
 
+export interface NotesRequest {
+  readonly retryOf?: string | null;
+  /** Asks the model although it is down or the budget is spent. */
+  readonly insist: boolean;
+}
+
 /** Starts an update, or joins the one at work. Call inside a transaction. Throws `not_configured`, `session_ended`, `invalid_state`. */
 export function startOrJoinNotes(
   core: Core,
   sessionId: string,
-  { retryOf = null }: { retryOf?: string | null } = {},
+  { retryOf = null, insist }: NotesRequest,
 ): { run: RunRecord; joined: boolean } {
   const history = core.memory.session(sessionId);
   history.mustGoOn();
@@ -57,15 +63,14 @@ export function startOrJoinNotes(
   if (leafId === null) {
     throw new PalimpsestError("invalid_state", `Session "${sessionId}" has no messages yet: there is nothing to note.`);
   }
-  return { run: startNotes(core, sessionId, { trigger: "manual", leafId, retryOf }), joined: false };
+  return { run: startNotes(core, sessionId, { trigger: "manual", leafId, retryOf, insist }), joined: false };
 }
 
 function startNotes(
   core: Core,
   sessionId: string,
-  request: Pick<RunRecord, "trigger" | "leafId"> & { readonly retryOf?: string | null },
+  request: Pick<RunRecord, "trigger" | "leafId"> & Partial<NotesRequest>,
 ): RunRecord {
-  const manual = request.trigger === "manual";
   return core.runs.start({
     id: core.platform.newId(),
     kind: "notes",
@@ -75,8 +80,8 @@ function startNotes(
     leafStep: core.memory.session(sessionId).notes.endOf(request.leafId)?.step,
     retryOf: request.retryOf ?? null,
     focus: null,
-    force: manual,
-    insist: manual,
+    force: request.trigger === "manual",
+    insist: request.insist ?? false,
     fresh: false,
     tokensBefore: promptTokens(core, sessionId, request.leafId),
     policy: mustKeepNotes(core, sessionId),

@@ -16,7 +16,7 @@ import { NO_FACTS } from "../steps/pinned/fact.ts";
 import { normalizeTitle } from "../steps/template.ts";
 import { shapeOf } from "./notes-settings.ts";
 import { claimFacts } from "./notes-source.ts";
-import { startOrJoinNotes } from "./notes-trigger.ts";
+import { askForNotes } from "./ask.ts";
 import { SessionContext } from "./session-context.ts";
 import type { RunRecord } from "../memory/runs.ts";
 
@@ -91,11 +91,17 @@ export abstract class SessionNotesHandle extends SessionContext {
     });
   }
 
-  /** Asks for an update now, or joins the one at work. Returns at once. Throws `not_configured`, `session_ended`, `invalid_state`. */
-  async refreshNotes(): Promise<{ readonly run: RunRecord; readonly joined: boolean }> {
+  /**
+   * Asks for an update now, or joins the one at work. Returns at once. With `insist`, the default, the model is asked although
+   * it is down or the budget is spent. Throws `not_configured`, `session_ended`, `invalid_state`.
+   */
+  async refreshNotes({ insist = true }: { readonly insist?: boolean } = {}): Promise<{
+    readonly run: RunRecord;
+    readonly joined: boolean;
+  }> {
     this.apply();
     const receipt = this.core.transaction<{ run: RunRecord; joined: boolean }>(() =>
-      startOrJoinNotes(this.core, this.id),
+      askForNotes(this.core, this.id, { insist }),
     );
     return receipt;
   }

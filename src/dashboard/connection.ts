@@ -8,7 +8,7 @@
 import { AgentClient } from "agents/client";
 import { RUN_EVENT, runEvent, type RunEvent } from "../agent/events.ts";
 import { writeAgentName } from "../doors/agent-name.ts";
-import type { Answer, CallName, Inputs } from "./calls.ts";
+import type { CallInput, CallName, CallResult } from "../agent/calls.ts";
 import { AGENT, askForTicket, findOddSecret, keepSecret } from "./door.ts";
 import { forgetLive, learn, liveIds, type KnownRuns } from "./runs/known-runs.ts";
 
@@ -101,13 +101,13 @@ export class Connection {
    * {@link Unanswered} when it is lost, or takes too long, before the answer came. While it is being opened, waits for what
    * comes of that: whoever asked is told that it is asked.
    */
-  async call<Name extends CallName>(name: Name, input: Inputs[Name]): Promise<Answer<Name>> {
+  async call<Name extends CallName>(name: Name, input: CallInput<Name>): Promise<CallResult<Name>> {
     if (this.#link === "connecting") await this.#attempt();
     if (this.#link !== "open" || this.#client.readyState !== WebSocket.OPEN) {
       throw new Error("Nothing was sent: the connection is down. Ask again when it is back.");
     }
     try {
-      return await this.#client.call<Answer<Name>>(name, [input], { timeout: CALL_MS });
+      return await this.#client.call<CallResult<Name>>(name, [input], { timeout: CALL_MS });
     } catch (error) {
       // The SDK's client has no other sign of what did not come from the agent.
       if (!(error instanceof Error) || !/^(?:Connection closed$|RPC call to )/.test(error.message)) throw error;

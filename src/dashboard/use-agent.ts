@@ -7,7 +7,7 @@
 import { createContext, useCallback, useContext, useEffect, useState, useSyncExternalStore } from "react";
 import { errorCode } from "../errors.ts";
 import type { RunEvent } from "../agent/events.ts";
-import type { Answer, CallName, Inputs } from "./calls.ts";
+import type { CallInput, CallName, CallResult } from "../agent/calls.ts";
 import { Unanswered, type Connection, type Link } from "./connection.ts";
 
 export const ConnectionContext = createContext<Connection | null>(null);
@@ -56,17 +56,17 @@ interface Held<T> {
 /** Asks, and asks again whenever the input or the `revision` is another, or the connection is back. Null asks nothing. */
 export function useCall<Name extends CallName>(
   name: Name,
-  input: Inputs[Name] | null,
+  input: CallInput<Name> | null,
   revision: unknown = null,
-): Asked<Answer<Name>> {
+): Asked<CallResult<Name>> {
   const connection = useConnection();
   const link = useLink();
   const openings = useOpenings();
   const key = JSON.stringify([connection.name, name, input]);
-  const [held, setHeld] = useState<Held<Answer<Name>> | null>(null);
+  const [held, setHeld] = useState<Held<CallResult<Name>> | null>(null);
   const again = JSON.stringify(revision);
   useEffect(() => {
-    const [, , asked] = JSON.parse(key) as [string, string, Inputs[Name] | null];
+    const [, , asked] = JSON.parse(key) as [string, string, CallInput<Name> | null];
     // Asked at the next opening, which is another number.
     if (asked === null || isLoss(connection)) return undefined;
     let current = true;

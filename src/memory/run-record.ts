@@ -194,9 +194,6 @@ export type NewRun = Pick<
   | "split"
 > & { readonly kind?: "notes" };
 
-/** Stands where a failure was told in words. */
-const FORGOTTEN = "Cleared with what was said.";
-
 /** Notes that attempt `attempt` of a step began; a step already there counts its attempts. */
 export function markStep(
   steps: readonly StepRecord[],
@@ -232,20 +229,25 @@ export function closeStep(steps: readonly StepRecord[], name: string, result: Pa
   });
 }
 
-export function withoutWords(run: RunRecord): RunRecord {
-  const { steps } = run;
+/**
+ * A run without what persons and providers wrote into it, which may quote what was said. `instead` stands where something was
+ * told in words.
+ */
+export function withoutWords(run: RunRecord, instead: string): RunRecord {
+  const { steps, whyModel } = run;
   return {
     ...run,
     focus: null,
     steps: steps.map((step) =>
-      step.failure === undefined ? step : { ...step, failure: { ...step.failure, reason: FORGOTTEN } },
+      step.failure === undefined ? step : { ...step, failure: { ...step.failure, reason: instead } },
     ),
-    outcome: blankOutcome(run.outcome),
+    outcome: withoutWordsIn(run.outcome, instead),
+    ...(whyModel === undefined ? {} : { whyModel: { ...whyModel, detail: instead } }),
   };
 }
 
 /** What a provider or the person who declined wrote may quote what was said. */
-function blankOutcome(outcome: Outcome | null): Outcome | null {
-  if (outcome?.kind === "failed") return { ...outcome, reason: FORGOTTEN };
-  return outcome?.kind === "nothing" && outcome.reason === "declined" ? { ...outcome, detail: FORGOTTEN } : outcome;
+export function withoutWordsIn(outcome: Outcome | null, instead: string): Outcome | null {
+  if (outcome?.kind === "failed") return { ...outcome, reason: instead };
+  return outcome?.kind === "nothing" && outcome.reason === "declined" ? { ...outcome, detail: instead } : outcome;
 }

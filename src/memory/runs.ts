@@ -16,6 +16,9 @@ import { Statements } from "./statements.ts";
 export { closeStep, markStep } from "./run-record.ts";
 export type { Approval, Outcome, RunRecord, RunState, StepRecord, Trigger } from "./run-record.ts";
 
+/** Stands where a failure was told in words. */
+const FORGOTTEN = "Cleared with what was said.";
+
 export interface RunsOptions {
   readonly now: () => number;
   /** Told once the transaction that started a run stands. */
@@ -162,7 +165,7 @@ export class Runs {
    */
   forgetWords(sessionId: string): void {
     for (const run of this.#sql.runsWithWords(sessionId).map(mustParse)) {
-      this.#sql.updateRun(sessionId, run.n, JSON.stringify(withoutWords(run)));
+      this.#sql.updateRun(sessionId, run.n, JSON.stringify(withoutWords(run, FORGOTTEN)));
     }
     this.#db.forget(sessionId);
   }

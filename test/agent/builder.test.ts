@@ -128,7 +128,7 @@ test("a class with compaction mixed in keeps its own methods, and its sessions r
   expect(await agent.note("hello")).toBe("noted: hello");
   await agent.appendAll({ sessionId: "name-first", messages: talk(0, 17) });
   const [run] = await agent.runs({ sessionId: "name-first" });
-  expect(await agent.waitForRun({ runId: run?.id })).toMatchObject({ outcome: { kind: "applied" } });
+  expect(await agent.waitForRun({ runId: run?.id ?? "" })).toMatchObject({ outcome: { kind: "applied" } });
 });
 
 test("a function's summary is committed through the same fence and ledger (C2, V3)", async () => {
@@ -138,7 +138,7 @@ test("a function's summary is committed through the same fence and ledger (C2, V
     toMessageId: messages[9]?.id ?? "",
   }));
   const run = await startInline(agent);
-  const ended = await agent.waitForRun({ runId: run?.id });
+  const ended = await agent.waitForRun({ runId: run?.id ?? "" });
   expect(ended).toMatchObject({ outcome: { kind: "applied", degraded: false } });
   expect(textOf((await agent.getView({ sessionId: "inline" })).messages)).toContain("by hand, of 17");
   expect(await agent.getHistory({ sessionId: "inline" })).toHaveLength(17 - 9 + 1);
@@ -151,7 +151,7 @@ test("a function may summarise its own earlier summary, by the id that the view 
     toMessageId: messages[8]?.id ?? "",
   }));
   const first = await startInline(agent);
-  await agent.waitForRun({ runId: first?.id });
+  await agent.waitForRun({ runId: first?.id ?? "" });
   const { run } = await agent.compact({ sessionId: "inline" });
   expect(await agent.waitForRun({ runId: run.id })).toMatchObject({ outcome: { kind: "applied" } });
   expect(textOf((await agent.getView({ sessionId: "inline" })).messages)).toContain("of palimpsest");
@@ -166,9 +166,9 @@ test("an append does not wait for the function", async () => {
   });
   const run = await startInline(agent);
   await agent.append({ sessionId: "inline", message: say(17) });
-  expect((await agent.getRun({ runId: run?.id })).outcome).toBeNull();
+  expect((await agent.getRun({ runId: run?.id ?? "" })).outcome).toBeNull();
   gate.open();
-  expect(await agent.waitForRun({ runId: run?.id })).toMatchObject({
+  expect(await agent.waitForRun({ runId: run?.id ?? "" })).toMatchObject({
     outcome: { kind: "nothing", reason: "declined" },
   });
 });
@@ -176,7 +176,7 @@ test("an append does not wait for the function", async () => {
 test("a function that returns nothing is a run with nothing to do", async () => {
   const { agent, inside } = await newBuilt(async () => null);
   const run = await startInline(agent);
-  const ended = await agent.waitForRun({ runId: run?.id });
+  const ended = await agent.waitForRun({ runId: run?.id ?? "" });
   expect(ended.outcome).toMatchObject({ kind: "nothing", reason: "declined" });
   expect(await inside((instance) => instance.reported)).toEqual([]);
 });
@@ -186,7 +186,7 @@ test("a function that throws is a failed run, reported once (R1)", async () => {
     throw new Error("no idea");
   });
   const run = await startInline(agent);
-  const ended = await agent.waitForRun({ runId: run?.id });
+  const ended = await agent.waitForRun({ runId: run?.id ?? "" });
   expect(ended.outcome).toEqual({ kind: "failed", reason: "no idea" });
   await agent.watchCompactions();
   const reported = await inside((instance) => instance.reported);
@@ -201,7 +201,7 @@ test.each([
 ])("a function's summary that %s changes no view and ends its run (V3, R1)", async (_what, summary, kind) => {
   const { agent } = await newBuilt(async () => summary);
   const run = await startInline(agent);
-  expect((await agent.waitForRun({ runId: run?.id })).outcome).toMatchObject({ kind });
+  expect((await agent.waitForRun({ runId: run?.id ?? "" })).outcome).toMatchObject({ kind });
   expect(await agent.getHistory({ sessionId: "inline" })).toEqual(talk(0, 17));
 });
 
@@ -215,7 +215,10 @@ test("messages that changed while the function thought are not covered by its su
   await gate.reached();
   await agent.update({ sessionId: "inline", message: say(4, "CORRECTED. ") });
   gate.open();
-  expect((await agent.waitForRun({ runId: run?.id })).outcome).toMatchObject({ kind: "stale", reason: "changed" });
+  expect((await agent.waitForRun({ runId: run?.id ?? "" })).outcome).toMatchObject({
+    kind: "stale",
+    reason: "changed",
+  });
   expect(await agent.getMessage({ sessionId: "inline", id: "m4" })).toEqual(say(4, "CORRECTED. "));
 });
 
@@ -230,7 +233,7 @@ test("messages beside the range may change while the function thinks", async () 
   await agent.update({ sessionId: "inline", message: say(0, "head ") });
   await agent.update({ sessionId: "inline", message: say(16, "leaf ") });
   gate.open();
-  expect((await agent.waitForRun({ runId: run?.id })).outcome).toMatchObject({ kind: "applied" });
+  expect((await agent.waitForRun({ runId: run?.id ?? "" })).outcome).toMatchObject({ kind: "applied" });
 });
 
 test("what was appended while the function thought starts its next run when it ends (R2)", async () => {
@@ -244,10 +247,12 @@ test("what was appended while the function thought starts its next run when it e
   await gate.reached();
   await agent.appendAll({ sessionId: "inline", messages: talk(17, 40) });
   gate.open();
-  await agent.waitForRun({ runId: run?.id });
+  await agent.waitForRun({ runId: run?.id ?? "" });
   const [next] = await agent.runs({ sessionId: "inline" });
   expect(next?.n).toBe(2);
-  expect(await agent.waitForRun({ runId: next?.id, timeoutMs: 2_000 })).toMatchObject({ outcome: { kind: "nothing" } });
+  expect(await agent.waitForRun({ runId: next?.id ?? "", timeoutMs: 2_000 })).toMatchObject({
+    outcome: { kind: "nothing" },
+  });
 });
 
 test("a function whose object died is called again by the watchdog (R1)", async () => {
@@ -261,5 +266,5 @@ test("a function whose object died is called again by the watchdog (R1)", async 
   await evictDurableObject(stub);
   await agent.watchCompactions();
   await agent.watchCompactions();
-  expect(await agent.waitForRun({ runId: run?.id })).toMatchObject({ outcome: { kind: "nothing" } });
+  expect(await agent.waitForRun({ runId: run?.id ?? "" })).toMatchObject({ outcome: { kind: "nothing" } });
 });

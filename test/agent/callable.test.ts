@@ -119,7 +119,7 @@ test("runs are paged newest first, by number", async () => {
   const third = await agent.runs({ limit: 2, before: second.at(-1)?.n });
   expect([first, second, third].map((page) => page.map((run) => run.n))).toEqual([[5, 4], [3, 2], [1]]);
   expect([first, second, third].flat().every((run) => run.outcome?.kind === "nothing")).toBe(true);
-  expect(await agent.getRun({ runId: first[0]?.id })).toEqual(first[0]);
+  expect(await agent.getRun({ runId: first[0]?.id ?? "" })).toEqual(first[0]);
 });
 
 test("who waits for a run too long gets the run as it stands", async () => {
@@ -176,7 +176,7 @@ test("without its Workflow binding a run fails at once and says what to add; the
   const agent = env.UnboundAgent.get(env.UnboundAgent.idFromName("unbound")) as unknown as UnboundAgent;
   await agent.appendAll({ messages: talk(0, 17) });
   const [run] = await agent.runs({});
-  const ended = await agent.waitForRun({ runId: run?.id });
+  const ended = await agent.waitForRun({ runId: run?.id ?? "" });
   expect(ended.outcome).toMatchObject({ kind: "failed", reason: expect.stringContaining("COMPACTION_WORKFLOW") });
   await agent.append({ message: say(17) });
   expect(await agent.getHistory({})).toHaveLength(18);

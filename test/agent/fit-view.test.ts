@@ -138,7 +138,7 @@ test("over RPC: the same options, refusals that say what to send, and what comes
   expect(truncated.messages).toHaveLength(40);
   expect(textOf(truncated.messages)).toContain("Run the tool again");
   expect(truncated.tokens).toBeLessThan((await agent.getView({ sessionId })).tokens / 2);
-  expect(await refusalOf(() => agent.getView({ maxTokens: "many" }))).toMatch(/^\[invalid_input\] maxTokens/);
+  expect(await refusalOf(() => agent.getView({ maxTokens: "many" as never }))).toMatch(/^\[invalid_input\] maxTokens/);
   expect(await refusalOf(() => agent.getView({ maxTokens: 63 }))).toMatch(/^\[invalid_options\] maxTokens is 63/);
   expect(await refusalOf(() => agent.getView({ truncate: { step: 0 } }))).toMatch(/^\[invalid_options\] step is 0/);
 });

@@ -154,13 +154,13 @@ test("a fork of a session that was compacted pays for no chunk again, also when 
   const { id } = await made.agent.forkSession({ atMessageId: leafId });
   const [overlay] = await made.agent.getCompactions({ sessionId: id });
   // Undone and asked for again, in the fork alone.
-  await made.agent.rollback({ sessionId: id, overlayId: overlay?.id });
+  await made.agent.rollback({ sessionId: id, overlayId: overlay?.id ?? "" });
   const again = await made.agent.compact({ sessionId: id });
   await made.agent.waitForRun({ runId: again.run.id });
   expect(made.calls.length).toBe(paid);
   await made.agent.deleteSession({});
   const second = (await made.agent.getCompactions({ sessionId: id })).find((each) => each.state === "active");
-  await made.agent.rollback({ sessionId: id, overlayId: second?.id });
+  await made.agent.rollback({ sessionId: id, overlayId: second?.id ?? "" });
   const third = await made.agent.compact({ sessionId: id });
   expect(await made.agent.waitForRun({ runId: third.run.id })).toMatchObject({ outcome: { kind: "applied" } });
   expect(made.calls.length).toBe(paid);

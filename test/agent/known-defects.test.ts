@@ -223,7 +223,7 @@ test("compaction goes on after both ends of its summary were deleted, and nothin
   const active = (await agent.getCompactions({})).find(({ state }) => state === "active");
   const { messages, elements } = await agent.getView({});
   const ids = elements.flatMap((element) => (element.kind === "message" ? [element.id] : []));
-  const under = (await agent.expand({ overlayId: active?.id })).map(({ id }) => id);
+  const under = (await agent.expand({ overlayId: active?.id ?? "" })).map(({ id }) => id);
   const kept = talk(0, ENOUGH + 6)
     .map(({ id }) => id)
     .filter((id) => !gone.includes(id));

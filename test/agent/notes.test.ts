@@ -115,7 +115,9 @@ describe("notes by hand", () => {
     ["no text", { sections: [{ title: "Task" }] }],
   ])("that hold %s are refused before anything is written", async (_what, edit) => {
     const { agent } = newAgent();
-    expect(await refusalOf(() => agent.updateNotes({ sessionId: SESSION, ...edit }))).toMatch(/^\[invalid_input\]/);
+    expect(await refusalOf(() => agent.updateNotes({ sessionId: SESSION, ...edit } as never))).toMatch(
+      /^\[invalid_input\]/,
+    );
     expect(await agent.notesHistory({ sessionId: SESSION })).toEqual([]);
   });
 

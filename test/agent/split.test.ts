@@ -57,7 +57,7 @@ test("S1: neither sees what is said, changed or undone in the other afterwards",
   await agent.append({ sessionId: child, message: say(100, "zqsecret ") });
   await agent.update({ sessionId: child, message: say(29, "zqchanged ") });
   const [overlay] = await agent.getCompactions({ sessionId: child });
-  await agent.rollback({ sessionId: child, overlayId: overlay?.id });
+  await agent.rollback({ sessionId: child, overlayId: overlay?.id ?? "" });
   expect(await agent.getView({ sessionId: PARENT })).toEqual(parent);
   expect(await agent.search({ sessionId: PARENT, query: "zqsecret" })).toEqual([]);
   expect(await agent.recall({ sessionId: PARENT, query: "zqchanged", everywhere: true })).toMatchObject({
@@ -88,7 +88,7 @@ test("what must not be lost goes on word for word, folded and made anew, also wh
 test("a model reads the originals under a summary from the child: by reference, by words and by overlay, while they are there", async () => {
   const { agent, child } = await withChild();
   const [overlay] = await agent.getCompactions({ sessionId: child });
-  const hidden = (await agent.expand({ sessionId: PARENT, overlayId: overlay?.id })).map(({ id }) => id);
+  const hidden = (await agent.expand({ sessionId: PARENT, overlayId: overlay?.id ?? "" })).map(({ id }) => id);
   const id = hidden[1] ?? "";
   for (const request of [{ ids: [id] }, { query: `"promise number ${id.slice(1)}"` }, { overlayId: overlay?.id }]) {
     const answer = await agent.recall({ sessionId: child, ...request });
@@ -169,7 +169,7 @@ test("a session that is ended, empty or unknown, and a name that is none, are re
   expect(await runInDurableObject(stub, (_: PalimpsestAgent, { storage }) => tables(storage))).toEqual(before);
   expect((await agent.status({ sessionId: PARENT })).waiting).toMatchObject({ reason: "session-ended" });
   const [run] = await agent.runs({ sessionId: PARENT });
-  expect(await refusalOf(() => agent.retryRun({ runId: run?.id }))).toContain("[session_ended]");
+  expect(await refusalOf(() => agent.retryRun({ runId: run?.id ?? "" }))).toContain("[session_ended]");
 });
 
 test("an agent without a policy is told so; one without the second Workflow ends the run with advice, and stays open", async () => {

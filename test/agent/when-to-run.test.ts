@@ -282,5 +282,5 @@ test("each state has its reason, and when one is due there is none", async () =>
   gate.open();
   await settle(agent);
   expect(await reason()).toBe("under-threshold");
-  expect(await refusalOf(() => agent.compact({ force: "yes" }))).toContain("[invalid_input] force");
+  expect(await refusalOf(() => agent.compact({ force: "yes" as never }))).toContain("[invalid_input] force");
 });

@@ -1,6 +1,7 @@
-/** Every callable, asked wrongly in every field: a typed error that names what is wrong, and not one row written. */
+/** Every callable, asked wrongly in every field and in fields that it does not have: a typed error that names what is wrong, and not one row written. */
 import { runInDurableObject } from "cloudflare:test";
 import { expect, test } from "vitest";
+import { calls, type CallName } from "../../src/agent/calls.ts";
 import { newAgent, skipRetryDelays } from "../agents.ts";
 import { say, talk } from "../conversation.ts";
 import { tables } from "../rows.ts";
@@ -8,16 +9,11 @@ import type { PalimpsestAgent } from "../worker.ts";
 
 skipRetryDelays();
 
-type Method = Extract<
-  {
-    [Name in keyof PalimpsestAgent]: PalimpsestAgent[Name] extends (input: unknown) => Promise<unknown> ? Name : never;
-  }[keyof PalimpsestAgent],
-  string
->;
-
 type Input = Record<string, unknown>;
 
 const MISSING = undefined;
+/** Half a character: what would be stored would be found under another name. */
+const LONE = "m\ud8001";
 const NO_NUMBER = [null, "1", [], {}, true, Number.NaN, Number.POSITIVE_INFINITY, -1];
 const NO_COUNT = [...NO_NUMBER, 0, 1.5];
 const NO_TEXT = [null, 1, [], {}, false];
@@ -26,19 +22,22 @@ const NO_MESSAGE = [null, "hello", 7, true];
 
 /** What cannot stand in a field, by what the field is. An optional field may be missing; what is required is in `good`. */
 const WRONG: Readonly<Record<string, readonly unknown[]>> = {
-  session: [...NO_TEXT, "x".repeat(201)],
-  id: [...NO_TEXT, "", "x".repeat(513)],
-  // Null is a meaning of its own: a new root, an empty session.
-  idOrNull: [1, [], {}, false, "", "x".repeat(513)],
-  name: [...NO_TEXT, "x".repeat(201)],
+  session: [...NO_TEXT, LONE, "x".repeat(201)],
+  id: [...NO_TEXT, "", LONE, "x".repeat(513)],
+  // Null is a meaning of its own: a new root, an empty session, the active branch.
+  idOrNull: [1, [], {}, false, "", LONE, "x".repeat(513)],
+  name: [...NO_TEXT, LONE, "x".repeat(201)],
   focus: [...NO_TEXT, "x".repeat(2_001)],
+  focusOrNull: [1, [], {}, false, "x".repeat(2_001)],
   text: NO_TEXT,
   step: [...NO_TEXT, "", "x".repeat(257)],
   summary: [...NO_TEXT, "x".repeat(200_001)],
   reason: [...NO_TEXT, "x".repeat(501)],
   flag: [null, "yes", 1],
   word: [null, "because", 1],
-  label: [...NO_TEXT, "", "x".repeat(65)],
+  label: [...NO_TEXT, "", LONE, "x".repeat(65)],
+  known: [...NO_TEXT, LONE],
+  truncate: [null, "yes", 1, { keepRecent: "4" }],
   amount: NO_NUMBER,
   total: [...NO_NUMBER, 1.5],
   count: NO_COUNT,
@@ -46,9 +45,9 @@ const WRONG: Readonly<Record<string, readonly unknown[]>> = {
   hits: [...NO_COUNT, 101],
   wait: [...NO_COUNT, 300_001],
   index: [...NO_NUMBER, 1.5],
-  names: [...NO_LIST, ["m1", 2], [null], Array.from({ length: 21 }, () => "m1")],
+  names: [...NO_LIST, ["m1", 2], [null], [LONE], Array.from({ length: 21 }, () => "m1")],
   tokens: [...NO_COUNT, 199, 50_001],
-  ids: [...NO_LIST, ["m1", 2], [""], [null]],
+  ids: [...NO_LIST, ["m1", 2], [""], [LONE], [null]],
   message: NO_MESSAGE,
   sections: [
     null,
@@ -60,7 +59,16 @@ const WRONG: Readonly<Record<string, readonly unknown[]>> = {
     [{ title: "t", text: null }],
   ],
   messages: [...NO_LIST, [null], [say(90), 1]],
-  lastSession: [null, 1, "s", {}, { createdAt: 1 }, { createdAt: Number.NaN, id: "" }, { createdAt: 1, id: 1 }],
+  lastSession: [
+    null,
+    1,
+    "s",
+    {},
+    { createdAt: 1, id: LONE },
+    { createdAt: 1 },
+    { createdAt: Number.NaN, id: "" },
+    { createdAt: 1, id: 1 },
+  ],
 };
 
 interface Call {
@@ -72,6 +80,14 @@ interface Call {
 
 const inSession = { sessionId: "session" };
 const ofBranch: Call = { good: {}, fields: { ...inSession, leafId: "id" } };
+const ofAnyBranch: Call = { good: {}, fields: { ...inSession, leafId: "idOrNull" } };
+const ofCompaction: Call["fields"] = {
+  ...ofBranch.fields,
+  focus: "focus",
+  fresh: "flag",
+  rebuild: "flag",
+  force: "flag",
+};
 const ofRun: Call = { good: { runId: "r" }, fields: { runId: "id" } };
 const ofSession: Call = { good: {}, fields: inSession };
 const ofOverlay: Call = { good: { overlayId: "o" }, fields: { ...inSession, overlayId: "id" } };
@@ -84,7 +100,7 @@ const withText: Call = {
 };
 const withId: Call = { good: { id: "m1" }, fields: { ...inSession, id: "id" } };
 
-const CALLS: Partial<Record<Method, Call>> = {
+const CALLS: Partial<Record<CallName, Call>> = {
   append: withParent,
   appendAll: {
     good: { messages: [say(90)] },
@@ -94,11 +110,11 @@ const CALLS: Partial<Record<Method, Call>> = {
   update: withMessage,
   deleteMessages: withIds,
   clearMessages: ofSession,
-  getHistory: ofBranch,
+  getHistory: ofAnyBranch,
   getMessage: withId,
   getBranches: withId,
   getParent: withId,
-  getPathLength: ofBranch,
+  getPathLength: ofAnyBranch,
   listBranches: ofSession,
   findLeaf: withId,
   getContextBlocks: ofSession,
@@ -123,16 +139,16 @@ const CALLS: Partial<Record<Method, Call>> = {
   getNotes: ofSession,
   updateNotes: {
     good: { sections: [] },
-    fields: { ...inSession, sections: "sections", coveredId: "idOrNull" },
+    fields: { ...inSession, sections: "sections", coveredId: "idOrNull", basedOn: "total" },
   },
   refreshNotes: ofSession,
   notesHistory: ofSession,
   getRecentHistory: { good: { maxBytes: 1 }, fields: { ...ofBranch.fields, maxBytes: "count" } },
-  getView: ofBranch,
+  getView: { good: {}, fields: { ...ofBranch.fields, asOf: "id", maxTokens: "count", truncate: "truncate" } },
   status: ofSession,
   search: { good: { query: "x" }, fields: { ...inSession, query: "text", limit: "hits" } },
-  searchSessions: { good: { query: "x" }, fields: { query: "text", limit: "hits" } },
-  loadEvents: { good: {}, fields: { ...ofBranch.fields, limit: "page", before: "text", under: "id" } },
+  searchSessions: { good: { query: "x" }, fields: { query: "text", sessionId: "session", limit: "hits" } },
+  loadEvents: { good: {}, fields: { ...ofBranch.fields, limit: "page", before: "known", under: "id" } },
   appendEvents: { good: { events: [] }, fields: { ...inSession, events: "messages" } },
   deleteEvents: withIds,
   persistTurn: {
@@ -144,9 +160,9 @@ const CALLS: Partial<Record<Method, Call>> = {
     fields: { ...inSession, text: "text", format: "word", index: "index" },
   },
   exportTranscript: { good: {}, fields: { ...ofBranch.fields, redact: "flag" } },
-  plan: { good: {}, fields: { ...ofBranch.fields, force: "flag" } },
-  compact: { good: {}, fields: { ...ofBranch.fields, focus: "focus", fresh: "flag" } },
-  compactNow: { good: {}, fields: { ...ofBranch.fields, focus: "focus", reason: "word" } },
+  plan: { good: {}, fields: { ...ofBranch.fields, force: "flag", rebuild: "flag" } },
+  compact: { good: {}, fields: ofCompaction },
+  compactNow: { good: {}, fields: { ...ofCompaction, reason: "word" } },
   runs: { good: {}, fields: { ...inSession, limit: "page", before: "count" } },
   liveRuns: { good: {}, fields: { limit: "page" } },
   getRun: ofRun,
@@ -176,8 +192,8 @@ const CALLS: Partial<Record<Method, Call>> = {
       ...inSession,
       query: "text",
       ids: "names",
-      around: "text",
-      overlayId: "text",
+      around: "known",
+      overlayId: "known",
       everywhere: "flag",
       maxTokens: "tokens",
     },
@@ -196,7 +212,7 @@ const CALLS: Partial<Record<Method, Call>> = {
   },
   compactAndSplit: {
     good: {},
-    fields: { ...inSession, name: "name", focus: "focus", fresh: "flag", force: "flag" },
+    fields: { ...inSession, name: "name", focus: "focusOrNull", fresh: "flag", force: "flag" },
   },
   newestSession: ofSession,
   addUsage: {
@@ -206,7 +222,7 @@ const CALLS: Partial<Record<Method, Call>> = {
 };
 
 /** What is taken for what it says, but is not there, or cannot be. A code, or the harmless answer. */
-const UNKNOWN: readonly (readonly [method: Method, input: Input, comesTo: unknown])[] = [
+const UNKNOWN: readonly (readonly [method: CallName, input: Input, comesTo: unknown])[] = [
   ["append", { message: say(90), parentId: "nobody" }, "unknown_parent"],
   ["append", { message: { id: "m90" } }, "invalid_message"],
   ["append", { message: { ...say(90), parts: [{ type: 1 }] } }, "invalid_message"],
@@ -339,17 +355,17 @@ test("the table knows every method that a client may call", async () => {
   });
 });
 
-test.each(Object.entries(CALLS) as [Method, Call][])(
+test.each(Object.entries(CALLS) as [CallName, Call][])(
   "%s refuses what is wrong in any field, names the field, and writes nothing",
   async (method, { good, fields }) => {
     await withoutWriting(async (agent) => {
       for (const input of ["hello", 7, true, []]) {
-        expect(await outcomeOf(agent[method](input))).toMatch(/^\[invalid_input\] input: /);
+        expect(await outcomeOf(agent[method](input as never))).toMatch(/^\[invalid_input\] input: /);
       }
       for (const [field, kind] of Object.entries(fields)) {
         const wrong = [...(field in good ? [MISSING] : []), ...(WRONG[kind] ?? [])];
         for (const value of wrong) {
-          const outcome = await outcomeOf(agent[method]({ ...good, [field]: value }));
+          const outcome = await outcomeOf(agent[method]({ ...good, [field]: value } as never));
           const said = `${field} = ${JSON.stringify(value)?.slice(0, 40)}`;
           expect(outcome, said).toMatch(new RegExp(`^\\[invalid_input\\] ${field}(?:\\.\\w+)*:`));
         }
@@ -358,11 +374,39 @@ test.each(Object.entries(CALLS) as [Method, Call][])(
   },
 );
 
+test("the table knows every field that a call takes", () => {
+  const taken = Object.entries(calls).map(([name, { input }]) => [name, Object.keys(input.shape).toSorted()]);
+  const known = Object.entries(CALLS).map(([name, { fields }]) => [name, Object.keys(fields).toSorted()]);
+  expect(Object.fromEntries(known)).toEqual(Object.fromEntries(taken));
+});
+
+test.each(Object.entries(CALLS) as [CallName, Call][])(
+  "%s refuses a field that it does not have, names it and what it has, and writes nothing",
+  async (method, { good, fields }) => {
+    await withoutWriting(async (agent) => {
+      for (const field of ["nonsense", "Force", "session_id", "constructor"]) {
+        const outcome = await outcomeOf(agent[method]({ ...good, [field]: true } as never));
+        expect(outcome).toMatch(new RegExp(`^\\[invalid_input\\] ${field}: no such field`));
+        for (const known of Object.keys(fields)) expect(outcome).toContain(known);
+      }
+    });
+  },
+);
+
+test.each([
+  ["getView", { truncate: { keepRecant: 4 } }, "truncate.keepRecant"],
+  ["updateNotes", { sections: [{ title: "Task", text: "x", body: "y" }] }, "sections.0.body"],
+] as const)("%s refuses a field within a field that has none of its name", async (method, input, path) => {
+  await withoutWriting(async (agent) => {
+    expect(await outcomeOf(agent[method](input as never))).toContain(`[invalid_input] ${path}: no such field`);
+  });
+});
+
 const titled = UNKNOWN.map(([method, input, comesTo]) => ({ method, input, comesTo, title: titleOf(input) }));
 
 test.each(titled)("$method($title) comes to $comesTo, and nothing is written", async ({ method, input, comesTo }) => {
   await withoutWriting(async (agent) => {
-    const outcome = await outcomeOf(agent[method](input));
+    const outcome = await outcomeOf(agent[method](input as never));
     if (typeof comesTo === "string") expect(outcome).toMatch(new RegExp(`^\\[${comesTo}\\] [^]{20}`));
     else expect(outcome).toEqual(comesTo);
   });
@@ -371,7 +415,7 @@ test.each(titled)("$method($title) comes to $comesTo, and nothing is written", a
 test("what is sent as __proto__ is no field of the input, and goes nowhere", async () => {
   await withoutWriting(async (agent) => {
     const sent = JSON.parse('{"__proto__": {"message": {"id": "x", "role": "user", "parts": []}}}') as unknown;
-    expect(await outcomeOf(agent.append(sent))).toMatch(/^\[invalid_input\] message: /);
+    expect(await outcomeOf(agent.append(sent as never))).toMatch(/^\[invalid_input\] message: /);
     expect(Object.keys(Object.prototype)).toEqual([]);
   });
 });

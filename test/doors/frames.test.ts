@@ -2,7 +2,7 @@
 import { runInDurableObject } from "cloudflare:test";
 import * as fc from "fast-check";
 import { expect, test, vi } from "vitest";
-import { CALLABLE } from "../../src/agent/callable.ts";
+import { CALL_NAMES } from "../../src/agent/calls.ts";
 import { fullBucket, takeToken } from "../../src/doors/bucket.ts";
 import { guardConnections, type GuardEnv } from "../../src/doors/guard.ts";
 import { MAX_REQUEST_BYTES } from "../../src/limits.ts";
@@ -190,7 +190,7 @@ const call = fc.record({
   type: fc.constant("rpc"),
   id: fc.uuid(),
   method: fc.oneof(
-    { weight: 8, arbitrary: fc.constantFrom(...CALLABLE) },
+    { weight: 8, arbitrary: fc.constantFrom(...CALL_NAMES) },
     fc.string({ unit: "binary", maxLength: 20 }),
   ),
   args: fc
@@ -234,7 +234,7 @@ const MORE_FIELDS =
     " ",
   );
 /** But for what waits as long as it is told to, and what would leave nothing to the calls after it. */
-const KEEPING = CALLABLE.filter((method) => !["waitForRun", "clearMessages", "deleteSession"].includes(method));
+const KEEPING = CALL_NAMES.filter((method) => !["waitForRun", "clearMessages", "deleteSession"].includes(method));
 const half = (known: { runId: string; overlayId: string }) =>
   fc.record({
     method: fc.constantFrom(...KEEPING),

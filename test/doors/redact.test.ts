@@ -21,7 +21,7 @@ async function compactWithSecrets(redact: boolean) {
   const messages = talk(0, 17).map((each, n) => (n % 4 === 1 ? say(n, `Push with ${SECRET} now. `) : each));
   await made.agent.appendAll({ messages });
   const [run] = await made.agent.runs({});
-  const ended = await made.agent.waitForRun({ runId: run?.id });
+  const ended = await made.agent.waitForRun({ runId: run?.id ?? "" });
   return { ...made, messages, ended, prompts: JSON.stringify(made.calls) };
 }
 

@@ -148,11 +148,11 @@ test("a run that is cancelled half way is taken up by its retry: only what was u
   await agent.appendAll({ sessionId, messages: SHORT });
   await gate.reached();
   const [run] = await agent.runs({ sessionId });
-  await agent.cancelRun({ runId: run?.id });
+  await agent.cancelRun({ runId: run?.id ?? "" });
   gate.open();
   await settled(run?.id ?? "");
   const before = asked.length;
-  await agent.retryRun({ runId: run?.id });
+  await agent.retryRun({ runId: run?.id ?? "" });
   const [retried] = await untilEnded(name);
   expect(retried?.outcome).toMatchObject({ kind: "applied", degraded: false });
   expect(paid.twice).toBe(0);

@@ -44,7 +44,7 @@ async function viewOf(agent: PalimpsestAgent): Promise<{ messages: readonly UIMe
 
 async function latest(agent: PalimpsestAgent): Promise<RunRecord> {
   const [run] = await agent.runs({ sessionId });
-  return agent.waitForRun({ runId: run?.id });
+  return agent.waitForRun({ runId: run?.id ?? "" });
 }
 
 test("an edited message takes its chunk's summary out of the view in the same call, and leaves the other chunks' in it (C3)", async () => {
@@ -69,7 +69,7 @@ test("an edited message takes its chunk's summary out of the view in the same ca
   const [mending] = await agent.runs({ sessionId });
   expect(mending).toMatchObject({ trigger: "edit", only: "mend", outcome: null });
   gate.open();
-  expect((await agent.waitForRun({ runId: mending?.id })).outcome).toMatchObject({ kind: "applied" });
+  expect((await agent.waitForRun({ runId: mending?.id ?? "" })).outcome).toMatchObject({ kind: "applied" });
 });
 
 test("the run that mends pays for the chunk that changed, and for nothing else (R3)", async () => {

@@ -117,7 +117,7 @@ test("a degraded overlay is not carried on: the next fold asks a model for what 
   const down = calls.length;
   await agent.appendAll({ messages: Array.from({ length: 12 }, (_, n) => say(n + 17)) });
   const [latest] = await agent.runs({});
-  const second = await agent.waitForRun({ runId: latest?.id });
+  const second = await agent.waitForRun({ runId: latest?.id ?? "" });
   expect(second.plan).toMatchObject({ rebuild: true, overlayIds: [overlayOf(first)] });
   expect(second.outcome).toMatchObject({ kind: "applied", degraded: false });
   const asked = calls.slice(down);

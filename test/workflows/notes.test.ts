@@ -304,7 +304,7 @@ describe("a compaction that notes serve", () => {
     expect(view.elements.filter(({ kind }) => kind === "overlay")).toHaveLength(1);
     // Nothing is lost (M1), and undoing works as ever.
     expect((await agent.exportTranscript({ sessionId: SESSION })).trim().split("\n")).toHaveLength(30);
-    await agent.rollback({ sessionId: SESSION, overlayId: last?.id });
+    await agent.rollback({ sessionId: SESSION, overlayId: last?.id ?? "" });
     expect((await agent.getView({ sessionId: SESSION })).elements.find(({ kind }) => kind === "overlay")?.id).toBe(
       overlays.at(-2)?.id,
     );
@@ -322,7 +322,7 @@ describe("a compaction that notes serve", () => {
     const [due] = ofKind(await agent.runs({ sessionId: SESSION }), "compaction");
     expect(due?.outcome).toBeNull();
     gate.open();
-    const ended = await agent.waitForRun({ runId: due?.id });
+    const ended = await agent.waitForRun({ runId: due?.id ?? "" });
     expect(ended).toMatchObject({ path: "notes", modelCalls: 0, outcome: { kind: "applied" } });
     expect(calls.every(({ kind }) => kind === "notes")).toBe(true);
   });
@@ -338,7 +338,7 @@ describe("a compaction that notes serve", () => {
     await gate.reached();
     await agent.appendAll({ sessionId: session, messages: talk(8, 17) });
     const [due] = ofKind(await agent.runs({ sessionId: session }), "compaction");
-    const ended = await agent.waitForRun({ runId: due?.id });
+    const ended = await agent.waitForRun({ runId: due?.id ?? "" });
     expect(ended).toMatchObject({ path: "model", whyModel: { reason: "no-notes" }, outcome: { kind: "applied" } });
     gate.open();
     await rest(agent, session);
@@ -380,7 +380,7 @@ describe("a compaction that notes serve", () => {
     expect(await shown()).not.toContain("promise number 0");
     const [overlay] = await agent.getCompactions({ sessionId: SESSION });
     expect(overlay).toMatchObject({ state: "invalidated", withheld: true });
-    expect(await agent.restore({ sessionId: SESSION, overlayId: overlay?.id })).toMatchObject({ kind: "stale" });
+    expect(await agent.restore({ sessionId: SESSION, overlayId: overlay?.id ?? "" })).toMatchObject({ kind: "stale" });
   });
 
   test("keeps pinned facts beside the notes, of all that they cover", async () => {

@@ -48,7 +48,10 @@ test("the append that crosses the threshold leaves a ledger row behind when it r
   expect(run).toMatchObject({ trigger: "threshold", leafId: `m${appended - 1}`, outcome: null });
   expect(run?.tokensBefore).toBeGreaterThan(2_000);
   gate.open();
-  expect((await agent.waitForRun({ runId: run?.id })).outcome).toMatchObject({ kind: "applied", degraded: false });
+  expect((await agent.waitForRun({ runId: run?.id ?? "" })).outcome).toMatchObject({
+    kind: "applied",
+    degraded: false,
+  });
 });
 
 test("a manual run compacts under the threshold, and its focus reaches the summariser", async () => {
@@ -76,7 +79,7 @@ test("the next run updates the summary of the one before, and reads only what is
   const first = await agent.waitForRun({ runId: (await startRun(agent)).id });
   await agent.appendAll({ messages: talk(17, 27) });
   const [latest] = await agent.runs({});
-  const second = await agent.waitForRun({ runId: latest?.id });
+  const second = await agent.waitForRun({ runId: latest?.id ?? "" });
   expect(first.outcome).toMatchObject({ kind: "applied" });
   expect(second.outcome).toMatchObject({ kind: "applied" });
   expect(second.plan?.overlayIds).toEqual([overlayOf(first)]);

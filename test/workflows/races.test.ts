@@ -81,7 +81,7 @@ test("two branches of one session may each have a run (R2)", async () => {
   await agent.appendAll({ messages: twin, parentId: "m2" });
   const [second] = await agent.runs({});
   expect(second).toMatchObject({ n: 2, leafId: twin.at(-1)?.id });
-  expect((await agent.waitForRun({ runId: second?.id })).outcome).toMatchObject({ kind: "applied" });
+  expect((await agent.waitForRun({ runId: second?.id ?? "" })).outcome).toMatchObject({ kind: "applied" });
   expect((await agent.getRun({ runId: run.id })).outcome).toBeNull();
   gate.open();
   expect((await agent.waitForRun({ runId: run.id })).outcome).toMatchObject({ kind: "applied" });
@@ -222,7 +222,7 @@ test("rolling back the overlay that a run builds on loses nothing: the run cover
   await gate.reached();
   await agent.rollback({ overlayId: overlayOf(first) });
   gate.open();
-  const ended = await agent.waitForRun({ runId: second?.id });
+  const ended = await agent.waitForRun({ runId: second?.id ?? "" });
   expect(ended.outcome).toMatchObject({ kind: "rebased" });
   const overlayId = overlayOf(ended);
   const from = Number(first.plan?.span.fromId.slice(1));

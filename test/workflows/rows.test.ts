@@ -7,7 +7,7 @@ test("a run of one chunk rewrites its ledger row once a call, and writes nine ro
   const made = newAgent();
   const first = await startRun(made.agent);
   await made.agent.waitForRun({ runId: first.id });
-  await made.agent.rollback({ overlayId: (await made.agent.getCompactions({}))[0]?.id });
+  await made.agent.rollback({ overlayId: (await made.agent.getCompactions({}))[0]?.id ?? "" });
   const meter = () => inside(made, (_, agent) => ({ ...agent.palimpsest.db.meter }));
   const before = await meter();
   const { run } = await made.agent.compact({ fresh: true });

@@ -36,7 +36,7 @@ test("an edit of one chunk takes no rule out of another one's summary, before it
   const messages = talk(0, 49).map((message, n) => (n === 8 ? ruled(8, rules.join(" ")) : message));
   await agent.appendAll({ sessionId, messages });
   const [run] = await agent.runs({ sessionId });
-  await agent.waitForRun({ runId: run?.id });
+  await agent.waitForRun({ runId: run?.id ?? "" });
   for (const rule of rules) expect(await viewText(agent, sessionId)).toContain(rule);
   const [overlay] = await agent.getCompactions({ sessionId });
   const last = overlay?.details.madeOf.at(-1);
@@ -53,7 +53,7 @@ test("a summary of the caller's own, laid by call or as an event, keeps the rule
   await agent.cover({ summary: "By hand.", fromId: "m3", toId: "m5" });
   expect(await viewText(agent)).toContain(RULE);
   const [overlay] = await agent.getCompactions({});
-  await agent.rollback({ overlayId: overlay?.id });
+  await agent.rollback({ overlayId: overlay?.id ?? "" });
   await agent.appendEvents({
     events: [{ action: "compaction", summary: "As an event.", fromMessageId: "m3", toMessageId: "m5" }],
   });
@@ -92,7 +92,7 @@ test("a summary that says nothing is not taken for sound: what keeps more stands
   const stored = talk(0, 17).map((message, n) => (n === 4 ? ruled(4, rules.join("\n")) : message));
   await agent.appendAll({ messages: stored });
   const [run] = await agent.runs({});
-  const ended = await agent.waitForRun({ runId: run?.id });
+  const ended = await agent.waitForRun({ runId: run?.id ?? "" });
   expect(ended.steps.map(({ name }) => name)).toContainEqual(expect.stringMatching(/^digest /));
   expect(ended.outcome).toMatchObject({ kind: "applied" });
 });
@@ -101,7 +101,7 @@ test("two runs over the same messages: the second finds that the first one's ove
   const { agent } = newAgent((prompt) => summaryOf(prompt, FORGETFUL));
   await startRun(agent);
   const [run] = await agent.runs({});
-  await agent.waitForRun({ runId: run?.id });
+  await agent.waitForRun({ runId: run?.id ?? "" });
   const [overlay] = await agent.getCompactions({});
   const { span, summary } = overlay ?? {};
   if (span === undefined) throw new Error("The run added no overlay.");

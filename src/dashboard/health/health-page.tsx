@@ -1,6 +1,6 @@
 /** How compaction fares: summarisers, failures, what was saved and spent, how well tokens are estimated. */
 import { useState } from "react";
-import type { Answer } from "../calls.ts";
+import type { CallResult } from "../../agent/calls.ts";
 import { Empty, Shown } from "../frame/states.tsx";
 import { count, plural, when } from "../format.ts";
 import { showUnseen } from "../reading/inert-text.ts";
@@ -53,7 +53,7 @@ export default function HealthPage() {
   );
 }
 
-function Report({ report }: { report: Answer<"health"> }) {
+function Report({ report }: { report: CallResult<"health"> }) {
   const { budget, spend } = report;
   return (
     <>

@@ -11,11 +11,11 @@ import {
   XAxis,
   YAxis,
 } from "recharts";
-import type { Answer } from "../calls.ts";
+import type { CallResult } from "../../agent/calls.ts";
 import { Empty } from "../frame/states.tsx";
 import { count, short } from "../format.ts";
 
-type Report = Answer<"health">;
+type Report = CallResult<"health">;
 
 /** Pixels. */
 const HEIGHT = 240;

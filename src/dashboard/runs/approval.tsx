@@ -5,7 +5,7 @@ import { findUnseen, takeOutUnseen } from "../../steps/unseen.ts";
 import { Empty, Shown, Told } from "../frame/states.tsx";
 import { plural, share, when } from "../format.ts";
 import { useAct, useCall } from "../use-agent.ts";
-import type { Answer } from "../calls.ts";
+import type { CallResult } from "../../agent/calls.ts";
 
 export function Approval({ runId }: { runId: string }) {
   const proposal = useCall("getProposal", { runId });
@@ -25,7 +25,7 @@ export function Approval({ runId }: { runId: string }) {
   );
 }
 
-function Decide({ proposal }: { proposal: NonNullable<Answer<"getProposal">> }) {
+function Decide({ proposal }: { proposal: NonNullable<CallResult<"getProposal">> }) {
   const { runId, summary } = proposal;
   const [text, setText] = useState(summary);
   const [reason, setReason] = useState("");

@@ -6,7 +6,7 @@ import { PlainText } from "../reading/markdown.tsx";
 import { showUnseen } from "../reading/inert-text.ts";
 import { formatRoute, type SessionRoute } from "../route.ts";
 import { useCall, useNow, type Asked } from "../use-agent.ts";
-import type { Answer } from "../calls.ts";
+import type { CallResult } from "../../agent/calls.ts";
 import { NotesCard } from "./notes-card.tsx";
 import type { SessionData } from "./use-session.ts";
 
@@ -28,7 +28,7 @@ export function Beside({ route, data }: { route: SessionRoute; data: SessionData
   );
 }
 
-function PlanNow({ plan }: { plan: Asked<Answer<"plan">> | null }) {
+function PlanNow({ plan }: { plan: Asked<CallResult<"plan">> | null }) {
   return (
     <section className="card" aria-labelledby="plan">
       <h2 id="plan">What would happen now</h2>

@@ -1,6 +1,6 @@
 /** The session's notes: read and changed section by section, brought up to date, looked back at. */
 import { useState } from "react";
-import type { Answer } from "../calls.ts";
+import type { CallResult } from "../../agent/calls.ts";
 import { Empty, Told } from "../frame/states.tsx";
 import { count, when } from "../format.ts";
 import { Markdown } from "../reading/markdown.tsx";
@@ -8,7 +8,7 @@ import { showUnseen } from "../reading/inert-text.ts";
 import { useAct, useCall } from "../use-agent.ts";
 import { NotesHistory } from "./notes-history.tsx";
 
-type Notes = NonNullable<Answer<"getNotes">>;
+type Notes = NonNullable<CallResult<"getNotes">>;
 
 export interface NotesCardProps {
   readonly sessionId: string;

@@ -1,13 +1,13 @@
 /** The versions of the notes that are kept, and what one says against another. */
 import { useState } from "react";
-import type { Answer } from "../calls.ts";
+import type { CallResult } from "../../agent/calls.ts";
 import { Empty, Shown } from "../frame/states.tsx";
 import { count, when } from "../format.ts";
 import { showUnseen } from "../reading/inert-text.ts";
 import { useCall } from "../use-agent.ts";
 import { diffNotes, type DiffLine } from "./notes-diff.ts";
 
-type Version = Answer<"notesHistory">[number];
+type Version = CallResult<"notesHistory">[number];
 
 export function NotesHistory({ sessionId, revision }: { sessionId: string; revision: unknown }) {
   const versions = useCall("notesHistory", { sessionId }, revision);

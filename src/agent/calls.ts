@@ -1,0 +1,778 @@
+/**
+ * What can be asked of an agent from outside: one table, a call a line.
+ *
+ * The agent's methods, the groups in which they are opened to connected clients, and the types of a client all come from it.
+ * A call parses its one input strictly before anything is read, so no later room has to think about a hostile caller.
+ */
+import type { UIMessage } from "ai";
+import { z } from "zod";
+import { PalimpsestError } from "../errors.ts";
+import type { LoadEventsOptions, NewEvent } from "../events/log.ts";
+import { FORMATS } from "../import/import.ts";
+import {
+  MAX_BATCH_MESSAGES,
+  MAX_FOCUS_CHARS,
+  MAX_ID_CHARS,
+  MAX_LABEL_CHARS,
+  MAX_NAME_CHARS,
+  MAX_PAGE,
+  MAX_REASON_CHARS,
+  MAX_SEARCH_HITS,
+  MAX_SESSION_ID_CHARS,
+  MAX_STEP_NAME_CHARS,
+  MAX_SUMMARY_CHARS,
+  MAX_WAIT_MS,
+  RECALL_HITS,
+} from "../limits.ts";
+import { MAX_NOTES_BYTES, MAX_NOTES_SECTIONS } from "../limits-of-notes.ts";
+import type { RunRecord } from "../memory/runs.ts";
+import { withoutWords } from "../memory/run-record.ts";
+import type { SearchOptions } from "../memory/search.ts";
+import type { ExpandOptions } from "../memory/session-overlays.ts";
+import type { CreateSessionOptions, ListSessionsOptions } from "../memory/sessions.ts";
+import type { TruncateOptions } from "../steps/truncate.ts";
+import { findProposal, type Decided } from "./approval.ts";
+import type { UsageReport } from "./calibration.ts";
+import type { Core } from "./core.ts";
+import { runEvent } from "./events.ts";
+import { reportHealth } from "./health-report.ts";
+import { recallInput, type RecallRequest } from "./recall.ts";
+import type { PlanQuestion } from "./report-plan.ts";
+import type { ImportTranscriptOptions } from "./session-history.ts";
+import type { SessionManager } from "./session-manager.ts";
+import type { NotesEdit } from "./session-notes.ts";
+import type { CompactOptions, CompactReceipt, Session } from "./session.ts";
+import type { GetViewOptions } from "./shown-view.ts";
+import type { SplitOptions } from "./split.ts";
+
+/**
+ * What clients may be allowed together. `watch`: ask for compactions and follow them, without a word of what was said.
+ * `read`: all that was said. `write`: say more, in any role. `steer`: decide how summaries come about and which hold.
+ * `admin`: delete, and change what the model is told beside the conversation.
+ */
+export type Group = "watch" | "read" | "write" | "steer" | "admin";
+
+/** Beside the calls: `override` lets a client go past a spent budget or an open breaker. */
+export type Grant = Group | "override";
+
+/** What a call works with. */
+export interface CallContext {
+  readonly core: Core;
+  readonly manager: SessionManager;
+  readonly session: (sessionId: string) => Session;
+  /** Whether the caller may do this beside the call itself: true for whoever is no connected client. */
+  readonly may: (grant: Grant) => boolean;
+}
+
+/** One entry of the table. */
+export interface Call<G extends Group, Input extends z.ZodObject, Result> {
+  readonly group: G;
+  /** What it is for, in a sentence. */
+  readonly does: string;
+  readonly input: Input;
+  readonly run: (context: CallContext, input: z.output<Input>) => Result;
+}
+
+function call<const G extends Group, Input extends z.ZodObject, Result>(
+  entry: Call<G, Input, Result>,
+): Call<G, Input, Result> {
+  return entry;
+}
+
+/** A field for each of a method's options: an option that a call does not take, or takes too much, does not compile. */
+type FieldsOf<Options> = { readonly [Name in keyof Required<Options>]: z.ZodType<Options[Name]> };
+
+const isWellFormed = (text: string): boolean => text.isWellFormed();
+const words = (most: number) => z.string().max(most).refine(isWellFormed, "must be well-formed Unicode");
+const wholeNumber = z.number().int();
+
+const id = words(MAX_ID_CHARS).min(1);
+const sessionId = words(MAX_SESSION_ID_CHARS).default("");
+const parentId = id.nullable().optional();
+const leafId = id.optional();
+const name = words(MAX_NAME_CHARS);
+const label = words(MAX_LABEL_CHARS).min(1);
+const focus = z.string().max(MAX_FOCUS_CHARS).optional();
+const flag = z.boolean().default(false);
+const tokens = wholeNumber.nonnegative();
+const page = wholeNumber.positive().max(MAX_PAGE);
+const hits = wholeNumber.positive().max(MAX_SEARCH_HITS).optional();
+const ids = z.array(id).max(MAX_BATCH_MESSAGES);
+
+/** Messages keep what they came with; memory checks what they must be. */
+const message = z.custom<UIMessage>(
+  (value) => typeof value === "object" && value !== null,
+  "expected a UIMessage object",
+);
+const messages = z.array(message).max(MAX_BATCH_MESSAGES);
+
+/** What an event must be is checked where events are: see src/events/event.ts. */
+const event = z.custom<NewEvent>((value) => typeof value === "object" && value !== null, "expected an event object");
+
+/** What each may be is checked where messages are shortened: see src/steps/truncate.ts. */
+const truncate = z.strictObject({
+  keepRecent: z.number().optional(),
+  maxToolOutputChars: z.number().optional(),
+  maxTextChars: z.number().optional(),
+  step: z.number().optional(),
+} satisfies FieldsOf<TruncateOptions>);
+
+const viewOptions = {
+  leafId,
+  asOf: id.optional(),
+  maxTokens: wholeNumber.positive().optional(),
+  truncate: z.union([z.boolean(), truncate]).optional(),
+} satisfies FieldsOf<GetViewOptions>;
+
+const compactOptions = {
+  leafId,
+  focus,
+  fresh: flag,
+  rebuild: flag,
+  force: flag,
+} satisfies FieldsOf<CompactOptions>;
+
+const eventOptions = {
+  limit: page.optional(),
+  before: words(MAX_ID_CHARS).optional(),
+  leafId,
+  under: id.optional(),
+} satisfies FieldsOf<LoadEventsOptions>;
+
+const notesEdit = {
+  sections: z
+    .array(z.strictObject({ title: z.string(), text: z.string().max(MAX_NOTES_BYTES) }))
+    .max(MAX_NOTES_SECTIONS),
+  coveredId: parentId,
+  basedOn: tokens.optional(),
+} satisfies FieldsOf<NotesEdit>;
+
+const usageReport = {
+  inputTokens: tokens,
+  outputTokens: tokens.optional(),
+  cost: z.number().nonnegative().optional(),
+  model: name.optional(),
+  leafId,
+  viewTokens: tokens.optional(),
+} satisfies FieldsOf<UsageReport>;
+
+const splitOptions = {
+  focus: focus.nullable(),
+  fresh: flag,
+  force: flag,
+} satisfies FieldsOf<SplitOptions>;
+
+const newSession = {
+  parentSessionId: words(MAX_SESSION_ID_CHARS).optional(),
+  model: name.optional(),
+  source: name.optional(),
+} satisfies FieldsOf<CreateSessionOptions>;
+
+const sessionsPage = {
+  limit: page.default(50),
+  // A session as it was listed, of which nothing else counts.
+  before: z.object({ createdAt: wholeNumber, id: words(MAX_SESSION_ID_CHARS) }).optional(),
+} satisfies FieldsOf<ListSessionsOptions>;
+
+/** As the model's tool takes it, where a field that is not known is let pass: a model is not told to mend its call for that. */
+const recallFields = {
+  ...recallInput.shape,
+  ids: z.array(words(MAX_ID_CHARS)).max(RECALL_HITS).optional(),
+  around: words(MAX_ID_CHARS).optional(),
+  overlayId: words(MAX_ID_CHARS).optional(),
+} satisfies FieldsOf<RecallRequest>;
+
+const ofSession = z.strictObject({ sessionId });
+const ofBranch = z.strictObject({ sessionId, leafId: leafId.nullable() });
+const ofMessage = z.strictObject({ sessionId, id });
+const ofMessages = z.strictObject({ sessionId, ids });
+const ofOverlay = z.strictObject({ sessionId, overlayId: id });
+const ofRun = z.strictObject({ runId: id });
+const ofRuns = z.strictObject({ sessionId, limit: page.default(50), before: wholeNumber.positive().optional() });
+const withMessage = z.strictObject({ sessionId, message, parentId });
+const withContent = z.strictObject({ sessionId, label, content: z.string() });
+
+export const calls = {
+  // --- watch ---------------------------------------------------------------------------------------------------------
+
+  compact: call({
+    group: "watch",
+    does: "Asks for a compaction now and returns at once, with the run that will do it.",
+    input: z.strictObject({ sessionId, ...compactOptions }),
+    run: async (context, { sessionId, ...options }) => {
+      mayOverride(context, options);
+      return showReceipt(context, await context.session(sessionId).compact(options));
+    },
+  }),
+  plan: call({
+    group: "watch",
+    does: "Tells what a compaction would do now, and why, without doing it.",
+    input: z.strictObject({
+      sessionId,
+      ...({ leafId, force: flag, rebuild: flag } satisfies FieldsOf<PlanQuestion>),
+    }),
+    run: ({ session }, { sessionId, ...question }) => session(sessionId).plan(question),
+  }),
+  runs: call({
+    group: "watch",
+    does: "Lists a session's runs, newest first.",
+    input: ofRuns,
+    run: (context, { sessionId, ...page }) =>
+      context.core.runs.list(sessionId, defined(page)).map((run) => showRun(context, run)),
+  }),
+  liveRuns: call({
+    group: "watch",
+    does: "Lists the runs of every session that have no outcome yet, newest first, as an event tells of each.",
+    input: z.strictObject({ limit: page.default(MAX_PAGE) }),
+    run: ({ core }, { limit }) => {
+      const live = core.runs.allLive().toSorted((a, b) => b.createdAt - a.createdAt);
+      return live.slice(0, limit).map((run) => runEvent(run, core.platform.now()));
+    },
+  }),
+  getRun: call({
+    group: "watch",
+    does: "Reads one run: its plan, its steps, its outcome.",
+    input: ofRun,
+    run: (context, { runId }) => showRun(context, context.core.runs.mustGet(runId)),
+  }),
+  cancelRun: call({
+    group: "watch",
+    does: "Ends a live run without effect.",
+    input: ofRun,
+    run: async (context, { runId }) => showRun(context, await context.core.conductor.cancel(runId)),
+  }),
+  status: call({
+    group: "watch",
+    does: "Tells where a session stands: the view's size, the threshold, live runs, and what keeps it from being compacted.",
+    input: ofSession,
+    run: ({ session }, { sessionId }) => session(sessionId).status(),
+  }),
+
+  // --- read ----------------------------------------------------------------------------------------------------------
+
+  getHistory: call({
+    group: "read",
+    does: "Reads a branch as it was stored, whole.",
+    input: ofBranch,
+    run: ({ session }, { sessionId, leafId }) => session(sessionId).getHistory(leafId),
+  }),
+  getMessage: call({
+    group: "read",
+    does: "Reads one message; null when there is none.",
+    input: ofMessage,
+    run: ({ session }, { sessionId, id }) => session(sessionId).getMessage(id),
+  }),
+  getBranches: call({
+    group: "read",
+    does: "Reads the messages that answer one: more than one where the conversation branches.",
+    input: ofMessage,
+    run: ({ session }, { sessionId, id }) => session(sessionId).getBranches(id),
+  }),
+  getParent: call({
+    group: "read",
+    does: "The id of the message that this one hangs under; null for a root.",
+    input: ofMessage,
+    run: ({ session }, { sessionId, id }) => session(sessionId).getParent(id),
+  }),
+  getPathLength: call({
+    group: "read",
+    does: "Counts the messages of a branch, hidden ones included.",
+    input: ofBranch,
+    run: ({ session }, { sessionId, leafId }) => session(sessionId).getPathLength(leafId),
+  }),
+  listBranches: call({
+    group: "read",
+    does: "Tells where each branch has come to, newest first, the newest 100.",
+    input: ofSession,
+    run: ({ core }, { sessionId }) => core.memory.session(sessionId).branchTips(),
+  }),
+  findLeaf: call({
+    group: "read",
+    does: "The newest leaf of the branches that a message stands on; null for an unknown message.",
+    input: ofMessage,
+    run: ({ core }, { sessionId, id }) => core.memory.session(sessionId).leafAfter(id),
+  }),
+  getRecentHistory: call({
+    group: "read",
+    does: "Reads the newest part of the view within a number of bytes.",
+    input: z.strictObject({ sessionId, maxBytes: wholeNumber.positive(), leafId }),
+    run: ({ session }, { sessionId, maxBytes, ...branch }) =>
+      session(sessionId).getRecentHistory(maxBytes, defined(branch)),
+  }),
+  getView: call({
+    group: "read",
+    does: "Reads what a model is sent: summaries in place of what they cover, every tool call with its result.",
+    input: z.strictObject({ sessionId, ...viewOptions }),
+    run: ({ session }, { sessionId, ...options }) => session(sessionId).getView(options),
+  }),
+  getViewAsOf: call({
+    group: "read",
+    does: "Reads the view right after a summary came into force, of messages as they are now.",
+    input: ofOverlay,
+    run: ({ session }, { sessionId, overlayId }) => session(sessionId).getViewAsOf(overlayId),
+  }),
+  search: call({
+    group: "read",
+    does: "Finds messages of a session that hold all the words of a query.",
+    input: z.strictObject({ sessionId, query: z.string(), limit: hits }),
+    run: ({ session }, { sessionId, query, limit }) => session(sessionId).search(query, { limit }),
+  }),
+  searchSessions: call({
+    group: "read",
+    does: "Finds messages of every session, or of one, that hold all the words of a query.",
+    input: z.strictObject({
+      query: z.string(),
+      ...({ sessionId: words(MAX_SESSION_ID_CHARS).optional(), limit: hits } satisfies Record<
+        keyof SearchOptions,
+        z.ZodType
+      >),
+    }),
+    run: ({ manager }, { query, ...options }) => manager.search(query, defined(options)),
+  }),
+  recall: call({
+    group: "read",
+    does: "Reads originals under the summaries, by words, by reference, or by place, as text within a budget.",
+    input: z.strictObject({ sessionId, ...recallFields }),
+    run: ({ session }, { sessionId, ...request }) => session(sessionId).recall(request),
+  }),
+  loadEvents: call({
+    group: "read",
+    does: "Reads the newest events of a session as a log.",
+    input: z.strictObject({ sessionId, ...eventOptions }),
+    run: ({ session }, { sessionId, ...options }) => session(sessionId).loadEvents(options),
+  }),
+  exportTranscript: call({
+    group: "read",
+    does: "Writes a branch as JSON lines, whole: stream `Session.exportTranscript` for more than some 10 MB.",
+    input: z.strictObject({ sessionId, leafId, redact: flag }),
+    run: async ({ session }, { sessionId, leafId, redact }) =>
+      (await Array.fromAsync(session(sessionId).exportTranscript(leafId, { redact }))).join(""),
+  }),
+  getCompactions: call({
+    group: "read",
+    does: "Lists a session's summaries in every state, oldest first.",
+    input: ofSession,
+    run: ({ session }, { sessionId }) => session(sessionId).getCompactions(),
+  }),
+  expand: call({
+    group: "read",
+    does: "Reads the originals under a summary, or the narrower summaries just beneath.",
+    input: z.strictObject({
+      sessionId,
+      overlayId: id,
+      ...({
+        depth: wholeNumber.positive().optional(),
+        limit: page.optional(),
+        after: id.optional(),
+      } satisfies FieldsOf<ExpandOptions>),
+    }),
+    run: ({ session }, { sessionId, overlayId, ...options }) => session(sessionId).expand(overlayId, options),
+  }),
+  diffCompaction: call({
+    group: "read",
+    does: "Tells what a summary changed against those that it took the place of.",
+    input: ofOverlay,
+    run: ({ session }, { sessionId, overlayId }) => session(sessionId).diffCompaction(overlayId),
+  }),
+  getProvenance: call({
+    group: "read",
+    does: "Tells which messages each bullet of a summary comes from.",
+    input: ofOverlay,
+    run: ({ session }, { sessionId, overlayId }) => session(sessionId).getProvenance(overlayId),
+  }),
+  getNotes: call({
+    group: "read",
+    does: "Reads the session's notes; null when there are none.",
+    input: ofSession,
+    run: ({ session }, { sessionId }) => session(sessionId).getNotes(),
+  }),
+  notesHistory: call({
+    group: "read",
+    does: "Lists the versions of the notes that are kept, newest first.",
+    input: ofSession,
+    run: ({ session }, { sessionId }) => session(sessionId).notesHistory(),
+  }),
+  getProposal: call({
+    group: "read",
+    does: "Reads the summary that waits for a person; null when the run waits for nobody.",
+    input: ofRun,
+    run: ({ core }, { runId }) => findProposal(core, core.runs.mustGet(runId)),
+  }),
+  waitForRun: call({
+    group: "read",
+    does: "Answers with the run once it has its outcome, or as it stands after `timeoutMs`.",
+    input: z.strictObject({ runId: id, timeoutMs: wholeNumber.positive().max(MAX_WAIT_MS).default(60_000) }),
+    run: async (context, { runId, timeoutMs }) => {
+      const { core } = context;
+      const { promise: timedOut, resolve } = Promise.withResolvers<void>();
+      const timer = setTimeout(resolve, timeoutMs);
+      const ended = await Promise.race([core.ended(runId), timedOut]).finally(() => clearTimeout(timer));
+      return showRun(context, ended ?? core.runs.mustGet(runId));
+    },
+  }),
+  health: call({
+    group: "read",
+    does: "Tells how compaction fares: breakers, spend, calibration, and what a page of runs came to.",
+    input: ofRuns,
+    run: ({ core }, { sessionId, ...page }) => reportHealth(core, sessionId, defined(page)),
+  }),
+  getUsage: call({
+    group: "read",
+    does: "Tells what model calls came to, by model, the one that was called last first.",
+    input: ofSession,
+    run: ({ session }, { sessionId }) => session(sessionId).getUsage(),
+  }),
+  listSessions: call({
+    group: "read",
+    does: "Lists sessions, newest first.",
+    input: z.strictObject(sessionsPage),
+    run: ({ manager }, page) => manager.list(page),
+  }),
+  getSessionInfo: call({
+    group: "read",
+    does: "Reads a session's name, parent, sums and times; null when there is none.",
+    input: ofSession,
+    run: ({ manager }, { sessionId }) => manager.get(sessionId),
+  }),
+  newestSession: call({
+    group: "read",
+    does: "The session in which a conversation goes on; the one asked for while it has not ended.",
+    input: ofSession,
+    run: ({ manager }, { sessionId }) => manager.newestOf(sessionId),
+  }),
+
+  // --- write ---------------------------------------------------------------------------------------------------------
+
+  append: call({
+    group: "write",
+    does: "Appends a message; a known id changes nothing.",
+    input: withMessage,
+    run: ({ session }, { sessionId, message, parentId }) => session(sessionId).appendMessage(message, parentId),
+  }),
+  appendAll: call({
+    group: "write",
+    does: "Appends messages in order, all or none.",
+    input: z.strictObject({ sessionId, messages, parentId }),
+    run: ({ session }, { sessionId, messages, parentId }) => session(sessionId).appendMessages(messages, parentId),
+  }),
+  upsert: call({
+    group: "write",
+    does: "Stores a message, or replaces the one with its id.",
+    input: withMessage,
+    run: ({ session }, { sessionId, message, parentId }) => session(sessionId).upsertMessage(message, parentId),
+  }),
+  update: call({
+    group: "write",
+    does: "Replaces a message; null when there is none with its id.",
+    input: z.strictObject({ sessionId, message }),
+    run: ({ session }, { sessionId, message }) => session(sessionId).updateMessage(message),
+  }),
+  appendEvents: call({
+    group: "write",
+    does: "Appends events, all or none; one that is there already changes nothing.",
+    input: z.strictObject({ sessionId, events: z.array(event).max(MAX_BATCH_MESSAGES) }),
+    run: ({ session }, { sessionId, events }) => session(sessionId).appendEvents(events),
+  }),
+  persistTurn: call({
+    group: "write",
+    does: "Stores a whole turn behind what came meanwhile, all or nothing.",
+    input: z.strictObject({ sessionId, leafId: id.nullable(), messages }),
+    run: ({ session }, { sessionId, ...turn }) => session(sessionId).persistTurn(turn),
+  }),
+  importTranscript: call({
+    group: "write",
+    does: "Appends a transcript file's conversation, its branches included, all or nothing.",
+    input: z.strictObject({
+      sessionId,
+      text: z.string(),
+      ...({
+        format: z.enum(FORMATS).optional(),
+        index: wholeNumber.nonnegative().optional(),
+      } satisfies FieldsOf<ImportTranscriptOptions>),
+    }),
+    run: ({ session }, { sessionId, text, ...options }) => session(sessionId).importTranscript(text, options),
+  }),
+  createSession: call({
+    group: "write",
+    does: "Makes a session; without a name it goes by the beginning of its first user message.",
+    input: z.strictObject({ name: name.optional(), ...newSession }),
+    run: ({ manager }, { name, ...options }) => manager.create(name, options),
+  }),
+  renameSession: call({
+    group: "write",
+    does: "Names a session; a blank name gives it its title back.",
+    input: z.strictObject({ sessionId, name }),
+    run: ({ manager }, { sessionId, name }) => manager.rename(sessionId, name),
+  }),
+  forkSession: call({
+    group: "write",
+    does: "Makes a session that begins as a copy of the path up to a message.",
+    input: z.strictObject({ sessionId, atMessageId: id, name: name.optional() }),
+    run: ({ manager }, { sessionId, atMessageId, name }) => manager.fork(sessionId, atMessageId, name),
+  }),
+
+  // --- steer ---------------------------------------------------------------------------------------------------------
+
+  compactNow: call({
+    group: "steer",
+    does: "Asks for a compaction after a provider refused a prompt as too long.",
+    input: z.strictObject({
+      sessionId,
+      ...compactOptions,
+      reason: z.enum(["overflow", "manual"]).default("overflow"),
+    }),
+    run: async (context, { sessionId, ...options }) => {
+      mayOverride(context, options);
+      return showReceipt(context, await context.session(sessionId).compactNow(options));
+    },
+  }),
+  compactAndSplit: call({
+    group: "steer",
+    does: "Asks for a run that compacts a session, ends it, and goes on in a new one.",
+    input: z.strictObject({ sessionId, name: name.optional(), ...splitOptions }),
+    run: async (context, { sessionId, name, ...options }) => {
+      mayOverride(context, options);
+      return showReceipt(context, await context.manager.compactAndSplit(sessionId, name, options));
+    },
+  }),
+  pauseRun: call({
+    group: "steer",
+    does: "Pauses a live run between two steps.",
+    input: ofRun,
+    run: async (context, { runId }) => showRun(context, await context.core.conductor.pause(runId)),
+  }),
+  resumeRun: call({
+    group: "steer",
+    does: "Lets a paused run go on.",
+    input: ofRun,
+    run: async (context, { runId }) => showRun(context, await context.core.conductor.resume(runId)),
+  }),
+  retryRun: call({
+    group: "steer",
+    does: "Starts another run in place of one that ended without effect; what that one paid for is used again.",
+    input: ofRun,
+    run: (context, { runId }) => showReceipt(context, context.core.conductor.retry(runId, context.may("override"))),
+  }),
+  retryRunFrom: call({
+    group: "steer",
+    does: "Has a step of a live run done again, and all that come after it.",
+    input: z.strictObject({ runId: id, stepName: z.string().min(1).max(MAX_STEP_NAME_CHARS) }),
+    run: async (context, { runId, stepName }) =>
+      showRun(context, await context.core.conductor.retryFrom(runId, stepName)),
+  }),
+  approveRun: call({
+    group: "steer",
+    does: "Says yes to the summary that a run proposes, or to another text in its place.",
+    input: z.strictObject({ runId: id, summary: z.string().max(MAX_SUMMARY_CHARS).optional() }),
+    run: async (context, { runId, summary }) =>
+      showDecided(context, await context.core.conductor.approve(runId, summary)),
+  }),
+  rejectRun: call({
+    group: "steer",
+    does: "Says no to the summary that a run proposes: the run ends without effect.",
+    input: z.strictObject({ runId: id, reason: z.string().max(MAX_REASON_CHARS).optional() }),
+    run: async (context, { runId, reason }) => showDecided(context, await context.core.conductor.reject(runId, reason)),
+  }),
+  rollback: call({
+    group: "steer",
+    does: "Takes a summary out of every view; what lies under it shows again.",
+    input: ofOverlay,
+    run: ({ session }, { sessionId, overlayId }) => session(sessionId).rollback(overlayId),
+  }),
+  restore: call({
+    group: "steer",
+    does: "Puts a summary into force again that was rolled back or gave way to an edit.",
+    input: ofOverlay,
+    run: ({ session }, { sessionId, overlayId }) => session(sessionId).restore(overlayId),
+  }),
+  updateNotes: call({
+    group: "steer",
+    does: "Writes a version of the notes by hand.",
+    input: z.strictObject({ sessionId, ...notesEdit }),
+    run: ({ session }, { sessionId, ...edit }) => session(sessionId).updateNotes(edit),
+  }),
+  refreshNotes: call({
+    group: "steer",
+    does: "Asks for an update of the notes now and returns at once, with the run that will do it.",
+    input: ofSession,
+    run: async (context, { sessionId }) =>
+      showReceipt(context, await context.session(sessionId).refreshNotes({ insist: context.may("override") })),
+  }),
+
+  // --- admin ---------------------------------------------------------------------------------------------------------
+
+  deleteMessages: call({
+    group: "admin",
+    does: "Deletes messages; what hangs under one moves to its nearest ancestor that is left.",
+    input: ofMessages,
+    run: ({ session }, { sessionId, ids }) => session(sessionId).deleteMessages(ids),
+  }),
+  deleteEvents: call({
+    group: "admin",
+    does: "Deletes events; a call takes its result with it.",
+    input: ofMessages,
+    run: ({ session }, { sessionId, ids }) => session(sessionId).deleteEvents(ids),
+  }),
+  clearMessages: call({
+    group: "admin",
+    does: "Deletes all that was said in a session; its name, blocks and sums stay.",
+    input: ofSession,
+    run: ({ session }, { sessionId }) => session(sessionId).clearMessages(),
+  }),
+  deleteSession: call({
+    group: "admin",
+    does: "Deletes all that was stored of a session; false when there was none.",
+    input: ofSession,
+    run: ({ manager }, { sessionId }) => manager.delete(sessionId),
+  }),
+  getContextBlocks: call({
+    group: "admin",
+    does: "Reads the context blocks that the system prompt is made of.",
+    input: ofSession,
+    run: ({ session }, { sessionId }) => session(sessionId).getContextBlocks(),
+  }),
+  getContextBlock: call({
+    group: "admin",
+    does: "Reads one context block; null when none of this label is declared.",
+    input: z.strictObject({ sessionId, label }),
+    run: ({ session }, { sessionId, label }) => session(sessionId).getContextBlock(label),
+  }),
+  replaceContextBlock: call({
+    group: "admin",
+    does: "Writes a context block anew.",
+    input: withContent,
+    run: ({ session }, { sessionId, label, content }) => session(sessionId).replaceContextBlock(label, content),
+  }),
+  appendContextBlock: call({
+    group: "admin",
+    does: "Adds to the end of a context block.",
+    input: withContent,
+    run: ({ session }, { sessionId, label, content }) => session(sessionId).appendContextBlock(label, content),
+  }),
+  freezeSystemPrompt: call({
+    group: "admin",
+    does: "Reads the system prompt: the same string at every call until it is refreshed.",
+    input: ofSession,
+    run: ({ session }, { sessionId }) => session(sessionId).freezeSystemPrompt(),
+  }),
+  refreshSystemPrompt: call({
+    group: "admin",
+    does: "Makes the system prompt of the context blocks as they are now.",
+    input: ofSession,
+    run: ({ session }, { sessionId }) => session(sessionId).refreshSystemPrompt(),
+  }),
+  reminder: call({
+    group: "admin",
+    does: "Tells what changed since the system prompt was frozen; null when nothing.",
+    input: ofSession,
+    run: ({ session }, { sessionId }) => session(sessionId).reminder(),
+  }),
+  recordUsage: call({
+    group: "admin",
+    does: "Tells what a provider counted for a model call on a session's view.",
+    input: z.strictObject({ sessionId, ...usageReport }),
+    run: ({ session }, { sessionId, ...report }) => session(sessionId).recordUsage(report),
+  }),
+  addUsage: call({
+    group: "admin",
+    does: "Adds to a session's sums what no `recordUsage` was told.",
+    input: z.strictObject({
+      sessionId,
+      inputTokens: z.number().nonnegative(),
+      outputTokens: z.number().nonnegative(),
+      cost: z.number().nonnegative().default(0),
+    }),
+    run: ({ manager }, { sessionId, inputTokens, outputTokens, cost }) =>
+      manager.addUsage(sessionId, inputTokens, outputTokens, cost),
+  }),
+};
+
+type Calls = typeof calls;
+
+/** The name of a call. */
+export type CallName = keyof Calls;
+
+/** What a call takes: one object. */
+export type CallInput<Name extends CallName> = Taken<z.input<Calls[Name]["input"]>>;
+
+/** Nothing that is handed over is changed, so lists may be readonly. */
+type Taken<Input> = { readonly [Field in keyof Input]: Input[Field] extends infer Value ? ListTaken<Value> : never };
+type ListTaken<Value> = Value extends readonly (infer Each)[] ? readonly Each[] : Value;
+
+/** What a call answers. */
+export type CallResult<Name extends CallName> = Awaited<ReturnType<Calls[Name]["run"]>>;
+
+/** The arguments of a call's method: the input may be left out where nothing in it is required. */
+export type CallArguments<Name extends CallName> =
+  object extends CallInput<Name> ? [input?: CallInput<Name>] : [input: CallInput<Name>];
+
+/** The agent's methods, one for each call. */
+export type CallMethods = {
+  [Name in CallName]: (...args: CallArguments<Name>) => Promise<CallResult<Name>>;
+};
+
+export const CALL_NAMES = Object.keys(calls) as readonly CallName[];
+
+/** Parses a call's input and runs it. Throws `invalid_input` that names each field that is wrong, and what the call throws. */
+export async function runCall<Name extends CallName>(
+  name: Name,
+  context: CallContext,
+  input: unknown,
+): Promise<CallResult<Name>> {
+  // The table's own type ties input and run of one entry together; over all entries at once TypeScript cannot.
+  const entry = calls[name] as unknown as Call<Group, z.ZodObject, CallResult<Name>>;
+  return entry.run(context, parseInput(entry.input, input));
+}
+
+function parseInput<Schema extends z.ZodObject>(schema: Schema, input: unknown): z.output<Schema> {
+  const parsed = schema.safeParse(input ?? {});
+  if (parsed.success) return parsed.data;
+  const wrong = parsed.error.issues.flatMap((issue) => describe(issue, []));
+  const known = Object.keys(schema.shape).join(", ");
+  throw new PalimpsestError("invalid_input", `${wrong.join("; ")}. Send one object; it may have: ${known}.`);
+}
+
+const line = (path: readonly PropertyKey[], what: string): string =>
+  `${path.map(String).join(".") || "input"}: ${what}`;
+
+/** One line for each field that is wrong. */
+function describe(issue: z.core.$ZodIssue, above: readonly PropertyKey[]): string[] {
+  const path = [...above, ...issue.path];
+  if (issue.code === "unrecognized_keys") return issue.keys.map((key) => line([...path, key], "no such field"));
+  if (issue.code === "invalid_union") {
+    // Of what may be one thing or another, the one that was meant is the one that was gone into.
+    const inside = issue.errors.flat().filter((each) => each.path.length > 0 || each.code === "unrecognized_keys");
+    if (inside.length > 0) return inside.flatMap((each) => describe(each, path));
+  }
+  return [line(path, issue.message)];
+}
+
+function mayOverride({ may }: CallContext, { force }: { readonly force: boolean }): void {
+  if (!force || may("override")) return;
+  throw new PalimpsestError(
+    "unauthorized",
+    'Clients of this agent may not go past a spent budget or an open breaker. Leave force out, or open "override" where the agent is declared.',
+  );
+}
+
+/** A run as its caller may see it: without a word of what was said, where a client may not read. */
+function showRun({ may }: CallContext, run: RunRecord): RunRecord {
+  if (may("read")) return run;
+  const shown = withoutWords(run, "Only shown to clients that may read.");
+  return shown.split == null ? shown : { ...shown, split: { ...shown.split, name: null } };
+}
+
+function showReceipt(context: CallContext, { run, joined }: CompactReceipt): CompactReceipt {
+  return { run: showRun(context, run), joined };
+}
+
+function showDecided(context: CallContext, decided: Decided): Decided {
+  return decided.kind === "unsound" ? decided : { ...decided, run: showRun(context, decided.run) };
+}
+
+/** Without the fields that are undefined, for methods that tell those from absent ones. */
+function defined<T extends object>(options: T): { [Name in keyof T]: Exclude<T[Name], undefined> } {
+  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as {
+    [Name in keyof T]: Exclude<T[Name], undefined>;
+  };
+}
