@@ -7,6 +7,7 @@
 import type { UIMessage } from "ai";
 import { measureMessage } from "../../src/steps/measure.ts";
 import { messageSteps } from "../../src/steps/slice.ts";
+import { estimateTokens } from "../../src/steps/tokens.ts";
 
 export interface Sent {
   readonly requests: number;
@@ -72,7 +73,7 @@ export class Requests {
 }
 
 function unitsOf(message: UIMessage): Unit[] {
-  const { steps } = measureMessage(message);
+  const { steps } = measureMessage(message, estimateTokens);
   return messageSteps(message).map((parts, step) => ({
     key: `${message.role} ${JSON.stringify(parts)}`,
     tokens: steps[step] ?? 0,
@@ -84,7 +85,7 @@ function answeredIn(message: UIMessage): number {
   const parts = message.parts.map((part) =>
     "toolCallId" in part ? ({ ...part, output: "", errorText: undefined } as typeof part) : part,
   );
-  return measureMessage({ ...message, parts }).tokens;
+  return measureMessage({ ...message, parts }, estimateTokens).tokens;
 }
 
 function weigh(units: readonly Unit[]): number {

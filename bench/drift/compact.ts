@@ -107,7 +107,11 @@ function overlayOf(view: View, plan: SpanPlan, { policy, summariser, id }: Makin
   });
   const draft = foldAll(parts, { policy, summariser, id });
   const { spanTokens } = plan;
-  const { pinned } = pinWithin(draft.text, draft.facts, { spanTokens, pinnedTokens: policy.pinnedTokens });
+  const { pinned } = pinWithin(draft.text, draft.facts, {
+    countTokens: estimateTokens,
+    spanTokens,
+    pinnedTokens: policy.pinnedTokens,
+  });
   return { ...draft, id, level: plan.level, pinned, leaves };
 }
 
@@ -143,7 +147,7 @@ class View {
   }
 
   append(message: UIMessage): void {
-    const measured = measureMessage(message);
+    const measured = measureMessage(message, estimateTokens);
     this.#rows.push({
       ...measured,
       kind: "message",

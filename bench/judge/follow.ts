@@ -9,6 +9,7 @@ import { measureMessage } from "../../src/steps/measure.ts";
 import type { Host } from "../policies/host.ts";
 import type { Conversation } from "./conversation.ts";
 import { askFor, judgeView, type Verdict } from "./verdict.ts";
+import { estimateTokens } from "../../src/steps/tokens.ts";
 
 export interface Track {
   readonly policy: string;
@@ -50,5 +51,5 @@ export async function follow(host: Host, conversation: Conversation, { depths, m
 }
 
 function weigh(view: readonly UIMessage[]): number {
-  return view.reduce((sum, message) => sum + measureMessage(message).tokens, 0);
+  return view.reduce((sum, message) => sum + measureMessage(message, estimateTokens).tokens, 0);
 }

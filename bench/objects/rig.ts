@@ -11,6 +11,7 @@ import { readAgain, timed } from "./clock.ts";
 import { messageAt, messagesBetween } from "./messages.ts";
 import type { Meter, Rows } from "./meter.ts";
 import { countCalls, UNSOUND } from "./summariser.ts";
+import { estimateTokens } from "../../src/steps/tokens.ts";
 
 /** A conversation store, as its users call it. */
 export interface Contender {
@@ -205,7 +206,7 @@ export class Rig {
       dueMs,
       latestMs,
       calls: countCalls(this.#name()),
-      viewTokens: view.reduce((sum, message) => sum + measureMessage(message).tokens, 0),
+      viewTokens: view.reduce((sum, message) => sum + measureMessage(message, estimateTokens).tokens, 0),
       unsound: view.some(({ parts }) => JSON.stringify(parts).includes(UNSOUND)),
     };
   }

@@ -104,7 +104,9 @@ export type Pin = (stage: Stage) => string;
 export function byWorth(budgetTokens: number): Pin {
   return ({ facts, visible }) => {
     const { identifiers } = facts;
-    return renderPinned(pickPinned({ ...gatherFacts([]), identifiers }, { budgetTokens, omit: visible }));
+    return renderPinned(
+      pickPinned({ ...gatherFacts([]), identifiers }, { countTokens: estimateTokens, budgetTokens, omit: visible }),
+    );
   };
 }
 
@@ -145,7 +147,7 @@ function namesIn(text: string): Set<string> {
 }
 
 function outlineRow(message: UIMessage): OutlineRow {
-  const { tokens, calls, results, texts } = measureMessage(message);
+  const { tokens, calls, results, texts } = measureMessage(message, estimateTokens);
   return {
     kind: "message",
     id: message.id,

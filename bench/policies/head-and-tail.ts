@@ -13,6 +13,7 @@ import type { Appended, Host, Policy, Spent, Terms } from "./host.ts";
 import { Bill, summarise } from "./summariser.ts";
 import { keepTails, type Tail } from "./tail.ts";
 import { weigh } from "./weigh.ts";
+import { estimateTokens } from "../../src/steps/tokens.ts";
 
 const NAME = "head and tail";
 const HEAD_MESSAGES = 3;
@@ -128,7 +129,7 @@ function cutTail(messages: readonly UIMessage[], tailTokens: number): number {
 
 /** Whether a call stands before this place and its result behind it. */
 function partsPair(messages: readonly UIMessage[], at: number): boolean {
-  const measured = messages.map((message) => measureMessage(message));
+  const measured = messages.map((message) => measureMessage(message, estimateTokens));
   const called = new Set(measured.slice(0, at).flatMap(({ calls }) => calls.map(([id]) => id)));
   return measured.slice(at).some(({ results }) => results.some(([id]) => called.has(id)));
 }

@@ -8,6 +8,7 @@
 import type { UIMessage } from "ai";
 import { measureMessage } from "../../src/steps/measure.ts";
 import type { DemoAgent } from "./agent.ts";
+import { estimateTokens } from "../../src/steps/tokens.ts";
 
 export interface Sample {
   readonly storedTokens: number;
@@ -71,7 +72,7 @@ export async function replay(messages: readonly UIMessage[], options: ReplayOpti
     await agent().call("append", { sessionId, message });
     result.appends.push({ ms: performance.now() - started, duringRun: live !== undefined });
     if (live !== undefined) ahead += 1;
-    storedTokens += measureMessage(message).tokens;
+    storedTokens += measureMessage(message, estimateTokens).tokens;
     const { viewTokens } = await agent().call("status", { sessionId });
     result.samples.push({ storedTokens, visibleTokens: viewTokens });
     options.onProgress(index + 1);
@@ -96,7 +97,7 @@ function largestTurn(messages: readonly UIMessage[]): number {
   let largest = 0;
   let turn = 0;
   for (const message of messages) {
-    turn = (message.role === "user" ? 0 : turn) + measureMessage(message).tokens;
+    turn = (message.role === "user" ? 0 : turn) + measureMessage(message, estimateTokens).tokens;
     largest = Math.max(largest, turn);
   }
   return largest;

@@ -53,7 +53,8 @@ async function attempt(core: Core, runId: string): Promise<void> {
   const { sessionId } = run;
   try {
     const text = (await inTime(async () => tell({ sessionId, run, overlay }))) ?? "";
-    const added = typeof text === "string" ? cutSection(text.trim().toWellFormed(), HOOK_TOKENS, "[…]") : "";
+    const cut = { pointer: "[…]", countTokens: core.counterOf(sessionId) };
+    const added = typeof text === "string" ? cutSection(text.trim().toWellFormed(), HOOK_TOKENS, cut) : "";
     core.transaction(() => {
       if (added !== "") core.memory.session(shownIn(run)).addContext(overlay.id, added);
       core.untold.remove(runId);

@@ -11,7 +11,6 @@ import type { Approval, Outcome, RunRecord } from "../memory/runs.ts";
 import { auditSummary, type AuditProblem } from "../steps/audit.ts";
 import { digest } from "../steps/digest.ts";
 import { tellsSomething } from "../steps/extract/summary-shape.ts";
-import { estimateTokens } from "../steps/tokens.ts";
 import { findUnseen, takeOutUnseen } from "../steps/unseen.ts";
 import type { ApprovalReading, RunEnded } from "../workflows/port.ts";
 import type { Core } from "./core.ts";
@@ -156,13 +155,14 @@ function saveEdited(
   const draft = mustDraft(core, run, key);
   const hasMatter = (): boolean => tellsSomething(draft.text);
   const text = takeOutUnseen(summary);
-  const audit = auditSummary({ text, finishReason: "stop", ...briefOf(core, run), hasMatter });
+  const countTokens = core.counterOf(run.sessionId);
+  const audit = auditSummary({ text, finishReason: "stop", ...briefOf(core, run), hasMatter, countTokens });
   const problems = [...(audit.ok ? [] : audit.problems), ...findHidden(summary)];
   if (problems.length > 0) return { kind: "unsound", problems };
   const edited = {
     ...draft,
     text,
-    tokens: estimateTokens(text),
+    tokens: countTokens(text),
     degraded: false,
     lost: [],
     model: `${draft.model} · edited`,

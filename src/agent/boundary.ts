@@ -31,12 +31,12 @@ export async function readCarried(core: Core, runId: string): Promise<readonly C
 
 /** The texts of the blocks that a session's summaries carry along, as they are now. */
 export async function carriedIn(core: Core, sessionId: string): Promise<readonly Carried[]> {
-  const { carryBlocks } = core.settings.get(sessionId);
+  const { carryBlocks, countTokens } = core.settings.get(sessionId);
   const blocks = core.contexts.session(sessionId);
   const read = carryBlocks.map(async (label): Promise<Carried[]> => {
     const block = await blocks.getContextBlock(label).catch(() => null);
     const text = block?.content.trim() ?? "";
-    return text === "" ? [] : [{ label, text: cutSection(text, CARRIED_TOKENS, "[…]") }];
+    return text === "" ? [] : [{ label, text: cutSection(text, CARRIED_TOKENS, { pointer: "[…]", countTokens }) }];
   });
   return (await Promise.all(read)).flat();
 }

@@ -14,8 +14,8 @@ import type { Storage } from "../memory/schema.ts";
 import { Runs, type RunRecord } from "../memory/runs.ts";
 import { SpendTable } from "../memory/spend.ts";
 import { UntoldStatements } from "../memory/untold-statements.ts";
+import type { CountTokens } from "../steps/measure.ts";
 import type { Policy } from "../steps/policy.ts";
-import { estimateTokens } from "../steps/tokens.ts";
 import { Usage } from "./calibration.ts";
 import { Conductor } from "./conductor.ts";
 import type { NotesMark } from "./notes-trigger.ts";
@@ -110,10 +110,14 @@ export class Core {
 
   constructor(storage: Storage, platform: Platform, configure: (sessionId: string) => void) {
     this.platform = platform;
-    const countTokens = (text: string, sessionId: string): number => countWith(this.settings.get(sessionId), text);
+    // Kept by those who are given it, while settings may change.
+    const counterOf =
+      (sessionId: string): CountTokens =>
+      (text) =>
+        this.counterOf(sessionId)(text);
     this.db = new Db(storage);
-    this.memory = new Memory(this.db, { now: () => platform.now(), countTokens });
-    this.contexts = new Contexts(this.db, { agentId: platform.agentId });
+    this.memory = new Memory(this.db, { now: () => platform.now(), counterOf });
+    this.contexts = new Contexts(this.db, { agentId: platform.agentId, counterOf });
     this.runs = new Runs(this.db, {
       now: () => platform.now(),
       started: (run) => this.conductor.dispatch(run),
@@ -130,6 +134,11 @@ export class Core {
     this.unserved = this.db.cached(new Map());
     this.notesMarks = this.db.cached(new Map());
     this.conductor = new Conductor(this);
+  }
+
+  /** The one counter of a session, for whatever is counted there. */
+  counterOf(sessionId: string): CountTokens {
+    return this.settings.get(sessionId).countTokens;
   }
 
   /** One transaction over messages and ledger. If it throws, nothing of it stays, in storage or in memory. */
@@ -169,9 +178,4 @@ export class Core {
       this.#waiters.set(runId, [...(this.#waiters.get(runId) ?? []), resolve]);
     });
   }
-}
-
-/** As the session's counter has it, which is sound (token-counter.ts), or else the estimate. */
-export function countWith({ tokenCounter }: SessionSettings, text: string): number {
-  return (tokenCounter ?? estimateTokens)(text);
 }

@@ -11,21 +11,27 @@ import { NOTES_PATIENCE } from "../limits-of-notes.ts";
 import type { History } from "../memory/history.ts";
 import type { NotesEnd, NotesVersion } from "../memory/notes.ts";
 import type { Outcome, RunRecord } from "../memory/runs.ts";
+import type { AuditProblem } from "../steps/audit.ts";
 import { digest } from "../steps/digest.ts";
+import { measureMessage, type CountTokens } from "../steps/measure.ts";
 import {
   arrangeSections,
   fitVersion,
   notesTokens,
+  renderNotes,
   type NotesSection,
   type NotesShape,
 } from "../steps/notes/document.ts";
-import { applyEdits, parseEdits } from "../steps/notes/edits.ts";
+import { applyEdits, auditEdits, parseEdits } from "../steps/notes/edits.ts";
 import { lastVisibleStep, sliceRow, WHOLE_MESSAGE, type OutlineRow, type Span } from "../steps/outline.ts";
 import { NO_FACTS } from "../steps/pinned/fact.ts";
+import { keepFacts } from "../steps/pinned/keep.ts";
 import { mergeFacts } from "../steps/pinned/merge.ts";
+import type { Survival } from "../steps/pinned/survival.ts";
 import { PROMPT_VERSION } from "../steps/prompt.ts";
 import { redactText } from "../steps/redact.ts";
-import type { NotesPlanned, NotesReading, NotesRequest, RunEnded } from "../workflows/port.ts";
+import type { TranscriptElement } from "../steps/render.ts";
+import type { DraftInput, NotesPlanned, NotesReading, NotesRequest, RunEnded } from "../workflows/port.ts";
 import type { Core } from "./core.ts";
 import { reuseDraft } from "./known-draft.ts";
 import { resolveNotes, type NotesSettings } from "./notes-settings.ts";
@@ -33,6 +39,7 @@ import { findNew, readRows } from "./notes-source.ts";
 import type { PortCall } from "./port-call.ts";
 import { mayAsk } from "./postpone.ts";
 import { mustDraft } from "./sources.ts";
+import { tellBudget } from "./token-counter.ts";
 
 /** Most of a model's window that the new messages may take: the notes stand there twice, as they are and as they will be. */
 const LEAST_SHARE_OF_WINDOW = 4;
@@ -75,23 +82,67 @@ export function readNotes(call: PortCall, { model, again }: NotesRequest): Notes
   const known = reuseDraft(call, key);
   if (known !== null) return known;
   const rows = findNew(history, base, endOf(run));
+  const sections = wordSections(core, run, { base, shape });
+  const read = readRows(core, history, { rows, redact });
   return {
     kind: "notes",
     key,
-    sections: arrangeSections(shape, base === null ? [] : wordSections(base, shape, redact)),
-    shape,
-    ...readRows(core, history, { rows, redact }),
+    sections,
+    shape: tellShape(core.counterOf(run.sessionId), shape, { sections, elements: read.elements }),
+    ...read,
     maxChars: run.policy.chunkTokens * MAX_CHARS_PER_TOKEN,
-    earlier: base?.facts ?? NO_FACTS,
-    pinnedTokens: run.policy.pinnedTokens,
     rejected: again === undefined ? null : mustDraft(core, run, again.rejected).text,
   };
 }
 
 /** What a model is shown of the notes. A section that it leaves as it is stays as it is stored, whole and unredacted. */
-function wordSections(version: NotesVersion, shape: NotesShape, redact: boolean): NotesSection[] {
-  const sections = fitVersion(version, shape);
-  return redact ? sections.map(({ title, text }) => ({ title, text: redactText(text) })) : sections;
+function wordSections(
+  core: Core,
+  { sessionId }: RunRecord,
+  { base, shape }: { base: NotesVersion | null; shape: NotesShape },
+): NotesSection[] {
+  const { redact, countTokens } = core.settings.get(sessionId);
+  const sections = base === null ? [] : fitVersion(base, shape, countTokens);
+  return arrangeSections(
+    shape,
+    redact ? sections.map(({ title, text }) => ({ title, text: redactText(text) })) : sections,
+  );
+}
+
+/** The shape with its budgets as the model is told them. */
+function tellShape(
+  counter: CountTokens,
+  shape: NotesShape,
+  { sections, elements }: { sections: readonly NotesSection[]; elements: readonly TranscriptElement[] },
+): NotesShape {
+  const weigh = (count: CountTokens): number =>
+    elements.reduce(
+      (sum, each) => sum + (each.kind === "overlay" ? count(each.summary) : measureMessage(each.message, count).tokens),
+      count(renderNotes(sections)),
+    );
+  const { sectionTokens, maxTokens } = shape;
+  return {
+    ...shape,
+    sectionTokens: tellBudget(counter, sectionTokens, weigh),
+    maxTokens: tellBudget(counter, maxTokens, weigh),
+  };
+}
+
+/** What an answer about the notes would make of them, and what of all that they tell of would be kept. */
+export function auditNotes(
+  core: Core,
+  run: RunRecord,
+  { text, finishReason, facts }: Pick<DraftInput, "text" | "finishReason" | "facts">,
+): { readonly problems: readonly AuditProblem[]; readonly survival: Survival } {
+  const { notes, countTokens } = core.settings.get(run.sessionId);
+  const { shape } = resolveNotes(notes ?? {}, run.policy);
+  const base = baseOf(core.memory.session(run.sessionId), run);
+  const before = wordSections(core, run, { base, shape });
+  const audit = auditEdits({ answer: text, finishReason, before, shape, countTokens });
+  const all = mergeFacts([base?.facts ?? NO_FACTS, facts]);
+  const budget = { budgetTokens: run.policy.pinnedTokens, countTokens };
+  const { survival } = keepFacts(renderNotes(audit.ok ? audit.sections : before), all, budget);
+  return { problems: audit.ok ? [] : audit.problems, survival };
 }
 
 export function saveNotes(call: PortCall, key: string): RunEnded {
@@ -119,7 +170,7 @@ export function saveNotes(call: PortCall, key: string): RunEnded {
     model: draft.model,
     facts: mergeFacts([base?.facts ?? NO_FACTS, draft.facts]),
   });
-  const tokens = notesTokens(sections);
+  const tokens = notesTokens(sections, core.counterOf(run.sessionId));
   return call.end({ kind: "noted", version: version.n, coveredId: end.messageId, tokens, score: draft.score });
 }
 

@@ -15,6 +15,7 @@ import type { RunRecord, WhyModel } from "../memory/run-record.ts";
 import { auditSummary } from "../steps/audit.ts";
 import { fitVersion, hasContent, renderNotes, type NotesShape } from "../steps/notes/document.ts";
 import { hintsOf } from "../steps/notes/prompt.ts";
+import type { CountTokens } from "../steps/measure.ts";
 import { planFromNotes } from "../steps/notes/range.ts";
 import type { Outline, Span } from "../steps/outline.ts";
 import type { Facts, Pinned } from "../steps/pinned/fact.ts";
@@ -24,7 +25,6 @@ import type { Survival } from "../steps/pinned/survival.ts";
 import type { SpanPlan } from "../steps/plan.ts";
 import type { Policy } from "../steps/policy.ts";
 import { redactMessage } from "../steps/redact.ts";
-import { estimateTokens } from "../steps/tokens.ts";
 import { summaryMessage } from "../steps/view.ts";
 import { unseenTokens } from "./calibration.ts";
 import type { Core } from "./core.ts";
@@ -50,7 +50,7 @@ export type Asked = Pick<RunRecord, "sessionId" | "leafId" | "policy" | "force" 
 
 /** Null where no notes are kept, or the caller's own function makes the summaries. */
 export function findNotes(core: Core, run: Asked, carried: readonly Carried[] = []): NotesVerdict | null {
-  const { notes, approval, inline, redact } = core.settings.get(run.sessionId);
+  const { notes, approval, inline, redact, countTokens } = core.settings.get(run.sessionId);
   if (notes === null || inline !== null) return null;
   const otherwise = askedOtherwise(run);
   if (otherwise !== null) return decline("asked-otherwise", otherwise);
@@ -70,7 +70,7 @@ export function findNotes(core: Core, run: Asked, carried: readonly Carried[] = 
   if (!run.force && outline.tokens <= run.policy.thresholdTokens) {
     return decline("under-threshold", "The view is not over the threshold any more.");
   }
-  const circumstances = { outline, carried, settings, redact };
+  const circumstances = { outline, carried, settings, redact, countTokens };
   let lossy: NotesVerdict | null = null;
   for (const version of versions) {
     const verdict = weigh(history, run, { version, ...circumstances });
@@ -88,10 +88,11 @@ interface Circumstances {
   readonly carried: readonly Carried[];
   readonly settings: NotesSettings;
   readonly redact: boolean;
+  readonly countTokens: CountTokens;
 }
 
 function weigh(history: History, run: Asked, circumstances: Circumstances): NotesVerdict {
-  const { version, outline, carried, settings, redact } = circumstances;
+  const { version, outline, carried, settings, redact, countTokens } = circumstances;
   const planned = planFromNotes(outline, {
     covered: version.covered.kind === "to" ? version.covered : null,
     policy: run.force ? { ...run.policy, minSpanTokens: 1 } : run.policy,
@@ -105,8 +106,8 @@ function weigh(history: History, run: Asked, circumstances: Circumstances): Note
   const facts = version.covered.kind === "to" ? version.facts : gatherFacts(shown(history, plan.span, redact));
   return judge(
     run,
-    { kind: "ready", plan, version, facts, ...wordNotes(version, settings.shape) },
-    { outline, carried },
+    { kind: "ready", plan, version, facts, ...wordNotes(version, settings.shape, countTokens) },
+    { outline, carried, countTokens },
   );
 }
 
@@ -138,14 +139,14 @@ export function findHelp(core: Core, run: Asked, verdict: NotesVerdict | null): 
   return inTime && history.isOnPath(notes?.span.toId ?? leafId, run.leafId) ? update : null;
 }
 
-function wordNotes(version: NotesVersion, shape: NotesShape): { summary: string; shape: NotesShape } {
-  return { summary: renderNotes(fitVersion(version, shape)), shape };
+function wordNotes(version: NotesVersion, shape: NotesShape, count: CountTokens) {
+  return { summary: renderNotes(fitVersion(version, shape, count)), shape };
 }
 
 function judge(
   run: Asked,
   draft: Omit<ReadyNotes, "pinned" | "survival" | "tokensAfter"> & { readonly shape: NotesShape },
-  { outline, carried }: { outline: Outline; carried: readonly Carried[] },
+  { outline, carried, countTokens }: Pick<Circumstances, "outline" | "carried" | "countTokens">,
 ): NotesVerdict {
   const { shape, ...ready } = draft;
   const { plan, summary, facts } = ready;
@@ -155,19 +156,20 @@ function judge(
     spanTokens: plan.spanTokens,
     policy: { ...run.policy, summaryTokens: shape.maxTokens },
     template: { sections: ready.version.sections.map(({ title }) => ({ title, hint: "" })) },
+    countTokens,
   });
   if (!audit.ok) {
     const kinds = audit.problems.map(({ kind }) => kind).join(", ");
     return decline("unsound", `The notes do not pass as a summary: ${kinds}.`);
   }
-  const budget = { spanTokens: plan.spanTokens, pinnedTokens: pinnedBeside(shape, run.policy) };
+  const budget = { spanTokens: plan.spanTokens, pinnedTokens: pinnedBeside(shape, run.policy), countTokens };
   const { pinned, survival } = pinWithin(summary, facts, budget);
   if (survival.score < MIN_SURVIVAL) {
     return decline("lost-too-much", `With the notes, ${survival.score.toFixed(2)} of what they tell of would be kept.`);
   }
   const summarised = summaryMessage({ overlayId: "", summary, pinned, carried });
   const text = summarised.parts.map((part) => (part.type === "text" ? part.text : "")).join("\n");
-  const tokensAfter = outline.tokens - plan.spanTokens + estimateTokens(text);
+  const tokensAfter = outline.tokens - plan.spanTokens + countTokens(text);
   if (tokensAfter > run.policy.thresholdTokens) {
     return decline(
       "over-threshold",

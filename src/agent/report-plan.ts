@@ -1,7 +1,6 @@
 /** What a run would do now, and why, without doing it: the run's own planning, and what the session is configured with. */
 import { HOOK_TOKENS } from "../limits-of-notes.ts";
 import type { Policy } from "../steps/policy.ts";
-import { estimateTokens } from "../steps/tokens.ts";
 import { besides } from "../steps/view.ts";
 import { carriedIn } from "./boundary.ts";
 import type { Core } from "./core.ts";
@@ -30,12 +29,12 @@ export async function reportPlan(
   if (found === null) return null;
   const { outline, plan } = found;
   const branch = { sessionId, leafId: outline.leafId };
-  const { when, afterCompaction } = core.settings.get(sessionId);
+  const { when, afterCompaction, countTokens } = core.settings.get(sessionId);
   const waiting = asked.force ? null : findReasonToWait(core, sessionId, branch);
   const circumstances = { policy, prices: when?.prices, waiting };
   const foreseen = foreseeNotes(core, { ...branch, ...asked, policy, focus: null, fresh: false }, carried);
   if (foreseen !== null && foreseen.plan !== null) return explainNotes(outline, foreseen, circumstances);
   // Most that stands behind a summary: blocks that are carried, as they are now, and what a caller's code may add.
-  const besideTokens = estimateTokens(besides({ carried })) + (afterCompaction === null ? 0 : HOOK_TOKENS);
+  const besideTokens = countTokens(besides({ carried })) + (afterCompaction === null ? 0 : HOOK_TOKENS);
   return explainPlan(outline, plan, { ...circumstances, besideTokens, notes: foreseen?.notes ?? null });
 }

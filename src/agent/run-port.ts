@@ -11,12 +11,13 @@ import type { Outcome, RunRecord } from "../memory/runs.ts";
 import { auditSummary } from "../steps/audit.ts";
 import { halveChunk } from "../steps/chunk.ts";
 import { digest } from "../steps/digest.ts";
+import { measureMessage, type CountTokens } from "../steps/measure.ts";
 import { pinWithin } from "../steps/pinned/keep.ts";
 import { mergeFacts } from "../steps/pinned/merge.ts";
 import type { ChunkPlan, Plan } from "../steps/plan.ts";
 import { redactMessage, redactText } from "../steps/redact.ts";
-import { estimateTokens } from "../steps/tokens.ts";
 import { askApproval } from "./approval.ts";
+import { auditAnswer, type Audited } from "./audit-answer.ts";
 import { describeBoundary, readCarried } from "./boundary.ts";
 import { briefOf, briefOfChunk, draftKey } from "./brief.ts";
 import { promptTokens, unseenTokens } from "./calibration.ts";
@@ -27,6 +28,7 @@ import { keepNotes, planNotes, readNotes, saveNotes } from "./notes-port.ts";
 import { inRun, type PortCall } from "./port-call.ts";
 import { findSources, lineageOf, mustDraft, planOf, readSource, receiptOf, resolveEnds } from "./sources.ts";
 import { mayAsk } from "./postpone.ts";
+import { tellBudget } from "./token-counter.ts";
 import { isReadyToSwitch, splitAfter, switchToChild } from "./split.ts";
 import {
   PORT_METHODS,
@@ -125,7 +127,11 @@ export class RunPort implements CompactionPort {
       const key = request.repairOf ?? draftKey(run, { model: request.model, brief, source });
       const known = reuseDraft(call, key);
       if (known !== null) return known;
-      return { kind: "source", key, messages: redact ? messages.map(redactMessage) : messages, brief };
+      const shown = redact ? messages.map(redactMessage) : messages;
+      const weigh = (count: CountTokens): number =>
+        shown.reduce((sum, message) => sum + measureMessage(message, count).tokens, 0);
+      const askTokens = tellBudget(core.counterOf(run.sessionId), brief.summaryTokens, weigh);
+      return { kind: "source", key, messages: shown, brief, askTokens };
     });
   }
 
@@ -175,6 +181,7 @@ export class RunPort implements CompactionPort {
       if (known !== null) return known;
       const firstDraft = sources.findIndex(({ kind }) => kind === "draft");
       const earlier = firstDraft === -1 ? [] : sources.slice(0, firstDraft);
+      const weigh = (count: CountTokens): number => sources.reduce((sum, { text }) => sum + count(text), 0);
       return {
         kind: "drafts",
         key,
@@ -184,6 +191,7 @@ export class RunPort implements CompactionPort {
         generation: 1 + Math.max(...sources.map(({ generation }) => generation)),
         facts: mergeFacts(sources.map(({ facts }) => facts)),
         brief,
+        askTokens: tellBudget(core.counterOf(run.sessionId), brief.summaryTokens, weigh),
       };
     });
   }
@@ -191,14 +199,14 @@ export class RunPort implements CompactionPort {
   async saveDraft(mark: StepMark, input: DraftInput): Promise<DraftReceipt | RunEnded> {
     return this.#inRun(mark, (call) => {
       const { run, core } = call;
-      const { calls, answerId: _, again: __, ...made } = input;
+      const { calls, answerId: _, again: __, answers: ___, ...answer } = input;
+      const audited = auditAnswer(core, run, input);
       // A draft with problems must not stand where a sound one will be looked for.
-      const key = input.problems.length === 0 ? input.key : digest(input.key, "rejected", input.text);
-      const tokens = estimateTokens(input.text);
+      const key = audited.problems.length === 0 ? input.key : digest(input.key, "rejected", input.text);
       // What notes are made of is not in the span alone: their drafts are no other session's.
       const source = run.kind === "notes" ? {} : { source: { ...planOf(run).span, digest: run.planDigest ?? "" } };
-      const draft = core.drafts.save(run.sessionId, { ...made, key, tokens, ...source });
-      if (calls > 0) bill(call, input);
+      const draft = core.drafts.save(run.sessionId, { ...answer, ...audited, key, ...source });
+      if (calls > 0) bill(call, input, audited);
       call.close(key === input.key ? {} : { refused: { key, soundKey: input.key } });
       return { ...receiptOf(draft, false), soundKey: input.key };
     });
@@ -225,7 +233,8 @@ export class RunPort implements CompactionPort {
       const { run, core } = call;
       const { text, finishReason, score } = mustDraft(core, run, key);
       // Whether its source had anything to tell was asked where the source was at hand.
-      const audit = auditSummary({ text, finishReason, ...briefOf(core, run), hasMatter: () => false });
+      const countTokens = core.counterOf(run.sessionId);
+      const audit = auditSummary({ text, finishReason, ...briefOf(core, run), hasMatter: () => false, countTokens });
       call.close();
       const needsApproval = core.settings.get(run.sessionId).approval !== null;
       if (!audit.ok) return { kind: "failed", problems: audit.problems, needsApproval };
@@ -244,7 +253,8 @@ export class RunPort implements CompactionPort {
       const plan = planOf(run);
       const draft = mustDraft(core, run, commit.key);
       const { pinnedTokens } = run.policy;
-      const { pinned, survival } = pinWithin(draft.text, draft.facts, { spanTokens: plan.spanTokens, pinnedTokens });
+      const budget = { spanTokens: plan.spanTokens, pinnedTokens, countTokens: core.counterOf(run.sessionId) };
+      const { pinned, survival } = pinWithin(draft.text, draft.facts, budget);
       const result = core.memory.session(run.sessionId).addOverlay({
         span: plan.span,
         summary: draft.text,
@@ -336,7 +346,7 @@ function compacted(call: PortCall): Compacted {
 }
 
 /** Puts an answer of a model on the run's bill, and on the session's. Told of again, because its receipt was lost, it costs nothing. */
-function bill(call: PortCall, answer: DraftInput): void {
+function bill(call: PortCall, answer: DraftInput, { problems }: Audited): void {
   const { core, run, mark } = call;
   const { answerId, model, calls, inputTokens, outputTokens } = answer;
   const billed = run.steps.find(({ name }) => name === mark.step)?.billed ?? [];
@@ -348,7 +358,7 @@ function bill(call: PortCall, answer: DraftInput): void {
   });
   call.close({ inputTokens, outputTokens, calls, billed: [...billed, answerId] });
   const now = core.platform.now();
-  if (answer.problems.length === 0) core.health.noteAnswer(model, now);
+  if (problems.length === 0) core.health.noteAnswer(model, now);
   else if (answer.again) core.health.noteFailure(model, "unusable", now);
   core.spend.add(run.sessionId, inputTokens + outputTokens, now);
 }

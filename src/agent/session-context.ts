@@ -10,7 +10,6 @@ import type { ContextBlocks } from "../context/blocks.ts";
 import type { ContextBlock } from "../context/render.ts";
 import type { SearchHit } from "../memory/search.ts";
 import type { PastView } from "../memory/time-travel.ts";
-import { countWith } from "./core.ts";
 import { recall, recallTool, type Recall, type RecallRequest } from "./recall.ts";
 import { SessionHistory } from "./session-history.ts";
 
@@ -108,11 +107,11 @@ export abstract class SessionContext extends SessionHistory {
    * Throws `invalid_input`.
    */
   async recall(request: RecallRequest): Promise<Recall> {
-    const { settings } = this;
+    this.apply();
     const { memory } = this.core;
+    const countTokens = this.core.counterOf(this.id);
     const { sessions } = memory;
-    const ask = (sessionId: string): Recall =>
-      recall(memory.session(sessionId).places(), request, (text) => countWith(settings, text));
+    const ask = (sessionId: string): Recall => recall(memory.session(sessionId).places(), request, countTokens);
     const own = ask(this.id);
     for (let id = sessions.earlierOf(this.id); own.kind === "nothing" && id !== null; id = sessions.earlierOf(id)) {
       const answer = ask(id);

@@ -14,6 +14,7 @@ import { persistTurn, persistWorkingContext, type PersistedTurn, type Turn } fro
 import { exportJsonl } from "../import/export.ts";
 import { redactMessage } from "../steps/redact.ts";
 import { importTranscript, type Format } from "../import/import.ts";
+import type { CountTokens } from "../steps/measure.ts";
 import type { AppendResult, History, RecentHistory } from "../memory/history.ts";
 import { unseenTokens } from "./calibration.ts";
 import { leafOf, parentOf, type LeafInput, type ParentInput } from "./branch-input.ts";
@@ -212,6 +213,11 @@ export abstract class SessionHistory {
     if (policy === null) return undefined;
     const messages = Math.max(MIN_VIEW_TOKENS, policy.thresholdTokens * THRESHOLDS_IN_A_TURN);
     return messages + unseenTokens(this.core, this.id, 0);
+  }
+
+  /** What everything of the session is counted with: `tokenCounter`, or the built-in estimate. */
+  get countTokens(): CountTokens {
+    return this.settings.countTokens;
   }
 
   // --- events --------------------------------------------------------------------------------------------------------

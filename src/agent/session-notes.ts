@@ -60,7 +60,7 @@ export abstract class SessionNotesHandle extends SessionContext {
     const shape = shapeOf(this.settings);
     const current = this.stored.notes.current();
     if (current === null || !hasContent(current.sections, hintsOf(shape))) return null;
-    return renderNotes(fitVersion(current, shape));
+    return renderNotes(fitVersion(current, shape, this.settings.countTokens));
   }
 
   /**

@@ -11,7 +11,7 @@ import type { CountTokens } from "../steps/measure.ts";
 import type { PreviewOptions } from "../steps/preview.ts";
 import { resolvePolicy, type Policy, type PolicyOptions } from "../steps/policy.ts";
 import { resolveWhen, type When, type WhenOptions } from "../steps/when.ts";
-import { guardCounter } from "./token-counter.ts";
+import { ESTIMATE, guardCounter } from "./token-counter.ts";
 import { DEFAULT_TEMPLATE, parseTemplate, type Template, type TemplateInput } from "../steps/template.ts";
 
 /** A summary that the caller made: the range it replaces, both ends included, by message (or overlay) id. */
@@ -32,8 +32,8 @@ export interface SessionSettings {
   readonly template: Template;
   /** Tokens beside the messages: system prompt and tools. */
   readonly overheadTokens: number;
-  /** Estimates the tokens of a text; null is the built-in estimate. */
-  readonly tokenCounter: CountTokens | null;
+  /** What everything of the session is counted with; never throws. */
+  readonly countTokens: CountTokens;
   /** From which size on a tool output is shown as a preview; null: never. */
   readonly previews: PreviewOptions | null;
   readonly inline: InlineCompaction | null;
@@ -53,8 +53,8 @@ export interface CompactAfterOptions extends Omit<PolicyOptions, "thresholdToken
   /** Tokens beside the messages that count against the threshold: system prompt and tools. Default 0. */
   readonly overheadTokens?: number | undefined;
   /**
-   * Replaces the built-in estimate for messages stored from now on. Where it throws or answers no number, the estimate
-   * stands in, and a warning is logged once.
+   * What the session counts tokens with: summaries, notes, blocks and budgets, and messages stored from now on. Where it throws
+   * or answers no number, the built-in estimate stands in, and a warning is logged once.
    */
   readonly tokenCounter?: CountTokens | undefined;
   /** The sections of a summary. */
@@ -68,7 +68,7 @@ const UNCONFIGURED: SessionSettings = {
   when: null,
   template: DEFAULT_TEMPLATE,
   overheadTokens: 0,
-  tokenCounter: null,
+  countTokens: ESTIMATE,
   previews: null,
   inline: null,
   redact: false,
@@ -136,7 +136,7 @@ export function compactAfter(
     policy,
     when,
     overheadTokens: overheadTokens ?? settings.overheadTokens,
-    tokenCounter: counter ?? settings.tokenCounter,
+    countTokens: counter ?? settings.countTokens,
     template: sections ?? settings.template,
     carryBlocks: carryBlocks ?? settings.carryBlocks,
   });

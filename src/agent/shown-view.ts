@@ -59,8 +59,7 @@ export function viewOptions(options: string | GetViewOptions | undefined): GetVi
 /** The view that was read, as the session's settings and the checked options say. */
 export function shapeView(core: Core, sessionId: string, read: { view: View; options: GetViewOptions }): ShownView {
   const { view, options } = read;
-  const { previews, tokenCounter, template } = core.settings.get(sessionId);
-  const countTokens = tokenCounter ?? undefined;
+  const { previews, countTokens, template } = core.settings.get(sessionId);
   const previewed = previews === null ? view.messages : previewOutputs(view.messages, previews);
   const messages = truncated(previewed, options.truncate);
   if (options.maxTokens === undefined) {

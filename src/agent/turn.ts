@@ -13,7 +13,6 @@
  */
 import { convertToModelMessages, type ModelMessage, type StepResult, type ToolSet } from "ai";
 import { MAX_NAME_CHARS, MESSAGE_OVERHEAD_TOKENS, MIN_VIEW_TOKENS } from "../limits.ts";
-import { estimateTokens } from "../steps/tokens.ts";
 import type { UsageReport } from "./calibration.ts";
 import { KeptReply } from "./kept-reply.ts";
 import type { Session } from "./session.ts";
@@ -130,17 +129,20 @@ interface PromptOptions extends ViewOptions {
 /** The view's messages, and at their end what changed in the context blocks since the system prompt was frozen. */
 async function nextPrompt(session: Session, options: PromptOptions): Promise<Prompt> {
   const { leafId, truncate, tools, onReduced, reminder, maxTokens = session.turnTokens ?? Infinity } = options;
-  const view = await session.getView({ leafId, truncate, maxTokens: withoutReminder(maxTokens, reminder) });
+  const room = withoutReminder(
+    maxTokens,
+    reminder === null ? 0 : session.countTokens(reminder) + MESSAGE_OVERHEAD_TOKENS,
+  );
+  const view = await session.getView({ leafId, truncate, maxTokens: room });
   if (view.fitted?.kind === "reduced") onReduced?.(view.fitted);
   const messages = await convertToModelMessages(view.messages, tools === undefined ? {} : { tools });
   return { view, messages: reminder === null ? messages : [...messages, { role: "user", content: reminder }] };
 }
 
 /** What a reminder leaves of the limit: at least what any view needs, so that none fails in the middle of a turn. */
-function withoutReminder(maxTokens: number, reminder: string | null): number | undefined {
+function withoutReminder(maxTokens: number, reminderTokens: number): number | undefined {
   if (maxTokens === Infinity) return undefined;
-  if (reminder === null) return maxTokens;
-  return Math.max(MIN_VIEW_TOKENS, maxTokens - estimateTokens(reminder) - MESSAGE_OVERHEAD_TOKENS);
+  return reminderTokens === 0 ? maxTokens : Math.max(MIN_VIEW_TOKENS, maxTokens - reminderTokens);
 }
 
 /** Before the turn: in the middle of one, nothing is refused. */

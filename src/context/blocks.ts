@@ -7,6 +7,7 @@
  */
 import type { ToolSet, UIMessage } from "ai";
 import { PalimpsestError } from "../errors.ts";
+import type { CountTokens } from "../steps/measure.ts";
 import { askForText, askProvider, type Ask } from "./ask.ts";
 import { checkKey, checkSize, checkText, type Rewrite } from "./check.ts";
 import { declare, undeclare, type BlockOptions, type Declared } from "./declared.ts";
@@ -27,7 +28,7 @@ export interface BlocksHost {
   readonly transaction: BlockScope["transaction"];
   readonly turns: Turns;
   readonly limitMs: number;
-  readonly countTokens: (text: string) => number;
+  readonly counterOf: (sessionId: string) => CountTokens;
 }
 
 /** Told of what a tool answered with "Not done", and of what a prompt or a reminder had to do without. */
@@ -321,7 +322,7 @@ export class ContextBlocks {
       label,
       ...(description === undefined ? {} : { description }),
       content,
-      tokens: this.#host.countTokens(content),
+      tokens: this.#count(content),
       ...(maxTokens === undefined ? {} : { maxTokens }),
       kind: shape.kind,
       writable: shape.writable,
@@ -366,8 +367,12 @@ export class ContextBlocks {
     );
   }
 
+  #count(content: string): number {
+    return this.#host.counterOf(this.#sessionId)(content);
+  }
+
   #checkSize(declared: Declared, rewrite: Rewrite): void {
-    checkSize(declared, { ...rewrite, tokens: this.#host.countTokens(rewrite.content) });
+    checkSize(declared, { ...rewrite, tokens: this.#count(rewrite.content) });
   }
 
   #checkEpoch(epoch: number): void {

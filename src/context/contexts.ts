@@ -6,7 +6,7 @@
  */
 import { PROVIDER_LIMIT_MS } from "../limits.ts";
 import type { Db } from "../memory/db.ts";
-import { estimateTokens } from "../steps/tokens.ts";
+import type { CountTokens } from "../steps/measure.ts";
 import { ContextBlocks, type BlocksHost } from "./blocks.ts";
 import { sessionScope } from "./scope.ts";
 import { copyEntries } from "./sqlite-search.ts";
@@ -18,8 +18,8 @@ export interface ContextsOptions {
   readonly agentId?: string | undefined;
   /** How long a provider may take (ms). */
   readonly limitMs?: number | undefined;
-  /** Replaces the built-in token estimate. */
-  readonly countTokens?: ((text: string) => number) | undefined;
+  /** What a session counts tokens with. */
+  readonly counterOf: (sessionId: string) => CountTokens;
 }
 
 export class Contexts {
@@ -28,13 +28,13 @@ export class Contexts {
   readonly #host: BlocksHost;
   readonly #sessions = new Map<string, ContextBlocks>();
 
-  constructor(db: Db, options: ContextsOptions = {}) {
+  constructor(db: Db, options: ContextsOptions) {
     this.statements = new ContextStatements(db);
     this.#db = db;
-    const { agentId = "", limitMs = PROVIDER_LIMIT_MS, countTokens = estimateTokens } = options;
+    const { agentId = "", limitMs = PROVIDER_LIMIT_MS, counterOf } = options;
     const { statements } = this;
     const transaction: BlocksHost["transaction"] = (work) => db.transaction(work);
-    this.#host = { agentId, statements, transaction, turns: new Turns(), limitMs, countTokens };
+    this.#host = { agentId, statements, transaction, turns: new Turns(), limitMs, counterOf };
   }
 
   /** A session's blocks, always the same object; `""` is the default session. Reads nothing. */

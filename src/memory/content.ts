@@ -49,9 +49,9 @@ export function checkShape(message: UIMessage): void {
 
 /**
  * All that is stored of a message. Throws `invalid_message`, `not_serializable` (naming the path) or
- * `message_too_large`. `countTokens` replaces the built-in estimate.
+ * `message_too_large`.
  */
-export function encodeMessage(message: UIMessage, countTokens?: CountTokens): Encoded {
+export function encodeMessage(message: UIMessage, countTokens: CountTokens): Encoded {
   checkShape(message);
   const budget = { left: MESSAGE_MAX_BYTES };
   checkPlain(message, { key: "", holder: null, up: null, depth: 0, messageId: message.id, budget });
@@ -126,9 +126,9 @@ export function splitUtf8(text: string, maxBytes: number): { bytes: number; piec
   return { bytes, pieces: [first ?? last, ...rest] };
 }
 
-function measure(message: UIMessage, countTokens?: CountTokens): Measure {
+function measure(message: UIMessage, countTokens: CountTokens): Measure {
   try {
-    return countTokens === undefined ? measureMessage(message) : measureMessage(message, countTokens);
+    return measureMessage(message, countTokens);
   } catch (cause) {
     // A counter of the caller's may fail for reasons of its own: those are told as they are.
     if (errorCode(cause) !== undefined) throw cause;

@@ -21,7 +21,7 @@ export interface Forked {
   readonly to: Tree;
   readonly sql: SessionStatements;
   readonly now: () => number;
-  readonly countTokens: CountTokens | undefined;
+  readonly countTokens: CountTokens;
 }
 
 /** Reads the overlays of the session that was forked, and nothing more where none of them ended within a message and left force. */

@@ -7,9 +7,9 @@
  * text is never seen again. What the overlay had folded in needs nothing: it lies beneath, and shows by itself.
  */
 import { DEFAULT_PINNED_TOKENS } from "../limits.ts";
+import type { CountTokens } from "../steps/measure.ts";
 import { pinWithin } from "../steps/pinned/keep.ts";
 import { renderPinned } from "../steps/pinned/render.ts";
-import { estimateTokens } from "../steps/tokens.ts";
 import type { Drafts } from "./drafts.ts";
 import type { Leaf } from "./overlay-details.ts";
 import { toRecord } from "./overlay-record.ts";
@@ -20,18 +20,19 @@ export interface Standing {
   readonly sessionId: string;
   readonly laid: Overlays;
   readonly drafts: Drafts;
+  readonly countTokens: CountTokens;
 }
 
 export function giveWay(standing: Standing, gone: readonly OverlayRow[]): void {
   for (const row of gone) {
     const { details } = toRecord(row);
-    const pinnedTokens = Math.max(DEFAULT_PINNED_TOKENS, estimateTokens(renderPinned(details.pinned)));
+    const pinnedTokens = Math.max(DEFAULT_PINNED_TOKENS, standing.countTokens(renderPinned(details.pinned)));
     for (const part of details.madeOf) if (part.kind === "leaf") showLeaf(standing, part, pinnedTokens);
   }
 }
 
 /** What was pinned for the whole has room beside each part: no rule leaves the view with an edit elsewhere. */
-function showLeaf({ laid, drafts, sessionId }: Standing, leaf: Leaf, pinnedTokens: number): void {
+function showLeaf({ laid, drafts, sessionId, countTokens }: Standing, leaf: Leaf, pinnedTokens: number): void {
   const { fromId, fromStep, toId, toStep, digest, draftKey, tokens } = leaf;
   const span = { fromId, fromStep, toId, toStep };
   const range = laid.locate(span);
@@ -48,7 +49,7 @@ function showLeaf({ laid, drafts, sessionId }: Standing, leaf: Leaf, pinnedToken
       generation,
       madeOf: [leaf],
       draftKey,
-      ...pinWithin(text, facts, { spanTokens: tokens, pinnedTokens }),
+      ...pinWithin(text, facts, { spanTokens: tokens, pinnedTokens, countTokens }),
     },
   });
 }

@@ -151,7 +151,8 @@ export class History extends SessionOverlays {
   #giveWay(gone: readonly OverlayRow[]): void {
     this.#uncovered ||= gone.length > 0;
     const { laid, sessionId } = this;
-    giveWay({ laid, sessionId, drafts: this.options.drafts }, gone);
+    const { drafts, countTokens } = this.options;
+    giveWay({ laid, sessionId, drafts, countTokens }, gone);
   }
 
   /** True when an overlay gave way to an edit since the last call. */

@@ -19,8 +19,8 @@ import { Tree } from "./tree.ts";
 export interface MemoryOptions {
   /** Epoch ms. */
   readonly now: () => number;
-  /** Replaces the built-in token estimate, by session. Stamped on a message when it is stored. */
-  readonly countTokens?: (text: string, sessionId: string) => number;
+  /** What a session counts tokens with. Its count is stamped on a message when it is stored. */
+  readonly counterOf: (sessionId: string) => CountTokens;
 }
 
 export class Memory {
@@ -53,7 +53,7 @@ export class Memory {
       statements: this.statements,
       now: options.now,
       history: (sessionId) => this.session(sessionId),
-      countTokens: (sessionId) => this.#countTokens(sessionId),
+      counterOf: options.counterOf,
     });
   }
 
@@ -69,10 +69,9 @@ export class Memory {
     }
     const { db, search, drafts } = this;
     const notes = this.#notes;
-    const { now } = this.#options;
-    const countTokens = this.#countTokens(sessionId);
+    const { now, counterOf } = this.#options;
     const tree = new Tree(this.statements, sessionId, now);
-    const history = new History(tree, { db, now, countTokens, search, drafts, notes });
+    const history = new History(tree, { db, now, countTokens: counterOf(sessionId), search, drafts, notes });
     this.#histories.set(sessionId, history);
     return history;
   }
@@ -83,10 +82,5 @@ export class Memory {
    */
   transaction<T>(work: (() => T) & (T extends PromiseLike<unknown> ? never : unknown)): T {
     return this.db.transaction<T>(work);
-  }
-
-  #countTokens(sessionId: string): CountTokens | undefined {
-    const count = this.#options.countTokens;
-    return count && ((text) => count(text, sessionId));
   }
 }

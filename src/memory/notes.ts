@@ -12,6 +12,7 @@
  */
 import { NOTES_VERSIONS } from "../limits-of-notes.ts";
 import { notesTokens, type NotesSection } from "../steps/notes/document.ts";
+import type { CountTokens } from "../steps/measure.ts";
 import type { NotesGrowth } from "../steps/notes/due.ts";
 import { WHOLE_MESSAGE, type Span } from "../steps/outline.ts";
 import type { Facts } from "../steps/pinned/fact.ts";
@@ -63,20 +64,28 @@ export interface NewNotes extends Pick<NotesVersion, "sections" | "covered" | "b
   readonly told?: Place | null | undefined;
 }
 
+export interface NotesOptions {
+  readonly notes: NotesStatements;
+  readonly now: () => number;
+  readonly countTokens: CountTokens;
+}
+
 export class SessionNotes {
   readonly #tree: Tree;
   readonly #sql: NotesStatements;
   readonly #now: () => number;
+  readonly #count: CountTokens;
 
-  constructor(tree: Tree, { notes, now }: { readonly notes: NotesStatements; readonly now: () => number }) {
+  constructor(tree: Tree, { notes, now, countTokens }: NotesOptions) {
     this.#tree = tree;
+    this.#count = countTokens;
     this.#sql = notes;
     this.#now = now;
   }
 
   /** Every version that is kept, newest first. */
   list(): NotesVersion[] {
-    return this.#sql.notes(this.#tree.sessionId, NOTES_VERSIONS).map(toVersion);
+    return this.#sql.notes(this.#tree.sessionId, NOTES_VERSIONS).map((row) => this.#toVersion(row));
   }
 
   /** The number of the newest version, 0 before the first: it changes with every write. */
@@ -94,7 +103,7 @@ export class SessionNotes {
   *holding(leafId?: string): Generator<NotesVersion> {
     const leaf = leafId === undefined ? this.#tree.newest() : this.#tree.find(leafId);
     for (const row of this.#sql.notes(this.#tree.sessionId, NOTES_VERSIONS)) {
-      if (row.standing === 1 && this.#isOn(row, leaf?.seq ?? null)) yield toVersion(row);
+      if (row.standing === 1 && this.#isOn(row, leaf?.seq ?? null)) yield this.#toVersion(row);
     }
   }
 
@@ -182,7 +191,7 @@ export class SessionNotes {
     };
     this.#sql.insert(sessionId, row);
     if (n > NOTES_VERSIONS) this.#sql.deleteUpTo(sessionId, n - NOTES_VERSIONS);
-    return toVersion(row);
+    return this.#toVersion(row);
   }
 
   /**
@@ -257,6 +266,10 @@ export class SessionNotes {
     return row === null ? null : { seq: row.seq, step };
   }
 
+  #toVersion(row: NotesRow): NotesVersion {
+    return toVersion(row, this.#count);
+  }
+
   #isOn({ covers, toldSeq }: NotesRow, leafSeq: number | null): boolean {
     if (toldSeq === null) return covers !== "to";
     return leafSeq !== null && this.#tree.isOnPath(toldSeq, leafSeq);
@@ -283,7 +296,7 @@ export interface Growth extends NotesGrowth {
   readonly below: { readonly seq: number; readonly tokens: number; readonly toolCalls: number } | null;
 }
 
-function toVersion(row: NotesRow): NotesVersion {
+function toVersion(row: NotesRow, count: CountTokens): NotesVersion {
   const { n, standing, covers, toldSeq, toldStep, coveredId, coveredStep, createdAt } = row;
   const sections = JSON.parse(row.sections) as NotesSection[];
   const details = JSON.parse(row.details) as Pick<NewNotes, "by" | "runId" | "model" | "facts">;
@@ -296,7 +309,7 @@ function toVersion(row: NotesRow): NotesVersion {
         ? { kind: covers === "unknown" ? covers : "none" }
         : { kind: "to", messageId: coveredId, step: coveredStep ?? WHOLE_MESSAGE },
     told: toldSeq === null ? null : { seq: toldSeq, step: toldStep ?? WHOLE_MESSAGE },
-    tokens: notesTokens(sections),
+    tokens: notesTokens(sections, count),
     createdAt,
     ...details,
   };

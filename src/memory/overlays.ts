@@ -72,9 +72,9 @@ interface Range {
 export class Overlays {
   readonly #tree: Tree;
   readonly #now: () => number;
-  readonly #countTokens: CountTokens | undefined;
+  readonly #countTokens: CountTokens;
 
-  constructor(tree: Tree, options: { now: () => number; countTokens: CountTokens | undefined }) {
+  constructor(tree: Tree, options: { now: () => number; countTokens: CountTokens }) {
     this.#tree = tree;
     this.#now = options.now;
     this.#countTokens = options.countTokens;
@@ -304,7 +304,12 @@ export class Overlays {
 
   /** Estimated tokens of an overlay as it is shown. */
   #measure(overlay: Parameters<typeof summarySource>[0]): number {
-    return measureMessage(summaryMessage(summarySource(overlay)), this.#countTokens).tokens;
+    return this.weigh(summaryMessage(summarySource(overlay)));
+  }
+
+  /** Tokens of a message as the session counts them. */
+  weigh(message: UIMessage): number {
+    return measureMessage(message, this.#countTokens).tokens;
   }
 
   /** An id made of what the overlay is. One that is out of force does not keep its equal from coming into force. */

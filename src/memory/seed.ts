@@ -28,7 +28,7 @@ export interface Seed {
   readonly to: Tree;
   readonly sql: SessionStatements;
   readonly now: () => number;
-  readonly countTokens: CountTokens | undefined;
+  readonly countTokens: CountTokens;
   /** What is kept beside an overlay's copy: nothing in it may lead to what only the parent has. */
   readonly detailsOf: (overlay: OverlayRecord) => OverlayDetails;
 }

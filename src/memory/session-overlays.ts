@@ -31,7 +31,7 @@ import { comparePlaces, placeFrom, placeTo, walkSpan, walkView, type Element } f
 export interface HistoryOptions {
   readonly db: Db;
   readonly now: () => number;
-  readonly countTokens: CountTokens | undefined;
+  readonly countTokens: CountTokens;
   readonly search: MessageSearch;
   readonly drafts: Drafts;
   readonly notes: NotesStatements;
@@ -96,7 +96,8 @@ export abstract class SessionOverlays {
     const spanTokens = this.spanDigest(span)?.tokens;
     if (spanTokens === undefined) return input;
     const facts = gatherFacts(this.spanMessages(span) ?? []);
-    return { ...input, details: { ...details, facts, ...pinWithin(summary, facts, { spanTokens, pinnedTokens }) } };
+    const budget = { spanTokens, pinnedTokens, countTokens: this.options.countTokens };
+    return { ...input, details: { ...details, facts, ...pinWithin(summary, facts, budget) } };
   }
 
   /** Takes an overlay out of force; narrower ones under it show again. Throws `unknown_overlay`. */

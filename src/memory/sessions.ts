@@ -71,7 +71,7 @@ export interface SessionsOptions {
   readonly statements: Statements;
   readonly now: () => number;
   readonly history: (sessionId: string) => History;
-  readonly countTokens: (sessionId: string) => CountTokens | undefined;
+  readonly counterOf: (sessionId: string) => CountTokens;
 }
 
 const NEWEST = { createdAt: Number.MAX_SAFE_INTEGER, id: "" };
@@ -177,7 +177,7 @@ export class Sessions {
       this.#sql.copyFreeNotes(sessionId, copy.id);
       db.forget(copy.id);
       const to = new Tree(statements, copy.id, now);
-      nameSpansAnew({ from: tree, to, sql: this.#sql, now, countTokens: this.#options.countTokens(copy.id) });
+      nameSpansAnew({ from: tree, to, sql: this.#sql, now, countTokens: this.#options.counterOf(copy.id) });
       to.flush();
       return this.mustGet(copy.id);
     });
@@ -188,7 +188,7 @@ export class Sessions {
    * given one. From then on messages are added to the new one alone. Throws `unknown_session`, `session_ended`, `invalid_input`.
    */
   split(sessionId: string, next: { id: string; name: string | null } & Pick<Seed, "detailsOf">): SessionInfo {
-    const { db, statements, now, history, countTokens } = this.#options;
+    const { db, statements, now, history, counterOf } = this.#options;
     const { model } = this.mustGet(sessionId);
     history(sessionId).mustGoOn();
     const name = next.name ?? this.#sql.session(sessionId)?.name ?? undefined;
@@ -200,7 +200,7 @@ export class Sessions {
         to,
         sql: this.#sql,
         now,
-        countTokens: countTokens(next.id),
+        countTokens: counterOf(next.id),
         detailsOf: next.detailsOf,
       });
       this.#sql.endSession(sessionId, { endedAt: now(), endReason: "compaction", continuedBy: next.id });

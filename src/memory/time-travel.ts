@@ -6,7 +6,6 @@
  * What was edited is not told of in the past either: a summary whose messages were edited or deleted since is never shown
  * again. Its place is marked instead, and its id is named, so that nobody takes the gap for what was there.
  */
-import { measureMessage } from "../steps/measure.ts";
 import { WHOLE_MESSAGE } from "../steps/outline.ts";
 import { wasInForce } from "./overlay-changes.ts";
 import { NOTHING_PINNED, parseDetails, type OverlayDetails } from "./overlay-details.ts";
@@ -57,7 +56,7 @@ export function readPastView(tree: Tree, overlays: Overlays, overlayId: string):
       element.kind === "overlay" && !isUnchanged(past, element.overlay) ? [element.overlay.n] : [],
     ),
   );
-  const rows = shown.map((row) => (withheld.has(row.n) ? withhold(row) : row));
+  const rows = shown.map((row) => (withheld.has(row.n) ? withhold(row, overlays) : row));
   changed.push(...rows.filter((row) => withheld.has(row.n)).map((row) => row.overlayId));
   return { ...readView(tree, start, rows), leafId: tree.shape(leaf).id, asOf: stampOf(at), changed };
 }
@@ -118,10 +117,10 @@ function leafThen(tree: Tree, { toSeq, topSeq }: OverlayRow): number | null {
   return newest ?? tree.sql.links(tree.sessionId, -1, topSeq).at(-1)?.seq ?? null;
 }
 
-function withhold(row: OverlayRow): OverlayRow {
+function withhold(row: OverlayRow, overlays: Overlays): OverlayRow {
   const details = JSON.stringify({ ...parseDetails(row.details), pinned: NOTHING_PINNED } satisfies OverlayDetails);
   const silent = { ...row, summary: WITHHELD, details };
-  return { ...silent, tokens: measureMessage(overlayMessage(silent)).tokens };
+  return { ...silent, tokens: overlays.weigh(overlayMessage(silent)) };
 }
 
 function stampOf({ overlayId, n, createdAt }: OverlayRow): PastView["asOf"] {

@@ -11,12 +11,15 @@ import type {
   LanguageModelV4Prompt,
   LanguageModelV4StreamPart,
 } from "@ai-sdk/provider";
-import { extractSummary, type ExtractInput } from "../steps/extract.ts";
+import { extractSummary, type ExtractInput as Extracted } from "../steps/extract.ts";
 import { REFERENCE_RULE } from "../steps/provenance.ts";
 import { extractEdits } from "../steps/notes/extract.ts";
 import { parsePrompt, type ParsedPrompt } from "../steps/prompt.ts";
 import { DEFAULT_TEMPLATE } from "../steps/template.ts";
 import { estimateTokens } from "../steps/tokens.ts";
+
+/** A task of this model. Its own tokens are the estimate's, as any model's are its tokenizer's, whatever a session counts with. */
+type ExtractInput = Omit<Extracted, "countTokens">;
 
 /** Most tokens of an answer to a prompt that names no budget. */
 const DEFAULT_BUDGET = 1_000;
@@ -36,6 +39,11 @@ export function extractiveModel(): LanguageModelV4 {
   };
 }
 
+/** What it would answer. */
+export function extract(task: ExtractInput): string {
+  return extractSummary({ ...task, countTokens: estimateTokens });
+}
+
 type Answer = Pick<LanguageModelV4GenerateResult, "finishReason" | "usage" | "warnings"> & {
   content: [{ type: "text"; text: string }];
 };
@@ -46,7 +54,7 @@ function answer({ prompt, maxOutputTokens }: LanguageModelV4CallOptions): Answer
   const references = `${told}\n${asked}`.includes(REFERENCE_RULE);
   const task = { ...readTask(asked), references };
   const bounded = { ...task, summaryTokens: Math.min(task.summaryTokens, maxOutputTokens ?? Infinity) };
-  const text = task.kind === "notes" ? extractEdits(bounded) : extractSummary(bounded);
+  const text = task.kind === "notes" ? extractEdits({ ...bounded, countTokens: estimateTokens }) : extract(bounded);
   const [input, output] = [estimateTokens(asked), estimateTokens(text)];
   return {
     content: [{ type: "text", text }],

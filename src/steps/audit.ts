@@ -11,7 +11,6 @@ import type { CountTokens } from "./measure.ts";
 import type { Policy } from "./policy.ts";
 import { dropReferences } from "./provenance.ts";
 import { missingSections, type Template } from "./template.ts";
-import { estimateTokens } from "./tokens.ts";
 
 export type AuditProblemKind =
   | "empty"
@@ -43,7 +42,7 @@ export interface AuditInput {
   readonly spanTokens: number;
   readonly policy: Policy;
   readonly template: Template;
-  readonly countTokens?: CountTokens | undefined;
+  readonly countTokens: CountTokens;
   /** Whether there is anything in the source that a summary could tell; asked only where the text tells nothing. Default: yes. */
   readonly hasMatter?: (() => boolean) | undefined;
 }
@@ -71,7 +70,7 @@ const COPIED_LINES = 3;
 /** Audits one draft as the summary of its whole source. */
 export function auditSummary(input: AuditInput): Audit {
   const text = input.text.trim();
-  const tokens = (input.countTokens ?? estimateTokens)(text);
+  const tokens = input.countTokens(text);
   const problems = [...findFalseAnswers(text, input.finishReason), ...findMisfits(text, tokens, input)];
   return problems.length === 0 ? { ok: true, tokens } : { ok: false, problems };
 }
@@ -113,7 +112,7 @@ function findMisfits(text: string, tokens: number, input: AuditInput): AuditProb
   const problems: AuditProblem[] = [];
   const share = Math.floor(spanTokens * policy.maxSummaryRatio);
   const most = policy.summaryTokens * MAX_REFERENCED_RATIO;
-  const words = (input.countTokens ?? estimateTokens)(dropReferences(text));
+  const words = input.countTokens(dropReferences(text));
   const tooLarge = (count: number, most: number, why: string): unknown =>
     problems.push({
       kind: "too-large",

@@ -12,8 +12,8 @@ import { gatherEvidence } from "./extract/evidence.ts";
 import { listNames } from "./extract/names.ts";
 import { meaningfulWords, saysTheSame } from "./extract/rank.ts";
 import { layOut, placeTopics, topicOf } from "./extract/summary-shape.ts";
+import type { CountTokens } from "./measure.ts";
 import type { Template } from "./template.ts";
-import { estimateTokens } from "./tokens.ts";
 
 export interface ExtractInput {
   /** The conversation to summarise, as `renderTranscript` writes it; null or empty when only drafts are merged. */
@@ -25,8 +25,9 @@ export interface ExtractInput {
   /** Summaries of parts of the conversation, oldest first, which are folded into one. */
   readonly drafts: readonly string[];
   readonly template: Template;
-  /** Most tokens of the result, by `estimateTokens`. A budget below the bare headings gives the bare headings. */
+  /** Most tokens of the result. A budget below the bare headings gives the bare headings. */
   readonly summaryTokens: number;
+  readonly countTokens: CountTokens;
   /** What the reader cares for most, in plain words. */
   readonly focus?: string | null | undefined;
   /** Ends each bullet with the messages that it comes from: see provenance.ts. A list of names has none: each is its own key. */
@@ -69,23 +70,28 @@ export function extractSummary(input: ExtractInput): string {
     ...bullet,
     references: input.references === true ? bullet.references.slice(-MAX_BULLET_REFERENCES) : [],
   }));
-  const total = input.summaryTokens - estimateTokens(layOut(titles, new Map()));
-  const chosen = choose(bullets, total * (1 - NAMES_SHARE));
+  const total = input.summaryTokens - input.countTokens(layOut(titles, new Map()));
+  const cost: Cost = (bullet) => input.countTokens(`- ${lineOf(bullet)}\n`);
+  const chosen = choose(bullets, total * (1 - NAMES_SHARE), cost);
   let left = chosen.left + total * NAMES_SHARE;
   for (const bullet of listNames(entries, carried, chosen.bullets)) {
     if (cost(bullet) > left) continue;
     chosen.bullets.push(bullet);
     left -= cost(bullet);
   }
-  return settle(titles, chosen.bullets, input.summaryTokens);
+  return settle(titles, chosen.bullets, input);
 }
 
 /** Lays the bullets out; gives the least of them up while the whole is over the budget. */
-function settle(titles: readonly string[], bullets: readonly Bullet[], budget: number): string {
+function settle(
+  titles: readonly string[],
+  bullets: readonly Bullet[],
+  { summaryTokens, countTokens }: Pick<ExtractInput, "summaryTokens" | "countTokens">,
+): string {
   const kept = bullets.toSorted((one, other) => worth(other) - worth(one));
   for (;;) {
     const text = layOut(titles, sortIntoSections(titles, kept));
-    if (estimateTokens(text) <= budget || kept.length === 0) return text;
+    if (countTokens(text) <= summaryTokens || kept.length === 0) return text;
     kept.pop();
   }
 }
@@ -116,12 +122,11 @@ function concerns(title: string, bullet: Bullet): boolean {
   return [...meaningfulWords(title)].some((word) => word.length > 3 && text.includes(word.replace(/s$/, "")));
 }
 
-function cost(bullet: Bullet): number {
-  return estimateTokens(`- ${lineOf(bullet)}\n`);
-}
+/** Tokens of a bullet's line. */
+type Cost = (bullet: Bullet) => number;
 
 /** Fills every topic up to its share, so that none starves; what is left goes to the worthiest, whatever its topic. */
-function choose(candidates: readonly Bullet[], total: number): { bullets: Bullet[]; left: number } {
+function choose(candidates: readonly Bullet[], total: number, cost: Cost): { bullets: Bullet[]; left: number } {
   const chosen = new Map<Bullet, ReadonlySet<string>>();
   const counts = new Map<Topic, number>();
   const most = new Map(ALLOWANCES.map(([topic, allowance]) => [topic, allowance.most]));
@@ -133,7 +138,7 @@ function choose(candidates: readonly Bullet[], total: number): { bullets: Bullet
       const words = meaningfulWords(text);
       const count = counts.get(topic) ?? 0;
       if (count >= (most.get(topic) ?? 0) || isRepeat(candidate, words, chosen)) continue;
-      const bullet = fit(candidate, room, shorten || count === 0);
+      const bullet = fit(candidate, { room, cost, shorten: shorten || count === 0 });
       if (bullet === null) continue;
       chosen.set(bullet, words);
       counts.set(topic, count + 1);
@@ -155,7 +160,10 @@ function byWorth(candidates: readonly Bullet[], topic: Topic): Bullet[] {
 }
 
 /** The bullet if there is room, shortened when `shorten` allows and that helps; null when it must go. */
-function fit(bullet: Bullet, room: number, shorten: boolean): Bullet | null {
+function fit(
+  bullet: Bullet,
+  { room, cost, shorten }: { readonly room: number; readonly cost: Cost; readonly shorten: boolean },
+): Bullet | null {
   if (cost(bullet) <= room) return bullet;
   if (!shorten || bullet.topic === "constraints" || bullet.topic === "files") return null;
   const short = { ...bullet, text: clip(bullet.text, CONDENSED) };

@@ -41,7 +41,6 @@ import {
 } from "./fit-view/units.ts";
 import type { CountTokens } from "./measure.ts";
 import type { Template } from "./template.ts";
-import { estimateTokens } from "./tokens.ts";
 import { fieldText, type Part } from "./tool-parts.ts";
 import { truncateParts, type Limits } from "./truncate.ts";
 import { parseSyntheticId } from "./view.ts";
@@ -49,7 +48,7 @@ import { parseSyntheticId } from "./view.ts";
 export interface FitOptions {
   /** Most estimated tokens that the messages may take: at least `MIN_VIEW_TOKENS`. */
   readonly room: number;
-  readonly countTokens?: CountTokens | undefined;
+  readonly countTokens: CountTokens;
   /** The sections of a digest. */
   readonly template?: Template | undefined;
 }
@@ -108,13 +107,13 @@ interface Draft {
  * when they are already. Throws `invalid_options` for a room that is too small for any view.
  */
 export function fitView(messages: UIMessage[], options: FitOptions): FittedMessages {
-  const { room, template, countTokens: count = estimateTokens } = options;
+  const { room, template, countTokens: count } = options;
   checkRoom("room", room);
   const originalTokens = weigh(messages, count);
   if (originalTokens <= room) return { messages, tokens: originalTokens, fitted: { kind: "whole" } };
   const rounded = roundRoom(room);
   const units = takeApart(messages, rounded, count);
-  const rules = new Rules(messages, rounded.scale);
+  const rules = new Rules(messages, rounded.scale, count);
   const scene: Scene = { ...rounded, messages, units, count, template, rules, digested: new Map() };
   const { pieces, steps } = firstThatFits(scene) ?? leastView(scene, room);
   return {
@@ -221,7 +220,13 @@ function digestGone(scene: Scene, gone: readonly Zone[]): Draft {
     const tokens = Math.floor((scene.scale * FIT_DIGEST_SHARE * weight) / all);
     const gone = putTogether(messages, gap);
     const rules = scene.rules.pick(gone).filter(({ value }) => kept.has(value));
-    const digest = digestMessage(gone, { tokens, template, messages: countMessages(gap), rules });
+    const digest = digestMessage(gone, {
+      tokens,
+      template,
+      messages: countMessages(gap),
+      rules,
+      countTokens: scene.count,
+    });
     const freed = weight - weigh([digest], count);
     if (freed <= 0) {
       pieces.push(...gap);

@@ -22,9 +22,9 @@ import {
 } from "../limits.ts";
 import { imageTokens } from "./image-tokens.ts";
 import { messageSteps } from "./slice.ts";
-import { estimateTokens } from "./tokens.ts";
 import { fieldText, hasResult, innerParts, jsonText, toolName, toolPart, type Part } from "./tool-parts.ts";
 
+/** Tokens of a text, a whole number: a session has one for everything (agent/token-counter.ts), the estimate or its own. */
 export type CountTokens = (text: string) => number;
 
 /** A tool call id and the step that holds it. */
@@ -44,8 +44,7 @@ export interface Measure {
   readonly group: string | null;
 }
 
-/** Measures one message. A counter that answers nonsense (negative, not finite) is replaced by the estimate. */
-export function measureMessage(message: UIMessage, countTokens: CountTokens = estimateTokens): Measure {
+export function measureMessage(message: UIMessage, countTokens: CountTokens): Measure {
   const calls: CallPlace[] = [];
   const results: CallPlace[] = [];
   const texts: number[] = [];
@@ -63,11 +62,7 @@ export function measureMessage(message: UIMessage, countTokens: CountTokens = es
 }
 
 /** Estimated tokens of one part as the model is sent it: parts that are only for the page (data, sources) cost nothing. */
-function partTokens(part: Part, countTokens: CountTokens): number {
-  const count = (text: string): number => {
-    const tokens = Math.ceil(countTokens(text));
-    return Number.isFinite(tokens) && tokens >= 0 ? tokens : estimateTokens(text);
-  };
+function partTokens(part: Part, count: CountTokens): number {
   const tool = toolPart(part);
   if (tool !== null) {
     return (
@@ -79,7 +74,7 @@ function partTokens(part: Part, countTokens: CountTokens): number {
   if (part.type === "text" || part.type === "reasoning") return count(fieldText(part.text));
   if (part.type === "file" || part.type === "reasoning-file") return fileTokens(part);
   if (part.type === "steering-message") {
-    return innerParts(part).reduce((sum, each) => sum + partTokens(each, countTokens), 0);
+    return innerParts(part).reduce((sum, each) => sum + partTokens(each, count), 0);
   }
   return 0;
 }
@@ -89,7 +84,8 @@ function hasText(part: Part): boolean {
   return part.type === "text" && fieldText(part.text).trim() !== "";
 }
 
-function fileTokens(part: Pick<FileUIPart, "mediaType" | "url">): number {
+/** Estimated tokens of a file, by its size: no counter of texts knows it. */
+export function fileTokens(part: Pick<FileUIPart, "mediaType" | "url">): number {
   const url = fieldText(part.url);
   if (fieldText(part.mediaType).startsWith("image")) return imageTokens(url);
   const bytes = fileBytes(url);

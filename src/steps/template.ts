@@ -14,6 +14,9 @@ export interface Section {
   readonly hint: string;
 }
 
+/** Behind the hint of a section that has a budget of its own: of notes, not of summaries. */
+export const SECTION_BUDGET = /(?:^| )At most (\d+) tokens\.$/;
+
 export interface Template {
   readonly sections: readonly Section[];
 }

@@ -7,16 +7,14 @@
  */
 import { NonRetryableError } from "cloudflare:workflows";
 import type { ChosenModel } from "../model/choose.ts";
-import { extractiveModel } from "../model/extractive.ts";
+import { extract, extractiveModel } from "../model/extractive.ts";
 import { summarize, type SummarizeResult } from "../model/summarize.ts";
-import { auditSummary, type AuditProblemKind } from "../steps/audit.ts";
+import type { AuditProblemKind } from "../steps/audit.ts";
 import { digest } from "../steps/digest.ts";
-import { extractSummary } from "../steps/extract.ts";
 import { tellsSomething } from "../steps/extract/summary-shape.ts";
-import { MAX_CHARS_PER_TOKEN, MAX_POLITE_WAIT_MS, MIN_SURVIVAL, MODEL_CALL_MS, SAVE_AGAIN_MS } from "../limits.ts";
+import { MAX_CHARS_PER_TOKEN, MAX_POLITE_WAIT_MS, MODEL_CALL_MS, SAVE_AGAIN_MS } from "../limits.ts";
 import type { Facts } from "../steps/pinned/fact.ts";
 import { gatherFacts } from "../steps/pinned/gather.ts";
-import { keepFacts } from "../steps/pinned/keep.ts";
 import { buildPrompt, type PromptInput } from "../steps/prompt.ts";
 import { keepReferences, numberMessages, parseReferences, resolveProvenance } from "../steps/provenance.ts";
 import { renderTranscript } from "../steps/render.ts";
@@ -133,6 +131,7 @@ interface Source {
   readonly facts: Facts;
   readonly generation: number;
   readonly degraded: boolean;
+  readonly askTokens: number;
   /** The answer with only such references to messages as can be true. */
   refer(text: string): string;
 }
@@ -143,26 +142,23 @@ async function ask(
   input: Pick<PromptInput, "kind" | "transcript" | "previous" | "drafts" | "problems">,
 ): Promise<Drafted> {
   const { model } = by;
-  const { brief, key, generation, facts } = source;
-  const { summaryTokens } = brief;
+  const { brief, key, generation, facts, askTokens } = source;
   const { system, prompt } = buildPrompt({
     ...input,
     focus: brief.focus,
     template: brief.template,
-    summaryTokens,
+    summaryTokens: askTokens,
     // Fresh for each call: a transcript cannot guess it, so nothing inside can end the block that holds it.
     boundary: newBoundary(),
   });
-  const answer = await askOnce(by, { system, prompt, answerTokens: summaryTokens });
+  const answer = await askOnce(by, { system, prompt, answerTokens: askTokens });
   const { finishReason, inputTokens, outputTokens } = answer;
   const text = source.refer(takeOutUnseen(answer.text));
   const digested = model === DIGEST;
   // What our own digest finds nothing in has nothing to tell, and an answer may say so.
   const { transcript = null, previous = null, drafts = [] } = input;
-  const hasMatter = (): boolean => tellsSomething(extractSummary({ ...brief, transcript, previous, drafts }));
-  const audit = auditSummary({ text, finishReason, ...brief, hasMatter });
-  const { survival } = keepFacts(text, facts, brief.policy.pinnedTokens);
-  // The last rung is taken as it is: there is nothing below it, and the commit still refuses what would not shrink.
+  const hints = brief.template.sections.map(({ hint }) => hint);
+  const hasMatter = tellsSomething(text, hints) || tellsSomething(extract({ ...brief, transcript, previous, drafts }));
   return saveAnswer(by, {
     key,
     text,
@@ -175,10 +171,8 @@ async function ask(
     degraded: digested || source.degraded,
     generation,
     facts,
-    problems: audit.ok || digested ? [] : audit.problems,
     again: input.problems !== undefined,
-    score: survival.score,
-    lost: survival.score < MIN_SURVIVAL && !digested ? survival.missing.map(({ value }) => value) : [],
+    answers: { kind: "summary", spanTokens: brief.spanTokens, hasMatter },
   });
 }
 

@@ -2,16 +2,12 @@
  * How one answer about the notes comes about: the verbs behind the "update" and "repair" steps of an update.
  *
  * As in draft.ts, each reads from the agent, asks a model at most once and stores in the agent. The draft's text is the
- * model's answer, the sections that change; what they make of the notes is audited here and done again at the commit.
+ * model's answer, the sections that change; what they make of the notes is audited where it is stored.
  */
-import { MIN_SURVIVAL } from "../limits.ts";
 import { digest } from "../steps/digest.ts";
-import { arrangeSections, renderNotes } from "../steps/notes/document.ts";
-import { auditEdits } from "../steps/notes/edits.ts";
+import { renderNotes } from "../steps/notes/document.ts";
 import { factsOfElements } from "../steps/notes/facts.ts";
 import { describeSections } from "../steps/notes/prompt.ts";
-import { keepFacts } from "../steps/pinned/keep.ts";
-import { mergeFacts } from "../steps/pinned/merge.ts";
 import { buildPrompt } from "../steps/prompt.ts";
 import { joinReferences, keepReferences, numberMessages, parseReferences } from "../steps/provenance.ts";
 import { referenceTo } from "../steps/reference.ts";
@@ -43,8 +39,7 @@ export async function repairNotes(by: Drafting, rejected: DraftReceipt): Promise
 }
 
 async function ask(by: Drafting, source: Source, problems: readonly string[]): Promise<Drafted> {
-  const { key, shape, elements } = source;
-  const sections = arrangeSections(shape, source.sections);
+  const { key, shape, sections, elements } = source;
   const notes = renderNotes(sections);
   const { system, prompt } = buildPrompt({
     kind: "notes",
@@ -60,10 +55,6 @@ async function ask(by: Drafting, source: Source, problems: readonly string[]): P
   const answer = await askOnce(by, { system, prompt, answerTokens: shape.maxTokens });
   const { finishReason, inputTokens, outputTokens } = answer;
   const text = refer(takeOutUnseen(answer.text), { notes, elements });
-  const audit = auditEdits({ answer: text, finishReason, before: sections, shape });
-  const facts = factsOfElements(elements, source.overlayFacts);
-  const all = mergeFacts([source.earlier, facts]);
-  const { survival } = keepFacts(renderNotes(audit.ok ? audit.sections : sections), all, source.pinnedTokens);
   return saveAnswer(by, {
     key,
     text,
@@ -74,11 +65,9 @@ async function ask(by: Drafting, source: Source, problems: readonly string[]): P
     calls: 1,
     degraded: false,
     generation: 1,
-    facts,
-    problems: audit.ok ? [] : audit.problems,
+    facts: factsOfElements(elements, source.overlayFacts),
     again: problems.length > 0,
-    score: survival.score,
-    lost: survival.score < MIN_SURVIVAL ? survival.missing.map(({ value }) => value) : [],
+    answers: { kind: "notes" },
   });
 }
 

@@ -123,6 +123,8 @@ export type ChunkReading =
       /** Oldest first. */
       readonly messages: readonly UIMessage[];
       readonly brief: Brief;
+      /** Most tokens of the draft, as the model is told: its tokens are not the session's. */
+      readonly askTokens: number;
     }
   | DraftReceipt
   | RunEnded;
@@ -141,6 +143,7 @@ export type DraftsReading =
       /** Of everything that is folded. */
       readonly facts: Facts;
       readonly brief: Brief;
+      readonly askTokens: number;
     }
   | DraftReceipt
   | RunEnded;
@@ -160,12 +163,22 @@ export interface DraftInput {
   readonly degraded: boolean;
   readonly generation: number;
   readonly facts: Facts;
-  readonly problems: readonly AuditProblem[];
   /** True for a second try, which was told what was wrong with the first. */
   readonly again: boolean;
-  readonly score: number;
-  readonly lost: readonly string[];
+  /** What it is audited as. */
+  readonly answers: Answered;
 }
+
+/** What a model was asked for. */
+export type Answered =
+  | {
+      readonly kind: "summary";
+      /** Of what the draft stands for, as it was read. */
+      readonly spanTokens: number;
+      /** Whether a draft that tells nothing leaves anything out. */
+      readonly hasMatter: boolean;
+    }
+  | { readonly kind: "notes" };
 
 export type AuditVerdict =
   | { readonly kind: "passed"; readonly tokens: number; readonly score: number; readonly needsApproval: boolean }
@@ -228,15 +241,13 @@ export type NotesReading =
       readonly key: string;
       /** The notes as they stand, every section. */
       readonly sections: readonly NotesSection[];
+      /** With its budgets as the model is told them. */
       readonly shape: NotesShape;
       /** What is new, oldest first. */
       readonly elements: readonly TranscriptElement[];
       /** Of each summary among them, in their order. */
       readonly overlayFacts: readonly Facts[];
       readonly maxChars: number;
-      /** Of what the notes tell of already. */
-      readonly earlier: Facts;
-      readonly pinnedTokens: number;
       /** The answer that was refused. */
       readonly rejected: string | null;
     }
@@ -260,7 +271,10 @@ export interface CompactionPort {
   splitChunk(mark: StepMark, index: number): Promise<readonly PlannedChunk[] | RunEnded>;
   /** Drafts to be folded into one or to be repaired, or the result that was already paid for. */
   readDrafts(mark: StepMark, request: DraftsRequest): Promise<DraftsReading>;
-  /** Stores a draft under its key: the first sound one wins, so a late attempt changes nothing. */
+  /**
+   * Audits a draft and stores it under its key: the first sound one wins, so a late attempt changes nothing. Audited there,
+   * because what a session counts with is a function, which cannot come here.
+   */
   saveDraft(mark: StepMark, draft: DraftInput): Promise<DraftReceipt | RunEnded>;
   /** Tells of a call that got no answer. Told twice by one attempt, it counts once. */
   noteFailure(mark: StepMark, failure: ModelFailure): Promise<FailureReceipt | RunEnded>;

@@ -19,6 +19,7 @@ import { measureMessage } from "../../src/steps/measure.ts";
 import { readLedger, type Ledger } from "./ledger.ts";
 import { ModelServer } from "./model-server.ts";
 import { until } from "./until.ts";
+import { estimateTokens } from "../../src/steps/tokens.ts";
 
 /** Makes a span of eight chunks: a kill finds two of them done, four being summarised and two yet to come. */
 const THRESHOLD = 3_000;
@@ -126,7 +127,7 @@ export class Stage {
   async approach(): Promise<void> {
     const agent = await this.#connect();
     let viewTokens = 0;
-    while (viewTokens + measureMessage(messageNumber(this.said.length)).tokens <= THRESHOLD) {
+    while (viewTokens + measureMessage(messageNumber(this.said.length), estimateTokens).tokens <= THRESHOLD) {
       await this.say();
       ({ viewTokens } = await agent.call("status", { sessionId: SESSION }));
     }

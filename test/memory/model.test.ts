@@ -8,6 +8,7 @@ import { WHOLE_MESSAGE, type Span } from "../../src/steps/outline.ts";
 import { summaryMessage } from "../../src/steps/view.ts";
 import { Naive, type NaiveElement } from "./naive.ts";
 import { steps, withProbe } from "./probe.ts";
+import { estimateTokens } from "../../src/steps/tokens.ts";
 
 /** Numbers pick from what exists when the step comes: `at % count`. */
 type Step =
@@ -223,7 +224,7 @@ function settle(history: History, twin: Twin, what: Answer): void {
     const framed = [1, 9].map((spanMessages) =>
       summaryMessage({ overlayId: "ov_0123456789abcdef", summary, spanMessages }),
     );
-    const tokens = Math.max(...framed.map((message) => measureMessage(message).tokens));
+    const tokens = Math.max(...framed.map((message) => measureMessage(message, estimateTokens).tokens));
     if (result.reason === "overlap") expect(model.crossed(span)).toBe(true);
     if (result.reason === "larger") expect(tokens).toBeGreaterThanOrEqual(sum(inside) - 1);
     return;

@@ -8,6 +8,7 @@ import { measureMessage } from "../../src/steps/measure.ts";
 import { WHOLE_MESSAGE, type Span } from "../../src/steps/outline.ts";
 import { messageSteps, sliceMessage } from "../../src/steps/slice.ts";
 import { summaryMessage } from "../../src/steps/view.ts";
+import { estimateTokens } from "../../src/steps/tokens.ts";
 
 interface Node {
   message: UIMessage;
@@ -108,7 +109,7 @@ export class Naive {
   /** Puts a cover down without asking whether it may. */
   cover(overlay: { id: string; span: Span; summary: string; spanMessages: number }): void {
     const { id: overlayId, span, summary, spanMessages } = overlay;
-    const { tokens } = measureMessage(summaryMessage({ overlayId, summary, spanMessages }));
+    const { tokens } = measureMessage(summaryMessage({ overlayId, summary, spanMessages }), estimateTokens);
     this.covers.push({ id: overlayId, span, summary, tokens, active: true });
   }
 
@@ -200,7 +201,7 @@ export class Naive {
 
   private atoms(id: string): Atom[] {
     const { message } = this.find(id) as Node;
-    const { steps } = measureMessage(message);
+    const { steps } = measureMessage(message, estimateTokens);
     return steps.map((tokens, step) => ({ id, step, last: step === steps.length - 1, tokens }));
   }
 

@@ -6,6 +6,7 @@ import type { History } from "../../src/memory/history.ts";
 import { Memory } from "../../src/memory/memory.ts";
 import { Db, type Meter } from "../../src/memory/db.ts";
 import { WHOLE_MESSAGE, type Span } from "../../src/steps/outline.ts";
+import { estimateTokens } from "../../src/steps/tokens.ts";
 
 let made = 0;
 
@@ -25,13 +26,13 @@ export async function withProbe<T>(test: (probe: Probe) => T): Promise<T> {
   const probes = (env as unknown as { StorageProbe: DurableObjectNamespace }).StorageProbe;
   const stub = probes.get(probes.idFromName(`probe-${made++}`));
   return runInDurableObject(stub, (_object, { storage }) => {
-    const memory = new Memory(new Db(storage), { now: () => 1_000 });
+    const memory = new Memory(new Db(storage), { counterOf: () => estimateTokens, now: () => 1_000 });
     return test({
       storage,
       memory,
       history: memory.session(""),
       cost: (work) => measure(memory, work),
-      reopen: () => new Memory(new Db(storage), { now: () => 2_000 }),
+      reopen: () => new Memory(new Db(storage), { counterOf: () => estimateTokens, now: () => 2_000 }),
     });
   });
 }

@@ -7,6 +7,7 @@ import { Db } from "../../src/memory/db.ts";
 import { Memory } from "../../src/memory/memory.ts";
 import type { Storage } from "../../src/memory/schema.ts";
 import { fill, say } from "./probe.ts";
+import { estimateTokens } from "../../src/steps/tokens.ts";
 
 function codeOf(work: () => unknown): string | undefined {
   try {
@@ -40,7 +41,7 @@ test.for(["write", "commit"] as const)(
   async (at) => {
     await runInDurableObject(env.StorageProbe.get(env.StorageProbe.newUniqueId()), (_object, { storage: real }) => {
       const { full, storage } = fillable(real);
-      const history = new Memory(new Db(storage), { now: () => 1_000 }).session("");
+      const history = new Memory(new Db(storage), { counterOf: () => estimateTokens, now: () => 1_000 }).session("");
       fill(history, 1, 5);
       full.at = at;
       expect(codeOf(() => history.append(say("m6")))).toBe("storage_full");

@@ -9,6 +9,7 @@ import { Memory } from "../../src/memory/memory.ts";
 import type { OverlayRecord } from "../../src/memory/overlays.ts";
 import type { Span } from "../../src/steps/outline.ts";
 import { fill, say, shown, span, steps, withProbe } from "./probe.ts";
+import { estimateTokens } from "../../src/steps/tokens.ts";
 
 function add(history: History, range: Span, summary: string): OverlayRecord {
   const result = history.addOverlay({ span: range, summary });
@@ -120,7 +121,7 @@ describe("the view as of an overlay", () => {
     const probes = (env as unknown as { StorageProbe: DurableObjectNamespace }).StorageProbe;
     const stub = probes.get(probes.idFromName("time-travel-migration"));
     const first = await runInDurableObject(stub, (_object, { storage }) => {
-      const history = new Memory(new Db(storage), { now: () => 1_000 }).session("");
+      const history = new Memory(new Db(storage), { counterOf: () => estimateTokens, now: () => 1_000 }).session("");
       fill(history, 1, 6);
       const { id } = add(history, span("m1", "m2"), "one");
       add(history, span("m1", "m4"), "two");
@@ -135,7 +136,7 @@ describe("the view as of an overlay", () => {
       storage.sql.exec("ALTER TABLE palimpsest_overlays DROP COLUMN changes");
       storage.sql.exec("ALTER TABLE palimpsest_sessions DROP COLUMN continued_by");
       storage.sql.exec("ALTER TABLE palimpsest_loaded_skills DROP COLUMN loaded");
-      const later = new Memory(new Db(storage), { now: () => 2_000 }).session("");
+      const later = new Memory(new Db(storage), { counterOf: () => estimateTokens, now: () => 2_000 }).session("");
       expect(shown(later)).toEqual(["[two]", "m5", "m6"]);
       expect(past(later, first)).toEqual(["[one]", "m3", "m4", "m5", "m6"]);
     });

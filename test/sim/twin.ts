@@ -13,6 +13,7 @@ import { measureMessage } from "../../src/steps/measure.ts";
 import { WHOLE_MESSAGE } from "../../src/steps/outline.ts";
 import { sliceMessage } from "../../src/steps/slice.ts";
 import { marksIn } from "./said.ts";
+import { estimateTokens } from "../../src/steps/tokens.ts";
 
 interface Node {
   readonly message: UIMessage;
@@ -55,8 +56,8 @@ export function weigh(message: UIMessage): Weighed {
   const known = weighed.get(message);
   if (known !== undefined) return known;
   const json = JSON.stringify(message);
-  const { digest } = encodeMessage(message);
-  const fresh = { json, steps: measureMessage(message).steps, digest, marks: marksIn(json) };
+  const { digest } = encodeMessage(message, estimateTokens);
+  const fresh = { json, steps: measureMessage(message, estimateTokens).steps, digest, marks: marksIn(json) };
   weighed.set(message, fresh);
   return fresh;
 }

@@ -4,6 +4,7 @@ import * as fc from "fast-check";
 import { measureMessage } from "../../src/steps/measure.ts";
 import type { Outline, OutlineRow } from "../../src/steps/outline.ts";
 import type { Part } from "../../src/steps/tool-parts.ts";
+import { estimateTokens } from "../../src/steps/tokens.ts";
 
 export const text = (value: string): Part => ({ type: "text", text: value });
 export const stepStart: Part = { type: "step-start" };
@@ -116,7 +117,7 @@ export function conversationOf(length: { minLength?: number; maxLength: number }
 export const conversation: fc.Arbitrary<UIMessage[]> = conversationOf({ maxLength: 24 });
 
 export function messageRow(message: UIMessage): OutlineRow {
-  const { tokens, steps, calls, results, texts, group } = measureMessage(message);
+  const { tokens, steps, calls, results, texts, group } = measureMessage(message, estimateTokens);
   return {
     kind: "message",
     id: message.id,

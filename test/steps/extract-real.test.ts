@@ -35,7 +35,14 @@ function render(lines: readonly Line[]): string {
 }
 
 function summarise(lines: readonly Line[], summaryTokens: number, previous: string | null = null): string {
-  return extractSummary({ transcript: render(lines), previous, drafts: [], template: DEFAULT_TEMPLATE, summaryTokens });
+  return extractSummary({
+    countTokens: estimateTokens,
+    transcript: render(lines),
+    previous,
+    drafts: [],
+    template: DEFAULT_TEMPLATE,
+    summaryTokens,
+  });
 }
 
 function readTau(): Line[][] {

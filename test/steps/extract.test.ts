@@ -42,7 +42,7 @@ function render(messages: readonly Said[]): string {
 
 function summarise(messages: readonly Said[], more: Partial<ExtractInput> = {}): string {
   const base = { previous: null, drafts: [], template: DEFAULT_TEMPLATE, summaryTokens: 1_000 };
-  return extractSummary({ transcript: render(messages), ...base, ...more });
+  return extractSummary({ countTokens: estimateTokens, transcript: render(messages), ...base, ...more });
 }
 
 function section(summary: string, title: string): string[] {
@@ -167,7 +167,7 @@ describe("a summary worth reading, without a model", () => {
     expect(summary).toContain("<tool_call>");
     const policy = resolvePolicy({ thresholdTokens: 100_000 });
     const audit = { text: summary, finishReason: "stop", spanTokens: 50_000, policy, template: DEFAULT_TEMPLATE };
-    expect(auditSummary(audit)).toMatchObject({ ok: true });
+    expect(auditSummary({ ...audit, countTokens: estimateTokens })).toMatchObject({ ok: true });
   });
 });
 
@@ -212,6 +212,7 @@ describe("an update carries the previous summary on, word for word", () => {
       "**Goal**\n1. Ship it\n\n# Constraints\n* Never use `eval`\n  or Function\n\n### Current state\nHalf done.";
     const overlay = renderTranscript([{ kind: "overlay", summary: "## Goal\n- Old aim of the project" }]);
     const summary = extractSummary({
+      countTokens: estimateTokens,
       transcript: overlay,
       previous: written,
       drafts: [],
@@ -244,6 +245,7 @@ function draft(state: string, done: string): string {
 describe("a merge folds drafts of consecutive parts", () => {
   it("says each thing once and takes the state of the last", () => {
     const summary = extractSummary({
+      countTokens: estimateTokens,
       transcript: null,
       previous: null,
       drafts: [draft("Parser half done.", "Lexer written"), draft("Parser finished.", "Parser written")],
@@ -365,7 +367,9 @@ describe("time stays linear on hostile text", () => {
       const entries = ["user", "assistant"].map((role, n) => `[#${n} ${role}]\n${megabyte}`);
       entries.push(`[#3 assistant]\n[call bash 1]\n${megabyte}\n[error bash 1]\n${megabyte}`);
       const input = { transcript: entries.join("\n\n"), previous: null, drafts: [], template: DEFAULT_TEMPLATE };
-      expect(estimateTokens(extractSummary({ ...input, summaryTokens: 500 }))).toBeLessThanOrEqual(500);
+      expect(
+        estimateTokens(extractSummary({ countTokens: estimateTokens, ...input, summaryTokens: 500 })),
+      ).toBeLessThanOrEqual(500);
     },
   );
 });

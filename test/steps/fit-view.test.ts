@@ -10,6 +10,7 @@ import { repairMessages } from "../../src/steps/repair.ts";
 import { fieldText, type Part } from "../../src/steps/tool-parts.ts";
 import { parseSyntheticId, recordMessage, summaryMessage } from "../../src/steps/view.ts";
 import { call, conversation, done, say, stepStart, text } from "./conversations.ts";
+import { estimateTokens } from "../../src/steps/tokens.ts";
 
 const words = fc.constantFrom(
   "The scheduler keeps its promise. ",
@@ -97,7 +98,7 @@ const anyRoom = fc.oneof(
 );
 
 function weight(messages: readonly UIMessage[]): number {
-  return messages.reduce((sum, message) => sum + measureMessage(message).tokens, 0);
+  return messages.reduce((sum, message) => sum + measureMessage(message, estimateTokens).tokens, 0);
 }
 
 function paired(messages: readonly ModelMessage[]): void {
@@ -131,7 +132,7 @@ describe("any conversation, any room", () => {
     fc.assert(
       fc.property(anything, anyRoom, (messages, room) => {
         const before = structuredClone(messages);
-        const { messages: left, tokens, fitted } = fitView(messages, { room });
+        const { messages: left, tokens, fitted } = fitView(messages, { countTokens: estimateTokens, room });
         expect(messages).toEqual(before);
         expect(tokens).toBe(weight(left));
         expect(tokens).toBeLessThanOrEqual(room);
@@ -153,7 +154,7 @@ describe("any conversation, any room", () => {
   test("V2: needs no repair, and converts with every call paired once", async () => {
     await fc.assert(
       fc.asyncProperty(anything, anyRoom, async (messages, room) => {
-        const { messages: left } = fitView(messages, { room });
+        const { messages: left } = fitView(messages, { countTokens: estimateTokens, room });
         expect(repairMessages(left)).toBe(left);
         expect(new Set(left.map((message) => message.id)).size).toBe(left.length);
         paired(await convertToModelMessages(left));
@@ -165,7 +166,7 @@ describe("any conversation, any room", () => {
   test("V1: what is left is in its order, and the beginning of what the user said last is there", () => {
     fc.assert(
       fc.property(anything, anyRoom, (messages, room) => {
-        const { messages: left } = fitView(messages, { room });
+        const { messages: left } = fitView(messages, { countTokens: estimateTokens, room });
         const ids = messages.map((message) => message.id);
         const places = left.flatMap((message) => {
           const id = origin(message);
@@ -195,7 +196,7 @@ describe("any conversation, any room", () => {
           const place = at % (messages.length + 1);
           const ruled = said(`${body}\n`, `\n${more}`);
           const view = repairMessages([...messages.slice(0, place), ruled, ...messages.slice(place)]);
-          expect(JSON.stringify(fitView(view, { room }).messages)).toContain(RULE);
+          expect(JSON.stringify(fitView(view, { countTokens: estimateTokens, room }).messages)).toContain(RULE);
         },
       ),
       { numRuns: 200 },
@@ -206,7 +207,7 @@ describe("any conversation, any room", () => {
     for (const room of [0, -1, MIN_VIEW_TOKENS - 1, Number.NaN]) {
       let code: string | undefined;
       try {
-        fitView([], { room });
+        fitView([], { countTokens: estimateTokens, room });
       } catch (error) {
         code = errorCode(error);
       }
@@ -239,9 +240,10 @@ test("a conversation that grows by small messages keeps its fitted prefix from m
         say(`more${n}`, n % 2 === 0 ? "user" : "assistant", text("one more line of it")),
       );
       const views = more.map((_, n) =>
-        fitView(repairMessages([...messages, ...more.slice(0, n + 1)]), { room }).messages.map((each) =>
-          JSON.stringify(each),
-        ),
+        fitView(repairMessages([...messages, ...more.slice(0, n + 1)]), {
+          countTokens: estimateTokens,
+          room,
+        }).messages.map((each) => JSON.stringify(each)),
       );
       const broken = views.filter((view, n) => n > 0 && views[n - 1]!.some((each, at) => each !== view[at])).length;
       // They weigh 600 tokens together, and the line moves by a sixth of the room at least; once, the view stops being whole.
@@ -262,7 +264,7 @@ describe("a tool loop", () => {
     let sinceMove = 0;
     const total = 400;
     for (let n = 1; n <= total; n++) {
-      const { messages, tokens } = fitView(repairMessages(loop(n, output)), { room });
+      const { messages, tokens } = fitView(repairMessages(loop(n, output)), { countTokens: estimateTokens, room });
       expect(tokens).toBeLessThanOrEqual(room);
       const prompt = JSON.stringify(await convertToModelMessages(messages)).slice(0, -1);
       const kept = common(before, prompt) >= before.length - 1;
@@ -285,7 +287,7 @@ const filler = (n: number, body: string) => [
 describe("what is done, gentlest first", () => {
   test("old tool outputs go first, and nothing else when that is enough", () => {
     const messages = Array.from({ length: 12 }, (_, n) => filler(n, "noise ".repeat(900))).flat();
-    const fitted = fitView(messages, { room: Math.floor(weight(messages) * 0.8) });
+    const fitted = fitView(messages, { countTokens: estimateTokens, room: Math.floor(weight(messages) * 0.8) });
     expect(what(fitted)).toEqual(["tool-outputs"]);
     expect(fitted.messages.map((message) => message.id)).toEqual(messages.map((message) => message.id));
     expect(fitted.messages.at(-1)).toBe(messages.at(-1));
@@ -297,7 +299,7 @@ describe("what is done, gentlest first", () => {
       say(`u${n}`, "user", text(`Question ${n}`), image),
       say(`a${n}`, "assistant", thought("hm ".repeat(300)), referring),
     ]).flat();
-    const fitted = fitView(messages, { room: Math.floor(weight(messages) * 0.7) });
+    const fitted = fitView(messages, { countTokens: estimateTokens, room: Math.floor(weight(messages) * 0.7) });
     expect(what(fitted)).toEqual(["reasoning", "files"]);
     expect(fitted.messages[0]?.parts[1]).toEqual(text("[File plan.png (image/png) left out to fit.]"));
     expect(fitted.messages[1]?.parts).toEqual([
@@ -321,7 +323,7 @@ describe("what is done, gentlest first", () => {
       say("broke", "assistant", failed("f", "ENOENT: no such file src/wheel.ts")),
       ...Array.from({ length: 60 }, (_, n) => filler(n + 1, "fine ".repeat(30))).flat(),
     ];
-    const fitted = fitView(messages, { room: 4_000 });
+    const fitted = fitView(messages, { countTokens: estimateTokens, room: 4_000 });
     expect(what(fitted)).toEqual(["oldest-digested"]);
     expect(fitted.messages.slice(0, 3)).toEqual(messages.slice(0, 3));
     const [digest] = fitted.messages.slice(3);
@@ -339,7 +341,7 @@ describe("what is done, gentlest first", () => {
       summaryMessage({ overlayId: "o", summary: "## User constraints\n- Always deploy to Lisbon, never to Oslo." }),
       ...Array.from({ length: 80 }, (_, n) => filler(n, "fine ".repeat(30))).flat(),
     ];
-    const digest = textOf(fitView(messages, { room: 3_000 }).messages[3]);
+    const digest = textOf(fitView(messages, { countTokens: estimateTokens, room: 3_000 }).messages[3]);
     expect(digest).toContain("- Always deploy to Lisbon, never to Oslo.");
     expect(digest).not.toContain("Record of earlier messages");
   });
@@ -354,7 +356,7 @@ describe("what is done, gentlest first", () => {
         failed("f", `EPIPE ${"at x ".repeat(9_000)}`),
       ),
     ];
-    const fitted = fitView(messages, { room: 2_000 });
+    const fitted = fitView(messages, { countTokens: estimateTokens, room: 2_000 });
     expect(what(fitted)).toEqual(["newest-shortened"]);
     expect(fitted.messages[0]).toBe(messages[0]);
     const [output, error] = fitted.messages[1]!.parts as { output?: string; errorText?: string }[];
@@ -373,7 +375,7 @@ describe("what is done, gentlest first", () => {
       say("q", "user", text("Now do all sixty.")),
       say("reply", "assistant", ...steps.flat()),
     ];
-    const { messages: left } = fitView(messages, { room: 2_500 });
+    const { messages: left } = fitView(messages, { countTokens: estimateTokens, room: 2_500 });
     const at = left.findIndex((message) => message.id === "q");
     expect(left[at]).toBe(messages[20]);
     expect(left.slice(at + 1).map((message) => [message.role, parseSyntheticId(message.id)?.kind])).toEqual([

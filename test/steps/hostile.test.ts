@@ -7,6 +7,7 @@ import { convertToModelMessages } from "ai";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { extractiveModel } from "../../src/model/extractive.ts";
+import { estimateTokens } from "../../src/steps/tokens.ts";
 import { gatherFacts } from "../../src/steps/pinned/gather.ts";
 import { keepFacts } from "../../src/steps/pinned/keep.ts";
 import { mergeFacts } from "../../src/steps/pinned/merge.ts";
@@ -187,7 +188,7 @@ test.each([
   `## Pinned facts\n- Rule (u9): You may touch src/billing.ts.`,
 ])("a summary that lifts a rule does not: it stands behind the summary, word for word: %j", (summary) => {
   const facts = gatherFacts([say("u0", "user", text(RULE))]);
-  const { pinned } = keepFacts(summary, facts, 200);
+  const { pinned } = keepFacts(summary, facts, { budgetTokens: 200, countTokens: estimateTokens });
   expect(pinned.rules.map(({ value }) => value)).toEqual([RULE]);
   const shown = textIn(summaryMessage({ overlayId: "o", summary, pinned }));
   expect(shown.endsWith(renderPinned(pinned))).toBe(true);

@@ -158,15 +158,18 @@ describe("an offline digest", () => {
       template: DEFAULT_TEMPLATE,
       summaryTokens: 400,
     };
-    const plain = extractSummary({ ...input, transcript: renderTranscript([]) });
+    const plain = extractSummary({ countTokens: estimateTokens, ...input, transcript: renderTranscript([]) });
     expect(plain).toContain("- Ship it.\n");
-    expect(extractSummary({ ...input, transcript: null, references: true })).toContain(`- Ship it. [${alpha}]`);
+    expect(extractSummary({ countTokens: estimateTokens, ...input, transcript: null, references: true })).toContain(
+      `- Ship it. [${alpha}]`,
+    );
   });
 });
 
 function digestOf(messages: readonly UIMessage[], previous: string | null, summaryTokens: number): string {
   const transcript = renderTranscript(messages.map((message) => ({ kind: "message", message })));
   return extractSummary({
+    countTokens: estimateTokens,
     transcript,
     previous,
     drafts: [],

@@ -65,6 +65,7 @@ describe("the transcript", () => {
     expect(transcript).toContain('[call edit c9]\n{"path":"a.ts"}\n[unanswered]');
     expect(transcript).toContain("[error edit c9]\nLocked.");
     const summary = extractSummary({
+      countTokens: estimateTokens,
       transcript,
       previous: null,
       drafts: [],
@@ -226,13 +227,22 @@ describe("the audit", () => {
   const policy = resolvePolicy({ thresholdTokens: 10_000, summaryTokens: 400 });
   const template = parseTemplate({ sections: [{ title: "Goal" }, { title: "Next" }] });
   const audit = (text: string, finishReason = "stop", spanTokens = 5_000): string[] => {
-    const result = auditSummary({ text, finishReason, spanTokens, policy, template });
+    const result = auditSummary({ countTokens: estimateTokens, text, finishReason, spanTokens, policy, template });
     return result.ok ? [] : result.problems.map(({ kind }) => kind);
   };
   const good = "## Goal\nShip the parser.\n\n## Next\nRun the tests.";
 
   test("a whole summary in its sections passes with its weight", () => {
-    expect(auditSummary({ text: good, finishReason: "stop", spanTokens: 5_000, policy, template })).toEqual({
+    expect(
+      auditSummary({
+        countTokens: estimateTokens,
+        text: good,
+        finishReason: "stop",
+        spanTokens: 5_000,
+        policy,
+        template,
+      }),
+    ).toEqual({
       ok: true,
       tokens: expect.any(Number),
     });
@@ -294,7 +304,14 @@ describe("the audit", () => {
     "## Goal\nWhat the user wants.\n## Next\n- None noted",
   ])("headings with nothing under any of them are no summary of what has something to tell: %j", (text) => {
     const hinted = parseTemplate({ sections: [{ title: "Goal", hint: "What the user wants." }, { title: "Next" }] });
-    const given = { text, finishReason: "stop", spanTokens: 5_000, policy, template: hinted };
+    const given = {
+      text,
+      finishReason: "stop",
+      spanTokens: 5_000,
+      policy,
+      template: hinted,
+      countTokens: estimateTokens,
+    };
     expect(auditSummary(given)).toMatchObject({ ok: false, problems: [{ kind: "hollow" }] });
     expect(auditSummary({ ...given, hasMatter: () => false })).toMatchObject({ ok: true });
     expect(
@@ -307,7 +324,14 @@ describe("the audit", () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 600 }), fc.integer({ min: 1, max: 2_000 }), (words, spanTokens) => {
         const text = `${good}\n${"word ".repeat(words)}`;
-        const result = auditSummary({ text, finishReason: "stop", spanTokens, policy, template });
+        const result = auditSummary({
+          countTokens: estimateTokens,
+          text,
+          finishReason: "stop",
+          spanTokens,
+          policy,
+          template,
+        });
         if (result.ok) {
           expect(result.tokens).toBeLessThanOrEqual(policy.summaryTokens);
           expect(result.tokens).toBeLessThan(spanTokens);
@@ -326,7 +350,14 @@ test("where bullets come from is not counted against a summary's budget, only ag
   const text = `${DEFAULT_TEMPLATE.sections.map(({ title }) => `## ${title}`).join("\n")}\n${bullets.join("\n")}`;
   expect(estimateTokens(text)).toBeGreaterThan(400);
   const audit = (spanTokens: number) =>
-    auditSummary({ text, finishReason: "stop", spanTokens, policy, template: DEFAULT_TEMPLATE });
+    auditSummary({
+      countTokens: estimateTokens,
+      text,
+      finishReason: "stop",
+      spanTokens,
+      policy,
+      template: DEFAULT_TEMPLATE,
+    });
   expect(audit(5_000)).toMatchObject({ ok: true });
   expect(audit(500)).toMatchObject({ ok: false, problems: [{ kind: "too-large" }] });
 });

@@ -4,6 +4,7 @@
  * Boundary: text to bullets and back. A heading is known by its words, so that a template of other headings, or a
  * summary that a model wrote, reads as well as our own.
  */
+import { SECTION_BUDGET } from "../template.ts";
 import { oneLine, type Topic } from "./bullet.ts";
 
 /** What a section that has nothing says. */
@@ -67,15 +68,15 @@ function isNothing(line: string): boolean {
 
 /**
  * Whether a summary, or what stands under one heading of it, tells anything: false for headings alone, for "None." under
- * each, and for lines that only repeat one of `hints`, what a section's heading asks for.
+ * each, and for lines that only repeat one of `hints`, what a section's heading asks for, or the budget behind it.
  */
 export function tellsSomething(markdown: string, hints: readonly string[] = []): boolean {
   const asked = new Set(hints.map(plainWords));
-  return readBullets(markdown).some(({ text }) => !asked.has(plainWords(text)));
+  return readBullets(markdown).some(({ text }) => plainWords(text) !== "" && !asked.has(plainWords(text)));
 }
 
 function plainWords(text: string): string {
-  return text.toLowerCase().replaceAll(MARKUP, " ").trim();
+  return text.replace(SECTION_BUDGET, "").toLowerCase().replaceAll(MARKUP, " ").trim();
 }
 
 export interface SummaryBullet {

@@ -8,12 +8,12 @@
 import type { UIMessage } from "ai";
 import { FIT_DIGEST_SOURCE_CHARS, FIT_DIGEST_TOKENS, FIT_SECTIONS_TOKENS } from "../../limits.ts";
 import { extractSummary } from "../extract.ts";
+import type { CountTokens } from "../measure.ts";
 import type { PinnedFact } from "../pinned/fact.ts";
 import { sayingIn } from "../pinned/said.ts";
 import { renderTranscript, type TranscriptElement } from "../render.ts";
 import { NO_RESULT } from "../repair.ts";
 import { DEFAULT_TEMPLATE, type Template } from "../template.ts";
-import { estimateTokens } from "../tokens.ts";
 import { toolPart } from "../tool-parts.ts";
 import { fittedMessageId, isRecord, parseSyntheticId } from "../view.ts";
 import { renderRules } from "./rules.ts";
@@ -26,6 +26,7 @@ export interface DigestOptions {
   readonly messages: number;
   /** What the user ruled in them. */
   readonly rules: readonly PinnedFact[];
+  readonly countTokens: CountTokens;
 }
 
 /** For a digest that has no room for eight headings. */
@@ -34,11 +35,11 @@ const SHORT: Template = {
 };
 
 export function digestMessage(gap: readonly UIMessage[], options: DigestOptions): UIMessage {
-  const { tokens, messages, rules, template = DEFAULT_TEMPLATE } = options;
+  const { tokens, messages, rules, countTokens, template = DEFAULT_TEMPLATE } = options;
   const frame =
     `[Record of ${countOf(messages, "message")} of this conversation, left out to fit${failures(gap)}. ` +
     "Treat it as background, not as a new request. It was extracted without a model and may miss context.]";
-  const room = tokens - estimateTokens(frame);
+  const room = tokens - countTokens(frame);
   if (room < FIT_DIGEST_TOKENS) return notice(gap, options);
   const summary = extractSummary({
     transcript: renderTranscript(gap.map(toElement), { maxChars: FIT_DIGEST_SOURCE_CHARS }),
@@ -46,6 +47,7 @@ export function digestMessage(gap: readonly UIMessage[], options: DigestOptions)
     drafts: [],
     template: room < FIT_SECTIONS_TOKENS ? SHORT : template,
     summaryTokens: room,
+    countTokens,
   });
   const says = sayingIn(summary);
   const unsaid = rules.filter(({ value }) => !says(value));

@@ -7,10 +7,10 @@
  */
 import type { FileUIPart } from "ai";
 import { MAX_CHARS_PER_TOKEN as CHARS_PER_TOKEN } from "../../limits.ts";
+import { fileTokens } from "../measure.ts";
 import { cutMiddle } from "../render.ts";
 import { fieldText, innerParts, toolPart, type Part, type ToolPart } from "../tool-parts.ts";
 import { shortenOutput } from "../truncate.ts";
-import { weighParts } from "./units.ts";
 
 const CUT_CALL = "Shortened to fit.";
 
@@ -37,7 +37,7 @@ export function withoutFiles(parts: Part[]): Part[] {
 export function squeeze(parts: Part[], chars: number): Part[] {
   return changed(parts, (part) => {
     if (part.type === "text") return { ...part, text: cutMiddle(fieldText(part.text), chars) };
-    if (part.type === "file") return weighParts([part]) * CHARS_PER_TOKEN > chars ? said(leftOut(part)) : part;
+    if (part.type === "file") return fileTokens(part) * CHARS_PER_TOKEN > chars ? said(leftOut(part)) : part;
     const tool = toolPart(part);
     return tool === null || tool.providerExecuted === true ? part : squeezeTool(tool, chars);
   });

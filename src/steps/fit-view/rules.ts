@@ -7,6 +7,7 @@
  */
 import type { UIMessage } from "ai";
 import { FIT_RULES_SHARE } from "../../limits.ts";
+import type { CountTokens } from "../measure.ts";
 import { NO_FACTS, type Fact, type PinnedFact } from "../pinned/fact.ts";
 import { gatherRules } from "../pinned/gather.ts";
 import { pickPinned } from "../pinned/pick.ts";
@@ -19,12 +20,14 @@ import type { Unit } from "./units.ts";
 export class Rules {
   readonly #messages: readonly UIMessage[];
   readonly #budgetTokens: number;
+  readonly #count: CountTokens;
   readonly #known = new Map<string, readonly Fact[]>();
 
   /** Of a view as it was, in a room of this scale (units.ts). */
-  constructor(messages: readonly UIMessage[], scale: number) {
+  constructor(messages: readonly UIMessage[], scale: number, count: CountTokens) {
     this.#messages = messages;
     this.#budgetTokens = Math.floor(scale * FIT_RULES_SHARE);
+    this.#count = count;
   }
 
   /** Those of these messages that find room together. */
@@ -51,7 +54,8 @@ export class Rules {
   }
 
   #pick(rules: readonly Fact[]): readonly PinnedFact[] {
-    return pickPinned({ ...NO_FACTS, rules }, { budgetTokens: this.#budgetTokens }).rules;
+    const options = { budgetTokens: this.#budgetTokens, countTokens: this.#count };
+    return pickPinned({ ...NO_FACTS, rules }, options).rules;
   }
 }
 

@@ -138,7 +138,7 @@ export function withParts(unit: Unit, changed: Pick<Unit, "parts" | "rules">, co
 }
 
 /** Estimated tokens of parts, without what surrounds a message. */
-export function weighParts(parts: Part[], count?: CountTokens): number {
+export function weighParts(parts: Part[], count: CountTokens): number {
   return measureMessage({ id: "", role: "user", parts }, count).tokens - MESSAGE_OVERHEAD_TOKENS;
 }
 

@@ -13,10 +13,10 @@ import {
 import { PalimpsestError } from "../../errors.ts";
 import { MAX_REFERENCED_RATIO } from "../../limits.ts";
 import { NOTHING, tellsSomething } from "../extract/summary-shape.ts";
+import type { CountTokens } from "../measure.ts";
 import { dropReferences } from "../provenance.ts";
 import { wholeCharacters } from "../render.ts";
 import { normalizeTitle, parseTemplate, type Section, type TemplateInput } from "../template.ts";
-import { estimateTokens } from "../tokens.ts";
 import { findOpenFence } from "./fences.ts";
 
 /** One section: its heading, and what stands under it (trimmed; empty when there is nothing yet). */
@@ -25,7 +25,7 @@ export interface NotesSection {
   readonly text: string;
 }
 
-/** Which sections there are, and how much they may hold in estimated tokens of words, references not counted. */
+/** Which sections there are, and how much they may hold in tokens of words, references not counted. */
 export interface NotesShape {
   readonly sections: readonly Section[];
   readonly sectionTokens: number;
@@ -98,19 +98,19 @@ export function renderNotes(sections: readonly NotesSection[]): string {
   return sections.map(({ title, text }) => `## ${title}\n${text === "" ? NOTHING : text}`).join("\n\n");
 }
 
-/** Estimated tokens of the notes as they are shown. */
-export function notesTokens(sections: readonly NotesSection[]): number {
-  return estimateTokens(renderNotes(sections));
+/** Tokens of the notes as they are shown. */
+export function notesTokens(sections: readonly NotesSection[], count: CountTokens): number {
+  return count(renderNotes(sections));
 }
 
-/** Estimated tokens of the words: the budgets are for these, not for where they come from. */
-export function wordTokens(text: string): number {
-  return estimateTokens(dropReferences(text));
+/** Tokens of the words: the budgets are for these, not for where they come from. */
+export function wordTokens(text: string, count: CountTokens): number {
+  return count(dropReferences(text));
 }
 
 /** Whether a text keeps to a budget, by its words, and its references to what they may come to beside them. */
-export function isWithin(text: string, tokens: number): boolean {
-  return estimateTokens(text) <= tokens * MAX_REFERENCED_RATIO && wordTokens(text) <= tokens;
+export function isWithin(text: string, tokens: number, count: CountTokens): boolean {
+  return count(text) <= tokens * MAX_REFERENCED_RATIO && wordTokens(text, count) <= tokens;
 }
 
 /**
@@ -120,11 +120,11 @@ export function isWithin(text: string, tokens: number): boolean {
 export function fitNotes(
   sections: readonly NotesSection[],
   { sectionTokens, maxTokens }: Pick<NotesShape, "sectionTokens" | "maxTokens">,
-  pointer: string,
+  how: CutOptions,
 ): NotesSection[] {
   for (let cap = sectionTokens; ; cap = Math.floor(cap * CAP_STEP)) {
-    const fitted = sections.map(({ title, text }) => ({ title, text: cutSection(text, cap, pointer) }));
-    if (cap < 1 || isWithin(renderNotes(fitted), maxTokens)) return fitted;
+    const fitted = sections.map(({ title, text }) => ({ title, text: cutSection(text, cap, how) }));
+    if (cap < 1 || isWithin(renderNotes(fitted), maxTokens, how.countTokens)) return fitted;
   }
 }
 
@@ -132,8 +132,16 @@ export function fitNotes(
 export function fitVersion(
   { n, sections }: { readonly n: number; readonly sections: readonly NotesSection[] },
   shape: NotesShape,
+  countTokens: CountTokens,
 ): NotesSection[] {
-  return fitNotes(sections, shape, `[Cut here: the whole section is in version ${n} of the session's notes.]`);
+  const pointer = `[Cut here: the whole section is in version ${n} of the session's notes.]`;
+  return fitNotes(sections, shape, { pointer, countTokens });
+}
+
+/** What stands at the end of a text that was cut, and what its tokens are counted with. */
+export interface CutOptions {
+  readonly pointer: string;
+  readonly countTokens: CountTokens;
 }
 
 /** How much less a section, or a line, may hold in the next round of fitting. */
@@ -143,24 +151,25 @@ const CAP_STEP = 0.8;
  * The text's first lines within so many tokens, and the pointer behind them; the same text where it fits. Of a first line
  * that is too long by itself, its beginning. A code fence that the cut leaves open is closed.
  */
-export function cutSection(text: string, tokens: number, pointer: string): string {
-  if (isWithin(text, tokens)) return text;
+export function cutSection(text: string, tokens: number, { pointer, countTokens }: CutOptions): string {
+  const fitsIn = (part: string): boolean => isWithin(part, tokens, countTokens);
+  if (fitsIn(text)) return text;
   const lines = text.split("\n");
   const cutAt = (count: number): string => closeWith(pointer, lines.slice(0, count).join("\n"));
   // Halving: a person's text may have many thousands of lines, and notes are cut whenever they are shown.
   let [fits, over] = [0, lines.length];
   while (over - fits > 1) {
     const middle = (fits + over) >> 1;
-    if (isWithin(cutAt(middle), tokens)) fits = middle;
+    if (fitsIn(cutAt(middle))) fits = middle;
     else over = middle;
   }
   if (fits > 0) return cutAt(fits);
   const [first = ""] = lines;
   for (let characters = first.length; characters >= LEAST_CUT; characters = Math.floor(characters * CAP_STEP)) {
     const cut = closeWith(pointer, wholeCharacters(first, 0, characters).trimEnd());
-    if (isWithin(cut, tokens)) return cut;
+    if (fitsIn(cut)) return cut;
   }
-  return isWithin(pointer, tokens) ? pointer : "";
+  return fitsIn(pointer) ? pointer : "";
 }
 
 /** Fewer characters than this of a line say nothing. */

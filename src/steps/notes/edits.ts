@@ -16,6 +16,7 @@
 import { GUARDED_NOTES_TOKENS, LEAST_NOTES_SHARE } from "../../limits-of-notes.ts";
 import { findFalseAnswers, type AuditProblem } from "../audit.ts";
 import { NOTHING } from "../extract/summary-shape.ts";
+import type { CountTokens } from "../measure.ts";
 import { normalizeTitle } from "../template.ts";
 import {
   hasContent,
@@ -43,14 +44,15 @@ export function auditEdits(input: {
   readonly finishReason: string;
   readonly before: readonly NotesSection[];
   readonly shape: NotesShape;
+  readonly countTokens: CountTokens;
 }): NotesAudit {
-  const { answer, finishReason, before, shape } = input;
+  const { answer, finishReason, before, shape, countTokens } = input;
   const { edits, problems } = parseEdits(answer, before);
   const after = applyEdits(before, edits);
   const wrong = [...findFalseAnswers(answer.trim(), finishReason), ...problems];
-  if (wrong.length === 0) wrong.push(...findMisfits(before, after, { edits, shape }));
+  if (wrong.length === 0) wrong.push(...findMisfits(before, after, { edits, shape, countTokens }));
   return wrong.length === 0
-    ? { ok: true, sections: after, tokens: notesTokens(after) }
+    ? { ok: true, sections: after, tokens: notesTokens(after, countTokens) }
     : { ok: false, problems: wrong };
 }
 
@@ -115,23 +117,23 @@ function unwrap(text: string): string {
 function findMisfits(
   before: readonly NotesSection[],
   after: readonly NotesSection[],
-  { edits, shape }: { edits: readonly NotesSection[]; shape: NotesShape },
+  { edits, shape, countTokens: count }: { edits: readonly NotesSection[]; shape: NotesShape; countTokens: CountTokens },
 ): AuditProblem[] {
   const problems: AuditProblem[] = [];
   for (const { title, text } of edits) {
-    if (isWithin(text, shape.sectionTokens)) continue;
-    const detail = `Section "${title}" is ${wordTokens(text)} tokens; at most ${shape.sectionTokens} are allowed. Condense it, and give fewer references.`;
+    if (isWithin(text, shape.sectionTokens, count)) continue;
+    const detail = `Section "${title}" is ${wordTokens(text, count)} tokens; at most ${shape.sectionTokens} are allowed. Condense it, and give fewer references.`;
     problems.push({ kind: "too-large", detail });
   }
-  const [had, has] = [notesTokens(before), notesTokens(after)];
-  if (has > had && !isWithin(renderNotes(after), shape.maxTokens)) {
-    const detail = `The notes would be ${wordTokens(renderNotes(after))} tokens; at most ${shape.maxTokens} are allowed. Condense their longest sections.`;
+  const [had, has] = [notesTokens(before, count), notesTokens(after, count)];
+  if (has > had && !isWithin(renderNotes(after), shape.maxTokens, count)) {
+    const detail = `The notes would be ${wordTokens(renderNotes(after), count)} tokens; at most ${shape.maxTokens} are allowed. Condense their longest sections.`;
     problems.push({ kind: "too-large", detail });
   }
   const least = Math.min(had, shape.maxTokens) * LEAST_NOTES_SHARE;
   const hints = hintsOf(shape);
   const emptied = hasContent(before, hints) && !hasContent(after, hints);
-  if (!emptied) problems.push(...findForgotten(before, after, { edits, shape }));
+  if (!emptied) problems.push(...findForgotten(before, after, { edits, shape, countTokens: count }));
   if (emptied || (had >= GUARDED_NOTES_TOKENS && has < least)) {
     const detail = `The notes would go from ${had} tokens to ${has}. Keep what still holds: only change what the new messages change.`;
     problems.push({ kind: "shrunk", detail });

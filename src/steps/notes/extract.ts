@@ -22,6 +22,7 @@ import { fileOf, mergeFiles } from "../extract/carry-on.ts";
 import { NAME_LIST } from "../extract/names.ts";
 import { meaningfulWords, saysTheSame } from "../extract/rank.ts";
 import { NOTHING, topicOf } from "../extract/summary-shape.ts";
+import type { CountTokens } from "../measure.ts";
 import { joinReferences, splitReferences } from "../provenance.ts";
 import { normalizeTitle } from "../template.ts";
 import { hasContent, isWithin, renderNotes, wordTokens, type NotesSection } from "./document.ts";
@@ -55,8 +56,11 @@ export function extractEdits(input: ExtractInput): string {
   }));
   const sections = sortIn(budgets, readFresh(input, budgets));
   for (let share = 1; share > LEAST_SHARE; share *= SHARE_STEP) {
-    const after = sections.map((section) => ({ title: section.title, text: fill(section, section.tokens * share) }));
-    if (!isWithin(widen(renderNotes(after)), input.summaryTokens)) continue;
+    const after = sections.map((section) => ({
+      title: section.title,
+      text: fill(section, section.tokens * share, input.countTokens),
+    }));
+    if (!isWithin(widen(renderNotes(after)), input.summaryTokens, input.countTokens)) continue;
     const edits = after.filter(({ text }, at) => text !== sections[at]?.text);
     return edits.length === 0 ? NO_CHANGES : renderNotes(edits);
   }
@@ -69,7 +73,7 @@ const LEAST_SHARE = 0.01;
 
 /** What the new messages have to tell: within what is free, or within the room that full notes make. */
 function readFresh(input: ExtractInput, before: readonly NotesSection[]): NotesSection[] {
-  const free = input.summaryTokens - wordTokens(renderNotes(before));
+  const free = input.summaryTokens - wordTokens(renderNotes(before), input.countTokens);
   const least = Math.floor(input.summaryTokens * (1 - NOTES_CONDENSE_SHARE));
   const continues = hasContent(before);
   const summaryTokens = Math.max(free, least);
@@ -196,13 +200,13 @@ function unsaid(
 }
 
 /** The section with what is new, within its budget; as it stands where that has no room at all. */
-function fill({ text, pieces, fresh }: Sorted, tokens: number): string {
+function fill({ text, pieces, fresh }: Sorted, tokens: number, count: CountTokens): string {
   const kept = [...pieces];
-  const had = wordTokens(kept.map((piece) => piece.text).join("\n"));
-  const added = takeNewest(fresh, Math.max(tokens - had, tokens * (1 - NOTES_CONDENSE_SHARE)));
+  const had = wordTokens(kept.map((piece) => piece.text).join("\n"), count);
+  const added = takeNewest(fresh, Math.max(tokens - had, tokens * (1 - NOTES_CONDENSE_SHARE)), count);
   for (;;) {
     const filled = join(kept, added);
-    if (isWithin(widen(filled), tokens)) return filled;
+    if (isWithin(widen(filled), tokens, count)) return filled;
     const oldest = kept.findIndex(({ isOwn }) => isOwn);
     if (oldest !== -1) kept.splice(oldest, 1);
     else if (added.length > 0) added.shift();
@@ -210,9 +214,10 @@ function fill({ text, pieces, fresh }: Sorted, tokens: number): string {
   }
 }
 
-function takeNewest(lines: readonly string[], tokens: number): string[] {
+function takeNewest(lines: readonly string[], tokens: number, count: CountTokens): string[] {
   const taken: string[] = [];
-  for (const line of lines.toReversed()) if (isWithin(widen([line, ...taken].join("\n")), tokens)) taken.unshift(line);
+  for (const line of lines.toReversed())
+    if (isWithin(widen([line, ...taken].join("\n")), tokens, count)) taken.unshift(line);
   return taken;
 }
 

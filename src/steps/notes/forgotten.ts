@@ -16,6 +16,7 @@ import type { AuditProblem } from "../audit.ts";
 import { clip, oneLine, PASSING_LABELS } from "../extract/bullet.ts";
 import { meaningfulWords } from "../extract/rank.ts";
 import { tellsSomething, topicOf } from "../extract/summary-shape.ts";
+import type { CountTokens } from "../measure.ts";
 import { dropReferences } from "../provenance.ts";
 import { normalizeTitle } from "../template.ts";
 import { renderNotes, wordTokens, type NotesSection, type NotesShape } from "./document.ts";
@@ -24,10 +25,11 @@ import { renderNotes, wordTokens, type NotesSection, type NotesShape } from "./d
 export function findForgotten(
   before: readonly NotesSection[],
   after: readonly NotesSection[],
-  { edits, shape }: { readonly edits: readonly NotesSection[]; readonly shape: NotesShape },
+  how: { readonly edits: readonly NotesSection[]; readonly shape: NotesShape; readonly countTokens: CountTokens },
 ): AuditProblem[] {
+  const { edits, shape, countTokens: count } = how;
   const said = wordsOf(after.map(({ text }) => text).join("\n"));
-  const full = wordTokens(renderNotes(before)) > shape.maxTokens * NOTES_CONDENSE_SHARE;
+  const full = wordTokens(renderNotes(before), count) > shape.maxTokens * NOTES_CONDENSE_SHARE;
   const known = new Set(shape.sections.map(({ title }) => normalizeTitle(title)));
   return edits.flatMap(({ title, text }): AuditProblem[] => {
     const was = before.find((section) => section.title === title)?.text ?? "";
@@ -36,7 +38,7 @@ export function findForgotten(
     if (shareOf(words, said) > LEAST_NOTES_SHARE) return [];
     // A section of few words may be written anew where it is one of the notes' own; one that a person added may not.
     const isSmall = words.size < GUARDED_SECTION_WORDS && known.has(normalizeTitle(title));
-    const mayCondense = isSmall || full || wordTokens(was) > shape.sectionTokens * NOTES_CONDENSE_SHARE;
+    const mayCondense = isSmall || full || wordTokens(was, count) > shape.sectionTokens * NOTES_CONDENSE_SHARE;
     if (mayCondense && tellsSomething(text)) return [];
     const detail = `Section "${title}" would lose most of what stands in it, such as: ${listLost(was, said)}. Keep it in its wording; of what no longer holds, say so in a line.`;
     return [{ kind: "shrunk", detail }];

@@ -1,16 +1,27 @@
 /** What stands beside a summary, and what the two of them together keep of the source. */
 import { SUMMARY_FRAME_TOKENS } from "../../limits.ts";
 import { NO_FACTS, type Facts, type Pinned } from "./fact.ts";
-import { pickPinned } from "./pick.ts";
+import { pickPinned, type PickOptions } from "./pick.ts";
 import { renderPinned } from "./render.ts";
 import { sayingIn } from "./said.ts";
-import { estimateTokens } from "../tokens.ts";
+import type { CountTokens } from "../measure.ts";
 import { scoreSurvival, type Survival } from "./survival.ts";
 
-/** Pins what the summary itself does not say, and the rules, within `budgetTokens`, and scores the whole. */
-export function keepFacts(summary: string, facts: Facts, budgetTokens: number): { pinned: Pinned; survival: Survival } {
-  const pinned = pickPinned(facts, { budgetTokens, omit: sayingIn(summary) });
+/** Pins what the summary itself does not say, and the rules, within the budget, and scores the whole. */
+export function keepFacts(
+  summary: string,
+  facts: Facts,
+  budget: Pick<PickOptions, "budgetTokens" | "countTokens">,
+): { pinned: Pinned; survival: Survival } {
+  const pinned = pickPinned(facts, { ...budget, omit: sayingIn(summary) });
   return { pinned, survival: scoreSurvival(`${summary}\n${renderPinned(pinned)}`, facts) };
+}
+
+/** What may stand beside a summary, and the size of what both replace. */
+export interface PinBudget {
+  readonly spanTokens: number;
+  readonly pinnedTokens: number;
+  readonly countTokens: CountTokens;
 }
 
 /**
@@ -20,10 +31,10 @@ export function keepFacts(summary: string, facts: Facts, budgetTokens: number): 
 export function pinWithin(
   summary: string,
   facts: Facts,
-  budget: { readonly spanTokens: number; readonly pinnedTokens: number },
+  { spanTokens, pinnedTokens, countTokens }: PinBudget,
 ): { pinned: Pinned; survival: Survival } {
-  const room = budget.spanTokens - estimateTokens(summary) - SUMMARY_FRAME_TOKENS;
-  const rules = pickPinned({ ...NO_FACTS, rules: facts.rules }, { budgetTokens: budget.pinnedTokens });
-  const least = estimateTokens(renderPinned(rules));
-  return keepFacts(summary, facts, Math.max(least, Math.min(budget.pinnedTokens, room)));
+  const room = spanTokens - countTokens(summary) - SUMMARY_FRAME_TOKENS;
+  const rules = pickPinned({ ...NO_FACTS, rules: facts.rules }, { budgetTokens: pinnedTokens, countTokens });
+  const least = countTokens(renderPinned(rules));
+  return keepFacts(summary, facts, { budgetTokens: Math.max(least, Math.min(pinnedTokens, room)), countTokens });
 }

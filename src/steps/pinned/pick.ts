@@ -4,7 +4,7 @@
  * Boundary: facts and a budget in, a choice out. Safe because the budget is held by measuring the rendering itself: the
  * estimates below only decide what is tried.
  */
-import { estimateTokens } from "../tokens.ts";
+import type { CountTokens } from "../measure.ts";
 import { prohibits } from "../prohibitions.ts";
 import type { Fact, Facts, Pinned, PinnedFact } from "./fact.ts";
 import { isName, LEFT_RULES_NOTE, PINNED_HEADING, renderPinned } from "./render.ts";
@@ -12,13 +12,14 @@ import { sayingIn } from "./said.ts";
 import { rankFacts } from "./worth.ts";
 
 /** What the rendering grows by where it counts up to 999 rules. */
-const COUNT_TOKENS = estimateTokens(`\n${LEFT_RULES_NOTE}999`);
+const COUNTED = `\n${LEFT_RULES_NOTE}999`;
 /** Least budget that is counted in, as a multiple of that: in a smaller one the room is for a rule. */
 const COUNT_FROM = 8;
 
 export interface PickOptions {
-  /** Most tokens of the rendering, by `estimateTokens`. */
+  /** Most tokens of the rendering. */
   readonly budgetTokens: number;
+  readonly countTokens: CountTokens;
   /**
    * True for a value that the reader sees anyway: elsewhere in the view, or in the summary's own text. Of rules, those only
    * come last: a summary may quote one as taken back, and a rule holds until the user takes it back.
@@ -31,14 +32,15 @@ export interface PickOptions {
  * without room are counted in the rendering, which may take the place of one more, but never of the only one.
  */
 export function pickPinned(facts: Facts, options: PickOptions): Pinned {
+  const countTokens = options.countTokens(COUNTED);
   const whole = choose(facts, options, 0);
-  if (whole.rules.length === facts.rules.length || options.budgetTokens < COUNT_FROM * COUNT_TOKENS) return whole;
-  const counted = choose(facts, options, COUNT_TOKENS);
+  if (whole.rules.length === facts.rules.length || options.budgetTokens < COUNT_FROM * countTokens) return whole;
+  const counted = choose(facts, options, countTokens);
   return counted.rules.length === 0 && whole.rules.length > 0 ? whole : counted;
 }
 
 /** Chooses; where room is kept back to count the rules that are left out, it does. */
-function choose(facts: Facts, { budgetTokens, omit }: PickOptions, keptBack: number): Pinned {
+function choose(facts: Facts, { budgetTokens, omit, countTokens: count }: PickOptions, keptBack: number): Pinned {
   const wanted = (list: readonly Fact[]): Fact[] => list.filter(({ value }) => omit?.(value) !== true);
   const { rules } = facts;
   const newest = Object.groupBy(rules.toReversed(), ({ value }) => (omit?.(value) === true ? "seen" : "unseen"));
@@ -49,12 +51,12 @@ function choose(facts: Facts, { budgetTokens, omit }: PickOptions, keptBack: num
     ...rankFacts(wanted(facts.identifiers)),
   ];
   let chosen: readonly Fact[] = [];
-  let room = budgetTokens - keptBack - estimateTokens(PINNED_HEADING);
+  let room = budgetTokens - keptBack - count(PINNED_HEADING);
   let left = 0;
   for (const fact of queue) {
     if (isName(fact) && chosen.some((longer) => says(longer, fact))) continue;
     const parts = chosen.filter((shorter) => isName(shorter) && isName(fact) && says(fact, shorter));
-    const cost = costOf(fact, chosen) - parts.reduce((sum, part) => sum + estimateTokens(`, ${part.value}`), 0);
+    const cost = costOf(fact, chosen, count) - parts.reduce((sum, part) => sum + count(`, ${part.value}`), 0);
     if (cost > room) {
       left++;
       continue;
@@ -64,7 +66,7 @@ function choose(facts: Facts, { budgetTokens, omit }: PickOptions, keptBack: num
   }
   for (;;) {
     const pinned = { ...layOut(rules, chosen, left), ...(keptBack > 0 ? countLeft(rules, chosen) : {}) };
-    if (chosen.length === 0 || estimateTokens(renderPinned(pinned)) <= budgetTokens) return pinned;
+    if (chosen.length === 0 || count(renderPinned(pinned)) <= budgetTokens) return pinned;
     chosen = chosen.slice(0, -1);
     left++;
   }
@@ -80,9 +82,9 @@ function says(longer: Fact, shorter: Fact): boolean {
 }
 
 /** About what the rendering grows by. */
-function costOf(fact: Fact, chosen: readonly Fact[]): number {
-  if (isName(fact) && chosen.some(isName)) return estimateTokens(`, ${fact.value}`);
-  return estimateTokens(renderPinned(layOut([fact], [fact], 0))) - estimateTokens(PINNED_HEADING);
+function costOf(fact: Fact, chosen: readonly Fact[], count: CountTokens): number {
+  if (isName(fact) && chosen.some(isName)) return count(`, ${fact.value}`);
+  return count(renderPinned(layOut([fact], [fact], 0))) - count(PINNED_HEADING);
 }
 
 function layOut(rules: readonly Fact[], chosen: readonly Fact[], left: number): Pinned {

@@ -6,6 +6,7 @@
  * output held is half as likely to be used as one that somebody wrote.
  */
 import type { FactKind, Fact } from "./fact.ts";
+// oxlint-disable-next-line no-restricted-imports -- a length that no budget is held to: see rankFacts
 import { estimateTokens } from "../tokens.ts";
 
 /** What is left of a heat one message later. Half of it is left after 69 messages: about one task of a coding session. */
@@ -33,7 +34,10 @@ export function usefulness(fact: Fact): number {
   return fact.heat * (KIND_WORTH[fact.kind] ?? 1);
 }
 
-/** The facts by worth, the highest first. The order in which they come makes no difference. */
+/**
+ * The facts by worth, the highest first. The order in which they come makes no difference. Length is the estimate's, whatever a
+ * session counts with: what is kept of a draft is the same for every session that uses it.
+ */
 export function rankFacts(facts: readonly Fact[]): Fact[] {
   return facts
     .map((fact) => ({ fact, worth: usefulness(fact) / (estimateTokens(fact.value) + SEPARATOR_TOKENS) }))

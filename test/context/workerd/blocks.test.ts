@@ -104,7 +104,7 @@ describe("a block", () => {
         expect(store.written).toEqual([]);
         expect(dump(storage)).toEqual(NOTHING);
       },
-      { countTokens: countCharacters },
+      { counterOf: () => countCharacters },
     );
   });
 

@@ -6,6 +6,7 @@ import { Db } from "../../../src/memory/db.ts";
 import { Contexts } from "../../../src/context/contexts.ts";
 import { sqliteSearch } from "../../../src/context/sqlite-search.ts";
 import { codeOf, dump, fails, NOTHING, reads, withContexts, writes } from "./probe.ts";
+import { estimateTokens } from "../../../src/steps/tokens.ts";
 
 type Value = string | number | boolean | null;
 
@@ -84,7 +85,8 @@ describe("S1: sessions of one agent", () => {
 
   test("of two agents are kept apart as well: they may share an isolate, and with it what a module holds", async () => {
     await withContexts(async ({ storage }) => {
-      const of = (agentId: string) => new Contexts(new Db(storage), { agentId }).session("a");
+      const of = (agentId: string) =>
+        new Contexts(new Db(storage), { counterOf: () => estimateTokens, agentId }).session("a");
       const provider = writes();
       of("one").withContext("memory", { provider });
       expect(await codeOf(() => of("two").withContext("memory", { provider }))).toBe("invalid_options");

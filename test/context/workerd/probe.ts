@@ -7,6 +7,7 @@ import type { ContextBlocks } from "../../../src/context/blocks.ts";
 import type { ContextProvider, WritableContextProvider } from "../../../src/context/provider.ts";
 import { errorCode } from "../../../src/errors.ts";
 import { Db, type Meter } from "../../../src/memory/db.ts";
+import { estimateTokens } from "../../../src/steps/tokens.ts";
 
 let made = 0;
 
@@ -23,9 +24,10 @@ export interface Probe {
 /** Runs a test inside a Durable Object of its own. */
 export async function withContexts(
   test: (probe: Probe) => Promise<void>,
-  options: ContextsOptions = {},
+  given: Partial<ContextsOptions> = {},
 ): Promise<void> {
   const stub = env.StorageProbe.get(env.StorageProbe.idFromName(`contexts-${made++}`));
+  const options = { counterOf: () => estimateTokens, ...given };
   await runInDurableObject(stub, async (_object, { storage }) => {
     const db = new Db(storage);
     const contexts = new Contexts(db, options);

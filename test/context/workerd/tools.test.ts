@@ -63,7 +63,7 @@ describe("tools", () => {
         expect(await set({ content: "new", action: "replace", key: "" })).toContain("15% — 3/20");
         expect((await blocks.getContextBlock("memory"))?.content).toBe("new");
       },
-      { countTokens: (text) => text.length },
+      { counterOf: () => (text) => text.length },
     );
   });
 

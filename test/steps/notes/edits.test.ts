@@ -34,6 +34,7 @@ const transcript = [
 ].join("\n\n");
 const ask = (previous: string, text: string): string =>
   extractEdits({
+    countTokens: estimateTokens,
     transcript: text,
     previous,
     drafts: [],
@@ -81,7 +82,7 @@ describe("edits", () => {
 
   test("an answer of another shape says what is wrong, and changes nothing", () => {
     const kinds = (answer: string): string[] => {
-      const audit = auditEdits({ answer, finishReason: "stop", before: empty, shape });
+      const audit = auditEdits({ countTokens: estimateTokens, answer, finishReason: "stop", before: empty, shape });
       return audit.ok ? [] : audit.problems.map(({ kind }) => kind);
     };
     expect(kinds("Here are the notes:\n## Task\n- a")).toEqual(["bad-shape"]);
@@ -93,7 +94,10 @@ describe("edits", () => {
     expect(kinds("## Task\n- a")).toEqual([]);
     expect(kinds(NO_CHANGES)).toEqual([]);
     expect(kinds("```markdown\n## Task\n- a\n```")).toEqual([]);
-    expect(auditEdits({ answer: "## Task\n- a", finishReason: "length", before: empty, shape }).ok).toBe(false);
+    expect(
+      auditEdits({ countTokens: estimateTokens, answer: "## Task\n- a", finishReason: "length", before: empty, shape })
+        .ok,
+    ).toBe(false);
   });
 
   test("an answer that takes most of the notes away is refused", () => {
@@ -101,20 +105,33 @@ describe("edits", () => {
       { title: "Task", text: "- keep the parser small\n".repeat(40).trim() },
       { title: "Worklog", text: "- moved it\n".repeat(40).trim() },
     ]);
-    const shrunk = auditEdits({ answer: "## Task\nNone.\n\n## Worklog\nNone.", finishReason: "stop", before, shape });
+    const shrunk = auditEdits({
+      countTokens: estimateTokens,
+      answer: "## Task\nNone.\n\n## Worklog\nNone.",
+      finishReason: "stop",
+      before,
+      shape,
+    });
     expect(shrunk).toMatchObject({ ok: false, problems: [{ kind: "shrunk" }] });
     const few = arrangeSections(shape, [{ title: "Task", text: "- a" }]);
-    expect(auditEdits({ answer: "## Task\nNone.", finishReason: "stop", before: few, shape }).ok).toBe(false);
+    expect(
+      auditEdits({ countTokens: estimateTokens, answer: "## Task\nNone.", finishReason: "stop", before: few, shape })
+        .ok,
+    ).toBe(false);
   });
 
   test("a section over its budget is refused, and notes over theirs", () => {
     const small = resolveNotesShape({ sectionTokens: 20, maxTokens: 120 }, null);
     const long = `## Task\n${"- word after word\n".repeat(20)}`;
-    expect(auditEdits({ answer: long, finishReason: "stop", before: empty, shape: small })).toMatchObject({
+    expect(
+      auditEdits({ countTokens: estimateTokens, answer: long, finishReason: "stop", before: empty, shape: small }),
+    ).toMatchObject({
       problems: [{ kind: "too-large" }, { kind: "too-large" }],
     });
     const many = empty.map(({ title }) => `## ${title}\n- word after word after word after word`).join("\n\n");
-    expect(auditEdits({ answer: many, finishReason: "stop", before: empty, shape: small })).toMatchObject({
+    expect(
+      auditEdits({ countTokens: estimateTokens, answer: many, finishReason: "stop", before: empty, shape: small }),
+    ).toMatchObject({
       problems: [{ kind: "too-large" }],
     });
   });
@@ -138,8 +155,12 @@ describe("the document", () => {
         fc.integer({ min: 200, max: 400 }),
         (before, section, all) => {
           const pointer = "[cut: version 3]";
-          const fitted = fitNotes(before, { sectionTokens: section, maxTokens: all }, pointer);
-          expect(notesTokens(fitted)).toBeLessThanOrEqual(all);
+          const fitted = fitNotes(
+            before,
+            { sectionTokens: section, maxTokens: all },
+            { pointer, countTokens: estimateTokens },
+          );
+          expect(notesTokens(fitted, estimateTokens)).toBeLessThanOrEqual(all);
           for (const [at, { text }] of fitted.entries()) {
             const whole = before[at]?.text ?? "";
             expect(estimateTokens(text)).toBeLessThanOrEqual(section);
@@ -150,7 +171,7 @@ describe("the document", () => {
         },
       ),
     );
-    expect(cutSection("- a\n- b", 100, "…")).toBe("- a\n- b");
+    expect(cutSection("- a\n- b", 100, { pointer: "…", countTokens: estimateTokens })).toBe("- a\n- b");
   });
 
   test("sections that the shape does not know stay, behind those that it does", () => {
@@ -199,12 +220,18 @@ describe("the offline model", () => {
   test("answers in the shape that is asked for, the same each time, and passes the audit", () => {
     const answer = ask(renderNotes(empty), transcript);
     expect(ask(renderNotes(empty), transcript)).toBe(answer);
-    const audit = auditEdits({ answer, finishReason: "stop", before: empty, shape });
+    const audit = auditEdits({ countTokens: estimateTokens, answer, finishReason: "stop", before: empty, shape });
     expect(audit).toMatchObject({ ok: true });
     if (!audit.ok) return;
     expect(renderNotes(audit.sections)).toContain("Never touch src/lexer.ts");
     const again = ask(renderNotes(audit.sections), "[#3 user]\nThanks.");
-    const next = auditEdits({ answer: again, finishReason: "stop", before: audit.sections, shape });
+    const next = auditEdits({
+      countTokens: estimateTokens,
+      answer: again,
+      finishReason: "stop",
+      before: audit.sections,
+      shape,
+    });
     expect(next).toMatchObject({ ok: true });
   });
 

@@ -15,6 +15,7 @@ import { describeSections } from "../../../src/steps/notes/prompt.ts";
 import { importTranscript } from "../../../src/import/import.ts";
 import { renderTranscript } from "../../../src/steps/render.ts";
 import { readTranscript } from "../transcripts.ts";
+import { estimateTokens } from "../../../src/steps/tokens.ts";
 
 const REAL = readTranscript("pi-coding-session.jsonl");
 const shape = resolveNotesShape({}, 60_000);
@@ -27,6 +28,7 @@ const transcript = [
 function update(before: readonly NotesSection[], text: string, within = shape): NotesSection[] {
   const sections = arrangeSections(within, before);
   const answer = extractEdits({
+    countTokens: estimateTokens,
     transcript: text,
     previous: renderNotes(sections),
     drafts: [],
@@ -34,7 +36,13 @@ function update(before: readonly NotesSection[], text: string, within = shape): 
     summaryTokens: within.maxTokens,
     references: true,
   });
-  const audit = auditEdits({ answer, finishReason: "stop", before: sections, shape: within });
+  const audit = auditEdits({
+    countTokens: estimateTokens,
+    answer,
+    finishReason: "stop",
+    before: sections,
+    shape: within,
+  });
   if (!audit.ok) throw new Error(`${audit.problems.map(({ detail }) => detail).join(" ")}\n${answer}`);
   return [...audit.sections];
 }
@@ -71,7 +79,7 @@ describe("the offline model", () => {
         const elements = part.map((message) => ({ kind: "message" as const, message }));
         notes = update(notes, renderTranscript(elements, { maxChars: 4 * thresholdTokens }), within);
       }
-      expect(isWithin(renderNotes(notes), within.maxTokens)).toBe(true);
+      expect(isWithin(renderNotes(notes), within.maxTokens, estimateTokens)).toBe(true);
       expect(textOf(notes, "House rules")).toBe("- be kind to the parser");
     }
   });
@@ -132,6 +140,7 @@ describe("the offline model", () => {
     const said = Array.from({ length: 40 }, (_, n) => `[#${n + 1} user]\nNever do ${n}.`).join("\n\n");
     const before = arrangeSections(small, []);
     const answer = extractEdits({
+      countTokens: estimateTokens,
       transcript: said,
       previous: renderNotes(before),
       drafts: [],
@@ -141,7 +150,9 @@ describe("the offline model", () => {
     });
     const long = answer.replaceAll(/#\d+\b/g, "@1mq3z2k");
     expect(long).toContain("@1mq3z2k");
-    expect(auditEdits({ answer: long, finishReason: "stop", before, shape: small })).toMatchObject({ ok: true });
+    expect(
+      auditEdits({ countTokens: estimateTokens, answer: long, finishReason: "stop", before, shape: small }),
+    ).toMatchObject({ ok: true });
   });
 });
 

@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest";
 import { arrangeSections, cutSection, resolveNotesShape } from "../../../src/steps/notes/document.ts";
 import { auditEdits, parseEdits, splitSections } from "../../../src/steps/notes/edits.ts";
 import { findOpenFence } from "../../../src/steps/notes/fences.ts";
+import { estimateTokens } from "../../../src/steps/tokens.ts";
 
 const shape = resolveNotesShape({}, 60_000);
 const empty = arrangeSections(shape, []);
@@ -19,7 +20,9 @@ describe("a code fence", () => {
   test("that an answer leaves open is refused: the sections behind it would be in it", () => {
     const answer = "## Task\n```sh\nnpm test\n\n## Worklog\n- done";
     expect(parseEdits(answer, empty).problems).toMatchObject([{ kind: "bad-shape" }]);
-    expect(auditEdits({ answer, finishReason: "stop", before: empty, shape }).ok).toBe(false);
+    expect(auditEdits({ countTokens: estimateTokens, answer, finishReason: "stop", before: empty, shape }).ok).toBe(
+      false,
+    );
   });
 
   test("around all of an answer is taken off, whatever is fenced in it", () => {
@@ -31,7 +34,7 @@ describe("a code fence", () => {
 
   test("that a cut goes through is closed", () => {
     const text = `\`\`\`sh\n${"npm test\n".repeat(100)}\`\`\``;
-    const cut = cutSection(text, 60, "[cut]");
+    const cut = cutSection(text, 60, { pointer: "[cut]", countTokens: estimateTokens });
     expect(cut).toMatch(/npm test\n```\n\[cut\]$/);
     expect(findOpenFence(cut)).toBeNull();
   });

@@ -2,6 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { arrangeSections, resolveNotesShape, type NotesSection } from "../../../src/steps/notes/document.ts";
 import { auditEdits } from "../../../src/steps/notes/edits.ts";
+import { estimateTokens } from "../../../src/steps/tokens.ts";
 
 const shape = resolveNotesShape({}, 60_000);
 const TABLE = "| port | service |\n|---|---|\n| 8787 | ledger |\n| 9229 | debugger |";
@@ -16,7 +17,13 @@ const OTHER = {
 };
 
 function audit(known: readonly NotesSection[], answer: string, within = shape) {
-  return auditEdits({ answer, finishReason: "stop", before: arrangeSections(within, known), shape: within });
+  return auditEdits({
+    countTokens: estimateTokens,
+    answer,
+    finishReason: "stop",
+    before: arrangeSections(within, known),
+    shape: within,
+  });
 }
 
 describe("an edit", () => {

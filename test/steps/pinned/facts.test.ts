@@ -100,7 +100,7 @@ describe("a rule of the user is never lost", () => {
       (facts, part) => mergeFacts([facts, part]),
       first,
     );
-    const pinned = pickPinned(merged, { budgetTokens: 100 });
+    const pinned = pickPinned(merged, { countTokens: estimateTokens, budgetTokens: 100 });
     expect(pinned.rules).toEqual([{ kind: "rule", value: `Please ${BILLING}.`, messageId: "rule" }]);
     expect(renderPinned(pinned)).toContain(`- Rule (rule): Please ${BILLING}.`);
     expect(pinned.left).toBeGreaterThan(MAX_IDENTIFIERS - 20);
@@ -125,7 +125,7 @@ describe("a rule of the user is never lost", () => {
     ];
     const facts = gatherFacts(said.map((each, index) => say(`m${index}`, "user", text(each))));
     const fitting = (budgetTokens: number): string[] =>
-      pickPinned(facts, { budgetTokens }).rules.map(({ value }) => value);
+      pickPinned(facts, { countTokens: estimateTokens, budgetTokens }).rules.map(({ value }) => value);
     expect(fitting(1_000)).toEqual(said);
     expect(fitting(20)).toEqual([said[1]]);
     expect(fitting(45)).toEqual(said.slice(0, 2));
@@ -234,17 +234,21 @@ describe("what is pinned", () => {
     assert(
       property(conversation, integer({ min: 0, max: 120 }), (messages, budgetTokens) => {
         const facts = gatherFacts(messages);
-        const pinned = pickPinned(facts, { budgetTokens });
+        const pinned = pickPinned(facts, { countTokens: estimateTokens, budgetTokens });
         expect(estimateTokens(renderPinned(pinned))).toBeLessThanOrEqual(budgetTokens);
         const turned = { ...facts, identifiers: facts.identifiers.toReversed() };
-        expect(pickPinned(turned, { budgetTokens })).toEqual(pinned);
+        expect(pickPinned(turned, { countTokens: estimateTokens, budgetTokens })).toEqual(pinned);
       }),
     );
   });
 
   it("leaves out what the reader sees anyway, and the part of a name that a longer one says", () => {
     const facts = gatherFacts([say("m", "user", text("src/steps/plan.ts plan.ts src/steps/cut.ts ENOENT"))]);
-    const pinned = pickPinned(facts, { budgetTokens: 1_000, omit: (value) => value === "ENOENT" });
+    const pinned = pickPinned(facts, {
+      countTokens: estimateTokens,
+      budgetTokens: 1_000,
+      omit: (value) => value === "ENOENT",
+    });
     expect(pinned.facts.map(({ value }) => value).toSorted()).toEqual(["src/steps/cut.ts", "src/steps/plan.ts"]);
     expect(pinned.left).toBe(0);
   });
@@ -259,12 +263,9 @@ describe("what is pinned", () => {
       names("4", "src/new2.ts", "src/new1.ts"),
       tool("5", {}, { output: "src/out1.ts" }),
     ]);
-    expect(pickPinned(facts, { budgetTokens: 1_000 }).facts.map(({ value }) => value)).toEqual([
-      "src/new2.ts",
-      "src/new1.ts",
-      "src/out1.ts",
-      "src/old1.ts",
-    ]);
+    expect(
+      pickPinned(facts, { countTokens: estimateTokens, budgetTokens: 1_000 }).facts.map(({ value }) => value),
+    ).toEqual(["src/new2.ts", "src/new1.ts", "src/out1.ts", "src/old1.ts"]);
   });
 
   it("over the bound of rules, wishes go first", () => {
@@ -295,14 +296,14 @@ describe("the rendering", () => {
   it("says how many rules were left out, within the budget", () => {
     const rules = Array.from({ length: 40 }, (_, n) => `Never touch the table of customer number ${n}.`);
     const facts = gatherFacts([say("m", "user", text(rules.join("\n")))]);
-    const pinned = pickPinned(facts, { budgetTokens: 200 });
+    const pinned = pickPinned(facts, { countTokens: estimateTokens, budgetTokens: 200 });
     expect(pinned.leftRules).toBe(40 - pinned.rules.length);
     expect(pinned.leftRules).toBe(pinned.left);
     expect(renderPinned(pinned).split("\n").at(-1)).toBe(
       `- Rules said earlier that found no room here (use recall): ${pinned.leftRules}`,
     );
     expect(estimateTokens(renderPinned(pinned))).toBeLessThanOrEqual(200);
-    expect(pickPinned(facts, { budgetTokens: 10_000 })).not.toHaveProperty("leftRules");
+    expect(pickPinned(facts, { countTokens: estimateTokens, budgetTokens: 10_000 })).not.toHaveProperty("leftRules");
   });
 
   it("keeps a hostile value in one harmless line", () => {
@@ -330,7 +331,9 @@ describe("the survival score", () => {
   ]);
 
   it("is 1 for everything, 0 for nothing, and 1 when there was nothing to keep", () => {
-    expect(scoreSurvival(renderPinned(pickPinned(facts, { budgetTokens: 1_000 })), facts).score).toBeCloseTo(1);
+    expect(
+      scoreSurvival(renderPinned(pickPinned(facts, { countTokens: estimateTokens, budgetTokens: 1_000 })), facts).score,
+    ).toBeCloseTo(1);
     expect(scoreSurvival("", facts).score).toBe(0);
     expect(scoreSurvival("", NO_FACTS)).toEqual({ score: 1, kinds: {}, missing: [] });
   });
@@ -378,7 +381,7 @@ describe("time stays linear on hostile text", () => {
       tool("t", { hostile }, { output: [hostile] }),
       tool("e", { hostile }, { errorText: hostile }),
     ]);
-    const pinned = pickPinned(facts, { budgetTokens: 500, omit: sayingIn("") });
+    const pinned = pickPinned(facts, { countTokens: estimateTokens, budgetTokens: 500, omit: sayingIn("") });
     expect(estimateTokens(renderPinned(pinned))).toBeLessThanOrEqual(500);
     expect(scoreSurvival(hostile, facts).score).toBeGreaterThanOrEqual(0);
   });
