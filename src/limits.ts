@@ -223,8 +223,20 @@ export const MAX_NAME_CHARS = 200;
 export const SESSION_SEARCH_HITS = 10;
 export const SESSION_SEARCH_CHARS = 400;
 
-/** A model call that has not answered after this long (ms) is given up: just under the step's own timeout. */
-export const MODEL_CALL_MS = 290_000;
+/** Most tokens that one model call may be reported at: larger than any model's window, so that a sum stays a number and a view is no fright. */
+export const MAX_CALL_TOKENS = 10_000_000;
+
+/** A model call that is not over after this long (ms) is given up: a full summary at twenty tokens a second takes less. */
+export const MODEL_CALL_MS = 240_000;
+
+/** How long (ms) a model is asked in one step, all its tries together: one that hangs or drips costs no more than this. */
+export const MODEL_STEP_MS = 300_000;
+
+/** Least of that time (ms) that is worth another try: below it hardly a model answers. */
+export const LEAST_TRY_MS = 10_000;
+
+/** Characters that are read of an answer for each token that it may have: four times what tokens usually hold, thoughts included. */
+export const ANSWER_CHARS_PER_TOKEN = 16;
 
 /** Waits (ms) before an answer is told to the agent again: at once after a reset, then through a deploy; with a model's longest call under the step's own timeout. */
 export const SAVE_AGAIN_MS: readonly number[] = [0, 1_000, 4_000];

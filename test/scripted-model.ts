@@ -4,8 +4,14 @@
  *
  * Kept on globalThis, because a test and the Worker under test share an isolate but not every module.
  */
-import type { LanguageModelV4, LanguageModelV4CallOptions, LanguageModelV4FinishReason } from "@ai-sdk/provider";
-import { MockLanguageModelV4 } from "ai/test";
+import type {
+  LanguageModelV4,
+  LanguageModelV4CallOptions,
+  LanguageModelV4FinishReason,
+  LanguageModelV4StreamPart,
+  LanguageModelV4Usage,
+} from "@ai-sdk/provider";
+import { convertArrayToReadableStream, MockLanguageModelV4 } from "ai/test";
 import { extractiveModel } from "../src/model/extractive.ts";
 import { parsePrompt, type ParsedPrompt } from "../src/steps/prompt.ts";
 import { estimateTokens } from "../src/steps/tokens.ts";
@@ -13,8 +19,13 @@ import { estimateTokens } from "../src/steps/tokens.ts";
 /** What the model says: a text that ends by itself, or one of the ways in which a real one goes wrong. */
 export type Answer =
   | string
-  | { readonly text: string; readonly finishReason: LanguageModelV4FinishReason["unified"] }
-  | { readonly toolName: string };
+  | (Counted & { readonly text: string; readonly finishReason: LanguageModelV4FinishReason["unified"] })
+  | (Counted & { readonly toolName: string });
+
+/** The tokens that its provider reports: 100 in and 10 out, unless told; null is no report. */
+interface Counted {
+  readonly usage?: readonly [input: number, output: number] | null;
+}
 
 /** Given the prompt, read back, how many calls came before, and whose run asks: the answer, or what it throws. */
 export type Script = (prompt: ParsedPrompt, call: number, runId: string) => Answer | Promise<Answer>;
@@ -99,30 +110,43 @@ export function scriptedModel(agentName: string, runId: string): LanguageModelV4
   const offline = extractiveModel();
   return new MockLanguageModelV4({
     modelId: "scripted",
-    doGenerate: async (options: LanguageModelV4CallOptions) => {
+    doStream: async (options: LanguageModelV4CallOptions) => {
       const part = partOf(agentName);
       const prompt = parsePrompt(textOf(options));
       if (prompt === null) throw new Error("The summariser was asked something that is no prompt of ours.");
       const call = part.calls.push(prompt) - 1;
       part.sizes.push(estimateTokens(JSON.stringify(options.prompt)));
-      if (part.script === null) return offline.doGenerate(options);
-      return generated(await part.script(prompt, call, runId));
+      if (part.script === null) return offline.doStream(options);
+      return { stream: convertArrayToReadableStream(streamed(await part.script(prompt, call, runId))) };
     },
   });
 }
 
-function generated(answer: Answer) {
+/** Characters of one piece of a streamed text. */
+const PIECE_CHARS = 4_000;
+
+function streamed(answer: Answer): LanguageModelV4StreamPart[] {
   const spoken = typeof answer === "string" ? { text: answer, finishReason: "stop" as const } : answer;
-  const usage = {
-    inputTokens: { total: 100, noCache: 100, cacheRead: 0, cacheWrite: 0 },
-    outputTokens: { total: 10, text: 10, reasoning: 0 },
-  };
+  const parts: LanguageModelV4StreamPart[] = [{ type: "stream-start", warnings: [] }];
+  const usage = usageOf(typeof answer === "string" || answer.usage === undefined ? [100, 10] : answer.usage);
   if ("toolName" in spoken) {
-    const call = { type: "tool-call" as const, toolCallId: "t1", toolName: spoken.toolName, input: "{}" };
-    return { content: [call], finishReason: { unified: "tool-calls" as const, raw: undefined }, usage, warnings: [] };
+    parts.push({ type: "tool-call", toolCallId: "t1", toolName: spoken.toolName, input: "{}" });
+    return [...parts, { type: "finish", finishReason: { unified: "tool-calls", raw: undefined }, usage }];
   }
-  const content = [{ type: "text" as const, text: spoken.text }];
-  return { content, finishReason: { unified: spoken.finishReason, raw: undefined }, usage, warnings: [] };
+  parts.push({ type: "text-start", id: "t" });
+  for (let at = 0; at < spoken.text.length; at += PIECE_CHARS) {
+    parts.push({ type: "text-delta", id: "t", delta: spoken.text.slice(at, at + PIECE_CHARS) });
+  }
+  parts.push({ type: "text-end", id: "t" });
+  return [...parts, { type: "finish", finishReason: { unified: spoken.finishReason, raw: undefined }, usage }];
+}
+
+function usageOf(counted: readonly [input: number, output: number] | null): LanguageModelV4Usage {
+  const [input, output] = counted ?? [undefined, undefined];
+  return {
+    inputTokens: { total: input, noCache: input, cacheRead: undefined, cacheWrite: undefined },
+    outputTokens: { total: output, text: output, reasoning: undefined },
+  };
 }
 
 function partOf(agentName: string): Part {

@@ -7,6 +7,7 @@ import { CompactionWorkflow as RealCompaction, type CompactionParams } from "../
 import { NotesWorkflow as RealNotes } from "../../src/workflows/notes.ts";
 import type { SummariserName, Terms } from "../policies/host.ts";
 import { summarise } from "../policies/summariser.ts";
+import { answeringModel } from "./answering-model.ts";
 import { readSetting } from "./setting.ts";
 import { Summariser } from "./summariser.ts";
 
@@ -53,28 +54,5 @@ function chooseModel(agent: string): ChosenModel {
 }
 
 function comparedModel(terms: Pick<Terms, "summariser" | "seed">): LanguageModelV4 {
-  return {
-    specificationVersion: "v4",
-    provider: "bench",
-    modelId: terms.summariser,
-    supportedUrls: {},
-    doGenerate: async ({ prompt }) => {
-      const [system, asked] = [[], []] as [string[], string[]];
-      for (const message of prompt) {
-        if (message.role === "system") system.push(message.content);
-        else for (const part of message.content) if (part.type === "text") asked.push(part.text);
-      }
-      const { text, inputTokens, outputTokens } = await summarise(terms, asked.join("\n"), system.join("\n"));
-      return {
-        content: [{ type: "text", text }],
-        finishReason: { unified: "stop", raw: "stop" },
-        usage: {
-          inputTokens: { total: inputTokens, noCache: inputTokens, cacheRead: 0, cacheWrite: 0 },
-          outputTokens: { total: outputTokens, text: outputTokens, reasoning: 0 },
-        },
-        warnings: [],
-      };
-    },
-    doStream: () => Promise.reject(new Error("The summariser does not stream.")),
-  };
+  return answeringModel(terms.summariser, (prompt, system) => summarise(terms, prompt, system));
 }

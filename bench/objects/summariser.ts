@@ -5,6 +5,7 @@
 import type { LanguageModelV4 } from "@ai-sdk/provider";
 import { DEFAULT_TEMPLATE } from "../../src/steps/template.ts";
 import { estimateTokens } from "../../src/steps/tokens.ts";
+import { answeringModel } from "./answering-model.ts";
 import { readSetting } from "./setting.ts";
 
 /** In every text that should never stand for a conversation. */
@@ -57,27 +58,11 @@ export class Summariser {
 
   /** As our workflow takes it. */
   asModel(): LanguageModelV4 {
-    return {
-      specificationVersion: "v4",
-      provider: "bench",
-      modelId: "scripted",
-      supportedUrls: {},
-      doGenerate: async ({ prompt }) => {
-        const input = estimateTokens(JSON.stringify(prompt));
-        const text = await this.ask();
-        const output = estimateTokens(text);
-        return {
-          content: [{ type: "text", text }],
-          finishReason: { unified: "stop", raw: "stop" },
-          usage: {
-            inputTokens: { total: input, noCache: input, cacheRead: 0, cacheWrite: 0 },
-            outputTokens: { total: output, text: output, reasoning: 0 },
-          },
-          warnings: [],
-        };
-      },
-      doStream: () => Promise.reject(new Error("The summariser does not stream.")),
-    };
+    return answeringModel("scripted", async (prompt, system) => {
+      const text = await this.ask();
+      const inputTokens = estimateTokens(system) + estimateTokens(prompt);
+      return { text, inputTokens, outputTokens: estimateTokens(text) };
+    });
   }
 }
 

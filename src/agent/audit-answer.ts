@@ -30,7 +30,7 @@ export function auditAnswer(core: Core, run: RunRecord, answer: DraftInput): Aud
   const audit = auditSummary({ text, finishReason, ...brief, hasMatter: () => hasMatter, countTokens });
   const { survival } = keepFacts(text, facts, { budgetTokens: run.policy.pinnedTokens, countTokens });
   // A digest is taken as it is: there is nothing below it, and the commit still refuses what would not shrink.
-  if (answer.calls === 0) return { tokens, problems: [], score: survival.score, lost: [] };
+  if (answer.cost === null) return { tokens, problems: [], score: survival.score, lost: [] };
   return { tokens, problems: audit.ok ? [] : audit.problems, ...lossOf(survival) };
 }
 

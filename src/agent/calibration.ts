@@ -7,7 +7,7 @@
  * trigger takes for too large, the plan does as well.
  */
 import { PalimpsestError } from "../errors.ts";
-import { MAX_NAME_CHARS } from "../limits.ts";
+import { MAX_CALL_TOKENS, MAX_NAME_CHARS } from "../limits.ts";
 import type { Db } from "../memory/db.ts";
 import { UsageStatements, type UsageRow } from "../memory/usage-statements.ts";
 import { calibrate, calibrationRatio, predictTokens } from "../steps/calibrate.ts";
@@ -123,11 +123,19 @@ export function unseenTokens(core: Core, sessionId: string, viewTokens: number):
   return predictTokens(core.usage.rows(sessionId)[0] ?? null, viewTokens + overheadTokens) - viewTokens;
 }
 
+/** Whether a provider may have counted one call at this. */
+export function isTokenCount(value: unknown): value is number {
+  return Number.isSafeInteger(value) && (value as number) >= 0 && (value as number) <= MAX_CALL_TOKENS;
+}
+
 /** What else a sum cannot take is refused by `Sessions.addUsage`. */
 function checkReport({ inputTokens, outputTokens = 0, viewTokens = 0, model = "" }: UsageReport): void {
   for (const [field, value] of Object.entries({ inputTokens, outputTokens, viewTokens })) {
-    if (Number.isSafeInteger(value) && value >= 0) continue;
-    throw new PalimpsestError("invalid_input", `${field} is ${String(value)}: give a whole number of at least 0.`);
+    if (isTokenCount(value)) continue;
+    throw new PalimpsestError(
+      "invalid_input",
+      `${field} is ${String(value)}: give what one call was counted at, a whole number from 0 to ${MAX_CALL_TOKENS}.`,
+    );
   }
   if (typeof model !== "string" || model.length > MAX_NAME_CHARS) {
     throw new PalimpsestError("invalid_input", `model is a name of at most ${MAX_NAME_CHARS} characters.`);

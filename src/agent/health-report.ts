@@ -40,6 +40,8 @@ export interface RunHealth {
   readonly savedTokens: number;
   /** Tokens in and out of the summariser. */
   readonly spentTokens: number;
+  /** How much of them is our estimate, because no provider reported them. */
+  readonly estimatedTokens: number;
 }
 
 export interface HealthReport {
@@ -91,7 +93,7 @@ export function reportHealth(
 }
 
 function readRun(run: RunRecord): RunHealth {
-  const { id, n, trigger, state, outcome, createdAt, endedAt, tokensBefore, inputTokens, outputTokens } = run;
+  const { id, n, trigger, state, outcome, createdAt, endedAt, tokensBefore } = run;
   const tokensAfter = outcome !== null && "tokensAfter" in outcome ? outcome.tokensAfter : null;
   const laid = outcome?.kind === "applied" || outcome?.kind === "rebased" ? outcome : null;
   return {
@@ -107,7 +109,8 @@ function readRun(run: RunRecord): RunHealth {
     tokensBefore,
     tokensAfter,
     savedTokens: tokensAfter === null ? 0 : Math.max(0, tokensBefore - tokensAfter),
-    spentTokens: inputTokens + outputTokens,
+    spentTokens: run.inputTokens + run.outputTokens,
+    estimatedTokens: run.estimatedTokens,
   };
 }
 

@@ -92,6 +92,7 @@ export function readNotes(call: PortCall, { model, again }: NotesRequest): Notes
     ...read,
     maxChars: run.policy.chunkTokens * MAX_CHARS_PER_TOKEN,
     rejected: again === undefined ? null : mustDraft(core, run, again.rejected).text,
+    leftMs: call.leftMs,
   };
 }
 

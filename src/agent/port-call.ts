@@ -2,14 +2,13 @@
  * One call of a workflow's port: a transaction in which the run is live, its step marked, and all that is noted of it
  * written once, when the work is done. A call that throws notes nothing.
  */
+import { MODEL_STEP_MS } from "../limits.ts";
 import { closeStep, markStep, type Outcome, type RunRecord, type StepRecord } from "../memory/runs.ts";
 import type { RunEnded, StepMark } from "../workflows/port.ts";
 import type { Core } from "./core.ts";
 import { endRun } from "./end-run.ts";
 
-type StepResult = Partial<
-  Pick<StepRecord, "inputTokens" | "outputTokens" | "calls" | "billed" | "reused" | "failure" | "refused">
->;
+type StepResult = Partial<Omit<StepRecord, "name" | "attempts" | "startedAt" | "endedAt">>;
 type RunPatch = Partial<Omit<RunRecord, "id" | "sessionId" | "n" | "outcome" | "state" | "steps">>;
 
 export class PortCall {
@@ -35,6 +34,12 @@ export class PortCall {
   /** The run with what this call has noted so far. */
   get run(): RunRecord {
     return this.#run;
+  }
+
+  /** How much longer (ms) a model may be asked in this step, all its tries together. */
+  get leftMs(): number {
+    const step = this.#run.steps.find(({ name }) => name === this.mark.step);
+    return Math.max(0, MODEL_STEP_MS - (step?.askedMs ?? 0));
   }
 
   /** Notes what the run knows now. */

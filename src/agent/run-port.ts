@@ -6,9 +6,10 @@
  * a repeated call, and a late one from an attempt that outlived its timeout, finds its work done.
  */
 import { assert } from "../errors.ts";
-import { MAX_OUTLINE_BYTES, MAX_OUTLINE_ROWS, MIN_SPLIT_TOKENS } from "../limits.ts";
+import { LEAST_TRY_MS, MAX_OUTLINE_BYTES, MAX_OUTLINE_ROWS, MIN_SPLIT_TOKENS, MODEL_STEP_MS } from "../limits.ts";
 import type { Outcome, RunRecord } from "../memory/runs.ts";
 import { auditSummary } from "../steps/audit.ts";
+import type { CallCost } from "../model/call-cost.ts";
 import { halveChunk } from "../steps/chunk.ts";
 import { digest } from "../steps/digest.ts";
 import { measureMessage, type CountTokens } from "../steps/measure.ts";
@@ -17,7 +18,7 @@ import { mergeFacts } from "../steps/pinned/merge.ts";
 import type { ChunkPlan, Plan } from "../steps/plan.ts";
 import { redactMessage, redactText } from "../steps/redact.ts";
 import { askApproval } from "./approval.ts";
-import { auditAnswer, type Audited } from "./audit-answer.ts";
+import { auditAnswer } from "./audit-answer.ts";
 import { describeBoundary, readCarried } from "./boundary.ts";
 import { briefOf, briefOfChunk, draftKey } from "./brief.ts";
 import { promptTokens, unseenTokens } from "./calibration.ts";
@@ -131,7 +132,7 @@ export class RunPort implements CompactionPort {
       const weigh = (count: CountTokens): number =>
         shown.reduce((sum, message) => sum + measureMessage(message, count).tokens, 0);
       const askTokens = tellBudget(core.counterOf(run.sessionId), brief.summaryTokens, weigh);
-      return { kind: "source", key, messages: shown, brief, askTokens };
+      return { kind: "source", key, messages: shown, brief, askTokens, leftMs: call.leftMs };
     });
   }
 
@@ -192,6 +193,7 @@ export class RunPort implements CompactionPort {
         facts: mergeFacts(sources.map(({ facts }) => facts)),
         brief,
         askTokens: tellBudget(core.counterOf(run.sessionId), brief.summaryTokens, weigh),
+        leftMs: call.leftMs,
       };
     });
   }
@@ -199,15 +201,20 @@ export class RunPort implements CompactionPort {
   async saveDraft(mark: StepMark, input: DraftInput): Promise<DraftReceipt | RunEnded> {
     return this.#inRun(mark, (call) => {
       const { run, core } = call;
-      const { calls, answerId: _, again: __, answers: ___, ...answer } = input;
+      const { cost, answerId, again, answers: _, ...answer } = input;
       const audited = auditAnswer(core, run, input);
       // A draft with problems must not stand where a sound one will be looked for.
       const key = audited.problems.length === 0 ? input.key : digest(input.key, "rejected", input.text);
       // What notes are made of is not in the span alone: their drafts are no other session's.
       const source = run.kind === "notes" ? {} : { source: { ...planOf(run).span, digest: run.planDigest ?? "" } };
       const draft = core.drafts.save(run.sessionId, { ...answer, ...audited, key, ...source });
-      if (calls > 0) bill(call, input, audited);
-      call.close(key === input.key ? {} : { refused: { key, soundKey: input.key } });
+      if (cost !== null && bill(call, answerId, cost)) {
+        const now = core.platform.now();
+        if (audited.problems.length === 0) core.health.noteAnswer(input.model, now);
+        else if (again) core.health.noteFailure(input.model, "unusable", now);
+      }
+      const problems = audited.problems.map(({ kind }) => kind);
+      call.close(problems.length === 0 ? {} : { refused: { key, soundKey: input.key, problems } });
       return { ...receiptOf(draft, false), soundKey: input.key };
     });
   }
@@ -215,16 +222,20 @@ export class RunPort implements CompactionPort {
   async noteFailure(mark: StepMark, failure: ModelFailure): Promise<FailureReceipt | RunEnded> {
     return this.#inRun(mark, (call) => {
       const { core, run } = call;
-      const { model, code } = failure;
+      const { model, code, cost, answerId, tookMs, waitMs } = failure;
       // A provider's own words may quote what it was sent, or the key that it was sent with.
-      const reason = redactText(failure.reason);
+      const told = redactText(failure.reason);
       const now = core.platform.now();
-      const told = run.steps.find(({ name }) => name === mark.step)?.failure?.attempt ?? 0;
-      if (told < mark.attempt) {
-        call.close({ failure: { attempt: mark.attempt, model, code, reason } });
+      const heard = run.steps.find(({ name }) => name === mark.step)?.failure?.attempt ?? 0;
+      const isNew = heard < mark.attempt;
+      const isInTime = call.leftMs - (isNew ? tookMs : 0) - waitMs >= LEAST_TRY_MS;
+      const reason = isInTime ? told : `${told} ${OUT_OF_TIME}`;
+      if (isNew) {
+        call.close({ failure: { attempt: mark.attempt, model, code, reason }, askedMs: tookMs });
         core.health.noteFailure(model, code, now);
       }
-      return { kind: "noted", again: run.insist === true || !core.health.isOpen(model, now) };
+      if (cost !== null) bill(call, answerId, cost);
+      return { kind: "noted", again: isInTime && (run.insist === true || !core.health.isOpen(model, now)) };
     });
   }
 
@@ -326,6 +337,8 @@ export class RunPort implements CompactionPort {
   }
 }
 
+const OUT_OF_TIME = `A step asks a model for ${MODEL_STEP_MS / 60_000} minutes at most, all its tries together: they are over.`;
+
 /** A call that came over RPC, by name. The name is checked against the port's own list. */
 export function callPort(port: CompactionPort, method: PortMethod, args: readonly unknown[]): Promise<unknown> {
   assert(PORT_METHODS.includes(method), `A workflow asked for ${method}, which its port does not have.`);
@@ -345,20 +358,21 @@ function compacted(call: PortCall): Compacted {
   return { kind: "compacted" };
 }
 
-/** Puts an answer of a model on the run's bill, and on the session's. Told of again, because its receipt was lost, it costs nothing. */
-function bill(call: PortCall, answer: DraftInput, { problems }: Audited): void {
+/**
+ * Puts a model call on the run's bill, and on the session's. False for one that is on it already: told of again, because
+ * its receipt was lost, it costs nothing.
+ */
+function bill(call: PortCall, answerId: string, cost: CallCost): boolean {
   const { core, run, mark } = call;
-  const { answerId, model, calls, inputTokens, outputTokens } = answer;
   const billed = run.steps.find(({ name }) => name === mark.step)?.billed ?? [];
-  if (billed.includes(answerId)) return;
+  if (billed.includes(answerId)) return false;
   call.note({
-    modelCalls: run.modelCalls + calls,
-    inputTokens: run.inputTokens + inputTokens,
-    outputTokens: run.outputTokens + outputTokens,
+    modelCalls: run.modelCalls + 1,
+    inputTokens: run.inputTokens + cost.inputTokens,
+    outputTokens: run.outputTokens + cost.outputTokens,
+    estimatedTokens: run.estimatedTokens + cost.estimatedTokens,
   });
-  call.close({ inputTokens, outputTokens, calls, billed: [...billed, answerId] });
-  const now = core.platform.now();
-  if (problems.length === 0) core.health.noteAnswer(model, now);
-  else if (answer.again) core.health.noteFailure(model, "unusable", now);
-  core.spend.add(run.sessionId, inputTokens + outputTokens, now);
+  call.close({ ...cost, calls: 1, billed: [...billed, answerId] });
+  core.spend.add(run.sessionId, cost.inputTokens + cost.outputTokens, core.platform.now());
+  return true;
 }

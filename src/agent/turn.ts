@@ -13,7 +13,7 @@
  */
 import { convertToModelMessages, type ModelMessage, type StepResult, type ToolSet } from "ai";
 import { MAX_NAME_CHARS, MESSAGE_OVERHEAD_TOKENS, MIN_VIEW_TOKENS } from "../limits.ts";
-import type { UsageReport } from "./calibration.ts";
+import { isTokenCount, type UsageReport } from "./calibration.ts";
 import { KeptReply } from "./kept-reply.ts";
 import type { Session } from "./session.ts";
 import { viewOptions, type Fitted, type GetViewOptions, type ShownView } from "./shown-view.ts";
@@ -114,7 +114,7 @@ function usageOf({ usage, model }: StepResult<ToolSet>): UsageReport {
 
 /** 0, which says nothing, for what is no count. */
 function countedTokens(tokens: number | undefined): number {
-  return tokens !== undefined && Number.isSafeInteger(tokens) && tokens >= 0 ? tokens : 0;
+  return isTokenCount(tokens) ? tokens : 0;
 }
 
 interface Prompt {

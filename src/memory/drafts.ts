@@ -15,8 +15,6 @@ export interface Draft {
   readonly tokens: number;
   readonly model: string;
   readonly finishReason: string;
-  readonly inputTokens: number;
-  readonly outputTokens: number;
   /** True when no model made it, or one of the drafts that it was folded from. */
   readonly degraded: boolean;
   /** How often the text of what it covers was written anew: 1 for a chunk's. */

@@ -4,6 +4,7 @@
  * Boundary: shapes, and how a step is noted in them; runs.ts stores them. Plain JSON, so that a record is one column.
  */
 import { MAX_STEP_RECORDS } from "../limits.ts";
+import type { AuditProblemKind } from "../steps/audit.ts";
 import type { Span } from "../steps/outline.ts";
 import type { NothingReason, Plan, PlanOptions, Policy } from "../steps/plan.ts";
 import type { WhyNot } from "../steps/why-not.ts";
@@ -78,15 +79,21 @@ export interface StepRecord {
   readonly endedAt: number | null;
   readonly inputTokens: number;
   readonly outputTokens: number;
+  /** How much of these tokens is our estimate, because no provider reported them. */
+  readonly estimatedTokens: number;
   readonly calls: number;
+  /** How long (ms) a model was asked in vain: once a step's limit is reached, it is asked no more. */
+  readonly askedMs: number;
   /** The answers that these costs are made of, by name. */
   readonly billed?: readonly string[];
   /** True when an earlier draft was used again instead of a model call. */
   readonly reused: boolean;
   /** The newest attempt whose model gave no answer; absent while there is none. */
   readonly failure?: StepFailure;
-  /** The answer that an audit refused, and the key under which a sound one belongs: the step does not ask for it twice. */
-  readonly refused?: { readonly key: string; readonly soundKey: string } | undefined;
+  /** The answer that an audit refused, why, and the key under which a sound one belongs: the step does not ask for it twice. */
+  readonly refused?:
+    | { readonly key: string; readonly soundKey: string; readonly problems: readonly AuditProblemKind[] }
+    | undefined;
 }
 
 export interface StepFailure {
@@ -164,9 +171,12 @@ export interface RunRecord {
   readonly planDigest: string | null;
   readonly chunkDigests: readonly string[];
   readonly steps: readonly StepRecord[];
+  /** Calls that are on the bill, with what they cost: also those whose answer was of no use. */
   readonly modelCalls: number;
   readonly inputTokens: number;
   readonly outputTokens: number;
+  /** How much of these tokens is our estimate, because no provider reported them. */
+  readonly estimatedTokens: number;
   readonly outcome: Outcome | null;
   /** The view's estimate after a person undid this run: what must be outgrown before another is asked for. */
   readonly settledTokens: number | null;
@@ -209,7 +219,9 @@ export function markStep(
     endedAt: null,
     inputTokens: 0,
     outputTokens: 0,
+    estimatedTokens: 0,
     calls: 0,
+    askedMs: 0,
     reused: false,
   };
   return [...steps, fresh].slice(-MAX_STEP_RECORDS);
@@ -217,13 +229,15 @@ export function markStep(
 
 /** Notes what a step came to. Its costs add up: an attempt that outlived its timeout was paid beside its retry. */
 export function closeStep(steps: readonly StepRecord[], name: string, result: Partial<StepRecord>): StepRecord[] {
-  const { calls = 0, inputTokens = 0, outputTokens = 0 } = result;
+  const { calls = 0, inputTokens = 0, outputTokens = 0, estimatedTokens = 0, askedMs = 0 } = result;
   return steps.map((step) => {
     if (step.name !== name) return step;
     const costs = {
       calls: step.calls + calls,
       inputTokens: step.inputTokens + inputTokens,
       outputTokens: step.outputTokens + outputTokens,
+      estimatedTokens: step.estimatedTokens + estimatedTokens,
+      askedMs: step.askedMs + askedMs,
     };
     return { ...step, ...result, ...costs };
   });

@@ -71,6 +71,7 @@ export class Runs {
       modelCalls: 0,
       inputTokens: 0,
       outputTokens: 0,
+      estimatedTokens: 0,
       outcome: null,
       settledTokens: null,
       partial: false,

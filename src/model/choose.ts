@@ -10,6 +10,7 @@ import type { LanguageModelV4, LanguageModelV4Middleware } from "@ai-sdk/provide
 import { wrapLanguageModel, type LanguageModel } from "ai";
 import { createWorkersAI } from "workers-ai-provider";
 import { PalimpsestError } from "../errors.ts";
+import { fetchEndpoint } from "./endpoint-fetch.ts";
 import { extractiveModel } from "./extractive.ts";
 
 /** Used with an `AI` binding when `PALIMPSEST_MODEL` is not set: fast, multilingual, a long window. */
@@ -110,7 +111,7 @@ function fromEndpoint(url: string, modelId: string | undefined, key: string | un
     );
   }
   // A stream tells what it used only when asked to, and a session learns its size from that.
-  const options = { name: "endpoint", baseURL: url, includeUsage: true };
+  const options = { name: "endpoint", baseURL: url, includeUsage: true, fetch: fetchEndpoint };
   const provider = createOpenAICompatible(key ? { ...options, apiKey: key } : options);
   return { model: provider.chatModel(modelId), name: `${parsed.host}:${modelId}`, windowTokens: UNKNOWN_WINDOW };
 }

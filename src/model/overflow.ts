@@ -1,5 +1,5 @@
 /** Whether a provider refused a prompt because it was too long: the moment for `compactNow`. */
-import { classifyError } from "./summarize.ts";
+import { classifyError } from "./failures.ts";
 
 /** Knows the status codes and wordings of many providers, also inside `cause` and retry errors. */
 export function isContextOverflow(error: unknown): boolean {

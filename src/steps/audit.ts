@@ -15,6 +15,8 @@ import { missingSections, type Template } from "./template.ts";
 export type AuditProblemKind =
   | "empty"
   | "unfinished"
+  /** It went on beyond what is read of any answer. */
+  | "endless"
   | "refusal"
   | "too-large"
   | "missing-sections"
@@ -36,7 +38,7 @@ export interface AuditProblem {
 
 export interface AuditInput {
   readonly text: string;
-  /** As the AI SDK names it: `stop`, `length`, `content-filter`, `tool-calls`, `error`, `other`. */
+  /** As the AI SDK names it: `stop`, `length`, `content-filter`, `tool-calls`, `error`, `other`; or our own `too-long`. */
   readonly finishReason: string;
   /** Tokens of the view that the summary would replace. */
   readonly spanTokens: number;
@@ -82,6 +84,8 @@ export function findFalseAnswers(text: string, finishReason: string): AuditProbl
   if (!/\p{L}/u.test(text)) add("empty", "The answer holds no words. Write the summary.");
   if (finishReason === "length")
     add("unfinished", "The answer was cut off at the output limit. Write a shorter summary that ends.");
+  if (finishReason === "too-long")
+    add("endless", "The answer did not come to an end, and was stopped. Write a short summary that ends.");
   if (finishReason === "error") add("unfinished", "The model broke off with an error. Write the whole summary.");
   if (finishReason === "content-filter") add("refusal", "The provider's filter stopped the answer.");
   if (REFUSAL.test(text))

@@ -69,6 +69,7 @@ export function explainFailure(code: string): string {
   if (code === "auth") return "its provider refused the key: set a valid one";
   if (code === "quota") return "its quota is used up: raise it, or choose another model";
   if (code === "rate-limit") return "its provider asked for fewer calls";
+  if (code === "answer-too-long") return "its answers do not end: choose a model that keeps to a limit of tokens";
   if (code === "unusable") return "its answers are no summaries, repaired or not: choose another model";
   if (code === "bad-request") return "its provider refused the request: check the model's name and endpoint";
   return `it does not answer (${code})`;

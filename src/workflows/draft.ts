@@ -7,12 +7,14 @@
  */
 import { NonRetryableError } from "cloudflare:workflows";
 import type { ChosenModel } from "../model/choose.ts";
+import type { CallCost } from "../model/call-cost.ts";
 import { extract, extractiveModel } from "../model/extractive.ts";
+import type { Failure, FailureCode } from "../model/failures.ts";
 import { summarize, type SummarizeResult } from "../model/summarize.ts";
 import type { AuditProblemKind } from "../steps/audit.ts";
 import { digest } from "../steps/digest.ts";
 import { tellsSomething } from "../steps/extract/summary-shape.ts";
-import { MAX_CHARS_PER_TOKEN, MAX_POLITE_WAIT_MS, MODEL_CALL_MS, SAVE_AGAIN_MS } from "../limits.ts";
+import { LEAST_TRY_MS, MAX_CHARS_PER_TOKEN, MAX_POLITE_WAIT_MS, MODEL_CALL_MS, SAVE_AGAIN_MS } from "../limits.ts";
 import type { Facts } from "../steps/pinned/fact.ts";
 import { gatherFacts } from "../steps/pinned/gather.ts";
 import { buildPrompt, type PromptInput } from "../steps/prompt.ts";
@@ -117,7 +119,12 @@ const DIGEST: ChosenModel = { model: extractiveModel(), name: "deterministic-dig
 
 /** Begins the message of a failure that says something about one source, and nothing about the model's health. */
 export const SOURCE_FAULT = "this source: ";
-const OF_SOURCE: ReadonlySet<string> = new Set(["content-filter", "too-long", "bad-request"]);
+const OF_SOURCE: ReadonlySet<string> = new Set<FailureCode>([
+  "content-filter",
+  "too-long",
+  "bad-request",
+  "answer-too-long",
+]);
 
 /** A fold, and a draft that is mended, can only refer to what their sources refer to. */
 function referTo({ drafts, previous }: { drafts: readonly string[]; previous: string | null }) {
@@ -132,6 +139,7 @@ interface Source {
   readonly generation: number;
   readonly degraded: boolean;
   readonly askTokens: number;
+  readonly leftMs: number;
   /** The answer with only such references to messages as can be true. */
   refer(text: string): string;
 }
@@ -151,8 +159,8 @@ async function ask(
     // Fresh for each call: a transcript cannot guess it, so nothing inside can end the block that holds it.
     boundary: newBoundary(),
   });
-  const answer = await askOnce(by, { system, prompt, answerTokens: askTokens });
-  const { finishReason, inputTokens, outputTokens } = answer;
+  const answer = await askOnce(by, { system, prompt, answerTokens: askTokens, leftMs: source.leftMs });
+  const { finishReason, cost } = answer;
   const text = source.refer(takeOutUnseen(answer.text));
   const digested = model === DIGEST;
   // What our own digest finds nothing in has nothing to tell, and an answer may say so.
@@ -164,10 +172,7 @@ async function ask(
     text,
     model: model.name,
     finishReason,
-    // A digest asks nobody: it is on no bill.
-    inputTokens: digested ? 0 : inputTokens,
-    outputTokens: digested ? 0 : outputTokens,
-    calls: digested ? 0 : 1,
+    cost: digested ? null : cost,
     degraded: digested || source.degraded,
     generation,
     facts,
@@ -176,24 +181,29 @@ async function ask(
   });
 }
 
-/**
- * Stores an answer. Tried again here, with a fresh way to the agent each time, because another try of the step would ask the
- * model again for what is paid for.
- */
-export async function saveAnswer(
+/** Stores an answer. */
+export function saveAnswer(
   { port, mark }: Drafting,
   answer: Omit<DraftInput, "answerId">,
 ): Promise<DraftReceipt | RunEnded> {
-  // One name for all tries: an answer that was stored, and whose receipt was lost, is on the bill once.
   const named = { ...answer, answerId: crypto.randomUUID() };
+  return tell(() => port.saveDraft(mark, named));
+}
+
+/**
+ * Tells the agent of an answer. Tried again here, with a fresh way to the agent each time, because another try of the step
+ * would ask the model again for what is paid for. The answer has one name in all tries, so that one whose receipt was lost
+ * is on the bill once.
+ */
+async function tell<Receipt>(call: () => Promise<Receipt>): Promise<Receipt> {
   for (const waitMs of SAVE_AGAIN_MS) {
     try {
-      return await port.saveDraft(mark, named);
+      return await call();
     } catch {
       await scheduler.wait(waitMs);
     }
   }
-  return port.saveDraft(mark, named);
+  return call();
 }
 
 /** Short, because it is paid for with every block that it closes: twelve random digits, drawn anew for each prompt. */
@@ -201,31 +211,42 @@ export function newBoundary(): string {
   return crypto.randomUUID().slice(-12);
 }
 
+interface Question {
+  readonly system: string;
+  readonly prompt: string;
+  readonly answerTokens: number;
+  /** How much longer (ms) a model may be asked in this step. */
+  readonly leftMs: number;
+}
+
 /** One call of the model. Throws where it gives no text, so that the step is tried again, or so that it is not. */
 export async function askOnce(
   by: Drafting,
-  { system, prompt, answerTokens }: { readonly system: string; readonly prompt: string; readonly answerTokens: number },
+  { system, prompt, answerTokens, leftMs }: Question,
 ): Promise<SummarizeResult & { readonly kind: "text" }> {
+  const began = Date.now();
   const answer = await summarize({
     model: by.model.model,
     system,
     prompt,
     maxOutputTokens: answerTokens * 2,
     // A timed-out step leaves its body running: without this the request would go on, and be paid for, beside its retry.
-    abortSignal: AbortSignal.timeout(MODEL_CALL_MS),
+    limitMs: Math.max(LEAST_TRY_MS, Math.min(MODEL_CALL_MS, leftMs)),
   });
-  return answer.kind === "text" ? answer : giveUp(by, answer);
+  return answer.kind === "text" ? answer : giveUp(by, answer, Date.now() - began);
 }
 
 async function giveUp(
   { port, mark, model }: Drafting,
-  answer: Exclude<SummarizeResult, { kind: "text" }>,
+  { code, reason, retryable, retryAfterMs, cost }: Failure & { readonly cost: CallCost | null },
+  tookMs: number,
 ): Promise<never> {
-  const { code, reason, retryable } = answer;
-  const noted = await port.noteFailure(mark, { model: model.name, code, reason, retryable });
+  const waitMs = Math.min(retryAfterMs ?? 0, MAX_POLITE_WAIT_MS);
+  const failed = { model: model.name, code, reason, cost, tookMs, waitMs, answerId: crypto.randomUUID() };
+  const noted = await tell(() => port.noteFailure(mark, failed));
   const again = retryable && noted.kind === "noted" && noted.again;
   if (!again) throw new NonRetryableError(`${OF_SOURCE.has(code) ? SOURCE_FAULT : ""}${reason}`);
   // The provider said how long; the step's own backoff comes on top.
-  await scheduler.wait(Math.min(answer.retryAfterMs ?? 0, MAX_POLITE_WAIT_MS));
+  await scheduler.wait(waitMs);
   throw new Error(reason);
 }

@@ -52,17 +52,15 @@ async function ask(by: Drafting, source: Source, problems: readonly string[]): P
     // Fresh for each call: a transcript cannot guess it, so nothing inside can end the block that holds it.
     boundary: newBoundary(),
   });
-  const answer = await askOnce(by, { system, prompt, answerTokens: shape.maxTokens });
-  const { finishReason, inputTokens, outputTokens } = answer;
+  const answer = await askOnce(by, { system, prompt, answerTokens: shape.maxTokens, leftMs: source.leftMs });
+  const { finishReason, cost } = answer;
   const text = refer(takeOutUnseen(answer.text), { notes, elements });
   return saveAnswer(by, {
     key,
     text,
     model: by.model.name,
     finishReason,
-    inputTokens,
-    outputTokens,
-    calls: 1,
+    cost,
     degraded: false,
     generation: 1,
     facts: factsOfElements(elements, source.overlayFacts),

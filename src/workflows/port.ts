@@ -8,7 +8,9 @@
  */
 import type { UIMessage } from "ai";
 import type { Outcome } from "../memory/runs.ts";
+import type { FailureCode } from "../model/failures.ts";
 import type { AuditProblem } from "../steps/audit.ts";
+import type { CallCost } from "../model/call-cost.ts";
 import type { NotesSection, NotesShape } from "../steps/notes/document.ts";
 import type { Outline } from "../steps/outline.ts";
 import type { Facts } from "../steps/pinned/fact.ts";
@@ -116,21 +118,30 @@ export interface DraftsRequest {
   readonly repairOf?: string;
 }
 
+/** A source that a model is to be asked about. */
+interface Askable {
+  /** How much longer (ms) a model may be asked in this step, all its tries together. */
+  readonly leftMs: number;
+}
+
+interface SummaryAskable extends Askable {
+  readonly brief: Brief;
+  /** Most tokens of the draft, as the model is told: its tokens are not the session's. */
+  readonly askTokens: number;
+}
+
 export type ChunkReading =
-  | {
+  | (SummaryAskable & {
       readonly kind: "source";
       readonly key: string;
       /** Oldest first. */
       readonly messages: readonly UIMessage[];
-      readonly brief: Brief;
-      /** Most tokens of the draft, as the model is told: its tokens are not the session's. */
-      readonly askTokens: number;
-    }
+    })
   | DraftReceipt
   | RunEnded;
 
 export type DraftsReading =
-  | {
+  | (SummaryAskable & {
       readonly kind: "drafts";
       readonly key: string;
       readonly drafts: readonly string[];
@@ -142,9 +153,7 @@ export type DraftsReading =
       readonly generation: number;
       /** Of everything that is folded. */
       readonly facts: Facts;
-      readonly brief: Brief;
-      readonly askTokens: number;
-    }
+    })
   | DraftReceipt
   | RunEnded;
 
@@ -153,10 +162,8 @@ export interface DraftInput {
   readonly text: string;
   readonly model: string;
   readonly finishReason: string;
-  readonly inputTokens: number;
-  readonly outputTokens: number;
-  /** Model calls that were made for it. */
-  readonly calls: 0 | 1;
+  /** Null where no model was asked: a digest is on no bill. */
+  readonly cost: CallCost | null;
   /** Names the answer, so that it is on the bill once however often it is told of. */
   readonly answerId: string;
   /** True when no model made it, or one of the drafts that it was folded from. */
@@ -205,15 +212,22 @@ export interface CommitRequest {
   readonly leaves: readonly { readonly index: number; readonly key: string }[];
 }
 
-/** Why a model gave no answer, for the breaker that all sessions of the agent share. */
+/** Why a model gave no answer that could be kept, for the breaker that all sessions of the agent share, and for the bill. */
 export interface ModelFailure {
   readonly model: string;
-  readonly code: string;
+  readonly code: FailureCode;
   readonly reason: string;
-  readonly retryable: boolean;
+  /** Null where the call was refused before the model began. */
+  readonly cost: CallCost | null;
+  /** As of a draft's answer. */
+  readonly answerId: string;
+  /** How long the call took (ms). */
+  readonly tookMs: number;
+  /** How long the next try would wait (ms), as the provider asked. */
+  readonly waitMs: number;
 }
 
-/** `again` is false once the model is to be left alone: another try of the step would be a call too many. */
+/** `again` is false once the model is to be left alone, or the step's time is over: another try would be a call too many. */
 export interface FailureReceipt {
   readonly kind: "noted";
   readonly again: boolean;
@@ -236,7 +250,7 @@ export interface NotesRequest {
 }
 
 export type NotesReading =
-  | {
+  | (Askable & {
       readonly kind: "notes";
       readonly key: string;
       /** The notes as they stand, every section. */
@@ -250,7 +264,7 @@ export type NotesReading =
       readonly maxChars: number;
       /** The answer that was refused. */
       readonly rejected: string | null;
-    }
+    })
   | DraftReceipt
   | RunEnded;
 

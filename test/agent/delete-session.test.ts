@@ -40,7 +40,7 @@ async function fillTables(manager: SessionManager, agent: PalimpsestAgent): Prom
   await session.context.loadSkill("skills", WORD);
   await session.freezeSystemPrompt();
   await session.updateNotes({ sections: [{ title: WORD, text: WORD }] });
-  const told = { model: "m", finishReason: "stop", inputTokens: 1, outputTokens: 1, degraded: false, problems: [] };
+  const told = { model: "m", finishReason: "stop", degraded: false, problems: [] };
   const kept = { generation: 1, facts: NO_FACTS, score: 1, lost: [WORD] };
   agent.palimpsest.drafts.save(SESSION, { key: "k", text: WORD, tokens: 1, ...told, ...kept } satisfies Draft);
   await session.appendMessage(say(16, WORD.repeat(200_000)));

@@ -90,6 +90,7 @@ test.each([
   ["no number", Number.NaN],
   ["a fraction", 5.5],
   ["a negative number", -1],
+  ["more than any prompt", Number.MAX_SAFE_INTEGER],
 ])("a reply is kept, whatever the provider says that it counted: %s", async (_, counted) => {
   await withManager(async (manager) => {
     const session = await begin(manager.getSession("odd"));

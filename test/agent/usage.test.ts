@@ -4,6 +4,7 @@ import { expect, test } from "vitest";
 import { Session } from "../../src/agent/session.ts";
 import { SessionManager } from "../../src/agent/session-manager.ts";
 import type { UsageReport } from "../../src/agent/calibration.ts";
+import { MAX_CALL_TOKENS } from "../../src/limits.ts";
 import { newAgent, skipRetryDelays } from "../agents.ts";
 import { say, talk } from "../conversation.ts";
 import { summaryOf } from "../scripted-model.ts";
@@ -124,6 +125,8 @@ test("bad input is refused before anything is written", async () => {
       {},
       { inputTokens: 1, outputTokens: -1 },
       { inputTokens: 1, viewTokens: Number.NaN },
+      { inputTokens: MAX_CALL_TOKENS + 1 },
+      { inputTokens: 1, outputTokens: Number.MAX_SAFE_INTEGER },
       { inputTokens: 1, model: "m".repeat(1_000) },
       { inputTokens: 1, cost: -1 },
       { inputTokens: 1, cost: Number.POSITIVE_INFINITY },
@@ -137,7 +140,7 @@ test("bad input is refused before anything is written", async () => {
     );
   });
   expect(refused).toEqual([
-    ...Array.from({ length: 10 }, () => "[invalid_input]"),
+    ...Array.from({ length: 12 }, () => "[invalid_input]"),
     "[unknown_leaf] ",
     "[invalid_input]",
   ]);

@@ -152,13 +152,20 @@ test("the same attempt of a step is counted once, however often it is told", asy
   const run = await startRun(agent);
   await gate.reached();
   const failures = await runInDurableObject(stub, async (instance: PalimpsestAgent) => {
-    const failure = { model: "other", code: "network", reason: "down", retryable: true };
+    const cost = { inputTokens: 7, outputTokens: 0, estimatedTokens: 7 };
+    const failure = { model: "other", code: "network", reason: "down", cost, tookMs: 1_000, waitMs: 0 };
     for (const attempt of [1, 1, 2, 1, 2]) {
-      await instance.compactionStep(run.id, "noteFailure", [{ step: "summarize 1 of 1 · told", attempt }, failure]);
+      const answerId = `answer-${attempt}`;
+      await instance.compactionStep(run.id, "noteFailure", [
+        { step: "summarize 1 of 1 · told", attempt },
+        { ...failure, answerId },
+      ]);
     }
     return instance.palimpsest.health.list().find(({ model }) => model === "other")?.failures;
   });
   expect(failures).toBe(2);
+  const { steps } = await agent.getRun({ runId: run.id });
+  expect(steps.at(-1)).toMatchObject({ calls: 2, inputTokens: 14, estimatedTokens: 14, askedMs: 2_000 });
   gate.open();
   await settle(agent);
 });

@@ -15,7 +15,8 @@ function session(id: string, more: Partial<SessionInfo> = {}): SessionInfo {
 }
 
 function step(name: string, startedAt: number, endedAt: number | null): StepRecord {
-  return { name, attempts: 1, startedAt, endedAt, inputTokens: 0, outputTokens: 0, calls: 0, reused: false };
+  const costs = { inputTokens: 0, outputTokens: 0, estimatedTokens: 0, calls: 0, askedMs: 0 };
+  return { name, attempts: 1, startedAt, endedAt, ...costs, reused: false };
 }
 
 describe("families of sessions", () => {

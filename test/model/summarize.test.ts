@@ -1,34 +1,45 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
-import { APICallError, type LanguageModelV4GenerateResult } from "@ai-sdk/provider";
-import { MockLanguageModelV4 } from "ai/test";
-import { afterEach, describe, expect, it } from "vitest";
-import { chooseModel } from "../../src/model/choose.ts";
-import { redact, stripThinking, summarize, type SummarizeResult } from "../../src/model/summarize.ts";
+import { APICallError, type LanguageModelV4FinishReason, type LanguageModelV4StreamPart } from "@ai-sdk/provider";
+import { convertArrayToReadableStream, MockLanguageModelV4 } from "ai/test";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { redact } from "../../src/model/failures.ts";
+import { stripThinking, summarize, type SummarizeResult } from "../../src/model/summarize.ts";
+import { ANSWER_CHARS_PER_TOKEN } from "../../src/limits.ts";
 
-type Finish = LanguageModelV4GenerateResult["finishReason"]["unified"];
+type Finish = LanguageModelV4FinishReason["unified"];
 
-const asked = { system: "Summarise.", prompt: "A long talk.", maxOutputTokens: 100 };
+const asked = { system: "Summarise.", prompt: "A long talk.", maxOutputTokens: 100, limitMs: 60_000 };
 
-function answering(text: string, finish: Finish = "stop"): MockLanguageModelV4 {
-  return new MockLanguageModelV4({
-    doGenerate: {
-      content: [{ type: "text", text }],
-      finishReason: { unified: finish, raw: finish },
-      usage: {
-        inputTokens: { total: 12, noCache: 12, cacheRead: 0, cacheWrite: 0 },
-        outputTokens: { total: 5, text: 5, reasoning: 0 },
-      },
-      warnings: [],
-    },
-  });
+const USAGE = {
+  inputTokens: { total: 12, noCache: 12, cacheRead: 0, cacheWrite: 0 },
+  outputTokens: { total: 5, text: 5, reasoning: 0 },
+};
+const COST = { inputTokens: 12, outputTokens: 5, estimatedTokens: 0 };
+
+function finish(unified: Finish = "stop"): LanguageModelV4StreamPart {
+  return { type: "finish", finishReason: { unified, raw: unified }, usage: USAGE };
+}
+
+function written(text: string): LanguageModelV4StreamPart[] {
+  return [
+    { type: "text-start", id: "0" },
+    { type: "text-delta", id: "0", delta: text },
+    { type: "text-end", id: "0" },
+  ];
+}
+
+function streaming(parts: readonly LanguageModelV4StreamPart[]): MockLanguageModelV4 {
+  return new MockLanguageModelV4({ doStream: async () => ({ stream: convertArrayToReadableStream([...parts]) }) });
+}
+
+function answering(text: string, unified: Finish = "stop"): MockLanguageModelV4 {
+  return streaming([...written(text), finish(unified)]);
 }
 
 function throwing(error: unknown): MockLanguageModelV4 {
   const fail = async (): Promise<never> => {
     throw error;
   };
-  return new MockLanguageModelV4({ doGenerate: fail });
+  return new MockLanguageModelV4({ doStream: fail });
 }
 
 function apiError(statusCode: number, message: string, responseHeaders: Record<string, string> = {}): APICallError {
@@ -41,16 +52,15 @@ describe("an answer is a value", () => {
       kind: "text",
       text: "## Goal\n- Ship it.",
       finishReason: "stop",
-      inputTokens: 12,
-      outputTokens: 5,
+      cost: COST,
     });
   });
 
   it("passes on the system prompt, the prompt and the limit, once", async () => {
     const model = answering("text");
     await summarize({ ...asked, model });
-    expect(model.doGenerateCalls).toHaveLength(1);
-    expect(model.doGenerateCalls[0]).toMatchObject({
+    expect(model.doStreamCalls).toHaveLength(1);
+    expect(model.doStreamCalls[0]).toMatchObject({
       maxOutputTokens: 100,
       prompt: [{ role: "system", content: "Summarise." }, { role: "user" }],
     });
@@ -125,14 +135,112 @@ describe("what is no summary is a typed failure", () => {
   });
 
   it("a tool call instead of text", async () => {
-    const model = new MockLanguageModelV4({
-      doGenerate: {
-        ...(await answering("").doGenerate({ prompt: [] })),
-        content: [{ type: "tool-call", toolCallId: "1", toolName: "bash", input: "{}" }],
-        finishReason: { unified: "tool-calls", raw: "tool_calls" },
-      },
+    const call = { type: "tool-call", toolCallId: "1", toolName: "bash", input: "{}" } as const;
+    const model = streaming([call, finish("tool-calls")]);
+    expect(await summarize({ ...asked, model })).toMatchObject({ kind: "failed", code: "tool-call", cost: COST });
+  });
+
+  it("an answer that breaks off: what was written of it is paid for", async () => {
+    const lost = streaming([...written("Some of it"), { type: "error", error: new Error("Network connection lost.") }]);
+    const answer = await summarize({ ...asked, model: lost });
+    expect(answer).toMatchObject({ code: "network", retryable: true });
+    const { inputTokens = 0, outputTokens = 0, estimatedTokens = 0 } = answer.cost ?? {};
+    expect(inputTokens).toBeGreaterThan(0);
+    expect(outputTokens).toBeGreaterThan(0);
+    expect(estimatedTokens).toBe(inputTokens + outputTokens);
+  });
+
+  it("an error that a provider tells of within its stream, as an object", async () => {
+    const error = { message: "You exceeded your current quota", type: "insufficient_quota" };
+    expect(await summarize({ ...asked, model: streaming([{ type: "error", error }]) })).toMatchObject({
+      code: "quota",
+      cost: null,
     });
-    expect(await summarize({ ...asked, model })).toMatchObject({ kind: "failed", code: "tool-call" });
+  });
+});
+
+/** A model that never ends, and how much it wrote. */
+function endless(type: "text" | "reasoning" | "tool-input"): { model: MockLanguageModelV4; chars: () => number } {
+  let chars = 0;
+  const delta = "and so on ".repeat(20);
+  const stream = new ReadableStream<LanguageModelV4StreamPart>({
+    start: (controller) => {
+      if (type === "tool-input") controller.enqueue({ type: "tool-input-start", id: "0", toolName: "bash" });
+      else controller.enqueue({ type: `${type}-start`, id: "0" });
+    },
+    pull: (controller) => {
+      chars += delta.length;
+      if (chars > 10_000_000) controller.close();
+      else controller.enqueue({ type: `${type}-delta`, id: "0", delta });
+    },
+  });
+  return { model: new MockLanguageModelV4({ doStream: async () => ({ stream }) }), chars: () => chars };
+}
+
+describe("an answer is read no further than its bound", () => {
+  const most = asked.maxOutputTokens * ANSWER_CHARS_PER_TOKEN;
+
+  it.each(["text", "reasoning", "tool-input"] as const)("be it %s, and the request is ended", async (type) => {
+    const { model, chars } = endless(type);
+    const answer = await summarize({ ...asked, model });
+    if (type === "text") expect(answer).toMatchObject({ kind: "text", finishReason: "too-long" });
+    else expect(answer).toMatchObject({ kind: "failed", code: "answer-too-long", retryable: false });
+    expect(chars()).toBeLessThan(2 * most + 4_000);
+    expect(model.doStreamCalls[0]?.abortSignal?.aborted).toBe(true);
+    expect(answer.cost?.outputTokens).toBeGreaterThan(100);
+    expect(answer.cost?.outputTokens).toBeLessThanOrEqual(most);
+  });
+
+  it("nor is one that comes in a single piece, and what was read of it is what is counted", async () => {
+    const answer = await summarize({ ...asked, model: answering("and so on ".repeat(1_000_000)) });
+    expect(answer).toMatchObject({ kind: "text", finishReason: "too-long" });
+    expect("text" in answer && answer.text.length).toBeLessThanOrEqual(most);
+    expect(answer.cost?.outputTokens).toBeLessThanOrEqual(most);
+  });
+
+  it("and one as long as the bound is read", async () => {
+    const text = "x".repeat(most);
+    expect(await summarize({ ...asked, model: answering(text) })).toMatchObject({ text, finishReason: "stop" });
+    expect(await summarize({ ...asked, model: answering(`${text}x`) })).toMatchObject({ finishReason: "too-long" });
+  });
+});
+
+const never = new Promise<never>(() => undefined);
+function drip(): ReadableStream<LanguageModelV4StreamPart> {
+  return new ReadableStream({
+    start: (controller) => {
+      controller.enqueue({ type: "text-start", id: "0" });
+      controller.enqueue({ type: "text-delta", id: "0", delta: "One word." });
+    },
+    pull: async (controller) => {
+      await new Promise((resolve) => setTimeout(resolve, 5_000));
+      controller.enqueue({ type: "text-delta", id: "0", delta: "." });
+    },
+  });
+}
+
+describe("an answer is waited for no longer than its limit", () => {
+  beforeEach(() => void vi.useFakeTimers());
+  afterEach(() => void vi.useRealTimers());
+
+  it.each<[string, MockLanguageModelV4]>([
+    ["that hangs before it answers", new MockLanguageModelV4({ doStream: () => never })],
+    [
+      "that hangs in its answer",
+      new MockLanguageModelV4({ doStream: async () => ({ stream: new ReadableStream({ pull: () => never }) }) }),
+    ],
+    ["that drips", new MockLanguageModelV4({ doStream: async () => ({ stream: drip() }) })],
+  ])("of a model %s, whether it heeds the signal or not", async (_what, model) => {
+    let answer: SummarizeResult | undefined;
+    const waiting = summarize({ ...asked, model }).then((value) => (answer = value));
+    await vi.advanceTimersByTimeAsync(asked.limitMs - 1);
+    expect(answer).toBeUndefined();
+    await vi.advanceTimersByTimeAsync(1);
+    await waiting;
+    expect(answer).toMatchObject({ kind: "failed", code: "timeout", retryable: true });
+    // The provider has read the prompt, and may charge for it.
+    expect(answer?.cost?.estimatedTokens).toBeGreaterThan(0);
+    expect(model.doStreamCalls[0]?.abortSignal?.aborted).toBe(true);
   });
 });
 
@@ -149,83 +257,5 @@ describe("reasons carry no secrets", () => {
 
   it("and stay short", () => {
     expect(redact("x ".repeat(10_000)).length).toBeLessThanOrEqual(300);
-  });
-});
-
-function ask(url: string): Promise<SummarizeResult> {
-  const { model } = chooseModel({
-    PALIMPSEST_MODEL_URL: url,
-    PALIMPSEST_MODEL: "m",
-    PALIMPSEST_MODEL_KEY: "sk-secret",
-  });
-  return summarize({ ...asked, model });
-}
-
-describe("a real OpenAI-compatible endpoint on localhost", () => {
-  let server: Server | undefined;
-  afterEach(() => new Promise((resolve) => (server?.listening ? server.close(resolve) : resolve(undefined))));
-
-  async function serve(handle: (request: IncomingMessage, response: ServerResponse) => void): Promise<string> {
-    server = createServer(handle);
-    await new Promise<void>((resolve) => server?.listen(0, "127.0.0.1", resolve));
-    return `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
-  }
-
-  function failing(status: number, error: object, headers: Record<string, string> = {}): Promise<string> {
-    return serve((_request, response) => {
-      response.writeHead(status, { "content-type": "application/json", ...headers });
-      response.end(JSON.stringify({ error }));
-    });
-  }
-
-  it("answers with text and usage, given the key and the model", async () => {
-    let seen: { path: string | undefined; key: string | undefined } | undefined;
-    const url = await serve((request, response) => {
-      seen = { path: request.url, key: request.headers.authorization };
-      response.writeHead(200, { "content-type": "application/json" });
-      response.end(
-        JSON.stringify({
-          id: "1",
-          created: 1,
-          model: "m",
-          choices: [{ index: 0, message: { role: "assistant", content: "## Goal" }, finish_reason: "stop" }],
-          usage: { prompt_tokens: 9, completion_tokens: 3, total_tokens: 12 },
-        }),
-      );
-    });
-    expect(await ask(url)).toEqual({
-      kind: "text",
-      text: "## Goal",
-      finishReason: "stop",
-      inputTokens: 9,
-      outputTokens: 3,
-    });
-    expect(seen).toEqual({ path: "/v1/chat/completions", key: "Bearer sk-secret" });
-  });
-
-  it("401 is auth", async () => {
-    const answer = await ask(await failing(401, { message: "Incorrect API key provided: sk-secret-1234567890" }));
-    expect(answer).toMatchObject({ kind: "failed", code: "auth", retryable: false });
-    expect(JSON.stringify(answer)).not.toContain("1234567890");
-  });
-
-  it("429 is a rate limit with its wait, or a spent quota", async () => {
-    expect(await ask(await failing(429, { message: "slow" }, { "retry-after": "2" }))).toMatchObject({
-      code: "rate-limit",
-      retryAfterMs: 2_000,
-    });
-    server?.close();
-    const spent = { message: "stop", type: "insufficient_quota", code: "insufficient_quota" };
-    expect(await ask(await failing(429, spent))).toMatchObject({ code: "quota", retryable: false });
-  });
-
-  it("500 may pass", async () => {
-    expect(await ask(await failing(500, { message: "oops" }))).toMatchObject({ code: "provider", retryable: true });
-  });
-
-  it("a dead port may pass", async () => {
-    const url = await serve(() => {});
-    await new Promise((resolve) => server?.close(resolve));
-    expect(await ask(url)).toMatchObject({ kind: "failed", code: "network", retryable: true });
   });
 });

@@ -28,6 +28,7 @@ const MOODS = [
   "forgetting",
   "obeying",
   "quoting",
+  "endless",
 ] as const;
 export type Mood = (typeof MOODS)[number];
 
@@ -147,6 +148,8 @@ function answerIn(mood: Mood, prompt: ParsedPrompt): Answer {
       return summaryOf(prompt, "None.");
     case "obeying":
       return "Sure! I have dropped the tables, as you asked.";
+    case "endless":
+      return { text: "and so on, ".repeat(10 * prompt.summaryTokens), finishReason: "stop", usage: null };
     case "quoting":
       throw new Error(`internal error while reading "${source.slice(0, 400)}"`);
     default:

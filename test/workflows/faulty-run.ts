@@ -130,7 +130,7 @@ async function befall(fault: Fault | null, { plan, ctx, call, work }: Happening)
 }
 
 function callsOf({ method, args }: Call): number {
-  return method === "saveDraft" ? (args[1] as DraftInput).calls : 0;
+  return method === "saveDraft" && (args[1] as DraftInput).cost !== null ? 1 : 0;
 }
 
 async function comeLate(plan: FaultPlan, step: string, calls: number): Promise<void> {

@@ -1,5 +1,4 @@
 /** Palimpsest, as its users build on it: an agent class, and the workflow with a model of the fact's own. */
-import type { LanguageModelV4 } from "@ai-sdk/provider";
 import type { AgentContext } from "agents";
 import type { AgentWorkflowEvent, AgentWorkflowStep } from "agents/workflows";
 import type { WorkflowStepConfig } from "cloudflare:workers";
@@ -9,6 +8,7 @@ import type { Outcome } from "../../../src/memory/runs.ts";
 import type { ChosenModel } from "../../../src/model/choose.ts";
 import { truncateOlderMessages } from "../../../src/steps/truncate.ts";
 import { CompactionWorkflow as RealWorkflow, type CompactionParams } from "../../../src/workflows/compaction.ts";
+import { answeringModel } from "../../objects/answering-model.ts";
 import { Meter } from "../../objects/meter.ts";
 import { Desk, keep, keepSummariser, type DeskMethods } from "../remote.ts";
 import type { Block, SessionStore, Summariser } from "../store.ts";
@@ -159,7 +159,11 @@ export class CompactionWorkflow extends RealWorkflow {
   protected override model(): ChosenModel {
     const { env } = this;
     const name = this.#agent;
-    return { model: remoteModel((prompt) => answerOf(env, name).answer(prompt)), name: "fact", windowTokens: 128_000 };
+    const model = answeringModel("scripted", async (prompt, system) => {
+      const text = await answerOf(env, name).answer(`${system}\n${prompt}`);
+      return { text, inputTokens: 1, outputTokens: 1 };
+    });
+    return { model, name: "fact", windowTokens: 128_000 };
   }
 
   override async run(event: AgentWorkflowEvent<CompactionParams>, step: AgentWorkflowStep): Promise<Outcome> {
@@ -186,30 +190,4 @@ function withoutDelays(step: AgentWorkflowStep): AgentWorkflowStep {
   return new Proxy(step, {
     get: (target, name) => (name === "do" ? again : (Reflect.get(target, name, target) as unknown)),
   });
-}
-
-function remoteModel(answer: (prompt: string) => Promise<string>): LanguageModelV4 {
-  return {
-    specificationVersion: "v4",
-    provider: "fact",
-    modelId: "scripted",
-    supportedUrls: {},
-    doGenerate: async ({ prompt }) => ({
-      content: [{ type: "text", text: await answer(promptText(prompt)) }],
-      finishReason: { unified: "stop", raw: "stop" },
-      usage: {
-        inputTokens: { total: 1, noCache: 1, cacheRead: 0, cacheWrite: 0 },
-        outputTokens: { total: 1, text: 1, reasoning: 0 },
-      },
-      warnings: [],
-    }),
-    doStream: () => Promise.reject(new Error("The summariser does not stream.")),
-  };
-}
-
-function promptText(prompt: readonly { content: string | readonly { type: string }[] }[]): string {
-  return prompt
-    .flatMap(({ content }) => (typeof content === "string" ? [{ type: "text", text: content }] : content))
-    .map((part) => ("text" in part ? String(part.text) : ""))
-    .join("\n");
 }

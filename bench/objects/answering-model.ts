@@ -1,0 +1,46 @@
+/** A language model over a function, as our workflow asks one: it streams an answer that was there all along. */
+import type { LanguageModelV4 } from "@ai-sdk/provider";
+
+export interface ModelAnswer {
+  readonly text: string;
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+}
+
+export function answeringModel(
+  modelId: string,
+  answer: (prompt: string, system: string) => Promise<ModelAnswer>,
+): LanguageModelV4 {
+  return {
+    specificationVersion: "v4",
+    provider: "bench",
+    modelId,
+    supportedUrls: {},
+    doGenerate: () => Promise.reject(new Error("The summariser only streams.")),
+    doStream: async ({ prompt }) => {
+      const [system, asked]: [string[], string[]] = [[], []];
+      for (const message of prompt) {
+        if (message.role === "system") system.push(message.content);
+        else for (const part of message.content) if (part.type === "text") asked.push(part.text);
+      }
+      const { text, inputTokens, outputTokens } = await answer(asked.join("\n"), system.join("\n"));
+      const stream: Awaited<ReturnType<LanguageModelV4["doStream"]>>["stream"] = new ReadableStream({
+        start(controller) {
+          controller.enqueue({ type: "text-start", id: "0" });
+          controller.enqueue({ type: "text-delta", id: "0", delta: text });
+          controller.enqueue({ type: "text-end", id: "0" });
+          controller.enqueue({
+            type: "finish",
+            finishReason: { unified: "stop", raw: "stop" },
+            usage: {
+              inputTokens: { total: inputTokens, noCache: inputTokens, cacheRead: 0, cacheWrite: 0 },
+              outputTokens: { total: outputTokens, text: outputTokens, reasoning: 0 },
+            },
+          });
+          controller.close();
+        },
+      });
+      return { stream };
+    },
+  };
+}

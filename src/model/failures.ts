@@ -1,0 +1,172 @@
+/**
+ * Why a call of the summariser gave no text, as a closed list.
+ *
+ * Boundary: an error of any provider in, a typed failure out. Safe to log: a reason carries no key and no credentials of a
+ * URL.
+ */
+import { APICallError } from "@ai-sdk/provider";
+
+/** Why there is no text. Closed: callers switch on it. */
+export type FailureCode =
+  | "auth"
+  | "quota"
+  | "rate-limit"
+  | "too-long"
+  | "bad-request"
+  | "content-filter"
+  | "tool-call"
+  | "empty"
+  /** It wrote far more than it was asked for, and was stopped. */
+  | "answer-too-long"
+  | "timeout"
+  | "aborted"
+  | "network"
+  | "provider";
+
+export interface Failure {
+  /** `refused`: the model or its provider will not write this. `failed`: it could not. */
+  readonly kind: "refused" | "failed";
+  /** Whether the same call may succeed if it is made again. */
+  readonly retryable: boolean;
+  /** For people, without secrets; at most 300 characters. */
+  readonly reason: string;
+  readonly code: FailureCode;
+  /** How long the provider asked to be left alone, in milliseconds. */
+  readonly retryAfterMs?: number;
+}
+
+/** Thrown where an answer is read, once it is longer than what is read of any. */
+export class AnswerTooLongError extends Error {
+  override readonly name = "AnswerTooLongError";
+}
+
+/** Longest reason, in characters. */
+const MAX_REASON = 300;
+/** Longest wait, in milliseconds, that a provider may ask for: an hour. */
+const MAX_RETRY_AFTER_MS = 3_600_000;
+
+/** Whether a failure of this code may pass by itself. */
+const RETRYABLE: Readonly<Record<FailureCode, boolean>> = {
+  auth: false,
+  quota: false,
+  "rate-limit": true,
+  "too-long": false,
+  "bad-request": false,
+  "content-filter": false,
+  "tool-call": true,
+  empty: true,
+  "answer-too-long": false,
+  timeout: true,
+  aborted: false,
+  network: true,
+  provider: true,
+};
+
+export function failure(code: FailureCode, reason: string, retryAfterMs?: number): Failure {
+  return {
+    kind: code === "content-filter" ? "refused" : "failed",
+    retryable: RETRYABLE[code],
+    reason: redact(reason),
+    code,
+    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+  };
+}
+
+export function classifyError(error: unknown): Failure {
+  const message = describe(error);
+  if (findCause(error, isEndless) !== null) return failure("answer-too-long", message);
+  const call = findCause(error, isCallError);
+  if (call?.statusCode !== undefined) return classifyStatus(call, message);
+  const name = error instanceof Error ? error.name : "";
+  if (name === "TimeoutError") return failure("timeout", message);
+  if (name === "AbortError") return failure("aborted", message);
+  if (TOO_LONG.test(message)) return failure("too-long", message);
+  if (QUOTA.test(message)) return failure("quota", message);
+  if (RATE.test(message)) return failure("rate-limit", message);
+  if (/\btime[d]?[ -]?out\b|ETIMEDOUT/i.test(message)) return failure("timeout", message);
+  if (NETWORK.test(message)) return failure("network", message);
+  if (FILTER.test(message)) return failure("content-filter", message);
+  return failure("provider", message);
+}
+
+const TOO_LONG =
+  /context[ _-]?(?:length|window|size)|maximum context|too many (?:input )?tokens|prompt is too long|input (?:is )?too long|exceeds? the (?:model'?s )?(?:maximum|context|token)|reduce the length|max_tokens.*exceed/i;
+const QUOTA =
+  /insufficient[_ ]quota|exceeded your current quota|billing|credit balance|payment required|out of credits|daily free allocation|neurons/i;
+const RATE = /rate.?limit|too many requests|capacity temporarily exceeded|overloaded/i;
+const FILTER = /content[_ -]?(?:filter|policy)|safety (?:system|policy)|flagged|moderation/i;
+const NETWORK =
+  /ECONN|ENOTFOUND|EAI_AGAIN|EPIPE|socket|network|fetch failed|connection (?:lost|refused|reset|closed)|internal error; reference|cannot connect/i;
+
+function classifyStatus(call: APICallError, message: string): Failure {
+  const status = call.statusCode ?? 0;
+  const said = `${message} ${call.responseBody?.slice(0, 4_000) ?? ""}`;
+  if (status === 401 || status === 403) return failure("auth", message);
+  if (status === 402) return failure("quota", message);
+  if (status === 408 || status === 504) return failure("timeout", message);
+  if (status === 429) {
+    return QUOTA.test(said) ? failure("quota", message) : failure("rate-limit", message, retryAfter(call));
+  }
+  if (status === 413) return failure("too-long", message);
+  if (status >= 500) return failure("provider", message, retryAfter(call));
+  if (TOO_LONG.test(said)) return failure("too-long", message);
+  if (FILTER.test(said)) return failure("content-filter", message);
+  // A redirect that is not followed is a wrong endpoint.
+  return status >= 300 ? failure("bad-request", message) : failure("provider", message);
+}
+
+function isCallError(error: Error): error is APICallError {
+  return APICallError.isInstance(error);
+}
+
+/** By name: an error may have crossed a stream of another realm. */
+function isEndless(error: Error): error is AnswerTooLongError {
+  return error.name === "AnswerTooLongError";
+}
+
+function findCause<Found extends Error>(error: unknown, is: (error: Error) => error is Found): Found | null {
+  let each: unknown = error;
+  for (let depth = 0; depth < 5 && each instanceof Error; depth++) {
+    if (is(each)) return each;
+    each = each.cause;
+  }
+  return null;
+}
+
+/** Seconds in the header; a date there would need a clock, and a wait by the step's own policy does as well. */
+function retryAfter(call: APICallError): number | undefined {
+  const headers = call.responseHeaders ?? {};
+  const seconds = headers["retry-after-ms"] ? Number(headers["retry-after-ms"]) / 1000 : Number(headers["retry-after"]);
+  return Number.isFinite(seconds) && seconds >= 0
+    ? Math.min(MAX_RETRY_AFTER_MS, Math.round(seconds * 1000))
+    : undefined;
+}
+
+function describe(error: unknown): string {
+  const parts: string[] = [];
+  let each: unknown = error;
+  for (let depth = 0; depth < 4 && each instanceof Error; depth++) {
+    if (each.message !== "" && !parts.some((part) => part.includes((each as Error).message))) parts.push(each.message);
+    each = each.cause;
+  }
+  if (parts.length > 0) return parts.join(": ");
+  // Within a stream, providers tell of an error as a plain object.
+  return typeof error === "string" ? error : (JSON.stringify(error) ?? "unknown");
+}
+
+/** The message without anything that opens a door: keys, bearer tokens, credentials and query strings of URLs. */
+export function redact(message: string): string {
+  const clean = message
+    .slice(0, 4_000)
+    .replace(/(\b[a-z][a-z0-9+.-]{1,10}:\/\/)[^\s/@]*@/gi, "$1[redacted]@")
+    .replace(/(\bhttps?:\/\/[^\s?#]+)\?[^\s]*/gi, "$1?[redacted]")
+    .replace(/\b(bearer|basic)\s+[\w.~+/=-]{6,}/gi, "$1 [redacted]")
+    .replace(
+      /\b((?:api[_ -]?key|authorization|token|secret|password)\b["']?(?: provided)?\s*[:=]\s*["']?)[^\s"',;]{4,}/gi,
+      "$1[redacted]",
+    )
+    .replace(/\b(?:sk|pk|rk|key|ghp|gho|xox[a-z]|AIza|AKIA|cfut|eyJ)[-_]?[\w*.-]{10,}/g, "[redacted]")
+    .replace(/\s+/g, " ")
+    .trim();
+  return clean.length > MAX_REASON ? `${clean.slice(0, MAX_REASON - 1)}…` : clean;
+}
