@@ -18,6 +18,7 @@ import type { CountTokens } from "../steps/measure.ts";
 import type { AppendResult, History, RecentHistory } from "../memory/history.ts";
 import { unseenTokens } from "./calibration.ts";
 import { leafOf, parentOf, type LeafInput, type ParentInput } from "./branch-input.ts";
+import { Configured } from "./configured.ts";
 import type { Core } from "./core.ts";
 import { endRun } from "./end-run.ts";
 import type { SessionSettings } from "./settings.ts";
@@ -48,10 +49,11 @@ export interface WriteOptions {
   readonly quiet?: boolean;
 }
 
-export abstract class SessionHistory {
+export abstract class SessionHistory extends Configured {
   protected readonly core: Core;
 
   constructor(core: Core) {
+    super();
     this.core = core;
   }
 

@@ -6,7 +6,7 @@
  */
 import { tool, type ToolSet, type UIMessage } from "ai";
 import { z } from "zod";
-import { checkBlock, type BlockOptions } from "../context/declared.ts";
+import type { BlockOptions } from "../context/declared.ts";
 import { shapeOf, type SearchProvider, type WritableContextProvider } from "../context/provider.ts";
 import type { BlockScope } from "../context/scope.ts";
 import { PalimpsestError } from "../errors.ts";
@@ -15,20 +15,18 @@ import type { AppendResult } from "../memory/history.ts";
 import type { OverlayRecord } from "../memory/overlays.ts";
 import type { SearchHit, SearchOptions } from "../memory/search.ts";
 import type { CreateSessionOptions, ListSessionsOptions, SessionInfo } from "../memory/sessions.ts";
-import { checkPreviews, type PreviewOptions } from "../steps/preview.ts";
-import type { AfterCompaction } from "./after-compaction.ts";
 import type { LeafInput, ParentInput } from "./branch-input.ts";
+import { Configured, type Told } from "./configured.ts";
 import { endRun } from "./end-run.ts";
 import { handDownDrafts } from "./hand-down.ts";
-import { checkNotes, type KeepNotesOptions } from "./notes-settings.ts";
 import { Session, type CompactReceipt, type CompactionHost } from "./session.ts";
 import { startSplit, type SplitOptions } from "./split.ts";
-import { compactAfter, type CompactAfterOptions, type InlineCompaction, type SessionSettings } from "./settings.ts";
 
-export class SessionManager {
+export class SessionManager extends Configured {
   readonly #host: CompactionHost;
 
   private constructor(host: CompactionHost) {
+    super();
     this.#host = host;
   }
 
@@ -37,45 +35,13 @@ export class SessionManager {
     return new SessionManager(agent);
   }
 
-  // --- what every session is told, before any code of its own --------------------------------------------------------
-
-  /** As {@link Session.compactAfter}. Throws `invalid_options`. */
-  compactAfter(thresholdTokens: number, options: CompactAfterOptions = {}): this {
-    compactAfter(thresholdTokens, options);
-    return this.#tellEvery((session) => session.compactAfter(thresholdTokens, options));
-  }
-
-  /** As {@link Session.previewToolOutputs}. Throws `invalid_options`. */
-  previewToolOutputs(options: PreviewOptions): this {
-    checkPreviews(options);
-    return this.#tellEvery((session) => session.previewToolOutputs(options));
-  }
-
-  /** As {@link Session.keepNotes}: each session keeps notes of its own. Throws `invalid_options`. */
-  keepNotes(options: KeepNotesOptions = {}): this {
-    checkNotes(options);
-    return this.#tellEvery((session) => session.keepNotes(options));
-  }
-
-  /** As {@link Session.onAfterCompaction}; the event names the session. */
-  onAfterCompaction(afterCompaction: AfterCompaction): this {
-    return this.#tellEvery((session) => session.onAfterCompaction(afterCompaction));
-  }
-
-  onCompaction(inline: InlineCompaction): this {
-    return this.#tellEvery((session) => session.onCompaction(inline));
-  }
-
-  onCompactionError(onError: NonNullable<SessionSettings["onError"]>): this {
-    return this.#tellEvery((session) => session.onCompactionError(onError));
-  }
+  // --- what every session is told (configured.ts), before any code of its own ------------------------------------------
 
   /**
    * As {@link Session.withContext}: a block of this label in each session, with a content of its own. Throws
    * `invalid_options`, also for a writable provider object: sessions would share what it stores (S1).
    */
-  withContext(label: string, options: BlockOptions = {}): this {
-    checkBlock({ label, maxTokens: options.maxTokens });
+  override withContext(label: string, options: BlockOptions = {}): this {
     const { provider, shared = false } = options;
     if (typeof provider === "object" && shapeOf(provider).writable && !shared) {
       throw new PalimpsestError(
@@ -83,23 +49,18 @@ export class SessionManager {
         `Block "${label}": one writable provider object cannot be every session's. Give a function (scope) => provider to make one per session, or say shared: true.`,
       );
     }
-    return this.#tellEvery((session) => session.withContext(label, options));
-  }
-
-  /** As {@link Session.onToolError}; the error's session is named second. */
-  onToolError(onError: (error: PalimpsestError, sessionId: string) => void | Promise<void>): this {
-    return this.#tellEvery((session) => session.onToolError((error) => onError(error, session.id)));
+    return super.withContext(label, options);
   }
 
   /** As {@link Session.withCachedPrompt}, with a provider made for each session. Throws `invalid_options` for one object. */
-  withCachedPrompt(provider?: (scope: BlockScope) => WritableContextProvider): this {
+  override withCachedPrompt(provider?: (scope: BlockScope) => WritableContextProvider): this {
     if (provider !== undefined && typeof provider !== "function") {
       throw new PalimpsestError(
         "invalid_options",
         "One provider cannot keep every session's prompt (S1). Give a function (scope) => provider, which makes one per session, or nothing, which keeps prompts in SQLite.",
       );
     }
-    return this.#tellEvery((session) => session.withCachedPrompt(provider));
+    return super.withCachedPrompt(provider);
   }
 
   /** A searchable block over what was said in all of the agent's sessions. */
@@ -111,8 +72,8 @@ export class SessionManager {
     return this.withContext(label, { provider });
   }
 
-  #tellEvery(tell: (session: Session) => Session): this {
-    this.#core.settings.tellEvery((sessionId) => tell(this.getSession(sessionId)).apply());
+  protected override tell(told: Told): this {
+    this.#core.settings.tellEvery((sessionId) => Session.configure(this.#host, sessionId, told));
     return this;
   }
 

@@ -6,22 +6,17 @@ import type { History } from "../memory/history.ts";
 import { findNewest } from "../memory/lineage.ts";
 import type { CommitResult, OverlayRecord } from "../memory/overlays.ts";
 import type { ExpandOptions } from "../memory/session-overlays.ts";
-import type { ContextBlocks, OnToolError } from "../context/blocks.ts";
-import { checkBlock, type BlockOptions } from "../context/declared.ts";
 import type { RunRecord } from "../memory/runs.ts";
 import { PalimpsestError } from "../errors.ts";
 import type { Waiting } from "../steps/why-not.ts";
 import { listUsage, promptTokens, recordUsage, type ModelUsage, type UsageReport } from "./calibration.ts";
 import { diffSummaries, type SummaryDiff } from "../steps/recall/diff-summaries.ts";
-import { checkPreviews, type PreviewOptions } from "../steps/preview.ts";
-import { resolveApproval, type ApprovalOptions } from "./approval.ts";
+import type { Told } from "./configured.ts";
 import type { Core } from "./core.ts";
-import type { AfterCompaction } from "./after-compaction.ts";
-import { checkNotes, type KeepNotesOptions } from "./notes-settings.ts";
 import { SessionNotesHandle } from "./session-notes.ts";
 import type { PlanReport } from "./explain.ts";
 import { reportPlan, type PlanQuestion } from "./report-plan.ts";
-import { compactAfter, type CompactAfterOptions, type InlineCompaction, type SessionSettings } from "./settings.ts";
+import type { SessionSettings } from "./settings.ts";
 import { askForRun } from "./ask.ts";
 import { findReasonToWait } from "./trigger.ts";
 import type { BulletSource } from "../steps/provenance.ts";
@@ -71,15 +66,9 @@ export type CompactionDiff =
   | { readonly kind: "gone" }
   | { readonly kind: "withheld" };
 
-/** One thing that the builder was told: about the session's settings, or about its context blocks. */
-interface Said {
-  settings?(settings: SessionSettings): SessionSettings;
-  context?(blocks: ContextBlocks): unknown;
-}
-
 export class Session extends SessionNotesHandle {
   #id = "";
-  #said: Said[] = [];
+  #said: Told[] = [];
 
   /**
    * A handle on the agent's default session; {@link forSession} names another. Builder calls may come in any order: they
@@ -98,95 +87,17 @@ export class Session extends SessionNotesHandle {
     return this;
   }
 
-  /**
-   * Compacts when the view is estimated at more than `thresholdTokens`, through the durable workflow unless
-   * {@link onCompaction} brings a function. Throws `invalid_options`.
-   */
-  compactAfter(thresholdTokens: number, options: CompactAfterOptions = {}): this {
-    const change = compactAfter(thresholdTokens, options);
-    return this.#say({ settings: change });
-  }
-
-  /** Shows the start and the end of a tool output of more than `maxBytes`, and where the whole is. Throws `invalid_options`. */
-  previewToolOutputs(options: PreviewOptions): this {
-    checkPreviews(options);
-    return this.#say({ settings: (settings) => ({ ...settings, previews: options }) });
-  }
-
-  /** Replaces the durable workflow by a function of the caller's, called off the append's path. */
-  onCompaction(inline: InlineCompaction): this {
-    return this.#say({ settings: (settings) => ({ ...settings, inline }) });
-  }
-
-  /** Each summary of the durable workflow waits for a person before it is committed. Throws `invalid_options`. */
-  requireApproval(options: ApprovalOptions = {}): this {
-    const approval = resolveApproval(options);
-    return this.#say({ settings: (settings) => ({ ...settings, approval }) });
-  }
-
-  /** Blanks what looks like a secret before the summariser is shown it. What is stored stays. */
-  redactSecrets(): this {
-    return this.#say({ settings: (settings) => ({ ...settings, redact: true }) });
-  }
-
-  /**
-   * Keeps notes of the conversation in the background; when a compaction comes due they are the summary, without a model
-   * call, wherever they hold. Throws `invalid_options`.
-   */
-  keepNotes(options: KeepNotesOptions = {}): this {
-    checkNotes(options);
-    const { asBlock } = options;
-    if (asBlock === undefined) return this.#say({ settings: (settings) => ({ ...settings, notes: options }) });
-    const block = {
-      description: "Notes of this session, kept as it goes on.",
-      provider: { get: () => this.showNotes() },
-    };
-    return this.#say({
-      settings: (settings) => ({ ...settings, notes: options }),
-      context: (blocks) => blocks.withContext(asBlock, block),
-    });
-  }
-
-  /**
-   * Is told of each overlay that a run brought into force, at least once: again when it threw, or when the object died before
-   * it was done. `run.id` is the same each time. What it returns is shown behind that summary. What it throws goes to
-   * {@link onCompactionError}, and is swallowed.
-   */
-  onAfterCompaction(afterCompaction: AfterCompaction): this {
-    return this.#say({ settings: (settings) => ({ ...settings, afterCompaction }) });
-  }
-
-  /** Is told of every run that ends in `failed`. What it throws is swallowed. */
-  onCompactionError(onError: NonNullable<SessionSettings["onError"]>): this {
-    return this.#say({ settings: (settings) => ({ ...settings, onError }) });
-  }
-
-  /**
-   * Declares a context block: writable and kept in SQLite unless a provider says otherwise. Throws `invalid_options`.
-   * What only shows once the session is known (a writable provider object that is another session's, a provider that
-   * cannot be made) is thrown by every use of the session from then on.
-   */
-  withContext(label: string, options: BlockOptions = {}): this {
-    checkBlock({ label, maxTokens: options.maxTokens });
-    return this.#say({ context: (blocks) => blocks.withContext(label, options) });
-  }
-
-  /** Keeps the frozen system prompt across hibernation: in SQLite, or with a provider. */
-  withCachedPrompt(provider?: Parameters<ContextBlocks["withCachedPrompt"]>[0]): this {
-    return this.#say({ context: (blocks) => blocks.withCachedPrompt(provider) });
-  }
-
-  /** Is told what a context tool could not do, beside the model, which is told the same. What it throws is swallowed. */
-  onToolError(onError: OnToolError): this {
-    return this.#say({ context: (blocks) => blocks.onToolError(onError) });
-  }
-
-  #say(said: Said): this {
+  protected override tell(told: Told): this {
     // A session may also be used past this handle, over RPC: what was said must be in force by then.
     if (this.core.unapplied.size === 0) queueMicrotask(() => this.#settleAll());
-    this.#said.push(said);
+    this.#said.push(told);
     this.core.unapplied.add(this.#settle);
     return this;
+  }
+
+  /** Past any handle: what a session manager was told of all sessions comes into force in one of them. */
+  static configure(agent: CompactionHost, sessionId: string, told: Told): void {
+    Session.create(agent).forSession(sessionId).tell(told).apply();
   }
 
   override newest(): Session {
@@ -212,7 +123,8 @@ export class Session extends SessionNotesHandle {
     try {
       const settings = said.reduce((sofar, each) => each.settings?.(sofar) ?? sofar, this.core.settings.get(this.#id));
       this.core.settings.set(this.#id, settings);
-      for (const each of said) each.context?.(this.core.contexts.session(this.#id));
+      const showNotes = () => this.showNotes();
+      for (const each of said) each.context?.(this.core.contexts.session(this.#id), showNotes);
     } catch (error) {
       // Code is what is wrong, so it stays wrong until the object starts with other code.
       this.core.refused.set(this.#id, error);

@@ -32,7 +32,7 @@ export interface BlocksHost {
 }
 
 /** Told of what a tool answered with "Not done", and of what a prompt or a reminder had to do without. */
-export type OnToolError = (error: PalimpsestError) => void | Promise<void>;
+export type OnToolError = (error: PalimpsestError, sessionId: string) => void | Promise<void>;
 
 /** What is written under a key. The description is for providers that list their entries. */
 export interface Entry {
@@ -263,7 +263,7 @@ export class ContextBlocks {
 
   /** A handler that throws, at once or later, costs nobody an answer. */
   #report(failed: PalimpsestError): void {
-    void (async () => this.#onToolError(failed))().catch(() => undefined);
+    void (async () => this.#onToolError(failed, this.#sessionId))().catch(() => undefined);
   }
 
   #inPromptTurn<T>(work: (mustExist: () => void) => Promise<T>): Promise<T> {

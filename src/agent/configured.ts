@@ -1,0 +1,108 @@
+/**
+ * What a session can be told before it is used: one list, for a session and for a manager of all of them.
+ *
+ * Job: check what is said at once, and hand it on as a change of settings or of context blocks. Boundary: when it comes into
+ * force is the business of whoever is told ({@link Configured.tell}): a session before its next use, a manager's sessions before
+ * any code of their own.
+ */
+import type { ContextBlocks, OnToolError } from "../context/blocks.ts";
+import { checkBlock, type BlockOptions } from "../context/declared.ts";
+import { checkPreviews, type PreviewOptions } from "../steps/preview.ts";
+import type { AfterCompaction } from "./after-compaction.ts";
+import { resolveApproval, type ApprovalOptions } from "./approval.ts";
+import { checkNotes, type KeepNotesOptions } from "./notes-settings.ts";
+import { compactAfter, type CompactAfterOptions, type InlineCompaction, type SessionSettings } from "./settings.ts";
+
+/** One thing that was said: about a session's settings, or about its context blocks. */
+export interface Told {
+  settings?(settings: SessionSettings): SessionSettings;
+  /** `showNotes`: the notes of that session, as a model is shown them. */
+  context?(blocks: ContextBlocks, showNotes: () => Promise<string | null>): unknown;
+}
+
+export abstract class Configured {
+  protected abstract tell(told: Told): this;
+
+  /**
+   * Compacts when the view is estimated at more than `thresholdTokens`, through the durable workflow unless
+   * {@link onCompaction} brings a function. Throws `invalid_options`.
+   */
+  compactAfter(thresholdTokens: number, options: CompactAfterOptions = {}): this {
+    return this.tell({ settings: compactAfter(thresholdTokens, options) });
+  }
+
+  /** Shows the start and the end of a tool output of more than `maxBytes`, and where the whole is. Throws `invalid_options`. */
+  previewToolOutputs(options: PreviewOptions): this {
+    checkPreviews(options);
+    return this.tell({ settings: (settings) => ({ ...settings, previews: options }) });
+  }
+
+  /** Replaces the durable workflow by a function of the caller's, called off the append's path. */
+  onCompaction(inline: InlineCompaction): this {
+    return this.tell({ settings: (settings) => ({ ...settings, inline }) });
+  }
+
+  /** Each summary of the durable workflow waits for a person before it is committed. Throws `invalid_options`. */
+  requireApproval(options: ApprovalOptions = {}): this {
+    const approval = resolveApproval(options);
+    return this.tell({ settings: (settings) => ({ ...settings, approval }) });
+  }
+
+  /** Blanks what looks like a secret before the summariser is shown it. What is stored stays. */
+  redactSecrets(): this {
+    return this.tell({ settings: (settings) => ({ ...settings, redact: true }) });
+  }
+
+  /**
+   * Keeps notes of the conversation in the background; when a compaction comes due they are the summary, without a model
+   * call, wherever they hold. Throws `invalid_options`.
+   */
+  keepNotes(options: KeepNotesOptions = {}): this {
+    checkNotes(options);
+    const { asBlock } = options;
+    const description = "Notes of this session, kept as it goes on.";
+    return this.tell({
+      settings: (settings) => ({ ...settings, notes: options }),
+      ...(asBlock !== undefined && {
+        context: (blocks, showNotes) => blocks.withContext(asBlock, { description, provider: { get: showNotes } }),
+      }),
+    });
+  }
+
+  /**
+   * Is told of each overlay that a run brought into force, at least once: again when it threw, or when the object died before
+   * it was done. `run.id` is the same each time; the event names the session. What it returns is shown behind that summary.
+   * What it throws goes to {@link onCompactionError}, and is swallowed.
+   */
+  onAfterCompaction(afterCompaction: AfterCompaction): this {
+    return this.tell({ settings: (settings) => ({ ...settings, afterCompaction }) });
+  }
+
+  /** Is told of every run that ends in `failed`. What it throws is swallowed. */
+  onCompactionError(onError: NonNullable<SessionSettings["onError"]>): this {
+    return this.tell({ settings: (settings) => ({ ...settings, onError }) });
+  }
+
+  /**
+   * Declares a context block: writable and kept in SQLite unless a provider says otherwise. Throws `invalid_options`.
+   * What only shows once the session is known (a writable provider object that is another session's, a provider that
+   * cannot be made) is thrown by every use of the session from then on.
+   */
+  withContext(label: string, options: BlockOptions = {}): this {
+    checkBlock({ label, maxTokens: options.maxTokens });
+    return this.tell({ context: (blocks) => blocks.withContext(label, options) });
+  }
+
+  /** Keeps the frozen system prompt across hibernation: in SQLite, or with a provider. */
+  withCachedPrompt(provider?: Parameters<ContextBlocks["withCachedPrompt"]>[0]): this {
+    return this.tell({ context: (blocks) => blocks.withCachedPrompt(provider) });
+  }
+
+  /**
+   * Is told what a context tool could not do, and in which session, beside the model, which is told the same. What it throws
+   * is swallowed.
+   */
+  onToolError(onError: OnToolError): this {
+    return this.tell({ context: (blocks) => blocks.onToolError(onError) });
+  }
+}
