@@ -1,6 +1,6 @@
 import type * as worker from "./worker.ts";
 import type { CompactionParams } from "../src/workflows/compaction.ts";
-import type { BareAgent, BuiltAgent, PalimpsestAgent, StorageProbe, UnboundAgent } from "./worker.ts";
+import type { BareAgent, BuiltAgent, DefaultAgent, PalimpsestAgent, StorageProbe, UnboundAgent } from "./worker.ts";
 
 declare global {
   namespace Cloudflare {
@@ -12,6 +12,7 @@ declare global {
       BuiltAgent: DurableObjectNamespace<BuiltAgent>;
       UnboundAgent: DurableObjectNamespace<UnboundAgent>;
       BareAgent: DurableObjectNamespace<BareAgent>;
+      DefaultAgent: DurableObjectNamespace<DefaultAgent>;
       StorageProbe: DurableObjectNamespace<StorageProbe>;
       SKILLS: R2Bucket;
       COMPACTION_WORKFLOW: Workflow<CompactionParams>;

@@ -108,6 +108,18 @@ export class UnboundAgent extends CompactingAgent {
 
   override configureSession(session: Session): void {
     session.compactAfter(2_000);
+    if (this.name === "own") session.onCompaction(async () => null);
+  }
+}
+
+/** An agent whose author said nothing of clients. Sessions are named after what is theirs: a person who is asked, a budget that one run uses up, notes, a function of its own that fails. */
+export class DefaultAgent extends CompactingAgent {
+  override configureSession(session: Session): void {
+    const budget = session.id.startsWith("spent") ? { sessionTokens: 1 } : undefined;
+    session.compactAfter(2_000, { chunkTokens: 1_500, budget }).withContext("memory");
+    if (session.id.startsWith("told")) session.keepNotes(NOTED);
+    if (session.id.startsWith("asked")) session.requireApproval();
+    if (session.id.startsWith("own")) session.onCompaction(() => Promise.reject(new Error("quokka-own")));
   }
 }
 

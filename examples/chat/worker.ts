@@ -35,6 +35,9 @@ interface Reply {
 const PERSONA = "You are the clerk of a lighthouse's archive. Answer from its logbook, and say which page you read.";
 
 export class ChatAgent extends CompactingAgent<Env> {
+  /** What its client may call beside the methods below: only the agent itself says anything in a conversation. */
+  static override readonly clients = ["watch", "read", "renameSession"] as const;
+
   /** One agent is one user's: each conversation is a session of it, by an id that the client chooses. */
   sessions = SessionManager.create(this)
     .withContext("persona", { provider: { get: async () => PERSONA } })

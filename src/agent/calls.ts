@@ -26,7 +26,6 @@ import {
 } from "../limits.ts";
 import { MAX_NOTES_BYTES, MAX_NOTES_SECTIONS } from "../limits-of-notes.ts";
 import type { RunRecord } from "../memory/runs.ts";
-import { withoutWords } from "../memory/run-record.ts";
 import type { SearchOptions } from "../memory/search.ts";
 import type { ExpandOptions } from "../memory/session-overlays.ts";
 import type { CreateSessionOptions, ListSessionsOptions } from "../memory/sessions.ts";
@@ -34,7 +33,7 @@ import type { TruncateOptions } from "../steps/truncate.ts";
 import { findProposal, type Decided } from "./approval.ts";
 import type { UsageReport } from "./calibration.ts";
 import type { Core } from "./core.ts";
-import { runEvent } from "./events.ts";
+import { runEvent, runWithoutWords } from "./events.ts";
 import { reportHealth } from "./health-report.ts";
 import { recallInput, type RecallRequest } from "./recall.ts";
 import type { PlanQuestion } from "./report-plan.ts";
@@ -757,9 +756,7 @@ function mayOverride({ may }: CallContext, { force }: { readonly force: boolean 
 
 /** A run as its caller may see it: without a word of what was said, where a client may not read. */
 function showRun({ may }: CallContext, run: RunRecord): RunRecord {
-  if (may("read")) return run;
-  const shown = withoutWords(run, "Only shown to clients that may read.");
-  return shown.split == null ? shown : { ...shown, split: { ...shown.split, name: null } };
+  return may("read") ? run : runWithoutWords(run);
 }
 
 function showReceipt(context: CallContext, { run, joined }: CompactReceipt): CompactReceipt {

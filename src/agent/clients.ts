@@ -4,7 +4,7 @@
  *
  * The list is about connections. Whoever holds the agent's stub (another Worker, a Workflow) may call everything.
  */
-import { callable } from "agents";
+import { callable, type Agent } from "agents";
 import { PalimpsestError } from "../errors.ts";
 import { CALL_NAMES, calls, type CallMethods, type CallName, type Grant } from "./calls.ts";
 
@@ -30,6 +30,10 @@ export type CompactionClient<List extends Clients = typeof DEFAULT_CLIENTS> = Pi
 
 const GRANTS: ReadonlySet<string> = new Set<Grant>(["watch", "read", "write", "steer", "admin", "override"]);
 
+function isKnown(each: unknown): boolean {
+  return typeof each === "string" && (GRANTS.has(each) || Object.hasOwn(calls, each));
+}
+
 /** A checked list. */
 export class Doors {
   readonly #list: Clients;
@@ -37,11 +41,8 @@ export class Doors {
   /** Throws `invalid_options` for what is neither a group nor a call. */
   constructor(list: Clients) {
     this.#list = list;
-    const unknown = Array.isArray(list)
-      ? list.filter((each) => !GRANTS.has(String(each)) && !Object.hasOwn(calls, String(each)))
-      : list === "all" || list === "none"
-        ? []
-        : [list];
+    if (list === "all" || list === "none") return;
+    const unknown = Array.isArray(list) ? list.filter((each) => !isKnown(each)) : [list];
     if (unknown.length === 0) return;
     throw new PalimpsestError(
       "invalid_options",
@@ -51,44 +52,51 @@ export class Doors {
 
   /** Whether clients may do all that a group holds, or `override`. */
   grants(grant: Grant): boolean {
-    return this.#list === "all" || (this.#list !== "none" && this.#list.includes(grant));
+    return this.#holds(grant);
   }
 
   opens(name: CallName): boolean {
-    return (
-      this.grants(calls[name].group) || (this.#list !== "none" && this.#list !== "all" && this.#list.includes(name))
-    );
+    return this.#holds(calls[name].group) || this.#holds(name);
+  }
+
+  #holds(each: Grant | CallName): boolean {
+    return this.#list === "all" || (this.#list !== "none" && this.#list.includes(each));
   }
 }
 
-type Method = (this: object, ...args: unknown[]) => unknown;
+type Method = (this: object, input?: unknown) => unknown;
 
-/** Classes whose doors are hung, and the methods that were registered for one. */
-const hung = new WeakSet<object>();
-const registered = new WeakSet<Method>();
+/** By prototype of a class whose doors are hung: the calls that were opened in it. */
+const openedIn = new WeakMap<object, ReadonlySet<CallName>>();
 
 /**
  * Registers the open calls of an agent's class, once. Each class gets methods of its own: the SDK knows what is callable by
- * the function, and a parent's opened call must not be open in a child that closed it.
+ * the function, and what one class opens must be open neither in its parent nor in a child that closes it. What an author
+ * made callable stays so.
  */
-export function hangDoors(agent: object, doors: Doors): void {
+export function hangDoors(agent: Agent, doors: Doors): void {
   const prototype = Object.getPrototypeOf(agent) as Record<string, Method>;
-  if (hung.has(prototype)) return;
-  hung.add(prototype);
+  if (openedIn.has(prototype)) return;
+  const authors = agent.getCallableMethods();
   for (const name of CALL_NAMES) {
     const inherited = prototype[name];
     if (inherited === undefined) continue;
-    const isOpen = doors.opens(name);
-    if (!isOpen && !registered.has(inherited)) continue;
-    const { [name]: own } = {
-      [name](this: object, ...args: unknown[]) {
-        return inherited.apply(this, args);
-      },
-    } as Record<string, Method>;
-    if (own === undefined) continue;
+    const own: Method = function (input) {
+      return inherited.call(this, input);
+    };
+    const isAuthors = authors.has(name) && !isOpenedAbove(prototype, name);
+    if (doors.opens(name) || isAuthors) callable({ description: calls[name].does })(own, NO_CONTEXT);
     Object.defineProperty(prototype, name, { value: own, writable: true, configurable: true });
-    if (!isOpen) continue;
-    registered.add(own);
-    callable({ description: calls[name].does })(own as never, {} as ClassMethodDecoratorContext);
   }
+  openedIn.set(prototype, new Set(CALL_NAMES.filter((name) => doors.opens(name))));
+}
+
+/** What `@callable()` is handed by the syntax, and does not look at. */
+const NO_CONTEXT = {} as ClassMethodDecoratorContext;
+
+function isOpenedAbove(prototype: object, name: CallName): boolean {
+  for (let above: unknown = prototype; above !== null; above = Object.getPrototypeOf(above)) {
+    if (openedIn.get(above as object)?.has(name) === true) return true;
+  }
+  return false;
 }

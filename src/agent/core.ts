@@ -61,6 +61,8 @@ export interface Platform {
   record(run: RunRecord): void;
   /** Tells them that a caller's function did not take the news. */
   hookFailed(failure: HookFailure): void;
+  /** Says once, loudly, when runs of this kind have no Workflow. */
+  needWorkflow(kind: RunRecord["kind"]): void;
   /** Creates the workflow instance named after the run. Creating one that exists joins it. */
   createInstance(run: RunRecord): Promise<"created" | "joined">;
   instance(run: Pick<RunRecord, "id" | "kind">): Promise<Instance>;
@@ -128,7 +130,7 @@ export class Core {
     this.usage = new Usage(this.db);
     this.health = new Health(this.db);
     this.spend = new SpendTable(this.db);
-    this.settings = new SettingsTable(configure);
+    this.settings = new SettingsTable(configure, (settings) => this.#lookForWorkflows(settings));
     this.db.cached({ clear: () => this.branchLeaf.clear() });
     this.nothingUpTo = this.db.cached(new Map());
     this.unserved = this.db.cached(new Map());
@@ -160,6 +162,13 @@ export class Core {
     if (run.outcome?.kind === "failed") this.#reportFailure(run, run.outcome.reason);
     for (const resolve of this.#waiters.get(run.id) ?? []) resolve(run);
     this.#waiters.delete(run.id);
+  }
+
+  /** What a session is configured for is bound, or somebody is told: not only by the outcome of a run that nobody reads. */
+  #lookForWorkflows({ policy, inline, notes }: SessionSettings): void {
+    if (policy === null) return;
+    if (inline === null) this.platform.needWorkflow("compaction");
+    if (notes !== null) this.platform.needWorkflow("notes");
   }
 
   #reportFailure(run: RunRecord, reason: string): void {

@@ -1,8 +1,9 @@
 /**
- * What connected clients hear: a small, whole picture of a run each time it moves. No content, so it may go to every
- * connection; a client that missed one loses nothing, because the next one says everything again.
+ * What connected clients hear: a small, whole picture of a run each time it moves. It goes to every connection, so it holds
+ * words only where clients may read; a client that missed one loses nothing, because the next one says everything again.
  */
 import type { Outcome, RunRecord, RunState, Trigger } from "../memory/runs.ts";
+import { withoutWords, withoutWordsIn } from "../memory/run-record.ts";
 
 export const RUN_EVENT = "palimpsest:run";
 
@@ -56,4 +57,17 @@ export function runEvent(run: RunRecord, at: number): RunEvent {
     outcome: run.outcome,
     at,
   };
+}
+
+/** Stands where a client that may not read would be told something in words. */
+const UNTOLD = "Only clients that may read are told.";
+
+export function eventWithoutWords(event: RunEvent): RunEvent {
+  return { ...event, outcome: withoutWordsIn(event.outcome, UNTOLD) };
+}
+
+/** A run as a client sees it that may not read: without a word of what was said or asked. */
+export function runWithoutWords(run: RunRecord): RunRecord {
+  const shown = withoutWords(run, UNTOLD);
+  return shown.split == null ? shown : { ...shown, split: { ...shown.split, name: null } };
 }

@@ -11,6 +11,7 @@ import { WATCHDOG_SECONDS } from "../limits.ts";
 import type { RunRecord } from "../memory/runs.ts";
 import type { CompactionParams } from "../workflows/compaction.ts";
 import type { Instance, InstanceStatus, Platform } from "./core.ts";
+import { eventWithoutWords } from "./events.ts";
 import { Telemetry, type TelemetryEnv } from "./telemetry.ts";
 
 /** The Workflow of each kind of run: the binding that leads to it, the class to export, a name for it. */
@@ -29,8 +30,16 @@ export interface WatchdogEnv {
 /** An agent that has the method which its watchdog's schedule calls. */
 type Watched = Agent & { watchCompactions(): Promise<void> };
 
-export function agentPlatform(agent: Watched, ctx: DurableObjectState, env: Cloudflare.Env): Platform {
+export interface Surroundings {
+  readonly ctx: DurableObjectState;
+  readonly env: Cloudflare.Env;
+  /** Whether every client may read what was said. */
+  readonly clientsRead: boolean;
+}
+
+export function agentPlatform(agent: Watched, { ctx, env, clientsRead }: Surroundings): Platform {
   let armed = false;
+  const missed = new Set<RunRecord["kind"]>();
   const telemetry = new Telemetry(agent, env as TelemetryEnv);
   return {
     agentId: ctx.id.toString(),
@@ -38,11 +47,17 @@ export function agentPlatform(agent: Watched, ctx: DurableObjectState, env: Clou
     newId: () => `run-${crypto.randomUUID()}`,
     background: (work) => ctx.waitUntil(work),
     broadcast: (event) => {
-      agent.broadcast(JSON.stringify(event));
+      agent.broadcast(JSON.stringify(clientsRead ? event : eventWithoutWords(event)));
       telemetry.emit(event);
     },
     record: (run) => telemetry.record(run),
     hookFailed: (failure) => telemetry.emitHookFailure(failure, Date.now()),
+    needWorkflow: (kind) => {
+      if (missed.has(kind) || findWorkflow(env, kind) !== null) return;
+      missed.add(kind);
+      telemetry.emitMissingBinding(WORKFLOWS[kind].binding, Date.now());
+      console.error(`[not_configured] ${agent.constructor.name}: ${adviceToBind(kind)}`);
+    },
     createInstance: (run) => createInstance(agent, { ctx, env, run }),
     instance: async ({ id, kind }) => openInstance(workflowOf(env, kind), id),
     armWatchdog: async () => {
@@ -87,13 +102,23 @@ async function createInstance(
 }
 
 function workflowOf(env: Cloudflare.Env, kind: RunRecord["kind"]): Workflow<CompactionParams> {
+  const workflow = findWorkflow(env, kind);
+  if (workflow !== null) return workflow;
+  throw new PalimpsestError("not_configured", adviceToBind(kind));
+}
+
+function findWorkflow(env: Cloudflare.Env, kind: RunRecord["kind"]): Workflow<CompactionParams> | null {
+  return (env as unknown as Record<string, Workflow<CompactionParams> | undefined>)[WORKFLOWS[kind].binding] ?? null;
+}
+
+function adviceToBind(kind: RunRecord["kind"]): string {
   const { binding, className, name } = WORKFLOWS[kind];
-  const workflow = (env as unknown as Record<string, Workflow<CompactionParams> | undefined>)[binding];
-  if (workflow !== undefined) return workflow;
-  throw new PalimpsestError(
-    "not_configured",
-    `There is no Workflow binding "${binding}". Export ${className} from your Worker and add { "name": "${name}", "binding": "${binding}", "class_name": "${className}" } under "workflows" in wrangler.jsonc.`,
-  );
+  return `There is no Workflow binding "${binding}", so each ${kind} run fails. Export ${className} from your Worker and add { "name": "${name}", "binding": "${binding}", "class_name": "${className}" } under "workflows" in wrangler.jsonc.`;
+}
+
+/** Whether no run could ever compact: then somebody has to be told before the first one fails. */
+export function lacksWorkflow(env: Cloudflare.Env): boolean {
+  return findWorkflow(env, "compaction") === null;
 }
 
 /** The Durable Object binding that leads to this very object: the one whose id for our name is our id. */

@@ -80,42 +80,48 @@ const UNCONFIGURED: SessionSettings = {
 };
 
 export class SettingsTable {
-  readonly #configured = new Map<string, SessionSettings>();
+  readonly #bySession = new Map<string, SessionSettings>();
   /** Those among them that no code has named. */
   readonly #unnamed = new Set<string>();
   readonly #tellEvery: ((sessionId: string) => void)[] = [];
   readonly #configure: (sessionId: string) => void;
+  readonly #configured: (settings: SessionSettings) => void;
 
-  /** `configure` may call {@link set} for a session that no code has named yet, such as one that arrives over RPC. */
-  constructor(configure: (sessionId: string) => void) {
+  /**
+   * `configure` may call {@link set} for a session that no code has named yet, such as one that arrives over RPC. `configured`
+   * is told of the settings of each that was, once all is in force that was said of it.
+   */
+  constructor(configure: (sessionId: string) => void, configured: (settings: SessionSettings) => void) {
     this.#configure = configure;
+    this.#configured = configured;
   }
 
   get(sessionId: string): SessionSettings {
-    if (!this.#configured.has(sessionId)) {
-      this.#configured.set(sessionId, UNCONFIGURED);
+    if (!this.#bySession.has(sessionId)) {
+      this.#bySession.set(sessionId, UNCONFIGURED);
       try {
         for (const tell of this.#tellEvery) tell(sessionId);
         this.#configure(sessionId);
         this.#unnamed.add(sessionId);
       } catch (error) {
         // Options that were refused are refused at every call: no session goes on without its policy unnoticed.
-        this.#configured.delete(sessionId);
+        this.#bySession.delete(sessionId);
         throw error;
       }
     }
-    return this.#configured.get(sessionId) ?? UNCONFIGURED;
+    return this.#bySession.get(sessionId) ?? UNCONFIGURED;
   }
 
   set(sessionId: string, settings: SessionSettings): void {
-    this.#configured.set(sessionId, settings);
+    this.#bySession.set(sessionId, settings);
     this.#unnamed.delete(sessionId);
+    queueMicrotask(() => this.#configured(this.#bySession.get(sessionId) ?? UNCONFIGURED));
   }
 
   /** What each session is told before any code of its own: those met from now on, and those that no code has named yet. */
   tellEvery(tell: (sessionId: string) => void): void {
     this.#tellEvery.push(tell);
-    for (const sessionId of this.#unnamed) this.#configured.delete(sessionId);
+    for (const sessionId of this.#unnamed) this.#bySession.delete(sessionId);
     this.#unnamed.clear();
   }
 }

@@ -54,7 +54,12 @@ export class Telemetry {
     this.#diagnose("hook-failed", failure, at);
   }
 
-  #diagnose(what: RunState | "hook-failed", payload: object, timestamp: number): void {
+  /** `workflow:palimpsest:missing-binding`: a session is configured for a Workflow that is not bound. */
+  emitMissingBinding(binding: string, at: number): void {
+    this.#diagnose("missing-binding", { binding }, at);
+  }
+
+  #diagnose(what: RunState | "hook-failed" | "missing-binding", payload: object, timestamp: number): void {
     dare(() => {
       const { constructor, name, observability } = this.#agent;
       const type = `workflow:palimpsest:${what}`;

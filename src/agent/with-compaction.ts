@@ -8,7 +8,7 @@ import { Agent, getCurrentAgent } from "agents";
 import { CALL_NAMES, runCall, type CallContext, type CallMethods, type CallName } from "./calls.ts";
 import { DEFAULT_CLIENTS, Doors, hangDoors, type Clients } from "./clients.ts";
 import { Core } from "./core.ts";
-import { agentPlatform } from "./platform.ts";
+import { agentPlatform, lacksWorkflow } from "./platform.ts";
 import { SessionManager } from "./session-manager.ts";
 import { callPort, RunPort } from "./run-port.ts";
 import type { PortMethod } from "../workflows/port.ts";
@@ -50,9 +50,25 @@ function mix(Base: AgentClass, clientsOf: (agent: object) => Clients): AgentClas
         this.configureSession(session);
         session.apply();
       };
-      this.palimpsest = new Core(ctx.storage, agentPlatform(this, ctx, env), configure);
+      const platform = agentPlatform(this, { ctx, env, clientsRead: this.#doors.grants("read") });
+      this.palimpsest = new Core(ctx.storage, platform, configure);
       // Once the subclass's fields are there too: they may name sessions.
-      ctx.waitUntil(Promise.resolve().then(() => this.palimpsest.conductor.wake()));
+      ctx.waitUntil(Promise.resolve().then(() => this.#wake(env)));
+    }
+
+    async #wake(env: Cloudflare.Env): Promise<void> {
+      // What the default session is configured for tells whether the missing Workflow is needed at all.
+      if (lacksWorkflow(env)) this.#tryOut("");
+      await this.palimpsest.conductor.wake();
+    }
+
+    /** Has a session configured. What it throws is thrown again at the session's first use. */
+    #tryOut(sessionId: string): void {
+      try {
+        this.palimpsest.settings.get(sessionId);
+      } catch {
+        // Nobody asked for it yet.
+      }
     }
 
     configureSession(_session: Session): void {}

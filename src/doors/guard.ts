@@ -4,9 +4,10 @@
  * Job: refuse a ticket that was spent; give each connection, and each caller over all of its connections, a budget of calls;
  * let calls of listed methods through. So no frame sets the agent's state, reaches a method that is not listed, or keeps the
  * object busy for others. Boundary: knows nothing of what a call means; its input is checked where it is parsed
- * (agent/inputs.ts). Who a caller is, the door says (visit.ts): a connection keeps it as a tag, which outlives the object's sleep.
+ * (agent/calls.ts). Who a caller is, the door says (visit.ts): a connection keeps it as a tag, which outlives the object's sleep.
  */
 import type { Agent, Connection } from "agents";
+import { calls } from "../agent/calls.ts";
 import { PalimpsestError } from "../errors.ts";
 import { CALLER_SHARE, CALLS_IN_A_ROW, CALLS_PER_SECOND } from "../limits.ts";
 import { refuse } from "./answers.ts";
@@ -64,7 +65,8 @@ export function guardConnections(agent: Agent, ctx: Pick<DurableObjectState, "st
     if (!mine) return answerError(connection, call, ["rate_limited", describeRate(ofConnections, "this connection")]);
     if (!ours) return answerError(connection, call, ["rate_limited", describeRate(ofCallers, "all your connections")]);
     if (!agent.getCallableMethods().has(call.method)) {
-      const advice = `There is no method ${JSON.stringify(call.method)} to call.`;
+      const closed = Object.hasOwn(calls, call.method) ? " Its author can open it: see `clients`." : "";
+      const advice = `This agent has no method ${JSON.stringify(call.method)} for its clients.${closed}`;
       return answerError(connection, call, ["invalid_input", advice]);
     }
     await pass(connection, message);

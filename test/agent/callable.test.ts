@@ -1,7 +1,7 @@
 /** The agent's callable surface: what a client hears, what it may page through, and what it is told when it asks wrongly. */
 import { runInDurableObject } from "cloudflare:test";
 import { env, exports } from "cloudflare:workers";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { RUN_EVENT, type RunEvent } from "../../src/agent/events.ts";
 import { newAgent, refusalOf, skipRetryDelays, startRun } from "../agents.ts";
 import { say, talk } from "../conversation.ts";
@@ -170,6 +170,35 @@ test("a policy that cannot work is refused at every call, before anything is wri
     palimpsest.memory.session("broken").leafId(),
   );
   expect(stored).toBeNull();
+});
+
+test.each(["at its first call", "when it is used no further"])(
+  "an agent without its Workflow binding says so once, when it starts, with the lines to add: %s",
+  async (when) => {
+    const said = vi.spyOn(console, "error").mockImplementation(() => undefined);
+    onTestFinished(() => said.mockRestore());
+    const agent = env.UnboundAgent.get(env.UnboundAgent.idFromName(when)) as unknown as UnboundAgent;
+    if (when.startsWith("at")) {
+      for (const sessionId of ["", "a", "b"]) await agent.append({ sessionId, message: say(0) });
+    } else {
+      expect(await agent.listSessions({})).toEqual([]);
+    }
+    await agent.listSessions({});
+    const lines = said.mock.calls.flat().filter((line) => String(line).includes("COMPACTION_WORKFLOW"));
+    expect(lines).toHaveLength(1);
+    expect(lines[0]).toMatch(/^\[not_configured\] UnboundAgent: .*Export CompactionWorkflow from your Worker/);
+    expect(lines[0]).toContain(
+      '{ "name": "palimpsest-compaction", "binding": "COMPACTION_WORKFLOW", "class_name": "CompactionWorkflow" }',
+    );
+  },
+);
+
+test("an agent whose sessions all bring a function of their own misses no Workflow", async () => {
+  const said = vi.spyOn(console, "error").mockImplementation(() => undefined);
+  onTestFinished(() => said.mockRestore());
+  const agent = env.UnboundAgent.get(env.UnboundAgent.idFromName("own")) as unknown as UnboundAgent;
+  await agent.append({ sessionId: "own", message: say(0) });
+  expect(said.mock.calls.flat().join()).not.toContain("WORKFLOW");
 });
 
 test("without its Workflow binding a run fails at once and says what to add; the conversation goes on (R1)", async () => {

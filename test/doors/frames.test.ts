@@ -78,7 +78,7 @@ test("what is not listed cannot be called, whatever the agent has under that nam
     "Status",
     "",
   ]) {
-    expect((await line.call(name, {})).error).toMatch(/^\[invalid_input\] There is no method/);
+    expect((await line.call(name, {})).error).toMatch(/^\[invalid_input\] This agent has no method/);
   }
 });
 

@@ -4,7 +4,8 @@ import { AgentClient } from "agents/client";
 import type { UIMessage } from "ai";
 import { onTestFinished } from "vitest";
 import type { TestHarness } from "wrangler";
-import type { ModelUsage, OverlayRecord, RunRecord, SessionInfo, SessionStatus, View } from "palimpsest";
+import type { CompactionClient, ModelUsage } from "palimpsest";
+import type { ChatAgent } from "../../examples/chat/worker.ts";
 
 export interface Reply {
   readonly id: string;
@@ -13,23 +14,11 @@ export interface Reply {
 }
 
 /** What these tests call of the agent. */
-export interface Chat {
+export interface Chat extends CompactionClient<typeof ChatAgent.clients> {
   chat(text: string, sessionId?: string): Promise<Reply>;
   regenerate(messageId: string, sessionId?: string): Promise<Reply>;
   refreshPrompt(sessionId?: string): Promise<string>;
   usage(sessionId?: string): Promise<ModelUsage[]>;
-  status(input: object): Promise<SessionStatus>;
-  runs(input: object): Promise<RunRecord[]>;
-  getCompactions(input: object): Promise<OverlayRecord[]>;
-  getMessage(input: { id: string; sessionId?: string }): Promise<UIMessage | null>;
-  getParent(input: { id: string; sessionId?: string }): Promise<string | null>;
-  newestSession(input: object): Promise<SessionInfo>;
-  getBranches(input: { id: string; sessionId?: string }): Promise<UIMessage[]>;
-  getHistory(input: { leafId: string }): Promise<UIMessage[]>;
-  getView(input: { leafId?: string }): Promise<View>;
-  listSessions(input: object): Promise<SessionInfo[]>;
-  renameSession(input: { sessionId: string; name: string }): Promise<SessionInfo>;
-  exportTranscript(input: { leafId?: string; sessionId?: string }): Promise<string>;
 }
 
 /** What the agent of chat-recorder.ts answers as well. */

@@ -1,12 +1,28 @@
-/** What a client may call is what the page for clients says. */
+/** What a client may call is what the pages for clients say. */
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { expect, test } from "vitest";
-import { CALL_NAMES } from "../../src/agent/calls.ts";
+import { CALL_NAMES, calls } from "../../src/agent/calls.ts";
 
-test("the table of docs/sessions.md names every method that a client may call, and no other", () => {
-  const page = readFileSync(resolve(import.meta.dirname, "../../docs/sessions.md"), "utf8");
-  const table = /## Over RPC\n[^|]*((?:\|.*\n)+)/.exec(page)?.[1] ?? "";
-  const named = [...table.matchAll(/`(\w+)`/g)].map(([, name]) => name ?? "");
-  expect(named.toSorted()).toEqual([...CALL_NAMES].toSorted());
+const page = (name: string): string => readFileSync(resolve(import.meta.dirname, "../..", name), "utf8");
+const namesIn = (text: string): string[] => [...text.matchAll(/`(\w+)`/g)].map(([, name]) => name ?? "");
+const inGroup = (group: string): string[] => CALL_NAMES.filter((name) => calls[name].group === group).toSorted();
+
+test("the table of docs/sessions.md names every call, each in its group", () => {
+  const section = page("docs/sessions.md").split("\n## ").find((each) => each.startsWith("Over RPC")) ?? "";
+  const rows = [...section.matchAll(/^\| `(\w+)` \| (.*) \|$/gm)];
+  const groups = new Set(CALL_NAMES.map((name) => calls[name].group));
+  expect(rows.map(([, group]) => group)).toEqual([...groups]);
+  for (const [, group = "", names = ""] of rows) expect(namesIn(names).toSorted(), group).toEqual(inGroup(group));
+});
+
+test("SECURITY.md begins with the calls that are open unless more is opened", () => {
+  const opening = page("SECURITY.md").split("\n## ")[1] ?? "";
+  const [sentence = ""] = /Seven calls of your agent[^.]*\./.exec(opening) ?? [];
+  expect(namesIn(sentence).toSorted()).toEqual(inGroup("watch"));
+  expect(opening.indexOf(sentence)).toBeLessThan(100);
+});
+
+test("each call says what it is for in one sentence", () => {
+  for (const name of CALL_NAMES) expect(calls[name].does, name).toMatch(/^[A-Z][^.]*(?:`[^`]*`[^.]*)*\.$/);
 });
