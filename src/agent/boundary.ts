@@ -8,19 +8,20 @@ import { CARRIED_TOKENS } from "../limits-of-notes.ts";
 import type { Boundary, Carried } from "../memory/overlay-details.ts";
 import type { RunRecord } from "../memory/runs.ts";
 import { cutSection } from "../steps/notes/document.ts";
-import type { Facts } from "../steps/pinned/fact.ts";
 import type { SpanPlan } from "../steps/plan.ts";
 import type { Core } from "./core.ts";
 
-/** For an overlay's details. */
+/** For an overlay's details. Call inside the transaction that lays it. */
 export function describeBoundary(
+  core: Core,
   run: RunRecord,
-  { plan, facts, carried }: { plan: SpanPlan; facts: Facts; carried: readonly Carried[] },
+  { plan, carried }: { plan: SpanPlan; carried: readonly Carried[] },
 ): { boundary: Boundary; carried: readonly Carried[] } {
-  const { trigger, tokensBefore, leafId } = run;
+  const { sessionId, trigger, tokensBefore, leafId } = run;
   const { headTokens, tailTokens, keptId } = plan;
+  const tools = core.memory.session(sessionId).toolsUpTo(plan.span);
   const kept = { headTokens, tailTokens, fromId: keptId };
-  return { boundary: { trigger, tokensBefore, lastMessageId: leafId, tools: listTools(facts), kept }, carried };
+  return { boundary: { trigger, tokensBefore, lastMessageId: leafId, tools, kept }, carried };
 }
 
 /** As {@link carriedIn}, of a run's session. */
@@ -39,10 +40,4 @@ export async function carriedIn(core: Core, sessionId: string): Promise<readonly
     return text === "" ? [] : [{ label, text: cutSection(text, CARRIED_TOKENS, { pointer: "[…]", countTokens }) }];
   });
   return (await Promise.all(read)).flat();
-}
-
-/** Names of the tools that were called, as far as the facts remember: a call begins with its tool's name. */
-function listTools({ worked, failures }: Facts): string[] {
-  const calls = [...worked, ...failures.map(({ about }) => about ?? "")];
-  return [...new Set(calls.map((call) => call.split(" ", 1)[0] ?? ""))].filter((name) => name !== "");
 }

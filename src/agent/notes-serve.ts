@@ -59,7 +59,7 @@ function commit(
       pinned,
       survival,
       notesVersion: version.n,
-      ...describeBoundary(found, { plan, facts, carried }),
+      ...describeBoundary(core, found, { plan, carried }),
     },
   });
   if (result.kind === "stale") {

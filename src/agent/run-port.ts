@@ -284,7 +284,7 @@ export class RunPort implements CompactionPort {
           draftKey: draft.key,
           pinned,
           survival,
-          ...describeBoundary(run, { plan, facts: draft.facts, carried }),
+          ...describeBoundary(core, run, { plan, carried }),
         },
       });
       call.close();

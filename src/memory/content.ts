@@ -17,8 +17,8 @@ const MAX_DEPTH = 500;
 /** What planning knows of a message without its content. */
 export type Facts = Omit<Measure, "tokens">;
 
-/** As they are stored: a row of an earlier version does not say where its texts are. */
-type StoredFacts = Omit<Facts, "texts"> & Partial<Pick<Facts, "texts">>;
+/** As they are stored: a row of an earlier version does not say where its texts are, nor which tools it used. */
+type StoredFacts = Omit<Facts, "texts" | "tools"> & Partial<Pick<Facts, "texts" | "tools">>;
 
 export interface Encoded {
   readonly id: string;
@@ -95,7 +95,7 @@ export function decodeMessage(
 /** Written by {@link encodeMessage}, so trusted as stored. Texts that nobody noted are none: behind notes the more is kept. */
 export function parseFacts(facts: string): Facts {
   const stored = JSON.parse(facts) as StoredFacts;
-  return { ...stored, texts: stored.texts ?? [] };
+  return { ...stored, texts: stored.texts ?? [], tools: stored.tools ?? [] };
 }
 
 /** UTF-8 bytes of a text. */

@@ -30,7 +30,7 @@ export interface Boundary {
   readonly tokensBefore: number;
   /** The newest message then. */
   readonly lastMessageId: string;
-  /** Tools that were called before it, as far as is known. */
+  /** Every tool that was called before it, whatever became of the calls, by name and sorted. */
   readonly tools: readonly string[];
   /** What was kept in view: `fromId` is the first message behind the overlay, null when there was none. */
   readonly kept: { readonly headTokens: number; readonly tailTokens: number; readonly fromId: string | null };

@@ -14,6 +14,8 @@ import type { OutlineRow, Span } from "../steps/outline.ts";
 import { splitReferences, type BulletSource } from "../steps/provenance.ts";
 import { hashOf } from "../steps/reference.ts";
 import { parseSyntheticId } from "../steps/view.ts";
+import { parseFacts } from "./content.ts";
+import { parseDetails } from "./overlay-details.ts";
 import { Overlays, type CommitResult, type OverlayInput, type OverlayRecord, type SpanDigest } from "./overlays.ts";
 import { toRecord } from "./overlay-record.ts";
 import type { Db } from "./db.ts";
@@ -27,6 +29,9 @@ import { discloseOverlay, isUnchanged, listReplaced, readPastView, type PastView
 import type { Tree } from "./tree.ts";
 import { elementMessage, outlineRow, overlayMessage } from "./view.ts";
 import { comparePlaces, placeFrom, placeTo, walkSpan, walkView, type Element } from "./walk.ts";
+
+/** Names of tools that an overlay lists: more than any agent has, and far under what a row holds. */
+const MAX_BOUNDARY_TOOLS = 1_000;
 
 export interface HistoryOptions {
   readonly db: Db;
@@ -225,6 +230,22 @@ export abstract class SessionOverlays {
     return this.#sources(span, false)?.map(outlineRow) ?? null;
   }
 
+  /**
+   * The tools that were called on the path up to a span's end, whatever became of the calls, by name and sorted. What an
+   * earlier overlay hides is not read again: its own list is taken. Reads a row for each message in view, without content.
+   */
+  toolsUpTo(span: Span): string[] {
+    const range = this.laid.locate(span);
+    if (range === null) return [];
+    const names = new Set<string>();
+    for (const element of walkView(this.tree, range.to, { content: false })) {
+      if (element.kind === "message") addTools(names, element);
+      else if (addToolsBefore(names, element.overlay)) break;
+      else for (const hidden of this.#beneath(element.overlay, Number.POSITIVE_INFINITY)) addTools(names, hidden);
+    }
+    return [...names].toSorted().slice(0, MAX_BOUNDARY_TOOLS);
+  }
+
   #sources<Content extends boolean>(span: Span, content: Content) {
     const range = this.laid.locate(span);
     return range === null ? null : (walkSpan(this.tree, range, { content, overlays: [] })?.toReversed() ?? null);
@@ -256,6 +277,18 @@ export abstract class SessionOverlays {
     if (element.kind === "overlay") return overlayMessage(element.overlay);
     return elementMessage(this.tree, { ...element, row: this.tree.contentAt(element.row.seq) });
   }
+}
+
+function addTools(names: Set<string>, element: Element): void {
+  if (element.kind === "overlay") return;
+  for (const [name, step] of parseFacts(element.row.facts).tools) if (step <= element.toStep) names.add(name);
+}
+
+/** False for an overlay that does not say which tools were called before its end. */
+function addToolsBefore(names: Set<string>, { details }: OverlayRow): boolean {
+  const { boundary } = parseDetails(details);
+  for (const name of boundary?.tools ?? []) names.add(name);
+  return boundary !== null;
 }
 
 /** Whether the element is what was shown under the id: a message, a part of one, a summary. */

@@ -17,6 +17,7 @@ import {
   FILE_BYTES_PER_TOKEN,
   IMAGE_TOKENS,
   MAX_FILE_TOKENS,
+  MAX_NAME_CHARS,
   MESSAGE_OVERHEAD_TOKENS,
   TOOL_OVERHEAD_TOKENS,
 } from "../limits.ts";
@@ -41,6 +42,8 @@ export interface Measure {
   readonly results: readonly CallPlace[];
   /** Steps that hold a text which is not blank: reasoning, calls, files and data are none. */
   readonly texts: readonly number[];
+  /** Tools by name, answered or not, each with the first step that uses it. */
+  readonly tools: readonly (readonly [name: string, step: number])[];
   readonly group: string | null;
 }
 
@@ -48,17 +51,22 @@ export function measureMessage(message: UIMessage, countTokens: CountTokens): Me
   const calls: CallPlace[] = [];
   const results: CallPlace[] = [];
   const texts: number[] = [];
+  const tools = new Map<string, number>();
   const steps = messageSteps(message).map((parts, step) => {
     let tokens = step === 0 ? MESSAGE_OVERHEAD_TOKENS : 0;
     if (parts.some(hasText)) texts.push(step);
     for (const part of parts) {
       tokens += partTokens(part, countTokens);
       const tool = toolPart(part);
-      if (tool !== null) (hasResult(tool) ? results : calls).push([tool.toolCallId, step]);
+      if (tool === null) continue;
+      (hasResult(tool) ? results : calls).push([tool.toolCallId, step]);
+      const name = toolName(tool).slice(0, MAX_NAME_CHARS);
+      if (name !== "" && !tools.has(name)) tools.set(name, step);
     }
     return tokens;
   });
-  return { tokens: steps.reduce((sum, each) => sum + each, 0), steps, calls, results, texts, group: replyId(message) };
+  const tokens = steps.reduce((sum, each) => sum + each, 0);
+  return { tokens, steps, calls, results, texts, tools: [...tools], group: replyId(message) };
 }
 
 /** Estimated tokens of one part as the model is sent it: parts that are only for the page (data, sources) cost nothing. */

@@ -1,5 +1,6 @@
 /** The notes as their owner uses them, and what a compaction carries across (S1, S2). */
 import { runInDurableObject } from "cloudflare:test";
+import type { UIMessage } from "ai";
 import { afterEach, describe, expect, test } from "vitest";
 import { Session } from "../../src/agent/session.ts";
 import { SessionManager } from "../../src/agent/session-manager.ts";
@@ -233,14 +234,25 @@ describe("what notes hold for", () => {
 describe("across the boundary", () => {
   test("the overlay notes what asked for it, how large the view was, and what was kept", async () => {
     const { agent } = newAgent(noting);
-    await sayAll(agent, talk(0, 18));
+    const look: UIMessage["parts"][number] = {
+      type: "dynamic-tool",
+      toolName: "look",
+      toolCallId: "c1",
+      state: "output-error",
+      input: {},
+      errorText: "There is nothing.",
+    };
+    await sayAll(
+      agent,
+      talk(0, 18).map((message, n) => (n === 1 ? { ...message, parts: [...message.parts, look] } : message)),
+    );
     const [overlay] = await agent.getCompactions({ sessionId: SESSION });
     const [run] = ofKind(await rest(agent), "compaction");
     expect(overlay?.details.boundary).toMatchObject({
       trigger: "threshold",
       tokensBefore: run?.tokensBefore,
       lastMessageId: run?.leafId,
-      tools: [],
+      tools: ["look"],
     });
     const kept = overlay?.details.boundary?.kept;
     const view = await agent.getView({ sessionId: SESSION });
