@@ -12,12 +12,13 @@ import type { UIMessage } from "ai";
 import { errorCode, PalimpsestError } from "../errors.ts";
 import { KEPT_OUTPUT_CHARS } from "../limits.ts";
 import { cutMiddle } from "../steps/render.ts";
-import { toolPart, type Part } from "../steps/tool-parts.ts";
+import { answerCalls, withoutMark } from "../steps/repair.ts";
+import { toolPart, type CallResult, type Part } from "../steps/tool-parts.ts";
 import { shortenOutput } from "../steps/truncate.ts";
 import type { Session } from "./session.ts";
-import type { WriteOptions } from "./session-history.ts";
+import type { ChangeParts, WriteOptions } from "./session-history.ts";
 
-type Extend = (parts: UIMessage["parts"]) => void;
+type Edit = (change: ChangeParts) => void;
 
 /** The threshold is looked at when the step is counted, right after: what it taught must be known by then. */
 const UNTIL_COUNTED: WriteOptions = { quiet: true };
@@ -27,12 +28,12 @@ const NOT_KEPT = "Too large to be stored: this is all that was kept of it. Run t
 export class KeptReply {
   readonly id: string;
   #session: Session;
-  #extend: Extend;
+  #edit: Edit;
 
   /** Throws `unknown_message`. */
   constructor(session: Session, id: string) {
-    const extend = session.extender(id, UNTIL_COUNTED);
-    if (extend === null) {
+    const edit = session.editor(id, UNTIL_COUNTED);
+    if (edit === null) {
       throw new PalimpsestError(
         "unknown_message",
         `There is no message "${id}" in session "${session.id}". Append the reply first, with no parts: it holds the turn's place.`,
@@ -40,14 +41,14 @@ export class KeptReply {
     }
     this.id = id;
     this.#session = session;
-    this.#extend = extend;
+    this.#edit = edit;
   }
 
   /** The session that the reply grows in: once it was split, the one that its conversation goes on in, if the reply is there. */
   get session(): Session {
     const newest = this.#session.newest();
-    const extend = newest.id === this.#session.id ? null : newest.extender(this.id, UNTIL_COUNTED);
-    if (extend !== null) [this.#session, this.#extend] = [newest, extend];
+    const edit = newest.id === this.#session.id ? null : newest.editor(this.id, UNTIL_COUNTED);
+    if (edit !== null) [this.#session, this.#edit] = [newest, edit];
     return this.#session;
   }
 
@@ -58,12 +59,44 @@ export class KeptReply {
   add(parts: UIMessage["parts"]): void {
     void this.session;
     const plain = toPlain(parts);
-    for (const limit of [Infinity, ...KEPT_OUTPUT_CHARS]) {
-      try {
-        return this.#extend(plain.map((part) => shortenTool(part, limit)));
-      } catch (error) {
-        if (errorCode(error) !== "message_too_large" || limit === KEPT_OUTPUT_CHARS.at(-1)) throw error;
-      }
+    keepWhatFits(this.#edit, (limit) => (stored) => [...stored, ...plain.map((part) => shortenTool(part, limit))]);
+  }
+
+  /**
+   * Stores what became of calls that were open when the turn began: in the reply, or, while that holds nothing, in the message
+   * that it follows. Results of other calls are left alone. Throws as {@link add}.
+   */
+  async answer(given: ReadonlyMap<string, CallResult>): Promise<void> {
+    // A view marks the id of a call where an earlier one had it as well: what is stored has no mark (steps/repair.ts).
+    const results = new Map([...given].flatMap(([id, result]) => [[withoutMark(id), result] as const, [id, result]]));
+    const asking = await this.#newestSaid();
+    if (asking === null || answerCalls(asking.parts, results) === asking.parts) return;
+    const edit = asking.id === this.id ? this.#edit : this.#session.editor(asking.id, UNTIL_COUNTED);
+    if (edit === null) return;
+    keepWhatFits(edit, (limit) => (stored) => {
+      const answered = answerCalls(stored, results);
+      return toPlain(answered.map((part, at) => (part === stored[at] ? part : shortenTool(part, limit))));
+    });
+  }
+
+  /** The newest message of the turn's branch that holds anything. */
+  async #newestSaid(): Promise<UIMessage | null> {
+    const { session } = this;
+    for (let id: string | null = this.id; id !== null; id = await session.getParent(id)) {
+      const message = await session.getMessage(id);
+      if (message === null || message.parts.some(({ type }) => type !== "step-start")) return message;
+    }
+    return null;
+  }
+}
+
+/** Changes a message, with its outputs shortened as far as it takes. */
+function keepWhatFits(edit: Edit, changeWithin: (limit: number) => ChangeParts): void {
+  for (const limit of [Infinity, ...KEPT_OUTPUT_CHARS]) {
+    try {
+      return edit(changeWithin(limit));
+    } catch (error) {
+      if (errorCode(error) !== "message_too_large" || limit === KEPT_OUTPUT_CHARS.at(-1)) throw error;
     }
   }
 }

@@ -74,5 +74,6 @@ const ADVICE = {
   gone: "Ask for a branch that is there.",
   changed: "Ask again: the messages changed meanwhile.",
   overlap: "Ask again: other summaries were laid meanwhile.",
+  open: "Wait until the approval is given or refused.",
   larger: "Wait for more messages: the notes were no smaller than what they would replace.",
 } as const satisfies Record<WhyModel["reason"], string>;

@@ -49,6 +49,8 @@ export interface WriteOptions {
   readonly quiet?: boolean;
 }
 
+export type ChangeParts = (parts: UIMessage["parts"]) => UIMessage["parts"];
+
 export abstract class SessionHistory extends Configured {
   protected readonly core: Core;
 
@@ -163,17 +165,17 @@ export abstract class SessionHistory extends Configured {
   }
 
   /**
-   * Adds parts to the end of one stored message, call by call, each in a transaction; null when there is none. It is this
-   * very message or none: once it was deleted, with the session's messages or alone, each call throws `unknown_message` and
+   * Changes the parts of one stored message, call by call, each in a transaction; null when there is none. It is this very
+   * message or none: once it was deleted, with the session's messages or alone, each call throws `unknown_message` and
    * writes nothing, also when another one has its id. Throws besides what {@link updateMessage} does.
    */
-  extender(id: string, options: WriteOptions = {}): ((parts: UIMessage["parts"]) => void) | null {
+  editor(id: string, options: WriteOptions = {}): ((change: ChangeParts) => void) | null {
     const number = this.stored.numberOf(id);
     if (number === null) return null;
-    return (parts) =>
+    return (change) =>
       this.write((history) => {
         const message = history.numberOf(id) === number ? history.get(id) : null;
-        if (message !== null) return void history.update({ ...message, parts: [...message.parts, ...parts] });
+        if (message !== null) return void history.update({ ...message, parts: change(message.parts) });
         throw new PalimpsestError(
           "unknown_message",
           `Message "${id}" was deleted from session "${this.id}" meanwhile. Nothing was added to it: begin a new turn.`,

@@ -30,7 +30,10 @@ export interface GetViewOptions {
 
 /** What was done to make a view fit, and what a provider would count for the prompt now. */
 export type Fitted = Fitting & {
-  /** Over `maxTokens` only where what the prompt carries beside the messages leaves them no room at all. */
+  /**
+   * Over `maxTokens` only where what the prompt carries beside the messages leaves them no room, or a call that is still to be
+   * answered takes more: it is run with what was asked.
+   */
   readonly promptTokens: number;
 };
 

@@ -13,8 +13,11 @@
  */
 import { convertToModelMessages, type ModelMessage, type StepResult, type ToolSet } from "ai";
 import { MAX_NAME_CHARS, MESSAGE_OVERHEAD_TOKENS, MIN_VIEW_TOKENS } from "../limits.ts";
+import { answerCalls, repairMessages } from "../steps/repair.ts";
+import { toolName, type CallResult, type ToolPart } from "../steps/tool-parts.ts";
 import { isTokenCount, type UsageReport } from "./calibration.ts";
 import { KeptReply } from "./kept-reply.ts";
+import { firstResults, resultOf, type StepBegun, type ToolEnded } from "./call-results.ts";
 import type { Session } from "./session.ts";
 import { viewOptions, type Fitted, type GetViewOptions, type ShownView } from "./shown-view.ts";
 import { stepParts } from "./step-parts.ts";
@@ -43,16 +46,21 @@ export interface TurnOptions extends Omit<ViewOptions, "leafId"> {
  */
 export function viewBeforeStep(session: Session, options: ViewOptions = {}): KeptTurn["prepareStep"] {
   checkLimits(options);
-  return async () => {
+  return async (step) => {
     const reminder = await session.reminder();
-    return { messages: (await nextPrompt(session, { ...options, reminder })).messages };
+    return { messages: (await nextPrompt(session, { ...options, reminder, results: firstResults(step) })).messages };
   };
 }
 
-/** What to spread into `streamText` or `generateText`, which take the first two. */
+/** What to spread into `streamText` or `generateText`, which take the first three. */
 export interface KeptTurn {
-  /** The session's view as it is now. Throws what `mustBeKept` does: nothing is paid for after a step that was lost. */
-  prepareStep(): Promise<{ messages: ModelMessage[] }>;
+  /**
+   * The session's view as it is now, with what the SDK itself put to it: the results of calls that a person approved. Throws
+   * what `mustBeKept` does: nothing is paid for after a step that was lost.
+   */
+  prepareStep(step?: StepBegun): Promise<{ messages: ModelMessage[] }>;
+  /** Stores the output of a call that a person approved, which belongs to no step of this turn. */
+  onToolExecutionEnd(ended: ToolEnded): Promise<void>;
   /** Stores a step, and then tells what it was counted at. */
   onStepEnd(step: StepResult<ToolSet>): Promise<void>;
   /**
@@ -74,29 +82,40 @@ export function keepTurn(session: Session, { replyId, ...options }: TurnOptions)
   const reply = new KeptReply(session, replyId);
   let sent: ShownView | null = null;
   let failure: { readonly error: unknown } | null = null;
+  /** Whether the SDK is past the calls of earlier turns: what is run from then on stands in a step. */
+  let hasBegun = false;
   const mustBeKept = (): void => {
     if (failure !== null) throw failure.error;
+  };
+  const keep = async (work: () => void | Promise<void>): Promise<void> => {
+    mustBeKept();
+    try {
+      await work();
+    } catch (error) {
+      // The SDK swallows what a callback throws, and would go on.
+      failure = { error };
+      throw error;
+    }
   };
   return {
     mustBeKept,
     session: () => reply.session,
-    prepareStep: async () => {
+    prepareStep: async (step) => {
       mustBeKept();
+      hasBegun ||= step !== undefined;
+      const results = firstResults(step);
+      if (results.size > 0) await keep(() => reply.answer(results));
       // Of the session that the turn began in: it is that one's system prompt which the model is sent to the end.
       const reminder = await session.reminder();
-      const { view, messages } = await nextPrompt(reply.session, { ...options, leafId: replyId, reminder });
+      const { view, messages } = await nextPrompt(reply.session, { ...options, leafId: replyId, reminder, results });
       sent = view;
       return { messages };
     },
+    onToolExecutionEnd: async (ended) => {
+      if (!hasBegun) await keep(() => reply.answer(resultOf(ended)));
+    },
     onStepEnd: async (step) => {
-      mustBeKept();
-      try {
-        reply.add(await stepParts(step, options.tools));
-      } catch (error) {
-        // The SDK swallows what a callback throws, and would go on.
-        failure = { error };
-        throw error;
-      }
+      await keep(async () => reply.add(await stepParts(step, options.tools)));
       const report = { ...usageOf(step), leafId: replyId, viewTokens: sent?.tokens };
       // What a provider says of a call is not worth losing its answer for.
       await reply.session.recordUsage(report).catch(() => undefined);
@@ -124,18 +143,28 @@ interface Prompt {
 
 interface PromptOptions extends ViewOptions {
   readonly reminder: string | null;
+  /** Of calls that are open in the view, or that it closed without. */
+  readonly results: ReadonlyMap<string, CallResult>;
 }
 
 /** The view's messages, and at their end what changed in the context blocks since the system prompt was frozen. */
 async function nextPrompt(session: Session, options: PromptOptions): Promise<Prompt> {
-  const { leafId, truncate, tools, onReduced, reminder, maxTokens = session.turnTokens ?? Infinity } = options;
+  const { leafId, truncate, tools, onReduced, reminder, results, maxTokens = session.turnTokens ?? Infinity } = options;
   const room = withoutReminder(
     maxTokens,
     reminder === null ? 0 : session.countTokens(reminder) + MESSAGE_OVERHEAD_TOKENS,
   );
   const view = await session.getView({ leafId, truncate, maxTokens: room });
   if (view.fitted?.kind === "reduced") onReduced?.(view.fitted);
-  const messages = await convertToModelMessages(view.messages, tools === undefined ? {} : { tools });
+  const answered =
+    results.size === 0
+      ? view.messages
+      : view.messages.map((message) => ({ ...message, parts: answerCalls(message.parts, results) }));
+  // The model is asked now: nobody will run a call of the server's own that a crash cut off.
+  const canBeAnswered = (call: ToolPart): boolean =>
+    call.state !== "input-available" || tools?.[toolName(call)]?.execute === undefined;
+  const shown = repairMessages(answered, { canBeAnswered });
+  const messages = await convertToModelMessages(shown, tools === undefined ? {} : { tools });
   return { view, messages: reminder === null ? messages : [...messages, { role: "user", content: reminder }] };
 }
 

@@ -7,7 +7,15 @@
  */
 import type { UIMessage } from "ai";
 import { PalimpsestError } from "../errors.ts";
-import { hasResult, isBareResult, toolName, toolPart, type Part, type ToolPart } from "../steps/tool-parts.ts";
+import {
+  hasResult,
+  isBareResult,
+  isOpenCall,
+  toolName,
+  toolPart,
+  type Part,
+  type ToolPart,
+} from "../steps/tool-parts.ts";
 import { summaryMessage } from "../steps/view.ts";
 import type { ConversationEvent, EventOf } from "./event.ts";
 
@@ -162,7 +170,10 @@ function addTo(parts: Part[], event: Exclude<ConversationEvent, { action: "compa
     return;
   }
   // A result that was stored apart from its call has a type of its own, and stays apart.
-  const at = "type" in fields ? -1 : parts.findLastIndex((part) => isOpenCall(part, event.toolCallId));
+  const at =
+    "type" in fields
+      ? -1
+      : parts.findLastIndex((part) => isOpenCall(part) && toolPart(part)?.toolCallId === event.toolCallId);
   const call = at < 0 ? called(event) : parts[at];
   const ended =
     event.status === "ok"
@@ -173,11 +184,6 @@ function addTo(parts: Part[], event: Exclude<ConversationEvent, { action: "compa
   const part = asPart({ ...call, state: STATES[event.status], ...ended, ...fields });
   if (at < 0) parts.push(part);
   else parts[at] = part;
-}
-
-function isOpenCall(part: Part, toolCallId: string): boolean {
-  const tool = toolPart(part);
-  return tool?.toolCallId === toolCallId && !hasResult(tool);
 }
 
 /** A part of a tool whose type is not known is dynamic; one whose type is known has its name there. */

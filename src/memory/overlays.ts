@@ -15,6 +15,7 @@ import { digest, sumDigests } from "../steps/digest.ts";
 import { measureMessage, type CountTokens } from "../steps/measure.ts";
 import type { Span } from "../steps/outline.ts";
 import { sliceMessage } from "../steps/slice.ts";
+import { isOpenCall, toolPart } from "../steps/tool-parts.ts";
 import { takeOutUnseen } from "../steps/unseen.ts";
 import { summaryMessage } from "../steps/view.ts";
 import { parseFacts } from "./content.ts";
@@ -40,9 +41,10 @@ export type { OverlayRecord, OverlayState } from "./overlay-record.ts";
 
 /**
  * Why a planned overlay no longer fits: an end of its span is `gone`, its messages `changed`, another overlay covers a
- * part of it and something else (`overlap`), or it would make the view `larger`.
+ * part of it and something else (`overlap`), it would make the view `larger`, or it would hide an approval of the newest message
+ * that is still `open`.
  */
-export type StaleReason = "gone" | "changed" | "overlap" | "larger";
+export type StaleReason = "gone" | "changed" | "overlap" | "larger" | "open";
 
 export type CommitResult =
   | { readonly kind: "applied"; readonly overlay: OverlayRecord }
@@ -150,7 +152,8 @@ export class Overlays {
     const twin = findTwin(input, others, { range, digest: found.digest });
     if (twin !== null) return { kind: "already", overlay: toRecord(twin) };
     const row = this.#newRow(input, { range, found, overlayId });
-    if (row.tokens >= found.tokens) return { kind: "stale", reason: "larger" };
+    const refused = this.#whyRefused(row, input);
+    if (refused !== null) return { kind: "stale", reason: refused };
     this.#tree.sql.insertOverlay(this.#tree.sessionId, row);
     this.#tree.flush();
     this.#tree.touch();
@@ -322,6 +325,22 @@ export class Overlays {
     }
   }
 
+  /** What is wrong with showing an overlay. Throws `invalid_range` for an open approval where nobody planned around it. */
+  #whyRefused(row: OverlayRow, { digest, span }: OverlayInput): StaleReason | null {
+    if (!this.#hidesOpenApproval(row)) return row.tokens >= row.spanTokens ? "larger" : null;
+    if (digest === undefined) throw openApproval(span.toId);
+    return "open";
+  }
+
+  /** Whether it covers an approval that can still be given: one of a message that nothing follows. */
+  #hidesOpenApproval({ toSeq, toStep }: OverlayRow): boolean {
+    const { facts } = this.#tree.shape(toSeq);
+    const waiting = parseFacts(facts).calls.some(([, step]) => step <= toStep);
+    if (!waiting || this.#tree.childrenOf(toSeq).length > 0) return false;
+    const { parts } = sliceMessage(this.#tree.decode(this.#tree.contentAt(toSeq)), 0, toStep);
+    return parts.some((part) => isOpenCall(part) && toolPart(part)?.state.startsWith("approval-") === true);
+  }
+
   #badSpan(span: Span): PalimpsestError {
     const missing = [span.fromId, span.toId].find((id) => this.#tree.find(id) === null);
     if (missing !== undefined) {
@@ -335,6 +354,13 @@ export class Overlays {
       `Message "${span.fromId}" (from step ${span.fromStep}) does not come before "${span.toId}" on one path. Give the ends of a range on one branch, the older one first.`,
     );
   }
+}
+
+function openApproval(messageId: string): PalimpsestError {
+  return new PalimpsestError(
+    "invalid_range",
+    `Message "${messageId}" holds a tool call that waits for an approval, or was approved and is still to be run. Leave it out of the range until the call has its result.`,
+  );
 }
 
 /** Names the visible part of a message: its own parts only, so that it stays the same while the message grows after it. */

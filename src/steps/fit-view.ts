@@ -5,7 +5,8 @@
  * model is sent now. Nothing is stored, so nothing is lost; a compaction does it better, when it gets the time.
  *
  * Why it is safe:
- * - It tries a fixed row of reductions, gentlest first, and takes the first that fits. The last one always does.
+ * - It tries a fixed row of reductions, gentlest first, and takes the first that fits. The last one always does, unless a call
+ *   that is still to be answered alone does not: that is kept as it is, whatever it weighs.
  * - Whole steps stay or go, and none changes its place: calls keep their results (V2), order is kept (V1).
  * - All but the last resorts touch only what is before a line that moves in coarse strides (fit-view/units.ts). So a tool
  *   loop's prompts begin alike, and a provider's cache of them holds, though each is made smaller anew.
@@ -23,7 +24,7 @@ import {
   MIN_VIEW_TOKENS,
 } from "../limits.ts";
 import { digestMessage, notice } from "./fit-view/digest.ts";
-import { squeeze, withoutFiles, withoutReasoning } from "./fit-view/lighten.ts";
+import { onlyOpenCalls, squeeze, withoutFiles, withoutReasoning } from "./fit-view/lighten.ts";
 import { Rules } from "./fit-view/rules.ts";
 import {
   countMessages,
@@ -169,7 +170,7 @@ function reduce(scene: Scene, reduction: Reduction): Draft {
   if (light) change("reasoning", behind, withoutReasoning);
   if (light) change("files", behind, withoutFiles);
   if (newest === Infinity) return draft;
-  const limits: Record<Zone, number> = { head: newest, older: newest, newest, system: asked, asked };
+  const limits: Record<Zone, number> = { head: newest, older: newest, newest, open: newest, system: asked, asked };
   change(
     "newest-shortened",
     () => true,
@@ -253,10 +254,16 @@ function digestGone(scene: Scene, gone: readonly Zone[]): Draft {
   return draft;
 }
 
-/** When nothing else fits: how much is left out, the user's rules if they find room, and the beginning of what was asked. */
+/**
+ * When nothing else fits: how much is left out, the user's rules if they find room, the beginning of what was asked, and the calls
+ * that wait for an answer.
+ */
 function leastView(scene: Scene, room: number): Draft {
   const { messages, units, count } = scene;
   const asked = units.find((unit) => unit.zone === "asked");
+  const open = units.flatMap((unit) => {
+    return unit.zone === "open" ? [withParts(unit, { parts: onlyOpenCalls(unit.parts), rules: "" }, count)] : [];
+  });
   const others = units.filter((unit) => unit !== asked);
   const gone = putTogether(messages, others);
   const said = asked === undefined ? "" : wordsOf(asked.parts);
@@ -265,7 +272,8 @@ function leastView(scene: Scene, room: number): Draft {
     const line = others.length === 0 ? [] : [notice(gone, { messages: countMessages(others), rules })];
     const parts: Part[] = [{ type: "text", text: beginningOf(said, chars) }];
     const beside = ruled && asked !== undefined ? scene.rules.lostFrom(asked, parts) : "";
-    const pieces = asked === undefined ? line : [...line, withParts(asked, { parts, rules: beside }, count)];
+    const left = asked === undefined ? [] : [withParts(asked, { parts, rules: beside }, count)];
+    const pieces = [...line, ...left, ...open];
     const saved = weigh(units, count) - weigh(pieces, count);
     return { pieces, steps: [{ what: "newest-shortened", messages: countMessages(units), tokens: saved }] };
   };

@@ -1,5 +1,6 @@
 /**
- * Makes any list of messages one that a model accepts: every tool call has exactly one result, and the reverse (V2).
+ * Makes any list of messages one that a model accepts: every tool call has exactly one result, and the reverse (V2). The
+ * newest message may still have open calls: a person is about to approve them, the SDK to run them, a client to answer.
  *
  * Job: fix, on a copy, what branches, edits, deletions, crashes and imports leave behind. Boundary: nothing is stored;
  * what is fixed here is fixed again on the next read. Safe because it is deterministic, keeps the order of parts, and
@@ -15,17 +16,25 @@ import {
   jsonText,
   toolName,
   toolPart,
+  type CallResult,
   type Part,
   type ToolPart,
 } from "./tool-parts.ts";
 
 export interface RepairOptions {
-  /** Leave open the calls of the last message: something outside (a person, a client) is about to answer them. */
-  readonly keepOpenTail?: boolean;
+  /** Whether an open call of the newest message can still be answered. Default: each can. */
+  readonly canBeAnswered?: (call: ToolPart) => boolean;
 }
 
+/** Why a call has a stub in place of a result, and what the model is told of it. */
+const STUBS = {
+  "no-result": "No result was recorded for this call.",
+  "never-approved": "This call needed an approval, and the request was never answered: it was not run.",
+  "approved-only": "This call was approved, but no result of it was recorded: it may not have run.",
+} as const;
+
 /** The error text that closes a call whose result was never stored. */
-export const NO_RESULT = "No result was recorded for this call.";
+export const NO_RESULT = STUBS["no-result"];
 
 /** Characters shown of an address that cannot be sent: it may be a file itself, encoded. */
 const MAX_ADDRESS = 500;
@@ -46,7 +55,13 @@ export function repairMessages(messages: UIMessage[], options: RepairOptions = {
   const slots = messages.map((message, index) =>
     message.parts.map((part): Slot => ({ message: index, part: convertible(part) })),
   );
-  pairCalls(messages, slots.flat(), options.keepOpenTail === true ? messages.length - 1 : Number.NaN);
+  const waiting = pairCalls(messages, slots.flat());
+  // A message that held nothing but results of others is no message any more.
+  const newest = slots.findLastIndex((each) => each.some(({ part }) => part !== null && part.type !== "step-start"));
+  for (const slot of waiting) {
+    const call = slot.part as ToolPart;
+    if (slot.message !== newest || options.canBeAnswered?.(call) === false) slot.part = stub(call);
+  }
   const repaired = messages.flatMap((message, index) => {
     const parts = (slots[index] ?? []).flatMap(({ part }) => (part === null ? [] : [part]));
     if (parts.every((part) => part.type === "step-start")) return [];
@@ -57,7 +72,8 @@ export function repairMessages(messages: UIMessage[], options: RepairOptions = {
   return same ? messages : repaired;
 }
 
-function pairCalls(messages: readonly UIMessage[], slots: readonly Slot[], openTail: number): void {
+/** The calls that no part answers. */
+function pairCalls(messages: readonly UIMessage[], slots: readonly Slot[]): Iterable<Slot> {
   const open = new Map<string, Slot>();
   const waiting = new Set<Slot>();
   const used = new Set<string>();
@@ -81,10 +97,51 @@ function pairCalls(messages: readonly UIMessage[], slots: readonly Slot[], openT
       waiting.add(slot);
     }
   }
-  for (const slot of waiting) {
-    const part = slot.part as ToolPart;
-    if (slot.message !== openTail || part.state === "input-streaming") slot.part = closed(part, NO_RESULT);
-  }
+  return waiting;
+}
+
+/** Closes a call in place of the result that it never had, marked as such: a tool's own error is none. */
+function stub(part: ToolPart): ToolPart {
+  const why = whyOpen(part);
+  const metadata = part.toolMetadata;
+  const mark = { ...(typeof metadata === "object" ? metadata : {}), palimpsest: { stub: why } };
+  return { ...closed(part, STUBS[why]), toolMetadata: mark };
+}
+
+function whyOpen({ state }: ToolPart): keyof typeof STUBS {
+  if (state === "approval-requested") return "never-approved";
+  return state === "approval-responded" ? "approved-only" : "no-result";
+}
+
+/** Whether a part's result stands in for one that was never there. */
+export function isStub(part: Part): boolean {
+  const metadata = toolPart(part)?.toolMetadata as { palimpsest?: { stub?: unknown } | null } | null | undefined;
+  return typeof metadata?.palimpsest?.stub === "string";
+}
+
+/**
+ * The parts with results for those of their calls that wait for one, and for those that {@link repairMessages} closed without. The
+ * very array where there are none.
+ */
+export function answerCalls(parts: Part[], results: ReadonlyMap<string, CallResult>): Part[] {
+  const answered = parts.map((part) => {
+    const call = toolPart(part);
+    const result = call === null ? undefined : results.get(call.toolCallId);
+    if (call === null || result === undefined || (hasResult(call) && !isStub(call))) return part;
+    return withResult(call, result);
+  });
+  return answered.every((part, at) => part === parts[at]) ? parts : answered;
+}
+
+/** The approval stays: it says why the call was run, or that it was refused. */
+function withResult(call: ToolPart, result: CallResult): ToolPart {
+  const { errorText: _stub, toolMetadata, ...rest } = call;
+  const { palimpsest: _mark, ...metadata } = toolMetadata ?? {};
+  const part = Object.keys(metadata).length === 0 ? rest : { ...rest, toolMetadata: metadata };
+  if (result.state !== "output-denied") return { ...part, ...result } as ToolPart;
+  const { state, reason } = result;
+  const approval = { ...call.approval, id: call.approval?.id ?? call.toolCallId, approved: false };
+  return { ...part, state, approval: reason === null ? approval : { ...approval, reason } } as ToolPart;
 }
 
 /** A result answers an open call with its id, unless it shows that something else was asked under the same id. */
@@ -98,6 +155,11 @@ function unusedId(id: string, used: ReadonlySet<string>): string {
   let candidate = id;
   for (let n = 2; used.has(candidate); n++) candidate = `${id}~${n}`;
   return candidate;
+}
+
+/** A call's id as it was stored. */
+export function withoutMark(id: string): string {
+  return id.replace(/~\d+$/, "");
 }
 
 /** The call's part with the result of another part. The approval goes: it was the call's way to a result. */

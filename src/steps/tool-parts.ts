@@ -51,6 +51,18 @@ export function hasResult(part: ToolPart): boolean {
   return part.state === "output-available" || part.state === "output-error" || part.state === "output-denied";
 }
 
+/** True when the part is a call that waits for its result. */
+export function isOpenCall(part: Part): boolean {
+  const tool = toolPart(part);
+  return tool !== null && !hasResult(tool);
+}
+
+/** What became of a part's call, in the fields of a part: the result that a tool, a client or a person gave it. */
+export type CallResult =
+  | { readonly state: "output-available"; readonly output: unknown }
+  | { readonly state: "output-error"; readonly errorText: string }
+  | { readonly state: "output-denied"; readonly reason: string | null };
+
 /** True when the part carries a result but not what was asked: its call must be elsewhere. */
 export function isBareResult(part: ToolPart): boolean {
   return hasResult(part) && part.input === undefined && !("rawInput" in part && part.rawInput !== undefined);

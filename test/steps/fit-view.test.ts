@@ -68,13 +68,18 @@ const summary = long.map((body) => summaryMessage({ overlayId: "o", summary: `##
 const anything: fc.Arbitrary<UIMessage[]> = fc
   .tuple(fc.array(rich, { maxLength: 6 }), fc.option(summary), conversation, fc.array(rich, { maxLength: 6 }))
   .map(([first, covered, middle, last]) =>
-    repairMessages([
+    answered([
       ...first.map((make, n) => make(`first${n}`)),
       ...(covered === null ? [] : [covered]),
       ...middle,
       ...last.map((make, n) => make(`last${n}`)),
     ]),
   );
+
+/** A view in which nothing waits for an answer any more. */
+function answered(messages: UIMessage[]): UIMessage[] {
+  return repairMessages(messages, { canBeAnswered: () => false });
+}
 
 const RULE = "Never deploy to Lisbon on a Friday.";
 const pinnedRule = { rules: [{ kind: "rule", value: RULE, messageId: "m4" }], facts: [], left: 0 } as const;
@@ -163,6 +168,27 @@ describe("any conversation, any room", () => {
     );
   });
 
+  test("a call that waits for an answer is there as it was asked, in any room; nothing but that takes a view over its room", () => {
+    const waiting = fc.constantFrom<object>(
+      { state: "approval-requested", approval: { id: "a" } },
+      { state: "approval-responded", approval: { id: "a", approved: true } },
+      { state: "input-available" },
+    );
+    fc.assert(
+      fc.property(anything, anyRoom, fc.tuple(waiting, long, long), (messages, room, [state, asked, beside]) => {
+        const part = { type: "tool-remove", toolCallId: "open", input: { asked }, ...state } as unknown as Part;
+        const reply = say("open", "assistant", stepStart, text(beside), done("before"), stepStart, text(beside), part);
+        const view = repairMessages([...messages, reply]);
+        const { messages: left, tokens } = fitView(view, { countTokens: estimateTokens, room });
+        expect(left.at(-1)?.parts).toContainEqual(part);
+        const least = weight([say("open", "assistant", part)]);
+        expect(tokens).toBeLessThanOrEqual(Math.max(room, least + MIN_VIEW_TOKENS));
+        expect(repairMessages(left)).toBe(left);
+      }),
+      { numRuns: 300 },
+    );
+  });
+
   test("V1: what is left is in its order, and the beginning of what the user said last is there", () => {
     fc.assert(
       fc.property(anything, anyRoom, (messages, room) => {
@@ -195,7 +221,7 @@ describe("any conversation, any room", () => {
         (messages, room, { at, said, body, more }) => {
           const place = at % (messages.length + 1);
           const ruled = said(`${body}\n`, `\n${more}`);
-          const view = repairMessages([...messages.slice(0, place), ruled, ...messages.slice(place)]);
+          const view = answered([...messages.slice(0, place), ruled, ...messages.slice(place)]);
           expect(JSON.stringify(fitView(view, { countTokens: estimateTokens, room }).messages)).toContain(RULE);
         },
       ),

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { WHOLE_MESSAGE, type Outline, type OutlineRow, type Span } from "../../src/steps/outline.ts";
 import { planCut, type Plan } from "../../src/steps/plan.ts";
 import type { Policy } from "../../src/steps/policy.ts";
-import { scene } from "./conversations.ts";
+import { messageRow, say, scene, text } from "./conversations.ts";
 
 interface Cell {
   readonly row: OutlineRow;
@@ -209,8 +209,10 @@ test("a dangling call blocks nothing: where every tool part is left without a re
   fc.assert(
     fc.property(scene, policy, ({ outline }, policy) => {
       fc.pre(!outline.truncated);
-      const dangling = outline.rows.map((row) => ({ ...row, calls: [...row.calls, ...row.results], results: [] }));
-      const plain = outline.rows.map((row) => ({ ...row, calls: [], results: [] }));
+      // The newest message's calls can still be answered.
+      const rows = [...outline.rows, messageRow(say("end", "user", text("Go on.")))];
+      const dangling = rows.map((row) => ({ ...row, calls: [...row.calls, ...row.results], results: [] }));
+      const plain = rows.map((row) => ({ ...row, calls: [], results: [] }));
       expect(planCut({ ...outline, rows: dangling }, policy)).toEqual(planCut({ ...outline, rows: plain }, policy));
     }),
   );

@@ -109,6 +109,22 @@ describe("where the cut falls", () => {
     expect(cut(rows)).toBe(cut(chat(12)));
   });
 
+  test("a call of the newest message that waits for its answer is never in the span, whatever is kept else", () => {
+    const open = { calls: [["ask", 2]] as const };
+    const newest = row("a3", { steps: [100, 900, 800, 200, 90], ...open });
+    const nothingKept = { tailTokenBudget: 0, minTailMessages: 0 };
+    expect(cut([row("u0"), row("u1"), row("u2"), { ...newest, calls: [] }], nothingKept)).toBe("u1..a3");
+    expect(cut([row("u0"), row("u1"), row("u2"), newest], nothingKept)).toBe("u1..a3#1");
+    // Also where the message that holds the next turn's place is there already, or another call of it was answered.
+    const place = row("a4", { steps: [4] });
+    expect(cut([row("u0"), row("u1"), row("u2"), newest, place], nothingKept)).toBe("u1..a3#1");
+    const answer = row("a4", { results: [["other", 0]] });
+    const asking = { ...newest, calls: [...open.calls, ["other", 2]] as const };
+    expect(cut([row("u0"), row("u1"), row("u2"), asking, answer], nothingKept)).toBe("u1..a3#1");
+    // The conversation went on without an answer.
+    expect(cut([row("u0"), row("u1"), row("u2"), newest, row("u4")], nothingKept)).toBe("u1..u4");
+  });
+
   test("one enormous message is cut between its steps, and the least tail is waived for it", () => {
     const rows = [row("u0"), row("u1"), row("a2", { steps: [100, 900, 800, 200, 90] })];
     expect(cut(rows)).toBe("u1..a2#2");
@@ -215,7 +231,7 @@ test("V2: the view after any cut converts with each call paired once, and no res
     fc.asyncProperty(conversation, fc.integer({ min: 0, max: 3_000 }), async (messages, tailTokenBudget) => {
       const plan = planCut(outlineOf(messages.map(messageRow)), { ...policy, tailTokenBudget }, { force: true });
       if (plan.kind !== "span") return;
-      const repaired = repairMessages(viewAfter(messages, plan));
+      const repaired = repairMessages(viewAfter(messages, plan), { canBeAnswered: () => false });
       const [calls, results] = callsAndResults(await convertToModelMessages(repaired));
       expect(results).toEqual(calls);
       expect(orphans(repaired)).toBeLessThanOrEqual(orphans(repairMessages(messages)));
@@ -321,7 +337,9 @@ describe("real transcripts", () => {
         planned++;
         expect(plan.headTokens + plan.spanTokens + plan.tailTokens).toBe(outline.tokens);
         expect(plan.chunks.reduce((sum, { tokens }) => sum + tokens, 0)).toBe(plan.spanTokens);
-        const [calls, results] = callsAndResults(await convertToModelMessages(repairMessages(viewAfter(part, plan))));
+        const [calls, results] = callsAndResults(
+          await convertToModelMessages(repairMessages(viewAfter(part, plan), { canBeAnswered: () => false })),
+        );
         expect(results).toEqual(calls);
       }
     }

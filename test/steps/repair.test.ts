@@ -2,8 +2,8 @@
 import { convertToModelMessages, type ModelMessage, type UIMessage } from "ai";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { NO_RESULT, repairMessages } from "../../src/steps/repair.ts";
-import type { Part } from "../../src/steps/tool-parts.ts";
+import { isStub, NO_RESULT, repairMessages } from "../../src/steps/repair.ts";
+import { isOpenCall, type Part } from "../../src/steps/tool-parts.ts";
 import { bareResult, call, conversation, done, say, stepStart, text } from "./conversations.ts";
 
 /** Ids of calls and results as they are sent, and whether each result comes right after its call's message. */
@@ -19,11 +19,16 @@ function sent(messages: readonly ModelMessage[]): { calls: string[]; results: st
   return found;
 }
 
+/** All but the open calls of the newest message, which can still be answered. */
 async function expectPaired(messages: UIMessage[]): Promise<ModelMessage[]> {
   const converted = await convertToModelMessages(messages);
   const { calls, results } = sent(converted);
+  const open = (messages.at(-1)?.parts ?? []).flatMap((part) =>
+    isOpenCall(part) && "toolCallId" in part && part.state !== "input-streaming" ? [part.toolCallId] : [],
+  );
   expect(new Set(calls).size).toBe(calls.length);
-  expect(results.toSorted()).toEqual(calls.toSorted());
+  expect([...results, ...open].toSorted()).toEqual(calls.toSorted());
+  expect(messages.slice(0, -1).flatMap(({ parts }) => parts.filter(isOpenCall))).toEqual([]);
   return converted;
 }
 
@@ -147,6 +152,13 @@ test("nothing is lost: every text, output and error is still there after a repai
   );
 });
 
+const inState = (part: object): Part => ({ type: "tool-look", toolCallId: "a", input: {}, ...part }) as unknown as Part;
+
+/** What is left of a part when the conversation goes on. */
+function passed(part: Part): Part | undefined {
+  return repairMessages([say("1", "assistant", part), say("2", "user", text("go on"))])[0]?.parts[0];
+}
+
 describe("what becomes of each kind of damage", () => {
   test("V2: results in later messages are folded into their parallel calls, whatever their order", async () => {
     const repaired = repairMessages([
@@ -168,11 +180,36 @@ describe("what becomes of each kind of damage", () => {
     });
   });
 
-  test("the open calls of the last message stay open when asked, and only they", () => {
-    const messages = [say("1", "assistant", call("a")), say("2", "assistant", call("b"))];
-    const [first, last] = repairMessages(messages, { keepOpenTail: true });
+  test("the open calls of the newest message stay open, and only they", () => {
+    const messages = [say("1", "assistant", call("a")), say("2", "assistant", call("b"), call("c"))];
+    const [first, last] = repairMessages(messages);
     expect(first?.parts[0]).toMatchObject({ state: "output-error" });
     expect(last).toBe(messages[1]);
+    const asked = repairMessages(messages, { canBeAnswered: ({ toolCallId }) => toolCallId === "c" });
+    expect(asked[1]?.parts).toMatchObject([
+      { state: "output-error", errorText: NO_RESULT },
+      { state: "input-available" },
+    ]);
+  });
+
+  test("a message that only answers calls, or holds nothing yet, is not the newest: what it leaves open stays open", () => {
+    const asking = say("1", "assistant", call("a"), call("b"));
+    const [first, ...rest] = repairMessages([asking, say("2", "assistant", bareResult("a")), say("3", "assistant")]);
+    expect(first?.parts).toMatchObject([{ state: "output-available" }, { state: "input-available" }]);
+    expect(rest).toEqual([]);
+  });
+
+  test("a call that nobody answered in time says why it has no result: not answered, not approved, approved and not run", () => {
+    const approval = { id: "x" };
+    const asked = passed(inState({ state: "approval-requested", approval }));
+    expect(asked).toMatchObject({ errorText: expect.stringMatching(/approval.*never answered/) as string });
+    const given = passed(inState({ state: "approval-responded", approval: { ...approval, approved: true } }));
+    expect(given).toMatchObject({ errorText: expect.stringMatching(/was approved/) as string });
+    expect(passed(inState({ state: "input-available" }))).toMatchObject({ errorText: NO_RESULT });
+    for (const part of [asked, given]) expect(part !== undefined && isStub(part)).toBe(true);
+    // A tool that says the same is not taken for a stub.
+    const failed = inState({ state: "output-error", errorText: NO_RESULT });
+    expect([passed(failed), isStub(failed)]).toEqual([failed, false]);
   });
 
   test("a result whose call is gone is kept as text", () => {

@@ -2,24 +2,31 @@
 import { modelMessageSchema, type ModelMessage, type UIMessage } from "ai";
 import { z } from "zod";
 import { PalimpsestError, unreachable } from "../../errors.ts";
-import { toolPart, type Part } from "../../steps/tool-parts.ts";
+import { toolPart, type Part, type ToolPart } from "../../steps/tool-parts.ts";
 import { resultPart, toModelMessages, type ModelFormatAdapter } from "./adapter.ts";
 
 /**
- * Results come back as values where they are text or JSON. Approvals are a matter between the SDK and the page, and
- * are not carried.
+ * Results come back as values where they are text or JSON. An approval is a matter of its call's part, whichever message asks for
+ * it or gives it.
  */
 export const aiSdkAdapter: ModelFormatAdapter<ModelMessage[]> = {
   name: "ai-sdk",
   toModel: toModelMessages,
   fromModel(messages, newId) {
     const parsed = z.array(modelMessageSchema).safeParse(messages);
+    if (!parsed.success) {
+      throw new PalimpsestError(
+        "invalid_input",
+        `These are no messages of the AI SDK:\n${z.prettifyError(parsed.error)}`,
+      );
+    }
+    const known: UIMessage[] = [];
     // Checked, and then taken as they came: what zod gives back lacks a provider's own keys that it takes for unsafe.
-    if (parsed.success) return messages.map((message) => messageOf(message, newId()));
-    throw new PalimpsestError(
-      "invalid_input",
-      `These are no messages of the AI SDK:\n${z.prettifyError(parsed.error)}`,
-    );
+    for (const message of messages) {
+      const read = messageOf(message, { id: newId(), known });
+      if (read !== null) known.push(read);
+    }
+    return known;
   },
 };
 
@@ -29,17 +36,74 @@ interface WithOptions {
   readonly providerOptions?: ContentOf<"text">["providerOptions"];
 }
 
-function messageOf({ role, content }: ModelMessage, id: string): UIMessage {
+/** Null for a message that says nothing of its own: what it says of a call stands at that. */
+function messageOf(
+  { role, content }: ModelMessage,
+  { id, known }: { id: string; known: readonly UIMessage[] },
+): UIMessage | null {
   const parts: Part[] = [];
+  const lists = [...known.map((message) => message.parts), parts];
   const contents: readonly Content[] = typeof content === "string" ? [{ type: "text", text: content }] : content;
   for (const each of contents) {
-    if (each.type === "tool-result") addResult(parts, each);
-    else parts.push(...partOf(each));
+    if (each.type === "tool-approval-request") askApproval(lists, each);
+    else if (each.type === "tool-approval-response") answerApproval(lists, each);
+    else if (each.type !== "tool-result") parts.push(...partOf(each));
+    else if (!isDenied(lists, each)) addResult(parts, each);
   }
-  return { id, role: role === "tool" ? "assistant" : role, parts };
+  const isOnlyOfCalls = role === "tool" && contents.length > 0 && parts.length === 0;
+  return isOnlyOfCalls ? null : { id, role: role === "tool" ? "assistant" : role, parts };
 }
 
-function partOf(part: Exclude<Content, { type: "tool-result" }>): Part[] {
+/** Changes the newest tool part that this holds for, wherever it stands. */
+function changeCall(lists: readonly Part[][], which: (part: ToolPart) => boolean, change: (part: ToolPart) => object) {
+  for (const parts of lists.toReversed()) {
+    const at = parts.findLastIndex((part) => {
+      const tool = toolPart(part);
+      return tool !== null && which(tool);
+    });
+    if (at < 0) continue;
+    const part = parts[at] as ToolPart;
+    parts[at] = { ...part, ...change(part) } as Part;
+    return;
+  }
+}
+
+function askApproval(lists: readonly Part[][], request: ContentOf<"tool-approval-request">): void {
+  const { type: _type, approvalId: id, toolCallId, reason: requestReason, ...more } = request;
+  const said = Object.fromEntries(
+    Object.entries({ ...more, requestReason }).filter(([, value]) => value !== undefined),
+  );
+  changeCall(
+    lists,
+    (part) => part.toolCallId === toolCallId,
+    () => ({ state: "approval-requested", approval: { ...said, id } }),
+  );
+}
+
+function answerApproval(lists: readonly Part[][], response: ContentOf<"tool-approval-response">): void {
+  const { approvalId, approved, reason } = response;
+  changeCall(
+    lists,
+    (part) => part.state === "approval-requested" && part.approval.id === approvalId,
+    ({ approval }) => {
+      const answered = { ...approval, approved, ...(reason !== undefined && { reason }) };
+      return { state: "approval-responded", approval: answered };
+    },
+  );
+}
+
+/** Whether a result only says again that its call was refused. */
+function isDenied(lists: readonly Part[][], { toolCallId, output }: ContentOf<"tool-result">): boolean {
+  if (output.type !== "execution-denied") return false;
+  return lists.flat().some((part) => {
+    const tool = toolPart(part);
+    return tool?.toolCallId === toolCallId && tool.state === "approval-responded" && !tool.approval.approved;
+  });
+}
+
+function partOf(
+  part: Exclude<Content, { type: `tool-${"result" | "approval-request" | "approval-response"}` }>,
+): Part[] {
   switch (part.type) {
     case "text":
       return [{ type: "text", text: part.text, ...metadataOf(part) }];
@@ -61,9 +125,6 @@ function partOf(part: Exclude<Content, { type: "tool-result" }>): Part[] {
       const ran = providerExecuted === undefined ? {} : { providerExecuted };
       return [{ ...call, ...ran, ...(providerOptions && { callProviderMetadata: providerOptions }) }];
     }
-    case "tool-approval-request":
-    case "tool-approval-response":
-      return [];
     default:
       return unreachable(part);
   }

@@ -12,7 +12,7 @@ import type { CountTokens } from "../measure.ts";
 import type { PinnedFact } from "../pinned/fact.ts";
 import { sayingIn } from "../pinned/said.ts";
 import { renderTranscript, type TranscriptElement } from "../render.ts";
-import { NO_RESULT } from "../repair.ts";
+import { isStub } from "../repair.ts";
 import { DEFAULT_TEMPLATE, type Template } from "../template.ts";
 import { toolPart } from "../tool-parts.ts";
 import { fittedMessageId, isRecord, parseSyntheticId } from "../view.ts";
@@ -76,7 +76,7 @@ function failures(gap: readonly UIMessage[]): string {
   const failed = gap.flatMap(({ parts }) =>
     parts.filter((part) => {
       const tool = toolPart(part);
-      return tool?.state === "output-error" && tool.errorText !== NO_RESULT;
+      return tool?.state === "output-error" && !isStub(tool);
     }),
   ).length;
   return failed === 0 ? "" : `, ${countOf(failed, "failed tool call")} among them`;

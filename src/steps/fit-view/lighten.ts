@@ -9,7 +9,7 @@ import type { FileUIPart } from "ai";
 import { MAX_CHARS_PER_TOKEN as CHARS_PER_TOKEN } from "../../limits.ts";
 import { fileTokens } from "../measure.ts";
 import { cutMiddle } from "../render.ts";
-import { fieldText, innerParts, toolPart, type Part, type ToolPart } from "../tool-parts.ts";
+import { fieldText, innerParts, isOpenCall, toolPart, type Part, type ToolPart } from "../tool-parts.ts";
 import { shortenOutput } from "../truncate.ts";
 
 const CUT_CALL = "Shortened to fit.";
@@ -30,16 +30,22 @@ export function withoutFiles(parts: Part[]): Part[] {
   return changed(parts, (part) => (part.type === "file" ? said(leftOut(part)) : part));
 }
 
+/** The open calls of a step alone. */
+export function onlyOpenCalls(parts: Part[]): Part[] {
+  return withoutReasoning(parts).filter((part) => part.type === "step-start" || isOpenCall(part));
+}
+
 /**
  * With every text, input, output and error cut to `chars`, and without files that weigh more than such a text. What a
- * provider ran stays as it was.
+ * provider ran stays as it was, and so does a call that waits for its result.
  */
 export function squeeze(parts: Part[], chars: number): Part[] {
   return changed(parts, (part) => {
     if (part.type === "text") return { ...part, text: cutMiddle(fieldText(part.text), chars) };
     if (part.type === "file") return fileTokens(part) * CHARS_PER_TOKEN > chars ? said(leftOut(part)) : part;
     const tool = toolPart(part);
-    return tool === null || tool.providerExecuted === true ? part : squeezeTool(tool, chars);
+    // What is still to be run is run with what was asked.
+    return tool === null || tool.providerExecuted === true || isOpenCall(part) ? part : squeezeTool(tool, chars);
   });
 }
 

@@ -16,14 +16,15 @@ import {
 } from "../../limits.ts";
 import { measureMessage, type CountTokens, type Measure } from "../measure.ts";
 import { messageSteps } from "../slice.ts";
-import { innerParts, type Part } from "../tool-parts.ts";
+import { innerParts, isOpenCall, type Part } from "../tool-parts.ts";
 import { fittedMessageId, parseSyntheticId } from "../view.ts";
 
 /**
  * `system`: instructions, wherever they stand. `head`: the task as it was first put. `asked`: the last message of the
- * user. `older` and `newest`: what else is before and behind the line.
+ * user. `open`: a step with a call that a person, a client or the SDK is about to answer. `older` and `newest`: what else is
+ * before and behind the line.
  */
-export type Zone = "system" | "head" | "older" | "asked" | "newest";
+export type Zone = "system" | "head" | "older" | "asked" | "newest" | "open";
 
 export interface Unit {
   /** The message's place in the view, and the step's in the message. */
@@ -83,7 +84,9 @@ export function takeApart(messages: readonly UIMessage[], { room, scale }: Room,
       // One reply of a model, stored as several messages, is on one side of the line.
       behind &&= !newest && (before < line || (together && step === 0));
       before += weighs;
-      const zone = zoneOf(message, { asked: index === asked, head: inHead && behind, behind });
+      const open = parts.some(isOpenCall);
+      behind &&= !open;
+      const zone = open ? "open" : zoneOf(message, { asked: index === asked, head: inHead && behind, behind });
       const tokens = weighs - (step === 0 ? MESSAGE_OVERHEAD_TOKENS : 0);
       return { message: index, step, zone, behind, parts: [...parts], rules: "", tokens };
     });

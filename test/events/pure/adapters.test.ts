@@ -162,7 +162,7 @@ function look(id: string, q: number) {
   return { id, type: "function", function: { name: "look", arguments: `{"q":${q}}` } };
 }
 
-/** The messages without what no format carries: approvals are between the SDK and the page. */
+/** The messages without what most formats do not carry. */
 function carried(messages: readonly UIMessage[]): UIMessage[] {
   return messages.map(({ id, role, parts }) => ({ id, role, parts: parts.filter((part) => !("approval" in part)) }));
 }
@@ -256,6 +256,52 @@ describe("a conversation", () => {
   });
 });
 
+/** After it no call of what was said before can be answered any more. */
+const goOn: UIMessage = { id: "go-on", role: "user", parts: [{ type: "text", text: "Go on." }] };
+
+/** A question, and a reply whose call is in this state. */
+const reply = (state: object): UIMessage[] => {
+  const call: object = { type: "dynamic-tool", toolName: "remove", toolCallId: "c1", input: { path: "a" }, ...state };
+  const parts = [{ type: "step-start" }, { type: "text", text: "I will." }, call] as UIMessage["parts"];
+  return [
+    { id: "u", role: "user", parts: [{ type: "text", text: "Remove a." }] },
+    { id: "r", role: "assistant", parts },
+  ];
+};
+
+describe.each(cases)("$adapter.name: a call of the newest message that waits for an answer", ({ adapter, pairs }) => {
+  const approval = { id: "a1", signature: "s", requestReason: "It is old." };
+
+  test.each([
+    ["asked for", { state: "approval-requested", approval }],
+    ["approved", { state: "approval-responded", approval: { ...approval, approved: true } }],
+    ["a client's", { state: "input-available" }],
+  ])("%s: is sent as a call without a result, and read back as it was", async (_, state) => {
+    const messages = reply(state);
+    const prompt = await adapter.toModel(messages);
+    expect(pairs(prompt)).toEqual({ calls: ["c1"], results: [] });
+    const back = adapter.fromModel(prompt, ids());
+    expect(await adapter.toModel(back)).toEqual(prompt);
+    if (adapter.name === "ai-sdk") expect(back.at(-1)?.parts.at(-1)).toMatchObject(state);
+  });
+
+  test("denied: the model is told so, with the reason, also after it was read back", async () => {
+    const denied = { ...approval, approved: false, reason: "Keep it." };
+    const messages = reply({ state: "approval-responded", approval: denied });
+    const prompt = await adapter.toModel(messages);
+    expect(pairs(prompt)).toEqual({ calls: ["c1"], results: ["c1"] });
+    expect(JSON.stringify(prompt)).toContain("Keep it.");
+    expect(await adapter.toModel(adapter.fromModel(prompt, ids()))).toEqual(prompt);
+  });
+
+  test("once the conversation went on, it is closed, and the model is told why", async () => {
+    const messages = [...reply({ state: "approval-requested", approval }), goOn];
+    const prompt = await adapter.toModel(messages);
+    expect(pairs(prompt)).toEqual({ calls: ["c1"], results: ["c1"] });
+    expect(JSON.stringify(prompt)).toContain("never answered");
+  });
+});
+
 /** A key that parsers leave out, and that a provider may use all the same. */
 const oddlyKeyed: UIMessage = {
   id: "odd",
@@ -285,7 +331,7 @@ describe.each(cases)("$adapter.name", ({ adapter, schema, pairs }) => {
   test("V2: sends what the provider accepts, each call with one result, whatever is in a history", async () => {
     await fc.assert(
       fc.asyncProperty(anything, async (messages) => {
-        const prompt = await adapter.toModel(messages);
+        const prompt = await adapter.toModel([...messages, goOn]);
         const parsed = schema.safeParse(prompt);
         expect(parsed.success, parsed.error && z.prettifyError(parsed.error)).toBe(true);
         const { calls, results } = pairs(prompt);
@@ -298,7 +344,7 @@ describe.each(cases)("$adapter.name", ({ adapter, schema, pairs }) => {
   test("reads back what it sent: calls, results and all it can carry", async () => {
     await fc.assert(
       fc.asyncProperty(anything, async (messages) => {
-        const sent = await adapter.toModel(carried(messages));
+        const sent = await adapter.toModel([...carried(messages), goOn]);
         const again = await adapter.toModel(adapter.fromModel(sent, ids()));
         expect(again).toEqual(sent);
       }),

@@ -52,7 +52,13 @@ const cellsOf = (rows: readonly OutlineRow[]): Cell[] =>
 const holds = (cell: Cell, parts: OutlineRow["calls"]): string[] =>
   parts.filter(([, step]) => step === cell.step).map(([id]) => id);
 
-/** Cells of each call that was answered, with its result. A call whose id is asked again meanwhile waits no longer. */
+/** A reply that holds nothing yet. */
+const isPlace = ({ role, tokens }: OutlineRow): boolean => role === "assistant" && tokens <= 4;
+
+/**
+ * Cells of each call that was answered, with its result. A call whose id is asked again meanwhile waits no longer. One of the newest
+ * message is to be answered beyond the end: rows that answer, and replies that hold nothing yet, are not the newest.
+ */
 function pairsOf(cells: readonly Cell[]): { call: number; result: number }[] {
   let waiting: { id: string; at: number }[] = [];
   const pairs: { call: number; result: number }[] = [];
@@ -65,7 +71,11 @@ function pairsOf(cells: readonly Cell[]): { call: number; result: number }[] {
       waiting = waiting.filter((call) => call.id !== id);
     }
   });
-  return pairs;
+  const answering = new Set(pairs.map(({ result }) => cells[result]?.row));
+  const newest = cells.findLast(({ row }) => !answering.has(row) && !isPlace(row))?.row;
+  const first = cells.findIndex(({ row }) => row === newest);
+  const open = waiting.filter(({ at }) => newest === undefined || at >= first);
+  return [...pairs, ...open.map(({ at }) => ({ call: at, result: cells.length }))];
 }
 
 /** Whether a boundary would part a call from its result, or the rows that one reply was stored as. */
@@ -97,8 +107,8 @@ function expected({ outline, said, covered, policy, notes }: Asked): Verdict {
   while (kept > floor && !enough(cells.slice(kept)) && weigh(cells.slice(kept - 1)) <= notes.maxTokens) kept--;
   if (kept === 0) return { nothing: "too-short" };
 
-  const free = cells.map((_, at) => at).filter((at) => at >= floor && at > 0 && at <= start && !parts(cells, at));
-  if (start === cells.length) free.push(start);
+  const boundaries = [...cells.map((_, at) => at), cells.length];
+  const free = boundaries.filter((at) => at >= floor && at > 0 && at <= start && !parts(cells, at));
   const at = free.findLast((boundary) => boundary <= kept) ?? free.find((boundary) => boundary > kept);
   if (at === undefined) return { nothing: "too-short" };
 
