@@ -4,7 +4,16 @@
  */
 import { runInDurableObject } from "cloudflare:test";
 import type { LanguageModelV4GenerateResult, LanguageModelV4Prompt, LanguageModelV4StreamPart } from "@ai-sdk/provider";
-import { convertToModelMessages, generateText, isStepCount, streamText, tool, type ToolSet, type UIMessage } from "ai";
+import {
+  convertToModelMessages,
+  generateText,
+  isStepCount,
+  isToolUIPart,
+  streamText,
+  tool,
+  type ToolSet,
+  type UIMessage,
+} from "ai";
 import { convertArrayToReadableStream, MockLanguageModelV4 } from "ai/test";
 import { afterEach, describe, expect, test } from "vitest";
 import { z } from "zod";
@@ -14,7 +23,7 @@ import { buildWorkingContext } from "../../src/events/context.ts";
 import { isStub } from "../../src/steps/repair.ts";
 import { newAgent, skipRetryDelays } from "../agents.ts";
 import { say, talk, textOf } from "../conversation.ts";
-import { makeGate, openGates, summaryOf } from "../scripted-model.ts";
+import { openGates, summaryOf } from "../scripted-model.ts";
 
 skipRetryDelays();
 afterEach(openGates);
@@ -101,16 +110,20 @@ async function ask(session: Session, before: readonly UIMessage[] = []): Promise
   );
 }
 
-/** What a page does when the person has answered. */
+/** What an application does when the person has answered: as docs/sessions.md has it. */
 async function answer(session: Session, approved: boolean, reason?: string): Promise<void> {
-  const reply = await session.getMessage("reply");
-  if (reply === null) throw new Error("The reply is gone.");
-  const parts = reply.parts.map((part): Part => {
-    if (part.type !== "tool-remove" || part.state !== "approval-requested") return part;
-    const approval = { ...part.approval, approved, ...(reason !== undefined && { reason }) };
-    return { ...part, state: "approval-responded", approval };
+  const replyId = "reply";
+  const asked = called(await session.getMessage(replyId));
+  const approvalId = asked !== undefined && isToolUIPart(asked) ? asked.approval?.id : undefined;
+  // example
+  const said = reason === undefined ? {} : { reason };
+  const reply = await session.getMessage(replyId);
+  const parts = (reply?.parts ?? []).map((part): UIMessage["parts"][number] => {
+    if (!isToolUIPart(part) || part.state !== "approval-requested" || part.approval.id !== approvalId) return part;
+    return { ...part, state: "approval-responded", approval: { ...part.approval, approved, ...said } };
   });
-  await session.updateMessage({ ...reply, parts });
+  if (reply !== null) await session.updateMessage({ ...reply, parts });
+  // end
 }
 
 /** The calls in a prompt, with what the model is told that they came to. */
@@ -341,8 +354,6 @@ describe("a call that a client is to run", () => {
 });
 
 test("no summary is laid over an approval that is still open, also by hand; what is before it may be summarised", async () => {
-  const gate = makeGate();
-  void gate;
   await inSession("by-hand!100000", async (session) => {
     await ask(session, talk(0, 6));
     await expect(session.addCompaction("All of it.", "m0", "reply")).rejects.toThrow(/\[invalid_range\].*approv/);
