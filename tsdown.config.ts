@@ -1,0 +1,17 @@
+import { defineConfig } from "tsdown";
+
+/** The package as it is published: ESM with one bundle of code and one of declarations for each subpath. */
+export default defineConfig({
+  entry: { index: "src/index.ts" },
+  format: "esm",
+  platform: "neutral",
+  target: "es2023",
+  tsconfig: "tsconfig.build.json",
+  dts: true,
+  clean: true,
+  outDir: "dist/package",
+  deps: { neverBundle: [/^cloudflare:/, /^node:/] },
+  // Editors read the comments in the declarations; a bundler has no use for them in the code.
+  outputOptions: { comments: false },
+  logLevel: "warn",
+});
