@@ -2,7 +2,7 @@
 
 /** What is kept behind notes by default: enough to go on in the same breath, and no more than a view with room to grow. */
 export const DEFAULT_NOTES_MIN_TOKENS = 10_000;
-export const DEFAULT_NOTES_MIN_TEXT_MESSAGES = 5;
+export const DEFAULT_NOTES_MIN_TEXT_BLOCK_MESSAGES = 5;
 export const DEFAULT_NOTES_MAX_TOKENS = 40_000;
 
 /** Most of a threshold that these two defaults take, as divisors: beside them stand the head and the notes. */

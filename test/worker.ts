@@ -26,7 +26,7 @@ const NOTED = {
   toolCalls: 0,
   maxTokens: 600,
   sectionTokens: 300,
-  keep: { minTokens: 300, minTextMessages: 2, maxTokens: 1_200 },
+  keep: { minTokens: 300, minTextBlockMessages: 2, maxTokens: 1_200 },
   asBlock: "notes",
 } as const satisfies KeepNotesOptions;
 

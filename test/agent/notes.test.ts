@@ -163,6 +163,20 @@ describe("what notes hold for", () => {
     expect(calls.filter(({ kind }) => kind !== "notes")).toEqual([]);
   });
 
+  test("that cover a last message of the user larger than what is to be kept do not hide it", async () => {
+    const { agent } = newAgent(noting);
+    const sessionId = `${SESSION}!8000`;
+    const paste = say(20, "What is wrong with this log? ".repeat(600));
+    await agent.appendAll({ sessionId, messages: [...talk(0, 20), paste] });
+    await rest(agent, sessionId);
+    const sections = [{ title: "Task", text: "- the promises are kept, file by file, as src/parser-0.ts shows" }];
+    await agent.updateNotes({ sessionId, sections, coveredId: null });
+    const { run } = await agent.compact({ sessionId });
+    expect(await agent.waitForRun({ runId: run.id })).toMatchObject({ path: "notes", outcome: { kind: "applied" } });
+    const { messages } = await agent.getView({ sessionId });
+    expect(messages.slice(-2)).toEqual([say(19), paste]);
+  });
+
   test("over their budget they are cut section by section, and say where the rest is", async () => {
     const { agent } = newAgent(noting);
     const sessionId = `${SESSION}!4000`;

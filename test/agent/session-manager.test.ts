@@ -284,7 +284,12 @@ test("keepNotes and onAfterCompaction hold for every session, each with notes of
   await inside(newAgent(noting), async (manager, agent) => {
     const told: string[] = [];
     manager
-      .keepNotes({ growthTokens: 300, toolCalls: 0, asBlock: "notes", keep: { minTokens: 300, minTextMessages: 2 } })
+      .keepNotes({
+        growthTokens: 300,
+        toolCalls: 0,
+        asBlock: "notes",
+        keep: { minTokens: 300, minTextBlockMessages: 2 },
+      })
       .onAfterCompaction(({ sessionId }) => void told.push(sessionId));
     await manager.appendAll("one", talk(0, 8));
     await rest(agent, "one");

@@ -3,7 +3,7 @@ import { resolve } from "node:path";
 import { expect, test } from "vitest";
 import {
   DEFAULT_NOTES_MAX_TOKENS,
-  DEFAULT_NOTES_MIN_TEXT_MESSAGES,
+  DEFAULT_NOTES_MIN_TEXT_BLOCK_MESSAGES,
   DEFAULT_NOTES_MIN_TOKENS,
   NOTES_GROWTH_TOKENS,
   NOTES_SECTION_TOKENS,
@@ -35,7 +35,7 @@ test("the numbers and headings of docs/notes.md are those of the code", () => {
   ];
   for (const number of numbers) expect(page).toContain(number.toLocaleString("en"));
   expect(page).toContain(`${NOTES_TOOL_CALLS} tool calls`);
-  expect(page).toContain(`${DEFAULT_NOTES_MIN_TEXT_MESSAGES} messages with text`);
+  expect(page).toContain(`${DEFAULT_NOTES_MIN_TEXT_BLOCK_MESSAGES} messages with text`);
   const headings = /with fixed headings: \*([^*]+)\*/.exec(page)?.[1]?.replaceAll("\n", " ");
   expect(headings).toBe(DEFAULT_NOTES_SECTIONS.map(({ title }) => title).join(", "));
 });

@@ -9,7 +9,10 @@ const namesIn = (text: string): string[] => [...text.matchAll(/`(\w+)`/g)].map((
 const inGroup = (group: string): string[] => CALL_NAMES.filter((name) => calls[name].group === group).toSorted();
 
 test("the table of docs/sessions.md names every call, each in its group", () => {
-  const section = page("docs/sessions.md").split("\n## ").find((each) => each.startsWith("Over RPC")) ?? "";
+  const section =
+    page("docs/sessions.md")
+      .split("\n## ")
+      .find((each) => each.startsWith("Over RPC")) ?? "";
   const rows = [...section.matchAll(/^\| `(\w+)` \| (.*) \|$/gm)];
   const groups = new Set(CALL_NAMES.map((name) => calls[name].group));
   expect(rows.map(([, group]) => group)).toEqual([...groups]);

@@ -11,7 +11,7 @@ const NOTED = {
   growthTokens: 400,
   maxTokens: 600,
   sectionTokens: 300,
-  keep: { minTokens: 300, minTextMessages: 2, maxTokens: 1_200 },
+  keep: { minTokens: 300, minTextBlockMessages: 2, maxTokens: 1_200 },
   waitMs: 20,
 } as const satisfies KeepNotesOptions;
 

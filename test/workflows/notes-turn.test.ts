@@ -3,8 +3,8 @@ import type { UIMessage } from "ai";
 import { afterEach, expect, test } from "vitest";
 import type { ParsedPrompt } from "../../src/steps/prompt.ts";
 import { newAgent, skipRetryDelays } from "../agents.ts";
-import { say } from "../conversation.ts";
-import { noting, ofKind, rest, SESSION } from "../noted.ts";
+import { say, talk } from "../conversation.ts";
+import { noting, ofKind, rest, sayAll, SESSION } from "../noted.ts";
 import { openGates } from "../scripted-model.ts";
 
 skipRetryDelays();
@@ -34,7 +34,7 @@ function stepsShown(prompts: readonly ParsedPrompt[]): number[][] {
     .map(({ transcript }) => [...(transcript ?? "").matchAll(/mark-(\d+)-end/g)].map(([, n]) => Number(n)));
 }
 
-test("a reply that grows by steps keeps its notes: each step is read once, and compactions come from them (C3)", async () => {
+test("a reply that grows by steps keeps its notes: each step is read once, and they serve when the user has gone on (C3)", async () => {
   const { agent, calls } = newAgent(noting);
   await agent.append({ sessionId: SESSION, message: say(0) });
   for (let count = 1; count <= 40; count++) {
@@ -49,11 +49,15 @@ test("a reply that grows by steps keeps its notes: each step is read once, and c
   const versions = await agent.notesHistory({ sessionId: SESSION });
   expect(versions.every(({ standing }) => standing)).toBe(true);
   expect(versions[0]?.covered).toEqual({ kind: "to", messageId: "turn", step: shown.length - 1 });
+  // Until then they would hide what the user said last: the model is asked, which cuts between steps.
   const compactions = ofKind(runs, "compaction");
-  expect(compactions.length).toBeGreaterThan(1);
   expect(compactions.map(({ path, outcome }) => [path, outcome?.kind])).toEqual(
-    compactions.map(() => ["notes", "applied"]),
+    compactions.map(() => ["model", "applied"]),
   );
+  expect((await agent.getView({ sessionId: SESSION })).messages[0]).toEqual(say(0));
+  await sayAll(agent, talk(2, 14));
+  const [since] = ofKind(await rest(agent), "compaction");
+  expect(since).toMatchObject({ path: "notes", outcome: { kind: "applied" } });
 });
 
 test("a message longer than one reading is read in pieces, and covered as far as it was read", async () => {

@@ -7,7 +7,7 @@
  */
 import {
   DEFAULT_NOTES_MAX_TOKENS,
-  DEFAULT_NOTES_MIN_TEXT_MESSAGES,
+  DEFAULT_NOTES_MIN_TEXT_BLOCK_MESSAGES,
   DEFAULT_NOTES_MIN_TOKENS,
   NOTES_MAX_SHARE_OF_THRESHOLD,
   NOTES_MIN_SHARE_OF_THRESHOLD,
@@ -19,11 +19,11 @@ import type { Policy } from "../policy.ts";
 
 /** What is kept behind notes. All three are whole numbers from 1, and `minTokens` is at most `maxTokens`. */
 export interface NotesRange {
-  /** Kept at least, as far as the view and `maxTokens` allow. */
+  /** Tokens that are kept at least, as far as `maxTokens` allows. */
   readonly minTokens: number;
-  /** Messages with text that are kept at least, as far as the view and `maxTokens` allow. */
-  readonly minTextMessages: number;
-  /** More than this many tokens are only kept where the notes do not cover them, or alignment asks for it. */
+  /** Messages with text that are kept at least, as far as `maxTokens` allows. */
+  readonly minTextBlockMessages: number;
+  /** Once so many tokens are kept, no further message is. The one with which they come to as many is kept too. */
   readonly maxTokens: number;
 }
 
@@ -48,7 +48,7 @@ export function resolveNotesRange(policy: Pick<Policy, "thresholdTokens">, optio
     positive(options.maxTokens) ?? Math.min(DEFAULT_NOTES_MAX_TOKENS, share(NOTES_MAX_SHARE_OF_THRESHOLD));
   return {
     minTokens,
-    minTextMessages: positive(options.minTextMessages) ?? DEFAULT_NOTES_MIN_TEXT_MESSAGES,
+    minTextBlockMessages: positive(options.minTextBlockMessages) ?? DEFAULT_NOTES_MIN_TEXT_BLOCK_MESSAGES,
     maxTokens: Math.max(minTokens, maxTokens),
   };
 }
@@ -62,10 +62,13 @@ export function resolveNotesRange(policy: Pick<Policy, "thresholdTokens">, optio
  *    cover. `covered: null` says that nobody knows what they cover: `start` is the end of the view.
  * 2. `floor`: the boundary behind the last overlay of the view, or the beginning where there is none.
  * 3. `kept`, from `start` downwards, cell by cell: it stops at `floor`; it stops as soon as the cells behind it hold at least
- *    `minTokens` and at least `minTextMessages` messages with text; and it stops before a cell with which they would hold
- *    more than `maxTokens`. A message has text when one of its cells behind the boundary holds a text, whatever else does.
- * 4. `b`, aligned: the highest boundary from `kept` down to `floor` that is tied to nothing; where there is none, the lowest
- *    above `kept` and not above `start`. It is not the beginning; where `kept` is, there is none.
+ *    `minTokens` and at least `minTextBlockMessages` messages with text, or at least `maxTokens`. So the cell that crosses
+ *    `maxTokens` is kept. A message has text when one of its cells behind the boundary holds a text, whatever else does.
+ * 4. `most`, the highest boundary: not above `start`, with the newest message of the user behind it and the last
+ *    `policy.minTailMessages` messages, whole, whatever they weigh and whoever covers them. Not below `floor`: what is before it
+ *    was hidden earlier. `kept` is not above it.
+ * 5. `b`, aligned: the highest boundary from `kept` down to `floor` that is tied to nothing; where there is none, the lowest
+ *    above `kept` and not above `most`. It is not the beginning; where `kept` is, there is none.
  *
  * `nothing` when:
  * - `empty`: the view holds no message.
@@ -90,8 +93,9 @@ export function planFromNotes(
   const floor = layout.cells.findLastIndex(({ row }) => row.kind === "overlay") + 1;
   const start = endOfCovered(layout, outline, covered);
   if (start === null || start < floor) return nothing("not-covered", whyNotCovered(start));
-  const kept = expandBack(layout, { start, floor }, notes);
-  const at = kept === 0 ? null : align(layout, { kept, start, floor: Math.max(floor, 1) });
+  const most = Math.max(floor, Math.min(start, latestBoundary(layout, outline, policy)));
+  const kept = Math.min(expandBack(layout, { start, floor }, notes), most);
+  const at = kept === 0 ? null : align(layout, { kept, most, floor: Math.max(floor, 1) });
   if (at === null) return nothing("too-short", "All of the view is what the notes are asked to keep behind them.");
   const fresh = freshTokens(layout);
   const gain = fresh[at] ?? 0;
@@ -135,17 +139,26 @@ function expandBack(layout: Layout, { start, floor }: { start: number; floor: nu
   for (let cell = start; cell < end; cell++) look(cell);
   let at = start;
   while (at > floor) {
-    if (tokensBetween(layout, at, end) >= notes.minTokens && withText.size >= notes.minTextMessages) break;
-    if (tokensBetween(layout, at - 1, end) > notes.maxTokens) break;
+    const tokens = tokensBetween(layout, at, end);
+    if (tokens >= notes.maxTokens) break;
+    if (tokens >= notes.minTokens && withText.size >= notes.minTextBlockMessages) break;
     at--;
     look(at);
   }
   return at;
 }
 
-function align(layout: Layout, { kept, start, floor }: { kept: number; start: number; floor: number }): number | null {
+/** The highest boundary that keeps the newest message of the user and the last messages, whole. */
+function latestBoundary(layout: Layout, { rows }: Outline, { minTailMessages }: Policy): number {
+  const messages = rows.flatMap(({ kind }, index) => (kind === "message" ? [index] : []));
+  const asked = rows.findLastIndex(({ kind, role }) => kind === "message" && role === "user");
+  const last = minTailMessages === 0 ? rows.length : (messages.at(-minTailMessages) ?? 0);
+  return layout.rowStarts[Math.min(last, asked === -1 ? rows.length : asked)] ?? 0;
+}
+
+function align(layout: Layout, { kept, most, floor }: { kept: number; most: number; floor: number }): number | null {
   for (let at = kept; at >= floor; at--) if (layout.ties[at] === null) return at;
-  for (let at = kept + 1; at <= start; at++) if (layout.ties[at] === null) return at;
+  for (let at = kept + 1; at <= most; at++) if (layout.ties[at] === null) return at;
   return null;
 }
 

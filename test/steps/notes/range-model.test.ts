@@ -88,6 +88,17 @@ function parts(cells: readonly Cell[], boundary: number): boolean {
   );
 }
 
+/** Where the least begins that is kept of messages: the last ones, and the newest of the user. */
+function leastTail(cells: readonly Cell[], messages: number): number {
+  const rows = [...new Set(cells.map(({ row }) => row))].filter(({ kind }) => kind === "message");
+  const kept = new Set(messages === 0 ? [] : rows.slice(-messages));
+  if (rows.length < messages) return 0;
+  const asked = rows.findLast(({ role }) => role === "user");
+  if (asked !== undefined) kept.add(asked);
+  const first = cells.findIndex(({ row }) => kept.has(row));
+  return first === -1 ? cells.length : first;
+}
+
 function expected({ outline, said, covered, policy, notes }: Asked): Verdict {
   const cells = cellsOf(outline.rows);
   if (cells.length === 0) return { nothing: "empty" };
@@ -102,13 +113,15 @@ function expected({ outline, said, covered, policy, notes }: Asked): Verdict {
   const texts = (kept: readonly Cell[]): number =>
     new Set(kept.filter(({ row, step }) => said.has(`${row.id} ${step}`)).map(({ row }) => row.id)).size;
   const enough = (kept: readonly Cell[]): boolean =>
-    weigh(kept) >= notes.minTokens && texts(kept) >= notes.minTextMessages;
+    weigh(kept) >= notes.minTokens && texts(kept) >= notes.minTextBlockMessages;
   let kept = start;
-  while (kept > floor && !enough(cells.slice(kept)) && weigh(cells.slice(kept - 1)) <= notes.maxTokens) kept--;
+  while (kept > floor && !enough(cells.slice(kept)) && weigh(cells.slice(kept)) < notes.maxTokens) kept--;
+  const most = Math.max(floor, Math.min(start, leastTail(cells, policy.minTailMessages)));
+  kept = Math.min(kept, most);
   if (kept === 0) return { nothing: "too-short" };
 
   const boundaries = [...cells.map((_, at) => at), cells.length];
-  const free = boundaries.filter((at) => at >= floor && at > 0 && at <= start && !parts(cells, at));
+  const free = boundaries.filter((at) => at >= floor && at > 0 && at <= most && !parts(cells, at));
   const at = free.findLast((boundary) => boundary <= kept) ?? free.find((boundary) => boundary > kept);
   if (at === undefined) return { nothing: "too-short" };
 
@@ -156,13 +169,14 @@ const tangled: fc.Arbitrary<Told> = fc
       sizes: fc.array(fc.integer({ min: 0, max: 60 }), { minLength: 1, maxLength: 4 }),
       tools: fc.array(fc.record({ id: fc.nat(5), step: fc.nat(3), result: fc.boolean() }), { maxLength: 2 }),
       quiet: fc.boolean(),
+      asks: fc.nat(4).map((n) => n === 0),
       texts: fc.uniqueArray(fc.nat(3)),
       group: fc.oneof({ weight: 4, arbitrary: fc.constant(null) }, { weight: 1, arbitrary: fc.nat(2) }),
     }),
     { maxLength: 16 },
   )
   .map((given) => {
-    const rows = given.map(({ sizes, tools, quiet, texts, group }, n) => {
+    const rows = given.map(({ sizes, tools, quiet, asks, texts, group }, n) => {
       const placed = (result: boolean): [string, number][] =>
         quiet
           ? []
@@ -170,7 +184,7 @@ const tangled: fc.Arbitrary<Told> = fc
       return {
         kind: "message" as const,
         id: `m${n}`,
-        role: "assistant" as const,
+        role: asks ? ("user" as const) : ("assistant" as const),
         tokens: sizes.reduce((sum, size) => sum + size, 0),
         firstStep: 0,
         steps: sizes,
@@ -278,10 +292,11 @@ const asked: fc.Arbitrary<Asked> = fc
     fromEnd: fc.oneof(fc.nat(3), fc.nat(40)),
     least: share(0.6),
     more: share(0.6),
-    minTextMessages: fc.integer({ min: 1, max: 6 }),
+    minTextBlockMessages: fc.integer({ min: 1, max: 6 }),
     protectHead: fc.nat(4),
     headShare: share(0.5),
     spanShare: share(0.3),
+    minTail: fc.nat(4),
   })
   .map((given) => {
     const shown = laid(given.told.rows, given.cuts.slice(0, 2 * given.overlays), given.levels);
@@ -292,12 +307,17 @@ const asked: fc.Arbitrary<Asked> = fc
       protectHead: given.protectHead,
       headTokenBudget: part(given.headShare),
       minSpanTokens: part(given.spanShare),
+      minTailMessages: given.minTail,
     };
     const minTokens = 1 + part(given.least);
     const row = shown.at(-1 - (given.fromEnd % Math.max(1, shown.length)));
     const messageId = given.covered === 1 ? "gone" : (row?.id ?? "gone");
     const covered = given.covered === 0 ? null : { messageId, step: given.coveredStep };
-    const notes = { minTokens, minTextMessages: given.minTextMessages, maxTokens: minTokens + part(given.more) };
+    const notes = {
+      minTokens,
+      minTextBlockMessages: given.minTextBlockMessages,
+      maxTokens: minTokens + part(given.more),
+    };
     return { outline, said: given.told.said, covered, policy, notes };
   });
 

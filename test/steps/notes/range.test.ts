@@ -35,7 +35,11 @@ const silent = [
 
 const notesRange: fc.Arbitrary<NotesRange> = fc
   .tuple(fc.integer({ min: 1, max: 3_000 }), fc.integer({ min: 1, max: 6 }), fc.integer({ min: 1, max: 6_000 }))
-  .map(([minTokens, minTextMessages, most]) => ({ minTokens, minTextMessages, maxTokens: Math.max(minTokens, most) }));
+  .map(([minTokens, minTextBlockMessages, most]) => ({
+    minTokens,
+    minTextBlockMessages,
+    maxTokens: Math.max(minTokens, most),
+  }));
 
 const asked = fc.record({
   outline: scene.map(({ outline }) => outline),
@@ -89,17 +93,48 @@ describe("planFromNotes", () => {
         const end = boundaryOf(outline, plan.span);
         const kept = layout.cells.slice(end);
         const texts = new Set(kept.flatMap(({ row, step }) => (row.texts.includes(step) ? [row.id] : [])));
-        const next = tokensBetween(layout, end - 1, layout.cells.length);
-        const enough = plan.tailTokens >= notes.minTokens && texts.size >= notes.minTextMessages;
+        const enough = plan.tailTokens >= notes.minTokens && texts.size >= notes.minTextBlockMessages;
         const atFloor = layout.cells[end - 1]?.row.kind === "overlay";
-        expect(enough || next > notes.maxTokens || atFloor).toBe(true);
-        expect(plan.tailTokens).toBeLessThanOrEqual(Math.max(notes.maxTokens, notes.minTokens));
+        expect(enough || plan.tailTokens >= notes.maxTokens || atFloor).toBe(true);
       }),
     );
   });
 
+  test("the newest message of the user and the last messages are always kept, however large, whoever covers them", () => {
+    fc.assert(
+      fc.property(asked, fc.nat(4), ({ outline, notes, at, unknown }, minTailMessages) => {
+        const row = outline.rows[at % Math.max(1, outline.rows.length)];
+        const covered = unknown ? null : endOf(row?.id ?? "gone");
+        const plan = planFromNotes(outline, { covered, policy: { ...policy, minTailMessages }, notes });
+        if (plan.kind === "nothing") return;
+        const kept = layOut(outline).cells.slice(boundaryOf(outline, plan.span));
+        const floor = outline.rows.findLastIndex(({ kind }) => kind === "overlay");
+        const behind = outline.rows.slice(floor + 1);
+        for (const message of minTailMessages === 0 ? [] : behind.slice(-minTailMessages))
+          expect(kept.filter((cell) => cell.row === message)).toHaveLength(message.steps.length);
+        const question = behind.findLast(({ role }) => role === "user");
+        if (question !== undefined) expect(kept.some((cell) => cell.row === question)).toBe(true);
+      }),
+    );
+  });
+
+  test("the message that crosses the most is kept, and none before it", () => {
+    const large = [said("u0", 100), said("a1", 100), said("u2", 100), said("a3", 900), said("u4", 100), said("a5", 10)];
+    const range = { minTokens: 300, minTextBlockMessages: 4, maxTokens: 500 };
+    const plan = planFromNotes(outlineOf(large), { covered: endOf("a5"), policy, notes: range });
+    expect(plan).toMatchObject({ kind: "span", span: { toId: "u2" }, keptId: "a3" });
+  });
+
+  test("a last message of the user that is larger than the most is kept", () => {
+    const large = [said("u0", 100), said("a1", 100), said("u2", 900)];
+    const range = { minTokens: 100, minTextBlockMessages: 1, maxTokens: 500 };
+    const least = { ...policy, minTailMessages: 0 };
+    const plan = planFromNotes(outlineOf(large), { covered: endOf("u2"), policy: least, notes: range });
+    expect(plan).toMatchObject({ kind: "span", span: { toId: "a1" }, keptId: "u2", tailTokens: 900 });
+  });
+
   const rows = [said("u0", 10), ...Array.from({ length: 20 }, (_, n) => said(`${n % 2 ? "a" : "u"}${n + 1}`, 100))];
-  const notes: NotesRange = { minTokens: 250, minTextMessages: 2, maxTokens: 600 };
+  const notes: NotesRange = { minTokens: 250, minTextBlockMessages: 2, maxTokens: 600 };
 
   test("starts behind the last covered message and goes back until both minimums are met", () => {
     const plan = planFromNotes(outlineOf(rows), { covered: endOf("a20"), policy, notes });
@@ -107,7 +142,7 @@ describe("planFromNotes", () => {
     const texts = planFromNotes(outlineOf(rows), {
       covered: endOf("a20"),
       policy,
-      notes: { ...notes, minTextMessages: 5 },
+      notes: { ...notes, minTextBlockMessages: 5 },
     });
     expect(texts).toMatchObject({ span: { toId: "u15" } });
   });
@@ -117,7 +152,7 @@ describe("planFromNotes", () => {
     const plan = planFromNotes(outlineOf(told.map(messageRow)), {
       covered: endOf("a7"),
       policy,
-      notes: { minTokens: 1, minTextMessages: 2, maxTokens: 10_000 },
+      notes: { minTokens: 1, minTextBlockMessages: 2, maxTokens: 10_000 },
     });
     expect(plan).toMatchObject({ kind: "span", span: { toId: "a1" }, keptId: "a2" });
   });
@@ -177,14 +212,16 @@ describe("planFromNotes", () => {
 
 describe("resolveNotesRange", () => {
   test("only positive numbers take the place of a default", () => {
-    const defaults = { minTokens: 10_000, minTextMessages: 5, maxTokens: 40_000 };
+    const defaults = { minTokens: 10_000, minTextBlockMessages: 5, maxTokens: 40_000 };
     expect(resolveNotesRange({ thresholdTokens: 60_000 }, {})).toEqual(defaults);
     expect(
-      resolveNotesRange({ thresholdTokens: 60_000 }, { minTokens: 0, minTextMessages: -1, maxTokens: Number.NaN }),
+      resolveNotesRange({ thresholdTokens: 60_000 }, { minTokens: 0, minTextBlockMessages: -1, maxTokens: Number.NaN }),
     ).toEqual(defaults);
-    expect(resolveNotesRange({ thresholdTokens: 60_000 }, { minTokens: 5, minTextMessages: 1, maxTokens: 9 })).toEqual({
+    expect(
+      resolveNotesRange({ thresholdTokens: 60_000 }, { minTokens: 5, minTextBlockMessages: 1, maxTokens: 9 }),
+    ).toEqual({
       minTokens: 5,
-      minTextMessages: 1,
+      minTextBlockMessages: 1,
       maxTokens: 9,
     });
   });
@@ -192,7 +229,7 @@ describe("resolveNotesRange", () => {
   test("defaults give way to a small threshold, and the most is never under the least", () => {
     expect(resolveNotesRange({ thresholdTokens: 600 }, {})).toEqual({
       minTokens: 100,
-      minTextMessages: 5,
+      minTextBlockMessages: 5,
       maxTokens: 400,
     });
     expect(resolveNotesRange({ thresholdTokens: 600 }, { minTokens: 1_000 }).maxTokens).toBe(1_000);
