@@ -2,6 +2,7 @@
 import type { UIMessage } from "ai";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { growthOf } from "../growth.ts";
 import { diffSummaries } from "../../src/steps/recall/diff-summaries.ts";
 import { clipAround, excerptMessage, wordsOf } from "../../src/steps/recall/excerpt.ts";
 
@@ -78,6 +79,40 @@ describe("a summary's change", () => {
       ],
     });
     expect(diffSummaries([], after)).toMatchObject({ added: { length: 3 }, dropped: [], kept: [] });
+  });
+
+  const bullets = (count: number, text: (n: number) => string): string =>
+    `## Progress\n${Array.from({ length: count }, (_, n) => `- ${text(n)}`).join("\n")}`;
+
+  test.each<[string, (n: number) => string, (n: number) => string]>([
+    ["nothing alike", (n) => `the reader ${n} reads file-${n}`, (n) => `the parser ${n} parses page-${n}`],
+    ["everything alike", () => "the parser reads all forty fixtures", () => "the parser reads all forty fixtures"],
+    [
+      "everything nearly alike",
+      (n) => `the parser reads all forty fixtures again and again: ${n}`,
+      (n) => `the parser reads all forty fixtures again: ${n}`,
+    ],
+    [
+      "words shared, and nothing alike",
+      (n) => `parser reader ledger old-${n} was-${n} so-${n}`,
+      (n) => `parser reader ledger new-${n} is-${n} so-${n}`,
+    ],
+    [
+      "the other way round",
+      (n) => `module mod-${n} is done, as was said`,
+      (n) => `module mod-${1_000_000 - n} is done, as was said`,
+    ],
+  ])("takes time in proportion to the summaries: %s", (_what, old, fresh) => {
+    const work = (count: number): void => void diffSummaries([bullets(count, old)], bullets(count, fresh));
+    expect(growthOf(work, 250, 8)).toBeLessThan(24);
+  });
+
+  test("a bullet without a word of meaning is the same only as itself", () => {
+    expect(diffSummaries(["## S\n- it is on\n- x"], "## S\n- x\n- the parser reads pages")).toEqual({
+      added: [{ section: "S", text: "the parser reads pages" }],
+      dropped: [{ section: "S", text: "it is on" }],
+      kept: [{ section: "S", text: "x", before: null }],
+    });
   });
 
   test("accounts for every bullet exactly once, whatever the summaries", () => {
