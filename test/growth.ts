@@ -1,23 +1,28 @@
-/** How much longer a work takes on more: for tests that hold it to linear time on any machine, however busy. */
+/** Holds a work to time in proportion to its input, on any machine, however busy: two sizes are compared in one run. */
+import { expect } from "vitest";
 
 const ROUNDS = 5;
+const TIMES = 8;
+/** Between what linear time grows by, and its square. */
+const MOST_GROWTH = 3 * TIMES;
 
-/**
- * The time on `times` as much, as a multiple of the time on `size`: about `times` where it is linear, and its square where
- * it is quadratic. Of several rounds in turn the fastest count, because what else the machine does only adds.
- */
-export function growthOf(work: (size: number) => void, size: number, times: number): number {
-  const [small, large]: [number[], number[]] = [[], []];
-  work(size);
+/** `make` gives an input of a size; its own time does not count. The larger one is eight times `size`. */
+export function expectLinear<Input>(
+  make: (size: number) => Input,
+  work: (input: Input) => unknown,
+  size: number,
+): void {
+  const inputs = { small: make(size), large: make(TIMES * size) };
+  const fastest = { small: Infinity, large: Infinity };
+  work(inputs.small);
   for (let round = 0; round < ROUNDS; round++) {
-    small.push(timeOf(work, size));
-    large.push(timeOf(work, size * times));
+    // In turn, and the fastest of all: what else the machine does only adds.
+    for (const each of ["small", "large"] as const) {
+      const began = performance.now();
+      work(inputs[each]);
+      fastest[each] = Math.min(fastest[each], performance.now() - began);
+    }
   }
-  return Math.min(...large) / Math.min(...small);
-}
-
-function timeOf(work: (size: number) => void, size: number): number {
-  const began = performance.now();
-  work(size);
-  return performance.now() - began;
+  const told = `${size}: ${fastest.small.toFixed(2)} ms, ${TIMES} times as much: ${fastest.large.toFixed(2)} ms`;
+  expect(fastest.large / fastest.small, told).toBeLessThan(MOST_GROWTH);
 }

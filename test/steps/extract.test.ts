@@ -1,6 +1,7 @@
 import type { UIMessage } from "ai";
 import { array, assert, constantFrom, integer, oneof, option, property, record, string } from "fast-check";
 import { describe, expect, it } from "vitest";
+import { expectLinear } from "../growth.ts";
 import { auditSummary } from "../../src/steps/audit.ts";
 import { extractSummary, type ExtractInput } from "../../src/steps/extract.ts";
 import { layOut, NOTHING } from "../../src/steps/extract/summary-shape.ts";
@@ -360,16 +361,17 @@ describe("whatever the conversation", () => {
 });
 
 describe("time stays linear on hostile text", () => {
-  it.each(["a", ".", "? ", "never ", "`", "error: ", "\n- ", '{"path":"', "git commit -m '"])(
-    "a megabyte of %j",
-    (unit) => {
-      const megabyte = unit.repeat(1_000_000 / unit.length);
-      const entries = ["user", "assistant"].map((role, n) => `[#${n} ${role}]\n${megabyte}`);
-      entries.push(`[#3 assistant]\n[call bash 1]\n${megabyte}\n[error bash 1]\n${megabyte}`);
-      const input = { transcript: entries.join("\n\n"), previous: null, drafts: [], template: DEFAULT_TEMPLATE };
+  it.each(["a", ".", "? ", "never ", "`", "error: ", "\n- ", '{"path":"', "git commit -m '"])("of %j alone", (unit) => {
+    const make = (size: number) => {
+      const text = unit.repeat(size / unit.length);
+      const entries = ["user", "assistant"].map((role, n) => `[#${n} ${role}]\n${text}`);
+      entries.push(`[#3 assistant]\n[call bash 1]\n${text}\n[error bash 1]\n${text}`);
+      return { transcript: entries.join("\n\n"), previous: null, drafts: [], template: DEFAULT_TEMPLATE };
+    };
+    const work = (input: ReturnType<typeof make>): void =>
       expect(
         estimateTokens(extractSummary({ countTokens: estimateTokens, ...input, summaryTokens: 500 })),
       ).toBeLessThanOrEqual(500);
-    },
-  );
+    expectLinear(make, work, 50_000);
+  });
 });

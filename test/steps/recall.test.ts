@@ -2,7 +2,7 @@
 import type { UIMessage } from "ai";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { growthOf } from "../growth.ts";
+import { expectLinear } from "../growth.ts";
 import { diffSummaries } from "../../src/steps/recall/diff-summaries.ts";
 import { clipAround, excerptMessage, wordsOf } from "../../src/steps/recall/excerpt.ts";
 
@@ -103,8 +103,8 @@ describe("a summary's change", () => {
       (n) => `module mod-${1_000_000 - n} is done, as was said`,
     ],
   ])("takes time in proportion to the summaries: %s", (_what, old, fresh) => {
-    const work = (count: number): void => void diffSummaries([bullets(count, old)], bullets(count, fresh));
-    expect(growthOf(work, 250, 8)).toBeLessThan(24);
+    const make = (count: number) => ({ before: bullets(count, old), after: bullets(count, fresh) });
+    expectLinear(make, ({ before, after }) => diffSummaries([before], after), 250);
   });
 
   test("a bullet without a word of meaning is the same only as itself", () => {

@@ -2,6 +2,7 @@
 import type { UIMessage } from "ai";
 import { array, assert, constantFrom, property } from "fast-check";
 import { describe, expect, it } from "vitest";
+import { expectLinear } from "../../growth.ts";
 import { gatherFacts } from "../../../src/steps/pinned/gather.ts";
 import { findRules } from "../../../src/steps/pinned/ledger.ts";
 import { mergeFacts } from "../../../src/steps/pinned/merge.ts";
@@ -194,15 +195,18 @@ describe("only a user's own words make or lift a rule", () => {
 });
 
 describe("time stays linear on hostile text", () => {
-  it.each([
-    ["sentences that lift", "You may now touch the billing table. ".repeat(27_000)],
-    ["almost a lift", `You may ${"now ".repeat(250_000)}`],
-    ["almost taken back", `forget ${"everything what all ".repeat(50_000)}`],
-    ["instead of", "instead of ".repeat(90_000)],
-    ["leave alone", `leave ${"a".repeat(1_000_000)}`],
-    ["rules", Array.from({ length: 40_000 }, (_, n) => `Never touch table ${n}.`).join(" ")],
-  ])("%s", (_name, hostile) => {
-    expect(userSays(hostile).length).toBeLessThanOrEqual(200);
-    expect(typeof prohibits(hostile)).toBe("boolean");
+  it.each<[string, (size: number) => string]>([
+    ["sentences that lift", (size) => "You may now touch the billing table. ".repeat(size / 37)],
+    ["almost a lift", (size) => `You may ${"now ".repeat(size / 4)}`],
+    ["almost taken back", (size) => `forget ${"everything what all ".repeat(size / 20)}`],
+    ["instead of", (size) => "instead of ".repeat(size / 11)],
+    ["leave alone", (size) => `leave ${"a".repeat(size)}`],
+    ["rules", (size) => Array.from({ length: size / 25 }, (_, n) => `Never touch table ${n}.`).join(" ")],
+  ])("%s", (_name, make) => {
+    const work = (hostile: string): void => {
+      expect(userSays(hostile).length).toBeLessThanOrEqual(200);
+      expect(typeof prohibits(hostile)).toBe("boolean");
+    };
+    expectLinear(make, work, 50_000);
   });
 });
