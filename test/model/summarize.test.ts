@@ -85,8 +85,11 @@ describe("an answer is a value", () => {
   it("stays linear on thoughts that never end", () => {
     const thoughts = ["<think>", "<think></think>", "</think>", "< think"];
     for (const thought of thoughts) {
-      const work = (text: string): void => expect(stripThinking(text)).not.toMatch(/^<think>/);
-      expectLinear((size) => thought.repeat(size), work, 5_000);
+      expectLinear(
+        (size) => thought.repeat(size),
+        (text) => expect(stripThinking(text)).not.toMatch(/^<think>/),
+        5_000,
+      );
     }
   });
 });

@@ -65,6 +65,10 @@ function count(summary: string): number {
   return summary.split("\n").filter((line) => /^- [a-z]/.test(line)).length;
 }
 
+function bullets(count: number, text: (n: number) => string): string {
+  return `## Progress\n${Array.from({ length: count }, (_, n) => `- ${text(n)}`).join("\n")}`;
+}
+
 describe("a summary's change", () => {
   const before = `## Goal\n- Ship the parser by Friday. [@0a1b2c3]\n- Keep the old format readable\n\n## Progress\nNone.`;
 
@@ -80,9 +84,6 @@ describe("a summary's change", () => {
     });
     expect(diffSummaries([], after)).toMatchObject({ added: { length: 3 }, dropped: [], kept: [] });
   });
-
-  const bullets = (count: number, text: (n: number) => string): string =>
-    `## Progress\n${Array.from({ length: count }, (_, n) => `- ${text(n)}`).join("\n")}`;
 
   test.each<[string, (n: number) => string, (n: number) => string]>([
     ["nothing alike", (n) => `the reader ${n} reads file-${n}`, (n) => `the parser ${n} parses page-${n}`],

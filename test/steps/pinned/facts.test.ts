@@ -367,6 +367,17 @@ describe("the survival score", () => {
   });
 });
 
+function tellAll(hostile: string): void {
+  const facts = gatherFacts([
+    say("u", "user", text(hostile)),
+    tool("t", { hostile }, { output: [hostile] }),
+    tool("e", { hostile }, { errorText: hostile }),
+  ]);
+  const pinned = pickPinned(facts, { countTokens: estimateTokens, budgetTokens: 500, omit: sayingIn("") });
+  expect(estimateTokens(renderPinned(pinned))).toBeLessThanOrEqual(500);
+  expect(scoreSurvival(hostile, facts).score).toBeGreaterThanOrEqual(0);
+}
+
 describe("time stays linear on hostile text", () => {
   it.each<[string, (size: number) => string]>([
     ["one letter", (size) => "a".repeat(size)],
@@ -376,17 +387,7 @@ describe("time stays linear on hostile text", () => {
     ["questions", (size) => "is it so? ".repeat(size / 10)],
     ["an id at every place", (size) => "ab1-".repeat(size / 4)],
   ])("%s", (_name, make) => {
-    const work = (hostile: string): void => {
-      const facts = gatherFacts([
-        say("u", "user", text(hostile)),
-        tool("t", { hostile }, { output: [hostile] }),
-        tool("e", { hostile }, { errorText: hostile }),
-      ]);
-      const pinned = pickPinned(facts, { countTokens: estimateTokens, budgetTokens: 500, omit: sayingIn("") });
-      expect(estimateTokens(renderPinned(pinned))).toBeLessThanOrEqual(500);
-      expect(scoreSurvival(hostile, facts).score).toBeGreaterThanOrEqual(0);
-    };
-    expectLinear(make, work, 50_000);
+    expectLinear(make, tellAll, 50_000);
   });
 
   it("a value nested ten thousand deep", () => {

@@ -203,10 +203,13 @@ describe("time stays linear on hostile text", () => {
     ["leave alone", (size) => `leave ${"a".repeat(size)}`],
     ["rules", (size) => Array.from({ length: size / 25 }, (_, n) => `Never touch table ${n}.`).join(" ")],
   ])("%s", (_name, make) => {
-    const work = (hostile: string): void => {
-      expect(userSays(hostile).length).toBeLessThanOrEqual(200);
-      expect(typeof prohibits(hostile)).toBe("boolean");
-    };
-    expectLinear(make, work, 50_000);
+    expectLinear(
+      make,
+      (hostile) => {
+        expect(userSays(hostile).length).toBeLessThanOrEqual(200);
+        expect(typeof prohibits(hostile)).toBe("boolean");
+      },
+      50_000,
+    );
   });
 });
