@@ -19,6 +19,7 @@ const CODES = {
   not_serializable: { retryable: false },
   message_too_large: { retryable: false },
   reserved_id: { retryable: false },
+  reserved_metadata: { retryable: false },
   cyclic_parent: { retryable: false },
   invalid_range: { retryable: false },
   invalid_options: { retryable: false },

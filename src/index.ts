@@ -17,7 +17,8 @@ export {
   type CompactReceipt,
 } from "./agent/session.ts";
 export type { LeafInput, ParentInput } from "./agent/branch-input.ts";
-export type { ImportReceipt, ImportTranscriptOptions } from "./agent/session-history.ts";
+export type { ImportTranscriptOptions } from "./agent/importing.ts";
+export type { ImportReceipt } from "./agent/session-history.ts";
 export { SessionManager } from "./agent/session-manager.ts";
 export type { SplitOptions } from "./agent/split.ts";
 export type { Fitted, GetViewOptions, ShownView } from "./agent/shown-view.ts";

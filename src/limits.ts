@@ -121,6 +121,16 @@ export const MAX_FOCUS_CHARS = 2_000;
 export const MAX_BATCH_MESSAGES = 10_000;
 export const MAX_PAGE = 500;
 
+/** Entries of one import: all of them are in memory at once, and are stored in one transaction, which keeps others out. */
+export const MAX_IMPORT_ENTRIES = 50_000;
+
+/** Bad entries after which an import is read no further: whoever mends a file mends their cause, not each of them. */
+export const MAX_BAD_ENTRIES = 1_000;
+
+/** Characters of an import that are read before others are let in, some ten milliseconds' worth; and what each entry counts besides. */
+export const IMPORT_PIECE_CHARS = 200_000;
+export const IMPORT_ENTRY_CHARS = 200;
+
 /** Longest that a caller may wait for a run in one call (ms): under the platform's idle limits for a request. */
 export const MAX_WAIT_MS = 300_000;
 
@@ -377,6 +387,9 @@ export const MAX_AGENT_NAME_CHARS = 200;
 
 /** Bytes of a body over HTTP, and characters of a frame over a WebSocket: as of the largest message, with what surrounds it. */
 export const MAX_REQUEST_BYTES = MESSAGE_MAX_BYTES + 1_000_000;
+
+/** Characters of all imports that an agent reads at the same time: two of the largest frames, within the platform's 128 MB. */
+export const MAX_IMPORTING_CHARS = 2 * MAX_REQUEST_BYTES;
 
 /** Calls of one connection in a row, and per second in the long run: more than any person, page or model makes. */
 export const CALLS_IN_A_ROW = 1_000;

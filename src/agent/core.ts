@@ -108,6 +108,8 @@ export class Core {
   /** Ended runs that a caller's function is yet to be told of, and those that it is being told of. */
   readonly untold: UntoldStatements;
   readonly telling = new Set<string>();
+  /** Characters of the files that are being read. */
+  importing = 0;
   readonly #waiters = new Map<string, ((run: RunRecord) => void)[]>();
 
   constructor(storage: Storage, platform: Platform, configure: (sessionId: string) => void) {

@@ -13,7 +13,7 @@ import type { WorkingContext } from "../events/context.ts";
 import { persistTurn, persistWorkingContext, type PersistedTurn, type Turn } from "../events/persist.ts";
 import { exportJsonl } from "../import/export.ts";
 import { redactMessage } from "../steps/redact.ts";
-import { importTranscript, type Format } from "../import/import.ts";
+import type { Format } from "../import/import.ts";
 import type { CountTokens } from "../steps/measure.ts";
 import type { AppendResult, History, RecentHistory } from "../memory/history.ts";
 import { unseenTokens } from "./calibration.ts";
@@ -21,16 +21,12 @@ import { leafOf, parentOf, type LeafInput, type ParentInput } from "./branch-inp
 import { Configured } from "./configured.ts";
 import type { Core } from "./core.ts";
 import { endRun } from "./end-run.ts";
+import { readFile, storeFile, type ImportTranscriptOptions } from "./importing.ts";
 import type { SessionSettings } from "./settings.ts";
 import { shapeView, viewOptions, type GetViewOptions, type ShownView } from "./shown-view.ts";
 import { startNotesIfDue } from "./notes-trigger.ts";
 import { mendIfUncovered } from "./mend.ts";
 import { measureAfresh, triggerIfDue } from "./trigger.ts";
-
-export interface ImportTranscriptOptions {
-  readonly format?: Format | undefined;
-  readonly index?: number | undefined;
-}
 
 export interface ImportReceipt {
   readonly format: Format;
@@ -255,24 +251,18 @@ export abstract class SessionHistory extends Configured {
   // --- transcripts ---------------------------------------------------------------------------------------------------
 
   /**
-   * Appends a transcript file's conversation, its branches included, all or nothing. A file that holds several needs
-   * `index`, from 0. Throws `import_failed` naming each bad line, and what appending throws.
+   * Appends a transcript file's conversation, its branches included, all or nothing: read in pieces, between which others
+   * are answered, and stored in one transaction behind what they said. A file that holds several needs `index`, from 0.
+   * Throws `import_failed` naming the first bad lines, `rate_limited` while others are being read, and what appending throws.
    */
   async importTranscript(text: string, options: ImportTranscriptOptions = {}): Promise<ImportReceipt> {
-    const { format, index } = options;
-    const { conversations, notes, ...found } = importTranscript(text, format === undefined ? {} : { format });
-    const conversation = conversations[index ?? 0];
-    if (conversation === undefined || (index === undefined && conversations.length > 1)) {
-      throw new PalimpsestError(
-        "invalid_input",
-        `The file holds ${conversations.length} conversations. Pass index, 0 to ${conversations.length - 1}, to choose one.`,
-      );
-    }
-    const inserted = this.write((history) => {
-      const { messages, branches } = conversation;
-      return messages.filter((message) => history.append(message, branches.get(message.id)).inserted).length;
-    });
-    return { format: found.format, name: conversation.name, messages: conversation.messages.length, inserted, notes };
+    const { sessions } = this.core.memory;
+    const existed = sessions.get(this.id) !== null;
+    const { encoded, conversation, ...read } = await readFile(this.core, this.stored, { text, ...options });
+    // It may have been deleted meanwhile: then nothing brings it back.
+    if (existed) sessions.mustGet(this.id);
+    const inserted = this.write((history) => storeFile(history, conversation, encoded));
+    return { ...read, name: conversation.name, messages: conversation.messages.length, inserted };
   }
 
   /** The path as it was stored, a JSON `UIMessage` a line; with `redact`, without what looks like a secret. */

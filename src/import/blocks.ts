@@ -5,7 +5,7 @@
  * format's matter. Safe because unknown block types survive as data parts: kept in the history, never sent to a model.
  */
 import { z } from "zod";
-import { parseInside } from "./items.ts";
+import { isRecord, list, parseInside } from "./items.ts";
 import type { Part, Piece } from "./turns.ts";
 
 export function textPiece(text: string): Piece {
@@ -33,7 +33,7 @@ export const unknownBlock: z.ZodType<Piece> = z
 
 /** Content that is a string, a list of blocks, or absent, as a list of pieces. */
 export function content(block: z.ZodType<Piece>): z.ZodType<Piece[]> {
-  const blocks = z.array(block);
+  const blocks = list(block);
   return z
     .unknown()
     .optional()
@@ -49,6 +49,12 @@ export const toolOutput: z.ZodType = z
   .optional()
   .transform((value): unknown => {
     if (value === undefined || value === null) return "";
-    const texts = z.array(z.object({ type: z.literal("text"), text: z.string() })).safeParse(value);
-    return texts.success ? texts.data.map((block) => block.text).join("\n") : value;
+    const texts = Array.isArray(value) ? value.map(textIn) : [null];
+    return texts.includes(null) ? value : texts.join("\n");
   });
+
+/** What a text block says; null for any other value. */
+function textIn(block: unknown): string | null {
+  const text = isRecord(block) && block["type"] === "text" ? block["text"] : null;
+  return typeof text === "string" ? text : null;
+}

@@ -3,22 +3,25 @@
  * (a fine-tuning file, a benchmark's trajectories) that each hold one conversation.
  */
 import type { z } from "zod";
-import { importFailed, isRecord, parseItems, type Item } from "./items.ts";
+import { checkCount, importFailed, isRecord, parseItems, type Item } from "./items.ts";
+import type { Pieces } from "./pieces.ts";
 import type { Chat, Turn } from "./turns.ts";
 
 /** The conversations of `items`, each message parsed with `message`. Throws `import_failed`. */
-export function readChats(items: readonly Item[], message: z.ZodType<Turn>, format: string): Chat[] {
+export function* readChats(items: readonly Item[], message: z.ZodType<Turn>, format: string): Pieces<Chat[]> {
   const lists = items.map((item) => chatMessages(item.value));
-  if (lists.every((list) => list === null)) return [{ label: null, turns: parseItems(items, message, format) }];
-  const chats = items.map(({ place, value }, index): { label: string | null; messages: Item[] } => {
+  if (lists.every((list) => list === null)) return [{ label: null, turns: yield* parseItems(items, message, format) }];
+  checkCount(lists.reduce((sum, list) => sum + (list?.length ?? 0), 0));
+  const chats = items.map(({ place, value, size }, index): { label: string | null; messages: Item[] } => {
     const list = lists[index];
-    if (!list) throw importFailed([`${place}: holds no list of messages, as others here do (format ${format})`]);
-    const messages = list.map((each, at) => ({ place: `${place}, message ${at + 1}`, value: each }));
+    if (!list) throw importFailed(`${place}: holds no list of messages, as others here do (format ${format})`);
+    const share = size / list.length;
+    const messages = list.map((each, at) => ({ place: `${place}, message ${at + 1}`, value: each, size: share }));
     return { label: labelOf(value), messages: [...systemPrompt(place, value), ...messages] };
   });
   // All of them at once, so that the error names problems of every conversation.
   const all = chats.flatMap((chat) => chat.messages);
-  const turns = parseItems(all, message, format);
+  const turns = yield* parseItems(all, message, format);
   return chats.map(({ label, messages }) => ({ label, turns: turns.splice(0, messages.length) }));
 }
 
@@ -37,7 +40,7 @@ function isChat(value: unknown): value is unknown[] {
 function systemPrompt(place: string, record: unknown): Item[] {
   const system = isRecord(record) ? record["system"] : undefined;
   if (typeof system !== "string" && !Array.isArray(system)) return [];
-  return [{ place: `${place}, system`, value: { role: "system", content: system } }];
+  return [{ place: `${place}, system`, value: { role: "system", content: system }, size: system.length }];
 }
 
 function labelOf(record: unknown): string | null {

@@ -6,6 +6,7 @@
 import { z } from "zod";
 import { anthropicMessage } from "./anthropic.ts";
 import { choose, parseItems, timestamp, type Item } from "./items.ts";
+import type { Pieces } from "./pieces.ts";
 import type { Chat, Turn } from "./turns.ts";
 
 const line = z.object({
@@ -44,8 +45,8 @@ function lineOf(value: z.infer<typeof line>, said: Turn): Line {
 }
 
 /** The session's turns, then those of each side chain. Throws `import_failed`. */
-export function readClaudeCode(items: readonly Item[]): Chat[] {
-  const lines = parseItems(items, anyLine, "claude-code");
+export function* readClaudeCode(items: readonly Item[]): Pieces<Chat[]> {
+  const lines = yield* parseItems(items, anyLine, "claude-code");
   const chains = new Map<string | null, Turn[]>();
   const chainOfLine = new Map<string, string>();
   const onlySide = lines.every(({ turn, side }) => side || turn.role === null);

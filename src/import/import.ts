@@ -11,6 +11,7 @@ import { readClaudeCode } from "./claude-code.ts";
 import { importFailed, isRecord, readItems, type Item } from "./items.ts";
 import { openAiMessage } from "./openai.ts";
 import { readPi } from "./pi.ts";
+import { atOnce, Pace, type Pieces } from "./pieces.ts";
 import { assemble, UniqueIds, type Assembled, type Chat } from "./turns.ts";
 import { readUIMessages } from "./uimessage.ts";
 
@@ -35,6 +36,8 @@ export interface Conversation {
    * `append(message, branches.get(message.id))`, in order, builds the tree of the source.
    */
   readonly branches: ReadonlyMap<string, string | null>;
+  /** By the new id of a message that said it was a summary of ours, or had an id of that kind, the id that it had. */
+  readonly disowned: ReadonlyMap<string, string>;
 }
 
 export interface ImportResult {
@@ -45,44 +48,48 @@ export interface ImportResult {
 }
 
 /**
- * The conversations in `text`. Throws `import_failed` that names up to five places and reasons when any line cannot be
- * read, when the format is unknown, or when there are no messages.
+ * The conversations in `text`. Throws `import_failed` that names the first bad lines with reasons, and how many more there
+ * are, when any cannot be read; when the format is unknown, when there are no messages, or too many for one import.
  */
 export function importTranscript(text: string, options: ImportOptions = {}): ImportResult {
-  const items = readItems(text);
-  const format = options.format ?? formatOf(items);
-  if (format === null) throw importFailed([`The format is not known. Known are ${FORMATS.join(", ")}`]);
-  const { conversations, notes } = read(items, format, options.name ?? format);
+  return atOnce(readTranscript(text, options));
+}
+
+/** As {@link importTranscript}, in pieces. */
+export function* readTranscript(text: string, options: ImportOptions = {}): Pieces<ImportResult> {
+  const items = yield* readItems(text);
+  const format = options.format ?? (yield* formatOf(items));
+  if (format === null) throw importFailed(`The format is not known. Known are ${FORMATS.join(", ")}`);
+  const { conversations, notes } = yield* read(items, format, options.name ?? format);
   if (conversations.every((conversation) => conversation.messages.length === 0)) {
-    throw importFailed([`The text holds no messages (format ${format})`]);
+    throw importFailed(`The text holds no messages (format ${format})`);
   }
   if (options.index === undefined) return { format, conversations, notes };
   const chosen = conversations[options.index];
   if (chosen === undefined) {
-    throw importFailed([
-      `There is no conversation ${options.index}: the text holds ${conversations.length}, from 0 on`,
-    ]);
+    throw importFailed(`There is no conversation ${options.index}: the text holds ${conversations.length}, from 0 on`);
   }
   return { format, conversations: [chosen], notes };
 }
 
 /** The format of `text`, null when it is none that is known. Throws `import_failed` when it is not JSON at all. */
 export function detectFormat(text: string): Format | null {
-  return formatOf(readItems(text));
+  return atOnce(formatOf(atOnce(readItems(text))));
 }
 
-function read(items: readonly Item[], format: Format, name: string): Omit<ImportResult, "format"> {
+function* read(items: readonly Item[], format: Format, name: string): Pieces<Omit<ImportResult, "format">> {
   if (format === "uimessage-jsonl") {
-    const { messages, renamedIds } = readUIMessages(items);
-    const conversation: Conversation = { name, messages, branches: new Map() };
-    return { conversations: [conversation], notes: notesOf({ renamedIds }) };
+    const { messages, renamedIds, disowned } = yield* readUIMessages(items);
+    const conversation: Conversation = { name, messages, branches: new Map(), disowned };
+    return { conversations: [conversation], notes: notesOf({ renamedIds, disowned: disowned.size }) };
   }
-  const chats = READERS[format](items);
-  const assembled = chats.map((chat) => assemble(chat.turns, format));
+  const chats = yield* READERS[format](items);
+  const assembled: Assembled[] = [];
+  for (const chat of chats) assembled.push(yield* assemble(chat.turns, format));
   const names = new UniqueIds();
-  const conversations = assembled.map(({ messages, branches }, index): Conversation => {
+  const conversations = assembled.map(({ messages, branches, disowned }, index): Conversation => {
     const label = chats[index]?.label ?? (chats.length > 1 ? String(index + 1) : null);
-    return { name: names.take(label === null ? name : `${name}/${label}`, name), messages, branches };
+    return { name: names.take(label === null ? name : `${name}/${label}`, name), messages, branches, disowned };
   });
   const sum = (pick: (one: Assembled) => number) => assembled.reduce((total, one) => total + pick(one), 0);
   const notes = notesOf({
@@ -91,11 +98,12 @@ function read(items: readonly Item[], format: Format, name: string): Omit<Import
     danglingCalls: sum((one) => one.danglingCalls),
     strayResults: sum((one) => one.strayResults),
     renamedIds: sum((one) => one.renamedIds),
+    disowned: sum((one) => one.disowned.size),
   });
   return { conversations, notes };
 }
 
-const READERS: Readonly<Record<Exclude<Format, "uimessage-jsonl">, (items: readonly Item[]) => Chat[]>> = {
+const READERS: Readonly<Record<Exclude<Format, "uimessage-jsonl">, (items: readonly Item[]) => Pieces<Chat[]>>> = {
   openai: (items) => readChats(items, openAiMessage, "openai"),
   anthropic: (items) => readChats(items, anthropicMessage, "anthropic"),
   pi: readPi,
@@ -108,6 +116,8 @@ const NOTES = {
   danglingCalls: "tool calls without a result",
   strayResults: "tool results without a call, kept as text",
   renamedIds: "repeated ids made unique",
+  disowned:
+    "summaries and parts of messages by Palimpsest, kept as ordinary messages under new ids, whose rules do not count",
 };
 
 function notesOf(counts: Partial<Record<keyof typeof NOTES, number>>): string[] {
@@ -115,18 +125,25 @@ function notesOf(counts: Partial<Record<keyof typeof NOTES, number>>): string[] 
   return kinds.filter((kind) => (counts[kind] ?? 0) > 0).map((kind) => `${NOTES[kind]}: ${counts[kind]}`);
 }
 
-function formatOf(items: readonly Item[]): Format | null {
-  const values = items.map((item) => item.value).filter(isRecord);
-  for (const value of values) {
+function* formatOf(items: readonly Item[]): Pieces<Format | null> {
+  const pace = new Pace();
+  for (const { value } of items) {
+    if (!isRecord(value)) continue;
     if (Array.isArray(value["parts"]) && typeof value["role"] === "string") return "uimessage-jsonl";
     if (value["type"] === "session") return "pi";
     if (isRecord(value["message"])) return value["type"] === "message" ? "pi" : "claude-code";
+    if (pace.isOverEntry(0)) yield;
   }
-  const messages = items.flatMap((item) => chatMessages(item.value) ?? [item.value]).filter(isRecord);
-  const chat = messages.filter((message) => typeof message["role"] === "string");
-  if (chat.length === 0) return null;
-  // Plain text reads alike in both; only the blocks tell.
-  return chat.some(isAnthropic) ? "anthropic" : "openai";
+  let format: Format | null = null;
+  for (const { value, size } of items) {
+    const messages = (chatMessages(value) ?? [value]).filter(isRecord);
+    const chat = messages.filter((message) => typeof message["role"] === "string");
+    // Plain text reads alike in both; only the blocks tell.
+    if (chat.some(isAnthropic)) return "anthropic";
+    if (chat.length > 0) format = "openai";
+    if (pace.isOverEntry(size)) yield;
+  }
+  return format;
 }
 
 function isAnthropic(message: Record<string, unknown>): boolean {

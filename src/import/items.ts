@@ -3,58 +3,103 @@
  *
  * Job: find the values of a file (one JSON document, an array, or one value a line) and hold each against a schema.
  * Boundary: knows no format. Safe because nothing is handed on before every value passed: a file is imported whole or
- * not at all.
+ * not at all. And because it is bounded: reading stops after so many entries, and after so many bad ones.
  */
 import { z } from "zod";
 import { PalimpsestError } from "../errors.ts";
+import { MAX_BAD_ENTRIES, MAX_IMPORT_ENTRIES } from "../limits.ts";
+import { Pace, type Pieces } from "./pieces.ts";
 
 /** A JSON value and where a person finds it: `line 17`, `item 3`, `item 3, message 5`. */
 export interface Item {
   readonly place: string;
   readonly value: unknown;
+  /** Characters that it takes in the file, about. */
+  readonly size: number;
 }
 
 const REPORTED_PROBLEMS = 5;
 
-/** An `import_failed` that names at most five of `problems`, each already starting with its place. */
-export function importFailed(problems: readonly string[]): PalimpsestError {
-  const more = problems.length - REPORTED_PROBLEMS;
-  const rest = more > 0 ? [`and ${more} more`] : [];
-  return new PalimpsestError("import_failed", [...problems.slice(0, REPORTED_PROBLEMS), ...rest].join("; "));
+/** An `import_failed` with a reason, which begins with its place. */
+export function importFailed(problem: string): PalimpsestError {
+  return new PalimpsestError("import_failed", problem);
+}
+
+/** The bad entries of a file: the first ones in words, the others counted. */
+class Problems {
+  readonly #first: string[] = [];
+  #count = 0;
+
+  /** Throws `import_failed` when there are so many that reading on tells nothing new. */
+  add(place: string, reason: () => string): void {
+    this.#count++;
+    if (this.#first.length < REPORTED_PROBLEMS) this.#first.push(`${place}: ${reason()}`);
+    if (this.#count < MAX_BAD_ENTRIES) return;
+    const more = MAX_BAD_ENTRIES - REPORTED_PROBLEMS;
+    throw importFailed([...this.#first, `and at least ${more} more: reading stopped at ${place}`].join("; "));
+  }
+
+  /** Throws `import_failed` when there are any. */
+  end(): void {
+    if (this.#count === 0) return;
+    const more = this.#count - this.#first.length;
+    throw importFailed([...this.#first, ...(more > 0 ? [`and ${more} more`] : [])].join("; "));
+  }
 }
 
 /** The values of `text`: the elements of a JSON array, one JSON document, or one value a line. Throws `import_failed`. */
-export function readItems(text: string): Item[] {
+export function* readItems(text: string): Pieces<Item[]> {
   const source = text.replace(/^\uFEFF/, "");
-  if (source.trim() === "") throw importFailed(["The text is empty: there is nothing to import"]);
+  if (source.trim() === "") throw importFailed("The text is empty: there is nothing to import");
   const document = parseJson(source);
   if (document.ok) {
-    if (!Array.isArray(document.value)) return [{ place: "line 1", value: document.value }];
-    return document.value.map((value: unknown, index) => ({ place: `item ${index + 1}`, value }));
+    const { value } = document;
+    if (!Array.isArray(value)) return [{ place: "line 1", value, size: source.length }];
+    checkCount(value.length);
+    const size = source.length / Math.max(1, value.length);
+    return value.map((each: unknown, index) => ({ place: `item ${index + 1}`, value: each, size }));
   }
+  const pace = new Pace();
   const items: Item[] = [];
-  const problems: string[] = [];
-  for (const [index, line] of source.split("\n").entries()) {
-    if (line.trim() === "") continue;
+  const problems = new Problems();
+  let number = 0;
+  for (const line of linesOf(source)) {
+    number++;
+    if (line.trim() === "") {
+      if (pace.isOver(line.length + 1)) yield;
+      continue;
+    }
     const parsed = parseJson(line);
-    const place = `line ${index + 1}`;
-    if (parsed.ok) items.push({ place, value: parsed.value });
-    else problems.push(`${place}: not JSON (${parsed.reason})`);
+    const place = `line ${number}`;
+    if (parsed.ok) items.push({ place, value: parsed.value, size: line.length });
+    else problems.add(place, () => `not JSON (${parsed.reason})`);
+    checkCount(items.length);
+    if (pace.isOverEntry(line.length)) yield;
   }
-  if (problems.length > 0) throw importFailed(problems);
+  problems.end();
   return items;
 }
 
+/** Throws `import_failed` for more entries than one import takes. */
+export function checkCount(entries: number): void {
+  if (entries <= MAX_IMPORT_ENTRIES) return;
+  throw importFailed(
+    `The text holds more than ${MAX_IMPORT_ENTRIES} entries. Cut it, and import one part after the other`,
+  );
+}
+
 /** Every item in the shape that `schema` gives it, or one `import_failed` that names the items that do not fit. */
-export function parseItems<T>(items: readonly Item[], schema: z.ZodType<T>, format: string): T[] {
+export function* parseItems<T>(items: readonly Item[], schema: z.ZodType<T>, format: string): Pieces<T[]> {
+  const pace = new Pace();
   const parsed: T[] = [];
-  const problems: string[] = [];
-  for (const { place, value } of items) {
+  const problems = new Problems();
+  for (const { place, value, size } of items) {
     const result = schema.safeParse(value);
     if (result.success) parsed.push(result.data);
-    else problems.push(`${place}: ${reasonOf(result.error)} (format ${format})`);
+    else problems.add(place, () => `${reasonOf(result.error)} (format ${format})`);
+    if (pace.isOverEntry(size)) yield;
   }
-  if (problems.length > 0) throw importFailed(problems);
+  problems.end();
   return parsed;
 }
 
@@ -76,6 +121,23 @@ export function parseInside<T>(schema: z.ZodType<T>, value: unknown, context: z.
   return z.NEVER;
 }
 
+/** An array that is read as far as its first bad element: a list of a million of them is one problem. */
+export function list<T>(element: z.ZodType<T>): z.ZodType<T[]> {
+  return z.array(z.unknown()).transform((values, context): T[] => {
+    const parsed: T[] = [];
+    for (const [index, value] of values.entries()) {
+      const result = element.safeParse(value);
+      if (!result.success) {
+        const { message = "does not fit", path = [] } = result.error.issues[0] ?? {};
+        context.addIssue({ code: "custom", message, path: [index, ...path] });
+        return z.NEVER;
+      }
+      parsed.push(result.data);
+    }
+    return parsed;
+  });
+}
+
 /** Milliseconds since 1970 from what transcripts write: a number of milliseconds or an ISO date. */
 export const timestamp = z
   .union([z.number(), z.string()])
@@ -85,6 +147,16 @@ export const timestamp = z
 /** True for a JSON object: not an array, not null. */
 export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** One by one: a text may have a million of them. */
+function* linesOf(text: string): Generator<string> {
+  for (let from = 0; from <= text.length;) {
+    const found = text.indexOf("\n", from);
+    const end = found < 0 ? text.length : found;
+    yield text.slice(from, end);
+    from = end + 1;
+  }
 }
 
 function reasonOf(error: z.ZodError): string {

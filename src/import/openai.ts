@@ -1,7 +1,7 @@
 /** Chat-completions messages, as most providers and benchmarks write them. */
 import { z } from "zod";
 import { content, filePiece, reasoningPiece, textPiece, toolOutput, unknownBlock } from "./blocks.ts";
-import { choose } from "./items.ts";
+import { choose, list } from "./items.ts";
 import type { Piece, Turn } from "./turns.ts";
 
 const text = z.object({ text: z.string() }).transform((block) => textPiece(block.text));
@@ -42,7 +42,7 @@ const assistant = message
   .extend({
     reasoning_content: z.string().nullish(),
     refusal: z.string().nullish(),
-    tool_calls: z.array(call).nullish(),
+    tool_calls: list(call).nullish(),
   })
   .transform((value): Turn => {
     const pieces = [

@@ -5,6 +5,7 @@
 import { z } from "zod";
 import { content, filePiece, reasoningPiece, textPiece, toolOutput, unknownBlock } from "./blocks.ts";
 import { choose, parseItems, timestamp, type Item } from "./items.ts";
+import type { Pieces } from "./pieces.ts";
 import type { Chat, ImportedMetadata, Piece, Turn } from "./turns.ts";
 
 const text = z.object({ text: z.string() }).transform((block) => textPiece(block.text));
@@ -115,6 +116,6 @@ function turnOf(entry: z.infer<typeof link>, message: Message): Turn {
 }
 
 /** One turn an entry. Throws `import_failed`. */
-export function readPi(items: readonly Item[]): Chat[] {
-  return [{ label: null, turns: parseItems(items, entry, "pi") }];
+export function* readPi(items: readonly Item[]): Pieces<Chat[]> {
+  return [{ label: null, turns: yield* parseItems(items, entry, "pi") }];
 }

@@ -6,6 +6,9 @@
  * Safe because it cannot fail: whatever a turn holds ends up in some message, also a result that nobody asked for.
  */
 import type { UIMessage } from "ai";
+import { RESERVED_PREFIX } from "../steps/view.ts";
+import { ordinaryId } from "./ours.ts";
+import { Pace, type Pieces } from "./pieces.ts";
 
 export type Part = UIMessage["parts"][number];
 type ToolPart = Extract<Part, { type: "dynamic-tool" }>;
@@ -68,10 +71,13 @@ export interface Assembled {
   readonly danglingCalls: number;
   readonly strayResults: number;
   readonly renamedIds: number;
+  /** By the new id of a message whose id was one of ours, the one that it had. */
+  readonly disowned: ReadonlyMap<string, string>;
 }
 
 /** The messages of `turns`, in their order. Ids that the source lacks or repeats become `<prefix>-<place>`. */
-export function assemble(turns: readonly Turn[], prefix: string): Assembled {
+export function* assemble(turns: readonly Turn[], prefix: string): Pieces<Assembled> {
+  const pace = new Pace();
   const messages: UIMessage[] = [];
   const branches = new Map<string, string | null>();
   const calls = new ToolCalls();
@@ -80,6 +86,7 @@ export function assemble(turns: readonly Turn[], prefix: string): Assembled {
   const homes = new Map<string, UIMessage | null>();
 
   for (const [index, turn] of turns.entries()) {
+    if (pace.isOverEntry(0)) yield;
     const parts = turn.pieces.map((piece) => calls.place(piece)).filter((part) => part !== null);
     const previous = messages.at(-1) ?? null;
     const parent = typeof turn.parentId === "string" ? homes.get(turn.parentId) : turn.parentId;
@@ -90,7 +97,7 @@ export function assemble(turns: readonly Turn[], prefix: string): Assembled {
       continue;
     }
     const message: UIMessage = {
-      id: ids.take(turn.id, `${prefix}-${index + 1}`),
+      id: ids.takeForMessage(turn.id, `${prefix}-${index + 1}`),
       role: turn.role,
       parts: parts.length > 0 ? parts : [emptyPart(turn)],
       ...(Object.keys(turn.metadata).length > 0 && { metadata: turn.metadata }),
@@ -106,6 +113,7 @@ export function assemble(turns: readonly Turn[], prefix: string): Assembled {
     danglingCalls: unanswered,
     strayResults: strays,
     renamedIds: ids.renamed + calls.renamed,
+    disowned: ids.disowned,
   };
 }
 
@@ -166,13 +174,27 @@ class ToolCalls {
 /** Hands out each id once. */
 export class UniqueIds {
   readonly #taken = new Set<string>();
+  /** By what was wanted, the copy that is tried next: however often one id comes, each time costs the same. */
+  readonly #next = new Map<string, number>();
   renamed = 0;
+  /** By the id that a message was given for one of ours, the one that it had. */
+  readonly disowned = new Map<string, string>();
+
+  /** As {@link take}, and an ordinary id for one of ours. */
+  takeForMessage(wanted: string | null, fallback: string): string {
+    if (wanted === null || !wanted.startsWith(RESERVED_PREFIX)) return this.take(wanted, fallback);
+    const id = this.take(ordinaryId(wanted), fallback);
+    this.disowned.set(id, wanted);
+    return id;
+  }
 
   /** `wanted` where it is free, else the first free id made from it or, without it, from `fallback`. */
   take(wanted: string | null, fallback: string): string {
     const base = wanted === null || wanted === "" ? fallback : wanted;
     let id = base;
-    for (let copy = 2; this.#taken.has(id); copy++) id = `${base}~${copy}`;
+    let copy = this.#next.get(base) ?? 2;
+    for (; this.#taken.has(id); copy++) id = `${base}~${copy}`;
+    if (id !== base) this.#next.set(base, copy);
     if (wanted !== null && id !== wanted) this.renamed += 1;
     this.#taken.add(id);
     return id;

@@ -1,7 +1,10 @@
 /** UIMessages as the AI SDK defines them, one JSON value each: checked and handed on as they are. */
 import type { UIMessage } from "ai";
 import { z } from "zod";
-import { choose, parseItems, type Item } from "./items.ts";
+import { ownMark } from "../steps/view.ts";
+import { choose, list, parseItems, type Item } from "./items.ts";
+import { disown } from "./ours.ts";
+import type { Pieces } from "./pieces.ts";
 import { UniqueIds } from "./turns.ts";
 
 const anyPart = z.looseObject({ type: z.string().min(1) });
@@ -39,17 +42,30 @@ const part = choose<object>("type", (type) => parts.get(type) ?? (type.startsWit
 const message = z.looseObject({
   id: z.string().min(1),
   role: z.enum(["system", "user", "assistant"]),
-  parts: z.array(part),
+  parts: list(part),
 });
 
-/** The messages of `items` as they are, but for repeated ids, which are made unique. Throws `import_failed`. */
-export function readUIMessages(items: readonly Item[]): { messages: UIMessage[]; renamedIds: number } {
-  parseItems(items, message, "uimessage-jsonl");
+export interface ReadMessages {
+  readonly messages: UIMessage[];
+  readonly renamedIds: number;
+  /** By the new id of a message that said it was ours, the one that it had. */
+  readonly disowned: ReadonlyMap<string, string>;
+}
+
+/**
+ * The messages of `items` as they are, but for repeated ids, which are made unique, and what says it is ours
+ * ({@link disown}). Throws `import_failed`.
+ */
+export function* readUIMessages(items: readonly Item[]): Pieces<ReadMessages> {
+  yield* parseItems(items, message, "uimessage-jsonl");
   const ids = new UniqueIds();
+  const disowned = new Map<string, string>();
   const messages = items.map((item) => {
-    const message = item.value as UIMessage;
+    const given = item.value as UIMessage;
+    const message = ownMark(given) === null ? given : disown(given);
     const id = ids.take(message.id, "message");
+    if (message !== given) disowned.set(id, given.id);
     return id === message.id ? message : { ...message, id };
   });
-  return { messages, renamedIds: ids.renamed };
+  return { messages, renamedIds: ids.renamed, disowned };
 }

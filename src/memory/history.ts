@@ -9,9 +9,9 @@ import type { UIMessage } from "ai";
 import { PalimpsestError } from "../errors.ts";
 import { WHOLE_MESSAGE, type Outline } from "../steps/outline.ts";
 import { sliceMessage } from "../steps/slice.ts";
-import { parseSyntheticId, RESERVED_PREFIX } from "../steps/view.ts";
+import { ownMark, parseSyntheticId, RESERVED_METADATA, RESERVED_PREFIX } from "../steps/view.ts";
 import { findLeafAfter, listTips, type BranchTip } from "./branch-tips.ts";
-import { checkShape, encodeMessage } from "./content.ts";
+import { checkShape, encodeMessage, type Encoded } from "./content.ts";
 import { giveWay } from "./give-way.ts";
 import { sessionEnded } from "./lineage.ts";
 import { coveredSteps, type Steps } from "./overlay-record.ts";
@@ -59,17 +59,18 @@ export class History extends SessionOverlays {
 
   /**
    * Stores a message under `parentId`: undefined means the active leaf, null a new root. A repeated id changes nothing
-   * and returns what is stored. Throws `invalid_message`, `not_serializable`, `message_too_large`, `unknown_parent`,
-   * `cyclic_parent`, `reserved_id`, `session_ended`.
+   * and returns what is stored. `known`: what {@link encode} made of it. Throws `invalid_message`, `not_serializable`, `message_too_large`, `unknown_parent`,
+   * `cyclic_parent`, `reserved_id`, `reserved_metadata`, `session_ended`.
    */
-  append(message: UIMessage, parentId?: string | null): AppendResult {
+  append(message: UIMessage, parentId?: string | null, known?: Encoded): AppendResult {
     checkShape(message);
-    const echoed = this.#recognise(message);
-    if (echoed !== null) return { inserted: false, synthetic: true, message: echoed };
     const existing = this.tree.findContent(message.id);
     if (existing !== null) return { inserted: false, synthetic: false, message: this.tree.decode(existing) };
+    const echoed = this.#recognise(message);
+    if (echoed !== null) return { inserted: false, synthetic: true, message: echoed };
+    mustBeTheirs(message);
     this.mustGoOn();
-    const encoded = encodeMessage(message, this.options.countTokens);
+    const encoded = known ?? this.encode(message);
     const parentSeq = this.#parentSeq(message.id, parentId);
     return this.options.db.transaction(() => {
       const leafSeq = this.tree.newest()?.seq ?? null;
@@ -79,6 +80,11 @@ export class History extends SessionOverlays {
       this.#total = grown ? { leafSeq: seq, tokens: before + encoded.tokens } : null;
       return { inserted: true, synthetic: false, message };
     });
+  }
+
+  /** A message as it is stored: measured and named. Reads nothing. Throws as {@link append} does for what cannot be stored. */
+  encode(message: UIMessage): Encoded {
+    return encodeMessage(message, this.options.countTokens);
   }
 
   /** Appends a new message, or updates the one with this id where it stands: a message never moves. */
@@ -99,8 +105,9 @@ export class History extends SessionOverlays {
     checkShape(message);
     const row = this.tree.find(message.id);
     if (row === null) return null;
-    const encoded = encodeMessage(message, this.options.countTokens);
+    const encoded = this.encode(message);
     if (encoded.digest === row.digest) return message;
+    mustBeTheirs(message);
     this.mustGoOn();
     return this.options.db.transaction(() => {
       const keeps = this.#unchangedPart(row.seq, message);
@@ -330,9 +337,8 @@ export class History extends SessionOverlays {
     return row === undefined ? null : this.tree.decode(row);
   }
 
-  /** For a reserved id: the message that the view shows under it. Null for a caller's own id. */
+  /** The message that the view shows under a reserved id; null where it shows none, and for a caller's own id. */
   #recognise(message: UIMessage): UIMessage | null {
-    if (!message.id.startsWith(RESERVED_PREFIX)) return null;
     const synthetic = parseSyntheticId(message.id);
     if (synthetic?.kind === "overlay") {
       const overlay = this.tree.sql.overlayById(this.sessionId, synthetic.overlayId);
@@ -343,10 +349,7 @@ export class History extends SessionOverlays {
       const stored = this.get(synthetic.messageId);
       if (stored !== null) return sliceMessage(stored, synthetic.fromStep, synthetic.toStep);
     }
-    throw new PalimpsestError(
-      "reserved_id",
-      `"${message.id}" begins with "${RESERVED_PREFIX}", which marks summaries and parts of messages in a view. Give the message an id of its own.`,
-    );
+    return null;
   }
 
   #parentSeq(id: string, parentId: string | null | undefined): number | null {
@@ -384,6 +387,23 @@ export class History extends SessionOverlays {
   #start(leafId: string | null | undefined, step = WHOLE_MESSAGE): Place | null {
     const seq = this.#leafSeq(leafId);
     return seq === null ? null : { seq, step };
+  }
+}
+
+/** Throws `reserved_id` and `reserved_metadata` for what only we may say of a message. */
+function mustBeTheirs(message: UIMessage): void {
+  const mark = ownMark(message);
+  if (mark === "id") {
+    throw new PalimpsestError(
+      "reserved_id",
+      `"${message.id}" begins with "${RESERVED_PREFIX}", which marks summaries and parts of messages in a view. Give the message an id of its own.`,
+    );
+  }
+  if (mark === "metadata") {
+    throw new PalimpsestError(
+      "reserved_metadata",
+      `Message "${message.id}" has metadata under "${RESERVED_METADATA}", which marks summaries. Leave that key out, or use another one.`,
+    );
   }
 }
 

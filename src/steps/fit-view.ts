@@ -44,7 +44,7 @@ import type { CountTokens } from "./measure.ts";
 import type { Template } from "./template.ts";
 import { fieldText, type Part } from "./tool-parts.ts";
 import { truncateParts, type Limits } from "./truncate.ts";
-import { parseSyntheticId } from "./view.ts";
+import { isSummary } from "./view.ts";
 
 export interface FitOptions {
   /** Most estimated tokens that the messages may take: at least `MIN_VIEW_TOKENS`. */
@@ -159,8 +159,9 @@ function* ladder(scale: number): Generator<Reduction> {
 
 function reduce(scene: Scene, reduction: Reduction): Draft {
   const { older, light, newest, asked } = reduction;
+  const summaries = scene.messages.map(isSummary);
   const behind = (unit: Unit): boolean =>
-    unit.behind && (unit.zone === "head" || unit.zone === "older") && !isSummary(scene.messages[unit.message]);
+    unit.behind && (unit.zone === "head" || unit.zone === "older") && summaries[unit.message] !== true;
   let draft = digestGone(scene, reduction.gone);
   const change = (what: FitStep["what"], which: Change["which"], how: Change["how"]): void => {
     draft = changeUnits(scene, draft, { what, which, how });
@@ -300,8 +301,4 @@ function beginningOf(text: string, chars: number): string {
   if (text.length <= chars) return text;
   // Never half of a character.
   return `${text.slice(0, chars).replace(/[\uD800-\uDBFF]$/, "")} […]`;
-}
-
-function isSummary(message: UIMessage | undefined): boolean {
-  return message !== undefined && parseSyntheticId(message.id)?.kind === "overlay";
 }

@@ -18,7 +18,7 @@ import { ENCODED_OUTPUT_CHARS } from "../limits.ts";
 import { isEncoded } from "./encoded.ts";
 import { cutMiddle } from "./render.ts";
 import { fieldText, innerParts, jsonText, toolPart, type Part } from "./tool-parts.ts";
-import { parseSyntheticId } from "./view.ts";
+import { isSummary } from "./view.ts";
 
 export interface TruncateOptions {
   /** Newest messages that are always left whole. Default 4; up to `step - 1` more are, until the line moves. */
@@ -59,7 +59,7 @@ export interface Limits {
 }
 
 function truncateMessage(message: UIMessage, limits: Limits): UIMessage {
-  if (message.role === "system" || parseSyntheticId(message.id)?.kind === "overlay") return message;
+  if (message.role === "system" || isSummary(message)) return message;
   const parts = truncateParts(message.parts, limits);
   return parts === message.parts ? message : { ...message, parts };
 }

@@ -4,14 +4,20 @@
  *
  * All carry ids under one reserved prefix. Clients echo what they were shown, so a message that comes back with such
  * an id is recognised by {@link parseSyntheticId} and never stored as if somebody had said it.
+ *
+ * Why an id can be trusted: nothing that comes from outside is stored under the prefix, or with metadata of ours
+ * ({@link ownMark}). So what an id under it says was said by us.
  */
 import type { UIMessage } from "ai";
 import { WHOLE_MESSAGE } from "./outline.ts";
 import type { Pinned, PinnedFact } from "./pinned/fact.ts";
 import { renderPinned } from "./pinned/render.ts";
 
-/** No stored message may have an id that starts so. */
+/** Ids that start so are ours: no message from outside is stored under one. */
 export const RESERVED_PREFIX = "palimpsest:";
+
+/** The key in a message's metadata that is ours. */
+export const RESERVED_METADATA = "palimpsest";
 
 /** Where a line begins that a reader could take for the heading of the pinned facts. */
 const PINNED_LOOKALIKE = /(?<![^\n\v\f\r\u0085\u2028\u2029])(?=[ \t]*(?:#{1,6}[ \t]*|[*_]{1,2})pinned[ \t]+facts)/gi;
@@ -61,8 +67,18 @@ export function parseSyntheticId(id: string): SyntheticId | null {
   return { kind: "slice", messageId, fromStep: Number(from), toStep: to === "end" ? WHOLE_MESSAGE : Number(to) };
 }
 
-/** Begins the id of a stored message that is a summary: what a session which goes on from another one begins with. */
-export const RECORD_PREFIX = "record:";
+/** What only we may give a message, and this one has: an id or metadata of ours. Null for a caller's own message. */
+export function ownMark({ id, metadata }: Pick<UIMessage, "id" | "metadata">): "id" | "metadata" | null {
+  if (id.startsWith(RESERVED_PREFIX)) return "id";
+  const marked = typeof metadata === "object" && metadata !== null && Object.hasOwn(metadata, RESERVED_METADATA);
+  return marked ? "metadata" : null;
+}
+
+/**
+ * Begins the id of a stored message that is a summary: what a session which goes on from another one begins with. Such rows
+ * are made by a split and copied by a fork, and by nothing else.
+ */
+export const RECORD_PREFIX = `${RESERVED_PREFIX}record:`;
 
 /** A summary as a message that is stored, in a session that does not hold what it tells of. */
 export function recordMessage(source: SummarySource, rules: readonly PinnedFact[] = []): UIMessage {
@@ -75,7 +91,8 @@ export function recordMessage(source: SummarySource, rules: readonly PinnedFact[
 /** The user's rules that a stored summary stands for, word for word, with the messages that said them. */
 export function recordedRules(message: Pick<UIMessage, "id" | "metadata">): { value: string; messageId: string }[] {
   if (!isRecord(message)) return [];
-  const { rules } = (message.metadata as { palimpsest: { rules?: unknown } }).palimpsest;
+  // A row that was damaged from outside is read without metadata.
+  const { rules } = (message.metadata as { palimpsest?: { rules?: unknown } } | undefined)?.palimpsest ?? {};
   return Array.isArray(rules) ? rules.filter(isRecordedRule) : [];
 }
 
@@ -85,9 +102,13 @@ function isRecordedRule(rule: unknown): rule is { value: string; messageId: stri
 }
 
 /** Whether a stored message is a summary that a session was opened with: nobody's own words. */
-export function isRecord({ id, metadata }: Pick<UIMessage, "id" | "metadata">): boolean {
-  const kind = (metadata as { palimpsest?: { kind?: unknown } } | undefined)?.palimpsest?.kind;
-  return id.startsWith(RECORD_PREFIX) && kind === "record";
+export function isRecord({ id }: Pick<UIMessage, "id">): boolean {
+  return id.startsWith(RECORD_PREFIX);
+}
+
+/** Whether a message of a view is a summary: nobody's own words. */
+export function isSummary(message: Pick<UIMessage, "id">): boolean {
+  return isRecord(message) || parseSyntheticId(message.id)?.kind === "overlay";
 }
 
 /** The summary as the model reads it: a user message, framed as a record so that it is not taken for a request. */

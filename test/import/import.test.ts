@@ -1,9 +1,10 @@
 import { convertToModelMessages, type UIMessage } from "ai";
 import * as fc from "fast-check";
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { errorCode, PalimpsestError } from "../../src/errors.ts";
 import { exportJsonl } from "../../src/import/export.ts";
-import { detectFormat, FORMATS, importTranscript, type Format } from "../../src/import/import.ts";
+import { detectFormat, FORMATS, importTranscript, readTranscript, type Format } from "../../src/import/import.ts";
+import { MAX_BAD_ENTRIES, MAX_IMPORT_ENTRIES } from "../../src/limits.ts";
 import * as fixtures from "./fixtures.ts";
 
 const FIXTURES: Readonly<Record<Format, string>> = {
@@ -23,6 +24,9 @@ function importOne(text: string): { messages: UIMessage[]; branches: [string, st
 function toolParts(messages: readonly UIMessage[]) {
   return messages.flatMap((message) => message.parts).filter((part) => part.type === "dynamic-tool");
 }
+
+/** A line of its own. */
+const EMPTY = `${JSON.stringify({ id: "m", role: "user", parts: [] })}\n`;
 
 function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : "";
@@ -201,6 +205,64 @@ describe("nothing is half imported", () => {
     expect(messageOf(failure(() => importTranscript([...lines, ...bad].join("\n"))))).toMatch(
       /^\[import_failed\] line 11: not JSON .*line 15: [^;]*; and 4 more$/,
     );
+  });
+
+  test("a million bad lines are read as far as tells something: the first are named, the next counted", () => {
+    const noJson = "{\n".repeat(1_000_000);
+    const noMessages = `${EMPTY}${'{"id":7}\n'.repeat(MAX_IMPORT_ENTRIES - 1)}`;
+    for (const [text, first] of [
+      [noJson, 1],
+      [noMessages, 2],
+    ] as const) {
+      const parse = vi.spyOn(JSON, "parse");
+      const said = messageOf(failure(() => importTranscript(text)));
+      // The text as one document, and each line that was read.
+      expect(parse.mock.calls.length - 1).toBe(first === 1 ? MAX_BAD_ENTRIES : MAX_IMPORT_ENTRIES);
+      vi.restoreAllMocks();
+      const stopped = `and at least ${MAX_BAD_ENTRIES - 5} more: reading stopped at line ${MAX_BAD_ENTRIES + first - 1}`;
+      expect(said).toMatch(new RegExp(`^\\[import_failed\\] line ${first}: .*; line ${first + 4}: [^;]*; ${stopped}$`));
+    }
+  });
+
+  test("more entries than one import takes are refused before they are read, in a list and in lines", () => {
+    const many = Array.from({ length: MAX_IMPORT_ENTRIES + 1 }, () => EMPTY);
+    for (const text of [many.join(""), `[${many.join()}]`, `{"messages":[${many.join()}]}`]) {
+      const error = failure(() => importTranscript(text));
+      expect(errorCode(error)).toBe("import_failed");
+      expect(messageOf(error)).toContain(`more than ${MAX_IMPORT_ENTRIES} entries`);
+    }
+  });
+
+  test("a list of a million bad parts is one problem", () => {
+    const text = `{"id":"m","role":"user","parts":[${"0,".repeat(1_000_000)}0]}`;
+    expect(messageOf(failure(() => importTranscript(text)))).toMatch(/^\[import_failed\] line 1: parts\.0: [^;]*$/);
+  });
+
+  test("one id that comes again and again costs each time the same", () => {
+    const asked = vi.spyOn(Set.prototype, "has");
+    const askedFor = (lines: number): number => {
+      const before = asked.mock.calls.length;
+      importTranscript(EMPTY.repeat(lines));
+      return asked.mock.calls.length - before;
+    };
+    const [few, many] = [askedFor(100), askedFor(1_000)];
+    vi.restoreAllMocks();
+    expect(many).toBeLessThan(12 * few);
+  });
+
+  test.each([
+    ["a short one", EMPTY, [0, 0]],
+    ["a long one", EMPTY.repeat(20_000), [20, 100]],
+    ["a bad one", `${EMPTY.repeat(20_000)}{"id":7}`, [20, 100]],
+    ["one of blank lines", `${"\n".repeat(2_000_000)}${EMPTY.repeat(2)}`, [10, 20]],
+  ] as const)("%s is read in as many pieces as it is long", (_, text, [least, most]) => {
+    let pieces = 0;
+    const work = readTranscript(text);
+    failure(() => {
+      while (work.next().done !== true) pieces++;
+    });
+    expect(pieces).toBeGreaterThanOrEqual(least);
+    expect(pieces).toBeLessThanOrEqual(most);
   });
 
   test.each([

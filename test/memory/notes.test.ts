@@ -219,7 +219,7 @@ describe("what a split's child is given", () => {
           const child = split(memory, "child", "");
           // The numbers of the parent's messages that each of the child's stands for: of one that it has a part of, it has all.
           const stands = [...child.originals()].map(({ id }) => {
-            const record = overlays.find((overlay) => id === `record:${overlay.id}`);
+            const record = overlays.find((overlay) => id === `palimpsest:record:${overlay.id}`);
             if (record === undefined) return { id, from: numberOf(id), to: numberOf(id), endsWith: null };
             const { fromId, fromStep, toId, toStep } = record.span;
             const from = numberOf(fromId) + Number(fromStep > 0);

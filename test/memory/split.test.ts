@@ -37,9 +37,9 @@ test("V1, M1: the child shows what the parent shows, whole messages, summaries a
     expect(child.get("m2")).toBeNull();
     expect([...child.originals()].map(({ id }) => id)).toEqual([
       "m0",
-      `record:${child.overlays()[0]?.id}`,
+      `palimpsest:record:${child.overlays()[0]?.id}`,
       "long",
-      `record:${child.overlays()[1]?.id}`,
+      `palimpsest:record:${child.overlays()[1]?.id}`,
       "m5",
       "m6",
     ]);

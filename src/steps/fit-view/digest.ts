@@ -15,7 +15,7 @@ import { renderTranscript, type TranscriptElement } from "../render.ts";
 import { isStub } from "../repair.ts";
 import { DEFAULT_TEMPLATE, type Template } from "../template.ts";
 import { toolPart } from "../tool-parts.ts";
-import { fittedMessageId, isRecord, parseSyntheticId } from "../view.ts";
+import { fittedMessageId, isSummary } from "../view.ts";
 import { renderRules } from "./rules.ts";
 
 export interface DigestOptions {
@@ -89,7 +89,6 @@ function countOf(count: number, what: string): string {
 /** An overlay's text begins with its frame, in brackets: what follows is the summary, which is carried on. */
 function toElement(message: UIMessage): TranscriptElement {
   const [part] = message.parts;
-  const summary = isRecord(message) || parseSyntheticId(message.id)?.kind === "overlay";
-  if (!summary || part?.type !== "text") return { kind: "message", message };
+  if (!isSummary(message) || part?.type !== "text") return { kind: "message", message };
   return { kind: "overlay", summary: part.text.slice(part.text.indexOf("]\n\n") + 1) };
 }

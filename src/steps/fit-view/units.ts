@@ -17,7 +17,7 @@ import {
 import { measureMessage, type CountTokens, type Measure } from "../measure.ts";
 import { messageSteps } from "../slice.ts";
 import { innerParts, isOpenCall, type Part } from "../tool-parts.ts";
-import { fittedMessageId, parseSyntheticId } from "../view.ts";
+import { fittedMessageId, isRecord, parseSyntheticId } from "../view.ts";
 
 /**
  * `system`: instructions, wherever they stand. `head`: the task as it was first put. `asked`: the last message of the
@@ -101,7 +101,7 @@ function zoneOf(message: UIMessage, is: { asked: boolean; head: boolean; behind:
 }
 
 function isAsked(message: UIMessage): boolean {
-  return message.role === "user" && parseSyntheticId(message.id) === null;
+  return message.role === "user" && parseSyntheticId(message.id) === null && !isRecord(message);
 }
 
 /** A unit's parts, with its rules behind what the user said in it. */

@@ -20,7 +20,7 @@ import {
   type Part,
   type ToolPart,
 } from "../tool-parts.ts";
-import { isRecord, parseSyntheticId, recordedRules } from "../view.ts";
+import { isRecord, isSummary, parseSyntheticId, recordedRules } from "../view.ts";
 import { NO_FACTS, type Fact, type FactKind, type Facts } from "./fact.ts";
 import { findRules } from "./ledger.ts";
 import { addRules, boundIdentifiers, boundRules, mergeFacts } from "./merge.ts";
@@ -99,10 +99,6 @@ function readMessage(message: UIMessage, calls: Map<string, string>): Facts {
 export function readSayings(message: UIMessage): Saying[] {
   const speaker = isSummary(message) || message.role === "system" ? "output" : message.role;
   return message.parts.flatMap((part) => readPart(part, speaker));
-}
-
-function isSummary(message: UIMessage): boolean {
-  return isRecord(message) || parseSyntheticId(message.id)?.kind === "overlay";
 }
 
 /** The stored message that a message of a view shows. */

@@ -137,7 +137,7 @@ describe("a rule of the user is never lost", () => {
     const opening = recordMessage({ overlayId: "ov_1", summary: `The user said: ${BILLING}.` });
     expect(gatherFacts([opening]).rules).toEqual([]);
     // A person's own message is theirs whatever its id looks like.
-    expect(gatherFacts([say(opening.id, "user", text(`${BILLING}.`))]).rules).toHaveLength(1);
+    expect(gatherFacts([say("record:ov_1", "user", text(`${BILLING}.`))]).rules).toHaveLength(1);
   });
 });
 

@@ -1,0 +1,82 @@
+/**
+ * A file becomes messages of a session while others are answered.
+ *
+ * Job: read and measure it in pieces, between which others are let in; then store it at once. Boundary: formats are the
+ * business of src/import. Safe because nothing is stored before all was read, and all of it is stored in one transaction.
+ */
+import type { UIMessage } from "ai";
+import { PalimpsestError } from "../errors.ts";
+import { readTranscript, type Conversation, type Format } from "../import/import.ts";
+import { inPieces, Pace, type Pieces } from "../import/pieces.ts";
+import { MAX_IMPORTING_CHARS } from "../limits.ts";
+import type { Encoded } from "../memory/content.ts";
+import type { History } from "../memory/history.ts";
+import type { Core } from "./core.ts";
+
+export interface ImportTranscriptOptions {
+  readonly format?: Format | undefined;
+  readonly index?: number | undefined;
+}
+
+interface ReadFile {
+  readonly format: Format;
+  readonly notes: readonly string[];
+  readonly conversation: Conversation;
+  /** Its messages as they will be stored, in their order. */
+  readonly encoded: readonly Encoded[];
+}
+
+/** Throws `import_failed`, `invalid_input` for an index that the file has not, `rate_limited`, and what appending throws. */
+export async function readFile(
+  core: Core,
+  history: History,
+  { text, ...options }: { text: string } & ImportTranscriptOptions,
+): Promise<ReadFile> {
+  // Each file that is being read takes memory: so there are no more than fit there.
+  if (core.importing > 0 && core.importing + text.length > MAX_IMPORTING_CHARS) {
+    throw new PalimpsestError("rate_limited", "Other imports are being read. Send this one again when they are done.");
+  }
+  core.importing += text.length;
+  try {
+    return await inPieces(read(history, text, options), () => scheduler.wait(0));
+  } finally {
+    core.importing -= text.length;
+  }
+}
+
+function* read(history: History, text: string, { format, index }: ImportTranscriptOptions): Pieces<ReadFile> {
+  const { conversations, ...found } = yield* readTranscript(text, format === undefined ? {} : { format });
+  const conversation = conversations[index ?? 0];
+  if (conversation === undefined || (index === undefined && conversations.length > 1)) {
+    throw new PalimpsestError(
+      "invalid_input",
+      `The file holds ${conversations.length} conversations. Pass index, 0 to ${conversations.length - 1}, to choose one.`,
+    );
+  }
+  return { ...found, conversation, encoded: yield* encodeAll(history, conversation.messages) };
+}
+
+function* encodeAll(history: History, messages: readonly UIMessage[]): Pieces<Encoded[]> {
+  const pace = new Pace();
+  const encoded: Encoded[] = [];
+  for (const message of messages) {
+    const each = history.encode(message);
+    encoded.push(each);
+    if (pace.isOverEntry(each.bytes)) yield;
+  }
+  return encoded;
+}
+
+/** Call inside the transaction. Returns how many messages were new: one that the session holds already is left alone. */
+export function storeFile(
+  history: History,
+  { messages, branches, disowned }: Conversation,
+  encoded: readonly Encoded[],
+): number {
+  return messages.filter((message, at) => {
+    // A summary of the session's own has another id in the file than what became of it.
+    const own = disowned.get(message.id);
+    if (own !== undefined && history.has(own)) return false;
+    return history.append(message, branches.get(message.id), encoded[at]).inserted;
+  }).length;
+}
