@@ -9,6 +9,7 @@ import { env } from "cloudflare:workers";
 import type { UIMessage } from "ai";
 import { Session } from "../../src/agent/session.ts";
 import { errorCode } from "../../src/errors.ts";
+import { forgeRecord, importFile } from "./import-acts.ts";
 import { keepNotes, keepNotesAs, writeNotes } from "./notes-acts.ts";
 import type { Operation, Verb } from "./operations.ts";
 import * as said from "./said.ts";
@@ -281,6 +282,9 @@ const ACTS: Record<Verb, Act> = {
         await instance?.terminate().catch(() => undefined);
       }
     }),
+
+  importFile,
+  forgeRecord,
 
   keepNotes: ({ world, seat, op }) => keepNotes(world, seat, op),
   refreshNotes: async ({ world, seat }) => {

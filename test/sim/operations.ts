@@ -42,6 +42,9 @@ const WEIGHTS = {
   retry: 2,
   usage: 2,
   search: 1,
+  // files, and what claims to be ours
+  importFile: 2,
+  forgeRecord: 0.6,
   // notes
   keepNotes: 5,
   refreshNotes: 3,
