@@ -212,6 +212,10 @@ export const SNIPPET_WINDOW_CHARS = 100_000;
 export const ENCODED_SEARCH_CHARS = 1_000;
 export const ENCODED_OUTPUT_CHARS = 200;
 
+/** Bytes of one message in the search index: half of the platform's 2 MB for a value. What is longer is cut, to no less than so many characters. */
+export const SEARCH_MAX_BYTES = 1_000_000;
+export const SEARCH_LEAST_CHARS = 1_000;
+
 /** Messages that one search returns by default, and at most: each hit costs a read of its row and a snippet. */
 export const DEFAULT_SEARCH_HITS = 20;
 export const MAX_SEARCH_HITS = 100;

@@ -93,6 +93,8 @@ interface Found {
   /** Told in the order of the conversation, not of relevance. */
   readonly inOrder: boolean;
   readonly unknown: readonly string[];
+  /** What a search could not look at, in words; nothing where it saw all. */
+  readonly partial?: string;
 }
 
 /** Throws `invalid_input` for a request that asks for nothing or names a budget out of bounds. */
@@ -155,10 +157,15 @@ function find(places: Places, asked: Asked): Found | Recall {
     return { kind: "nothing", reason: "nothing-hidden", text: advice };
   }
   const seqs = places.search(query, { ranges, limit: RECALL_HITS });
-  if (seqs.length > 0) return { seqs, count: seqs.length, words: wordsOf(query), inOrder: false, unknown: [] };
+  const partial = sayPartial(places.countPartial(ranges));
+  if (seqs.length > 0) return { seqs, count: seqs.length, words: wordsOf(query), inOrder: false, unknown: [], partial };
   const where =
     asked.everywhere === true ? "" : " What you can see already was not searched; for that, say everywhere.";
-  return { kind: "nothing", reason: "no-match", text: `No message has any of these words. Try other ones.${where}` };
+  return {
+    kind: "nothing",
+    reason: "no-match",
+    text: `No message has any of these words. Try other ones.${where}${partial === "" ? "" : ` ${partial}`}`,
+  };
 }
 
 function findNamed(places: Places, ids: readonly string[]): Found | Recall {
@@ -173,6 +180,13 @@ function findAround(places: Places, name: string): Found | Recall {
   const [seq] = places.named(name);
   if (seq === undefined) return unknown([name]);
   return { seqs: places.around(seq), count: null, words: [], inOrder: true, unknown: [] };
+}
+
+/** What a search did not see, so that nobody takes its silence for more than it is. */
+function sayPartial(messages: number): string {
+  if (messages === 0) return "";
+  const some = messages === 1 ? "1 message is" : `${messages} messages are`;
+  return `${some} too long to be searched whole: of the longest texts only beginning and end were.`;
 }
 
 function unknown(names: readonly string[]): Recall {
@@ -221,11 +235,11 @@ class Answer {
   }
 
   /** `left`: of those that were found; null when there are more and nobody knows how many. */
-  end(found: Pick<Found, "inOrder" | "unknown">, left: number | null): Recall {
+  end(found: Pick<Found, "inOrder" | "unknown" | "partial">, left: number | null): Recall {
     for (let leftOut = left; ; leftOut = leftOut === null ? null : leftOut + 1) {
       if (this.#entries.length === 0) return unreadable(left);
       const shown = found.inOrder ? this.#entries.toSorted((a, b) => a.seq - b.seq) : this.#entries;
-      const text = [...shown.map((entry) => entry.text), ...notes(shown, found.unknown, leftOut)].join("\n\n");
+      const text = [...shown.map((entry) => entry.text), ...notes(shown, found, leftOut)].join("\n\n");
       if (this.#count(text) <= this.#maxTokens) {
         return { kind: "found", text, messages: shown.map((entry) => entry.message), leftOut };
       }
@@ -234,7 +248,11 @@ class Answer {
   }
 }
 
-function notes(shown: readonly Entry[], unknownNames: readonly string[], leftOut: number | null): string[] {
+function notes(
+  shown: readonly Entry[],
+  { unknown: unknownNames, partial = "" }: Pick<Found, "unknown" | "partial">,
+  leftOut: number | null,
+): string[] {
   const clipped = shown.find((entry) => entry.message.clipped)?.message.reference;
   const lines = [
     ...(leftOut === 0
@@ -243,6 +261,7 @@ function notes(shown: readonly Entry[], unknownNames: readonly string[], leftOut
     ...(clipped === undefined
       ? []
       : [`Cut short, as marked. For more of one, ask for it alone, as ids: ["${clipped}"].`]),
+    ...(partial === "" ? [] : [partial]),
     ...(unknownNames.length === 0 ? [] : [sayUnknown(unknownNames.slice(0, 3))]),
   ];
   return lines.length === 0 ? [] : [`(${lines.join(" ")})`];

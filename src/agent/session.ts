@@ -55,6 +55,8 @@ export interface SessionStatus {
   readonly liveRunIds: readonly string[];
   /** What keeps this branch from being compacted by itself now; null without a policy, and when the next append will. */
   readonly waiting: Waiting | null;
+  /** Messages that are too long to be searched whole, of those that a search has seen. */
+  readonly partlySearched: number;
 }
 
 /**
@@ -140,6 +142,7 @@ export class Session extends SessionNotesHandle {
       thresholdTokens: policy?.thresholdTokens ?? null,
       liveRunIds: this.core.runs.live(this.#id).map((run) => run.id),
       waiting: findReasonToWait(this.core, this.#id, { leafId }),
+      partlySearched: this.core.memory.search.countPartial(this.#id),
     };
   }
 

@@ -69,6 +69,11 @@ export class Places {
     return this.#search.findPlaces(query, { sessionId: this.#tree.sessionId, ranges, limit: options.limit });
   }
 
+  /** Messages of which {@link search} sees only a part. */
+  countPartial(ranges: readonly SeqRange[] | null): number {
+    return this.#search.countPartial(this.#tree.sessionId, ranges);
+  }
+
   /** By a message's id, by the id that a view shows for a part of it, or by a reference. Empty when there is none. */
   named(name: string): number[] {
     const synthetic = parseSyntheticId(name);

@@ -237,6 +237,12 @@ const MIGRATIONS: readonly (readonly string[])[] = [
     `ALTER TABLE palimpsest_notes ADD COLUMN told_step INTEGER`,
     `ALTER TABLE palimpsest_notes ADD COLUMN covered_step INTEGER`,
   ],
+  // Search: messages that are too long to be searched whole. Each session is indexed anew when it is next searched.
+  [
+    `CREATE TABLE palimpsest_search_partial (number INTEGER PRIMARY KEY)`,
+    `DROP TABLE IF EXISTS palimpsest_search`,
+    `DELETE FROM palimpsest_searched_sessions`,
+  ],
 ];
 
 export const SCHEMA_VERSION = MIGRATIONS.length;

@@ -2,7 +2,8 @@
  * Every statement of the search index, one verb each.
  *
  * The index is one FTS5 table over all sessions. A message's row in it has the number `session * 2^31 + seq`, so it is
- * found, replaced and deleted by its key, and a session's messages are one range of numbers. `secure-delete` takes the
+ * found, replaced and deleted by its key, and a session's messages are one range of numbers. Those of which it has only a
+ * part are noted beside it, by the same number. `secure-delete` takes the
  * words of a deleted row out of the index at once, not at some later merge (S2).
  */
 import type { Db } from "./db.ts";
@@ -22,6 +23,11 @@ const ROWID = "CAST(? AS INTEGER)";
 
 export function rowidOf(n: number, seq: number): number {
   return n * SESSION_SIZE + seq;
+}
+
+/** Of a session's numbers. */
+export function lastOf(n: number): number {
+  return rowidOf(n + 1, 0) - 1;
 }
 
 export function placeOf(rowid: number): { n: number; seq: number } {
@@ -82,6 +88,17 @@ export class SearchStatements {
 
   deleteWords(rowid: number): void {
     this.#db.run(`DELETE FROM palimpsest_search WHERE rowid = ${ROWID}`, rowid);
+    this.#db.run("DELETE FROM palimpsest_search_partial WHERE number = ?", rowid);
+  }
+
+  /** Notes that the words of a message are not all of them. */
+  insertPartial(rowid: number): void {
+    this.#db.run("INSERT INTO palimpsest_search_partial (number) VALUES (?)", rowid);
+  }
+
+  partialBetween({ first, last }: { first: number; last: number }): number[] {
+    const sql = "SELECT number FROM palimpsest_search_partial WHERE number BETWEEN ? AND ?";
+    return this.#db.run<{ number: number }>(sql, first, last).map(({ number }) => number);
   }
 
   /** Of every message of the session that is still stored. */
@@ -89,11 +106,13 @@ export class SearchStatements {
     const sql = `DELETE FROM palimpsest_search WHERE rowid IN
        (SELECT ${ROWID} + seq FROM palimpsest_messages WHERE session_id = ? AND seq <= ?)`;
     this.#db.run(sql, rowidOf(indexed.n, 0), sessionId, indexed.indexedTo);
+    const partial = "DELETE FROM palimpsest_search_partial WHERE number BETWEEN ? AND ?";
+    this.#db.run(partial, rowidOf(indexed.n, 0), lastOf(indexed.n));
   }
 
   /** The best matches, best first, the newer of equals first; in one session when `n` is given. */
   matches(match: string, n: number | null, limit: number): MatchRow[] {
-    const last = n === null ? Number.MAX_SAFE_INTEGER : rowidOf(n + 1, 0) - 1;
+    const last = n === null ? Number.MAX_SAFE_INTEGER : lastOf(n);
     return this.matchesBetween(match, { first: rowidOf(n ?? 0, 0), last }, limit);
   }
 

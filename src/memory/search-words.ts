@@ -6,7 +6,8 @@
  * phrase: any part of a longer run is then found. Safe because every term is quoted: nothing in a query is an operator,
  * so none is malformed.
  */
-import { MAX_PHRASE_WORDS, MAX_QUERY_CHARS, MAX_QUERY_TERMS } from "../limits.ts";
+import { MAX_PHRASE_WORDS, MAX_QUERY_CHARS, MAX_QUERY_TERMS, SEARCH_LEAST_CHARS, SEARCH_MAX_BYTES } from "../limits.ts";
+import { utf8Length } from "./content.ts";
 
 /** Put between characters of unspaced scripts: nobody writes it, it parts words for the index, and it shows as nothing. */
 const GAP = "\u2063";
@@ -22,6 +23,55 @@ const CHARACTER_EDGE = new RegExp(`(?<![${UNSPACED}])(?=[${UNSPACED}])|(?<=[${UN
  */
 export function indexWords(text: string): string {
   return text.toWellFormed().replaceAll("\0", " ").normalize("NFKC").replaceAll(CHARACTER_EDGE, GAP);
+}
+
+/** What the index is given for a message. */
+export interface Indexed {
+  readonly words: string;
+  /** True when it was too long to be given whole. */
+  readonly partial: boolean;
+}
+
+/**
+ * The texts of a message as {@link indexWords} has them, within the bytes that one row of the index may take. Where there are
+ * more, the longest texts are cut: what is short is given whole, and of a long one its beginning and its end, which tells what it came to.
+ */
+export function fitWords(texts: readonly string[]): Indexed {
+  const chars = texts.reduce((sum, { length }) => sum + length + 1, 0);
+  for (let room = Math.min(chars, SEARCH_MAX_BYTES); ;) {
+    const partial = room < chars;
+    const words = indexWords(partial ? cutLongest(texts, room) : texts.join("\n"));
+    const bytes = utf8Length(words);
+    if (bytes <= SEARCH_MAX_BYTES) return { words, partial };
+    // Some scripts take several bytes a character, and marks between them.
+    room = Math.floor((room * SEARCH_MAX_BYTES) / (bytes + 1));
+  }
+}
+
+/** So many characters of the texts: each up to the length at which all of them have room. */
+function cutLongest(texts: readonly string[], room: number): string {
+  let left = room;
+  let most = 0;
+  for (const [at, length] of texts
+    .map((text) => text.length + 1)
+    .toSorted((a, b) => a - b)
+    .entries()) {
+    most = Math.floor(left / (texts.length - at));
+    if (length > most) break;
+    left -= length;
+  }
+  const each = Math.max(most - 1, SEARCH_LEAST_CHARS);
+  // Of very many texts, those that come first.
+  return texts
+    .map((text) => cutMiddle(text, each))
+    .join("\n")
+    .slice(0, room);
+}
+
+function cutMiddle(text: string, chars: number): string {
+  if (text.length <= chars) return text;
+  const end = Math.floor(chars / 3);
+  return `${text.slice(0, chars - end - 1)}\n${text.slice(text.length - end)}`;
 }
 
 /** A piece of an indexed text as it was before {@link indexWords}. */

@@ -17,8 +17,8 @@ import { isEncoded } from "../steps/encoded.ts";
 import { fieldText, hasResult, innerParts, toolName, toolPart, type Part } from "../steps/tool-parts.ts";
 import { decodeMessage } from "./content.ts";
 import type { Db } from "./db.ts";
-import { indexWords, matchExpression, queryTerms } from "./search-words.ts";
-import { placeOf, rowidOf, SearchStatements, type IndexedRow, type SourceRow } from "./search-statements.ts";
+import { fitWords, matchExpression, queryTerms } from "./search-words.ts";
+import { lastOf, placeOf, rowidOf, SearchStatements, type IndexedRow, type SourceRow } from "./search-statements.ts";
 import { snippetsFor } from "./snippet.ts";
 import type { Statements } from "./statements.ts";
 
@@ -36,6 +36,8 @@ export interface SearchHit {
   readonly role: string;
   /** The part of its text in which the words stand, about 240 characters, cuts marked by "…". */
   readonly snippet: string;
+  /** True when the message is too long to be searched whole: of its longest texts only beginning and end are. */
+  readonly partial: boolean;
   /** Higher is better; comparable within one answer only. */
   readonly score: number;
   /** Epoch ms. */
@@ -87,14 +89,21 @@ export class MessageSearch {
     if (sessions.size === 0) return [];
     const only = sessionId === undefined ? null : ([...sessions.keys()][0] ?? null);
     const snippetOf = snippetsFor(queryTerms(query));
-    return this.#sql.matches(match, only, limit).flatMap(({ rowid, rank }) => {
+    const matches = this.#sql.matches(match, only, limit);
+    const partial = this.#partialAmong(matches.map(({ rowid }) => rowid));
+    return matches.flatMap(({ rowid, rank }) => {
       const { n, seq } = placeOf(rowid);
       const found = sessions.get(n);
       const message = found === undefined ? undefined : this.#sql.message(found, seq);
       if (found === undefined || message === undefined) return [];
       const snippet = snippetOf(this.#sql.words(rowid));
-      return [{ sessionId: found, ...message, snippet, score: -rank }];
+      return [{ sessionId: found, ...message, snippet, partial: partial.has(rowid), score: -rank }];
     });
+  }
+
+  #partialAmong(rowids: readonly number[]): ReadonlySet<number> {
+    if (rowids.length === 0) return new Set();
+    return new Set(this.#sql.partialBetween({ first: Math.min(...rowids), last: Math.max(...rowids) }));
   }
 
   /**
@@ -114,6 +123,16 @@ export class MessageSearch {
       if (best.length > 0) return best.map(({ rowid }) => placeOf(rowid).seq);
     }
     return [];
+  }
+
+  /** Messages of a session, or of stretches of it, of which a search sees only a part. Of those that were indexed so far. */
+  countPartial(sessionId: string, ranges: readonly SeqRange[] | null = null): number {
+    const indexed = this.#load(sessionId);
+    if (indexed === null) return 0;
+    const { n } = indexed;
+    const stretches = ranges?.map(({ fromSeq, toSeq }) => ({ first: rowidOf(n, fromSeq), last: rowidOf(n, toSeq) }));
+    return (stretches ?? [{ first: rowidOf(n, 0), last: lastOf(n) }]).flatMap((each) => this.#sql.partialBetween(each))
+      .length;
   }
 
   /** Says that a message has a new content. */
@@ -167,7 +186,10 @@ export class MessageSearch {
   }
 
   #insert(indexed: IndexedRow, seq: number, message: UIMessage): void {
-    this.#sql.insertWords(rowidOf(indexed.n, seq), indexWords(wordsOf(message)));
+    const { words, partial } = fitWords(textsOf(message));
+    const rowid = rowidOf(indexed.n, seq);
+    this.#sql.insertWords(rowid, words);
+    if (partial) this.#sql.insertPartial(rowid);
   }
 
   #load(sessionId: string): IndexedRow | null {
@@ -181,10 +203,10 @@ export class MessageSearch {
 }
 
 /** Everything in a message that was said, asked of a tool or answered by one. */
-function wordsOf(message: UIMessage): string {
+function textsOf(message: UIMessage): string[] {
   const words: string[] = [];
   for (const part of message.parts) addPart(part, words);
-  return words.join("\n");
+  return words;
 }
 
 function addPart(part: Part, words: string[]): void {

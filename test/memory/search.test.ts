@@ -151,6 +151,7 @@ describe("a query", () => {
         role: "assistant",
         createdAt: 1_000,
         snippet: "needle needle",
+        partial: false,
         score: expect.any(Number),
       });
       expect(hits[1]?.snippet).toMatch(/^….*needle.*…$/);
