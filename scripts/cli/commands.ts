@@ -4,7 +4,7 @@
  */
 import { readFile, writeFile } from "node:fs/promises";
 import { text } from "node:stream/consumers";
-import type { ImportTranscriptOptions } from "../../src/agent/session-history.ts";
+import type { ImportTranscriptOptions } from "../../src/agent/importing.ts";
 import type { RunEvent } from "../../src/agent/events.ts";
 import type { RunRecord } from "../../src/memory/runs.ts";
 import type { Live } from "../demo/live.ts";
