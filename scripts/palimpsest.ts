@@ -55,19 +55,19 @@ command("run <id>", "look at one run: its steps, what it came to, what it propos
   run((context) => commands.lookAtRun(context, id)),
 );
 command("plan", "say what a run would do now, and why, without doing it")
-  .option("--force", "as if it were asked for by hand", false)
-  .action(({ force }: { force: boolean }) => run((context) => commands.planRun(context, force)));
+  .option("--manual", "as if it were asked for by hand", false)
+  .action(({ manual }: { manual: boolean }) => run((context) => commands.planRun(context, manual)));
 command("compact", "compact the session now, and wait for the end")
   .option("--focus <words>", "what the summary should attend to")
   .option("--fresh", "ask the model anew")
   .option("--rebuild", "make the summaries again from their first drafts")
-  .option("--force", "although the summariser is down or the budget is spent")
+  .option("--ignore-budget", "although the summariser is down or the budget is spent")
   .addOption(noWait)
   .action((flags: CompactFlags) => run((context) => commands.compact(context, flags)));
 command("split", "compact the session, and go on in a new one")
   .option("--name <name>", "of the new session")
   .option("--focus <words>", "what the summary should attend to")
-  .option("--force", "although the summariser is down or the budget is spent")
+  .option("--ignore-budget", "although the summariser is down or the budget is spent")
   .addOption(noWait)
   .action((flags: CompactFlags & { name?: string }) => run((context) => commands.split(context, flags)));
 command("import <file>", "store a transcript in the session, all of it or nothing; - is standard input")

@@ -49,8 +49,8 @@ export async function lookAtRun({ connect, paint }: Context, runId: string): Pro
   return { answer: { ...run, proposal }, lines: [...showRun(run, paint), ...proposed], exitCode: exitCodeOf(run) };
 }
 
-export async function planRun({ connect, sessionId }: Context, force: boolean): Promise<Done> {
-  const answer = await (await connect()).call("plan", { sessionId, force });
+export async function planRun({ connect, sessionId }: Context, manual: boolean): Promise<Done> {
+  const answer = await (await connect()).call("plan", { sessionId, manual });
   return { answer, lines: showPlan(answer) };
 }
 
@@ -58,7 +58,7 @@ export interface CompactFlags {
   readonly focus?: string;
   readonly fresh?: boolean;
   readonly rebuild?: boolean;
-  readonly force?: boolean;
+  readonly ignoreBudget?: boolean;
   /** False: does not wait for the run. */
   readonly wait: boolean;
 }

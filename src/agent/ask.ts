@@ -13,7 +13,7 @@ import { startOrJoin, type RunRequest } from "./trigger.ts";
 /** Call inside a transaction. Throws `session_ended`, `not_configured`. */
 export function askForRun(core: Core, sessionId: string, request: RunRequest): { run: RunRecord; joined: boolean } {
   const receipt = startOrJoin(core, sessionId, request);
-  if (request.trigger !== "manual" || request.insist === true) return receipt;
+  if (request.trigger !== "manual" || request.ignoreBudget === true) return receipt;
   // A function of the caller's own asks no model of ours.
   if (core.settings.get(sessionId).inline !== null) return receipt;
   return endIfInVain(core, receipt, (run) => findNotes(core, run)?.kind === "ready");
@@ -22,7 +22,7 @@ export function askForRun(core: Core, sessionId: string, request: RunRequest): {
 /** The same for an update of the notes. Throws `session_ended`, `not_configured`, `invalid_state`. */
 export function askForNotes(core: Core, sessionId: string, request: NotesRequest): { run: RunRecord; joined: boolean } {
   const receipt = startOrJoinNotes(core, sessionId, request);
-  return request.insist ? receipt : endIfInVain(core, receipt, () => false);
+  return request.ignoreBudget ? receipt : endIfInVain(core, receipt, () => false);
 }
 
 function endIfInVain(

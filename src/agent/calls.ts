@@ -128,7 +128,7 @@ const compactOptions = {
   focus,
   fresh: flag,
   rebuild: flag,
-  force: flag,
+  ignoreBudget: flag,
 } satisfies FieldsOf<CompactOptions>;
 
 const eventOptions = {
@@ -158,7 +158,7 @@ const usageReport = {
 const splitOptions = {
   focus: focus.nullable(),
   fresh: flag,
-  force: flag,
+  ignoreBudget: flag,
 } satisfies FieldsOf<SplitOptions>;
 
 const newSession = {
@@ -208,7 +208,7 @@ export const calls = {
     does: "Tells what a compaction would do now, and why, without doing it.",
     input: z.strictObject({
       sessionId,
-      ...({ leafId, force: flag, rebuild: flag } satisfies FieldsOf<PlanQuestion>),
+      ...({ leafId, manual: flag, rebuild: flag } satisfies FieldsOf<PlanQuestion>),
     }),
     run: ({ session }, { sessionId, ...question }) => session(sessionId).plan(question),
   }),
@@ -595,7 +595,7 @@ export const calls = {
     does: "Asks for an update of the notes now and returns at once, with the run that will do it.",
     input: ofSession,
     run: async (context, { sessionId }) =>
-      showReceipt(context, await context.session(sessionId).refreshNotes({ insist: context.may("override") })),
+      showReceipt(context, await context.session(sessionId).refreshNotes({ ignoreBudget: context.may("override") })),
   }),
 
   // --- admin ---------------------------------------------------------------------------------------------------------
@@ -746,11 +746,11 @@ function describe(issue: z.core.$ZodIssue, above: readonly PropertyKey[]): strin
   return [line(path, issue.message)];
 }
 
-function mayOverride({ may }: CallContext, { force }: { readonly force: boolean }): void {
-  if (!force || may("override")) return;
+function mayOverride({ may }: CallContext, { ignoreBudget }: { readonly ignoreBudget: boolean }): void {
+  if (!ignoreBudget || may("override")) return;
   throw new PalimpsestError(
     "unauthorized",
-    'Clients of this agent may not go past a spent budget or an open breaker. Leave force out, or open "override" where the agent is declared.',
+    'Clients of this agent may not go past a spent budget or an open breaker. Leave ignoreBudget out, or open "override" where the agent is declared.',
   );
 }
 

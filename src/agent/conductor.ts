@@ -230,20 +230,20 @@ export class Conductor {
   }
 
   /**
-   * Starts a run in place of one that ended; drafts that one paid for are found again by their keys. With `insist` it goes
+   * Starts a run in place of one that ended; drafts that one paid for are found again by their keys. With `ignoreBudget` it goes
    * past a spent budget and an open breaker.
    */
-  retry(runId: string, insist = true): { run: RunRecord; joined: boolean } {
+  retry(runId: string, ignoreBudget = true): { run: RunRecord; joined: boolean } {
     const { outcome, kind, sessionId, leafId, focus, split } = this.#core.runs.mustGet(runId);
     if (outcome === null)
       throw new PalimpsestError("invalid_state", `Run "${runId}" is still at work. Cancel it first, or wait for it.`);
     const receipt = this.#core.transaction((): { run: RunRecord; joined: boolean } => {
-      if (kind === "notes") return askForNotes(this.#core, sessionId, { retryOf: runId, insist });
+      if (kind === "notes") return askForNotes(this.#core, sessionId, { retryOf: runId, ignoreBudget });
       const again = { focus, retryOf: runId };
       if (split != null)
-        return startSplit(this.#core, sessionId, { name: split.name ?? undefined, ...again, force: insist });
+        return startSplit(this.#core, sessionId, { name: split.name ?? undefined, ...again, ignoreBudget });
       const branch = { trigger: "manual", leafId: this.#leafToRetry(sessionId, leafId) } as const;
-      return askForRun(this.#core, sessionId, { ...branch, ...again, force: true, insist });
+      return askForRun(this.#core, sessionId, { ...branch, ...again, manual: true, ignoreBudget });
     });
     return receipt;
   }

@@ -46,7 +46,7 @@ export interface ReadyNotes {
 
 export type NotesVerdict = ReadyNotes | ({ readonly kind: "declined" } & WhyModel);
 
-export type Asked = Pick<RunRecord, "sessionId" | "leafId" | "policy" | "force" | "focus" | "fresh" | "only">;
+export type Asked = Pick<RunRecord, "sessionId" | "leafId" | "policy" | "manual" | "focus" | "fresh" | "only">;
 
 /** Null where no notes are kept, or the caller's own function makes the summaries. */
 export function findNotes(core: Core, run: Asked, carried: readonly Carried[] = []): NotesVerdict | null {
@@ -67,7 +67,7 @@ export function findNotes(core: Core, run: Asked, carried: readonly Carried[] = 
     overheadTokens: unseenTokens(core, run.sessionId, history.tokens(run.leafId)),
   });
   if (outline === null) return decline("gone", "The branch is gone.");
-  if (!run.force && outline.tokens <= run.policy.thresholdTokens) {
+  if (!run.manual && outline.tokens <= run.policy.thresholdTokens) {
     return decline("under-threshold", "The view is not over the threshold any more.");
   }
   const circumstances = { outline, carried, settings, redact, countTokens };
@@ -95,7 +95,7 @@ function weigh(history: History, run: Asked, circumstances: Circumstances): Note
   const { version, outline, carried, settings, redact, countTokens } = circumstances;
   const planned = planFromNotes(outline, {
     covered: version.covered.kind === "to" ? version.covered : null,
-    policy: run.force ? { ...run.policy, minSpanTokens: 1 } : run.policy,
+    policy: run.manual ? { ...run.policy, minSpanTokens: 1 } : run.policy,
     notes: settings.range,
   });
   if (planned.kind === "nothing") return decline(planned.reason, planned.detail);

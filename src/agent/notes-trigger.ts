@@ -45,14 +45,14 @@ export function startNotesIfDue(core: Core, sessionId: string): RunRecord | null
 export interface NotesRequest {
   readonly retryOf?: string | null;
   /** Asks the model although it is down or the budget is spent. */
-  readonly insist: boolean;
+  readonly ignoreBudget: boolean;
 }
 
 /** Starts an update, or joins the one at work. Call inside a transaction. Throws `not_configured`, `session_ended`, `invalid_state`. */
 export function startOrJoinNotes(
   core: Core,
   sessionId: string,
-  { retryOf = null, insist }: NotesRequest,
+  { retryOf = null, ignoreBudget }: NotesRequest,
 ): { run: RunRecord; joined: boolean } {
   const history = core.memory.session(sessionId);
   history.mustGoOn();
@@ -63,7 +63,7 @@ export function startOrJoinNotes(
   if (leafId === null) {
     throw new PalimpsestError("invalid_state", `Session "${sessionId}" has no messages yet: there is nothing to note.`);
   }
-  return { run: startNotes(core, sessionId, { trigger: "manual", leafId, retryOf, insist }), joined: false };
+  return { run: startNotes(core, sessionId, { trigger: "manual", leafId, retryOf, ignoreBudget }), joined: false };
 }
 
 function startNotes(
@@ -80,8 +80,8 @@ function startNotes(
     leafStep: core.memory.session(sessionId).notes.endOf(request.leafId)?.step,
     retryOf: request.retryOf ?? null,
     focus: null,
-    force: request.trigger === "manual",
-    insist: request.insist ?? false,
+    manual: request.trigger === "manual",
+    ignoreBudget: request.ignoreBudget ?? false,
     fresh: false,
     tokensBefore: promptTokens(core, sessionId, request.leafId),
     policy: mustKeepNotes(core, sessionId),

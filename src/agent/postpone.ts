@@ -50,7 +50,7 @@ export function findLoss(core: Core, sessionId: string, viewTokens: number): Wai
 
 /** Whether a run may ask this model. Asked again by the same run, the answer to a probe is the same. Call inside a transaction. */
 export function mayAsk(core: Core, run: RunRecord, model: string): MayAsk {
-  if (run.insist === true) return { kind: "yes" };
+  if (run.ignoreBudget === true) return { kind: "yes" };
   const spent = findOverdraft(core, run.sessionId);
   if (spent !== null) return { kind: "no", until: null, reason: spent };
   return core.health.mayAsk(model, core.platform.now(), run.id);

@@ -13,7 +13,7 @@ export interface PlanQuestion {
   /** The active branch by default. */
   readonly leafId?: string | undefined;
   /** As if asked for by hand. */
-  readonly force?: boolean;
+  readonly manual?: boolean;
   readonly rebuild?: boolean;
 }
 
@@ -21,16 +21,16 @@ export interface PlanQuestion {
 export async function reportPlan(
   core: Core,
   sessionId: string,
-  { policy, leafId, force = false, rebuild = false }: PlanQuestion & { readonly policy: Policy },
+  { policy, leafId, manual = false, rebuild = false }: PlanQuestion & { readonly policy: Policy },
 ): Promise<PlanReport | null> {
   const carried = await carriedIn(core, sessionId);
-  const asked = { force: force || rebuild, only: rebuild ? ("rebuild" as const) : undefined };
+  const asked = { manual: manual || rebuild, only: rebuild ? ("rebuild" as const) : undefined };
   const found = planNow(core, sessionId, { policy, leafId, ...asked });
   if (found === null) return null;
   const { outline, plan } = found;
   const branch = { sessionId, leafId: outline.leafId };
   const { when, afterCompaction, countTokens } = core.settings.get(sessionId);
-  const waiting = asked.force ? null : findReasonToWait(core, sessionId, branch);
+  const waiting = asked.manual ? null : findReasonToWait(core, sessionId, branch);
   const circumstances = { policy, prices: when?.prices, waiting };
   const foreseen = foreseeNotes(core, { ...branch, ...asked, policy, focus: null, fresh: false }, carried);
   if (foreseen !== null && foreseen.plan !== null) return explainNotes(outline, foreseen, circumstances);

@@ -81,7 +81,7 @@ export class RunPort implements CompactionPort {
       if (outline === null) return call.end({ kind: "stale", reason: "gone" });
       call.note({ partial: outline.truncated, tokensBefore: promptTokens(core, run.sessionId, run.leafId) });
       call.close();
-      return { kind: "outline", outline, policy: run.policy, options: { force: run.force, only: run.only } };
+      return { kind: "outline", outline, policy: run.policy, options: { manual: run.manual, only: run.only } };
     });
   }
 
@@ -235,7 +235,7 @@ export class RunPort implements CompactionPort {
         core.health.noteFailure(model, code, now);
       }
       if (cost !== null) bill(call, answerId, cost);
-      return { kind: "noted", again: isInTime && (run.insist === true || !core.health.isOpen(model, now)) };
+      return { kind: "noted", again: isInTime && (run.ignoreBudget === true || !core.health.isOpen(model, now)) };
     });
   }
 

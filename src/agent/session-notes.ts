@@ -92,16 +92,16 @@ export abstract class SessionNotesHandle extends SessionContext {
   }
 
   /**
-   * Asks for an update now, or joins the one at work. Returns at once. With `insist`, the default, the model is asked although
+   * Asks for an update now, or joins the one at work. Returns at once. With `ignoreBudget`, the default, the model is asked although
    * it is down or the budget is spent. Throws `not_configured`, `session_ended`, `invalid_state`.
    */
-  async refreshNotes({ insist = true }: { readonly insist?: boolean } = {}): Promise<{
+  async refreshNotes({ ignoreBudget = true }: { readonly ignoreBudget?: boolean } = {}): Promise<{
     readonly run: RunRecord;
     readonly joined: boolean;
   }> {
     this.apply();
     const receipt = this.core.transaction<{ run: RunRecord; joined: boolean }>(() =>
-      askForNotes(this.core, this.id, { insist }),
+      askForNotes(this.core, this.id, { ignoreBudget }),
     );
     return receipt;
   }

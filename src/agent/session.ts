@@ -33,7 +33,7 @@ export interface CompactOptions {
   /** Asks the model anew, also for what an earlier draft covers: after a summary that was rolled back. */
   readonly fresh?: boolean | undefined;
   /** Asks the model although it is down or the budget is spent. Never against an invariant. */
-  readonly force?: boolean | undefined;
+  readonly ignoreBudget?: boolean | undefined;
   /** Makes the summaries of the branch from their first drafts again, instead of summarising more of it. */
   readonly rebuild?: boolean | undefined;
   /** The branch to compact; the active one by default. */
@@ -163,7 +163,7 @@ export class Session extends SessionNotesHandle {
   // --- compaction ----------------------------------------------------------------------------------------------------
 
   /**
-   * What a run would do now, and why, without doing it: the same code as the run's own planning. With `force` as if asked
+   * What a run would do now, and why, without doing it: the same code as the run's own planning. With `manual` as if asked
    * for by hand, with `rebuild` as `compact({ rebuild: true })`. It never says `window-too-small`: the summariser's window
    * is known where it is asked.
    */
@@ -175,7 +175,7 @@ export class Session extends SessionNotesHandle {
 
   /**
    * Asks for a run now, whatever the threshold says. Returns at once; {@link ended} waits for it. While the summariser is
-   * down or the budget is spent, the run ends at once as `nothing` with that reason, unless `force` is true.
+   * down or the budget is spent, the run ends at once as `nothing` with that reason, unless `ignoreBudget` is true.
    */
   async compact(options: CompactOptions = {}): Promise<CompactReceipt> {
     return this.#ask("manual", options);
@@ -271,8 +271,8 @@ export class Session extends SessionNotesHandle {
         leafId,
         focus: options.focus ?? null,
         fresh: options.fresh ?? false,
-        force: true,
-        insist: options.force ?? false,
+        manual: true,
+        ignoreBudget: options.ignoreBudget ?? false,
         only: options.rebuild === true ? "rebuild" : undefined,
       }),
     );

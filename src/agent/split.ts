@@ -23,7 +23,7 @@ export interface SplitOptions {
   /** Asks the model anew, also for what an earlier draft covers. */
   readonly fresh?: boolean | undefined;
   /** Asks the model although it is down or the budget is spent. */
-  readonly force?: boolean | undefined;
+  readonly ignoreBudget?: boolean | undefined;
 }
 
 interface SplitRequest extends SplitOptions {
@@ -47,10 +47,15 @@ export function startSplit(core: Core, sessionId: string, request: SplitRequest)
   }
   const known = core.runs.live(sessionId).find((run) => run.kind === "split");
   if (known !== undefined) return { run: known, joined: true };
-  const { focus, fresh, force, retryOf } = request;
+  const { focus, fresh, ignoreBudget, retryOf } = request;
   const split = { name, overlayId: null };
-  const asked = { trigger: "manual", leafId, focus: focus ?? null, fresh: fresh ?? false, force: true } as const;
-  const run = startRun(core, sessionId, { ...asked, insist: force ?? false, retryOf: retryOf ?? null, split });
+  const asked = { trigger: "manual", leafId, focus: focus ?? null, fresh: fresh ?? false, manual: true } as const;
+  const run = startRun(core, sessionId, {
+    ...asked,
+    ignoreBudget: ignoreBudget ?? false,
+    retryOf: retryOf ?? null,
+    split,
+  });
   cancelOthers(core, run);
   return { run, joined: false };
 }

@@ -23,9 +23,9 @@ export interface RunRequest {
   readonly trigger: Trigger;
   readonly leafId: string;
   readonly focus?: string | null;
-  readonly force?: boolean;
+  readonly manual?: boolean;
   /** Starts, and asks the model, although the summariser is down or the budget is spent. */
-  readonly insist?: boolean;
+  readonly ignoreBudget?: boolean;
   readonly fresh?: boolean;
   readonly retryOf?: string | null;
   readonly only?: RunRecord["only"];
@@ -100,8 +100,8 @@ export function startRun(core: Core, sessionId: string, request: RunRequest): Ru
     sessionId,
     trigger: request.trigger,
     focus: request.focus ?? null,
-    force: request.force ?? false,
-    insist: request.insist ?? false,
+    manual: request.manual ?? false,
+    ignoreBudget: request.ignoreBudget ?? false,
     fresh: request.fresh ?? false,
     leafId: request.leafId,
     tokensBefore: promptTokens(core, sessionId, request.leafId),
@@ -185,7 +185,7 @@ function notesServe(
     core.unserved.set(sessionId, { ...known, leafId });
     return false;
   }
-  if (findNotes(core, { ...asked, force: false, focus: null, fresh: false })?.kind === "ready") return true;
+  if (findNotes(core, { ...asked, manual: false, focus: null, fresh: false })?.kind === "ready") return true;
   core.unserved.set(sessionId, now);
   return false;
 }

@@ -138,7 +138,7 @@ export interface RunRecord {
   readonly state: RunState;
   readonly focus: string | null;
   /** Skips the soft reasons for doing nothing; never an invariant. */
-  readonly force: boolean;
+  readonly manual: boolean;
   /** Asks a model anew, also for what an earlier draft covers. */
   readonly fresh: boolean;
   /** `mend`: only what an edit uncovered; `rebuild`: what is covered, from its first drafts. Absent: what is due. */
@@ -151,7 +151,7 @@ export interface RunRecord {
   readonly policy: Policy;
   readonly retryOf: string | null;
   /** A person asked although the summariser is down or the budget is spent. */
-  readonly insist?: boolean;
+  readonly ignoreBudget?: boolean;
   /** Runs just before this one that lost a race with an edit. */
   readonly staleStreak: number;
   /** Runs just before this one that came to nothing for a reason that another try does not cure. */
@@ -190,7 +190,7 @@ export type NewRun = Pick<
   | "sessionId"
   | "trigger"
   | "focus"
-  | "force"
+  | "manual"
   | "fresh"
   | "only"
   | "leafId"
@@ -199,7 +199,7 @@ export type NewRun = Pick<
   | "policy"
   | "retryOf"
   | "staleStreak"
-  | "insist"
+  | "ignoreBudget"
   | "fruitless"
   | "split"
 > & { readonly kind?: "notes" };

@@ -4,7 +4,7 @@
  * Job: turn an outline and a policy into a value; the same call serves a real run and a dry run. Boundary: nothing is
  * read or written, and no content is known. Safe because every plan keeps V1 (head, span and tail cover the view once,
  * chunks cover the span's messages once) and V2 (no boundary between a call and its result) by construction, also when
- * forced.
+ * asked for by hand.
  */
 import { layOut, tokensBetween, type Layout } from "./align.ts";
 import { chunkSpan, spanBetween } from "./chunk.ts";
@@ -72,7 +72,7 @@ export type Plan =
 
 export interface PlanOptions {
   /** Plan also under the threshold, and also a span smaller than `minSpanTokens`. */
-  readonly force?: boolean;
+  readonly manual?: boolean;
   /**
    * `mend`: only what an edit uncovered between overlays, whatever the threshold says. `rebuild`: everything that is
    * covered, from its first drafts.
@@ -82,9 +82,9 @@ export interface PlanOptions {
 
 /** Plans one compaction. Never throws on a well-formed outline: having nothing to do is an answer. */
 export function planCut(outline: Outline, policy: Policy, options: PlanOptions = {}): Plan {
-  const force = options.force === true;
+  const manual = options.manual === true;
   if (outline.rows.length === 0) return nothing("empty", "The view holds no messages.");
-  if (!force && options.only === undefined && outline.tokens <= policy.thresholdTokens) {
+  if (!manual && options.only === undefined && outline.tokens <= policy.thresholdTokens) {
     return nothing(
       "under-threshold",
       `The view is estimated at ${outline.tokens} tokens; the threshold is ${policy.thresholdTokens}.`,
@@ -98,7 +98,7 @@ export function planCut(outline: Outline, policy: Policy, options: PlanOptions =
   const gap = findGap(layout, { from: head.at, to: recent }, Math.max(1, policy.minSpanTokens));
   if (gap !== null) return spanPlan(place, gap, head.moves);
   if (options.only === "mend") return nothing("no-gap", "Every overlay of the view stands: nothing is left to mend.");
-  return planFresh(place, force);
+  return planFresh(place, manual);
 }
 
 /** A view laid out, and where its head ends. */
@@ -110,7 +110,7 @@ interface Place {
 }
 
 /** What no overlay covers yet, between head and tail. */
-function planFresh(place: Place, force: boolean): Plan {
+function planFresh(place: Place, manual: boolean): Plan {
   const { layout, outline, policy, head } = place;
   const fresh = freshTokens(layout);
   const gain = (to: number): number => (fresh[to] ?? 0) - (fresh[head.at] ?? 0);
@@ -118,10 +118,10 @@ function planFresh(place: Place, force: boolean): Plan {
     const worth = (to: number): boolean => to > head.at && gain(to) >= least;
     return outline.truncated ? cutEnd(layout, worth) : cutTail(layout, policy, worth);
   };
-  const tail = cutWhere(force ? 1 : Math.max(1, policy.minSpanTokens));
+  const tail = cutWhere(manual ? 1 : Math.max(1, policy.minSpanTokens));
   if (tail === null) {
     const room = cutWhere(0);
-    return room === null ? tooShort(outline, policy) : tooSmall(gain(room.at), force ? 1 : policy.minSpanTokens);
+    return room === null ? tooShort(outline, policy) : tooSmall(gain(room.at), manual ? 1 : policy.minSpanTokens);
   }
   const stacked = stackUp(layout, { from: head.at, to: tail.at }, policy);
   return spanPlan(place, stacked, [...head.moves, ...tail.moves]);

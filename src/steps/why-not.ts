@@ -38,8 +38,9 @@ const ADVICE = {
   "no-overlay": "Compact first: only what is under an overlay can be made anew.",
   "would-not-shrink": "Lower summaryTokens, or wait for more messages: the summary was no smaller than its source.",
   "cooling-down": "Look at why the last run failed (runs), and wait, or call compact.",
-  "breaker-open": "Restore the summariser and wait for the next probe, or call compact with force: true to ask it now.",
-  "budget-spent": "Raise the budget in compactAfter, or call compact with force: true.",
+  "breaker-open":
+    "Restore the summariser and wait for the next probe, or call compact with ignoreBudget: true to ask it now.",
+  "budget-spent": "Raise the budget in compactAfter, or call compact with ignoreBudget: true.",
   "not-worth-it": "Wait for a larger view, raise maxBreakEvenCalls, or call compact.",
   "session-ended": "Go on in the session that continues it (newestSession).",
   "run-in-flight": "Wait for the run that is at work on this branch, or cancel it.",

@@ -35,10 +35,10 @@ test.each([2_000, 6_000, 9_000, 30_000])(
     await agent.appendAll({ sessionId, messages });
     for (const { id } of await agent.runs({ sessionId })) await agent.waitForRun({ runId: id });
     await agent.appendAll({ sessionId, messages: talk(1_000, 1_012) });
-    const plan = await agent.plan({ sessionId, force: true });
+    const plan = await agent.plan({ sessionId, manual: true });
     const { run } = await agent.compact({ sessionId });
     const { outcome } = await agent.waitForRun({ runId: run.id });
-    const after = await agent.plan({ sessionId, force: true });
+    const after = await agent.plan({ sessionId, manual: true });
     expect(outcome).toMatchObject({ kind: "applied", degraded: false });
     expect(plan.lines.join(" ")).toContain(`at most ${plan.expectedTokens} tokens`);
     expect(after.viewTokens).toBeLessThanOrEqual(plan.expectedTokens);
@@ -59,7 +59,7 @@ test("a rebuild is planned as it would be run: what is covered, from its first d
 });
 
 describe("whether notes would serve is said beforehand as the run then finds it", () => {
-  const planned = { sessionId: SESSION, force: true };
+  const planned = { sessionId: SESSION, manual: true };
   /** What was planned, and what a run that is asked for by hand comes to. */
   async function compare(agent: PalimpsestAgent) {
     const report = await agent.plan(planned);
@@ -107,7 +107,7 @@ describe("whether notes would serve is said beforehand as the run then finds it"
     await sayWithNotes(agent, sessionId);
     held = true;
     await agent.append({ sessionId, message: say(8, "a long paste of the log file. ".repeat(300)) });
-    const { notes } = await agent.plan({ sessionId, force: true });
+    const { notes } = await agent.plan({ sessionId, manual: true });
     expect(notes).toMatchObject({ kind: "declined", reason: "over-threshold" });
     gate.open();
     const [run] = ofKind(await rest(agent, sessionId), "compaction").toReversed();

@@ -167,7 +167,7 @@ describe("a run does not wait for an update that cannot help it", () => {
     }
     if (why.startsWith("it is")) await agent.append({ sessionId: SESSION, message: say(50), parentId: "m1" });
     const focus = why.startsWith("a focus") ? "the ledger" : undefined;
-    const { notes } = await agent.plan({ sessionId: SESSION, force: true });
+    const { notes } = await agent.plan({ sessionId: SESSION, manual: true });
     if (focus === undefined) expect(notes).toMatchObject({ kind: "declined", waitsFor: null });
     const { run } = await agent.compact({ sessionId: SESSION, focus });
     await expect.poll(async () => (await agent.getRun({ runId: run.id })).path).toBe("model");

@@ -96,7 +96,7 @@ test("what a compaction from notes would come to is foreseen by the session's co
       }),
   );
   await sayAll(agent, talk(0, 12), "");
-  const { notes } = await agent.plan({ force: true });
+  const { notes } = await agent.plan({ manual: true });
   expect(notes).toMatchObject({ kind: "serve" });
   await agent.waitForRun({ runId: (await agent.compact({})).run.id });
   const { viewTokens } = await agent.status({});

@@ -58,7 +58,7 @@ test("messages and views keep their own estimates, whatever was counted", async 
   const before = await agent.getView({});
   await record({ inputTokens: 1_900 });
   expect(await agent.getView({})).toEqual(before);
-  expect((await agent.plan({ force: true })).viewTokens).toBe(1_900);
+  expect((await agent.plan({ manual: true })).viewTokens).toBe(1_900);
 });
 
 test("each model is counted by itself, and the one that was called last speaks for the session", async () => {

@@ -238,7 +238,7 @@ test("a compaction that costs more than it saves waits until the view is large e
 
 // --- by hand ------------------------------------------------------------------------------------------------------------
 
-test("asked by hand while the model is down, a run ends at once with the reason; with force it asks, and an overflow never waits", async () => {
+test("asked by hand while the model is down, a run ends at once with the reason; told to ignore that it asks, and an overflow never waits", async () => {
   let broken = true;
   const { agent, calls } = newAgent((...asked) => (broken ? refuse(401)(...asked) : summaryOf(asked[0], "back")));
   await startRun(agent);
@@ -256,7 +256,7 @@ test("asked by hand while the model is down, a run ends at once with the reason;
   expect(calls).toHaveLength(1);
   broken = false;
   await agent.appendAll({ messages: talk(24, 30) });
-  const forced = await agent.compact({ force: true });
+  const forced = await agent.compact({ ignoreBudget: true });
   expect((await agent.waitForRun({ runId: forced.run.id })).outcome).toMatchObject({
     kind: "applied",
     degraded: false,
@@ -264,10 +264,10 @@ test("asked by hand while the model is down, a run ends at once with the reason;
   expect((await agent.status({})).waiting?.reason).toBe("under-threshold");
 });
 
-test("force is no way round an invariant: what cannot shrink stays as it is (V3)", async () => {
+test("ignoreBudget is no way round an invariant: what cannot shrink stays as it is (V3)", async () => {
   const { agent, calls } = newAgent(sound);
   await agent.appendAll({ messages: talk(0, 3) });
-  const { run } = await agent.compact({ force: true });
+  const { run } = await agent.compact({ ignoreBudget: true });
   expect((await agent.waitForRun({ runId: run.id })).outcome).toMatchObject({ kind: "nothing", reason: "too-short" });
   expect(calls).toEqual([]);
 });
@@ -289,5 +289,7 @@ test("each state has its reason, and when one is due there is none", async () =>
   gate.open();
   await settle(agent);
   expect(await reason()).toBe("under-threshold");
-  expect(await refusalOf(() => agent.compact({ force: "yes" as never }))).toContain("[invalid_input] force");
+  expect(await refusalOf(() => agent.compact({ ignoreBudget: "yes" as never }))).toContain(
+    "[invalid_input] ignoreBudget",
+  );
 });

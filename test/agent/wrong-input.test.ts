@@ -86,7 +86,7 @@ const ofCompaction: Call["fields"] = {
   focus: "focus",
   fresh: "flag",
   rebuild: "flag",
-  force: "flag",
+  ignoreBudget: "flag",
 };
 const ofRun: Call = { good: { runId: "r" }, fields: { runId: "id" } };
 const ofSession: Call = { good: {}, fields: inSession };
@@ -160,7 +160,7 @@ const CALLS: Partial<Record<CallName, Call>> = {
     fields: { ...inSession, text: "text", format: "word", index: "index" },
   },
   exportTranscript: { good: {}, fields: { ...ofBranch.fields, redact: "flag" } },
-  plan: { good: {}, fields: { ...ofBranch.fields, force: "flag", rebuild: "flag" } },
+  plan: { good: {}, fields: { ...ofBranch.fields, manual: "flag", rebuild: "flag" } },
   compact: { good: {}, fields: ofCompaction },
   compactNow: { good: {}, fields: { ...ofCompaction, reason: "word" } },
   runs: { good: {}, fields: { ...inSession, limit: "page", before: "count" } },
@@ -212,7 +212,7 @@ const CALLS: Partial<Record<CallName, Call>> = {
   },
   compactAndSplit: {
     good: {},
-    fields: { ...inSession, name: "name", focus: "focusOrNull", fresh: "flag", force: "flag" },
+    fields: { ...inSession, name: "name", focus: "focusOrNull", fresh: "flag", ignoreBudget: "flag" },
   },
   newestSession: ofSession,
   addUsage: {
@@ -378,6 +378,16 @@ test("the table knows every field that a call takes", () => {
   const taken = Object.entries(calls).map(([name, { input }]) => [name, Object.keys(input.shape).toSorted()]);
   const known = Object.entries(CALLS).map(([name, { fields }]) => [name, Object.keys(fields).toSorted()]);
   expect(Object.fromEntries(known)).toEqual(Object.fromEntries(taken));
+});
+
+function takers(field: string): string[] {
+  return Object.entries(calls).flatMap(([name, { input }]) => (field in input.shape ? [name] : []));
+}
+
+test("to plan as if asked by hand, and to go past a spent budget, have one name each, and stand only where they mean that", () => {
+  expect(takers("manual")).toEqual(["plan"]);
+  expect(takers("ignoreBudget").toSorted()).toEqual(["compact", "compactAndSplit", "compactNow"]);
+  expect([...takers("force"), ...takers("insist")]).toEqual([]);
 });
 
 test.each(Object.entries(CALLS) as [CallName, Call][])(

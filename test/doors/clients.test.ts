@@ -121,7 +121,7 @@ test("no answer that a default agent gives to a client, and no event, holds a wo
     for (const { id } of await agent.runs({ sessionId })) runs.add(id);
     for (const call of [
       ["plan", { sessionId }],
-      ["plan", { sessionId, force: true, rebuild: true }],
+      ["plan", { sessionId, manual: true, rebuild: true }],
       ["status", { sessionId }],
       ["runs", { sessionId }],
       ["liveRuns", {}],
@@ -286,10 +286,10 @@ async function newSpentAgent() {
 test("a client of a default agent cannot go past a spent budget; who holds the stub can", async () => {
   const { agent, connect, sessionId } = await newSpentAgent();
   const line = await connect();
-  expect((await line.call("compact", { sessionId, force: true })).error).toMatch(/^\[unauthorized\] .*override/);
+  expect((await line.call("compact", { sessionId, ignoreBudget: true })).error).toMatch(/^\[unauthorized\] .*override/);
   const { result } = await line.call("compact", { sessionId });
   expect(result).toMatchObject({ run: { outcome: { kind: "nothing", reason: "budget-spent" } } });
-  expect((await agent.compact({ sessionId, force: true })).run.outcome).toBeNull();
+  expect((await agent.compact({ sessionId, ignoreBudget: true })).run.outcome).toBeNull();
 });
 
 test("without `override` no call goes past a spent budget, whatever else is open; with it each does", async () => {
@@ -307,7 +307,7 @@ test("without `override` no call goes past a spent budget, whatever else is open
       may: (grant) => may || grant !== "override",
     });
     for (const name of ["compact", "compactNow", "compactAndSplit"] as const) {
-      const asked = runCall(name, context(false), { sessionId, force: true });
+      const asked = runCall(name, context(false), { sessionId, ignoreBudget: true });
       await expect(asked).rejects.toThrow(/^\[unauthorized\] .*override/);
     }
     expect((await runCall("retryRun", context(false), { runId })).run.outcome).toMatchObject(spent);
@@ -315,7 +315,7 @@ test("without `override` no call goes past a spent budget, whatever else is open
     for (const [name, input] of [
       ["refreshNotes", { sessionId }],
       ["retryRun", { runId }],
-      ["compact", { sessionId, force: true }],
+      ["compact", { sessionId, ignoreBudget: true }],
     ] as const) {
       const { run } = await runCall(name, context(true), input);
       expect(run.outcome, name).toBeNull();

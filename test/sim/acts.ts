@@ -216,7 +216,7 @@ const ACTS: Record<Verb, Act> = {
     const { run, joined } = await world.agent.compact({
       sessionId: seat.id,
       fresh: op.size % 4 === 0,
-      force: op.size % 3 === 0,
+      ignoreBudget: op.size % 3 === 0,
       ...focus,
       ...(leafId === undefined ? {} : { leafId }),
     });

@@ -58,7 +58,7 @@ const policy: fc.Arbitrary<Policy> = fc.record({
 interface Planned {
   readonly outline: Outline;
   readonly policy: Policy;
-  readonly force: boolean;
+  readonly manual: boolean;
   readonly plan: Extract<Plan, { kind: "span" }>;
   readonly cells: readonly Cell[];
   readonly head: readonly Cell[];
@@ -70,8 +70,8 @@ interface Planned {
 function everyPlan(check: (planned: Planned) => void): void {
   let planned = 0;
   fc.assert(
-    fc.property(scene, policy, fc.boolean(), ({ outline }, policy, force) => {
-      const plan = planCut(outline, policy, { force });
+    fc.property(scene, policy, fc.boolean(), ({ outline }, policy, manual) => {
+      const plan = planCut(outline, policy, { manual });
       if (plan.kind !== "span") return;
       planned++;
       const cells = cellsOf(outline);
@@ -80,7 +80,7 @@ function everyPlan(check: (planned: Planned) => void): void {
       check({
         outline,
         policy,
-        force,
+        manual,
         plan,
         cells,
         span,
@@ -199,9 +199,9 @@ test("the least tail is kept; only a message of several steps that outweighs the
 });
 
 test("a span always holds something that no summary covers yet, and enough of it unless forced", () => {
-  everyPlan(({ policy, force, span }) => {
+  everyPlan(({ policy, manual, span }) => {
     const fresh = sum(span.filter(({ row }) => row.kind === "message"));
-    expect(fresh).toBeGreaterThanOrEqual(force ? 1 : Math.max(1, policy.minSpanTokens));
+    expect(fresh).toBeGreaterThanOrEqual(manual ? 1 : Math.max(1, policy.minSpanTokens));
   });
 });
 
@@ -218,11 +218,11 @@ test("a dangling call blocks nothing: where every tool part is left without a re
   );
 });
 
-test("force skips the threshold and the least span, and nothing else", () => {
+test("asked for by hand, a plan skips the threshold and the least span, and nothing else", () => {
   fc.assert(
     fc.property(scene, policy, ({ outline }, policy) => {
       const plan = planCut(outline, policy);
-      const forced = planCut(outline, policy, { force: true });
+      const forced = planCut(outline, policy, { manual: true });
       if (plan.kind === "span") expect(forced.kind).toBe("span");
       else if (plan.reason === "empty" || plan.reason === "too-short") expect(forced).toEqual(plan);
       else expect(["span", "nothing"]).toContain(forced.kind);

@@ -229,7 +229,7 @@ function callsAndResults(messages: readonly ModelMessage[]): [string[], string[]
 test("V2: the view after any cut converts with each call paired once, and no result of a known call becomes an orphan", async () => {
   await fc.assert(
     fc.asyncProperty(conversation, fc.integer({ min: 0, max: 3_000 }), async (messages, tailTokenBudget) => {
-      const plan = planCut(outlineOf(messages.map(messageRow)), { ...policy, tailTokenBudget }, { force: true });
+      const plan = planCut(outlineOf(messages.map(messageRow)), { ...policy, tailTokenBudget }, { manual: true });
       if (plan.kind !== "span") return;
       const repaired = repairMessages(viewAfter(messages, plan), { canBeAnswered: () => false });
       const [calls, results] = callsAndResults(await convertToModelMessages(repaired));

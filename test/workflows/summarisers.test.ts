@@ -74,7 +74,7 @@ test("a window without room for a chunk ends in one line that says what to chang
 test("a policy that can never shrink anything ends in one line that says what to change, however it is asked", async () => {
   const { agent, calls } = await withPolicy(sound, { minTailMessages: 1_000 });
   await agent.appendAll({ messages: talk(0, 40) });
-  const { run } = await agent.compact({ force: true });
+  const { run } = await agent.compact({ ignoreBudget: true });
   await agent.waitForRun({ runId: run.id });
   for (const each of await settle(agent)) expect(each.outcome).toMatchObject({ kind: "nothing", reason: "too-short" });
   expect((await agent.status({})).waiting).toMatchObject({ advice: expect.stringContaining("minTailMessages") });

@@ -19,7 +19,7 @@ type Asking = "focus" | "split" | null;
 export function Actions({ agent, sessionId, branch, onDone }: ActionsProps) {
   const act = useAct();
   const [asking, setAsking] = useState<Asking>(null);
-  const compact = (how: { focus?: string; rebuild?: boolean; force?: boolean }): void =>
+  const compact = (how: { focus?: string; rebuild?: boolean }): void =>
     void act.run(async (connection) => {
       const leafId = await findEnd(connection, sessionId, branch);
       const which = leafId === undefined ? { sessionId } : { sessionId, leafId };
