@@ -59,11 +59,18 @@ export class PalimpsestError extends Error {
   }
 }
 
-/** The code of an error made here, also after it crossed RPC and lost its class; `undefined` for any other error. */
+/** How the platform says that storage takes no more. Said at a commit, it breaks the object: no code of ours can say it better. */
+const FULL = /SQLITE_FULL|database or disk is full/;
+
+/**
+ * The code of an error made here, also after it crossed RPC and lost its class; `undefined` for any other error, but for the
+ * platform's own word that storage is full, which is `storage_full`.
+ */
 export function errorCode(error: unknown): ErrorCode | undefined {
   const message = error instanceof Error ? error.message : "";
   const code = /^(?:\w*Error: )?\[(\w+)\] /.exec(message)?.[1];
-  return code !== undefined && Object.hasOwn(CODES, code) ? (code as ErrorCode) : undefined;
+  if (code !== undefined && Object.hasOwn(CODES, code)) return code as ErrorCode;
+  return FULL.test(message) ? "storage_full" : undefined;
 }
 
 /** Holds what must be true. A failure is a bug here, never bad input: it is not retried. */

@@ -155,6 +155,12 @@ export const PENDING_LIMIT_MS = 3_600_000;
 /** How often an instance that the engine gave up is started again before its run fails. */
 export const MAX_INSTANCE_RESTARTS = 3;
 
+/** How long a session's own compaction function may take unless told otherwise (ms): slow models answer in minutes. */
+export const DEFAULT_FUNCTION_LIMIT_MS = 300_000;
+
+/** The longest that it may be given (ms): a function hangs in memory, and an object rarely lives for longer. */
+export const MAX_FUNCTION_LIMIT_MS = 3_600_000;
+
 /** Steps kept in a run's ledger row: a row must stay far under 2 MB whatever a run does. */
 export const MAX_STEP_RECORDS = 500;
 
@@ -426,3 +432,9 @@ export const MAX_SUMMARY_CHARS = 200_000;
 
 /** Pages of the ledger that are looked through for the newest run of a kind: notes are updated far oftener than summaries made. */
 export const MAX_LEDGER_PAGES = 10;
+
+/** What the platform lets one Durable Object store (bytes). */
+export const MAX_DATABASE_BYTES = 10_000_000_000;
+
+/** Kept for the ledger, summaries and deletions once no more messages are taken (bytes): the largest message is a fifth of it. */
+export const RESERVED_BYTES = 100_000_000;

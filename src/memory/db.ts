@@ -4,7 +4,8 @@
  * What is kept in memory of rows is registered with {@link Db.cached}. A rollback drops all of it, so that nothing in
  * memory can say what was taken back. News of a change waits with {@link Db.afterCommit} until the change stands.
  */
-import { PalimpsestError } from "../errors.ts";
+import { errorCode, PalimpsestError } from "../errors.ts";
+import { MAX_DATABASE_BYTES, RESERVED_BYTES } from "../limits.ts";
 import { migrate, type Storage } from "./schema.ts";
 
 /** Rows read and written since this object was made, as the platform bills them. */
@@ -81,6 +82,14 @@ export class Db {
     return result;
   }
 
+  /**
+   * Call before anything is added that may be refused. What runs full in the middle of a commit breaks the object, and its
+   * clients hear nothing; and deleting takes room as well. Throws `storage_full`.
+   */
+  mustHaveRoom(): void {
+    if (this.#storage.sql.databaseSize > MAX_DATABASE_BYTES - RESERVED_BYTES) throw storageFull();
+  }
+
   /** Calls `tell` once the outermost transaction stands, never when it is rolled back; at once outside of any. */
   afterCommit(tell: () => void): void {
     this.#news.push(tell);
@@ -108,14 +117,15 @@ export class Db {
   }
 }
 
-/** How the platform says that it takes no more. */
-const FULL = /SQLITE_FULL|database or disk is full|exceeded (?:its|the) (?:maximum )?storage/i;
-
+/** An error of the platform that says that storage is full, in our own words; any other as it is. */
 function explained(error: unknown): unknown {
-  if (error instanceof PalimpsestError || !(error instanceof Error) || !FULL.test(error.message)) return error;
+  return errorCode(error) === "storage_full" && !(error instanceof PalimpsestError) ? storageFull(error) : error;
+}
+
+function storageFull(cause?: unknown): PalimpsestError {
   return new PalimpsestError(
     "storage_full",
     "This Durable Object's storage is full. Nothing of the call was stored. Delete sessions that are no longer needed, then make the call again.",
-    { cause: error },
+    { cause },
   );
 }

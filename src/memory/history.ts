@@ -59,8 +59,8 @@ export class History extends SessionOverlays {
 
   /**
    * Stores a message under `parentId`: undefined means the active leaf, null a new root. A repeated id changes nothing
-   * and returns what is stored. `known`: what {@link encode} made of it. Throws `invalid_message`, `not_serializable`, `message_too_large`, `unknown_parent`,
-   * `cyclic_parent`, `reserved_id`, `reserved_metadata`, `session_ended`.
+   * and returns what is stored. `known`: what {@link encode} made of it. Throws `invalid_message`, `not_serializable`,
+   * `message_too_large`, `unknown_parent`, `cyclic_parent`, `reserved_id`, `reserved_metadata`, `session_ended`, `storage_full`.
    */
   append(message: UIMessage, parentId?: string | null, known?: Encoded): AppendResult {
     checkShape(message);
@@ -70,6 +70,7 @@ export class History extends SessionOverlays {
     if (echoed !== null) return { inserted: false, synthetic: true, message: echoed };
     mustBeTheirs(message);
     this.mustGoOn();
+    this.options.db.mustHaveRoom();
     const encoded = known ?? this.encode(message);
     const parentSeq = this.#parentSeq(message.id, parentId);
     return this.options.db.transaction(() => {
@@ -109,6 +110,7 @@ export class History extends SessionOverlays {
     if (encoded.digest === row.digest) return message;
     mustBeTheirs(message);
     this.mustGoOn();
+    this.options.db.mustHaveRoom();
     return this.options.db.transaction(() => {
       const keeps = this.#unchangedPart(row.seq, message);
       const { reached, gone } = this.laid.invalidate([row], (overlay) => keeps(coveredSteps(overlay, row.seq)));

@@ -19,7 +19,7 @@ import { PalimpsestError } from "../errors.ts";
 
 /** The part of a Durable Object's storage that the memory layer uses. */
 export interface Storage {
-  readonly sql: Pick<SqlStorage, "exec">;
+  readonly sql: Pick<SqlStorage, "exec" | "databaseSize">;
   transactionSync<T>(closure: () => T): T;
 }
 

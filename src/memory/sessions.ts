@@ -167,6 +167,7 @@ export class Sessions {
         `There is no message "${copy.atMessageId}" in session "${sessionId}" to fork at. Give the id of a stored message; a summary in a view is none.`,
       );
     }
+    db.mustHaveRoom();
     return db.transaction(() => {
       this.create(copy.id, copy.name, { parentSessionId: sessionId, model: model ?? undefined, source: "fork" });
       for (const stretch of stretches([...tree.pathDown(at.seq, 0)])) {

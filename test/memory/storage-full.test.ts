@@ -3,6 +3,7 @@ import { env } from "cloudflare:workers";
 import { runInDurableObject } from "cloudflare:test";
 import { expect, test } from "vitest";
 import { errorCode } from "../../src/errors.ts";
+import { MAX_DATABASE_BYTES } from "../../src/limits.ts";
 import { Db } from "../../src/memory/db.ts";
 import { Memory } from "../../src/memory/memory.ts";
 import type { Storage } from "../../src/memory/schema.ts";
@@ -18,13 +19,17 @@ function codeOf(work: () => unknown): string | undefined {
   }
 }
 
+function refuse(): never {
+  throw new Error("database or disk is full: SQLITE_FULL");
+}
+
 /** A storage that is full while the switch says so: of statements that write, or of the end of a transaction. */
 function fillable(real: DurableObjectStorage) {
-  const full: { at: "write" | "commit" | null } = { at: null };
-  const refuse = (): never => {
-    throw new Error("database or disk is full: SQLITE_FULL");
-  };
+  const full: { at: "write" | "commit" | "size" | null } = { at: null };
   const sql: Storage["sql"] = {
+    get databaseSize() {
+      return full.at === "size" ? MAX_DATABASE_BYTES : real.sql.databaseSize;
+    },
     exec: (query, ...bindings) =>
       full.at === "write" && /^\s*(?:INSERT|UPDATE)/.test(query) ? refuse() : real.sql.exec(query, ...bindings),
   };
@@ -36,7 +41,12 @@ function fillable(real: DurableObjectStorage) {
   return { full, storage: { sql, transactionSync } satisfies Storage };
 }
 
-test.for(["write", "commit"] as const)(
+test("what the platform says of a commit that broke the object has the same code", () => {
+  expect(errorCode(new Error("database or disk is full: SQLITE_FULL"))).toBe("storage_full");
+  expect(errorCode(new Error("no such table: full"))).toBeUndefined();
+});
+
+test.for(["write", "commit", "size"] as const)(
   "while storage is full (at a %s) a write is refused as storage_full, reads go on, and room lets it through",
   async (at) => {
     await runInDurableObject(env.StorageProbe.get(env.StorageProbe.newUniqueId()), (_object, { storage: real }) => {
@@ -48,7 +58,9 @@ test.for(["write", "commit"] as const)(
       expect(codeOf(() => history.update(say("m3", "other words")))).toBe("storage_full");
       expect(history.leafId()).toBe("m5");
       expect(history.getHistory()).toHaveLength(5);
+      if (at === "size") expect(history.delete(["m5"])).toBe(1);
       full.at = null;
+      if (at === "size") history.append(say("m5"));
       expect(history.append(say("m6")).inserted).toBe(true);
       expect(history.getHistory().map(({ id }) => id)).toEqual(["m1", "m2", "m3", "m4", "m5", "m6"]);
     });
