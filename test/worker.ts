@@ -5,6 +5,7 @@ import { CompactingAgent, withCompaction } from "../src/agent/with-compaction.ts
 import { Session } from "../src/agent/session.ts";
 import type { AfterCompaction } from "../src/agent/after-compaction.ts";
 import type { KeepNotesOptions } from "../src/agent/notes-settings.ts";
+import type { InlineSettings } from "../src/agent/inline.ts";
 import type { InlineCompaction } from "../src/agent/settings.ts";
 import type { CommitResult, OverlayRecord } from "../src/memory/overlays.ts";
 import type { Span } from "../src/steps/outline.ts";
@@ -39,6 +40,10 @@ export const hooks = ((globalThis as { palimpsestHooks?: Map<string, AfterCompac
 export const keptNotes = ((
   globalThis as { palimpsestKeptNotes?: Map<string, KeepNotesOptions> }
 ).palimpsestKeptNotes ??= new Map<string, KeepNotesOptions>());
+/** Functions that a test has a session bring from now on, by agent and session. */
+export const ownFunctions = ((
+  globalThis as { palimpsestOwnFunctions?: Map<string, InlineSettings> }
+).palimpsestOwnFunctions ??= new Map<string, InlineSettings>());
 const afterCompaction: AfterCompaction = (event) => hooks.get(event.sessionId)?.(event);
 
 export class PalimpsestAgent extends CompactingAgent {
@@ -51,6 +56,9 @@ export class PalimpsestAgent extends CompactingAgent {
     session.compactAfter(threshold === undefined ? 2_000 : Number(threshold), { chunkTokens, carryBlocks: ["todo"] });
     const notes = keptNotes.get(`${this.name}/${session.id}`);
     if (notes !== undefined) session.keepNotes(notes);
+    const own = ownFunctions.get(`${this.name}/${session.id}`);
+    if (own !== undefined) session.onCompaction(own.compact, { timeoutMs: own.timeoutMs });
+    if (this.name.startsWith("sim-")) session.withContext("todo");
     if (session.id.startsWith("noted")) {
       const waitMs = session.id.endsWith("impatient") ? 0 : 10_000;
       session
@@ -94,7 +102,7 @@ export class BuiltAgent extends withCompaction(Notebook) {
   readonly nameLast = Session.create(this).compactAfter(3_000).forSession("name-last");
   readonly inlineFirst = Session.create(this)
     .onCompactionError((error, run) => void this.reported.push({ message: error.message, runId: run.id }))
-    .onCompaction((messages) => this.summarise(messages))
+    .onCompaction((messages, context) => this.summarise(messages, context))
     .forSession("inline")
     .compactAfter(2_000);
 }

@@ -16,7 +16,7 @@ import { approve, isPending, reject, type Decided } from "./approval.ts";
 import type { Core, Instance, InstanceStatus } from "./core.ts";
 import { endRun } from "./end-run.ts";
 import { serveFromNotes } from "./notes-serve.ts";
-import { runInline } from "./inline.ts";
+import { isInline, reviveInline, runInline } from "./inline.ts";
 import { startSplit } from "./split.ts";
 import { askForNotes, askForRun } from "./ask.ts";
 
@@ -45,15 +45,17 @@ export class Conductor {
       await this.#core.platform.armWatchdog();
       if (!this.#isLive(run.id)) return;
       this.#core.announce(run);
-      if (this.#isInline(run)) await runInline(this.#core, run);
-      else if (await serveFromNotes(this.#core, run)) return;
+      if (await serveFromNotes(this.#core, run)) return;
+      // Not waited for: a function that hangs must not keep the watchdog from the other runs.
+      if (isInline(this.#core, run)) this.#core.platform.background(runInline(this.#core, run));
       else if ((await this.#core.platform.createInstance(run)) === "created")
         this.#nudgedAt.set(run.id, this.#core.platform.now());
       else await this.#reconcile(run);
     } catch (error) {
       if (!this.#isLive(run.id)) return;
       // A platform that is busy or restarting is tried again by the watchdog; a missing binding will not appear.
-      const hopeless = error instanceof PalimpsestError || this.#core.platform.now() - run.createdAt > PENDING_LIMIT_MS;
+      const refused = error instanceof PalimpsestError && !error.retryable;
+      const hopeless = refused || this.#core.platform.now() - run.createdAt > PENDING_LIMIT_MS;
       if (hopeless)
         this.end(run.id, { kind: "failed", reason: error instanceof Error ? error.message : String(error) });
     } finally {
@@ -93,11 +95,7 @@ export class Conductor {
   }
 
   async #reconcile(run: RunRecord): Promise<void> {
-    if (this.#isInline(run)) {
-      // An inline function died with the object that ran it: run it again.
-      if (!this.#dispatching.has(run.id)) this.#core.runs.change(run.id, { state: "pending" });
-      return;
-    }
+    if (isInline(this.#core, run)) return reviveInline(this.#core, run);
     if (this.#nudgedAt.has(run.id) && heardLately(run, this.#core.platform.now())) return;
     const instance = await this.#core.platform.instance(run);
     const { status, error } = await instance.status();
@@ -172,7 +170,7 @@ export class Conductor {
   /** The ledger first, so that a step already under way can commit nothing; then the engine. */
   async #endAndStop(run: RunRecord, outcome: Outcome): Promise<RunRecord> {
     const ended = this.end(run.id, outcome);
-    await this.#control(run, (instance) => instance.terminate());
+    await this.stop([run]);
     return ended;
   }
 
@@ -201,11 +199,12 @@ export class Conductor {
    * by itself: its next step is told that the run is over.
    */
   async stop(runs: readonly RunRecord[]): Promise<void> {
-    await Promise.allSettled(runs.map((run) => this.#control(run, (instance) => instance.terminate())));
+    const durable = runs.filter((run) => !isInline(this.#core, run));
+    await Promise.allSettled(durable.map((run) => this.#control(run, (instance) => instance.terminate())));
   }
 
   async pause(runId: string): Promise<RunRecord> {
-    const run = this.#mustBeLive(runId);
+    const run = this.#mustBeDurable(runId, "paused");
     if (run.state === "pending") {
       throw new PalimpsestError(
         "invalid_state",
@@ -219,7 +218,7 @@ export class Conductor {
   }
 
   async resume(runId: string): Promise<RunRecord> {
-    const run = this.#mustBeLive(runId);
+    const run = this.#mustBeDurable(runId, "resumed");
     await this.#control(run, (instance) => instance.resume());
     const resumed = this.#core.runs.change(runId, {
       state: this.#stateAtWork(run),
@@ -253,7 +252,7 @@ export class Conductor {
    * answers that were refused: who asks for the step once more asks for another answer.
    */
   async retryFrom(runId: string, stepName: string): Promise<RunRecord> {
-    const run = this.#mustBeLive(runId);
+    const run = this.#mustBeDurable(runId, "taken up at a step");
     if (!run.steps.some(({ name }) => name === stepName)) {
       const names = run.steps.map(({ name }) => JSON.stringify(name)).join(", ");
       throw new PalimpsestError(
@@ -283,13 +282,19 @@ export class Conductor {
     await act(instance);
   }
 
-  #isInline({ kind, sessionId }: RunRecord): boolean {
-    return kind !== "notes" && this.#core.settings.get(sessionId).inline !== null;
-  }
-
   /** Asked again after every wait: meanwhile a run may have ended, or have been deleted with its session. */
   #isLive(runId: string): boolean {
     return this.#core.runs.get(runId)?.outcome === null;
+  }
+
+  /** A live run of the workflow: a function of the caller's own cannot be stopped in the middle and taken up again. */
+  #mustBeDurable(runId: string, what: string): RunRecord {
+    const run = this.#mustBeLive(runId);
+    if (!isInline(this.#core, run)) return run;
+    throw new PalimpsestError(
+      "invalid_state",
+      `Run "${runId}" is done by the session's own onCompaction function and cannot be ${what}. Cancel it, or wait for it: its time is limited.`,
+    );
   }
 
   #mustBeLive(runId: string): RunRecord {

@@ -10,6 +10,7 @@ import { checkBlock, type BlockOptions } from "../context/declared.ts";
 import { checkPreviews, type PreviewOptions } from "../steps/preview.ts";
 import type { AfterCompaction } from "./after-compaction.ts";
 import { resolveApproval, type ApprovalOptions } from "./approval.ts";
+import { resolveInline, type OnCompactionOptions } from "./inline.ts";
 import { checkNotes, type KeepNotesOptions } from "./notes-settings.ts";
 import { compactAfter, type CompactAfterOptions, type InlineCompaction, type SessionSettings } from "./settings.ts";
 
@@ -37,8 +38,12 @@ export abstract class Configured {
     return this.tell({ settings: (settings) => ({ ...settings, previews: options }) });
   }
 
-  /** Replaces the durable workflow by a function of the caller's, called off the append's path. */
-  onCompaction(inline: InlineCompaction): this {
+  /**
+   * Replaces the durable workflow by a function of the caller's, called off the append's path. Past `timeoutMs`, five
+   * minutes by default, its run ends as `failed` with the code `timed-out`. Throws `invalid_options`.
+   */
+  onCompaction(compact: InlineCompaction, options: OnCompactionOptions = {}): this {
+    const inline = resolveInline(compact, options);
     return this.tell({ settings: (settings) => ({ ...settings, inline }) });
   }
 

@@ -110,6 +110,8 @@ export class Core {
   readonly telling = new Set<string>();
   /** Characters of the files that are being read. */
   importing = 0;
+  /** Calls of a session's own function that are at work, by run. */
+  readonly inlineCalls = new Map<string, AbortController>();
   readonly #waiters = new Map<string, ((run: RunRecord) => void)[]>();
 
   constructor(storage: Storage, platform: Platform, configure: (sessionId: string) => void) {
@@ -159,6 +161,7 @@ export class Core {
   announceEnd(run: RunRecord): void {
     this.platform.broadcast(runEvent(run, this.platform.now()));
     this.platform.record(run);
+    this.inlineCalls.get(run.id)?.abort(new Error("The run has ended."));
     const { afterCompaction } = this.settings.get(run.sessionId);
     if (afterCompaction !== null) this.platform.background(tellAfterCompaction(this, run.id));
     if (run.outcome?.kind === "failed") this.#reportFailure(run, run.outcome.reason);

@@ -29,17 +29,19 @@ export interface RunEvent {
   readonly at: number;
 }
 
-/** Read, plan, audit, commit: what every run does beside its chunks. A split switches to the child as well. */
+/** Read, plan, audit, commit: what a workflow does beside its chunks. A split switches to the child as well. */
 const FIXED_STEPS = { compaction: 4, split: 5, notes: 2 } as const;
 
 export function runEvent(run: RunRecord, at: number): RunEvent {
   const last = run.steps.at(-1);
+  // Notes that serve, and a function of the caller's own, are one step each.
+  const fixed = run.path === "function" || run.path === "notes" ? 0 : FIXED_STEPS[run.kind];
   const chunks = Math.max(1, run.chunkDigests.length);
   const merge = run.chunkDigests.length > 1 ? 1 : 0;
   const asked = run.approval == null ? 0 : 1;
   const done = run.steps.filter((step) => step.endedAt !== null).length;
   // Repairs, halves and further questions are known of only when they come: what is not over has at least one step to come.
-  const total = Math.max(FIXED_STEPS[run.kind] + chunks + merge + asked, run.steps.length, done + 1);
+  const total = Math.max(fixed + chunks + merge + asked, run.steps.length, done + 1);
   return {
     type: RUN_EVENT,
     runId: run.id,

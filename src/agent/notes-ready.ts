@@ -18,10 +18,9 @@ import { hintsOf } from "../steps/notes/prompt.ts";
 import type { CountTokens } from "../steps/measure.ts";
 import { planFromNotes } from "../steps/notes/range.ts";
 import type { Outline, Span } from "../steps/outline.ts";
-import type { Facts, Pinned } from "../steps/pinned/fact.ts";
+import type { Facts } from "../steps/pinned/fact.ts";
 import { gatherFacts } from "../steps/pinned/gather.ts";
 import { pinWithin } from "../steps/pinned/keep.ts";
-import type { Survival } from "../steps/pinned/survival.ts";
 import type { SpanPlan } from "../steps/plan.ts";
 import type { Policy } from "../steps/policy.ts";
 import { redactMessage } from "../steps/redact.ts";
@@ -38,8 +37,8 @@ export interface ReadyNotes {
   readonly version: NotesVersion;
   readonly summary: string;
   readonly facts: Facts;
-  readonly pinned: Pinned;
-  readonly survival: Survival;
+  /** Most tokens of what is pinned beside it. */
+  readonly pinnedTokens: number;
   /** Estimated tokens that the view would then have. */
   readonly tokensAfter: number;
 }
@@ -48,10 +47,10 @@ export type NotesVerdict = ReadyNotes | ({ readonly kind: "declined" } & WhyMode
 
 export type Asked = Pick<RunRecord, "sessionId" | "leafId" | "policy" | "manual" | "focus" | "fresh" | "only">;
 
-/** Null where no notes are kept, or the caller's own function makes the summaries. */
+/** Null where no notes are kept. */
 export function findNotes(core: Core, run: Asked, carried: readonly Carried[] = []): NotesVerdict | null {
-  const { notes, approval, inline, redact, countTokens } = core.settings.get(run.sessionId);
-  if (notes === null || inline !== null) return null;
+  const { notes, approval, redact, countTokens } = core.settings.get(run.sessionId);
+  if (notes === null) return null;
   const otherwise = askedOtherwise(run);
   if (otherwise !== null) return decline("asked-otherwise", otherwise);
   if (approval !== null) return decline("approval", "A person approves each summary: one is made for them.");
@@ -145,7 +144,7 @@ function wordNotes(version: NotesVersion, shape: NotesShape, count: CountTokens)
 
 function judge(
   run: Asked,
-  draft: Omit<ReadyNotes, "pinned" | "survival" | "tokensAfter"> & { readonly shape: NotesShape },
+  draft: Omit<ReadyNotes, "pinnedTokens" | "tokensAfter"> & { readonly shape: NotesShape },
   { outline, carried, countTokens }: Pick<Circumstances, "outline" | "carried" | "countTokens">,
 ): NotesVerdict {
   const { shape, ...ready } = draft;
@@ -162,7 +161,8 @@ function judge(
     const kinds = audit.problems.map(({ kind }) => kind).join(", ");
     return decline("unsound", `The notes do not pass as a summary: ${kinds}.`);
   }
-  const budget = { spanTokens: plan.spanTokens, pinnedTokens: pinnedBeside(shape, run.policy), countTokens };
+  const pinnedTokens = pinnedBeside(shape, run.policy);
+  const budget = { spanTokens: plan.spanTokens, pinnedTokens, countTokens };
   const { pinned, survival } = pinWithin(summary, facts, budget);
   if (survival.score < MIN_SURVIVAL) {
     return decline("lost-too-much", `With the notes, ${survival.score.toFixed(2)} of what they tell of would be kept.`);
@@ -176,7 +176,7 @@ function judge(
       `The view would still be ${tokensAfter} tokens: ${plan.tailTokens} are kept behind the notes.`,
     );
   }
-  return { ...ready, pinned, survival, tokensAfter };
+  return { ...ready, pinnedTokens, tokensAfter };
 }
 
 /** Notes stand alone where a stack of summaries would: beside them stands what two of those may pin, if the stack's room holds it. */

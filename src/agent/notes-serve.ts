@@ -6,13 +6,11 @@
  * watchdog begins anew (R1).
  */
 import { closeStep, markStep, type RunRecord } from "../memory/runs.ts";
-import { describeBoundary, readCarried } from "./boundary.ts";
+import { readCarried } from "./boundary.ts";
+import { commitSummary, conclude } from "./commit.ts";
 import type { Core } from "./core.ts";
-import { endRun } from "./end-run.ts";
-import { outcomeOf } from "./finish.ts";
 import { findHelp, findNotes, type ReadyNotes } from "./notes-ready.ts";
 import { resolveNotes } from "./notes-settings.ts";
-import { isReadyToSwitch, splitAfter, switchToChild } from "./split.ts";
 import type { Carried } from "../memory/overlay-details.ts";
 
 /** The one step of such a run, for the ledger. */
@@ -43,36 +41,25 @@ function commit(
   found: RunRecord,
   ready: ReadyNotes & { readonly carried: readonly Carried[] },
 ): NonNullable<RunRecord["whyModel"]> | null {
-  const { plan, summary, facts, pinned, survival, version, carried } = ready;
+  const { plan, summary, facts, pinnedTokens, version, carried } = ready;
   const at = core.platform.now();
-  const result = core.memory.session(found.sessionId).addOverlay({
-    span: plan.span,
-    summary,
-    runId: found.id,
-    leafId: found.leafId,
-    overlayIds: plan.overlayIds,
-    details: {
-      model: "notes",
-      trigger: found.trigger,
-      level: plan.level,
-      facts,
-      pinned,
-      survival,
-      notesVersion: version.n,
-      ...describeBoundary(core, found, { plan, carried }),
-    },
-  });
-  if (result.kind === "stale") {
-    return { reason: result.reason, detail: "The notes' summary did not pass the fence of the commit." };
-  }
   const steps = closeStep(markStep(found.steps, { name: STEP, attempt: 1, at }), STEP, { endedAt: at });
-  const run: RunRecord = { ...found, path: "notes", plan, steps, startedAt: found.startedAt ?? at, heardAt: at };
-  const outcome = outcomeOf(core, run, { result, degraded: false, score: survival.score });
-  if (!isReadyToSwitch(run, outcome)) endRun(core, run, outcome);
-  else {
-    const split = { ...run, split: splitAfter(run, outcome) };
-    endRun(core, split, switchToChild(core, split));
+  const run: RunRecord = {
+    ...found,
+    path: "notes",
+    plan,
+    planDigest: null,
+    steps,
+    startedAt: found.startedAt ?? at,
+    heardAt: at,
+  };
+  const lineage = { model: "notes", degraded: false, level: plan.level, generation: 1, notesVersion: version.n };
+  const made = { span: plan.span, text: summary, facts, lineage, carried, pinnedTokens };
+  const outcome = commitSummary(core, run, made);
+  if (outcome.kind === "stale") {
+    return { reason: outcome.reason, detail: "The notes' summary did not pass the fence of the commit." };
   }
+  conclude(core, run, outcome);
   return null;
 }
 

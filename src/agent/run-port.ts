@@ -13,17 +13,16 @@ import type { CallCost } from "../model/call-cost.ts";
 import { halveChunk } from "../steps/chunk.ts";
 import { digest } from "../steps/digest.ts";
 import { measureMessage, type CountTokens } from "../steps/measure.ts";
-import { pinWithin } from "../steps/pinned/keep.ts";
 import { mergeFacts } from "../steps/pinned/merge.ts";
 import type { ChunkPlan, Plan } from "../steps/plan.ts";
 import { redactMessage, redactText } from "../steps/redact.ts";
 import { askApproval } from "./approval.ts";
 import { auditAnswer } from "./audit-answer.ts";
-import { describeBoundary, readCarried } from "./boundary.ts";
+import { readCarried } from "./boundary.ts";
 import { briefOf, briefOfChunk, draftKey } from "./brief.ts";
 import { promptTokens, unseenTokens } from "./calibration.ts";
 import type { Core } from "./core.ts";
-import { outcomeOf } from "./finish.ts";
+import { commitSummary } from "./commit.ts";
 import { reuseDraft } from "./known-draft.ts";
 import { keepNotes, planNotes, readNotes, saveNotes } from "./notes-port.ts";
 import { inRun, type PortCall } from "./port-call.ts";
@@ -263,33 +262,12 @@ export class RunPort implements CompactionPort {
       const { run, core } = call;
       const plan = planOf(run);
       const draft = mustDraft(core, run, commit.key);
-      const { pinnedTokens } = run.policy;
-      const budget = { spanTokens: plan.spanTokens, pinnedTokens, countTokens: core.counterOf(run.sessionId) };
-      const { pinned, survival } = pinWithin(draft.text, draft.facts, budget);
-      const result = core.memory.session(run.sessionId).addOverlay({
-        span: plan.span,
-        summary: draft.text,
-        runId: run.id,
-        leafId: run.leafId,
-        overlayIds: plan.overlayIds,
-        ...(run.planDigest === null ? {} : { digest: run.planDigest }),
-        details: {
-          model: draft.model,
-          degraded: draft.degraded,
-          trigger: run.trigger,
-          focus: run.focus,
-          level: plan.level,
-          generation: draft.generation,
-          madeOf: lineageOf(run, commit),
-          draftKey: draft.key,
-          pinned,
-          survival,
-          ...describeBoundary(core, run, { plan, carried }),
-        },
-      });
+      const { span, level } = plan;
+      const { text, facts, model, degraded, generation, key: draftKey } = draft;
+      const lineage = { model, degraded, level, generation, draftKey, madeOf: lineageOf(run, commit) };
+      const outcome = commitSummary(core, run, { span, text, facts, lineage, carried });
       call.close();
-      const { degraded } = draft;
-      return concludeCompaction(call, outcomeOf(core, run, { result, degraded, score: survival.score }));
+      return concludeCompaction(call, outcome);
     });
   }
 

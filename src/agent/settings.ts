@@ -3,7 +3,7 @@
  * of policy takes effect with the next run; a run keeps the policy that it started with, in its ledger row.
  */
 import type { UIMessage } from "ai";
-import type { RunRecord } from "../memory/runs.ts";
+import type { RunRecord, Trigger } from "../memory/runs.ts";
 import type { AfterCompaction } from "./after-compaction.ts";
 import type { ApprovalSettings } from "./approval.ts";
 import type { KeepNotesOptions } from "./notes-settings.ts";
@@ -21,8 +21,23 @@ export interface InlineSummary {
   readonly toMessageId: string;
 }
 
+/** What a function is told beside the view. */
+export interface InlineContext {
+  readonly sessionId: string;
+  /** The same when the function is called again for one run, because the object died. */
+  readonly runId: string;
+  readonly trigger: Trigger;
+  /** What the summary should attend to, in a person's words. */
+  readonly focus: string | null;
+  /** Aborted once nobody wants the answer any more: the time is over, or the run was ended. */
+  readonly signal: AbortSignal;
+}
+
 /** Replaces the durable workflow for one session: gets the view, returns a summary, or null for nothing to do. */
-export type InlineCompaction = (messages: readonly UIMessage[]) => Promise<InlineSummary | null>;
+export type InlineCompaction = (
+  messages: readonly UIMessage[],
+  context: InlineContext,
+) => Promise<InlineSummary | null> | InlineSummary | null;
 
 export interface SessionSettings {
   /** Null: never compacts by itself. */
@@ -36,7 +51,7 @@ export interface SessionSettings {
   readonly countTokens: CountTokens;
   /** From which size on a tool output is shown as a preview; null: never. */
   readonly previews: PreviewOptions | null;
-  readonly inline: InlineCompaction | null;
+  readonly inline: { readonly compact: InlineCompaction; readonly timeoutMs: number } | null;
   /** Whether secrets are blanked before a summariser is shown what was said. */
   readonly redact: boolean;
   /** Whether a person approves each summary of the workflow before it is committed; null: nobody is asked. */

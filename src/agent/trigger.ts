@@ -198,8 +198,15 @@ export function measureAfresh(core: Core, sessionId: string): void {
   const { policy } = core.settings.get(sessionId);
   const last = core.runs.latestEnded(sessionId);
   core.nothingUpTo.delete(sessionId);
-  if (policy === null || last === null) return;
+  if (policy === null) return;
   const tokens = promptTokens(core, sessionId);
+  // A run at work was asked for at the old size, and may come to nothing.
+  const history = core.memory.session(sessionId);
+  for (const { id, leafId, tokensBefore } of core.runs.live(sessionId)) {
+    const left = history.has(leafId) ? promptTokens(core, sessionId, leafId) : tokens;
+    if (left < tokensBefore) core.runs.change(id, { tokensBefore: left });
+  }
+  if (last === null) return;
   if (quietUpTo(last, policy) > tokens + policy.minSpanTokens) core.runs.settle(sessionId, tokens);
 }
 

@@ -56,7 +56,14 @@ export type Outcome =
   | { readonly kind: "stale"; readonly reason: StaleReason }
   | { readonly kind: "nothing"; readonly reason: WhyNot | "declined"; readonly detail: string }
   | { readonly kind: "cancelled" }
-  | { readonly kind: "failed"; readonly reason: string };
+  /** `code` says what went wrong with a caller's own function; the reason is for people. */
+  | { readonly kind: "failed"; readonly reason: string; readonly code?: FailureCode };
+
+/**
+ * How a caller's own compaction function failed: its time was over, its object died again and again, it threw, what it
+ * returned is no summary of what it was shown, or the audit refused the text.
+ */
+export type FailureCode = "timed-out" | "interrupted" | "threw" | "invalid-answer" | "unsound";
 
 export type RunState = "pending" | "running" | "paused" | "waiting" | "ended";
 
@@ -125,8 +132,8 @@ export interface RunRecord {
   /** 1 for the session's first run. */
   readonly n: number;
   readonly kind: "compaction" | "split" | "notes";
-  /** Where the summary comes from, once that is decided; absent where no notes are kept. */
-  readonly path?: "notes" | "model" | undefined;
+  /** Where the summary comes from, once that is decided: notes, the caller's own function, or a model of the workflow. */
+  readonly path?: "notes" | "model" | "function" | undefined;
   readonly whyModel?: WhyModel | undefined;
   /** Of an update of notes: the versions that stood when it was planned, and what it reads. */
   readonly notes?:
@@ -143,7 +150,7 @@ export interface RunRecord {
   readonly fresh: boolean;
   /** `mend`: only what an edit uncovered; `rebuild`: what is covered, from its first drafts. Absent: what is due. */
   readonly only?: PlanOptions["only"];
-  /** The leaf whose view the run looks at, and that view's estimate when the run was asked for. */
+  /** The leaf whose view the run looks at, and that view's estimate when the run was asked for, or messages were deleted since. */
   readonly leafId: string;
   /** Of an update of notes: the leaf's last step when it was asked for. */
   readonly leafStep?: number | undefined;

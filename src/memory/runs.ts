@@ -14,7 +14,7 @@ import type { Db } from "./db.ts";
 import { Statements } from "./statements.ts";
 
 export { closeStep, markStep } from "./run-record.ts";
-export type { Approval, Outcome, RunRecord, RunState, StepRecord, Trigger } from "./run-record.ts";
+export type { Approval, FailureCode, Outcome, RunRecord, RunState, StepRecord, Trigger } from "./run-record.ts";
 
 /** Stands where a failure was told in words. */
 const FORGOTTEN = "Cleared with what was said.";

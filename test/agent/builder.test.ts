@@ -187,7 +187,7 @@ test("a function that throws is a failed run, reported once (R1)", async () => {
   });
   const run = await startInline(agent);
   const ended = await agent.waitForRun({ runId: run?.id ?? "" });
-  expect(ended.outcome).toEqual({ kind: "failed", reason: "no idea" });
+  expect(ended.outcome).toEqual({ kind: "failed", code: "threw", reason: "no idea" });
   await agent.watchCompactions();
   const reported = await inside((instance) => instance.reported);
   expect(reported).toEqual([{ message: expect.stringContaining("no idea"), runId: run?.id }]);

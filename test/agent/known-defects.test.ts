@@ -154,9 +154,9 @@ test.each<[string, InlineCompaction, "failed" | "nothing"]>([
     const stub = agents.get(agents.idFromName(`known-defects-${built++}`));
     await runInDurableObject(stub, async (instance: BuiltAgent) => {
       let calls = 0;
-      instance.summarise = (messages) => {
+      instance.summarise = (...asked) => {
         calls += 1;
-        return summarise(messages);
+        return summarise(...asked);
       };
       const { inlineFirst: session } = instance;
       await session.appendMessages(talk(0, 17));

@@ -9,9 +9,11 @@ import { env } from "cloudflare:workers";
 import type { UIMessage } from "ai";
 import { Session } from "../../src/agent/session.ts";
 import { errorCode } from "../../src/errors.ts";
+import { inheritBlock, writeBlock } from "./blocks.ts";
 import { forgeRecord, importFile } from "./import-acts.ts";
 import { keepNotes, keepNotesAs, writeNotes } from "./notes-acts.ts";
 import type { Operation, Verb } from "./operations.ts";
+import { bringFunction } from "./own-functions.ts";
 import * as said from "./said.ts";
 import { moodAt } from "./summariser.ts";
 import { count } from "./tally.ts";
@@ -185,12 +187,12 @@ const ACTS: Record<Verb, Act> = {
   root: (scene) => append(scene, [said.plain({ id: scene.id, role: "user" }, scene.marks)], null),
   clear: async ({ world, seat }) => {
     await world.agent.clearMessages({ sessionId: seat.id });
-    world.bury(seat);
+    world.bury(seat, { blockToo: false });
     return "cleared";
   },
   dropSession: async ({ world, seat }) => {
     await world.agent.deleteSession({ sessionId: seat.id });
-    world.bury(seat);
+    world.bury(seat, { blockToo: true });
     return "deleted";
   },
   fork: async (scene) => {
@@ -198,7 +200,8 @@ const ACTS: Record<Verb, Act> = {
     const at = pickMessage(scene);
     if (at === undefined || world.seats.length >= MAX_SEATS) return "no room";
     const fork = await world.agent.forkSession({ sessionId: seat.id, atMessageId: at.id });
-    const child = { ...makeSeat(fork.id, seat.twin.fork(at.id), seat.words), inherited: seat.inherited };
+    const child = makeSeat(fork.id, seat.twin.fork(at.id), seat.words);
+    inheritBlock(child, seat);
     world.seats.push({ ...child, claimed: new Set(seat.claimed) });
     await keepNotesAs(world, child, seat);
     return `at ${at.id}`;
@@ -293,6 +296,9 @@ const ACTS: Record<Verb, Act> = {
   },
   writeNotes: ({ world, seat, op, marks }) => writeNotes(world, seat, { op, marks }),
 
+  bringFunction: ({ world, seat, op }) => bringFunction(world, seat, op),
+  writeBlock: ({ world, seat, op, marks }) => writeBlock(world, seat, { op, marks }),
+
   usage: async ({ world, seat, op }) => {
     return world.inside(async (instance) => {
       const session = Session.create(instance).forSession(seat.id);
@@ -331,11 +337,14 @@ const ACTS: Record<Verb, Act> = {
   evict: async ({ world }) => {
     // Only an object that runs can be evicted.
     await world.inside(() => undefined);
+    // What is at work inside of an object keeps it in memory.
+    if (world.model.isOwnAtWork) return "busy";
     await evictDurableObject(world.stub);
     return "evicted";
   },
-  abort: async () => {
+  abort: async ({ world }) => {
     await abortAllDurableObjects();
+    world.model.die();
     return "aborted";
   },
 };

@@ -7,6 +7,7 @@
 import type { OverlayRecord } from "../../src/memory/overlays.ts";
 import { RECORD_PREFIX } from "../../src/steps/view.ts";
 import type { PalimpsestAgent } from "../worker.ts";
+import { inheritBlock } from "./blocks.ts";
 import { marksIn } from "./said.ts";
 import { count } from "./tally.ts";
 import { Twin, weigh } from "./twin.ts";
@@ -25,6 +26,7 @@ export function seatChildren(world: World, { palimpsest: { memory, runs } }: Pal
       checkChild(seat, child, memory.session(seat.id).overlays());
       const given = memory.session(child.id);
       child.inherited = marksIn(JSON.stringify([given.overlays(), given.notes.list()]));
+      inheritBlock(child, seat);
       world.seats.push(child);
       count(world.tally.checks, "B4");
     }

@@ -13,6 +13,7 @@ import { WHOLE_MESSAGE } from "../../src/steps/outline.ts";
 import { tables } from "../rows.ts";
 import type { PalimpsestAgent } from "../worker.ts";
 import { Session } from "../../src/agent/session.ts";
+import { checkBlock } from "./blocks.ts";
 import { checkNotes } from "./check-notes.ts";
 import { checkOverlays } from "./check-overlays.ts";
 import { seatChildren } from "./check-split.ts";
@@ -50,6 +51,7 @@ export async function check(world: World, options: CheckOptions): Promise<void> 
   });
   options.paid.check(world, seen);
   for (const { seat, views } of seen) {
+    await checkBlock(world, seat);
     for (const view of views) await checkConverts(world, seat, view);
     if (views.length > 0 && options.n % 3 === 0) await checkFits(world, seat, options.n);
   }
@@ -251,9 +253,17 @@ async function findUnpaired(messages: UIMessage[]): Promise<string | null> {
     return String(error);
   }
   const once = new Set(calls).size === calls.length;
-  return once && calls.toSorted().join() === results.toSorted().join()
+  const open = openCalls(messages);
+  const closed = calls.filter((id) => !open.has(id) || results.includes(id));
+  return once && closed.toSorted().join() === results.toSorted().join()
     ? null
     : `calls ${calls.join()}, results ${results.join()}`;
+}
+
+/** The newest message's calls may still be answered. */
+function openCalls(messages: readonly UIMessage[]): ReadonlySet<string> {
+  const newest = messages.findLast(({ parts }) => parts.some(({ type }) => type !== "step-start"));
+  return new Set(newest?.parts.flatMap((part) => ("toolCallId" in part ? [part.toolCallId] : [])));
 }
 
 async function checkFits(world: World, { id }: Seat, n: number): Promise<void> {

@@ -49,6 +49,9 @@ const WEIGHTS = {
   keepNotes: 5,
   refreshNotes: 3,
   writeNotes: 2,
+  // a function of the session's own, and the blocks beside its messages
+  bringFunction: 3,
+  writeBlock: 2,
   // the model, the clock, the platform
   mood: 9,
   answer: 8,

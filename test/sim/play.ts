@@ -48,7 +48,7 @@ export async function play(operations: readonly Operation[]): Promise<Played> {
 async function buryAll(world: World, paid: PaidDrafts): Promise<void> {
   for (const seat of world.seats) {
     await world.agent.deleteSession({ sessionId: seat.id });
-    world.bury(seat);
+    world.bury(seat, { blockToo: true });
     seat.touched = true;
     await check(world, { thorough: true, n: 0, paid });
   }

@@ -6,6 +6,7 @@
 import { APICallError, type LanguageModelV4FinishReason } from "@ai-sdk/provider";
 import { unreachable } from "../../src/errors.ts";
 import { digest } from "../../src/steps/digest.ts";
+import type { InlineContext } from "../../src/agent/settings.ts";
 import type { ParsedPrompt } from "../../src/steps/prompt.ts";
 import { makeGate, summaryOf, type Answer, type Gate, type Script } from "../scripted-model.ts";
 import { marksIn } from "./said.ts";
@@ -59,6 +60,8 @@ export class Summariser {
   /** Answers by kind, since the start. */
   readonly counts = new Map<Mood, number>();
   readonly #waiting: { readonly runId: string; readonly gate: Gate }[] = [];
+  /** Runs whose own function waits or never settles: it dies with the object. */
+  readonly #own = new Set<string>();
   #mood: Mood = "good";
   #left = 0;
 
@@ -84,7 +87,34 @@ export class Summariser {
   }
 
   isWaiting(runId: string): boolean {
-    return this.#waiting.some((each) => each.runId === runId);
+    return this.#own.has(runId) || this.#waiting.some((each) => each.runId === runId);
+  }
+
+  /** Whether a function is at work inside of the object. */
+  get isOwnAtWork(): boolean {
+    return this.#own.size > 0;
+  }
+
+  /** A session's own function waits like a slow call. */
+  async hold(runId: string): Promise<void> {
+    const gate = makeGate();
+    this.#waiting.push({ runId, gate });
+    this.#own.add(runId);
+    await gate.pass();
+    this.#own.delete(runId);
+  }
+
+  /** A session's own function never settles. */
+  hang({ runId, signal }: Pick<InlineContext, "runId" | "signal">): Promise<never> {
+    this.#own.add(runId);
+    signal.addEventListener("abort", () => this.#own.delete(runId));
+    return new Promise(() => undefined);
+  }
+
+  /** The object died, and what was at work inside of it. */
+  die(): void {
+    for (const runId of this.#own) this.letGo(runId);
+    this.#own.clear();
   }
 
   readonly script: Script = async (prompt, _call, runId) => {

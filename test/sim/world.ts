@@ -40,6 +40,9 @@ export interface Seat {
   words: Set<string>;
   /** Those that a child of a split was given beside its messages: facts that its parent's summaries may yet pin. */
   inherited: ReadonlySet<string>;
+  /** The text of its context block, and every word that ever stood there: a summary may carry an earlier one. */
+  block: string;
+  blockWords: ReadonlySet<string>;
   /** As they stood when they were last looked at. */
   overlays: readonly OverlayRecord[];
   runs: readonly RunRecord[];
@@ -70,6 +73,8 @@ export class World {
   readonly log: string[] = [];
   /** Words that must be nowhere any more. */
   readonly buried = new Set<string>();
+  /** True once nothing goes wrong any more. */
+  isEnding = false;
   /** Runs that wait for somebody: their engine, the watchdog. */
   readonly #stuck = new Set<string>();
   #now = START;
@@ -102,12 +107,16 @@ export class World {
   }
 
   /** What was said in a session is to be found nowhere, unless another session holds it as well. */
-  bury(seat: Seat): void {
+  bury(seat: Seat, { blockToo }: { blockToo: boolean }): void {
     const elsewhere = this.seats.filter((each) => each !== seat).map(({ words }) => words);
-    for (const word of seat.words) if (!elsewhere.some((words) => words.has(word))) this.buried.add(word);
+    const kept = blockToo ? new Set<string>() : seat.blockWords;
+    const gone = [...seat.words].filter((word) => !kept.has(word) && !elsewhere.some((words) => words.has(word)));
+    for (const word of gone) this.buried.add(word);
     seat.twin = new Twin();
-    seat.words = new Set();
-    seat.inherited = new Set();
+    seat.words = new Set(kept);
+    seat.inherited = new Set(kept);
+    seat.blockWords = kept;
+    if (blockToo) seat.block = "";
     seat.claimed = new Set();
     seat.notes = [];
   }
@@ -134,6 +143,7 @@ export class World {
 
   /** R1: with the model well, nobody pausing and the watchdog at work, every run ends. */
   async endAll(): Promise<void> {
+    this.isEnding = true;
     this.model.setMood("good", 0);
     for (let round = 0; round < LAST_ROUNDS; round++) {
       while (this.model.answerOne());
@@ -188,6 +198,6 @@ export class World {
 }
 
 export function makeSeat(id: string, twin: Twin, words: Iterable<string>): Seat {
-  const seen = { overlays: [], runs: [], notes: [] };
+  const seen = { block: "", blockWords: new Set<string>(), overlays: [], runs: [], notes: [] };
   return { id, twin, words: new Set(words), inherited: new Set(), claimed: new Set(), ...seen, touched: true };
 }
