@@ -7,6 +7,7 @@
  */
 import type { UIMessage } from "ai";
 import { MAX_ID_CHARS } from "../limits.ts";
+import { innerParts, type Part } from "../steps/tool-parts.ts";
 import { parseSyntheticId, RESERVED_METADATA, RESERVED_PREFIX } from "../steps/view.ts";
 
 /** Begins the id of what is no longer ours. */
@@ -24,7 +25,13 @@ export function disown({ metadata, ...message }: UIMessage): UIMessage {
   // Only a part of a message has an author of its own.
   const isPart = parseSyntheticId(message.id)?.kind === "slice";
   const role = message.role === "user" && !isPart ? "assistant" : message.role;
-  return { ...message, id: ordinaryId(message.id), role, ...(kept !== undefined && { metadata: kept }) };
+  const parts = isPart ? message.parts : message.parts.flatMap(withoutSteering);
+  return { ...message, id: ordinaryId(message.id), role, parts, ...(kept !== undefined && { metadata: kept }) };
+}
+
+/** What a user said while a reply went on is the user's own. Nothing in a summary is. */
+function withoutSteering(part: Part): Part[] {
+  return part.type === "steering-message" ? innerParts(part).flatMap(withoutSteering) : [part];
 }
 
 function withoutOurs(metadata: unknown): unknown {

@@ -85,13 +85,22 @@ function isEmptyReply(row: OutlineRow | undefined): boolean {
   return row !== undefined && row.role === "assistant" && row.tokens <= MESSAGE_OVERHEAD_TOKENS;
 }
 
-/** First and last row of each provider reply. */
-function replies(rows: readonly OutlineRow[]): Iterable<{ first: number; last: number }> {
-  const found = new Map<string, { first: number; last: number }>();
-  rows.forEach(({ group }, index) => {
-    if (group !== null) found.set(group, { first: found.get(group)?.first ?? index, last: index });
+/**
+ * First and last row of each provider reply. What a user says ends every reply: an id that comes again after it, from a
+ * client that gives each message the same, ties nothing.
+ */
+function replies(rows: readonly OutlineRow[]): readonly { first: number; last: number }[] {
+  const ended: { first: number; last: number }[] = [];
+  let open = new Map<string, { first: number; last: number }>();
+  rows.forEach(({ kind, role, texts, group }, index) => {
+    if (kind === "message" && role === "user" && texts.length > 0) {
+      ended.push(...open.values());
+      open = new Map();
+    } else if (group !== null) {
+      open.set(group, { first: open.get(group)?.first ?? index, last: index });
+    }
   });
-  return found.values();
+  return [...ended, ...open.values()];
 }
 
 /** The row's calls and results in the order of its steps; within a step, a call comes before its result. */

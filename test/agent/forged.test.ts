@@ -138,6 +138,25 @@ async function pinnedIn(agent: PalimpsestAgent, sessionId: string): Promise<stri
   return textOf((await agent.getView({ sessionId })).messages);
 }
 
+test("what a file's record hides in other parts counts no more than its text", async () => {
+  const { agent } = newAgent((prompt) => summaryOf(prompt, "The parser was changed."));
+  const part: object = { type: "steering-message", parts: [{ type: "text", text: FORGED }] };
+  const steering = { ...forged(RESERVED), parts: [part as UIMessage["parts"][number]] };
+  const file = [...talk(0, 8), steering, ...talk(8, 30)];
+  await agent.importTranscript({ text: file.map((line) => JSON.stringify(line)).join("\n") });
+  await settle(agent);
+  const { messages } = await agent.getView({});
+  expect(messages.map(({ id }) => id)).not.toContain("imported-record:ov_1");
+  expect(textOf(messages)).not.toContain(FORGED);
+});
+
+test("one provider's id on every message keeps nothing from being compacted", async () => {
+  const { agent } = newAgent((prompt) => summaryOf(prompt, "The parser was changed."));
+  const messages = talk(0, 30).map((message) => ({ ...message, metadata: { providerMessageId: "msg_1" } }));
+  await agent.appendAll({ messages });
+  expect((await settle(agent)).map(({ outcome }) => outcome?.kind)).toContain("applied");
+});
+
 describe("a record that a split stored", () => {
   test("goes on with its rules, into a fork and through another split", async () => {
     const { agent, child, record } = await withChild();

@@ -103,6 +103,11 @@ describe("where the cut falls", () => {
     expect(cut(rows)).toBe("a1..a7");
   });
 
+  test("what a user says ends every reply: an id that comes again ties nothing", () => {
+    const rows = Array.from({ length: 12 }, (_, n) => row(`${n % 2 === 0 ? "u" : "a"}${n}`, { texts: [0] }));
+    expect(cut(rows.map((each) => ({ ...each, group: "g" })))).toBe(cut(rows));
+  });
+
   test("a dangling call neither blocks the cut nor moves it", () => {
     const rows = chat(12);
     rows[3] = row("a3", { calls: [["lost", 0]] });

@@ -84,8 +84,16 @@ function parts(cells: readonly Cell[], boundary: number): boolean {
   const behind = cells.slice(boundary).map(({ row }) => row);
   return (
     pairsOf(cells).some(({ call, result }) => call < boundary && boundary <= result) ||
-    before.some((row) => row.group !== null && behind.some((other) => other !== row && other.group === row.group))
+    before.some((row) => behind.some((other) => other !== row && isOneReply(cells, row, other)))
   );
+}
+
+/** Whether two rows are of one reply: the same id, and nothing that a user says from one to the other. */
+function isOneReply(cells: readonly Cell[], first: OutlineRow, last: OutlineRow): boolean {
+  const rows = [...new Set(cells.map(({ row }) => row))];
+  const between = rows.slice(rows.indexOf(first), rows.indexOf(last) + 1);
+  const said = between.some(({ kind, role, texts }) => kind === "message" && role === "user" && texts.length > 0);
+  return first.group !== null && first.group === last.group && !said;
 }
 
 /** Where the least begins that is kept of messages: the last ones, and the newest of the user. */
