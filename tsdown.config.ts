@@ -2,7 +2,7 @@ import { defineConfig } from "tsdown";
 
 /** The package as it is published: ESM with one bundle of code and one of declarations for each subpath. */
 export default defineConfig({
-  entry: { index: "src/index.ts" },
+  entry: { index: "src/index.ts", redact: "src/redact/secret-rules.ts" },
   format: "esm",
   platform: "neutral",
   target: "es2023",

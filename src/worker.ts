@@ -6,6 +6,7 @@ import { refuse } from "./doors/answers.ts";
 import { createWorker, type WorkerEnv } from "./doors/create-worker.ts";
 import { guardConnections, type GuardEnv } from "./doors/guard.ts";
 import type { ModelEnv } from "./model/choose.ts";
+import { secretRules } from "./redact/secret-rules.ts";
 
 export { CompactionWorkflow } from "./workflows/compaction.ts";
 export { NotesWorkflow } from "./workflows/notes.ts";
@@ -57,7 +58,7 @@ export class PalimpsestAgent extends CompactingAgent<Env> {
       chunk === undefined ? {} : { chunkTokens: Number(chunk) },
     );
     if (notes !== undefined && notes !== "") session.keepNotes();
-    if (redact !== undefined && redact !== "") session.redactSecrets();
+    if (redact !== undefined && redact !== "") session.redactSecrets(secretRules());
     if (onTimeout !== undefined) session.requireApproval({ onTimeout });
   }
 }

@@ -4,9 +4,11 @@
  */
 import { readFile, writeFile } from "node:fs/promises";
 import { text } from "node:stream/consumers";
+import type { UIMessage } from "ai";
 import type { ImportTranscriptOptions } from "../../src/agent/importing.ts";
 import type { RunEvent } from "../../src/agent/events.ts";
 import type { RunRecord } from "../../src/memory/runs.ts";
+import { secretRules } from "../../src/redact/secret-rules.ts";
 import type { Live } from "../demo/live.ts";
 import type { Paint } from "../report/paint.ts";
 import { inert, plural } from "../report/text.ts";
@@ -154,11 +156,19 @@ export async function exportFile(
   { connect, sessionId }: Context,
   { out, redact }: { out?: string; redact: boolean },
 ): Promise<Done> {
-  const transcript = await (await connect()).call("exportTranscript", { sessionId, redact });
+  const stored = await (await connect()).call("exportTranscript", { sessionId });
+  const transcript = redact ? redactTranscript(stored) : stored;
   if (out === undefined) return { answer: transcript, lines: transcript === "" ? [] : [transcript.trimEnd()] };
   await writeText(out, transcript);
   const messages = transcript.split("\n").length - 1;
   return { answer: { file: out, messages }, lines: [`${plural(messages, "message")} written to ${out}.`] };
+}
+
+/** Here and not in the agent, which may have been given no rules. */
+function redactTranscript(transcript: string): string {
+  const rules = secretRules();
+  const clean = (line: string): string => JSON.stringify(rules.redactMessage(JSON.parse(line) as UIMessage));
+  return transcript.replaceAll(/^.+$/gm, clean);
 }
 
 /** The run at its end; as it stands when nobody is to wait. One that waits for a person is as far as waiting leads. */

@@ -10,6 +10,7 @@ import type { RunRecord } from "../memory/runs.ts";
 import { cutSection } from "../steps/notes/document.ts";
 import type { SpanPlan } from "../steps/plan.ts";
 import type { Core } from "./core.ts";
+import { redactionOf } from "./redaction.ts";
 
 /** For an overlay's details. Call inside the transaction that lays it. */
 export function describeBoundary(
@@ -32,12 +33,13 @@ export async function readCarried(core: Core, runId: string): Promise<readonly C
 
 /** The texts of the blocks that a session's summaries carry along, as they are now. */
 export async function carriedIn(core: Core, sessionId: string): Promise<readonly Carried[]> {
-  const { carryBlocks, countTokens } = core.settings.get(sessionId);
+  const settings = core.settings.get(sessionId);
+  const { carryBlocks, countTokens } = settings;
   const blocks = core.contexts.session(sessionId);
   const read = carryBlocks.map(async (label): Promise<Carried[]> => {
     const block = await blocks.getContextBlock(label).catch(() => null);
     const text = block?.content.trim() ?? "";
     return text === "" ? [] : [{ label, text: cutSection(text, CARRIED_TOKENS, { pointer: "[…]", countTokens }) }];
   });
-  return (await Promise.all(read)).flat();
+  return redactionOf(settings).carried((await Promise.all(read)).flat());
 }

@@ -7,11 +7,13 @@
  */
 import type { ContextBlocks, OnToolError } from "../context/blocks.ts";
 import { checkBlock, type BlockOptions } from "../context/declared.ts";
+import type { SecretRules } from "../redact/secret-rules.ts";
 import { checkPreviews, type PreviewOptions } from "../steps/preview.ts";
 import type { AfterCompaction } from "./after-compaction.ts";
 import { resolveApproval, type ApprovalOptions } from "./approval.ts";
 import { resolveInline, type OnCompactionOptions } from "./inline.ts";
 import { checkNotes, type KeepNotesOptions } from "./notes-settings.ts";
+import { checkRules } from "./redaction.ts";
 import { compactAfter, type CompactAfterOptions, type InlineCompaction, type SessionSettings } from "./settings.ts";
 
 /** One thing that was said: about a session's settings, or about its context blocks. */
@@ -53,9 +55,13 @@ export abstract class Configured {
     return this.tell({ settings: (settings) => ({ ...settings, approval }) });
   }
 
-  /** Blanks what looks like a secret before the summariser is shown it. What is stored stays. */
-  redactSecrets(): this {
-    return this.tell({ settings: (settings) => ({ ...settings, redact: true }) });
+  /**
+   * Blanks what looks like a secret before a summariser is shown it, and in what is kept of its answer. Messages stay as they
+   * came. Pass `secretRules()` of `palimpsest/redact`, or rules of your own. Throws `invalid_options`.
+   */
+  redactSecrets(rules: SecretRules): this {
+    const secretRules = checkRules(rules);
+    return this.tell({ settings: (settings) => ({ ...settings, secretRules }) });
   }
 
   /**

@@ -4,6 +4,7 @@
  * Boundary: knows no Agents SDK. The mixin (with-compaction.ts) fills in {@link Platform}; everything else in this
  * folder works against this.
  */
+import type { UIMessage } from "ai";
 import { Contexts } from "../context/contexts.ts";
 import { PalimpsestError } from "../errors.ts";
 import type { Drafts } from "../memory/drafts.ts";
@@ -21,6 +22,7 @@ import { Conductor } from "./conductor.ts";
 import type { NotesMark } from "./notes-trigger.ts";
 import { tellAfterCompaction, type HookFailure } from "./after-compaction.ts";
 import { runEvent, type RunEvent } from "./events.ts";
+import { redactionOf } from "./redaction.ts";
 import { SettingsTable, type SessionSettings } from "./settings.ts";
 
 /** The state of a workflow instance as the engine tells it, or `missing` when it knows no such instance. */
@@ -122,7 +124,9 @@ export class Core {
       (text) =>
         this.counterOf(sessionId)(text);
     this.db = new Db(storage);
-    this.memory = new Memory(this.db, { now: () => platform.now(), counterOf });
+    const redactMessage = (message: UIMessage, sessionId: string): UIMessage =>
+      redactionOf(this.settings.get(sessionId)).message(message);
+    this.memory = new Memory(this.db, { now: () => platform.now(), counterOf, redactMessage });
     this.contexts = new Contexts(this.db, { agentId: platform.agentId, counterOf });
     this.runs = new Runs(this.db, {
       now: () => platform.now(),

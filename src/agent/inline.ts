@@ -20,10 +20,10 @@ import { sumDigests } from "../steps/digest.ts";
 import type { Span } from "../steps/outline.ts";
 import { gatherFacts } from "../steps/pinned/gather.ts";
 import type { SpanPlan } from "../steps/plan.ts";
-import { redactMessage } from "../steps/redact.ts";
 import { readCarried } from "./boundary.ts";
 import { commitSummary, conclude } from "./commit.ts";
 import type { Core } from "./core.ts";
+import { redactionOf, type Redaction } from "./redaction.ts";
 import type { InlineCompaction, InlineSummary } from "./settings.ts";
 import { planOf } from "./sources.ts";
 import { visibleSpan } from "./visible-span.ts";
@@ -83,7 +83,9 @@ interface Shown {
 
 /** Calls the function for a run that is due, and ends the run with what comes of it. */
 export async function runInline(core: Core, pending: RunRecord): Promise<void> {
-  const { inline, redact } = core.settings.get(pending.sessionId);
+  const settings = core.settings.get(pending.sessionId);
+  const { inline } = settings;
+  const redaction = redactionOf(settings);
   if (inline === null) return;
   const run = begin(core, pending);
   if (run.outcome !== null) return;
@@ -96,13 +98,13 @@ export async function runInline(core: Core, pending: RunRecord): Promise<void> {
     else {
       const { messages, elements } = history.view(run.leafId);
       const shown = elements.map((element) => noteElement(history, element));
-      const view = redact ? messages.map(redactMessage) : messages;
+      const view = messages.map(redaction.message);
       const answer = await callInTime(run, inline, { view, call });
       const carried = await readCarried(core, run.id);
       outcome = (live) => settle(core, live, { answer, shown, carried });
     }
   } catch (error) {
-    outcome = (live) => conclude(core, live, failure(error));
+    outcome = (live) => conclude(core, live, failure(error, redaction));
   } finally {
     core.inlineCalls.delete(run.id);
   }
@@ -174,7 +176,7 @@ function finish(core: Core, runId: string, outcome: (live: RunRecord) => void): 
   try {
     end(outcome);
   } catch (error) {
-    end((live) => conclude(core, live, failure(error)));
+    end((live) => conclude(core, live, failure(error, redactionOf(core.settings.get(live.sessionId)))));
   }
 }
 
@@ -185,7 +187,8 @@ interface Answered {
 }
 
 function settle(core: Core, live: RunRecord, { answer, shown, carried }: Answered): void {
-  const given = parseAnswer(answer);
+  const redaction = redactionOf(core.settings.get(live.sessionId));
+  const given = parseAnswer(answer, redaction);
   if (given === null) {
     const detail = "onCompaction returned no summary.";
     return conclude(core, live, { kind: "nothing", reason: "declined", detail });
@@ -196,16 +199,15 @@ function settle(core: Core, live: RunRecord, { answer, shown, carried }: Answere
   const refused = findFault(core, run, given.summary);
   if (refused !== null) return conclude(core, run, refused);
   const { span, level } = chosen.plan;
-  const { redact } = core.settings.get(run.sessionId);
   // Where they are not those any more that the function was shown, the fence says so.
   const messages = history.spanMessages(span) ?? [];
-  const facts = gatherFacts(redact ? messages.map(redactMessage) : messages);
+  const facts = gatherFacts(messages.map(redaction.message));
   const lineage = { model: STEP, degraded: false, level, generation: chosen.generation };
   conclude(core, run, commitSummary(core, run, { span, text: given.summary, facts, lineage, carried }));
 }
 
 /** Null for no summary. Throws for what is none. */
-function parseAnswer(answer: unknown): InlineSummary | null {
+function parseAnswer(answer: unknown, redaction: Redaction): InlineSummary | null {
   if (answer === null || answer === undefined) return null;
   const { summary, fromMessageId, toMessageId } = answer as Partial<Record<keyof InlineSummary, unknown>>;
   if (typeof summary !== "string" || typeof fromMessageId !== "string" || typeof toMessageId !== "string") {
@@ -214,7 +216,7 @@ function parseAnswer(answer: unknown): InlineSummary | null {
       "onCompaction returned neither null nor { summary, fromMessageId, toMessageId }, all of them texts.",
     );
   }
-  return summary.trim() === "" ? null : { summary, fromMessageId, toMessageId };
+  return summary.trim() === "" ? null : { summary: redaction.text(summary), fromMessageId, toMessageId };
 }
 
 function noteElement(history: History, element: ReturnType<History["view"]>["elements"][number]): Shown {
@@ -279,7 +281,7 @@ function findFault(core: Core, run: RunRecord, text: string): Outcome | null {
   return { kind: "failed", code: "unsound", reason: `The summary of onCompaction is not sound. ${reason}` };
 }
 
-function failure(error: unknown): Outcome {
+function failure(error: unknown, redaction: Redaction): Outcome {
   const code = error instanceof RunFailure ? error.code : "threw";
-  return { kind: "failed", code, reason: error instanceof Error ? error.message : String(error) };
+  return { kind: "failed", code, reason: redaction.text(error instanceof Error ? error.message : String(error)) };
 }

@@ -29,11 +29,11 @@ import { keepFacts } from "../steps/pinned/keep.ts";
 import { mergeFacts } from "../steps/pinned/merge.ts";
 import type { Survival } from "../steps/pinned/survival.ts";
 import { PROMPT_VERSION } from "../steps/prompt.ts";
-import { redactText } from "../steps/redact.ts";
 import type { TranscriptElement } from "../steps/render.ts";
 import type { DraftInput, NotesPlanned, NotesReading, NotesRequest, RunEnded } from "../workflows/port.ts";
 import type { Core } from "./core.ts";
 import { reuseDraft } from "./known-draft.ts";
+import { redactionOf } from "./redaction.ts";
 import { resolveNotes, type NotesSettings } from "./notes-settings.ts";
 import { findNew, readRows } from "./notes-source.ts";
 import type { PortCall } from "./port-call.ts";
@@ -76,14 +76,14 @@ export function readNotes(call: PortCall, { model, again }: NotesRequest): Notes
   if (stale !== null) return call.end(stale);
   const history = core.memory.session(run.sessionId);
   const base = baseOf(history, run);
-  const { redact } = core.settings.get(run.sessionId);
-  const how = JSON.stringify({ ...shape, redact });
+  const redaction = redactionOf(core.settings.get(run.sessionId));
+  const how = JSON.stringify({ ...shape, redaction: redaction.names });
   const key = again?.key ?? digest(PROMPT_VERSION, "notes", model, how, ...nameOf(run, base));
   const known = reuseDraft(call, key);
   if (known !== null) return known;
   const rows = findNew(history, base, endOf(run));
   const sections = wordSections(core, run, { base, shape });
-  const read = readRows(core, history, { rows, redact });
+  const read = readRows(core, history, { rows, redaction });
   return {
     kind: "notes",
     key,
@@ -102,11 +102,12 @@ function wordSections(
   { sessionId }: RunRecord,
   { base, shape }: { base: NotesVersion | null; shape: NotesShape },
 ): NotesSection[] {
-  const { redact, countTokens } = core.settings.get(sessionId);
-  const sections = base === null ? [] : fitVersion(base, shape, countTokens);
+  const settings = core.settings.get(sessionId);
+  const redaction = redactionOf(settings);
+  const sections = base === null ? [] : fitVersion(base, shape, settings.countTokens);
   return arrangeSections(
     shape,
-    redact ? sections.map(({ title, text }) => ({ title, text: redactText(text) })) : sections,
+    sections.map(({ title, text }) => ({ title, text: redaction.text(text) })),
   );
 }
 
@@ -135,12 +136,13 @@ export function auditNotes(
   run: RunRecord,
   { text, finishReason, facts }: Pick<DraftInput, "text" | "finishReason" | "facts">,
 ): { readonly problems: readonly AuditProblem[]; readonly survival: Survival } {
-  const { notes, countTokens } = core.settings.get(run.sessionId);
+  const settings = core.settings.get(run.sessionId);
+  const { notes, countTokens } = settings;
   const { shape } = resolveNotes(notes ?? {}, run.policy);
   const base = baseOf(core.memory.session(run.sessionId), run);
   const before = wordSections(core, run, { base, shape });
   const audit = auditEdits({ answer: text, finishReason, before, shape, countTokens });
-  const all = mergeFacts([base?.facts ?? NO_FACTS, facts]);
+  const all = redactionOf(settings).facts(mergeFacts([base?.facts ?? NO_FACTS, facts]));
   const budget = { budgetTokens: run.policy.pinnedTokens, countTokens };
   const { survival } = keepFacts(renderNotes(audit.ok ? audit.sections : before), all, budget);
   return { problems: audit.ok ? [] : audit.problems, survival };
@@ -169,7 +171,7 @@ export function saveNotes(call: PortCall, key: string): RunEnded {
     by: "update",
     runId: run.id,
     model: draft.model,
-    facts: mergeFacts([base?.facts ?? NO_FACTS, draft.facts]),
+    facts: redactionOf(core.settings.get(run.sessionId)).facts(mergeFacts([base?.facts ?? NO_FACTS, draft.facts])),
   });
   const tokens = notesTokens(sections, core.counterOf(run.sessionId));
   return call.end({ kind: "noted", version: version.n, coveredId: end.messageId, tokens, score: draft.score });

@@ -6,7 +6,6 @@
  * they keep; because a version that tells of what is kept is passed over for an older one, so that an overlay says nothing
  * that is not under it (C3); and because an answer of "no" only means that the model is asked.
  */
-import type { UIMessage } from "ai";
 import { MIN_SURVIVAL } from "../limits.ts";
 import type { History } from "../memory/history.ts";
 import type { Carried } from "../memory/overlay-details.ts";
@@ -17,17 +16,17 @@ import { fitVersion, hasContent, renderNotes, type NotesShape } from "../steps/n
 import { hintsOf } from "../steps/notes/prompt.ts";
 import type { CountTokens } from "../steps/measure.ts";
 import { planFromNotes } from "../steps/notes/range.ts";
-import type { Outline, Span } from "../steps/outline.ts";
+import type { Outline } from "../steps/outline.ts";
 import type { Facts } from "../steps/pinned/fact.ts";
 import { gatherFacts } from "../steps/pinned/gather.ts";
 import { pinWithin } from "../steps/pinned/keep.ts";
 import type { SpanPlan } from "../steps/plan.ts";
 import type { Policy } from "../steps/policy.ts";
-import { redactMessage } from "../steps/redact.ts";
 import { summaryMessage } from "../steps/view.ts";
 import { unseenTokens } from "./calibration.ts";
 import type { Core } from "./core.ts";
 import { resolveNotes, type NotesSettings } from "./notes-settings.ts";
+import { redactionOf, type Redaction } from "./redaction.ts";
 import { resolveEnds } from "./sources.ts";
 
 export interface ReadyNotes {
@@ -49,7 +48,7 @@ export type Asked = Pick<RunRecord, "sessionId" | "leafId" | "policy" | "manual"
 
 /** Null where no notes are kept. */
 export function findNotes(core: Core, run: Asked, carried: readonly Carried[] = []): NotesVerdict | null {
-  const { notes, approval, redact, countTokens } = core.settings.get(run.sessionId);
+  const { notes, approval, secretRules, countTokens } = core.settings.get(run.sessionId);
   if (notes === null) return null;
   const otherwise = askedOtherwise(run);
   if (otherwise !== null) return decline("asked-otherwise", otherwise);
@@ -69,7 +68,8 @@ export function findNotes(core: Core, run: Asked, carried: readonly Carried[] = 
   if (!run.manual && outline.tokens <= run.policy.thresholdTokens) {
     return decline("under-threshold", "The view is not over the threshold any more.");
   }
-  const circumstances = { outline, carried, settings, redact, countTokens };
+  const redaction = redactionOf({ secretRules });
+  const circumstances = { outline, carried, settings, redaction, countTokens };
   let lossy: NotesVerdict | null = null;
   for (const version of versions) {
     const verdict = weigh(history, run, { version, ...circumstances });
@@ -86,12 +86,12 @@ interface Circumstances {
   readonly outline: Outline;
   readonly carried: readonly Carried[];
   readonly settings: NotesSettings;
-  readonly redact: boolean;
+  readonly redaction: Redaction;
   readonly countTokens: CountTokens;
 }
 
 function weigh(history: History, run: Asked, circumstances: Circumstances): NotesVerdict {
-  const { version, outline, carried, settings, redact, countTokens } = circumstances;
+  const { version, outline, carried, settings, redaction, countTokens } = circumstances;
   const planned = planFromNotes(outline, {
     covered: version.covered.kind === "to" ? version.covered : null,
     policy: run.manual ? { ...run.policy, minSpanTokens: 1 } : run.policy,
@@ -102,18 +102,13 @@ function weigh(history: History, run: Asked, circumstances: Circumstances): Note
   if (!history.notes.endsWithin(version, plan.span)) {
     return decline("too-recent", "The notes tell of messages that are to be kept as they are behind a summary.");
   }
-  const facts = version.covered.kind === "to" ? version.facts : gatherFacts(shown(history, plan.span, redact));
+  const known = version.covered.kind === "to" ? redaction.facts(version.facts) : null;
+  const facts = known ?? gatherFacts((history.spanMessages(plan.span) ?? []).map(redaction.message));
   return judge(
     run,
-    { kind: "ready", plan, version, facts, ...wordNotes(version, settings.shape, countTokens) },
+    { kind: "ready", plan, version, facts, ...wordNotes(version, settings.shape, { redaction, countTokens }) },
     { outline, carried, countTokens },
   );
-}
-
-/** What is said in a span, as a summariser may be shown it. */
-function shown(history: History, span: Span, redact: boolean): readonly UIMessage[] {
-  const messages = history.spanMessages(span) ?? [];
-  return redact ? messages.map(redactMessage) : messages;
 }
 
 /** What a newer version of the notes may do away with. */
@@ -138,8 +133,13 @@ export function findHelp(core: Core, run: Asked, verdict: NotesVerdict | null): 
   return inTime && history.isOnPath(notes?.span.toId ?? leafId, run.leafId) ? update : null;
 }
 
-function wordNotes(version: NotesVersion, shape: NotesShape, count: CountTokens) {
-  return { summary: renderNotes(fitVersion(version, shape, count)), shape };
+/** A person's notes stay as they wrote them; the summary made of them does not hold their secrets. */
+function wordNotes(
+  version: NotesVersion,
+  shape: NotesShape,
+  { redaction, countTokens }: Pick<Circumstances, "redaction" | "countTokens">,
+) {
+  return { summary: redaction.text(renderNotes(fitVersion(version, shape, countTokens))), shape };
 }
 
 function judge(

@@ -10,10 +10,10 @@ import { factsOfElements } from "../steps/notes/facts.ts";
 import { lastVisibleStep, sliceRow, WHOLE_MESSAGE, type OutlineRow } from "../steps/outline.ts";
 import { NO_FACTS, type Facts } from "../steps/pinned/fact.ts";
 import { mergeFacts } from "../steps/pinned/merge.ts";
-import { redactMessage, redactText } from "../steps/redact.ts";
 import type { TranscriptElement } from "../steps/render.ts";
 import { sliceMessage } from "../steps/slice.ts";
 import type { Core } from "./core.ts";
+import { redactionOf, type Redaction } from "./redaction.ts";
 import { factsOf } from "./sources.ts";
 
 /**
@@ -51,12 +51,12 @@ function holds(history: History, overlayId: string, messageId: string): boolean 
 export function readRows(
   core: Core,
   history: History,
-  { rows, redact }: { readonly rows: readonly OutlineRow[]; readonly redact: boolean },
+  { rows, redaction }: { readonly rows: readonly OutlineRow[]; readonly redaction: Redaction },
 ): { readonly elements: readonly TranscriptElement[]; readonly overlayFacts: readonly Facts[] } {
   const overlays = rows.flatMap(({ kind, id }) => (kind === "overlay" ? (history.overlay(id) ?? []) : []));
   return {
-    elements: rows.flatMap((row) => elementOf(history, row, redact)),
-    overlayFacts: overlays.map((overlay) => factsOf(core, overlay, history.sessionId)),
+    elements: rows.flatMap((row) => elementOf(history, row, redaction)),
+    overlayFacts: overlays.map((overlay) => redaction.facts(factsOf(core, overlay, history.sessionId))),
   };
 }
 
@@ -69,9 +69,9 @@ export function claimFacts(
   const earlier = base?.facts ?? NO_FACTS;
   if (base?.covered.kind === "to" && isBefore(history, end, base.covered)) return earlier;
   const rows = findNew(history, base, end);
-  const { redact } = core.settings.get(history.sessionId);
-  const { elements, overlayFacts } = readRows(core, history, { rows, redact });
-  return mergeFacts([earlier, factsOfElements(elements, overlayFacts)]);
+  const redaction = redactionOf(core.settings.get(history.sessionId));
+  const { elements, overlayFacts } = readRows(core, history, { rows, redaction });
+  return redaction.facts(mergeFacts([earlier, factsOfElements(elements, overlayFacts)]));
 }
 
 /** Whether the first is no later than the second, of two that are on one branch. */
@@ -79,17 +79,15 @@ function isBefore(history: History, a: NotesEnd, b: NotesEnd): boolean {
   return a.messageId === b.messageId ? a.step <= b.step : history.isOnPath(a.messageId, b.messageId);
 }
 
-function elementOf(history: History, row: OutlineRow, redact: boolean): TranscriptElement[] {
+function elementOf(history: History, row: OutlineRow, redaction: Redaction): TranscriptElement[] {
   const { kind, id } = row;
   if (kind === "overlay") {
     const overlay = history.overlay(id);
     // A person may have written it, or notes of theirs.
-    return overlay === null
-      ? []
-      : [{ kind: "overlay", summary: redact ? redactText(overlay.summary) : overlay.summary }];
+    return overlay === null ? [] : [{ kind: "overlay", summary: redaction.text(overlay.summary) }];
   }
   const stored = history.get(id);
   if (stored === null) return [];
   const message = sliceMessage(stored, row.firstStep, lastVisibleStep(row));
-  return [{ kind: "message", message: redact ? redactMessage(message) : message }];
+  return [{ kind: "message", message: redaction.message(message) }];
 }

@@ -15,7 +15,6 @@ import { digest } from "../steps/digest.ts";
 import { measureMessage, type CountTokens } from "../steps/measure.ts";
 import { mergeFacts } from "../steps/pinned/merge.ts";
 import type { ChunkPlan, Plan } from "../steps/plan.ts";
-import { redactMessage, redactText } from "../steps/redact.ts";
 import { askApproval } from "./approval.ts";
 import { auditAnswer } from "./audit-answer.ts";
 import { readCarried } from "./boundary.ts";
@@ -24,6 +23,7 @@ import { promptTokens, unseenTokens } from "./calibration.ts";
 import type { Core } from "./core.ts";
 import { commitSummary } from "./commit.ts";
 import { reuseDraft } from "./known-draft.ts";
+import { redactionOf } from "./redaction.ts";
 import { keepNotes, planNotes, readNotes, saveNotes } from "./notes-port.ts";
 import { inRun, type PortCall } from "./port-call.ts";
 import { findSources, lineageOf, mustDraft, planOf, readSource, receiptOf, resolveEnds } from "./sources.ts";
@@ -122,12 +122,12 @@ export class RunPort implements CompactionPort {
       const messages = history.sourceMessages(chunk, planned);
       if (messages === null) return call.end({ kind: "stale", reason: "changed" });
       const brief = briefOfChunk(core, run, chunk);
-      const { redact } = core.settings.get(run.sessionId);
-      const source = ["chunk", planned, ...(redact ? ["redacted"] : [])];
+      const redaction = redactionOf(core.settings.get(run.sessionId));
+      const source = ["chunk", planned, ...redaction.names];
       const key = request.repairOf ?? draftKey(run, { model: request.model, brief, source });
       const known = reuseDraft(call, key);
       if (known !== null) return known;
-      const shown = redact ? messages.map(redactMessage) : messages;
+      const shown = messages.map(redaction.message);
       const weigh = (count: CountTokens): number =>
         shown.reduce((sum, message) => sum + measureMessage(message, count).tokens, 0);
       const askTokens = tellBudget(core.counterOf(run.sessionId), brief.summaryTokens, weigh);
@@ -166,16 +166,15 @@ export class RunPort implements CompactionPort {
       const span = core.memory.session(run.sessionId).spanDigest(planOf(run).span);
       if (span?.digest !== run.planDigest) return call.end({ kind: "stale", reason: "changed" });
       const sources = request.sources.map((source) => readSource(core, run, source));
-      const { redact } = core.settings.get(run.sessionId);
-      // A person may have written an earlier summary, or the notes that became one.
-      const words = (text: string): string => (redact ? redactText(text) : text);
+      // A person may have written an earlier summary, or the notes that became one; and it may be older than the rules.
+      const redaction = redactionOf(core.settings.get(run.sessionId));
       const brief = briefOf(core, run);
       const key =
         request.repairOf ??
         draftKey(run, {
           model: request.model,
           brief,
-          source: ["fold", ...(redact ? ["redacted"] : []), ...sources.map(({ name }) => name)],
+          source: ["fold", ...redaction.names, ...sources.map(({ name }) => name)],
         });
       const known = reuseDraft(call, key);
       if (known !== null) return known;
@@ -185,11 +184,11 @@ export class RunPort implements CompactionPort {
       return {
         kind: "drafts",
         key,
-        drafts: sources.slice(earlier.length).map(({ text }) => words(text)),
-        previous: earlier.length === 0 ? null : earlier.map(({ text }) => words(text)).join("\n\n"),
+        drafts: sources.slice(earlier.length).map(({ text }) => redaction.text(text)),
+        previous: earlier.length === 0 ? null : earlier.map(({ text }) => redaction.text(text)).join("\n\n"),
         degraded: sources.some((source) => source.degraded),
         generation: 1 + Math.max(...sources.map(({ generation }) => generation)),
-        facts: mergeFacts(sources.map(({ facts }) => facts)),
+        facts: redaction.facts(mergeFacts(sources.map(({ facts }) => facts))),
         brief,
         askTokens: tellBudget(core.counterOf(run.sessionId), brief.summaryTokens, weigh),
         leftMs: call.leftMs,
@@ -197,9 +196,11 @@ export class RunPort implements CompactionPort {
     });
   }
 
-  async saveDraft(mark: StepMark, input: DraftInput): Promise<DraftReceipt | RunEnded> {
+  async saveDraft(mark: StepMark, answered: DraftInput): Promise<DraftReceipt | RunEnded> {
     return this.#inRun(mark, (call) => {
       const { run, core } = call;
+      // A model may put together again what its source held in two pieces.
+      const input = { ...answered, text: redactionOf(core.settings.get(run.sessionId)).text(answered.text) };
       const { cost, answerId, again, answers: _, ...answer } = input;
       const audited = auditAnswer(core, run, input);
       // A draft with problems must not stand where a sound one will be looked for.
@@ -223,7 +224,7 @@ export class RunPort implements CompactionPort {
       const { core, run } = call;
       const { model, code, cost, answerId, tookMs, waitMs } = failure;
       // A provider's own words may quote what it was sent, or the key that it was sent with.
-      const told = redactText(failure.reason);
+      const told = redactionOf(core.settings.get(run.sessionId)).text(failure.reason);
       const now = core.platform.now();
       const heard = run.steps.find(({ name }) => name === mark.step)?.failure?.attempt ?? 0;
       const isNew = heard < mark.attempt;

@@ -12,7 +12,6 @@ import { appendEvents, deleteEvents, loadEvents, type LoadEventsOptions, type Ne
 import type { WorkingContext } from "../events/context.ts";
 import { persistTurn, persistWorkingContext, type PersistedTurn, type Turn } from "../events/persist.ts";
 import { exportJsonl } from "../import/export.ts";
-import { redactMessage } from "../steps/redact.ts";
 import type { Format } from "../import/import.ts";
 import type { CountTokens } from "../steps/measure.ts";
 import type { AppendResult, History, RecentHistory } from "../memory/history.ts";
@@ -21,6 +20,7 @@ import { leafOf, parentOf, type LeafInput, type ParentInput } from "./branch-inp
 import { Configured } from "./configured.ts";
 import type { Core } from "./core.ts";
 import { endRun } from "./end-run.ts";
+import { noRules, redactionOf } from "./redaction.ts";
 import { readFile, storeFile, type ImportTranscriptOptions } from "./importing.ts";
 import type { SessionSettings } from "./settings.ts";
 import { shapeView, viewOptions, type GetViewOptions, type ShownView } from "./shown-view.ts";
@@ -265,10 +265,15 @@ export abstract class SessionHistory extends Configured {
     return { ...read, name: conversation.name, messages: conversation.messages.length, inserted };
   }
 
-  /** The path as it was stored, a JSON `UIMessage` a line; with `redact`, without what looks like a secret. */
+  /**
+   * The path as it was stored, a JSON `UIMessage` a line; with `redact`, without what the session's rules take for a secret.
+   * Throws `not_configured` where it has none.
+   */
   async *exportTranscript(leafId?: string, { redact = false }: { redact?: boolean } = {}): AsyncGenerator<string> {
     const messages = this.stored.originals(leafId);
-    yield* exportJsonl(redact ? messages.map(redactMessage) : messages);
+    const { secretRules } = this.settings;
+    if (redact && secretRules === null) throw noRules(this.id);
+    yield* exportJsonl(redact ? messages.map(redactionOf({ secretRules }).message) : messages);
   }
 
   /** One transaction: the change and, if it made the view too large, the run that will see to it. */

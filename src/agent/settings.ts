@@ -7,6 +7,7 @@ import type { RunRecord, Trigger } from "../memory/runs.ts";
 import type { AfterCompaction } from "./after-compaction.ts";
 import type { ApprovalSettings } from "./approval.ts";
 import type { KeepNotesOptions } from "./notes-settings.ts";
+import type { SecretRules } from "../redact/secret-rules.ts";
 import type { CountTokens } from "../steps/measure.ts";
 import type { PreviewOptions } from "../steps/preview.ts";
 import { resolvePolicy, type Policy, type PolicyOptions } from "../steps/policy.ts";
@@ -52,8 +53,8 @@ export interface SessionSettings {
   /** From which size on a tool output is shown as a preview; null: never. */
   readonly previews: PreviewOptions | null;
   readonly inline: { readonly compact: InlineCompaction; readonly timeoutMs: number } | null;
-  /** Whether secrets are blanked before a summariser is shown what was said. */
-  readonly redact: boolean;
+  /** What blanks secrets before a summariser is shown what was said; null: nothing does. */
+  readonly secretRules: SecretRules | null;
   /** Whether a person approves each summary of the workflow before it is committed; null: nobody is asked. */
   readonly approval: ApprovalSettings | null;
   /** Null: no notes are kept. */
@@ -86,7 +87,7 @@ const UNCONFIGURED: SessionSettings = {
   countTokens: ESTIMATE,
   previews: null,
   inline: null,
-  redact: false,
+  secretRules: null,
   approval: null,
   notes: null,
   carryBlocks: [],

@@ -18,6 +18,7 @@ import { PalimpsestError } from "../errors.ts";
 import { MAX_FRUITLESS_DOUBLINGS, MAX_STALE_STREAK } from "../limits.ts";
 import { findNotes } from "./notes-ready.ts";
 import { findLoss, findObstacle } from "./postpone.ts";
+import { redactionOf } from "./redaction.ts";
 
 export interface RunRequest {
   readonly trigger: Trigger;
@@ -99,7 +100,7 @@ export function startRun(core: Core, sessionId: string, request: RunRequest): Ru
     id: core.platform.newId(),
     sessionId,
     trigger: request.trigger,
-    focus: request.focus ?? null,
+    focus: request.focus == null ? null : redactionOf(core.settings.get(sessionId)).text(request.focus),
     manual: request.manual ?? false,
     ignoreBudget: request.ignoreBudget ?? false,
     fresh: request.fresh ?? false,

@@ -4,6 +4,7 @@
  * Job: hand out sessions, always the same object for one id. Safe because a transaction is synchronous, so nothing comes
  * between its statements; and because a session keeps only copies of rows, which {@link Db} drops with a rollback.
  */
+import type { UIMessage } from "ai";
 import { PalimpsestError } from "../errors.ts";
 import { MAX_SESSION_ID_CHARS } from "../limits.ts";
 import type { CountTokens } from "../steps/measure.ts";
@@ -21,6 +22,8 @@ export interface MemoryOptions {
   readonly now: () => number;
   /** What a session counts tokens with. Its count is stamped on a message when it is stored. */
   readonly counterOf: (sessionId: string) => CountTokens;
+  /** What may be kept of a message beside a summary, by session. Default: all of it. */
+  readonly redactMessage?: (message: UIMessage, sessionId: string) => UIMessage;
 }
 
 export class Memory {
@@ -69,9 +72,11 @@ export class Memory {
     }
     const { db, search, drafts } = this;
     const notes = this.#notes;
-    const { now, counterOf } = this.#options;
+    const { now, counterOf, redactMessage: redact = (message) => message } = this.#options;
+    const redactMessage = (message: UIMessage): UIMessage => redact(message, sessionId);
     const tree = new Tree(this.statements, sessionId, now);
-    const history = new History(tree, { db, now, countTokens: counterOf(sessionId), search, drafts, notes });
+    const countTokens = counterOf(sessionId);
+    const history = new History(tree, { db, now, countTokens, redactMessage, search, drafts, notes });
     this.#histories.set(sessionId, history);
     return history;
   }

@@ -37,6 +37,8 @@ export interface HistoryOptions {
   readonly db: Db;
   readonly now: () => number;
   readonly countTokens: CountTokens;
+  /** What may be kept of a message beside a summary. */
+  readonly redactMessage: (message: UIMessage) => UIMessage;
   readonly search: MessageSearch;
   readonly drafts: Drafts;
   readonly notes: NotesStatements;
@@ -100,7 +102,7 @@ export abstract class SessionOverlays {
     if (known || typeof summary !== "string") return input;
     const spanTokens = this.spanDigest(span)?.tokens;
     if (spanTokens === undefined) return input;
-    const facts = gatherFacts(this.spanMessages(span) ?? []);
+    const facts = gatherFacts((this.spanMessages(span) ?? []).map(this.options.redactMessage));
     const budget = { spanTokens, pinnedTokens, countTokens: this.options.countTokens };
     return { ...input, details: { ...details, facts, ...pinWithin(summary, facts, budget) } };
   }

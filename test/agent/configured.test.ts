@@ -1,6 +1,7 @@
 /** Whatever configures a session configures the sessions of a manager: nobody has to know which of the two they hold. */
 import { runInDurableObject } from "cloudflare:test";
 import { expect, test } from "vitest";
+import { secretRules } from "../../src/redact/secret-rules.ts";
 import { Session } from "../../src/agent/session.ts";
 import { SessionManager } from "../../src/agent/session-manager.ts";
 import { newAgent, skipRetryDelays } from "../agents.ts";
@@ -48,7 +49,7 @@ const SECRET = "sk-proj-abcdefghijklmnopqrstuvwxyz0123456789ABCD";
 test("what a manager is told of approval and secrets holds in each of its sessions", async () => {
   const { agent, stub, calls } = newAgent((prompt) => summaryOf(prompt, "what was done"));
   await runInDurableObject(stub, (instance: PalimpsestAgent) => {
-    SessionManager.create(instance).requireApproval().redactSecrets();
+    SessionManager.create(instance).requireApproval().redactSecrets(secretRules());
   });
   for (const sessionId of ["one", "two"]) {
     const told = { ...say(4), parts: [{ type: "text" as const, text: `The key is ${SECRET}, keep it.` }] };

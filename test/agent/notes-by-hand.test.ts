@@ -3,6 +3,7 @@ import { runInDurableObject } from "cloudflare:test";
 import { afterEach, describe, expect, test } from "vitest";
 import { Session } from "../../src/agent/session.ts";
 import { estimateTokens } from "../../src/steps/tokens.ts";
+import { secretRules } from "../../src/redact/secret-rules.ts";
 import { newAgent, refusalOf, skipRetryDelays } from "../agents.ts";
 import { say, talk } from "../conversation.ts";
 import { noting, ofKind, rest, sayAll, sayWithNotes, SESSION } from "../noted.ts";
@@ -148,7 +149,7 @@ test("with redactSecrets no summariser is shown a secret that a person wrote int
   const { agent, stub, calls } = newAgent(noting);
   const secret = `ghp_${"aB3dE5fG7h".repeat(4)}`;
   await runInDurableObject(stub, async (instance: PalimpsestAgent) => {
-    await Session.create(instance).forSession(SESSION).redactSecrets().status();
+    await Session.create(instance).forSession(SESSION).redactSecrets(secretRules()).status();
   });
   const sections = [{ title: "Learnings", text: `- push with ${secret}` }];
   await agent.updateNotes({ sessionId: SESSION, sections });

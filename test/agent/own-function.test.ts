@@ -2,6 +2,7 @@
 import { env } from "cloudflare:workers";
 import { abortAllDurableObjects, runInDurableObject } from "cloudflare:test";
 import { afterEach, describe, expect, test } from "vitest";
+import { secretRules } from "../../src/redact/secret-rules.ts";
 import { Session } from "../../src/agent/session.ts";
 import type { InlineCompaction, InlineContext } from "../../src/agent/settings.ts";
 import { MAX_FUNCTION_LIMIT_MS, MAX_INSTANCE_RESTARTS } from "../../src/limits.ts";
@@ -281,7 +282,7 @@ describe("what it makes", () => {
     await runInDurableObject(stub, async (instance: PalimpsestAgent) => {
       const session = Session.create(instance)
         .compactAfter(2_000)
-        .redactSecrets()
+        .redactSecrets(secretRules())
         .onCompaction((messages, context) => {
           given = textOf(messages);
           return cover("done")(messages, context);

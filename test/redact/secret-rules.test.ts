@@ -2,8 +2,10 @@
 import type { UIMessage } from "ai";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { redactMessage, redactText } from "../../src/steps/redact.ts";
-import { readTranscript } from "./transcripts.ts";
+import { secretRules } from "../../src/redact/secret-rules.ts";
+import { readTranscript } from "../steps/transcripts.ts";
+
+const { redactText, redactMessage } = secretRules();
 
 const letters = (n: number): string => "aB3dE5fG7h".repeat(Math.ceil(n / 10)).slice(0, n);
 

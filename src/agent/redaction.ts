@@ -1,0 +1,73 @@
+/**
+ * What leaves a conversation, or is kept of it, in the words that a session's rules leave: as it came where it has none.
+ *
+ * Redaction is an optional room, so this is the only place in the agent that asks whether there are rules.
+ */
+import type { UIMessage } from "ai";
+import { PalimpsestError } from "../errors.ts";
+import type { Carried } from "../memory/overlay-details.ts";
+import type { SecretRules } from "../redact/secret-rules.ts";
+import type { Fact, Facts } from "../steps/pinned/fact.ts";
+import type { SessionSettings } from "./settings.ts";
+
+export interface Redaction {
+  /** Goes into the name of what is made of redacted text: other rules, other text. Empty without rules. */
+  readonly names: readonly string[];
+  readonly text: (text: string) => string;
+  readonly message: (message: UIMessage) => UIMessage;
+  readonly facts: (facts: Facts) => Facts;
+  readonly carried: (carried: readonly Carried[]) => readonly Carried[];
+}
+
+export function redactionOf({ secretRules }: Pick<SessionSettings, "secretRules">): Redaction {
+  return secretRules === null ? AS_IT_CAME : redactWith(secretRules);
+}
+
+/** Throws `invalid_options`. */
+export function checkRules(rules: SecretRules): SecretRules {
+  const given: Partial<SecretRules> | undefined = rules;
+  const isSound =
+    typeof given?.id === "string" &&
+    typeof given.redactText === "function" &&
+    typeof given.redactMessage === "function";
+  if (isSound) return rules;
+  throw new PalimpsestError("invalid_options", `redactSecrets needs its rules. ${HOW_TO}`);
+}
+
+export function noRules(sessionId: string): PalimpsestError {
+  return new PalimpsestError("not_configured", `Session "${sessionId}" has no rules to redact by. ${HOW_TO}`);
+}
+
+const HOW_TO =
+  'Import them and pass them on, where the session is created or in configureSession(): `import { secretRules } from "palimpsest/redact"` and `session.redactSecrets(secretRules())`.';
+
+const AS_IT_CAME: Redaction = {
+  names: [],
+  text: (text) => text,
+  message: (message) => message,
+  facts: (facts) => facts,
+  carried: (carried) => carried,
+};
+
+function redactWith(rules: SecretRules): Redaction {
+  const text = (said: string): string => rules.redactText(said);
+  const fact = (each: Fact): Fact => ({
+    ...each,
+    value: text(each.value),
+    ...(each.about === undefined ? {} : { about: text(each.about) }),
+  });
+  return {
+    names: ["redacted", rules.id],
+    text,
+    message: (message) => rules.redactMessage(message),
+    facts: ({ rules: orders, identifiers, tasks, failures, worked, ...rest }) => ({
+      ...rest,
+      rules: orders.map(fact),
+      identifiers: identifiers.map(fact),
+      tasks: tasks.map(fact),
+      failures: failures.map(fact),
+      worked: worked.map(text),
+    }),
+    carried: (carried) => carried.map((each) => ({ ...each, text: text(each.text) })),
+  };
+}

@@ -1,0 +1,51 @@
+/** Credentials by the place where protocols and commands put them: addresses, headers, cookies, options, `.netrc`. */
+import { lastGroup } from "./shapes.ts";
+import type { Finding } from "./secret-rules.ts";
+
+/** Where a variable or a placeholder stands, there is no secret: `$TOKEN`, `{{ token }}`, `<token>`. */
+const REAL = String.raw`(?![[<{($%]|\*{3})`;
+
+const BY = String.raw`(?:WITH\s{1,3}\S{1,60}\s{1,3})?(?:BY|AS)\s{1,3}(?:PASSWORD\s{1,3})?`;
+
+const PLACES: readonly (readonly [kind: string, place: RegExp])[] = [
+  // A password may hold a slash or an at sign; a port is none.
+  ["credentials", /:\/\/(?<secret>[^\s/:?#"'<>\\]{0,100}:(?!\d{1,5}[/?#]|[${<])[^\s"'<>\\]{1,200})(?=@)/g],
+  // A token alone in front of a host: long, and not a name.
+  ["credentials", /:\/\/(?=[^@\s/]{0,100}\d)(?<secret>[\w.~-]{20,200})(?=@[\w-])/g],
+  [
+    "credentials",
+    /\b(?:[Bb]earer|[Bb]asic|[Tt]oken|ApiKey|Bot|BEARER|BASIC) {1,3}(?<secret>(?=\S{0,60}(?:\d|[a-z][A-Z]))[\w.~+/-]{16,}={0,2})/g,
+  ],
+  [
+    "credentials",
+    new RegExp(
+      String.raw`\bauthorization\\{0,7}["'\x60]?\s{0,3}[:=]\s{0,3}\\{0,7}["'\x60]?(?:[a-z][\w-]{2,20} {1,3})?` +
+        String.raw`(?<secret>${REAL}(?=[^\s"'\x60,;\\]{0,60}\d)[^\s"'\x60,;\\]{8,2000})`,
+      "gi",
+    ),
+  ],
+  // `curl -u name:password`; a user and a group of a container are two numbers.
+  ["credentials", /(?:\s-u|--user|--proxy-user)[ =]["']?[^\s:"'/$]{1,100}:(?<secret>(?!\d+\b)[^\s"'$]{3,200})/g],
+  ["credentials", /\blogin\s{1,4}\S{1,100}\s{1,4}password\s{1,4}(?<secret>\S{1,200})/g],
+  [
+    "credentials",
+    /\b(?:sshpass\s{1,3}-p\s{0,3}|mysql(?:dump|admin)?\s[^\n]{0,100}?\s-p)["']?(?<secret>[^\s"'$]{3,200})/g,
+  ],
+  // SQL. In small letters and without quotes it would be a sentence: "identified by its path".
+  ["credentials", new RegExp(String.raw`\bIDENTIFIED ${BY}["']?(?<secret>${REAL}[^\s"'?;)]{2,200})`, "g")],
+  ["credentials", new RegExp(String.raw`\bidentified ${BY}["'](?<secret>${REAL}[^\s"'?;)]{2,200})`, "gi")],
+  [
+    "cookie",
+    new RegExp(
+      String.raw`\b(?:set-)?cookie\\{0,7}["']?\s{0,3}[:=]\s{0,3}\\{0,7}["']?` +
+        String.raw`(?<secret>(?=[\w.!#$%*+^|~-]{1,100}=)[^\n"'\\]{3,4000})`,
+      "gi",
+    ),
+  ],
+];
+
+export function* findCredentials(text: string): Iterable<Finding> {
+  for (const [kind, place] of PLACES) {
+    for (const match of text.matchAll(place)) yield lastGroup(match, kind);
+  }
+}

@@ -1,0 +1,66 @@
+/** Objects: a member's name says that its value is a secret, whatever that value looks like. */
+import { OF_A_NAME, STRONG, WEAK } from "./names.ts";
+
+const BLANK = "[redacted: secret]";
+
+const IS_SECRET = new RegExp(String.raw`(?:^|_)(?:${STRONG}|${WEAK}|authorization|cookie)${OF_A_NAME}$`, "i");
+/** Several of them: an object under such a name holds secrets by names of its own. */
+const ARE_SECRETS = new RegExp(
+  String.raw`(?:^|_)(?:${STRONG}|secret|pass|creds?|credential|${"api_?key"})(?:s|es)$`,
+  "i",
+);
+/** Tokens are counted more often than they are secret, and so are passes. */
+const ARE_COUNTED = /(?:^|_)(?:tokens|pass|passes)$/i;
+
+/** In an object under a secret's name, what holds the secret itself. */
+const HOLDS_VALUE = /^(?:value|current|previous|new|old|confirm(?:ation)?|plain(?:_?text)?|raw)$/i;
+/** Among several secrets, what only says which one it is. */
+const SAYS_WHICH =
+  /^(?:id|key|name|type|kind|label|title|user(?:_?name)?|login|e?mail|host|port|url|path|scope|description|version|algorithm|.*_at)$/i;
+
+const PATH = /^(?:[/~.]|[a-z]:\\)/i;
+/** Words that stand where a secret may stand, and say something about it. */
+const SAYS_NO_SECRET =
+  /^(?:yes|no|ok|on|off|true|false|none|null|pass(?:ed)?|fail(?:ed)?|skip(?:ped)?|include|omit|inherit|same-origin|required|optional|string)?$/i;
+
+/** The value with each text in it redacted, and with what stands under a secret's name blanked. */
+export function blankMembers(value: unknown, redactText: (text: string) => string): unknown {
+  if (typeof value === "string") return redactText(value);
+  if (Array.isArray(value)) return value.map((each) => blankMembers(each, redactText));
+  if (typeof value !== "object" || value === null) return value;
+  const members = Object.entries(value).map(([key, each]) => [redactText(key), blankMember(key, each, redactText)]);
+  return Object.fromEntries(members);
+}
+
+function blankMember(key: string, value: unknown, redactText: (text: string) => string): unknown {
+  // What joins a call to its result stays.
+  if (key === "toolCallId" || key === "type") return value;
+  const words = key.replaceAll(/(?<=[a-z0-9])(?=[A-Z])|[\s.-]/g, "_");
+  if (/tokens$/i.test(words) || !IS_SECRET.test(words)) return blankMembers(value, redactText);
+  if (typeof value === "number") return ARE_COUNTED.test(words) ? value : BLANK;
+  if (typeof value === "string") return isSaid(words, value) ? redactText(value) : BLANK;
+  if (Array.isArray(value)) return value.map((each) => blankMember(key, each, redactText));
+  if (typeof value !== "object" || value === null) return value;
+  const many = ARE_SECRETS.test(words);
+  const members = Object.entries(value).map(([name, each]) => {
+    const holds = many ? !SAYS_WHICH.test(name) : HOLDS_VALUE.test(name);
+    return [redactText(name), holds ? blankAll(each) : blankMember(name, each, redactText)];
+  });
+  return Object.fromEntries(members);
+}
+
+/** Whether a text under a secret's name is none: a directory under `pwd`, a file that holds it, or a word about it. */
+function isSaid(words: string, value: string): boolean {
+  if (/pwd$|secrets$/i.test(words) && PATH.test(value)) return true;
+  return SAYS_NO_SECRET.test(value) && (value === "" || !/password|passphrase/i.test(words));
+}
+
+function blankAll(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(blankAll);
+  if (typeof value === "object" && value !== null) {
+    return Object.fromEntries(
+      Object.entries(value).map(([key, each]) => [key, SAYS_WHICH.test(key) ? each : blankAll(each)]),
+    );
+  }
+  return (typeof value === "string" && value !== "") || typeof value === "number" ? BLANK : value;
+}

@@ -1,0 +1,379 @@
+/**
+ * What a text calls a secret, and the value that it gives it: in code and configuration (`password = "…"`, `--token …`),
+ * in JSON, also within JSON, and in what people write ("my password is …").
+ *
+ * Every name that stands in a text is looked at once. What may follow it is read forward, a bounded number of characters,
+ * and then judged: a variable, a type, a placeholder or a word of a sentence is no secret.
+ */
+import { FAINT, OF_A_NAME, STRONG, WEAK } from "./names.ts";
+import type { Finding } from "./secret-rules.ts";
+
+const NAME = new RegExp(
+  String.raw`(?:(?<strong>${STRONG})|(?<weak>${WEAK})|(?:${FAINT}))${OF_A_NAME}(?![\p{L}\d_]|-\w|\.\w)`,
+  "giu",
+);
+/** Words that end in one of these are no name: `compass`, `bypass`. */
+const SHORT = /^(?:pass\b|pass[^wpc]|pw|creds?|auth|key)/i;
+
+/** Several of these are a number: `max_tokens=4096`, `passes: 3`. */
+const ARE_COUNTED = /^(?:tokens|passes)$/i;
+
+/** How a name is joined to its value; it decides what counts as one. */
+type Link = "set" | "colon" | "spaced" | "said" | "option" | "beside" | "call" | "element";
+
+interface Named {
+  readonly text: string;
+  /** Where the name begins and ends. */
+  readonly from: number;
+  readonly to: number;
+  readonly strength: "strong" | "weak" | "faint";
+}
+
+interface Value {
+  readonly start: number;
+  readonly end: number;
+  readonly quoted: boolean;
+}
+
+export function* findNamed(text: string): Iterable<Finding> {
+  let blanked = 0;
+  for (const match of text.matchAll(NAME)) {
+    const { index: from, groups } = match;
+    if (from < blanked || isPartOfWord(text, from, match[0]) || ARE_COUNTED.test(match[0])) continue;
+    const named = { text, from, to: from + match[0].length, strength: strengthOf(groups) } as const;
+    for (const value of valuesOf(named)) {
+      blanked = value.end;
+      yield { start: value.start, end: value.end, kind: "secret" };
+    }
+  }
+}
+
+function strengthOf(groups: Readonly<Record<string, string | undefined>> = {}): Named["strength"] {
+  if (groups["strong"] !== undefined) return "strong";
+  return groups["weak"] === undefined ? "faint" : "weak";
+}
+
+function isPartOfWord(text: string, from: number, name: string): boolean {
+  const before = text[from - 1] ?? "";
+  if (!SHORT.test(name) || !/\p{L}/u.test(before)) return false;
+  // `dbPass` and `DBPASS` are names; `compass` is none.
+  return !(/\p{Ll}/u.test(before) && /^\p{Lu}/u.test(name)) && !/^(?:PASS|CRED|PW)/.test(name);
+}
+
+// ── what follows a name ─────────────────────────────────────────────────────────────────────────────────────────────
+
+/** The quote or the bracket that closes a name in quotes, and marks of emphasis: `"password"`, `["password"]`, `**password**`. */
+const CLOSE = /(?:\\{0,7}["'`])?\]?\*{0,2}/y;
+/** A type, or the size of an array, between a name and its `=`: `password: string = `, `var password string = `. */
+const TYPE =
+  /(?:\[\w{0,10}\]|[ \t]{0,3}\??:[ \t]{0,3}[A-Za-z_&][\w.<>|&[\]' ]{0,40}?|[ \t][A-Za-z_][\w.*[\]]{0,20})[ \t]{0,3}(?==[^=>])/y;
+const ASSIGN =
+  /([ \t]{0,20})(=>|:{1,3}=|\?{1,2}=|\.=|\|\|=|\+=|={2,3}(?=[ \t"'`\\])|=|!={1,2}|::?|：|<-|->)([ \t]{0,20})\*{0,2}[ \t]?/y;
+/** The value is on the next line, as people paste it. */
+const NEXT_LINE = /[:：=][ \t]{0,5}\*{0,2}\r?\n[ \t]{0,10}/y;
+const SAID = new RegExp(
+  // "the password for the database is", "my password is now", "changed the password to"
+  String.raw`(?: (?:for|of|on|to|from|in) [^\s.,;:]{1,40}(?: [^\s.,;:]{1,40}){0,4}?)?` +
+    String.raw` (?:is|was|are|to|will be|should be|must be|ist|lautet|est|es|é)(?: (?:now|still|always|just|set to|simply))?:?[ \t]{1,3}` +
+    // "password for the database: …"
+    String.raw`| (?:for|of) [^\s.,;:]{1,40}(?: [^\s.,;:]{1,40}){0,3}?[:=][ \t]{0,3}` +
+    String.raw`|[ \t]?(?:是|为|は|：|이|는)[ \t]?`,
+  "yi",
+);
+const OPTION = /(?: {1,2}|=)(?=[^\s=-])/y;
+const BESIDE = /[ \t]{1,3}(?=\S)/y;
+const CALL = /\([ \t]{0,3}(?=["'`])/y;
+const ELEMENT = />\s{0,20}(?=[^<\s])/y;
+/** `setProperty("password", "…")`. */
+const ARGUMENT = /,[ \t]{0,3}(?=\\{0,7}["'`])/y;
+const LIST = /\[\s{0,20}(?=\\{0,7}["'`])/y;
+const NEXT_ITEM = /\s{0,20},\s{0,20}(?=\\{0,7}["'`])/y;
+
+function valuesOf(named: Named): readonly Value[] {
+  const { text, to } = named;
+  const closed = behind(CLOSE, text, to) ?? to;
+  const typed = behind(TYPE, text, closed) ?? closed;
+  const assigned = match(ASSIGN, text, typed);
+  if (assigned !== null) {
+    const at = typed + assigned[0].length;
+    const list = behind(LIST, text, at);
+    if (list !== null) return readList(named, list);
+    const link = linkOf(assigned);
+    const value = judge(
+      named,
+      link,
+      readQuoted(text, at) ?? (link === "set" ? readWord(text, at) : readBare(text, at)),
+    );
+    if (value !== null) return [value];
+    const next = behind(NEXT_LINE, text, closed);
+    return only(next === null ? null : judgeAlone(named, readBare(text, next)));
+  }
+  if (isOption(named)) {
+    const at = behind(OPTION, text, closed);
+    return only(at === null ? null : judge(named, "option", readValue(text, at)));
+  }
+  const element = isTag(named) ? behind(ELEMENT, text, to) : null;
+  if (element !== null) return only(judge(named, "element", readElement(text, element)));
+  const argument = closed > to || /^[A-Z_]+$/.test(text.slice(named.from, to)) ? behind(ARGUMENT, text, closed) : null;
+  if (argument !== null) return only(judge(named, "call", readQuoted(text, argument)));
+  const call = behind(CALL, text, to);
+  if (call !== null) return only(judge(named, "call", readValue(text, call)));
+  const said = behind(SAID, text, closed);
+  const told = said === null ? null : judge(named, "said", readSaid(named, said));
+  if (told !== null) return [told];
+  const beside = behind(BESIDE, text, closed);
+  return only(beside === null ? null : judge(named, "beside", readValue(text, beside)));
+}
+
+function linkOf([, before = "", sign = "", after = ""]: RegExpExecArray): Link {
+  if (sign === "=" && before === "" && after === "") return "set";
+  return /^(?:::?|：)$/.test(sign) ? "colon" : "spaced";
+}
+
+/** `--db-password hunter2`: the name ends a word that begins with a dash. */
+function isOption({ text, from }: Named): boolean {
+  return /(?:^|[\s"'`([])--?[\w-]{0,40}$/.test(text.slice(Math.max(0, from - 42), from));
+}
+
+/** `<adminPassword>hunter2</adminPassword>`. */
+function isTag({ text, from }: Named): boolean {
+  return /<[\w:.-]{0,60}$/.test(text.slice(Math.max(0, from - 62), from));
+}
+
+function only(value: Value | null): readonly Value[] {
+  return value === null ? [] : [value];
+}
+
+// ── the value ───────────────────────────────────────────────────────────────────────────────────────────────────────
+
+/** Longer than any key in one line. */
+const MAX_VALUE = 20_000;
+const QUOTE = /(?:[frbuL@$]{0,2})(\\{0,7}["'`])/y;
+const BARE = /[^\s"'`,;\\]{1,2000}/y;
+const SENTENCE = /[^\n.!?"'`\\]{1,200}/y;
+const IN_ELEMENT = /[^<\s](?:[^<\n]{0,500}[^<\s])?(?=\s{0,20}<\/)/y;
+
+function readValue(text: string, at: number): Value | null {
+  return readQuoted(text, at) ?? readBare(text, at);
+}
+
+/** Up to the quote that ends it, be it escaped as in JSON that is a text of JSON; where that was cut off, up to the next blank. */
+function readQuoted(text: string, at: number): Value | null {
+  const opened = match(QUOTE, text, at);
+  if (opened === null) return null;
+  const quote = opened[1] ?? "";
+  const start = at + opened[0].length;
+  let end = start;
+  for (; end < text.length && end - start < MAX_VALUE && text[end] !== "\n"; end++) {
+    if (text.startsWith(quote, end)) return { start, end, quoted: true };
+    if (text[end] === "\\" && quote.length === 1) end++;
+  }
+  const cut = readBare(text, start);
+  return cut === null ? null : { ...cut, quoted: end < text.length && text[end] !== "\n" ? false : cut.quoted };
+}
+
+/** In a shell or an address: up to a blank, or the next parameter. */
+function readWord(text: string, at: number): Value | null {
+  const word =
+    match(BARE, text, at)?.[0]
+      .split("&", 1)[0]
+      ?.replace(/[)\]}>]+$/, "") ?? "";
+  return word === "" ? null : { start: at, end: at + word.length, quoted: false };
+}
+
+/** Up to a blank; what ends a sentence or closes a bracket is not of the value, unless the bracket was opened in it. */
+function readBare(text: string, at: number): Value | null {
+  const found = match(BARE, text, at);
+  if (found === null) return null;
+  let value = found[0];
+  for (;;) {
+    const last = value.at(-1) ?? "";
+    const opens = { ")": "(", "]": "[", "}": "{", ">": "<" }[last];
+    if (!(/[.:?*|]/.test(last) || (opens !== undefined && !value.includes(opens)))) break;
+    value = value.slice(0, -1);
+  }
+  return value === "" ? null : { start: at, end: at + value.length, quoted: false };
+}
+
+/** What a sentence says it is: in quotes, or a word; of a passphrase, all words. */
+function readSaid({ text, from, to }: Named, at: number): Value | null {
+  if (!/phrase/i.test(text.slice(from, to))) return readValue(text, at);
+  const found = readQuoted(text, at);
+  if (found !== null) return found;
+  const words = match(SENTENCE, text, at);
+  return words === null ? null : { start: at, end: at + words[0].trimEnd().length, quoted: false };
+}
+
+function readElement(text: string, at: number): Value | null {
+  const found = match(IN_ELEMENT, text, at);
+  return found === null ? null : { start: at, end: at + found[0].length, quoted: true };
+}
+
+function readList(named: Named, from: number): readonly Value[] {
+  const values: Value[] = [];
+  for (let at: number | null = from; at !== null && values.length < 100;) {
+    const value = readQuoted(named.text, at);
+    if (value === null || !value.quoted) return values;
+    if (judge(named, "spaced", value) !== null) values.push(value);
+    const closed = behind(/\\{0,7}["'`]/y, named.text, value.end);
+    at = closed === null ? null : behind(NEXT_ITEM, named.text, closed);
+  }
+  return values;
+}
+
+// ── whether it is a secret ──────────────────────────────────────────────────────────────────────────────────────────
+
+const PLACEHOLDER = /^(?:[[<{(]|\$\(|\$?\$[{\w]|%[a-z_({]|\*{3}|\.{3}|…|•|(.)\1{3,}$)/i;
+/** A type, a constant, or a word that stands for the value. */
+const NO_VALUE =
+  /^(?:string|str|text|bytes?|number|boolean|bool|int|char|varchar|any|unknown|object|true|false|null|nil|none|undefined|required|optional|empty|hidden|redacted|yes|no|ok|password|passwd|pass|secret|token|x+|n\/a)\b/i;
+/** A text on a form, or the name of a field: `passwordInput`, `Password must be …`. */
+const LABEL =
+  /^(?:password|passwd|secret|token|api ?key)(?:[A-Z][A-Za-z]*$|[ _-]?(?:is|must|should|field|input|required|here)\b)/i;
+const PATH = /^(?:~?\.{0,2}\/|~|\.|[a-z]:\\|https?:|file:)/i;
+/** A variable that is named after what it holds. */
+const VARIABLE = /^[A-Za-z_$][\w$]*(?:key|token|secret|password|passwd|pwd|credentials?)$/i;
+/** A member of something, a call, or a name made of words: code that says where the value comes from. */
+const CODE = /^&?[a-z_$][\w$]*(?:<|\??\.[a-z_$]|\(|\[|::|->)/i;
+const WORDS = /^[a-z$]+(?:[_-]?[a-z]+)*[_-]?\d{0,5}[a-z]*$/i;
+/** Behind "password": a version, a number, a name of a method. */
+const NO_SECRET_BESIDE =
+  /^(?:v?\d+\w{0,2}|sha|md\d|pbkdf|bcrypt|scrypt|argon|oauth|utf|base\d|http|aes|rsa|\d+-|[a-z]+\d?\b[:(])/i;
+/** What is said of a password more often than it is one. */
+const SAID_OF_IT =
+  /^(?:an?|the|this|that|what|where|when|why|how|my|your|our|their|its|it|in|on|at|by|as|of|to|for|from|with|not|never|always|also|only|too|so|very|just|still|now|being|be|been|set|reset|wrong|right|correct|incorrect|same|different|invalid|valid|missing|empty|blank|weak|strong|safe|unsafe|secure|short|long|old|new|known|unknown|plain|kept|sent|read|shown|lost|gone|hard|easy|important|sensitive|private|secret|public|available|null|i|we|you|log|sign|access|use|get|have|make|prevent|avoid|ensure|[\w-]+(?:ed|ing|ly|able|ible))\b/i;
+
+function judge(named: Named, link: Link, value: Value | null): Value | null {
+  if (value === null) return null;
+  const word = named.text.slice(value.start, value.end);
+  if (isStandIn(word, value)) return null;
+  const given = { named, word, link, value };
+  const isIt = { strong: isStrong, weak: isWeak, faint: isFaint }[named.strength](given);
+  return isIt ? value : null;
+}
+
+/** What was read behind a name, and how it is joined to it. */
+interface Given {
+  readonly named: Named;
+  readonly word: string;
+  readonly link: Link;
+  readonly value: Value;
+}
+
+/** Whether a word only stands where a secret would: a variable, a placeholder, a type, a label. */
+function isStandIn(word: string, { quoted }: Value): boolean {
+  if (PLACEHOLDER.test(word) || LABEL.test(word)) return true;
+  if (!quoted && VARIABLE.test(word)) return true;
+  return NO_VALUE.test(word) && !(quoted && /\d/.test(word));
+}
+
+function isStrong(given: Given): boolean {
+  const { named, word, link } = given;
+  // A directory.
+  if (/pwd/i.test(named.text.slice(named.from, named.to)) && PATH.test(word)) return false;
+  return STRONG_BY_LINK[link](given);
+}
+
+const STRONG_BY_LINK: Readonly<Record<Link, (given: Given) => boolean>> = {
+  set: ({ named, word, value }) => value.quoted || (word.length >= 4 && !isCode(word) && isEnded(named.text, value)),
+  colon: (given) => isAssigned(given) || (!isCode(given.word) && standsAlone(given.named, given.value)),
+  spaced: (given) => isAssigned(given),
+  option: ({ word, value }) => value.quoted || (word.length >= 4 && !/^[A-Z_]+$/.test(word) && !SAID_OF_IT.test(word)),
+  said: ({ named, word, value }) => isSaid(named, word, value),
+  beside: ({ word, value }) => {
+    if (/\s/.test(word)) return false;
+    return value.quoted ? word.length >= 4 && !WORDS.test(word) : isTold(word);
+  },
+  call: ({ word, value }) => value.quoted && word.length >= 4 && /\d/.test(word) && !/\s/.test(word),
+  element: ({ word }) => !/\s/.test(word) && !isCode(word),
+};
+
+function isAssigned({ word, value }: Given): boolean {
+  return value.quoted || (word.length >= 4 && /\d/.test(word) && !isCode(word));
+}
+
+function isWeak({ named: { text, from, to }, word, link, value }: Given): boolean {
+  if (/\s/.test(word) || PATH.test(word)) return false;
+  // A password that has no more than a name for it may be as short as people make them.
+  if (/^(?:pass|pw|비번|암호)/i.test(text.slice(from, to))) return isTold(word) && !/^Test[A-Z]|\//.test(word);
+  if (word.length < 8) return false;
+  if (link === "set" && !value.quoted) return !isCode(word) && isEnded(text, value);
+  if (!/\d/.test(word)) return false;
+  if (link === "call" || link === "element") return value.quoted && isMixed(word);
+  if (link === "beside") return value.quoted ? isMixed(word) : isRandom(word);
+  if (link === "said") return isMixed(word) && !WORDS.test(word);
+  if (value.quoted) return !/^\d{1,3}(?:\.\d{1,3}){1,3}/.test(word);
+  return !isCode(word) && !WORDS.test(word);
+}
+
+function isFaint({ word, link }: Given): boolean {
+  return link !== "said" && link !== "beside" && link !== "call" && word.length >= 16 && isRandom(word);
+}
+
+/** "my password is hunter" names one; "the password is wrong" says something of it. */
+function isSaid({ text, from, to }: Named, word: string, { quoted }: Value): boolean {
+  if (quoted) return word.length >= 3;
+  if (/phrase/i.test(text.slice(from, to))) return word.split(" ").length >= 3 && !SAID_OF_IT.test(word);
+  if (SAID_OF_IT.test(word) || word.length < 3) return false;
+  const mine = /\b(?:my|our|his|her|their|your|mein|mi|mon|minha)\b[^.!?\n]{0,30}$/i.test(
+    text.slice(Math.max(0, from - 40), from),
+  );
+  return mine || isTold(word) || (/\d/.test(word) && word.length >= 4 && !NO_SECRET_BESIDE.test(word));
+}
+
+/** "with password hunter22": letters and digits, or signs, in one word that no method is called by. */
+function isTold(word: string): boolean {
+  return word.length >= 6 && isMixed(word) && !NO_SECRET_BESIDE.test(word) && !isCode(word) && !PATH.test(word);
+}
+
+/** Letters of both cases and digits, in no order that anybody would write. */
+function isRandom(word: string): boolean {
+  return (
+    word.length >= 12 &&
+    /^[\w+/=.-]+$/.test(word) &&
+    /[A-Z]/.test(word) &&
+    /[a-z]/.test(word) &&
+    /\d\D+\d/.test(word) &&
+    !/[/.]\w*[/.]/.test(word)
+  );
+}
+
+/** A token may have a dot in it, and is then as long and as mixed as no name in a program. */
+function isCode(word: string): boolean {
+  return CODE.test(word) && !(word.length >= 24 && /\d[A-Za-z]+\d/.test(word) && !/[([<]/.test(word));
+}
+
+function isMixed(word: string): boolean {
+  return /\d/.test(word) && /\p{L}/u.test(word);
+}
+
+/** A value in a shell or an address ends with it; one in a call goes on with a comma or a bracket, and is a variable. */
+function isEnded(text: string, { start, end }: Value): boolean {
+  const next = text[end] ?? "";
+  return next === "" || /[\s"'`;&\\]/.test(next) || /\d/.test(text.slice(start, end));
+}
+
+/** The value is all that its line says behind the name, as in YAML. */
+function standsAlone({ text, from }: Named, { start, end }: Value): boolean {
+  const line = text.slice(Math.max(0, from - 80), from);
+  return (
+    end - start >= 6 &&
+    /(?:^|\n)[ \t*-]{0,20}[\w.-]{0,60}$/.test(line) &&
+    /^[ \t]{0,20}(?:\r?\n|$)/.test(text.slice(end, end + 22))
+  );
+}
+
+function judgeAlone(named: Named, value: Value | null): Value | null {
+  if (value === null || !/^[ \t*]{0,20}(?:\r?\n|$)/.test(named.text.slice(value.end, value.end + 22))) return null;
+  return isTold(named.text.slice(value.start, value.end)) ? value : null;
+}
+
+function match(pattern: RegExp, text: string, at: number): RegExpExecArray | null {
+  pattern.lastIndex = at;
+  return pattern.exec(text);
+}
+
+function behind(pattern: RegExp, text: string, at: number): number | null {
+  const found = match(pattern, text, at);
+  return found === null ? null : at + found[0].length;
+}

@@ -1,0 +1,65 @@
+/**
+ * Private keys in blocks: PEM, OpenSSH and PGP, as they stand in files, logs, listings, code and JSON.
+ *
+ * Safe because it walks forward only: from a first line to the nearest last line, or, where that was cut off, over what
+ * looks like the body. So line numbers, quotes and headers between the lines make no difference.
+ */
+import type { Finding } from "./secret-rules.ts";
+
+const FIRST_LINE = /-{4,5} ?BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)? ?-{4,5}/g;
+const LAST_LINE = /-{4,5} ?END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)? ?-{4,5}/g;
+const PUTTY = /\bPrivate-Lines: \d{1,3}/g;
+const KIND = "private key";
+
+/** The longest body: an RSA key of 16,384 bits with line numbers. */
+const MAX_BODY = 40_000;
+/** Code that only names both lines has no such run of letters and digits between them. */
+const HAS_BODY = /(?=[\w+/=]{0,60}\d)[\w+/=]{24}/;
+
+/** One piece of a body: what decorates a line, a header, or a run of base64. */
+const DECORATION = /(?:\\{1,7}[nrt]|[\s"'`+|>#*,.\\-]|\d{1,6}(?=[\s:|→.]))[:|→.)]?/y;
+const HEADER = /(?:Proc-Type|DEK-Info|Version|Comment|Hash|Charset|MessageID|Private-MAC): [^\n\\"]{0,200}/y;
+const RUN = /[\w+/=]{16,}/y;
+/** The last line of a body may be short. It ends a line. */
+const SHORT_RUN = /[\w+/]{1,15}={0,2}(?=\s*$|\\{1,7}[nr]|["'`\n])/y;
+
+export function* findPrivateKeys(text: string): Iterable<Finding> {
+  const firsts = [...text.matchAll(FIRST_LINE)];
+  const lasts = firsts.length === 0 ? [] : [...text.matchAll(LAST_LINE)];
+  let blanked = 0;
+  for (const [at, { index: start, 0: line }] of firsts.entries()) {
+    if (start < blanked) continue;
+    const bodyAt = start + line.length;
+    while ((lasts[0]?.index ?? Infinity) < bodyAt) lasts.shift();
+    const last = lasts[0];
+    const isClosed = last !== undefined && last.index < (firsts[at + 1]?.index ?? Infinity);
+    const end = isClosed && last.index - bodyAt <= MAX_BODY ? last.index + last[0].length : endOfBody(text, bodyAt);
+    if (!HAS_BODY.test(text.slice(bodyAt, end))) continue;
+    blanked = end;
+    yield { start, end, kind: KIND };
+  }
+  for (const { index, 0: line } of text.matchAll(PUTTY)) {
+    const bodyAt = index + line.length;
+    const end = endOfBody(text, bodyAt);
+    if (HAS_BODY.test(text.slice(bodyAt, end))) yield { start: bodyAt, end, kind: KIND };
+  }
+}
+
+function exec(pattern: RegExp, text: string, from: number): RegExpExecArray | null {
+  pattern.lastIndex = from;
+  return pattern.exec(text);
+}
+
+/** Behind the last run of base64 that nothing else comes before. */
+function endOfBody(text: string, from: number): number {
+  let at = from;
+  let end = from;
+  while (at - from <= MAX_BODY) {
+    const piece = exec(HEADER, text, at) ?? exec(RUN, text, at) ?? (end > from ? exec(SHORT_RUN, text, at) : null);
+    const skipped = piece ?? exec(DECORATION, text, at);
+    if (skipped === null) break;
+    at += skipped[0].length;
+    if (piece !== null) end = at;
+  }
+  return end;
+}

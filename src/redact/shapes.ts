@@ -1,0 +1,128 @@
+/**
+ * Keys that say what they are: the beginning, the alphabet and the length that a service gives its tokens.
+ *
+ * secretlint knows such keys to the letter (secretlint.ts). Here are those that it does not know, and those that a
+ * conversation holds most, matched more widely: also where one was cut, or is longer than it was last year. Every
+ * repetition is bounded or ends its pattern, so each pattern looks at a character a bounded number of times.
+ */
+import type { Finding } from "./secret-rules.ts";
+
+/** Where a word begins, also one that a terminal shows in colour. */
+const START = String.raw`(?<!\w(?<!\x1B\[[\d;]{0,8}m))`;
+
+const KEYS: readonly (readonly [kind: string, keys: readonly string[]])[] = [
+  [
+    "cloud key",
+    [
+      String.raw`(?:AKIA|ASIA|ABIA|ACCA)[0-9A-Z]{16}(?!\w)|ABSK[\w+/=]{60,}|amzn\.mws\.[\w-]{36}`,
+      String.raw`AIza[\w-]{35}(?![\w-])|GOCSPX-[\w-]{20,}|ya29\.[\w-]{20,}|1\/\/0[\w-]{30,}`,
+      String.raw`do[opr]_v1_[0-9a-f]{40,}|LTAI[0-9A-Za-z]{12,24}(?!\w)|HRKU-[\w-]{36,}|fo1_[\w-]{40,}|pul-[0-9a-f]{40}`,
+      // Of Azure's applications.
+      String.raw`[\w.-]{3}\dQ~[\w~.-]{31,34}`,
+      String.raw`[0-9A-Za-z]{14}\.atlasv1\.[\w=-]{40,}|SWMTKN-1-[\w-]{50,}`,
+    ],
+  ],
+  [
+    "repository token",
+    [
+      String.raw`(?:gh[opsru]_|github_pat_)[\w-]{20,}`,
+      String.raw`(?:gl(?:pat|dt|rt|rtr|cbt|ptt|ft|imt|agent|soat|ffct|oas)-|GR1348941)[\w.-]{20,}|AT(?:ATT|CTT|BB)3?[\w-]{20,}={0,2}`,
+      String.raw`sq[upa]_[0-9a-f]{40}|sgp_\w{40,}`,
+    ],
+  ],
+  [
+    "registry token",
+    [
+      String.raw`npm_[0-9A-Za-z]{30,}|pypi-[\w-]{40,}|rubygems_[0-9a-f]{40,}|oy2[a-z0-9]{43}(?!\w)|CLOJARS_[0-9a-z]{60}`,
+      String.raw`AKCp[0-9A-Za-z]{60,}|cmVmd[0-9A-Za-z]{59,}|dckr_[op]at_[\w-]{27,}`,
+    ],
+  ],
+  [
+    "model key",
+    [
+      // A beginning that words have, too, so the key may not be such words.
+      String.raw`sk-(?=[\w-]{0,60}\d)[\w-]{20,}`,
+      String.raw`hf_[0-9A-Za-z]{30,}|r8_[0-9A-Za-z]{30,}|(?:gsk_|xai-|pplx-|tvly-|fw_|llx-|tgp_v1_)[\w-]{24,}`,
+    ],
+  ],
+  [
+    "payment key",
+    [
+      String.raw`(?:sk|rk|whsec)_(?:live_|test_)?(?=[A-Za-z]{0,60}\d)[0-9A-Za-z]{20,}`,
+      String.raw`sq0(?:atp|csp|idp)-[\w-]{22,}|EAAA[\w-]{50,}|FLWSECK[\w-]{12,}|EZ[AT]K[0-9A-Za-z]{54}`,
+      String.raw`access_token\$(?:production|sandbox)\$\w{16,17}\$\w{32}`,
+    ],
+  ],
+  [
+    "mail key",
+    [
+      String.raw`SG\.[\w-]{16,}\.[\w-]{16,}|key-[0-9a-f]{32}(?!\w)|xkeysib-[0-9a-f-]{40,}\w{0,20}`,
+      String.raw`[0-9A-Za-z]{32}-us\d{1,2}(?!\w)|[0-9a-f]{32}-[0-9a-f]{8}-[0-9a-f]{8}(?!\w)`,
+    ],
+  ],
+  [
+    "chat token",
+    [
+      String.raw`x(?:ox[a-z]|app|wfp)-[\w.-]{10,}`,
+      String.raw`mfa\.[\w-]{60,}|[MNO][\w-]{22,27}\.[\w-]{6}\.[\w-]{27,40}(?![\w.-])`,
+      String.raw`\d{8,10}:A[A-Za-z][\w-]{32,34}(?![\w-])`,
+      String.raw`EAA[A-Za-z0-9]{60,}|IGQV[\w-]{60,}`,
+    ],
+  ],
+  ["phone key", [String.raw`SK[0-9a-fA-F]{32}(?!\w)`]],
+  [
+    "data key",
+    [
+      String.raw`dapi[0-9a-f]{32}(?:-\d)?(?!\w)|pscale_(?:tkn|oauth|pw)_[\w.=-]{30,}|sb[ps]_(?:v0_)?[0-9a-f]{40,}`,
+      String.raw`sl\.(?:u\.|B)[\w=-]{60,}|fio-u-[\w=-]{60,}`,
+    ],
+  ],
+  [
+    "service key",
+    [
+      String.raw`PMA[KT]-[0-9A-Za-z-]{26,}|NR(?:AK|BR|II|JS|RA)-[\w-]{19,27}|\w{36}NRAL(?!\w)`,
+      String.raw`dp\.(?:pt|st|ct|sa)\.[\w.]{40,}|dt0[a-z]\d{2}\.[\w.]{60,}|sntry[su]_[\w+/=.-]{40,}|eyJrIjoi[\w+/=]{40,}`,
+      String.raw`dnkey-[\w-]{40,}|API-[A-Z0-9]{26}(?!\w)|duffel_(?:test|live)_[\w=-]{40,}|p8e-[0-9a-z]{32}(?!\w)|rdme_[0-9a-z]{60,}`,
+    ],
+  ],
+  ["private key", [String.raw`AGE-SECRET-KEY-1[0-9A-Z]{58}`]],
+  // Of services that nobody listed: a short name, and behind it more letters and digits than an id has.
+  [
+    "token",
+    [
+      String.raw`(?!sha\d)[A-Za-z]{2,10}(?:[_-][A-Za-z0-9]{1,8}){0,2}[_-]` +
+        String.raw`(?=[A-Za-z]{0,40}\d)(?=[a-z0-9]{0,40}[A-Z])(?=[A-Z0-9]{0,40}[a-z])[A-Za-z0-9]{32,}(?!\w)`,
+    ],
+  ],
+];
+
+/** Addresses that are the key to what they lead to. The match ends with the secret. */
+const ADDRESSES: readonly Shape[] = [
+  ["chat token", /hooks\.slack\.com\/(?:services|workflows|triggers)\/(?<secret>[\w/+]{10,200})/g],
+  ["chat token", /discord(?:app)?\.com\/api\/(?:v\d{1,2}\/)?webhooks\/\d{10,20}\/(?<secret>[\w-]{20,})/g],
+  ["chat token", /webhook\.office\.com\/webhookb2\/(?<secret>[\w@/-]{20,300})/g],
+  ["cloud key", /[?&](?:sig|X-Amz-Signature|X-Goog-Signature|X-Amz-Security-Token)=(?<secret>[\w%+/=-]{20,})/g],
+];
+
+type Shape = readonly [kind: string, shape: RegExp];
+
+/** Not within another one: it would be read to its end from each place where one may begin. */
+const SIGNED_TOKEN: Shape = ["signed token", /(?<![\w-])eyJ[\w-]{8,}\.[\w-]{8,}(?:\.[\w-]{8,})?/g];
+
+const SHAPES: readonly Shape[] = [
+  SIGNED_TOKEN,
+  ...KEYS.flatMap(([kind, keys]) => keys.map((key): Shape => [kind, new RegExp(`${START}(?:${key})`, "g")])),
+  ...ADDRESSES,
+];
+
+export function* findShaped(text: string): Iterable<Finding> {
+  for (const [kind, shape] of SHAPES) {
+    for (const match of text.matchAll(shape)) yield lastGroup(match, kind);
+  }
+}
+
+/** The finding that a match stands for: all of it, or its group `secret`, which it ends with. */
+export function lastGroup(match: RegExpExecArray, kind: string): Finding {
+  const end = match.index + match[0].length;
+  return { start: end - (match.groups?.["secret"] ?? match[0]).length, end, kind };
+}
