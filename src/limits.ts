@@ -272,6 +272,10 @@ export const MAX_RULE_CHARS = 400;
 export const MAX_RULES = 200;
 export const MAX_IDENTIFIERS = 600;
 
+/** Naming words that the table of a span holds, the warmest, and places of each: some 50 kB of JSON, kept with each draft. */
+export const MAX_WORDS = 1_000;
+export const MAX_WORD_PLACES = 4;
+
 /** Open tasks and failures that the facts of a span hold, and the messages after which one was forgotten or is settled. */
 export const MAX_OPEN_MESSAGES = 100;
 export const MAX_TASKS = 8;

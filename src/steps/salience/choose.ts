@@ -1,0 +1,242 @@
+/**
+ * Which words of what is hidden to show, so that most of those that will be needed again stand in the least room.
+ *
+ * Boundary: a table of words, the words of what stays in view and a room in, a list of words out. Safe because it is the same for
+ * the same input and never over its room. A word is worth its heat (how often and how lately it was written), more where it
+ * stood beside what is talked of now, as memory is told to work: docs/decisions/0006.
+ */
+import { isTerm } from "./words.ts";
+import { heatOf, type WordRow, type Words } from "./table.ts";
+
+/** A word and what it would save to show it. */
+interface Worth {
+  readonly word: string;
+  readonly worth: number;
+}
+
+/** How much each word of what stays in view is talked of now: 1 for what was just written, less for older and for read. */
+export type Talk = ReadonlyMap<string, number>;
+
+/** Of two messages in view, the older one is talked of a tenth less. */
+const TALK_FADES_TO = 0.9;
+/** What was read in a message of the view, as a share of what was written there. */
+const TALK_READ_SHARE = 0.4;
+/** Spreading: the power that keeps a word's place near the talk from outweighing its heat, and what a place far from it has. */
+const SPREAD_POWER = 0.2;
+const SPREAD_LEAST = 0.1;
+/** How much it adds that all parts of a word's name are talked of. */
+const NAME_SHARE = 0.5;
+/** A term of a script without blanks that was said less often is prose; and it takes about a token for each character. */
+const TERM_COUNT = 4;
+const TERM_SHARE = 0.5;
+/** Characters of a Latin name that cost what one character of such a script does. */
+const WIDE = 3.5;
+/** Names that are compared with each other: far more than any room holds. */
+const MAX_CHOICE = 3_000;
+
+/** What the messages that stay in view talk of: each one's table, the newest last. */
+export function talkOf(tables: readonly Words[]): Talk {
+  const talk = new Map<string, number>();
+  for (const [age, { rows }] of tables.toReversed().entries()) {
+    for (const [word, written] of rows) {
+      const share = (written > 0 ? 1 : TALK_READ_SHARE) * TALK_FADES_TO ** age;
+      talk.set(word, Math.max(share, talk.get(word) ?? 0));
+    }
+  }
+  return talk;
+}
+
+export interface Room {
+  /** Characters, the blank behind each word included. */
+  readonly characters: number;
+  readonly talk: Talk;
+  /** True for a word that the reader sees anyway. */
+  readonly isShown: (word: string) => boolean;
+}
+
+/** The words, in the order in which they were said last. */
+export function chooseWords(words: Words, { characters, talk, isShown }: Room): string[] {
+  const worths = weighWords(words, talk).filter(({ word }) => !isShown(word));
+  const best = worths.toSorted((a, b) => b.worth / widthOf(b.word) - a.worth / widthOf(a.word)).slice(0, MAX_CHOICE);
+  const chosen = new Set(fill(best, characters));
+  return words.rows.flatMap(([word]) => (chosen.has(word) ? [word] : []));
+}
+
+/** What each word is worth, whatever room it takes. */
+function weighWords(words: Words, talk: Talk): Worth[] {
+  const { rows } = words;
+  const rarity = (count: number): number => Math.log((words.places + 2) / (count + 1)) + 0.1;
+  const near = new Float64Array(words.places);
+  const lit = new Float64Array(words.places);
+  const all = new Float64Array(words.places);
+  const many = new Float64Array(words.places);
+  for (const [word, written, , count, ...places] of rows) {
+    const rare = rarity(count);
+    const told = talk.get(word) ?? 0;
+    for (const place of places) {
+      near[place] = (near[place] ?? 0) + told * rare;
+      lit[place] = (lit[place] ?? 0) + lightOf(told, written) * rare;
+      all[place] = (all[place] ?? 0) + rare;
+      many[place] = (many[place] ?? 0) + 1;
+    }
+  }
+  const name = nameTalk(rows, talk);
+  return rows.flatMap((row) => {
+    const [word, written, , count, ...places] = row;
+    if (isTerm(word) && count < TERM_COUNT) return [];
+    const rare = rarity(count);
+    const own = lightOf(talk.get(word) ?? 0, written) * rare;
+    let [spread, company] = [0, 0];
+    for (const place of places) {
+      spread += (near[place] ?? 0) / Math.sqrt((many[place] ?? 0) + 4);
+      company += ((lit[place] ?? 0) - own) / ((all[place] ?? 0) - rare + 3);
+    }
+    spread = (spread / Math.sqrt(places.length || 1) + SPREAD_LEAST) ** SPREAD_POWER;
+    company /= places.length || 1;
+    const worth = heatOf(row) * spread * (1 + company) * (1 + NAME_SHARE * name(word));
+    return [{ word, worth: isTerm(word) ? worth * TERM_SHARE : worth }];
+  });
+}
+
+/** How much a word lights up the place it stands in: by being talked of now, or by having been written often and lately. */
+function lightOf(told: number, written: number): number {
+  return Math.max(told, 1 - Math.exp(-written));
+}
+
+/** Of a name, the share of its parts that the talk holds, the rarer ones counting more: `showTheme` beside `ThemeSelector`. */
+function nameTalk(rows: readonly WordRow[], talk: Talk): (word: string) => number {
+  const told = new Map<string, number>();
+  for (const [word, share] of talk)
+    for (const part of partsOf(word)) told.set(part, Math.max(share, told.get(part) ?? 0));
+  const counts = new Map<string, number>();
+  for (const [word] of rows) for (const part of new Set(partsOf(word))) counts.set(part, (counts.get(part) ?? 0) + 1);
+  return (word) => {
+    let [held, sum] = [0, 0];
+    for (const part of partsOf(word)) {
+      const rare = Math.log((rows.length + 1) / ((counts.get(part) ?? 0) + 1));
+      sum += rare;
+      held += rare * (told.get(part) ?? 0);
+    }
+    return sum <= 0 ? 0 : held / sum;
+  };
+}
+
+const PARTS = /[^\p{L}\p{N}]+|(?<=[\p{Ll}\p{N}])(?=\p{Lu})|(?<=\p{Lu})(?=\p{Lu}\p{Ll})/u;
+
+function partsOf(word: string): string[] {
+  return word.split(PARTS).flatMap((part) => (part.length > 2 ? [part.toLowerCase()] : []));
+}
+
+/** Characters that a word takes with the blank behind it, as wide as tokens make them. */
+export function widthOf(word: string): number {
+  let width = 1;
+  for (const character of word) width += character > "\u2e7f" ? WIDE : 1;
+  return width;
+}
+
+/** Letters by which a word is looked for inside others. */
+const KEY_LETTERS = 3;
+
+/**
+ * Fills the room by what each further character saves. A longer word says those that it holds, so it is worth theirs too, and
+ * takes their place where they stood already.
+ */
+function fill(choice: readonly Worth[], characters: number): string[] {
+  const { inside, around } = findInside(choice.map(({ word }) => word));
+  const widths = choice.map(({ word }) => widthOf(word));
+  const said = new Set<number>();
+  const standing = new Set<number>();
+  const gain = (at: number): number =>
+    (inside[at] ?? []).reduce((sum, each) => sum + (said.has(each) ? 0 : worthAt(each)), worthAt(at));
+  const worthAt = (at: number): number => choice[at]?.worth ?? 0;
+  const cost = (at: number): number =>
+    (inside[at] ?? []).reduce((sum, each) => sum - (standing.has(each) ? (widths[each] ?? 0) : 0), widths[at] ?? 0);
+  const density = (at: number): number => gain(at) / Math.max(1, cost(at));
+  const queue = new Queue();
+  for (const at of choice.keys()) queue.push(at, density(at));
+  let room = characters;
+  for (let next = queue.pop(); next !== null; next = queue.pop()) {
+    const { at, rank } = next;
+    if (said.has(at)) continue;
+    const now = density(at);
+    // Some of what it holds was said since: it waits for its new turn.
+    if (now < rank) {
+      queue.push(at, now);
+      continue;
+    }
+    if (cost(at) > room) continue;
+    room -= cost(at);
+    for (const each of inside[at] ?? []) {
+      standing.delete(each);
+      said.add(each);
+    }
+    standing.add(at);
+    said.add(at);
+    for (const longer of around[at] ?? []) if (!said.has(longer)) queue.push(longer, density(longer));
+  }
+  return [...standing].map((at) => choice[at]?.word ?? "");
+}
+
+/** For each word, the others that it holds, and those that hold it. */
+function findInside(words: readonly string[]): { inside: readonly number[][]; around: readonly number[][] } {
+  const byKey = Map.groupBy(words.keys(), (at) => (words[at] ?? "").slice(0, KEY_LETTERS));
+  const inside = words.map((word, at) => {
+    const held = new Set<number>();
+    for (let from = 0; from + KEY_LETTERS <= word.length; from++) {
+      for (const other of byKey.get(word.slice(from, from + KEY_LETTERS)) ?? []) {
+        const shorter = words[other] ?? "";
+        if (other !== at && shorter.length < word.length && word.startsWith(shorter, from)) held.add(other);
+      }
+    }
+    return [...held];
+  });
+  const around = words.map((): number[] => []);
+  for (const [at, held] of inside.entries()) for (const each of held) around[each]?.push(at);
+  return { inside, around };
+}
+
+/** A heap, the highest first; of equal rank, the one that comes first. */
+class Queue {
+  readonly #heap: { at: number; rank: number }[] = [];
+
+  push(at: number, rank: number): void {
+    const heap = this.#heap;
+    heap.push({ at, rank });
+    for (let child = heap.length - 1; child > 0;) {
+      const parent = (child - 1) >> 1;
+      if (!this.#isBefore(child, parent)) return;
+      this.#swap(child, parent);
+      child = parent;
+    }
+  }
+
+  pop(): { at: number; rank: number } | null {
+    const heap = this.#heap;
+    const [first] = heap;
+    const last = heap.pop();
+    if (first === undefined || last === undefined) return null;
+    if (heap.length === 0) return first;
+    heap[0] = last;
+    for (let parent = 0; ;) {
+      let best = parent;
+      for (const child of [2 * parent + 1, 2 * parent + 2])
+        if (child < heap.length && this.#isBefore(child, best)) best = child;
+      if (best === parent) return first;
+      this.#swap(parent, best);
+      parent = best;
+    }
+  }
+
+  #isBefore(one: number, other: number): boolean {
+    const [a, b] = [this.#heap[one], this.#heap[other]];
+    if (a === undefined || b === undefined) return false;
+    return a.rank > b.rank || (a.rank === b.rank && a.at < b.at);
+  }
+
+  #swap(one: number, other: number): void {
+    const [a, b] = [this.#heap[one], this.#heap[other]];
+    if (a === undefined || b === undefined) return;
+    this.#heap[one] = b;
+    this.#heap[other] = a;
+  }
+}

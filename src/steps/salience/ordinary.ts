@@ -1,0 +1,52 @@
+/**
+ * Tells a word that anybody writes about anything from one that names something.
+ *
+ * Boundary: one word in, yes or no out. Safe to be wrong either way: a name that is taken for a word of the language is left to
+ * the summary's sentences and to recall, and a rare word that is taken for a name costs the room of one.
+ */
+import { ORDINARY_BITS, ORDINARY_FILTER, ORDINARY_HASHES } from "./ordinary-words.ts";
+
+const FILTER = Uint8Array.from(atob(ORDINARY_FILTER), (character) => character.charCodeAt(0));
+
+/** Letters, with the marks that stand inside a word. */
+const WORD = /^[\p{L}\p{M}'’-]+$/u;
+const INNER_CAPITAL = /\p{Ll}\p{Lu}/u;
+/** Endings that every English word may take: the list holds what is left without them. */
+const ENDINGS = ["ing", "ed", "es", "s"];
+/** A shorter part of a compound names nothing. */
+const MIN_LETTERS = 3;
+
+/** True for a word of the language, and for a compound of such. */
+export function isOrdinary(word: string): boolean {
+  if (!WORD.test(word) || INNER_CAPITAL.test(word)) return false;
+  return word
+    .toLowerCase()
+    .split("-")
+    .every((part) => part.length < MIN_LETTERS || isListed(stem(part)));
+}
+
+function stem(word: string): string {
+  const ending = ENDINGS.find((each) => word.endsWith(each) && word.length - each.length >= MIN_LETTERS) ?? "";
+  return word.slice(0, word.length - ending.length).replace(/e$/, "");
+}
+
+/** Double hashing: the places of a stem in the filter follow from two hashes of it. */
+function isListed(word: string): boolean {
+  const first = hash(word, 0);
+  const second = hash(word, 0x9e3779b9) | 1;
+  for (let n = 0; n < ORDINARY_HASHES; n++) {
+    const place = ((first + n * (second >>> 0)) % 2 ** 32) % ORDINARY_BITS;
+    if (((FILTER[place >> 3] ?? 0) & (1 << (place & 7))) === 0) return false;
+  }
+  return true;
+}
+
+/** FNV-1a over UTF-8, mixed once more, so that words of a few letters spread over all places. */
+function hash(word: string, seed: number): number {
+  let value = 2_166_136_261 ^ seed;
+  for (const byte of UTF8.encode(word)) value = Math.imul(value ^ byte, 16_777_619);
+  value = Math.imul(value ^ (value >>> 15), 2_246_822_507);
+  return (value ^ (value >>> 13)) >>> 0;
+}
+
+const UTF8 = new TextEncoder();

@@ -1,0 +1,173 @@
+/** Which words of what is hidden are shown: names wherever they stand, the warmest first, each once, within the room. */
+import { array, assert, constantFrom, integer, property, record, string, boolean } from "fast-check";
+import { describe, expect, it } from "vitest";
+import { MAX_WORD_PLACES, MAX_WORDS } from "../../../src/limits.ts";
+import { chooseWords, talkOf, widthOf } from "../../../src/steps/salience/choose.ts";
+import { isOrdinary } from "../../../src/steps/salience/ordinary.ts";
+import { gatherWords, heatOf, mergeWords, NO_WORDS, type Words } from "../../../src/steps/salience/table.ts";
+import { wordsIn } from "../../../src/steps/salience/words.ts";
+
+const wrote = (text: string): Words => gatherWords([{ written: true, text }]);
+const read = (text: string): Words => gatherWords([{ written: false, text }]);
+const wordsOf = ({ rows }: Words): string[] => rows.map(([word]) => word);
+const choose = (words: Words, characters: number, more: { talk?: Words[]; shown?: string[] } = {}): string[] =>
+  chooseWords(words, {
+    characters,
+    talk: talkOf(more.talk ?? []),
+    isShown: (word) => more.shown?.includes(word) === true,
+  });
+
+const anything = array(
+  constantFrom(
+    "src/tui/footer.tsx",
+    "footer.tsx",
+    "showThemeSelector",
+    "ThemeSelector",
+    "themeName",
+    "user_id",
+    "#W5362037",
+    "the",
+    "session",
+    "設定ファイル",
+    "「南京」",
+    "https://example.com/a?b=c",
+    "\n",
+    "`",
+    "{",
+    "-----",
+  ),
+  { maxLength: 30 },
+).map((words) => words.join(" "));
+const tables = array(
+  record({ written: boolean(), text: anything }).map((saying) => gatherWords([saying])),
+  { minLength: 1, maxLength: 12 },
+);
+
+describe("words that name something", () => {
+  it("are found in prose, code, JSON, a shell, a diff and a table alike", () => {
+    const names = ["showThemeSelector", "src/tui/footer.tsx", "MAX_TOKENS", "HAT223", "golangci-lint"];
+    const frames: ((name: string) => string)[] = [
+      (name) => `I looked at ${name}, and it is wrong.`,
+      (name) => `const a = call(${name}, [1]);`,
+      (name) => `{"path":"${name}","n":1}`,
+      (name) => `$ grep -rn '${name}' | wc`,
+      (name) => `-  old\n+  ${name};`,
+      (name) => `| ${name} | 12 |`,
+      (name) => `{"text":"It says:\\n${name}\\n"}`,
+    ];
+    for (const name of names) for (const frame of frames) expect(wordsIn(frame(name)), frame(name)).toContain(name);
+  });
+
+  it("are found in scripts without blanks, and in words of any alphabet", () => {
+    expect(wordsIn("「南京ダック」のレシピをデプロイした。")).toEqual(
+      expect.arrayContaining(["南京ダック", "デプロイ"]),
+    );
+    expect(wordsIn("请查看南京大学的网站 example.com/nju")).toEqual(expect.arrayContaining(["example.com/nju"]));
+    expect(wordsIn("Sergej sagte, Größenänderung_3 sei kaputt")).toContain("Größenänderung_3");
+  });
+
+  it("are no words of the language, whatever their ending and case", () => {
+    expect(wordsIn("The session was walking; Sessions don't end, and it's end-to-end.")).toEqual([]);
+    for (const word of ["session", "Sessions", "walking", "authentication", "end-to-end"])
+      expect(isOrdinary(word), word).toBe(true);
+    for (const word of ["showThemeSelector", "user_id", "HAT223"]) expect(isOrdinary(word), word).toBe(false);
+  });
+
+  it("are slices of what was said, whatever that is", () => {
+    assert(
+      property(string({ unit: "binary", maxLength: 300 }), (text) => {
+        for (const word of wordsIn(text)) {
+          expect(word).toBe(word.trim());
+          expect(text.replaceAll(/\\[ntr"]/g, " ")).toContain(word);
+        }
+      }),
+    );
+  });
+});
+
+describe("how warm a word is", () => {
+  it("adds up the same, however the messages are cut into parts", () => {
+    assert(
+      property(tables, integer({ min: 0, max: 12 }), (all, at) => {
+        const whole = mergeWords(all);
+        const parts = mergeWords([
+          mergeWords([NO_WORDS, ...all.slice(0, at)]),
+          mergeWords([NO_WORDS, ...all.slice(at)]),
+        ]);
+        expect(parts.messages).toBe(whole.messages);
+        expect(parts.places).toBe(whole.places);
+        expect(wordsOf(parts)).toEqual(wordsOf(whole));
+        for (const [index, [word, written, heat, ...rest]] of whole.rows.entries()) {
+          const [, writtenInParts = 0, heatInParts = 0, ...restInParts] = parts.rows[index] ?? [word];
+          expect(writtenInParts).toBeCloseTo(written, 1);
+          expect(heatInParts).toBeCloseTo(heat, 1);
+          expect(restInParts).toEqual(rest);
+        }
+      }),
+    );
+  });
+
+  it("is kept of so many words and places, the warmest, whatever was said", () => {
+    const many = Array.from({ length: 3 * MAX_WORDS }, (_, n) => `name_${n}`).join(" ");
+    const table = mergeWords([wrote("first_name second_name"), wrote("first_name"), wrote(many), wrote("first_name")]);
+    expect(table.rows.length).toBe(MAX_WORDS);
+    expect(wordsOf(table)).toContain("first_name");
+    for (const [, , , , ...places] of table.rows) expect(places.length).toBeLessThanOrEqual(MAX_WORD_PLACES);
+  });
+
+  it("is more where it was written than where it was read, and a tool's echo is no second saying", () => {
+    const heat = (words: Words, name: string): number =>
+      words.rows.flatMap((row) => (row[0] === name ? [heatOf(row)] : []))[0] ?? 0;
+    expect(heat(wrote("first_name"), "first_name")).toBeGreaterThan(2 * heat(read("first_name"), "first_name"));
+    const echoed = gatherWords([
+      { written: true, text: "write src/a_file.ts" },
+      { written: false, text: "Successfully wrote src/a_file.ts" },
+    ]);
+    expect(echoed.rows).toContainEqual(["src/a_file.ts", heat(echoed, "src/a_file.ts"), 0, 2, 0, 1]);
+  });
+
+  it("fades as the conversation goes on", () => {
+    const table = mergeWords([
+      wrote("old_name"),
+      ...Array.from({ length: 100 }, () => wrote("other_name")),
+      wrote("new_name"),
+    ]);
+    expect(choose(table, widthOf("old_name"), { shown: ["other_name"] })).toEqual(["new_name"]);
+  });
+});
+
+describe("the choice", () => {
+  it("fits its room, is the same each time, and says nothing twice", () => {
+    assert(
+      property(tables, tables, integer({ min: 0, max: 200 }), (all, tail, room) => {
+        const words = mergeWords(all);
+        const chosen = choose(words, room, { talk: tail });
+        expect(chosen.reduce((sum, word) => sum + widthOf(word), 0)).toBeLessThanOrEqual(room);
+        expect(choose(words, room, { talk: tail })).toEqual(chosen);
+        for (const one of chosen) for (const other of chosen) if (one !== other) expect(one).not.toContain(other);
+        for (const word of chosen) expect(wordsOf(words)).toContain(word);
+      }),
+    );
+  });
+
+  it("leaves out what the reader sees anyway", () => {
+    const words = wrote("first_name second_name");
+    expect(choose(words, 100, { shown: ["first_name"] })).toEqual(["second_name"]);
+  });
+
+  it("prefers what stood beside what is talked of now", () => {
+    const words = mergeWords([wrote("talked_of beside_it"), wrote("elsewhere_1 far_from1"), wrote("unrelated")]);
+    const talk = [wrote("talked_of")];
+    expect(choose(words, widthOf("beside_it"), { talk, shown: ["talked_of"] })).toEqual(["beside_it"]);
+  });
+
+  it("says a short name within a long one where both are worth it", () => {
+    const words = mergeWords([wrote("footer.tsx"), wrote("src/tui/footer.tsx"), wrote("src/tui/footer.tsx")]);
+    expect(choose(words, 100)).toEqual(["src/tui/footer.tsx"]);
+  });
+
+  it("takes a term of a script without blanks only where it was set apart or said again and again", () => {
+    expect(choose(wrote("南京大学"), 100)).toEqual([]);
+    expect(choose(mergeWords(Array.from({ length: 5 }, () => wrote("南京大学"))), 100)).toEqual(["南京大学"]);
+  });
+});
