@@ -17,6 +17,7 @@ import { duration, plural } from "./report/text.ts";
 const USAGE = `npm run mutate -- [options] FILE…
 
   --project NAME   whose tests are run: pure (default), workerd
+  --tests A,B      only the test files whose path holds one of these (default: all that import the source)
   --max N          at most so many mutants of a file, evenly spread (default: all)
   --lines A-B      only those of these lines
   --json           print the survivors as JSON
@@ -34,6 +35,7 @@ interface Survivor extends Mutant {
 interface Options {
   readonly files: readonly string[];
   readonly project: string;
+  readonly tests: readonly string[];
   readonly max: number;
   readonly lines: { readonly from: number; readonly to: number };
   readonly json: boolean;
@@ -44,6 +46,7 @@ function readOptions(): Options {
     allowPositionals: true,
     options: {
       project: { type: "string", default: "pure" },
+      tests: { type: "string", default: "" },
       max: { type: "string", default: "Infinity" },
       lines: { type: "string", default: "1-Infinity" },
       json: { type: "boolean", default: false },
@@ -57,7 +60,8 @@ function readOptions(): Options {
     process.exit(values.help ? 0 : 2);
   }
   const files = positionals.map((file) => relative(ROOT, resolve(file)));
-  return { files, project: values.project, max, lines: { from, to }, json: values.json };
+  const tests = values.tests.split(",").filter((name) => name !== "");
+  return { files, project: values.project, tests, max, lines: { from, to }, json: values.json };
 }
 
 /** The files that git knows of and those that it does not ignore, as they are now. */
@@ -85,8 +89,8 @@ class Tests {
   #process: ChildProcess | null = null;
   #limitMs = Infinity;
 
-  constructor(begin: { readonly root: string; readonly project: string; readonly file: string }) {
-    this.#begin = [begin.root, begin.project, begin.file];
+  constructor(copy: string, path: string, { project, tests }: Options) {
+    this.#begin = [copy, project, path, ...tests];
   }
 
   /** On the source as it is. */
@@ -133,7 +137,7 @@ async function mutateFile(copy: string, file: string, options: Options): Promise
   const { from, to } = options.lines;
   const all = findMutants(path, source).filter(({ line }) => line >= from && line <= to);
   const mutants = sample(all, options.max);
-  const tests = new Tests({ root: copy, project: options.project, file: path });
+  const tests = new Tests(copy, path, options);
   const began = performance.now();
   try {
     const ready = await tests.start();

@@ -2,7 +2,7 @@
  * Runs the tests of one source again and again, in a process of its own: a mutant may never end, and then this process is
  * what is stopped.
  *
- * Started with the copy's root, a project of the tests, and the source's path. Answers `Ready` once, and then `Told` for each
+ * Started with the copy's root, a project of the tests, the source's path, and names of test files, if not all that import it. Answers `Ready` once, and then `Told` for each
  * message.
  */
 import { createVitest, type TestSpecification, type Vitest } from "vitest/node";
@@ -25,12 +25,12 @@ export interface Unusable {
   readonly reason: string;
 }
 
-const [root = "", project = "", file = ""] = process.argv.slice(2);
+const [root = "", project = "", file = "", ...names] = process.argv.slice(2);
 
 const vitest = await createVitest({
   root,
   project: [project],
-  related: [file],
+  ...(names.length === 0 ? { related: [file] } : {}),
   watch: false,
   passWithNoTests: true,
   fileParallelism: false,
@@ -43,8 +43,8 @@ await begin(vitest);
 async function begin(vitest: Vitest): Promise<void> {
   const began = performance.now();
   await vitest.standalone();
-  const found = await vitest.getRelevantTestSpecifications();
-  if (found.length === 0) return tell({ kind: "unusable", reason: `no test of project ${project} imports it` });
+  const found = await vitest.getRelevantTestSpecifications(names);
+  if (found.length === 0) return tell({ kind: "unusable", reason: `project ${project} has no test for it` });
   const times = new Map<TestSpecification, number>();
   for (const specification of found) {
     const started = performance.now();

@@ -34,6 +34,40 @@ test("after so many calls what was saved is what was paid, and one call earlier 
   );
 });
 
+test("what a run comes to by its policy: the view without head, tail and all that is no message, and a summary in its place", () => {
+  const policy = { ...resolvePolicy({ thresholdTokens: 60_000 }), headTokenBudget: 1_000, tailTokenBudget: 20_000 };
+  const cost = expectCompaction({ ...policy, summaryTokens: 3_000 }, { viewTokens: 61_000, overheadTokens: 5_000 });
+  expect(cost).toEqual({
+    savedTokens: 32_000,
+    rewrittenTokens: 23_000,
+    summariser: { input: 35_000, output: 3_000 },
+  });
+  const small = expectCompaction({ ...policy, summaryTokens: 3_000 }, { viewTokens: 26_500, overheadTokens: 5_000 });
+  expect(small).toEqual({ savedTokens: 0, rewrittenTokens: 20_500, summariser: { input: 500, output: 500 } });
+});
+
+test("each price counts in its place", () => {
+  const cost = { savedTokens: 100, rewrittenTokens: 1_000, summariser: { input: 500, output: 10 } };
+  const prices = { input: 2, output: 7, cacheRead: 0.5, cacheWrite: 3 };
+  // 500 · 2 + 10 · 7 + 1,000 · (3 − 0.5) = 3,570, against 100 · 0.5 a call.
+  expect(breakEven({ ...cost, prices })).toBe(72);
+  // A cache that is cheaper to write than to read gives nothing back.
+  expect(breakEven({ ...cost, prices: { ...prices, cacheRead: 5 } })).toBe(3);
+  expect(
+    breakEven({
+      savedTokens: 100,
+      rewrittenTokens: 0,
+      summariser: { input: 100, output: 0 },
+      prices: { ...prices, input: 1, cacheRead: 1 },
+    }),
+  ).toBe(1);
+});
+
+test("a budget may be nothing at all", () => {
+  const budget = resolveBudget({ sessionTokens: 0 });
+  expect(explainSpent(budget, { sessionTokens: 0, dayTokens: 0 })).toContain("0 of 0 tokens");
+});
+
 test("what saves nothing never pays for itself, and what costs nothing does at once", () => {
   expect(breakEven({ savedTokens: 0, rewrittenTokens: 10, summariser: { input: 1, output: 1 } })).toBe(Infinity);
   expect(breakEven({ savedTokens: 0, rewrittenTokens: 0, summariser: { input: 0, output: 0 } })).toBe(0);

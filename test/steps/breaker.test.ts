@@ -2,7 +2,7 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { COOLDOWNS_MS, FAILURES_TO_OPEN } from "../../src/limits.ts";
-import { admit, afterFailure, CLOSED, isOpen, type Breaker } from "../../src/steps/breaker.ts";
+import { admit, afterFailure, CLOSED, explainFailure, isOpen, type Breaker } from "../../src/steps/breaker.ts";
 
 const HOUR = 3_600_000;
 
@@ -23,6 +23,26 @@ test.each(["auth", "quota"])("a failure of %s opens it at once: no further call 
 
 test.each(["content-filter", "too-long", "aborted"])("%s tells of one source and never opens it", (code) => {
   expect(fail(CLOSED, 100, { code })).toEqual(CLOSED);
+});
+
+test("it is open up to the end of its cooldown, and not at it", () => {
+  const open = fail(CLOSED, 1, { code: "auth", now: 1_000 });
+  expect(isOpen(CLOSED, -1)).toBe(false);
+  expect(isOpen(open, 1_000 + COOLDOWNS_MS[0]! - 1)).toBe(true);
+  expect(isOpen(open, 1_000 + COOLDOWNS_MS[0]!)).toBe(false);
+});
+
+test.each([
+  ["auth", /set a valid one/],
+  ["quota", /raise it/],
+  ["rate-limit", /fewer calls/],
+  ["answer-too-long", /keeps to a limit/],
+  ["unusable", /no summaries/],
+  ["bad-request", /name and endpoint/],
+  ["network", /does not answer \(network\)/],
+])("what is to be done about %s is said, and of no other", (code, advice) => {
+  const codes = ["auth", "quota", "rate-limit", "answer-too-long", "unusable", "bad-request", "network"];
+  expect(codes.filter((each) => advice.test(explainFailure(each)))).toEqual([code]);
 });
 
 test("calls that were under way when it opened come in late and change neither the cooldown nor its rung", () => {

@@ -67,6 +67,30 @@ test("a large system prompt is no reason to distrust the estimates", () => {
   expect(predictTokens(calibration, 490 + 15_000)).toBe(35_490);
 });
 
+test("the ratio stays between a half and three, whatever was reported", () => {
+  const grown = (counted: number): Calibration =>
+    learn([
+      { counted: 0, estimate: 0 },
+      { counted, estimate: 1_000_000 },
+    ])!;
+  expect(calibrationRatio(grown(100_000_000))).toBe(3);
+  expect(calibrationRatio(grown(0))).toBe(0.5);
+  expect(calibrationRatio(grown(2_900_000))).toBeCloseTo(2.888, 3);
+});
+
+test("a prompt that shrank, in either count, teaches nothing of the ratio", () => {
+  const before = { counted: 10_000, estimate: 10_000 };
+  for (const call of [
+    { counted: 50_000, estimate: 9_000 },
+    { counted: 50_000, estimate: 10_000 },
+    { counted: 9_999, estimate: 50_000 },
+  ]) {
+    expect(calibrationRatio(learn([before, call])!), JSON.stringify(call)).toBe(1);
+  }
+  const same = learn([before, { counted: 10_000, estimate: 10_001 }])!;
+  expect(same).toMatchObject({ countedGrowth: 0, estimatedGrowth: 1 });
+});
+
 test("one wild count does not turn the ratio", () => {
   const steady = Array.from({ length: 20 }, (_, call) => ({ counted: call * 1_000, estimate: call * 1_000 }));
   const wild = calibrate(learn(steady), { counted: 19_000 + 5_000, estimate: 19_000 + 500 });

@@ -16,6 +16,7 @@ test("data URLs and long unbroken base64 are bytes", () => {
   ]) {
     expect([text.slice(0, 40), isEncoded(text, 1_000)]).toEqual([text.slice(0, 40), true]);
   }
+  expect(isEncoded(payload, 1_200)).toBe(true);
   expect(isEncoded(payload, 1_201)).toBe(false);
 });
 

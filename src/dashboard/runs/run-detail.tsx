@@ -60,6 +60,7 @@ function Detail({ agent, run, event }: DetailProps) {
         <Figure name="model calls" value={count(run.modelCalls)} />
         <Figure name="tokens in" value={count(run.inputTokens)} />
         <Figure name="tokens out" value={count(run.outputTokens)} />
+        {run.estimatedTokens > 0 && <Figure name="of these, estimated" value={count(run.estimatedTokens)} />}
         {run.restarts > 0 && <Figure name="restarts" value={count(run.restarts)} />}
       </dl>
       <BeforeAfter run={run} />
