@@ -68,14 +68,17 @@ test("a large system prompt is no reason to distrust the estimates", () => {
 });
 
 test("the ratio stays between a half and three, whatever was reported", () => {
-  const grown = (counted: number): Calibration =>
-    learn([
+  for (const [counted, ratio] of [
+    [100_000_000, 3],
+    [0, 0.5],
+    [2_900_000, 2.888],
+  ] as const) {
+    const grown = learn([
       { counted: 0, estimate: 0 },
       { counted, estimate: 1_000_000 },
-    ])!;
-  expect(calibrationRatio(grown(100_000_000))).toBe(3);
-  expect(calibrationRatio(grown(0))).toBe(0.5);
-  expect(calibrationRatio(grown(2_900_000))).toBeCloseTo(2.888, 3);
+    ]);
+    expect(calibrationRatio(grown!)).toBeCloseTo(ratio, 3);
+  }
 });
 
 test("a prompt that shrank, in either count, teaches nothing of the ratio", () => {
