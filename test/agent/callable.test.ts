@@ -3,10 +3,11 @@ import { runInDurableObject } from "cloudflare:test";
 import { env, exports } from "cloudflare:workers";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { RUN_EVENT, type RunEvent } from "../../src/agent/events.ts";
+import { Session } from "../../src/agent/session.ts";
 import { newAgent, refusalOf, skipRetryDelays, startRun } from "../agents.ts";
 import { say, talk } from "../conversation.ts";
 import { makeGate, summaryOf } from "../scripted-model.ts";
-import type { BareAgent, UnboundAgent } from "../worker.ts";
+import type { BareAgent, PalimpsestAgent, UnboundAgent } from "../worker.ts";
 
 skipRetryDelays();
 
@@ -133,6 +134,26 @@ test("who waits for a run too long gets the run as it stands", async () => {
   expect(await agent.waitForRun({ runId: run.id, timeoutMs: 1 })).toMatchObject({ id: run.id, outcome: null });
   gate.open();
   expect(await agent.waitForRun({ runId: run.id })).toMatchObject({ outcome: { kind: "applied" } });
+});
+
+test("compactNow over RPC goes past a spent budget where it is told to, as the session's own does", async () => {
+  const { agent, stub, calls } = newAgent((prompt) => summaryOf(prompt, "done"));
+  await runInDurableObject(stub, async (agent: PalimpsestAgent) => {
+    await Session.create(agent)
+      .compactAfter(2_000, { chunkTokens: 1_500, budget: { sessionTokens: 1 } })
+      .status();
+  });
+  await agent.waitForRun({ runId: (await startRun(agent)).id });
+  const asked = calls.length;
+  for (const [force, more] of [
+    [false, 0],
+    [true, 1],
+  ] as const) {
+    await agent.appendAll({ messages: talk(20 + more * 20, 30 + more * 20) });
+    const { run } = await agent.compactNow({ force, fresh: true });
+    await agent.waitForRun({ runId: run.id });
+    expect(Math.min(1, calls.length - asked)).toBe(more);
+  }
 });
 
 // --- bad input: wrong-input.test.ts holds the tables ------------------------------------------------------------------------

@@ -1,0 +1,158 @@
+/**
+ * What a method of a session takes, its call takes, and hands on: walked over both. That the fields of a call are those of the
+ * method's options, no more and no less, is held by the compiler where the table is written.
+ */
+import { expect, test } from "vitest";
+import { CALL_NAMES, calls, runCall, type CallContext, type CallName } from "../../src/agent/calls.ts";
+import type { Core } from "../../src/agent/core.ts";
+import { SessionManager } from "../../src/agent/session-manager.ts";
+import { Session } from "../../src/agent/session.ts";
+import { say } from "../conversation.ts";
+
+/** Calls of the ledger, of the conductor and of the tree, which no method of a session stands behind. */
+const WITHOUT_A_METHOD: ReadonlySet<CallName> = new Set<CallName>([
+  "runs",
+  "liveRuns",
+  "getRun",
+  "cancelRun",
+  "listBranches",
+  "findLeaf",
+  "getProposal",
+  "waitForRun",
+  "health",
+  "pauseRun",
+  "resumeRun",
+  "retryRun",
+  "retryRunFrom",
+  "approveRun",
+  "rejectRun",
+]);
+
+/** Calls whose method goes by another name. */
+const NAMED_OTHERWISE: Partial<Record<CallName, string>> = {
+  append: "appendMessage",
+  appendAll: "appendMessages",
+  upsert: "upsertMessage",
+  update: "updateMessage",
+  createSession: "create",
+  listSessions: "list",
+  getSessionInfo: "get",
+  renameSession: "rename",
+  deleteSession: "delete",
+  forkSession: "fork",
+  newestSession: "newestOf",
+  searchSessions: "search",
+};
+
+/** A value of each field, which is no other's and no default. */
+const VALUES: Readonly<Record<string, unknown>> = {
+  sessionId: "a-session",
+  leafId: "a-leaf",
+  parentId: "a-parent",
+  id: "an-id",
+  ids: ["one-id", "another-id"],
+  overlayId: "an-overlay",
+  asOf: "another-overlay",
+  under: "an-overlay-above",
+  after: "the-one-before",
+  around: "a-neighbour",
+  atMessageId: "a-fork",
+  parentSessionId: "a-parent-session",
+  coveredId: "the-last-covered",
+  message: say(1),
+  messages: [say(2), say(3)],
+  events: [{ action: "user_message", content: "an event" }],
+  sections: [{ title: "Task", text: "a section" }],
+  label: "a-label",
+  content: "a content",
+  text: "a text",
+  query: "a query",
+  name: "a name",
+  model: "a model",
+  source: "a source",
+  focus: "a focus",
+  format: "openai",
+  reason: "manual",
+  redact: true,
+  fresh: true,
+  rebuild: true,
+  force: true,
+  everywhere: true,
+  truncate: { keepRecent: 5, maxToolOutputChars: 600, maxTextChars: 700, step: 9 },
+  limit: 11,
+  depth: 12,
+  index: 13,
+  basedOn: 14,
+  maxBytes: 15,
+  maxTokens: 1_600,
+  inputTokens: 17,
+  outputTokens: 18,
+  cost: 19,
+  viewTokens: 20,
+};
+
+const PAGES: Partial<Record<CallName, unknown>> = {
+  listSessions: { createdAt: 21, id: "the-session-before" },
+  loadEvents: "the-event-before",
+};
+
+interface Told {
+  readonly on: "session" | "manager";
+  readonly method: string;
+  readonly args: readonly unknown[];
+}
+
+/** Stands for a session or the manager, and notes what it is asked. */
+function listener(on: Told["on"], heard: Told[]): object {
+  return new Proxy(
+    {},
+    {
+      get: (_target, method) =>
+        method === "then"
+          ? undefined
+          : (...args: unknown[]) => {
+              heard.push({ on, method: String(method), args });
+              return method === "exportTranscript" ? [] : { run: {}, joined: false };
+            },
+    },
+  );
+}
+
+async function callWithEverything(name: CallName): Promise<{ told: Told; input: Readonly<Record<string, unknown>> }> {
+  const heard: Told[] = [];
+  const sessions: string[] = [];
+  const context: CallContext = {
+    core: {} as Core,
+    manager: listener("manager", heard) as SessionManager,
+    session: (id) => {
+      sessions.push(id);
+      return listener("session", heard) as Session;
+    },
+    may: () => true,
+  };
+  const fields = Object.keys(calls[name].input.shape);
+  const input = Object.fromEntries(fields.map((field) => [field, field === "before" ? PAGES[name] : VALUES[field]]));
+  for (const field of fields) expect(input[field], `a value for ${name}.${field}`).toBeDefined();
+  await runCall(name, context, input);
+  expect(heard, name).toHaveLength(1);
+  const told = heard[0] as Told;
+  return { told: { ...told, args: [...sessions, ...told.args] }, input };
+}
+
+const WITH_A_METHOD = CALL_NAMES.filter((name) => !WITHOUT_A_METHOD.has(name));
+
+test.each(WITH_A_METHOD)("%s hands every field that it takes to the method of its name", async (name) => {
+  const { told, input } = await callWithEverything(name);
+  expect(told.method).toBe(NAMED_OTHERWISE[name] ?? name);
+  const owner = told.on === "session" ? Session : SessionManager;
+  expect(Reflect.get(owner.prototype, told.method)).toBeTypeOf("function");
+  const handed = new Map<string, unknown>();
+  for (const arg of told.args) {
+    if (typeof arg === "object" && arg !== null && !Array.isArray(arg) && !("parts" in arg))
+      for (const [field, value] of Object.entries(arg)) handed.set(field, value);
+  }
+  for (const [field, value] of Object.entries(input)) {
+    const found = handed.has(field) ? [handed.get(field)] : told.args;
+    expect(found, `${name}.${field}`).toContainEqual(value);
+  }
+});
