@@ -555,7 +555,7 @@ export const calls = {
   retryRunFrom: call({
     group: "steer",
     does: "Has a step of a live run done again, and all that come after it.",
-    input: z.strictObject({ runId: id, stepName: z.string().min(1).max(MAX_STEP_NAME_CHARS) }),
+    input: z.strictObject({ runId: id, stepName: words(MAX_STEP_NAME_CHARS).min(1) }),
     run: async (context, { runId, stepName }) =>
       showRun(context, await context.core.conductor.retryFrom(runId, stepName)),
   }),

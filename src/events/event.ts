@@ -14,7 +14,7 @@ const parts = z.array(z.custom<Part>((part) => typeof (part as { type?: unknown 
 const fields = z.record(z.string(), z.unknown());
 const id = z.string().min(1);
 
-const base = z.object({
+const base = z.strictObject({
   /** Stable while the message grows. The first event of a message has the message's id. */
   id,
   /** The message that the event is a part of. */

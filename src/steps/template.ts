@@ -44,10 +44,10 @@ const oneLine = z
   .transform((text) => text.trim())
   .refine((text) => !/[\r\n]/.test(text), "must be one line");
 
-const templateSchema = z.object({
+const templateSchema = z.strictObject({
   sections: z
     .array(
-      z.object({
+      z.strictObject({
         title: oneLine.refine(
           (title) => normalizeTitle(title) !== "" && title.length <= 120 && !title.startsWith("#"),
           "must have 1 to 120 characters, some of them not * _ # or :, and no leading #",

@@ -145,12 +145,12 @@ test("compactNow over RPC goes past a spent budget where it is told to, as the s
   });
   await agent.waitForRun({ runId: (await startRun(agent)).id });
   const asked = calls.length;
-  for (const [force, more] of [
+  for (const [ignoreBudget, more] of [
     [false, 0],
     [true, 1],
   ] as const) {
     await agent.appendAll({ messages: talk(20 + more * 20, 30 + more * 20) });
-    const { run } = await agent.compactNow({ force, fresh: true });
+    const { run } = await agent.compactNow({ ignoreBudget, fresh: true });
     await agent.waitForRun({ runId: run.id });
     expect(Math.min(1, calls.length - asked)).toBe(more);
   }

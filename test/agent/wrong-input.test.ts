@@ -30,7 +30,7 @@ const WRONG: Readonly<Record<string, readonly unknown[]>> = {
   focus: [...NO_TEXT, "x".repeat(2_001)],
   focusOrNull: [1, [], {}, false, "x".repeat(2_001)],
   text: NO_TEXT,
-  step: [...NO_TEXT, "", "x".repeat(257)],
+  step: [...NO_TEXT, "", LONE, "x".repeat(257)],
   summary: [...NO_TEXT, "x".repeat(200_001)],
   reason: [...NO_TEXT, "x".repeat(501)],
   flag: [null, "yes", 1],
@@ -254,6 +254,7 @@ const UNKNOWN: readonly (readonly [method: CallName, input: Input, comesTo: unkn
   ["loadEvents", { leafId: "nobody" }, "unknown_leaf"],
   ["loadEvents", { under: "nobody" }, "unknown_overlay"],
   ["appendEvents", { events: [{ action: "sing" }] }, "invalid_input"],
+  ["appendEvents", { events: [{ action: "user_message", content: "hello", role: "user" }] }, "invalid_input"],
   ["appendEvents", { events: [{ action: "user_message", content: 7 }] }, "invalid_input"],
   ["appendEvents", { events: [{ action: "user_message", id: "m1", content: "other" }] }, "invalid_input"],
   [
