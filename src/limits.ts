@@ -33,6 +33,16 @@ export const DEFAULT_PROTECT_HEAD = 3;
 /** Most of a threshold that the protected start may take by default, as a divisor: the task as it was put, not its files. */
 export const HEAD_SHARE_OF_THRESHOLD = 10;
 
+/**
+ * Most of a threshold that the user's first message may take to be kept whole by default, as a divisor: it is nearly always the
+ * task, and beside it the tail and a stack of summaries still leave room to grow.
+ */
+export const FIRST_MESSAGE_SHARE_OF_THRESHOLD = 4;
+
+/** Tokens of its beginning, and of its rules, that stand beside a summary where it is larger; at most this share of a threshold. */
+export const OPENING_TOKENS = 1_000;
+export const OPENING_SHARE_OF_THRESHOLD = 40;
+
 /** Recent tokens kept by default, where the threshold leaves room for them. */
 export const DEFAULT_TAIL_TOKENS = 20_000;
 

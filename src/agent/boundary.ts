@@ -4,9 +4,11 @@
  *
  * Boundary: a block's provider is asked outside of any transaction, and one that fails only means that nothing is carried.
  */
+import type { UIMessage } from "ai";
 import { CARRIED_TOKENS } from "../limits-of-notes.ts";
-import type { Boundary, Carried } from "../memory/overlay-details.ts";
+import type { Boundary, Carried, Opening } from "../memory/overlay-details.ts";
 import type { RunRecord } from "../memory/runs.ts";
+import { beginningWords, wholeWords } from "../steps/opening.ts";
 import { cutSection } from "../steps/notes/document.ts";
 import type { SpanPlan } from "../steps/plan.ts";
 import type { Core } from "./core.ts";
@@ -17,12 +19,41 @@ export function describeBoundary(
   core: Core,
   run: RunRecord,
   { plan, carried }: { plan: SpanPlan; carried: readonly Carried[] },
-): { boundary: Boundary; carried: readonly Carried[] } {
+): { boundary: Boundary; carried: readonly Carried[]; opening: Opening | null } {
   const { sessionId, trigger, tokensBefore, leafId } = run;
   const { headTokens, tailTokens, keptId } = plan;
   const tools = core.memory.session(sessionId).toolsUpTo(plan.span);
   const kept = { headTokens, tailTokens, fromId: keptId };
-  return { boundary: { trigger, tokensBefore, lastMessageId: leafId, tools, kept }, carried };
+  const opening = openingOf(core, run, plan);
+  return { boundary: { trigger, tokensBefore, lastMessageId: leafId, tools, kept }, carried, opening };
+}
+
+/**
+ * How the conversation began, for a summary that hides it: of messages that it is the first to hide, or as the summaries have it
+ * that it folds in.
+ */
+export function openingOf(
+  core: Core,
+  { sessionId, policy }: Pick<RunRecord, "sessionId" | "policy">,
+  { head, overlayIds }: Pick<SpanPlan, "head" | "overlayIds">,
+): Opening | null {
+  const { countTokens, secretRules } = core.settings.get(sessionId);
+  const redaction = redactionOf({ secretRules });
+  const history = core.memory.session(sessionId);
+  const read = (id: string): UIMessage[] => {
+    const message = history.get(id);
+    return message === null ? [] : [redaction.message(message)];
+  };
+  const whole = head.inWords.flatMap(read);
+  const begun = head.beginningOf === null ? [] : read(head.beginningOf);
+  const texts = [
+    ...(whole.length === 0 ? [] : [wholeWords(whole)]),
+    ...begun.map((message) => beginningWords(message, policy.openingTokens, countTokens)),
+  ].filter((text) => text.trim() !== "");
+  const messageId = begun[0]?.id ?? whole.at(-1)?.id;
+  if (messageId !== undefined && texts.length > 0) return { messageId, text: texts.join("\n\n") };
+  const earlier = overlayIds.map((id) => history.overlay(id)?.details.opening ?? null).find((each) => each !== null);
+  return earlier === undefined || earlier === null ? null : { ...earlier, text: redaction.text(earlier.text) };
 }
 
 /** As {@link carriedIn}, of a run's session. */

@@ -2,6 +2,7 @@
 import { MAX_REFERENCED_RATIO, SUMMARY_FRAME_TOKENS } from "../limits.ts";
 import { breakEven, type Prices } from "../steps/break-even.ts";
 import type { Outline } from "../steps/outline.ts";
+import type { KeptHead } from "../steps/cut.ts";
 import type { BoundaryMove, Plan, SpanPlan } from "../steps/plan.ts";
 import type { Policy } from "../steps/policy.ts";
 import { waitFor, type Waiting } from "../steps/why-not.ts";
@@ -132,6 +133,7 @@ function reportSpan(outline: Outline, plan: SpanPlan, report: SpanReport): PlanR
   const lines = [
     describeView(outline, policy),
     `${plan.headTokens} tokens at the start and ${plan.tailTokens} at the end are kept; ${plan.spanTokens} between them are replaced.`,
+    ...describeHead(plan, policy),
     ...report.lines,
     `The view would be at most ${expectedTokens} tokens afterwards.`,
     `Every later call reads some ${savedTokens} tokens less: the run pays for itself ${Number.isFinite(calls) ? `after ${calls} of them` : "never"}.`,
@@ -153,6 +155,29 @@ function reportSpan(outline: Outline, plan: SpanPlan, report: SpanReport): PlanR
     waiting,
     lines,
   };
+}
+
+const WHY_FEWER = {
+  budget: ({ headTokenBudget }) => `together they take more than ${headTokenBudget} tokens`,
+  "hard-line": ({ headTokenBudget }) =>
+    `with them every view would be past the hard line (${headTokenBudget} tokens are left for them)`,
+  "earlier-summary": () => "an earlier summary comes first",
+  function: () => "the session's own function named the range",
+  notes: () => "the notes tell of the beginning as well",
+} as const satisfies Record<NonNullable<KeptHead["why"]>, (policy: Policy) => string>;
+
+/** What is kept of the start, where that is not what was asked for. */
+function describeHead({ head }: SpanPlan, policy: Policy): string[] {
+  const { asked, kept, why, inWords, beginningOf } = head;
+  const fewer =
+    why === null ? [] : [`Of the first ${asked} messages ${kept} are kept whole: ${WHY_FEWER[why](policy)}.`];
+  const words = inWords.length === 0 ? [] : [`The words of ${inWords.length} of them stand beside the summary.`];
+  if (beginningOf === null) return [...fewer, ...words];
+  return [
+    ...fewer,
+    ...words,
+    `The first message of the user ("${beginningOf}") is larger: its beginning and its rules stay beside the summary, word for word.`,
+  ];
 }
 
 /**

@@ -16,6 +16,7 @@ import type { History } from "../memory/history.ts";
 import type { Carried } from "../memory/overlay-details.ts";
 import { closeStep, markStep, type FailureCode, type Outcome, type RunRecord } from "../memory/runs.ts";
 import { auditSummary } from "../steps/audit.ts";
+import { headBefore } from "../steps/cut.ts";
 import { sumDigests } from "../steps/digest.ts";
 import type { Span } from "../steps/outline.ts";
 import { gatherFacts } from "../steps/pinned/gather.ts";
@@ -195,7 +196,10 @@ function settle(core: Core, live: RunRecord, { answer, shown, carried }: Answere
   }
   const history = core.memory.session(live.sessionId);
   const chosen = choose(shown, visibleSpan(history, given.fromMessageId, given.toMessageId));
-  const run: RunRecord = { ...live, plan: chosen.plan, planDigest: chosen.digest };
+  const outline = history.outline(live.leafId);
+  if (outline === null) return conclude(core, live, { kind: "stale", reason: "gone" });
+  const head = headBefore(outline, chosen.hidden, live.policy);
+  const run: RunRecord = { ...live, plan: { ...chosen.plan, head }, planDigest: chosen.digest };
   const refused = findFault(core, run, given.summary);
   if (refused !== null) return conclude(core, run, refused);
   const { span, level } = chosen.plan;
@@ -234,7 +238,12 @@ function noteElement(history: History, element: ReturnType<History["view"]>["ele
 function choose(
   shown: readonly Shown[],
   span: Span,
-): { readonly plan: SpanPlan; readonly digest: string; readonly generation: number } {
+): {
+  readonly plan: Omit<SpanPlan, "head">;
+  readonly hidden: ReadonlySet<string>;
+  readonly digest: string;
+  readonly generation: number;
+} {
   const from = shown.findIndex((each) => each.span.fromId === span.fromId && each.span.fromStep === span.fromStep);
   const to = shown.findIndex((each) => each.span.toId === span.toId && each.span.toStep === span.toStep);
   if (from === -1 || to < from) {
@@ -248,7 +257,7 @@ function choose(
   const most = (of: "level" | "generation", least: number): number =>
     folded.reduce((sofar, { overlay }) => Math.max(sofar, (overlay?.[of] ?? 0) + 1), least);
   const tokensOf = (elements: readonly Shown[]): number => elements.reduce((sum, { tokens }) => sum + tokens, 0);
-  const plan: SpanPlan = {
+  const plan: Omit<SpanPlan, "head"> = {
     kind: "span",
     span,
     overlayIds: folded.map(({ id }) => id),
@@ -262,7 +271,8 @@ function choose(
     keptId: shown[to + 1]?.id ?? null,
     moves: [],
   };
-  return { plan, digest: sumDigests(inside.map(({ digest }) => digest)), generation: most("generation", 1) };
+  const hidden = new Set(inside.map(({ id }) => id));
+  return { plan, hidden, digest: sumDigests(inside.map(({ digest }) => digest)), generation: most("generation", 1) };
 }
 
 /**

@@ -23,6 +23,7 @@ import { pinWithin } from "../steps/pinned/keep.ts";
 import type { SpanPlan } from "../steps/plan.ts";
 import type { Policy } from "../steps/policy.ts";
 import { summaryMessage } from "../steps/view.ts";
+import { openingOf } from "./boundary.ts";
 import { unseenTokens } from "./calibration.ts";
 import type { Core } from "./core.ts";
 import { resolveNotes, type NotesSettings } from "./notes-settings.ts";
@@ -69,7 +70,8 @@ export function findNotes(core: Core, run: Asked, carried: readonly Carried[] = 
     return decline("under-threshold", "The view is not over the threshold any more.");
   }
   const redaction = redactionOf({ secretRules });
-  const circumstances = { outline, carried, settings, redaction, countTokens };
+  const begun = (plan: SpanPlan): string | null => openingOf(core, run, plan)?.text ?? null;
+  const circumstances = { outline, carried, settings, redaction, countTokens, openingOf: begun };
   let lossy: NotesVerdict | null = null;
   for (const version of versions) {
     const verdict = weigh(history, run, { version, ...circumstances });
@@ -88,6 +90,8 @@ interface Circumstances {
   readonly settings: NotesSettings;
   readonly redaction: Redaction;
   readonly countTokens: CountTokens;
+  /** How the conversation began, as it would stand beside the notes. */
+  readonly openingOf: (plan: SpanPlan) => string | null;
 }
 
 function weigh(history: History, run: Asked, circumstances: Circumstances): NotesVerdict {
@@ -107,7 +111,7 @@ function weigh(history: History, run: Asked, circumstances: Circumstances): Note
   return judge(
     run,
     { kind: "ready", plan, version, facts, ...wordNotes(version, settings.shape, { redaction, countTokens }) },
-    { outline, carried, countTokens },
+    circumstances,
   );
 }
 
@@ -145,7 +149,7 @@ function wordNotes(
 function judge(
   run: Asked,
   draft: Omit<ReadyNotes, "pinnedTokens" | "tokensAfter"> & { readonly shape: NotesShape },
-  { outline, carried, countTokens }: Pick<Circumstances, "outline" | "carried" | "countTokens">,
+  { outline, carried, countTokens, openingOf }: Circumstances,
 ): NotesVerdict {
   const { shape, ...ready } = draft;
   const { plan, summary, facts } = ready;
@@ -167,7 +171,7 @@ function judge(
   if (survival.score < MIN_SURVIVAL) {
     return decline("lost-too-much", `With the notes, ${survival.score.toFixed(2)} of what they tell of would be kept.`);
   }
-  const summarised = summaryMessage({ overlayId: "", summary, pinned, carried });
+  const summarised = summaryMessage({ overlayId: "", summary, pinned, carried, opening: openingOf(plan) });
   const text = summarised.parts.map((part) => (part.type === "text" ? part.text : "")).join("\n");
   const tokensAfter = outline.tokens - plan.spanTokens + countTokens(text);
   if (tokensAfter > run.policy.thresholdTokens) {

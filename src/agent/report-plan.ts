@@ -1,8 +1,8 @@
 /** What a run would do now, and why, without doing it: the run's own planning, and what the session is configured with. */
 import { HOOK_TOKENS } from "../limits-of-notes.ts";
 import type { Policy } from "../steps/policy.ts";
-import { besides } from "../steps/view.ts";
-import { carriedIn } from "./boundary.ts";
+import { besides, opened } from "../steps/view.ts";
+import { carriedIn, openingOf } from "./boundary.ts";
 import type { Core } from "./core.ts";
 import { planNow } from "./dry-run.ts";
 import { explainNotes, explainPlan, type PlanReport } from "./explain.ts";
@@ -34,7 +34,9 @@ export async function reportPlan(
   const circumstances = { policy, prices: when?.prices, waiting };
   const foreseen = foreseeNotes(core, { ...branch, ...asked, policy, focus: null, fresh: false }, carried);
   if (foreseen !== null && foreseen.plan !== null) return explainNotes(outline, foreseen, circumstances);
-  // Most that stands behind a summary: blocks that are carried, as they are now, and what a caller's code may add.
-  const besideTokens = countTokens(besides({ carried })) + (afterCompaction === null ? 0 : HOOK_TOKENS);
+  // Most that stands around a summary: how it began, blocks that are carried, as they are now, and what a caller's code may add.
+  const opening = plan.kind === "span" ? openingOf(core, { sessionId, policy }, plan) : null;
+  const around = countTokens(opened({ opening: opening?.text ?? null })) + countTokens(besides({ carried }));
+  const besideTokens = around + (afterCompaction === null ? 0 : HOOK_TOKENS);
   return explainPlan(outline, plan, { ...circumstances, besideTokens, notes: foreseen?.notes ?? null });
 }

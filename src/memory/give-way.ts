@@ -11,7 +11,7 @@ import type { CountTokens } from "../steps/measure.ts";
 import { pinWithin } from "../steps/pinned/keep.ts";
 import { renderPinned } from "../steps/pinned/render.ts";
 import type { Drafts } from "./drafts.ts";
-import type { Leaf } from "./overlay-details.ts";
+import type { Leaf, Opening } from "./overlay-details.ts";
 import { toRecord } from "./overlay-record.ts";
 import type { Overlays } from "./overlays.ts";
 import type { OverlayRow } from "./statements.ts";
@@ -27,12 +27,17 @@ export function giveWay(standing: Standing, gone: readonly OverlayRow[]): void {
   for (const row of gone) {
     const { details } = toRecord(row);
     const pinnedTokens = Math.max(DEFAULT_PINNED_TOKENS, standing.countTokens(renderPinned(details.pinned)));
-    for (const part of details.madeOf) if (part.kind === "leaf") showLeaf(standing, part, pinnedTokens);
+    const { opening, madeOf } = details;
+    for (const part of madeOf) if (part.kind === "leaf") showLeaf(standing, part, { pinnedTokens, opening });
   }
 }
 
 /** What was pinned for the whole has room beside each part: no rule leaves the view with an edit elsewhere. */
-function showLeaf({ laid, drafts, sessionId, countTokens }: Standing, leaf: Leaf, pinnedTokens: number): void {
+function showLeaf(
+  { laid, drafts, sessionId, countTokens }: Standing,
+  leaf: Leaf,
+  { pinnedTokens, opening }: { pinnedTokens: number; opening: Opening | null },
+): void {
   const { fromId, fromStep, toId, toStep, digest, draftKey, tokens } = leaf;
   const span = { fromId, fromStep, toId, toStep };
   const range = laid.locate(span);
@@ -49,6 +54,7 @@ function showLeaf({ laid, drafts, sessionId, countTokens }: Standing, leaf: Leaf
       generation,
       madeOf: [leaf],
       draftKey,
+      opening: opening !== null && laid.isWithin(opening.messageId, range) ? opening : null,
       ...pinWithin(text, facts, { spanTokens: tokens, pinnedTokens, countTokens }),
     },
   });

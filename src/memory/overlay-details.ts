@@ -23,6 +23,13 @@ export interface Carried {
   readonly text: string;
 }
 
+/** How the conversation began, word for word, where the messages themselves are under an overlay. */
+export interface Opening {
+  /** The last message that words of it are from: it goes out of force with that one. */
+  readonly messageId: string;
+  readonly text: string;
+}
+
 /** The moment in which an overlay took the place of messages. */
 export interface Boundary {
   readonly trigger: string;
@@ -66,6 +73,8 @@ export interface OverlayDetails {
   readonly boundary: Boundary | null;
   /** Context blocks that are shown behind it. */
   readonly carried: readonly Carried[];
+  /** Null where its messages are in view, or nobody asked for it. */
+  readonly opening: Opening | null;
   /** What the caller's code added once it was in force; null for nothing. */
   readonly context: string | null;
 }
@@ -87,6 +96,7 @@ const BY_HAND: OverlayDetails = {
   notesVersion: null,
   boundary: null,
   carried: [],
+  opening: null,
   context: null,
 };
 

@@ -55,8 +55,8 @@ export function summarySource(
   overlay: Pick<OverlayRecord, "summary" | "spanMessages" | "details"> & { overlayId: string },
 ): SummarySource {
   const { overlayId, summary, spanMessages, details } = overlay;
-  const { pinned, carried, context } = details;
-  return { overlayId, summary, spanMessages, degraded: details.degraded, pinned, carried, context };
+  const { degraded, pinned, carried, opening, context } = details;
+  return { overlayId, summary, spanMessages, degraded, pinned, carried, context, opening: opening?.text ?? null };
 }
 
 export function toRecord(row: OverlayRow): OverlayRecord {

@@ -111,6 +111,13 @@ export class Overlays {
     return { from: { seq: from.seq, step: span.fromStep }, to: { seq: to.seq, step: span.toStep } };
   }
 
+  /** Whether a message stands in a range, from its beginning on. */
+  isWithin(messageId: string, { from, to }: Range): boolean {
+    const row = this.#tree.find(messageId);
+    if (row === null || row.seq > to.seq || !this.#tree.isOnPath(row.seq, to.seq)) return false;
+    return comparePlaces({ seq: row.seq, step: 0 }, from) >= 0;
+  }
+
   /**
    * What the span holds now, read without content but for a message that it cuts; null when its ends are not on one
    * path. With `overlays`, as if these and no others were in force.

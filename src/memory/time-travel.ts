@@ -83,7 +83,7 @@ export function discloseOverlay(past: Past, row: OverlayRow): OverlayRecord {
   const overlay = toRecord(row);
   const holds = row.state === "active" || (row.state === "rolled-back" && isUnchanged(past, row));
   if (holds) return overlay;
-  const silent = { pinned: NOTHING_PINNED, facts: null, survival: null, carried: [], context: null };
+  const silent = { pinned: NOTHING_PINNED, facts: null, survival: null, carried: [], opening: null, context: null };
   return { ...overlay, summary: "", withheld: true, details: { ...overlay.details, ...silent } };
 }
 
@@ -118,7 +118,11 @@ function leafThen(tree: Tree, { toSeq, topSeq }: OverlayRow): number | null {
 }
 
 function withhold(row: OverlayRow, overlays: Overlays): OverlayRow {
-  const details = JSON.stringify({ ...parseDetails(row.details), pinned: NOTHING_PINNED } satisfies OverlayDetails);
+  const details = JSON.stringify({
+    ...parseDetails(row.details),
+    pinned: NOTHING_PINNED,
+    opening: null,
+  } satisfies OverlayDetails);
   const silent = { ...row, summary: WITHHELD, details };
   return { ...silent, tokens: overlays.weigh(overlayMessage(silent)) };
 }

@@ -6,7 +6,7 @@
  * provider's prompt cache again, where it would have been read from it. What is saved, at every further call: reading
  * from the cache what is no longer in the view.
  */
-import { DEFAULT_PRICES } from "../limits.ts";
+import { DEFAULT_PRICES, HEAD_SHARE_OF_THRESHOLD } from "../limits.ts";
 import type { Policy } from "./policy.ts";
 
 /** Per token, relative to each other. `input` and `output` are the summariser's. */
@@ -51,8 +51,10 @@ export function expectCompaction(
   policy: Policy,
   sizes: { viewTokens: number; overheadTokens: number },
 ): CompactionCost {
-  const { headTokenBudget, tailTokenBudget, summaryTokens } = policy;
-  const span = Math.max(0, sizes.viewTokens - sizes.overheadTokens - headTokenBudget - tailTokenBudget);
+  const { headTokenBudget, tailTokenBudget, summaryTokens, thresholdTokens } = policy;
+  // What a head may take up to the hard line says nothing of what it takes.
+  const head = Math.min(headTokenBudget, thresholdTokens / HEAD_SHARE_OF_THRESHOLD);
+  const span = Math.max(0, Math.ceil(sizes.viewTokens - sizes.overheadTokens - head - tailTokenBudget));
   const summary = Math.min(summaryTokens, span);
   return {
     savedTokens: span - summary,

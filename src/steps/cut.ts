@@ -5,6 +5,7 @@
  */
 import { TAIL_SHRINK, TAIL_STRETCH } from "../limits.ts";
 import { tokensBetween, type Layout } from "./align.ts";
+import type { Outline, OutlineRow } from "./outline.ts";
 import type { BoundaryMove } from "./plan.ts";
 import type { Policy } from "./policy.ts";
 
@@ -14,25 +15,76 @@ export interface Cut {
   readonly moves: readonly BoundaryMove[];
 }
 
+/** What is kept of the start, and what of it was to be kept and is not. */
+export interface KeptHead {
+  /** Messages that were to be kept: `protectHead`. */
+  readonly asked: number;
+  /** Messages that are kept in the view as they are. */
+  readonly kept: number;
+  /** Why they are fewer; null when they are not. */
+  readonly why: "budget" | "hard-line" | "earlier-summary" | "notes" | "function" | null;
+  /** Messages whose words stand whole beside the summary, which tells of them as well: of notes. */
+  readonly inWords: readonly string[];
+  /** The user's first message, where only its beginning and its rules stay word for word. */
+  readonly beginningOf: string | null;
+}
+
+export interface HeadCut extends Cut {
+  readonly kept: KeptHead;
+}
+
 /**
  * The boundary after the protected messages: the first `protectHead` of the path, fewer when an earlier overlay comes
- * first or their budget is spent, more when the last of them is tied to what follows. Equals the number of cells when everything is tied.
+ * first or their budget is spent, through the user's first message where that has room, more when the last of them is tied
+ * to what follows. Equals the number of cells when everything is tied.
  */
-export function cutHead(layout: Layout, policy: Policy): Cut {
+export function cutHead(layout: Layout, policy: Policy): HeadCut {
   const { cells, rowStarts, ties } = layout;
-  const affordable = (rows: number): boolean =>
-    tokensBetween(layout, 0, rowStarts[rows] ?? cells.length) <= policy.headTokenBudget;
-  const protectable = (rows: number): boolean => cells[rowStarts[rows] ?? cells.length]?.row.kind === "message";
-  let rows = 0;
-  while (rows < policy.protectHead && protectable(rows) && affordable(rows + 1)) rows++;
+  const { rows, why: fewer, asking } = protectRows(layout, policy);
   const wanted = rowStarts[rows] ?? cells.length;
   let at = wanted;
   while (at < cells.length && ties[at] !== null) at++;
   const why = ties[wanted] ?? null;
+  const isWhole = asking === null || (rowStarts[asking] ?? 0) < at;
+  const beginningOf = isWhole || policy.openingTokens === 0 ? null : (cells[rowStarts[asking] ?? 0]?.row.id ?? null);
   return {
     at,
     moves: at === wanted || why === null ? [] : [{ boundary: "head", why, tokens: tokensBetween(layout, wanted, at) }],
+    kept: { asked: policy.protectHead, kept: rows, why: fewer, inWords: [], beginningOf },
   };
+}
+
+/** What is left of the start where a function of the caller's own named the range: of a first message in it, the beginning. */
+export function headBefore(outline: Outline, hidden: ReadonlySet<string>, policy: Policy): KeptHead {
+  const { protectHead: asked, openingTokens } = policy;
+  const left = outline.rows.findIndex(({ id }) => hidden.has(id));
+  const kept = Math.min(asked, left === -1 ? outline.rows.length : left);
+  const first = outline.rows[askingRow(outline.rows) ?? -1]?.id;
+  const beginningOf = first !== undefined && hidden.has(first) && openingTokens > 0 ? first : null;
+  return { asked, kept, why: kept < asked ? "function" : null, inWords: [], beginningOf };
+}
+
+/** The row of the user's first message; null where an overlay comes before it, or there is none. */
+function askingRow(rows: readonly OutlineRow[]): number | null {
+  const found = rows.findIndex(({ kind, role }) => kind === "overlay" || role === "user");
+  return rows[found]?.kind === "message" ? found : null;
+}
+
+/** How many rows are protected, why they are fewer than was asked, and the row of the user's first message. */
+function protectRows(layout: Layout, policy: Policy): { rows: number; why: KeptHead["why"]; asking: number | null } {
+  const { cells, rowStarts } = layout;
+  const { protectHead, headTokenBudget, firstMessageTokens } = policy;
+  const weight = (rows: number): number => tokensBetween(layout, 0, rowStarts[rows] ?? cells.length);
+  const all = rowStarts.flatMap((start) => cells[start]?.row ?? []);
+  const overlay = all.findIndex(({ kind }) => kind === "overlay");
+  const open = overlay === -1 ? all.length : overlay;
+  const asking = askingRow(all);
+  let rows = 0;
+  while (rows < Math.min(protectHead, open) && weight(rows + 1) <= headTokenBudget) rows++;
+  const through = asking === null ? 0 : asking + 1;
+  if (protectHead > 0 && through > rows && weight(through) <= firstMessageTokens) rows = through;
+  if (rows >= protectHead || rows === all.length) return { rows, why: null, asking };
+  return { rows, why: rows === open ? "earlier-summary" : policy.headWithin, asking };
 }
 
 /** Asks whether replacing everything from the head to this boundary is worth it. */

@@ -8,7 +8,7 @@
  */
 import { layOut, tokensBetween, type Layout } from "./align.ts";
 import { chunkSpan, spanBetween } from "./chunk.ts";
-import { cutEnd, cutHead, cutTail, latestTail, type Cut } from "./cut.ts";
+import { cutEnd, cutHead, cutTail, latestTail, type Cut, type HeadCut, type KeptHead } from "./cut.ts";
 import type { Outline, Span } from "./outline.ts";
 import type { Policy } from "./policy.ts";
 import { coverAll, findGap, stackUp, type Stacked } from "./stack.ts";
@@ -61,6 +61,8 @@ export type Plan =
       readonly chunks: readonly ChunkPlan[];
       /** What the summary is made of, in the order of the path. */
       readonly parts: readonly PlanPart[];
+      /** What is kept of the start. */
+      readonly head: KeptHead;
       readonly headTokens: number;
       readonly spanTokens: number;
       readonly tailTokens: number;
@@ -106,7 +108,7 @@ interface Place {
   readonly layout: Layout;
   readonly outline: Outline;
   readonly policy: Policy;
-  readonly head: Cut;
+  readonly head: HeadCut;
 }
 
 /** What no overlay covers yet, between head and tail. */
@@ -135,7 +137,7 @@ function planRebuild(place: Place): Plan {
 
 /** The plan of an overlay over a part of the view, whose ends are safe boundaries (V1, V2). */
 export function spanPlan(
-  { layout, policy }: Pick<Place, "layout" | "policy">,
+  { layout, policy, head }: Pick<Place, "layout" | "policy"> & { readonly head: Pick<HeadCut, "kept"> },
   stacked: Stacked,
   moves: readonly BoundaryMove[],
 ): SpanPlan {
@@ -150,11 +152,22 @@ export function spanPlan(
     rebuild,
     chunks,
     parts: layout.cells.slice(from, to).flatMap((cell) => partAt(cell, chunks)),
+    head: hiddenWords(head.kept, new Set(layout.cells.slice(from, to).map(({ row }) => row.id))),
     headTokens: tokensBetween(layout, 0, from),
     spanTokens: tokensBetween(layout, from, to),
     tailTokens: tokensBetween(layout, to, end),
     keptId: layout.cells[to]?.row.id ?? null,
     moves,
+  };
+}
+
+/** Words need to stand beside the summary only of what it hides. */
+function hiddenWords(kept: KeptHead, hidden: ReadonlySet<string>): KeptHead {
+  const { inWords, beginningOf } = kept;
+  return {
+    ...kept,
+    inWords: inWords.filter((id) => hidden.has(id)),
+    beginningOf: beginningOf !== null && hidden.has(beginningOf) ? beginningOf : null,
   };
 }
 

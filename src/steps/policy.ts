@@ -7,12 +7,16 @@ import {
   DEFAULT_MIN_TAIL_MESSAGES,
   DEFAULT_PROTECT_HEAD,
   DEFAULT_SUMMARY_RATIO,
+  FIRST_MESSAGE_SHARE_OF_THRESHOLD,
+  HARD_LINE,
   HEAD_SHARE_OF_THRESHOLD,
   DEFAULT_TAIL_TOKENS,
   MAX_SUMMARY_TOKENS,
   MIN_SPAN_TOKENS,
   MIN_SUMMARY_TOKENS,
   MOST_PINNED_SUMMARIES,
+  OPENING_SHARE_OF_THRESHOLD,
+  OPENING_TOKENS,
   PINNED_SHARE_OF_SUMMARY,
   SPAN_SHARE_OF_THRESHOLD,
   STACK_SHARE_OF_THRESHOLD,
@@ -28,6 +32,12 @@ export interface Policy {
   readonly protectHead: number;
   /** Most tokens that the protected start may take: one that opens with whole files would leave no room to compact. */
   readonly headTokenBudget: number;
+  /** Where that comes from: the hard line, for a `protectHead` that the caller stated. */
+  readonly headWithin: "budget" | "hard-line";
+  /** Up to so many tokens the start is kept through the user's first message in any case. */
+  readonly firstMessageTokens: number;
+  /** Tokens of that message's beginning, and of its rules, that stay word for word where it is not kept. */
+  readonly openingTokens: number;
   /** Recent tokens that are kept. */
   readonly tailTokenBudget: number;
   /** Recent messages that are kept, whatever they weigh. */
@@ -47,8 +57,12 @@ export interface Policy {
 }
 
 /** A {@link Policy} with defaults for all but the threshold. */
-export type PolicyOptions = { readonly [Key in Exclude<keyof Policy, "thresholdTokens">]?: Policy[Key] | undefined } & {
+export type PolicyOptions = {
+  readonly [Key in Exclude<keyof Policy, "thresholdTokens" | "headWithin">]?: Policy[Key] | undefined;
+} & {
   readonly thresholdTokens: number;
+  /** Where a stated `protectHead` ends. Default: one and a half thresholds. */
+  readonly hardTokens?: number | undefined;
   /** Tokens beside the messages (system prompt, tools): room that the view never has. Default 0. */
   readonly overheadTokens?: number | undefined;
 };
@@ -61,19 +75,18 @@ export function resolvePolicy(options: PolicyOptions): Policy {
     MAX_SUMMARY_TOKENS,
     Math.max(MIN_SUMMARY_TOKENS, Math.floor(threshold / SUMMARY_SHARE_OF_THRESHOLD)),
   );
-  const headTokenBudget = options.headTokenBudget ?? Math.floor(threshold / HEAD_SHARE_OF_THRESHOLD);
+  const plannedHead = options.headTokenBudget ?? Math.floor(threshold / HEAD_SHARE_OF_THRESHOLD);
   const tailTokenBudget =
     options.tailTokenBudget ?? Math.min(DEFAULT_TAIL_TOKENS, Math.floor(threshold / TAIL_SHARE_OF_THRESHOLD));
   const summaryTokens = options.summaryTokens ?? Math.min(summaryDefault, Math.ceil(threshold / 2));
   const stackRoom = Math.min(
     Math.floor(threshold / STACK_SHARE_OF_THRESHOLD),
-    threshold - (options.overheadTokens ?? 0) - headTokenBudget - tailTokenBudget,
+    threshold - (options.overheadTokens ?? 0) - plannedHead - tailTokenBudget,
   );
   const pinnedTokens = options.pinnedTokens ?? pinnedBeside(summaryTokens, { threshold, stackRoom });
   const policy: Policy = {
     thresholdTokens: threshold,
-    protectHead: options.protectHead ?? DEFAULT_PROTECT_HEAD,
-    headTokenBudget,
+    ...resolveHead(options, { plannedHead, tailTokenBudget }),
     tailTokenBudget,
     minTailMessages: options.minTailMessages ?? DEFAULT_MIN_TAIL_MESSAGES,
     summaryTokens,
@@ -85,6 +98,8 @@ export function resolvePolicy(options: PolicyOptions): Policy {
   };
   whole("protectHead", policy.protectHead, 0);
   whole("headTokenBudget", policy.headTokenBudget, 0);
+  whole("firstMessageTokens", policy.firstMessageTokens, 0);
+  whole("openingTokens", policy.openingTokens, 0);
   whole("tailTokenBudget", policy.tailTokenBudget, 0);
   whole("minTailMessages", policy.minTailMessages, 0);
   whole("summaryTokens", policy.summaryTokens, 1);
@@ -97,8 +112,38 @@ export function resolvePolicy(options: PolicyOptions): Policy {
       `maxSummaryRatio is ${policy.maxSummaryRatio}: a summary must be smaller than its source, so give a share between 0 and 1.`,
     );
   }
-  requireFit(policy, options.overheadTokens ?? 0);
+  requireFit({ ...policy, headTokenBudget: plannedHead }, options.overheadTokens ?? 0);
   return policy;
+}
+
+type Head = Pick<Policy, "protectHead" | "headTokenBudget" | "headWithin" | "firstMessageTokens" | "openingTokens">;
+
+/**
+ * What is kept of the start. A number of messages that the caller stated wins over every share, up to the hard line: beyond it no
+ * view could hold them. Unstated, the user's first message has a share of its own.
+ */
+function resolveHead(
+  options: PolicyOptions,
+  { plannedHead, tailTokenBudget }: { plannedHead: number; tailTokenBudget: number },
+): Head {
+  const { thresholdTokens, overheadTokens = 0, hardTokens = Math.ceil(thresholdTokens * HARD_LINE) } = options;
+  const isStated = options.protectHead !== undefined && options.headTokenBudget === undefined;
+  const hasOwnBudget = options.headTokenBudget !== undefined;
+  const share = Math.floor(
+    Math.min(
+      thresholdTokens / FIRST_MESSAGE_SHARE_OF_THRESHOLD,
+      (thresholdTokens - overheadTokens - tailTokenBudget) / 2,
+    ),
+  );
+  const protectHead = options.protectHead ?? DEFAULT_PROTECT_HEAD;
+  const opening = Math.min(OPENING_TOKENS, Math.floor(thresholdTokens / OPENING_SHARE_OF_THRESHOLD));
+  return {
+    protectHead,
+    headTokenBudget: isStated ? Math.max(plannedHead, hardTokens - overheadTokens) : plannedHead,
+    headWithin: isStated ? "hard-line" : "budget",
+    firstMessageTokens: options.firstMessageTokens ?? (isStated || hasOwnBudget ? 0 : Math.max(0, share)),
+    openingTokens: options.openingTokens ?? (protectHead === 0 ? 0 : opening),
+  };
 }
 
 /**

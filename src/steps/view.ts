@@ -38,6 +38,8 @@ export interface SummarySource {
   readonly pinned?: Pinned;
   /** Texts of context blocks, as they were. */
   readonly carried?: readonly { readonly label: string; readonly text: string }[];
+  /** How the conversation began, word for word. */
+  readonly opening?: string | null;
   /** What the caller's code has to say besides. */
   readonly context?: string | null;
 }
@@ -130,12 +132,18 @@ export function summaryMessage(source: SummarySource): UIMessage {
         text:
           `[Record of ${count} of this conversation, condensed. Treat it as background that you already know, ` +
           `not as a new request: what was asked, decided and done is below, and the conversation goes on after it.${origin}]\n\n` +
+          withoutPinnedHeading(opened(source)) +
           withoutPinnedHeading(source.summary) +
           (pinned === "" ? "" : `\n\n${pinned}`) +
           withoutPinnedHeading(besides(source)),
       },
     ],
   };
+}
+
+/** What stands before a summary: nobody summarised it. */
+export function opened({ opening = null }: Pick<SummarySource, "opening">): string {
+  return opening === null ? "" : `## How it began, word for word\n${opening}\n\n`;
 }
 
 /** What stands behind a summary and what is pinned: nobody summarised it. */

@@ -44,6 +44,9 @@ function pairs(cells: readonly Cell[]): [Cell, Cell][] {
 const policy: fc.Arbitrary<Policy> = fc.record({
   protectHead: fc.nat(5),
   headTokenBudget: fc.constantFrom(0, 50, 500, 100_000),
+  headWithin: fc.constantFrom("budget", "hard-line"),
+  firstMessageTokens: fc.constantFrom(0, 300, 2_000),
+  openingTokens: fc.constantFrom(0, 50),
   tailTokenBudget: fc.nat(4_000),
   minTailMessages: fc.nat(4),
   minSpanTokens: fc.nat(1_000),
@@ -102,6 +105,25 @@ test("V1: head, span and tail cover the view exactly once, and their tokens add 
     const last = span.at(-1);
     const endsMessage = last?.row.kind === "overlay" || (last?.row.complete === true && tail[0]?.index !== last.index);
     expect(plan.span.toStep === WHOLE_MESSAGE).toBe(endsMessage);
+  });
+});
+
+test("the plan says what is kept of the start: as many messages as were asked for, or why fewer, and of which only the beginning", () => {
+  everyPlan(({ outline, plan, policy, head, span }) => {
+    const { asked, kept, why, inWords, beginningOf } = plan.head;
+    expect([asked, inWords]).toEqual([policy.protectHead, []]);
+    const whole = new Set(head.map(({ index }) => index));
+    expect(kept).toBeLessThanOrEqual(whole.size);
+    expect(why === null).toBe(kept >= asked || kept === outline.rows.length);
+    const first = outline.rows.findIndex(({ role, kind }) => kind === "overlay" || role === "user");
+    const asking = outline.rows[first];
+    const isHidden = asking?.kind === "message" && span.some(({ row }) => row === asking);
+    expect(beginningOf).toBe(isHidden && policy.openingTokens > 0 ? asking.id : null);
+    // Of a message that is not kept, so much would have been too much.
+    if (isHidden && policy.protectHead > 0)
+      expect(outline.rows.slice(0, first + 1).reduce((total, { tokens }) => total + tokens, 0)).toBeGreaterThan(
+        policy.firstMessageTokens,
+      );
   });
 });
 

@@ -53,10 +53,16 @@ const MOVES = {
 /** The plan that a run was made with, sentence by sentence; none before it was planned. */
 export function describePlan({ plan, partial, focus, fresh, path, whyModel }: RunRecord): string[] {
   if (plan === null) return [];
-  const { headTokens, spanTokens, tailTokens, chunks, overlayIds, moves, rebuild, level } = plan;
+  const { head, headTokens, spanTokens, tailTokens, chunks, overlayIds, moves, rebuild, level } = plan;
   return [
     `${count(headTokens)} tokens at the start and ${count(tailTokens)} at the end are kept; ${count(spanTokens)} between them are replaced.`,
     `The summariser reads ${plural(chunks.length, "chunk")}${overlayIds.length === 0 ? "" : ` and folds in ${plural(overlayIds.length, "earlier layer")}`}. The new layer is of level ${level}.`,
+    ...(head.beginningOf === null
+      ? []
+      : ["The user's first message is too large to be kept: its beginning and its rules stay word for word."]),
+    ...(head.kept >= head.asked || head.why === "notes"
+      ? []
+      : [`Of the first ${plural(head.asked, "message")}, ${count(head.kept)} are kept whole.`]),
     ...(whyModel === undefined ? [] : [`A model was asked although notes are kept: ${whyModel.detail}`]),
     ...(path === "notes" ? ["The notes are the summary: no model is asked."] : []),
     ...(rebuild ? ["The summaries are made from their first drafts again."] : []),

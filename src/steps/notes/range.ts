@@ -13,6 +13,7 @@ import {
   NOTES_MIN_SHARE_OF_THRESHOLD,
 } from "../../limits-of-notes.ts";
 import { layOut, tokensBetween, type Layout } from "../align.ts";
+import { cutHead, type KeptHead } from "../cut.ts";
 import type { Outline } from "../outline.ts";
 import { freshTokens, spanPlan, type BoundaryMove, type Plan } from "../plan.ts";
 import type { Policy } from "../policy.ts";
@@ -109,7 +110,15 @@ export function planFromNotes(
     .slice(0, at)
     .flatMap(({ row }) => (row.kind === "overlay" ? [row.overlay?.level ?? 0] : []));
   const stacked = { from: 0, to: at, level: Math.max(-1, ...levels) + 1, rebuild: false };
-  return spanPlan({ layout, policy }, stacked, explain(layout, { start, kept, at }));
+  const head = { kept: headInWords(layout, outline, policy) };
+  return spanPlan({ layout, policy, head }, stacked, explain(layout, { start, kept, at }));
+}
+
+/** No message of the start is kept, but its words are: of those messages that a model's compaction would keep. */
+function headInWords(layout: Layout, { rows }: Outline, policy: Policy): KeptHead {
+  const { at, kept } = cutHead(layout, policy);
+  const inWords = rows.filter((_, index) => (layout.rowStarts[index] ?? 0) < at).map(({ id }) => id);
+  return { ...kept, kept: 0, why: inWords.length === 0 ? kept.why : "notes", inWords };
 }
 
 /** The boundary behind what is covered of the last message; null when the view does not show it. */
