@@ -95,7 +95,7 @@ interface Circumstances {
 }
 
 function weigh(history: History, run: Asked, circumstances: Circumstances): NotesVerdict {
-  const { version, outline, carried, settings, redaction, countTokens } = circumstances;
+  const { version, outline, settings, redaction, countTokens } = circumstances;
   const planned = planFromNotes(outline, {
     covered: version.covered.kind === "to" ? version.covered : null,
     policy: run.manual ? { ...run.policy, minSpanTokens: 1 } : run.policy,

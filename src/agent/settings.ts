@@ -149,8 +149,8 @@ export function compactAfter(
 ): (settings: SessionSettings) => SessionSettings {
   const { overheadTokens, tokenCounter, template, carryBlocks, ...rest } = options;
   const { hardTokens, windowTokens, budget, maxBreakEvenCalls, prices, ...limits } = rest;
+  const policy = resolvePolicy({ ...limits, thresholdTokens, overheadTokens, hardTokens: hardTokens ?? windowTokens });
   const when = resolveWhen(thresholdTokens, { hardTokens, windowTokens, budget, maxBreakEvenCalls, prices });
-  const policy = resolvePolicy({ ...limits, thresholdTokens, overheadTokens, hardTokens: when.hardTokens });
   const sections = template === undefined ? null : parseTemplate(template);
   const counter = tokenCounter === undefined ? null : guardCounter(tokenCounter);
   return (settings) => ({

@@ -325,14 +325,17 @@ describe("reading", () => {
     });
   });
 
-  test("V2: a view pairs every tool call; the history shows it as it was stored", async () => {
+  test("V2: a view pairs every tool call but those of the newest message; the history shows it as it was stored", async () => {
     await withProbe(({ history }) => {
       history.append(say("ask"));
       const call = { type: "dynamic-tool", toolName: "look", toolCallId: "c1", state: "input-available", input: {} };
       history.append({ id: "call", role: "assistant", parts: [call] as UIMessage["parts"] });
       expect(history.getHistory()[1]?.parts[0]).toMatchObject({ state: "input-available" });
-      expect(history.view().messages[1]?.parts[0]).toMatchObject({ state: "output-error" });
+      expect(history.view().messages[1]?.parts[0]).toMatchObject({ state: "input-available" });
       expect(history.outline()?.rows[1]?.calls).toEqual([["c1", 0]]);
+      history.append(say("go on"));
+      expect(history.getHistory()[1]?.parts[0]).toMatchObject({ state: "input-available" });
+      expect(history.view().messages[1]?.parts[0]).toMatchObject({ state: "output-error" });
     });
   });
 
