@@ -9,7 +9,7 @@ import { FAINT, OF_A_NAME, STRONG, WEAK } from "./names.ts";
 import type { Finding } from "./secret-rules.ts";
 
 const NAME = new RegExp(
-  String.raw`(?:(?<strong>${STRONG})|(?<weak>${WEAK})|(?:${FAINT}))${OF_A_NAME}(?![\p{L}\d_]|-\w|\.\w)`,
+  String.raw`(?:(?<strong>${STRONG})|(?<weak>${WEAK})|(?:${FAINT}))${OF_A_NAME}(?![\p{Script=Latin}\p{Script=Cyrillic}\d_]|-\w|\.\w)`,
   "giu",
 );
 /** Words that end in one of these are no name: `compass`, `bypass`. */
@@ -66,7 +66,7 @@ function isPartOfWord(text: string, from: number, name: string): boolean {
 const CLOSE = /(?:\\{0,7}["'`])?\]?\*{0,2}/y;
 /** A type, or the size of an array, between a name and its `=`: `password: string = `, `var password string = `. */
 const TYPE =
-  /(?:\[\w{0,10}\]|[ \t]{0,3}\??:[ \t]{0,3}[A-Za-z_&][\w.<>|&[\]' ]{0,40}?|[ \t][A-Za-z_][\w.*[\]]{0,20})[ \t]{0,3}(?==[^=>])/y;
+  /(?:\[\w{0,10}\]|[ \t]{0,3}\??:[ \t]{0,3}[A-Za-z_&][\w.<>|&[\]' ]{0,40}?|[ \t][a-z_][\w.*[\]]{0,20}(?=[ \t]))[ \t]{0,3}(?==[^=>])/y;
 const ASSIGN =
   /([ \t]{0,20})(=>|:{1,3}=|\?{1,2}=|\.=|\|\|=|\+=|={2,3}(?=[ \t"'`\\])|=|!={1,2}|::?|：|<-|->)([ \t]{0,20})\*{0,2}[ \t]?/y;
 /** The value is on the next line, as people paste it. */
@@ -149,7 +149,8 @@ function only(value: Value | null): readonly Value[] {
 /** Longer than any key in one line. */
 const MAX_VALUE = 20_000;
 const QUOTE = /(?:[frbuL@$]{0,2})(\\{0,7}["'`])/y;
-const BARE = /[^\s"'`,;\\]{1,2000}/y;
+/** Scripts that put no blank between words would go on to the end of the sentence. */
+const BARE = /[^\s"'`,;\\、。\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}]{1,2000}/uy;
 const SENTENCE = /[^\n.!?"'`\\]{1,200}/y;
 const IN_ELEMENT = /[^<\s](?:[^<\n]{0,500}[^<\s])?(?=\s{0,20}<\/)/y;
 
@@ -228,6 +229,9 @@ const PLACEHOLDER = /^(?:[[<{(]|\$\(|\$?\$[{\w]|%[a-z_({]|\*{3}|\.{3}|…|•|(.
 const NO_VALUE =
   /^(?:string|str|text|bytes?|number|boolean|bool|int|char|varchar|any|unknown|object|true|false|null|nil|none|undefined|required|optional|empty|hidden|redacted|yes|no|ok|password|passwd|pass|secret|token|x+|n\/a)\b/i;
 /** A text on a form, or the name of a field: `passwordInput`, `Password must be …`. */
+/** Words that hold a sentence together. A passphrase has none. */
+const OF_A_SENTENCE =
+  /\b(?:an?|the|this|that|in|on|at|of|to|for|from|by|with|and|or|but|is|are|was|be|been|not|never|it|my|your|our|you|we|i)\b/i;
 const LABEL =
   /^(?:password|passwd|secret|token|api ?key)(?:[A-Z][A-Za-z]*$|[ _-]?(?:is|must|should|field|input|required|here)\b)/i;
 const PATH = /^(?:~?\.{0,2}\/|~|\.|[a-z]:\\|https?:|file:)/i;
@@ -313,7 +317,7 @@ function isFaint({ word, link }: Given): boolean {
 /** "my password is hunter" names one; "the password is wrong" says something of it. */
 function isSaid({ text, from, to }: Named, word: string, { quoted }: Value): boolean {
   if (quoted) return word.length >= 3;
-  if (/phrase/i.test(text.slice(from, to))) return word.split(" ").length >= 3 && !SAID_OF_IT.test(word);
+  if (/phrase/i.test(text.slice(from, to))) return word.split(" ").length >= 3 && !OF_A_SENTENCE.test(word);
   if (SAID_OF_IT.test(word) || word.length < 3) return false;
   const mine = /\b(?:my|our|his|her|their|your|mein|mi|mon|minha)\b[^.!?\n]{0,30}$/i.test(
     text.slice(Math.max(0, from - 40), from),

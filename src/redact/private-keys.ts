@@ -17,7 +17,7 @@ const MAX_BODY = 40_000;
 const HAS_BODY = /(?=[\w+/=]{0,60}\d)[\w+/=]{24}/;
 
 /** One piece of a body: what decorates a line, a header, or a run of base64. */
-const DECORATION = /(?:\\{1,7}[nrt]|[\s"'`+|>#*,.\\-]|\d{1,6}(?=[\s:|→.]))[:|→.)]?/y;
+const DECORATION = /(?:\\{1,7}[nrt]|[\s"'`+|>#*,.\\-]|\d{1,6}(?=[\s:|→.\\]))[:|→.)]?/y;
 const HEADER = /(?:Proc-Type|DEK-Info|Version|Comment|Hash|Charset|MessageID|Private-MAC): [^\n\\"]{0,200}/y;
 const RUN = /[\w+/=]{16,}/y;
 /** The last line of a body may be short. It ends a line. */

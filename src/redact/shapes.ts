@@ -8,7 +8,7 @@
 import type { Finding } from "./secret-rules.ts";
 
 /** Where a word begins, also one that a terminal shows in colour. */
-const START = String.raw`(?<!\w(?<!\x1B\[[\d;]{0,8}m))`;
+const START = String.raw`(?<!\w(?<!(?:\x1B|\\u001[bB]|\\x1[bB]|\\033)\[[\d;]{0,8}m))`;
 
 const KEYS: readonly (readonly [kind: string, keys: readonly string[]])[] = [
   [

@@ -3,6 +3,7 @@ import type { UIMessage } from "ai";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { secretRules } from "../../src/redact/secret-rules.ts";
+import { expectLinear } from "../growth.ts";
 import { readTranscript } from "../steps/transcripts.ts";
 
 const { redactText, redactMessage } = secretRules();
@@ -83,6 +84,188 @@ describe("what is a secret by its shape or place goes, and what stands around it
   ])("%s is left as it is", (text) => expect(redactText(text)).toBe(text));
 });
 
+const KEY_LINES = [letters(64), letters(64), `${letters(30)}==`];
+const FIRST = (of: string): string => `-----BEGIN ${of}-----`;
+const LAST = (of: string): string => `-----END ${of}-----`;
+
+describe("of a private key the whole body goes, however it is laid out", () => {
+  const plain = [FIRST("RSA PRIVATE KEY"), ...KEY_LINES, LAST("RSA PRIVATE KEY")];
+  test.each<[string, readonly string[]]>([
+    ["as in a file", plain],
+    ["behind line numbers of a listing", plain.map((line, n) => `${String(n + 1).padStart(6)}\t${line}`)],
+    ["behind line numbers with an arrow", plain.map((line, n) => `${String(n + 1).padStart(6)}→${line}`)],
+    ["behind numbers and bars", plain.map((line, n) => `${n + 1} | ${line}`)],
+    ["quoted as a reply", plain.map((line) => `> ${line}`)],
+    ["in code that adds texts up", plain.map((line) => `  "${line}\\n" +`)],
+    ["in a difference", plain.map((line) => `+${line}`)],
+    ["indented in YAML", plain.map((line) => `    ${line}`)],
+    [
+      "with headers",
+      [plain[0] ?? "", "Proc-Type: 4,ENCRYPTED", "DEK-Info: AES-128-CBC,0123456789ABCDEF", "", ...plain.slice(1)],
+    ],
+    [
+      "of PGP",
+      [
+        FIRST("PGP PRIVATE KEY BLOCK"),
+        "Version: GnuPG v2",
+        "Comment: mine",
+        "",
+        ...KEY_LINES,
+        "=aB3d",
+        LAST("PGP PRIVATE KEY BLOCK"),
+      ],
+    ],
+    ["of OpenSSH", [FIRST("OPENSSH PRIVATE KEY"), ...KEY_LINES, LAST("OPENSSH PRIVATE KEY")]],
+    ["cut off before its end", plain.slice(0, -1)],
+    ["cut off, behind line numbers", plain.slice(0, -1).map((line, n) => `${String(n + 1).padStart(6)}\t${line}`)],
+  ])("%s", (_, lines) => {
+    for (const text of [
+      lines.join("\n"),
+      JSON.stringify(lines.join("\n")),
+      JSON.stringify({ key: JSON.stringify(lines.join("\n")) }),
+    ]) {
+      const clean = redactText(`Before.\n${text}\nAfter it.`);
+      for (const line of KEY_LINES) expect(clean).not.toContain(line.slice(0, 16));
+      expect(clean).toMatch(/^Before\.\n[^]*\[redacted: [^]*After it\.$/);
+    }
+  });
+
+  test("code that only names the lines, and a public key, stay", () => {
+    const text = [
+      `if (text.includes("${FIRST("PRIVATE KEY")}") && certificateContents.includes("${LAST("PRIVATE KEY")}")) {}`,
+      [FIRST("PUBLIC KEY"), ...KEY_LINES, LAST("PUBLIC KEY")].join("\n"),
+      `${FIRST("RSA PRIVATE KEY")}\n...\n${LAST("RSA PRIVATE KEY")}`,
+    ].join("\n\n");
+    expect(redactText(text)).toBe(text);
+  });
+});
+
+const HIDDEN = "hunter22x!";
+const LONG = letters(32);
+
+describe("what a text gives to a secret's name goes", () => {
+  test.each([
+    `const password: string = "${HIDDEN}";`,
+    `let password = '${HIDDEN}'`,
+    `const password = \`${HIDDEN}\`;`,
+    `var password string = "${HIDDEN}"`,
+    `password := "${HIDDEN}"`,
+    `password = b"${HIDDEN}"`,
+    `let password: &str = "${HIDDEN}";`,
+    `char password[32] = "${HIDDEN}";`,
+    `#define PASSWORD "${HIDDEN}"`,
+    `'password' => '${HIDDEN}',`,
+    `:password => "${HIDDEN}"`,
+    `env["DB_PASSWORD"] = "${HIDDEN}"`,
+    `System.setProperty("db.password", "${HIDDEN}")`,
+    `.setPassword("${HIDDEN}")`,
+    `if (password === "${HIDDEN}") {`,
+    `deploy --password ${HIDDEN} --yes`,
+    `deploy --db-password=${HIDDEN} --yes`,
+    `deploy --password "${HIDDEN}"`,
+    `My password is ${HIDDEN}`,
+    `my password is now ${HIDDEN}, do not share it`,
+    `the password for the staging database is ${HIDDEN}`,
+    `The password: ${HIDDEN}`,
+    `**Password:** ${HIDDEN}`,
+    `Always log in with the password ${HIDDEN} there.`,
+    `I changed my password to ${HIDDEN}`,
+    `Mein Passwort lautet ${HIDDEN}`,
+    `Mi contraseña es ${HIDDEN}`,
+    `密码是${HIDDEN}`,
+    `パスワードは${HIDDEN}です。`,
+    `Password:\n${HIDDEN}\nand so on`,
+    `<adminPassword>${HIDDEN}</adminPassword>`,
+    `{"newPassword":"${HIDDEN}"}`,
+    `{"passwords":["${HIDDEN}","${HIDDEN}2"]}`,
+    `password1: ${HIDDEN}`,
+    `user: bob pass: ${HIDDEN}`,
+    `machine a.example login bob password ${HIDDEN}`,
+    `curl -u bob:${HIDDEN} https://a.example`,
+    `CREATE USER bob IDENTIFIED BY '${HIDDEN}'`,
+  ])("%s", (text) => expect(redactText(text)).not.toContain(HIDDEN));
+
+  test.each([
+    `Authorization: token ${LONG}`,
+    `"Authorization": "ApiKey ${LONG}"`,
+    `DefaultEndpointsProtocol=https;AccountName=a;AccountKey=${LONG}==;EndpointSuffix=b`,
+    `Endpoint=sb://a/;SharedAccessKeyName=b;SharedAccessKey=${LONG}=`,
+    `//registry.example/:_auth=${LONG}`,
+    `//registry.example/:_authToken=${LONG}`,
+    `signing_key = "${LONG}"`,
+    `encryptionKey: "${LONG}"`,
+    `secret-token = ${LONG}`,
+    `deploy --token ${LONG}`,
+    `The API key is ${LONG}.`,
+    `https://a.example/?sig=${LONG}&se=1`,
+  ])("%s", (text) => expect(redactText(text)).not.toContain(LONG));
+
+  test("of a passphrase in a sentence, every word", () => {
+    const text = "My passphrase is correct horse battery staple. Keep it.";
+    expect(redactText(text)).toBe("My passphrase is [redacted: secret]. Keep it.");
+  });
+
+  test.each([
+    "const { password, token } = await readCredentials(config.secretName);",
+    "password = os.environ['DB_PASSWORD']; token = get_token(user, scope2)",
+    "interface Keys { privateKey: Uint8Array; signingKey: CryptoKey; ipns_private_key: Zeroizing<Vec<u8>> }",
+    "return { privateKey: ed25519PrivateKey, publicKey: ed25519PublicKey, apiKey };",
+    "The password is stored as a hash. Your password was reset; the password is wrong. A password will be e-mailed to you.",
+    "The password must be 8-64 characters, hashed with argon2 or PBKDF2; password v2 comes later.",
+    "deploy --password <password> --token TOKEN --secret $SECRET --api-key ${API_KEY}",
+    "  --password string   the password of the database",
+    "--- PASS: TestPasswordReset/expired_1 (0.00s)\n--- FAIL: TestTokens (0.01s)\n12 pass: 10 fail: 2",
+    "commit 4f8f08f1c0a9b2d3e4f5a6b7c8d9e0f1a2b3c4d5 and object 0123456789abcdef0123456789abcdef",
+    "request 3f2504e0-4f89-41d3-9a0c-0305e82c3301, order no. 4711-0815-2026, call toolu_01A2b3C4d5E6f7G8h9J0k1L2",
+    "tokens: 4096, max_tokens=12345678, primary key: 42, cache key: user:42:profile, foreign_key = users.id2",
+    '"integrity": "sha512-aB3dE5fG7haB3dE5fG7haB3dE5fG7haB3dE5fG7haB3dE5fG7h=="',
+    "src/auth/password-reset2.ts, test/token_store_2.py and /etc/ssl/private/server1.key",
+    "ssh -i ~/.ssh/ci-deploy-key root@10.0.0.12 uptime",
+    "URLに埋め込まれたAccess Tokenは手動で削除する（Issue #54）。密码是必填的 123。",
+    "Each project is identified by its path. Files are identified by hash2.",
+    "PASSWORD_FILE=/run/secrets/db_password SECRET_NAME=prod/db TOKEN_URL=https://a.example/oauth2/token",
+    'label: { password: "Password", token: "Token", confirm: "passwordAgain" }',
+  ])("%s stays", (text) => expect(redactText(text)).toBe(text));
+});
+
+describe("keys that say what they are go", () => {
+  test.each<[string, string]>([
+    ["an app token of Slack", `xapp-1-A0123456789-1234567890123-${letters(40)}`],
+    ["a runner's token of GitLab", `GR1348941${letters(20)}`],
+    ["a bot of Discord", `MT${letters(24)}.GaB3d5.${letters(38)}`],
+    ["a bot of Telegram", `123456789:AA${letters(33)}`],
+    ["Databricks", `dapi${"0a1b2c3d".repeat(4)}`],
+    ["Heroku", `HRKU-${letters(60)}`],
+    ["Azure's applications", `aB38Q~${letters(34)}`],
+    ["Terraform", `${letters(14)}.atlasv1.${letters(60)}`],
+    ["a service that nobody listed", `zyx_live_${letters(40)}`],
+    ["Linear, which only secretlint knows", `lin_api_${letters(40)}`],
+    ["Notion, which only secretlint knows", `ntn_12345678901${letters(35)}`],
+    ["Vault, which only secretlint knows", `hvs.${letters(95)}`],
+    ["Tailscale, which only secretlint knows", `tskey-auth-${letters(12)}-${letters(24)}`],
+    ["in the colour of a terminal", `\u001B[93msk-${letters(40)}\u001B[0m`],
+  ])("%s", (_, secret) => {
+    const core = secret.slice(-16, -5);
+    expect(redactText(`Use ${secret} for it.`)).not.toContain(core);
+    expect(redactText(JSON.stringify({ text: `Use ${secret} for it.` }))).not.toContain(core);
+  });
+
+  test("a text cannot switch the search off, with a comment that secretlint heeds", () => {
+    const secret = `lin_api_${letters(40)}`;
+    const text = `/* secretlint-disable */\n${secret} // secretlint-disable-line\n`;
+    expect(redactText(text)).not.toContain(secret);
+  });
+
+  test("of an address that is a key, the place that it leads to stays", () => {
+    expect(redactText(`smtps://bob@mail.example:${HIDDEN}@smtp.mail.example:465`)).toBe(
+      "smtps://[redacted: credentials]@smtp.mail.example:465",
+    );
+    expect(redactText(`https://discord.com/api/webhooks/123456789012345678/${letters(68)}`)).toBe(
+      "https://discord.com/api/webhooks/123456789012345678/[redacted: chat token]",
+    );
+  });
+});
+
 test("every text of a message is looked at, in arguments and results of tools too; ids and shape stay", () => {
   const secret = `ghp_${letters(36)}`;
   const message = {
@@ -151,6 +334,44 @@ test("a member's name says that it holds a secret, however it is spelt and whate
   expect(redactMessage({ id: "m", role: "user", metadata: kept, parts: [] }).metadata).toEqual(kept);
 });
 
+test("objects under the name of several secrets, and of one that is laid out, hold none", () => {
+  const secret = "[redacted: secret]";
+  const given = {
+    newPassword: "a",
+    pass: "hunter",
+    password1: "b",
+    signingKey: "c",
+    encryption_key: "d",
+    passwords: { alice: "e", bob: 12_345 },
+    secrets: [{ name: "DB", value: "f" }],
+    password: { value: "g", hint: "the dog" },
+    apiKeys: ["h"],
+  };
+  expect(redactMessage({ id: "m", role: "user", metadata: given, parts: [] }).metadata).toEqual({
+    newPassword: secret,
+    pass: secret,
+    password1: secret,
+    signingKey: secret,
+    encryption_key: secret,
+    passwords: { alice: secret, bob: secret },
+    secrets: [{ name: "DB", value: secret }],
+    password: { value: secret, hint: "the dog" },
+    apiKeys: [secret],
+  });
+  const kept = {
+    pass: 12,
+    passes: ["a"],
+    tokens: ["the", "cat"],
+    passRate: "0.9",
+    secrets: "inherit",
+    credentials: "include",
+    publicKey: "04ab",
+    primaryKey: "id",
+    compass: "north",
+  };
+  expect(redactMessage({ id: "m", role: "user", metadata: kept, parts: [] }).metadata).toEqual(kept);
+});
+
 test("what is assigned to a password is gone, in a shell, in JSON and in JSON within JSON, whatever it is", () => {
   const name = fc.constantFrom("password", "DB_PASSWORD", "db-passwd", "passphrase", "client_secret", "clientSecret");
   const value = fc.stringMatching(/^[\w.+!#^=:/@-][\w.+!#^=:/@ -]{2,38}[\w.+!#^=:/@-]$/);
@@ -190,6 +411,16 @@ test("redacting twice changes nothing more", () => {
       "Bearer ",
       "://a:b@",
       "://:",
+      "my password is ",
+      "password: [",
+      "<password>",
+      "--token ",
+      "_authToken=",
+      "identified by ",
+      "IDENTIFIED BY ",
+      "hunter22x!",
+      FIRST("PRIVATE KEY"),
+      LAST("PRIVATE KEY"),
     ),
   );
   fc.assert(
@@ -200,34 +431,65 @@ test("redacting twice changes nothing more", () => {
   );
 });
 
-test("a text made to be slow is not: each pattern looks at each character a bounded number of times", () => {
-  const size = 200_000;
-  const hostile = [
-    "eyJ",
-    "eyJ-",
-    "sk-",
-    "-----BEGIN PRIVATE KEY-----",
-    "://a:",
-    "password=",
-    "token: ",
-    "a",
-    "Bearer ",
-    "ghp_",
-    'password="',
-    'password\\\\\\"',
-    "pwd=\\",
-    "cookie: a",
-    "://",
-    "://a:b@c",
-    "a.password: b",
-    "\\",
-    "token=a ",
-    "- \n",
-    "SG.",
-  ];
-  for (const word of hostile) {
-    const started = performance.now();
-    redactText(word.repeat(size / word.length));
-    expect(performance.now() - started, word).toBeLessThan(3_000);
-  }
+test.each([
+  "eyJ",
+  "eyJ-",
+  "eyJa.",
+  "sk-",
+  "xoxb-a-",
+  "-----BEGIN PRIVATE KEY-----",
+  "-----BEGIN PRIVATE KEY-----\n1 | aB3dE5fG7haB3dE5fG7h\n",
+  "-----END PRIVATE KEY-----",
+  "Private-Lines: 8\n",
+  "://a:",
+  "://",
+  "://a:b@c",
+  "password=",
+  'password="',
+  "password='`",
+  'password\\\\\\"',
+  "password ",
+  "password for the ",
+  "my password is ",
+  "passphrase is a b c ",
+  "password: [",
+  'passwords: ["a", ',
+  "<password>",
+  "--password ",
+  "-u a:",
+  "token: ",
+  "token=a ",
+  "a",
+  "aA1_",
+  "Bearer ",
+  "Authorization: ",
+  "ghp_",
+  "pwd=\\",
+  "cookie: a",
+  "a.password: b",
+  "\\",
+  "- \n",
+  "SG.",
+  "SG.a.",
+  "hvs.",
+  "login a password ",
+  "mysql -p",
+  "[redacted: secret]",
+])("time stays in proportion to the text: %j", (word) => {
+  expectLinear(
+    (size) => word.repeat(Math.ceil(size / word.length)),
+    (text) => redactText(text),
+    40_000,
+  );
+});
+
+function partWithSecrets(size: number): UIMessage["parts"][number] {
+  return {
+    type: "data-x",
+    data: Array.from({ length: size }, (_, n) => ({ password: `aB3dE5fG7h${n}`, note: `token: aB3dE5fG7h${n}` })),
+  };
+}
+
+test("a part with many secrets in many members is read once", () => {
+  expectLinear(partWithSecrets, (each) => redactMessage({ id: "m", role: "user", parts: [each] }), 1_000);
 });
