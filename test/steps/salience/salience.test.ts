@@ -9,6 +9,8 @@ import { wordsIn } from "../../../src/steps/salience/words.ts";
 
 const wrote = (text: string): Words => gatherWords([{ written: true, text }]);
 const read = (text: string): Words => gatherWords([{ written: false, text }]);
+const heat = (words: Words, name: string): number =>
+  words.rows.flatMap((row) => (row[0] === name ? [heatOf(row)] : []))[0] ?? 0;
 const wordsOf = ({ rows }: Words): string[] => rows.map(([word]) => word);
 const choose = (words: Words, characters: number, more: { talk?: Words[]; shown?: string[] } = {}): string[] =>
   chooseWords(words, {
@@ -116,8 +118,6 @@ describe("how warm a word is", () => {
   });
 
   it("is more where it was written than where it was read, and a tool's echo is no second saying", () => {
-    const heat = (words: Words, name: string): number =>
-      words.rows.flatMap((row) => (row[0] === name ? [heatOf(row)] : []))[0] ?? 0;
     expect(heat(wrote("first_name"), "first_name")).toBeGreaterThan(2 * heat(read("first_name"), "first_name"));
     const echoed = gatherWords([
       { written: true, text: "write src/a_file.ts" },
