@@ -27,11 +27,13 @@ export async function startEndpoint(script: readonly Said[], maxChars: number): 
   const server = createServer((request, response) => void serve(request, response));
   const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const body = await readBody(request);
-    if (body.stream !== true) return sendJson(response, 200, summary(body));
-    requests.push(body);
-    if (JSON.stringify(body.messages).length > maxChars) return sendJson(response, 400, TOO_LONG);
+    const summary = summaryFor(body);
+    if (summary === null) {
+      requests.push(body);
+      if (JSON.stringify(body.messages).length > maxChars) return sendJson(response, 400, TOO_LONG);
+    }
     response.setHeader("content-type", "text/event-stream");
-    for (const chunk of chunksOf(left.shift() ?? { text: "Nothing." }, body)) {
+    for (const chunk of chunksOf(summary ?? left.shift() ?? { text: "Nothing." }, body)) {
       response.write(`data: ${JSON.stringify(chunk)}\n\n`);
     }
     response.end("data: [DONE]\n\n");
@@ -78,18 +80,11 @@ function chunk(delta: object, finish_reason: string | null = null): object {
   return { id: "chat", object: "chat.completion.chunk", created: 0, model: "scripted", choices };
 }
 
-/** Passes the audit: every section that was asked for, and small. */
-function summary({ messages }: WireRequest): object {
-  const prompt = parsePrompt(messages.at(-1)?.content as string);
-  const content = (prompt?.sections ?? []).map(({ title }) => `## ${title}\nNone.`).join("\n");
-  return {
-    id: "summary",
-    object: "chat.completion",
-    created: 0,
-    model: "scripted",
-    choices: [{ index: 0, message: { role: "assistant", content }, finish_reason: "stop" }],
-    usage: { prompt_tokens: 100, completion_tokens: 20, total_tokens: 120 },
-  };
+/** What a summariser is answered, which passes the audit: every section that was asked for, and small. Null for a chat's request. */
+function summaryFor({ messages }: WireRequest): Said | null {
+  const content = messages.at(-1)?.content;
+  const prompt = typeof content === "string" ? parsePrompt(content) : null;
+  return prompt === null ? null : { text: prompt.sections.map(({ title }) => `## ${title}\nNone.`).join("\n") };
 }
 
 async function readBody(request: IncomingMessage): Promise<WireRequest> {
