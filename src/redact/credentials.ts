@@ -1,6 +1,6 @@
 /** Credentials by the place where protocols and commands put them: addresses, headers, cookies, options, `.netrc`. */
 import { lastGroup } from "./shapes.ts";
-import type { Finding } from "./secret-rules.ts";
+import type { Finding } from "./finding.ts";
 
 /** Where a variable or a placeholder stands, there is no secret: `$TOKEN`, `{{ token }}`, `<token>`. */
 const REAL = String.raw`(?![[<{($%]|\*{3})`;

@@ -6,7 +6,7 @@
  * and then judged: a variable, a type, a placeholder or a word of a sentence is no secret.
  */
 import { FAINT, OF_A_NAME, STRONG, WEAK } from "./names.ts";
-import type { Finding } from "./secret-rules.ts";
+import type { Finding } from "./finding.ts";
 
 const NAME = new RegExp(
   String.raw`(?:(?<strong>${STRONG})|(?<weak>${WEAK})|(?:${FAINT}))${OF_A_NAME}(?![\p{Script=Latin}\p{Script=Cyrillic}\d_]|-\w|\.\w)`,

@@ -4,7 +4,7 @@
  * Safe because it walks forward only: from a first line to the nearest last line, or, where that was cut off, over what
  * looks like the body. So line numbers, quotes and headers between the lines make no difference.
  */
-import type { Finding } from "./secret-rules.ts";
+import type { Finding } from "./finding.ts";
 
 const FIRST_LINE = /-{4,5} ?BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)? ?-{4,5}/g;
 const LAST_LINE = /-{4,5} ?END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)? ?-{4,5}/g;

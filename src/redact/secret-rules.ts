@@ -7,6 +7,7 @@
  */
 import type { UIMessage } from "ai";
 import { findCredentials } from "./credentials.ts";
+import type { Finding } from "./finding.ts";
 import { blankMembers } from "./members.ts";
 import { findNamed } from "./named.ts";
 import { findPrivateKeys } from "./private-keys.ts";
@@ -21,13 +22,6 @@ export interface SecretRules {
   readonly redactText: (text: string) => string;
   /** The message with every text in its parts and metadata redacted, arguments and results of tools included. Ids stay. */
   readonly redactMessage: (message: UIMessage) => UIMessage;
-}
-
-/** A secret in a text, from `start` up to but not including `end`. */
-export interface Finding {
-  readonly start: number;
-  readonly end: number;
-  readonly kind: string;
 }
 
 /** Raise this when a change of the rules finds more: drafts that older rules let through are then made anew. */

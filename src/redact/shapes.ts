@@ -5,7 +5,7 @@
  * conversation holds most, matched more widely: also where one was cut, or is longer than it was last year. Every
  * repetition is bounded or ends its pattern, so each pattern looks at a character a bounded number of times.
  */
-import type { Finding } from "./secret-rules.ts";
+import type { Finding } from "./finding.ts";
 
 /** Where a word begins, also one that a terminal shows in colour. */
 const START = String.raw`(?<!\w(?<!(?:\x1B|\\u001[bB]|\\x1[bB]|\\033)\[[\d;]{0,8}m))`;

@@ -151,6 +151,18 @@ test("an export of nothing is nothing", async () => {
   expect(await ask(["--session", "empty", "export"])).toBe("");
 });
 
+test("an export leaves secrets out on this machine, whether or not the agent has rules for it", async () => {
+  const secret = `lin_api_${"aB3dE5fG7h".repeat(4)}`;
+  const file = join(folder, "secrets.jsonl");
+  const message = { id: "s0", role: "user", parts: [{ type: "text", text: `Use ${secret}, and keep it.` }] };
+  await writeFile(file, `${JSON.stringify(message)}\n`);
+  await ask(["--session", "secrets", "import", file]);
+  expect((await palimpsest(["--session", "secrets", "export"])).out).toContain(secret);
+  const clean = (await palimpsest(["--session", "secrets", "export", "--redact"])).out;
+  expect(clean).toContain("Use [redacted: token], and keep it.");
+  expect(clean).not.toContain(secret);
+});
+
 test("everything that moves is watched as JSON, an event a line, for as long as anybody looks", async () => {
   const watching = start(["watch", "--json"]);
   let out = "";
