@@ -48,9 +48,7 @@ export class Conductor {
       if (await serveFromNotes(this.#core, run)) return;
       // Not waited for: a function that hangs must not keep the watchdog from the other runs.
       if (isInline(this.#core, run)) this.#core.platform.background(runInline(this.#core, run));
-      else if ((await this.#core.platform.createInstance(run)) === "created")
-        this.#nudgedAt.set(run.id, this.#core.platform.now());
-      else await this.#reconcile(run);
+      else await this.#createInstance(run);
     } catch (error) {
       if (!this.#isLive(run.id)) return;
       // A platform that is busy or restarting is tried again by the watchdog; a missing binding will not appear.
@@ -61,6 +59,14 @@ export class Conductor {
     } finally {
       this.#dispatching.delete(run.id);
     }
+  }
+
+  async #createInstance(run: RunRecord): Promise<void> {
+    // The function that began it left with a deploy.
+    if (run.path === "function") this.#core.runs.change(run.id, { path: "model" });
+    const made = await this.#core.platform.createInstance(run);
+    if (made === "created") this.#nudgedAt.set(run.id, this.#core.platform.now());
+    else await this.#reconcile(run);
   }
 
   /**

@@ -135,7 +135,7 @@ function countFailures(runs: readonly RunRecord[]): { reason: string; count: num
 function failureOf({ outcome, steps }: RunRecord): string | null {
   if (outcome?.kind === "stale" || outcome?.kind === "nothing") return `${outcome.kind}: ${outcome.reason}`;
   if (outcome?.kind === "failed") {
-    const code = steps.findLast(({ failure }) => failure !== undefined)?.failure?.code;
+    const code = outcome.code ?? steps.findLast(({ failure }) => failure !== undefined)?.failure?.code;
     return code === undefined ? "failed" : `failed: ${code}`;
   }
   return (outcome?.kind === "applied" || outcome?.kind === "rebased") && outcome.degraded ? "degraded" : null;

@@ -77,7 +77,10 @@ export class Telemetry {
     const { outcome, steps, modelCalls, inputTokens, outputTokens, createdAt, endedAt } = run;
     if (outcome === null) return;
     const laid = outcome.kind === "applied" || outcome.kind === "rebased" ? outcome : null;
-    const reason = outcome.kind === "stale" || outcome.kind === "nothing" ? outcome.reason : "";
+    const reason =
+      outcome.kind === "stale" || outcome.kind === "nothing"
+        ? outcome.reason
+        : ((outcome.kind === "failed" ? outcome.code : null) ?? "");
     const tokensAfter = "tokensAfter" in outcome ? outcome.tokensAfter : run.tokensBefore;
     const ms = (endedAt ?? createdAt) - createdAt;
     const doubles = [run.tokensBefore, tokensAfter, modelCalls, inputTokens, outputTokens, ms, steps.length];

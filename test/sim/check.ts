@@ -10,6 +10,7 @@ import type { RunRecord } from "../../src/memory/runs.ts";
 import type { View } from "../../src/memory/view.ts";
 import { MIN_VIEW_TOKENS } from "../../src/limits.ts";
 import { WHOLE_MESSAGE } from "../../src/steps/outline.ts";
+import { hasResult, toolPart } from "../../src/steps/tool-parts.ts";
 import { tables } from "../rows.ts";
 import type { PalimpsestAgent } from "../worker.ts";
 import { Session } from "../../src/agent/session.ts";
@@ -219,9 +220,10 @@ function checkRuns(world: World, seat: Seat, runs: readonly RunRecord[]): void {
   if (live.length > 1) count(world.tally.met, "sessions with runs on two branches");
 }
 
-/** A clear takes the words that a run failed in, never that it failed. */
+/** A clear takes the words in which a run failed or was declined, never that it was. */
 function told(outcome: RunRecord["outcome"]): string {
-  return outcome?.kind === "failed" ? outcome.kind : JSON.stringify(outcome);
+  if (outcome?.kind === "failed") return JSON.stringify({ ...outcome, reason: "" });
+  return JSON.stringify(outcome?.kind === "nothing" ? { ...outcome, detail: "" } : outcome);
 }
 
 /** S2: what was cleared or deleted is in no table. */
@@ -254,24 +256,26 @@ async function findUnpaired(messages: UIMessage[]): Promise<string | null> {
   }
   const once = new Set(calls).size === calls.length;
   const open = openCalls(messages);
-  const closed = calls.filter((id) => !open.has(id) || results.includes(id));
+  const closed = calls.filter((id) => !open.has(id));
   return once && closed.toSorted().join() === results.toSorted().join()
     ? null
     : `calls ${calls.join()}, results ${results.join()}`;
 }
 
-/** The newest message's calls may still be answered. */
+/** The calls of the newest message that may still be answered. */
 function openCalls(messages: readonly UIMessage[]): ReadonlySet<string> {
   const newest = messages.findLast(({ parts }) => parts.some(({ type }) => type !== "step-start"));
-  return new Set(newest?.parts.flatMap((part) => ("toolCallId" in part ? [part.toolCallId] : [])));
+  const calls = newest?.parts.flatMap((part) => toolPart(part) ?? []) ?? [];
+  return new Set(calls.filter((call) => !hasResult(call)).map(({ toolCallId }) => toolCallId));
 }
 
 async function checkFits(world: World, { id }: Seat, n: number): Promise<void> {
   const maxTokens = ROOMS[n % ROOMS.length] ?? ROOMS[0];
   const view = await world.inside((instance) => Session.create(instance).forSession(id).getView({ maxTokens }));
   const tokens = view.fitted?.promptTokens ?? Number.POSITIVE_INFINITY;
-  // What a prompt holds beside its messages may leave them no room; they are then as small as they get.
-  const fits = tokens <= maxTokens || view.tokens <= MIN_VIEW_TOKENS;
+  // What a prompt holds beside its messages may leave them no room; they are then as small as they get. A call that is to be
+  // answered stays as it was asked.
+  const fits = tokens <= maxTokens || view.tokens <= MIN_VIEW_TOKENS || openCalls(view.messages).size > 0;
   holds(
     "fits",
     fits,
