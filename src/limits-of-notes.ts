@@ -48,6 +48,9 @@ export const NOTES_PATIENCE = 2;
 /** Versions of notes that are kept: enough to look back over a day's work, each with the facts of what it covers. */
 export const NOTES_VERSIONS = 10;
 
+/** Older ones that stay because a line where a shown text was cut leads to them: one for each summary that a view may still hold. */
+export const MAX_POINTED_NOTES = 20;
+
 /** Bytes of the notes' sections that a person may write, and sections: a row takes 2 MB with the facts beside them. */
 export const MAX_NOTES_BYTES = 500_000;
 export const MAX_NOTES_SECTIONS = 50;

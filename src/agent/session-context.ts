@@ -90,20 +90,21 @@ export abstract class SessionContext extends SessionHistory {
   }
 
   /**
-   * Tools for the model: `recall` where compaction may hide messages, and by what the declared blocks can do set_context,
-   * load_context, unload_context, search_context. The set changes only with the configuration, so that a prompt's cached
-   * prefix, which begins with the tools, stays valid. They act where the conversation goes on, also when it is split in
-   * the middle of a turn.
+   * Tools for the model: `recall` where compaction may hide messages or cut notes, and by what the declared blocks can do
+   * set_context, load_context, unload_context, search_context. The set changes only with the configuration, so that a
+   * prompt's cached prefix, which begins with the tools, stays valid. They act where the conversation goes on, also when it
+   * is split in the middle of a turn.
    */
   async tools(): Promise<ToolSet> {
-    const compacts = this.settings.policy !== null || this.stored.hasOverlays();
+    const { policy, notes } = this.settings;
+    const compacts = policy !== null || notes !== null || this.stored.hasOverlays();
     const recall = recallTool((request) => this.newest().recall(request));
     return { ...this.context.tools(() => this.newest().context), ...(compacts && { recall }) };
   }
 
   /**
-   * Originals by their words, by reference or id, by what stands around one, or under one overlay: as text for a model,
-   * within `maxTokens`. What is not found here is looked for in the sessions that this one goes on from after a split.
+   * Originals by their words, by reference or id, by what stands around one, or under one overlay; or a version of the notes:
+   * as text for a model, within `maxTokens`. What is not found here is looked for in the sessions that this one goes on from after a split.
    * Throws `invalid_input`.
    */
   async recall(request: RecallRequest): Promise<Recall> {
@@ -111,7 +112,10 @@ export abstract class SessionContext extends SessionHistory {
     const { memory } = this.core;
     const countTokens = this.core.counterOf(this.id);
     const { sessions } = memory;
-    const ask = (sessionId: string): Recall => recall(memory.session(sessionId).places(), request, countTokens);
+    const ask = (sessionId: string): Recall => {
+      const history = memory.session(sessionId);
+      return recall({ places: history.places(), notes: history.notes }, request, countTokens);
+    };
     const own = ask(this.id);
     for (let id = sessions.earlierOf(this.id); own.kind === "nothing" && id !== null; id = sessions.earlierOf(id)) {
       const answer = ask(id);

@@ -65,7 +65,14 @@ export class NotesStatements {
     this.#db.run("UPDATE palimpsest_notes SET standing = 0 WHERE session_id = ? AND n = ?", sessionId, n);
   }
 
-  deleteUpTo(sessionId: string, n: number): void {
-    this.#db.run("DELETE FROM palimpsest_notes WHERE session_id = ? AND n <= ?", sessionId, n);
+  /** Summaries in force that hold this text. */
+  summariesWith(sessionId: string, text: string): string[] {
+    const sql = `SELECT summary FROM palimpsest_overlays
+       WHERE session_id = ? AND state = 'active' AND instr(summary, ?) > 0`;
+    return this.#db.run<{ summary: string }>(sql, sessionId, text).map(({ summary }) => summary);
+  }
+
+  delete(sessionId: string, n: number): void {
+    this.#db.run("DELETE FROM palimpsest_notes WHERE session_id = ? AND n = ?", sessionId, n);
   }
 }

@@ -10,9 +10,10 @@
  * back no more than a message that is appended does. That place may be behind the end of what it covers: what is covered may
  * be claimed again with less, and the words stay.
  */
-import { NOTES_VERSIONS } from "../limits-of-notes.ts";
+import { MAX_POINTED_NOTES, NOTES_VERSIONS } from "../limits-of-notes.ts";
 import { notesTokens, type NotesSection } from "../steps/notes/document.ts";
 import type { CountTokens } from "../steps/measure.ts";
+import { pointedVersions, POINTER } from "../steps/notes/pointer.ts";
 import type { NotesGrowth } from "../steps/notes/due.ts";
 import { WHOLE_MESSAGE, type Span } from "../steps/outline.ts";
 import type { Facts } from "../steps/pinned/fact.ts";
@@ -64,6 +65,8 @@ export interface NewNotes extends Pick<NotesVersion, "sections" | "covered" | "b
   readonly told?: Place | null | undefined;
 }
 
+const MOST_KEPT = NOTES_VERSIONS + MAX_POINTED_NOTES;
+
 export interface NotesOptions {
   readonly notes: NotesStatements;
   readonly now: () => number;
@@ -83,7 +86,12 @@ export class SessionNotes {
     this.#now = now;
   }
 
-  /** Every version that is kept, newest first. */
+  /** Every version that is kept, newest first: those of {@link list}, and older ones that a text which is shown points to. */
+  kept(): NotesVersion[] {
+    return this.#sql.notes(this.#tree.sessionId, MOST_KEPT).map((row) => this.#toVersion(row));
+  }
+
+  /** The last versions, newest first. */
   list(): NotesVersion[] {
     return this.#sql.notes(this.#tree.sessionId, NOTES_VERSIONS).map((row) => this.#toVersion(row));
   }
@@ -140,11 +148,13 @@ export class SessionNotes {
     const current = this.current();
     if (current === null) return;
     const { covered, told } = current;
-    to.add({
+    const there = {
       ...current,
       covered: covered.kind === "to" ? this.#coverageIn(to, { covered, stoodFor }) : covered,
       told: told === null ? null : this.#toldIn(to, { told, stoodFor }),
-    });
+    };
+    // Under its number: what is shown there may point to it, and to earlier ones here.
+    to.add(there, current.n);
   }
 
   #coverageIn(
@@ -170,10 +180,11 @@ export class SessionNotes {
     return { seq, step: same ? told.step : WHOLE_MESSAGE };
   }
 
-  /** A new version, in force. The oldest one gives way where as many are kept as may be. */
-  add(notes: NewNotes): NotesVersion {
+  /**
+   * A new version, in force. The oldest one gives way where as many are kept as may be, unless a text that is shown points to it.
+   */
+  add(notes: NewNotes, n = this.lastNumber() + 1): NotesVersion {
     const { sessionId } = this.#tree;
-    const n = this.lastNumber() + 1;
     const { sections, covered, by, runId, model, facts } = notes;
     const end = covered.kind === "to" ? covered : null;
     const told = later(end === null ? null : this.#placeOf(end), notes.told ?? null);
@@ -190,8 +201,20 @@ export class SessionNotes {
       sections: JSON.stringify(sections),
     };
     this.#sql.insert(sessionId, row);
-    if (n > NOTES_VERSIONS) this.#sql.deleteUpTo(sessionId, n - NOTES_VERSIONS);
+    if (n > NOTES_VERSIONS) this.#dropUpTo(n - NOTES_VERSIONS);
     return this.#toVersion(row);
+  }
+
+  #dropUpTo(last: number): void {
+    const { sessionId } = this.#tree;
+    const pointed = new Set(this.#sql.summariesWith(sessionId, POINTER).flatMap(pointedVersions));
+    let older = 0;
+    // The newest first: a version points to none that is newer.
+    for (const { n, sections } of this.#sql.notes(sessionId, MOST_KEPT + 1)) {
+      const stays = n > last || (pointed.has(n) && older++ < MAX_POINTED_NOTES);
+      if (!stays) this.#sql.delete(sessionId, n);
+      else for (const each of pointedVersions(sections)) pointed.add(each);
+    }
   }
 
   /**

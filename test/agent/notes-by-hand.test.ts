@@ -90,7 +90,7 @@ describe("what is longer than the budgets", () => {
     await rest(agent);
     const shown = [block?.content ?? "", calls.at(-1)?.previous ?? ""];
     for (const text of shown) {
-      expect(text).toContain("[Cut here: the whole section is in version 1 of the session's notes.]");
+      expect(text).toContain('[Cut here. The whole section: recall({ notes: 1, section: "Learnings" })]');
       expect(estimateTokens(text)).toBeLessThanOrEqual(600);
     }
     const after = await agent.getNotes({ sessionId: SESSION });

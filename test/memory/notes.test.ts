@@ -138,7 +138,7 @@ describe("a message that notes tell of as far as a step, while it grows", () => 
 });
 
 describe("what a split's child is given", () => {
-  test("the newest version, as its first, up to the record of a summary that it tells of whole", async () => {
+  test("the newest version, under its number, up to the record of a summary that it tells of whole", async () => {
     await withProbe(({ memory, history }) => {
       fill(history, 0, 9);
       history.addOverlay({ span: span("m2", "m6"), summary: "what was said" });
@@ -146,7 +146,7 @@ describe("what a split's child is given", () => {
       note(history, "m6");
       const child = split(memory, "child", "");
       const record = [...child.originals()][2]?.id;
-      expect(child.notes.list()).toMatchObject([{ n: 1, standing: true, covered: { kind: "to", messageId: record } }]);
+      expect(child.notes.list()).toMatchObject([{ n: 2, standing: true, covered: { kind: "to", messageId: record } }]);
       expect(child.notes.current()?.sections).toEqual([{ title: "Task", text: "up to m6" }]);
       expect(split(memory, "grandchild", "child").notes.current()?.covered).toEqual(upTo(record ?? ""));
     });

@@ -18,6 +18,7 @@ import { dropReferences } from "../provenance.ts";
 import { wholeCharacters } from "../render.ts";
 import { normalizeTitle, parseTemplate, type Section, type TemplateInput } from "../template.ts";
 import { findOpenFence } from "./fences.ts";
+import { pointTo } from "./pointer.ts";
 
 /** One section: its heading, and what stands under it (trimmed; empty when there is nothing yet). */
 export interface NotesSection {
@@ -120,11 +121,14 @@ export function isWithin(text: string, tokens: number, count: CountTokens): bool
 export function fitNotes(
   sections: readonly NotesSection[],
   { sectionTokens, maxTokens }: Pick<NotesShape, "sectionTokens" | "maxTokens">,
-  how: CutOptions,
+  { pointer, countTokens }: { readonly pointer: (title: string) => string; readonly countTokens: CountTokens },
 ): NotesSection[] {
   for (let cap = sectionTokens; ; cap = Math.floor(cap * CAP_STEP)) {
-    const fitted = sections.map(({ title, text }) => ({ title, text: cutSection(text, cap, how) }));
-    if (cap < 1 || isWithin(renderNotes(fitted), maxTokens, how.countTokens)) return fitted;
+    const fitted = sections.map(({ title, text }) => ({
+      title,
+      text: cutSection(text, cap, { pointer: pointer(title), countTokens }),
+    }));
+    if (cap < 1 || isWithin(renderNotes(fitted), maxTokens, countTokens)) return fitted;
   }
 }
 
@@ -134,7 +138,7 @@ export function fitVersion(
   shape: NotesShape,
   countTokens: CountTokens,
 ): NotesSection[] {
-  const pointer = `[Cut here: the whole section is in version ${n} of the session's notes.]`;
+  const pointer = (section: string): string => `[Cut here. The whole section: ${pointTo(n, { section })}]`;
   return fitNotes(sections, shape, { pointer, countTokens });
 }
 

@@ -22,9 +22,9 @@ export function withholdNotes<Kept extends Version>(
 ): (Kept & { readonly withheld?: true })[] {
   const seen = new Set<string>();
   const byHand = new Set<string>();
-  const shown = versions.toReversed().map((version, at): Kept & { readonly withheld?: true } => {
+  const shown = versions.toReversed().map((version, at, all): Kept & { readonly withheld?: true } => {
     const { by, runId, sections, standing } = version;
-    const isKnown = runId === null || at > 0;
+    const isKnown = runId === null || all[at - 1]?.n === version.n - 1;
     for (const line of sections.flatMap(({ text }) => text.split("\n"))) {
       if (by === "hand" && isKnown && !seen.has(line)) byHand.add(line);
       seen.add(line);

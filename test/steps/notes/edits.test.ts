@@ -158,7 +158,7 @@ describe("the document", () => {
           const fitted = fitNotes(
             before,
             { sectionTokens: section, maxTokens: all },
-            { pointer, countTokens: estimateTokens },
+            { pointer: () => pointer, countTokens: estimateTokens },
           );
           expect(notesTokens(fitted, estimateTokens)).toBeLessThanOrEqual(all);
           for (const [at, { text }] of fitted.entries()) {
