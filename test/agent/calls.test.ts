@@ -90,6 +90,7 @@ const VALUES: Readonly<Record<string, unknown>> = {
   outputTokens: 18,
   cost: 19,
   viewTokens: 20,
+  notes: 22,
 };
 
 const PAGES: Partial<Record<CallName, unknown>> = {
