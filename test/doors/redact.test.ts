@@ -145,9 +145,13 @@ test("a rule that holds a password is pinned without it, and nothing that is kep
       .status();
     await configured.replaceContextBlock("todo", `- log in, password=${PASSWORD}`);
   });
-  const messages = talk(0, 16).map((each, n) => (n === 2 ? say(n, RULE) : each));
+  const messages = talk(0, 14).map((each, n) => (n === 2 ? say(n, RULE) : each));
   await agent.appendAll({ sessionId: session, messages });
-  const { run } = await agent.compact({ sessionId: session, focus: `logging in with password ${PASSWORD}` });
+  const { run, joined } = await agent.compact({
+    sessionId: session,
+    focus: `logging in with password ${PASSWORD}`,
+  });
+  expect(joined).toBe(false);
   await untilWaiting(agent, run.id);
   expect(leaks(await readAll(agent, session))).toEqual(AS_SAID);
   await agent.approveRun({ runId: run.id });
