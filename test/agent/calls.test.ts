@@ -91,6 +91,8 @@ const VALUES: Readonly<Record<string, unknown>> = {
   cost: 19,
   viewTokens: 20,
   notes: 22,
+  section: "a section",
+  from: 23,
 };
 
 const PAGES: Partial<Record<CallName, unknown>> = {
