@@ -370,6 +370,18 @@ export const FIT_OLDER_CHARS = [
 export const FIT_LEAST_CHARS = 200;
 export const FIT_ASKED_TIMES = 4;
 
+/**
+ * What `truncate` leaves of a view unless told otherwise: newest messages that stay whole, characters of an older tool output and
+ * of an older text, and messages by which the line between them moves, so that a provider's cache holds meanwhile.
+ */
+export const TRUNCATE_KEEP_RECENT = 4;
+export const TRUNCATE_OUTPUT_CHARS = 500;
+export const TRUNCATE_TEXT_CHARS = 10_000;
+export const TRUNCATE_STEP = 8;
+
+/** Tokens beyond which the deployable Worker compacts a view: half of a small window. */
+export const WORKER_THRESHOLD_TOKENS = 60_000;
+
 /** Characters of the preview of an oversized tool output, and least bytes of one that may be called so. */
 export const PREVIEW_CHARS = 2_000;
 export const MIN_PREVIEW_BYTES = 4_000;

@@ -5,6 +5,7 @@ import type { Session } from "./agent/session.ts";
 import { refuse } from "./doors/answers.ts";
 import { createWorker, type WorkerEnv } from "./doors/create-worker.ts";
 import { guardConnections, type GuardEnv } from "./doors/guard.ts";
+import { WORKER_THRESHOLD_TOKENS } from "./limits.ts";
 import type { ModelEnv } from "./model/choose.ts";
 import { secretRules } from "./redact/secret-rules.ts";
 
@@ -24,8 +25,6 @@ interface Env extends Cloudflare.Env, ModelEnv, WatchdogEnv, WorkerEnv, GuardEnv
   /** Set, each summary waits a day for a person; `apply` or `discard` says what silence means. */
   readonly PALIMPSEST_APPROVAL?: "apply" | "discard";
 }
-
-const DEFAULT_THRESHOLD = 60_000;
 
 export class PalimpsestAgent extends CompactingAgent<Env> {
   /** Whoever the door lets in may do everything. */
@@ -54,7 +53,7 @@ export class PalimpsestAgent extends CompactingAgent<Env> {
       PALIMPSEST_NOTES: notes,
     } = this.env;
     session.compactAfter(
-      Number(threshold ?? DEFAULT_THRESHOLD),
+      Number(threshold ?? WORKER_THRESHOLD_TOKENS),
       chunk === undefined ? {} : { chunkTokens: Number(chunk) },
     );
     if (notes !== undefined && notes !== "") session.keepNotes();

@@ -10,7 +10,7 @@ import { hashId } from "../steps/reference.ts";
 import type { Statements } from "./statements.ts";
 
 /** Hashes in one row: 512 KiB of a blob. */
-const PAGE_SIZE = 131_072;
+export const PAGE_SIZE = 131_072;
 
 /** Appends between two writes of the last page, and so the most rows that a cold start reads again. */
 export const FLUSH_EVERY = 64;

@@ -14,7 +14,13 @@
  */
 import type { UIMessage } from "ai";
 import { PalimpsestError } from "../errors.ts";
-import { ENCODED_OUTPUT_CHARS } from "../limits.ts";
+import {
+  ENCODED_OUTPUT_CHARS,
+  TRUNCATE_KEEP_RECENT,
+  TRUNCATE_OUTPUT_CHARS,
+  TRUNCATE_STEP,
+  TRUNCATE_TEXT_CHARS,
+} from "../limits.ts";
 import { isEncoded } from "./encoded.ts";
 import { cutMiddle } from "./render.ts";
 import { fieldText, innerParts, jsonText, toolPart, type Part } from "./tool-parts.ts";
@@ -41,7 +47,12 @@ const RUN_AGAIN = "Shortened to save context. Run the tool again to see all of i
  * wherever nothing was. Throws `invalid_options`.
  */
 export function truncateOlderMessages(history: UIMessage[], options: TruncateOptions = {}): UIMessage[] {
-  const { keepRecent = 4, maxToolOutputChars = 500, maxTextChars = 10_000, step = 8 } = options;
+  const {
+    keepRecent = TRUNCATE_KEEP_RECENT,
+    maxToolOutputChars = TRUNCATE_OUTPUT_CHARS,
+    maxTextChars = TRUNCATE_TEXT_CHARS,
+    step = TRUNCATE_STEP,
+  } = options;
   checkWhole("keepRecent", keepRecent, 0);
   checkWhole("step", step, 1);
   checkWhole("maxToolOutputChars", maxToolOutputChars, LEAST_CHARS);

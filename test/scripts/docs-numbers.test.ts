@@ -1,0 +1,268 @@
+/**
+ * Every number in the pages is one of the code, one that was measured, or none of either, and which of them it is stands here.
+ *
+ * A sentence is held letter by letter, with each number in it made of its own constant; so "12,000" is no "2,000", and a constant
+ * that changes turns its sentence red. A number in a page that no sentence here holds turns the page red.
+ */
+import { readdirSync, readFileSync } from "node:fs";
+import { resolve } from "node:path";
+import { describe, expect, test } from "vitest";
+import * as limits from "../../src/limits.ts";
+import * as ofNotes from "../../src/limits-of-notes.ts";
+import { FLUSH_EVERY, PAGE_SIZE } from "../../src/memory/fingerprints.ts";
+import { MOST_FRAMING_TOKENS, MOST_TIMES_ESTIMATE, MOST_WRITTEN_TOKENS } from "../../src/model/call-cost.ts";
+import { MAX_REDIRECTS, MAX_RESPONSE_BYTES } from "../../src/model/endpoint-fetch.ts";
+import { DEFAULT_NOTES_SECTIONS } from "../../src/steps/notes/document.ts";
+import { DEFAULT_TEMPLATE } from "../../src/steps/template.ts";
+
+const ROOT = resolve(import.meta.dirname, "../..");
+const PAGES = [
+  "README.md",
+  "SECURITY.md",
+  "ARCHITECTURE.md",
+  ...readdirSync(resolve(ROOT, "docs"))
+    .filter((name) => name.endsWith(".md"))
+    .map((name) => `docs/${name}`),
+].toSorted();
+
+/** All of whose numbers are measured: bench/ writes them, and tests hold them to what was written. */
+const MEASURED = new Set(["docs/costs.md"]);
+
+/** A sentence in which each number is a constant. */
+interface Held {
+  readonly text: string;
+  /** Where each number stands in it. */
+  readonly numbers: readonly { readonly from: number; readonly to: number }[];
+}
+
+const SHARES = new Map([
+  [1 / 2, "half"],
+  [1 / 4, "a quarter"],
+  [1 / 5, "a fifth"],
+  [1 / 6, "a sixth"],
+  [1 / 10, "a tenth"],
+  [1 / 20, "a twentieth"],
+  [1 / 40, "a fortieth"],
+  [1 / 3, "a third"],
+]);
+const WORDS = ["", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"];
+
+/** "a tenth" of 10: for constants that divide. */
+const share = (divisor: number): string => SHARES.get(1 / divisor) ?? `no word for 1/${divisor}`;
+const word = (count: number): string => (count === 20 ? "twenty" : (WORDS[count] ?? `no word for ${count}`));
+const minutes = (ms: number): number => ms / 60_000;
+
+function says(literals: TemplateStringsArray, ...values: readonly (number | string)[]): Held {
+  let text = literals[0] ?? "";
+  const numbers = values.map((value, at) => {
+    const from = text.length;
+    text += typeof value === "number" ? value.toLocaleString("en", { maximumFractionDigits: 2 }) : value;
+    const to = text.length;
+    text += literals[at + 1] ?? "";
+    return { from, to };
+  });
+  if (/\d/.test(literals.join(""))) throw new Error(`A number stands in a sentence as it is: ${literals.join("…")}`);
+  return { text, numbers };
+}
+
+const [AFTER_1, AFTER_2, AFTER_3, AFTER_4] = limits.COOLDOWNS_MS.map(minutes) as [number, number, number, number];
+const { input, output, cacheRead, cacheWrite } = limits.DEFAULT_PRICES;
+
+const HELD: Readonly<Record<string, readonly Held[]>> = {
+  "docs/sessions.md": [
+    says`| \`protectHead\` | ${limits.DEFAULT_PROTECT_HEAD} |`,
+    says`| \`headTokenBudget\` | ${share(limits.HEAD_SHARE_OF_THRESHOLD)} of the threshold;`,
+    says`| \`firstMessageTokens\` | ${share(limits.FIRST_MESSAGE_SHARE_OF_THRESHOLD)} of the threshold,`,
+    says`| \`openingTokens\` | ${limits.OPENING_TOKENS}, at most ${share(limits.OPENING_SHARE_OF_THRESHOLD)} of the threshold |`,
+    says`| \`tailTokenBudget\` | ${limits.DEFAULT_TAIL_TOKENS}, at most ${share(limits.TAIL_SHARE_OF_THRESHOLD)} of the threshold |`,
+    says`| \`minTailMessages\` | ${limits.DEFAULT_MIN_TAIL_MESSAGES} |`,
+    says`| \`summaryTokens\` | ${share(limits.SUMMARY_SHARE_OF_THRESHOLD)} of the threshold, ${limits.MIN_SUMMARY_TOKENS} to ${limits.MAX_SUMMARY_TOKENS} |`,
+    says`| \`maxSummaryRatio\` | ${limits.DEFAULT_SUMMARY_RATIO} |`,
+    says`| \`minSpanTokens\` | ${share(limits.SPAN_SHARE_OF_THRESHOLD)} of the threshold, at least ${limits.MIN_SPAN_TOKENS} |`,
+    says`| \`chunkTokens\` | ${limits.DEFAULT_CHUNK_TOKENS} |`,
+    says`| the window if given, else ${limits.HARD_LINE} thresholds |`,
+    says`| \`maxBreakEvenCalls\` | ${limits.DEFAULT_MAX_BREAK_EVEN_CALLS} |`,
+    says`| cache read ${cacheRead}, cache write ${cacheWrite}, input ${input}, output ${output} |`,
+    says`| \`template\` | ${word(DEFAULT_TEMPLATE.sections.length)} sections |`,
+    says`the next may start after ${AFTER_1}, ${AFTER_2}, ${AFTER_3}, ${AFTER_4} minutes, and`,
+    says`one run asks again after ${AFTER_1}, ${AFTER_2}, ${AFTER_3}, ${AFTER_4} minutes |`,
+    says`Of one text it sees at most ${limits.RENDER_TEXT_CHARS} characters and of one tool output ${limits.RENDER_TOOL_CHARS}, cut`,
+    says`for the whole prompt (see below), ${limits.MIN_VIEW_TOKENS} at least.`,
+    says`\`keepRecent\` (${limits.TRUNCATE_KEEP_RECENT}), \`maxToolOutputChars\` (${limits.TRUNCATE_OUTPUT_CHARS}), \`maxTextChars\` (${limits.TRUNCATE_TEXT_CHARS}) and \`step\` (${limits.TRUNCATE_STEP}),`,
+    says`the first ${limits.MAX_QUERY_TERMS} different ones, and of a phrase the first ${limits.MAX_PHRASE_WORDS} words.`,
+    says`within \`timeoutMs\`: ${minutes(limits.DEFAULT_FUNCTION_LIMIT_MS)} minutes unless told otherwise, ${minutes(limits.MAX_FUNCTION_LIMIT_MS)} minutes at most |`,
+    says`it is called anew up to ${limits.MAX_INSTANCE_RESTARTS} times |`,
+    says`how many more there are is counted, up to ${limits.MAX_BAD_ENTRIES}. One import takes ${limits.MAX_IMPORT_ENTRIES} entries`,
+    says`beyond which it is compacted (${limits.WORKER_THRESHOLD_TOKENS}) |`,
+    says`between two looks at live runs (${limits.WATCHDOG_SECONDS}) |`,
+    says`in the long run (${limits.CALLS_PER_SECOND}); a caller has ${word(limits.CALLER_SHARE)} times as many`,
+  ],
+  "docs/notes.md": [
+    says`the ${word(DEFAULT_NOTES_SECTIONS.length)} above, each`,
+    says`${"`maxTokens`"}, ${"`sectionTokens`"} | ${ofNotes.NOTES_TOKENS} for all (at most ${share(ofNotes.NOTES_SHARE_OF_THRESHOLD)} of the threshold), ${ofNotes.NOTES_SECTION_TOKENS} for one (at most ${share(ofNotes.NOTES_SECTION_SHARE)} of all) |`,
+    says`an update after ${ofNotes.NOTES_GROWTH_TOKENS} new tokens (at most ${share(ofNotes.NOTES_GROWTH_SHARE)} of the threshold, but ${ofNotes.LEAST_NOTES_GROWTH_TOKENS} or ${share(ofNotes.LEAST_NOTES_GROWTH_SHARE)} of it at least) and ${ofNotes.NOTES_TOOL_CALLS} tool calls,`,
+    says`at least ${ofNotes.DEFAULT_NOTES_MIN_TOKENS} tokens and ${ofNotes.DEFAULT_NOTES_MIN_TEXT_BLOCK_MESSAGES} messages with text, at most ${ofNotes.DEFAULT_NOTES_MAX_TOKENS} (scaled`,
+    says`which is at work waits ${ofNotes.NOTES_WAIT_MS / 1_000} s for it |`,
+    says`is kept whole, up to ${ofNotes.MAX_NOTES_BYTES / 1_000} kB, whatever`,
+    says`// the last ${word(ofNotes.NOTES_VERSIONS)}, newest first`,
+    says`is kept beyond the last ${word(ofNotes.NOTES_VERSIONS)}, up to ${word(ofNotes.MAX_POINTED_NOTES)} of them.`,
+    says`the watchdog tells it again, ${word(ofNotes.MAX_HOOK_ATTEMPTS)} times in all.`,
+  ],
+  "docs/recall.md": [
+    says`word for word, within ${limits.RECALL_TOKENS} tokens.`,
+    says`**A message is searched up to ${limits.SEARCH_MAX_BYTES / 1_000_000} MB.**`,
+  ],
+  "docs/chat.md": [says`so one turn's reply, holds ${limits.MESSAGE_MAX_BYTES / 1_024 / 1_024} MiB.`],
+  "docs/operations.md": [
+    says`and asks again after ${AFTER_1}, ${AFTER_2}, ${AFTER_3}, ${AFTER_4} minutes.`,
+    says`once the answer is ${limits.ANSWER_CHARS_PER_TOKEN} times as many characters`,
+    says`One call takes ${minutes(limits.MODEL_CALL_MS)} minutes at most. All tries of one step together take ${minutes(limits.MODEL_STEP_MS)} minutes at most,`,
+    says`at most ${MOST_TIMES_ESTIMATE} times what we estimate for a prompt and ${MOST_FRAMING_TOKENS} more, and at most ${MOST_WRITTEN_TOKENS} for an answer.`,
+    says`may redirect a call ${MAX_REDIRECTS} times: to its own host`,
+    says`At most ${MAX_RESPONSE_BYTES / 1_000_000} MB are read of one response.`,
+  ],
+  "docs/deploy.md": [says`the outline is held under ${limits.MAX_OUTLINE_BYTES / 1_000} kB |`],
+  "SECURITY.md": [
+    says`, ${limits.MIN_SECRET_CHARS} characters or more, no spaces`,
+    says`(one row, at most ${limits.MAX_SPENT_TICKETS} ids;`,
+    says`A frame is at most ${Math.round(limits.MAX_REQUEST_BYTES / 100_000) / 10} M characters`,
+    says`A **connection** makes ${limits.CALLS_PER_SECOND} calls a second (\`PALIMPSEST_CALLS_PER_SECOND\`) and ${limits.CALLS_IN_A_ROW} in a row. A **caller** makes ${word(limits.CALLER_SHARE)} times as many`,
+    says`Reading stops after ${limits.MAX_BAD_ENTRIES} bad lines or ${limits.MAX_IMPORT_ENTRIES} entries`,
+    says`${word(limits.MAX_IMPORTING_CHARS / limits.MAX_REQUEST_BYTES)} of the largest files are read at a time`,
+  ],
+  "ARCHITECTURE.md": [
+    says`one row for up to ${PAGE_SIZE} messages, rewritten every ${FLUSH_EVERY} appends,`,
+    says`Content over ${limits.ROW_MAX_BYTES / 1_000_000} MB is split over rows`,
+    says`| One message | ${limits.MESSAGE_MAX_BYTES / 1_024 / 1_024} MiB of JSON;`,
+    says`| Message id, session id | ${limits.MAX_ID_CHARS} and ${limits.MAX_SESSION_ID_CHARS} characters |`,
+    says`| Outline | ${limits.MAX_OUTLINE_ROWS} elements of a view and ${limits.MAX_OUTLINE_BYTES / 1_000} kB;`,
+    says`| Protected head | ${limits.DEFAULT_PROTECT_HEAD} messages, at most ${share(limits.HEAD_SHARE_OF_THRESHOLD)} of the threshold; the user's first message up to ${share(limits.FIRST_MESSAGE_SHARE_OF_THRESHOLD)};`,
+    says`| Tail | ${limits.DEFAULT_TAIL_TOKENS} tokens or ${share(limits.TAIL_SHARE_OF_THRESHOLD)} of the threshold, at least ${limits.DEFAULT_MIN_TAIL_MESSAGES} messages |`,
+    says`| Summary | ${share(limits.SUMMARY_SHARE_OF_THRESHOLD)} of the threshold, between ${limits.MIN_SUMMARY_TOKENS} and ${limits.MAX_SUMMARY_TOKENS} tokens |`,
+    says`| Chunk | ${limits.DEFAULT_CHUNK_TOKENS} tokens,`,
+    says`| Hard line | the model's window if given, else ${limits.HARD_LINE} thresholds |`,
+    says`| ${limits.ANSWER_CHARS_PER_TOKEN} characters read for each token that it may have |`,
+    says`| A model's time | ${minutes(limits.MODEL_CALL_MS)} minutes a call, ${minutes(limits.MODEL_STEP_MS)} minutes a step`,
+    says`opens after ${limits.FAILURES_TO_OPEN} failures in a row, or one of key or quota; one probe after ${AFTER_1}, ${AFTER_2}, ${AFTER_3}, ${AFTER_4} minutes |`,
+    says`| Notes | ${ofNotes.NOTES_TOKENS} tokens, at most ${share(ofNotes.NOTES_SHARE_OF_THRESHOLD)} of the threshold; an update each ${ofNotes.NOTES_GROWTH_TOKENS} new tokens, at most ${share(ofNotes.NOTES_GROWTH_SHARE)}, at least ${ofNotes.LEAST_NOTES_GROWTH_TOKENS} or ${share(ofNotes.LEAST_NOTES_GROWTH_SHARE)}; ${word(ofNotes.NOTES_VERSIONS)} versions |`,
+    says`one look every ${limits.WATCHDOG_SECONDS} s while a run is live`,
+  ],
+};
+
+/** Numbers that are no constant of the code: what others set, what was measured once, and what a sentence counts itself. */
+const FREE: Readonly<Record<string, readonly string[]>> = {
+  "README.md": [
+    "Node 20 or newer",
+    "On Node 20,",
+    "their own Node 24",
+    "The exit code is 0 when",
+    "1 when one does not, 2 when",
+    "a real coding session of 542 messages",
+  ],
+  "SECURITY.md": [
+    "gets 403 and",
+    "beyond that 429 for",
+    "of IPv6 its 64-bit",
+    "connection gets 429.",
+    "0009]",
+    "10,000 hostile frames",
+    "and 1,000 calls that are sound",
+  ],
+  "ARCHITECTURE.md": ["has level 0,", "packed 32-bit hashes"],
+  "docs/sessions.md": ["| `overheadTokens` | 0 |", "sums begin at 0"],
+  "docs/notes.md": ["(0 where there were none)"],
+  "docs/chat.md": ["a real session of 484 calls", "with 40% of the error of characters / 4", "at 90% of the window"],
+  "docs/page.md": ["from 375 pixels on"],
+  "docs/operations.md": [
+    "Exit codes: 0 done, 1 the answer",
+    "2 asked for wrongly, 3 not reached",
+    "at 80 % of the budget",
+    "Importing 54 messages",
+    "came to 793 spans",
+    "(1,089 rows read, 228 written",
+    "and 476 of the engine",
+  ],
+  "docs/deploy.md": [
+    "The bundle is 3.6 MB, 740 kB compressed",
+    "takes 3 MB",
+    "| 10 ms | 30 s |",
+    "| 1,024 | 10,000 |",
+    "a run takes 5 with",
+    "one a chunk and 5 beside",
+    "| 1 MiB | 1 MiB |",
+    "| 50 | 10,000 |",
+    "14 chunks on the free plan",
+    "| 10 GB | 10 GB |",
+  ],
+  "docs/redaction.md": ["less than 110 kB, compressed 30 kB"],
+};
+
+/** Prose alone, on one line: without code blocks, what was measured, the addresses of links, and the marks of lists. */
+function prose(name: string): string {
+  return readFileSync(resolve(ROOT, name), "utf8")
+    .replaceAll(/^<!-- (?:measured)\b[^]*?^<!-- (?:end of measured|measured: end)\b.*$/gm, "")
+    .replaceAll(/\]\([^)]*\)/g, "]")
+    .replaceAll(/^ *\d+\. /gm, "")
+    .replaceAll(/\s+/g, " ");
+}
+
+/** Without code, where numbers are of examples; what is held is looked for before that. */
+const CODE = /```.*?```|`[^`]*`/g;
+const NUMBER = /(?<![\w@#.,-])\d(?:[\d,.]*\d)?/g;
+
+/** Where a sentence stands, with no digit beside it that would make another number of its first or last. */
+function places(text: string, sentence: string): number[] {
+  const found: number[] = [];
+  for (let at = text.indexOf(sentence); at !== -1; at = text.indexOf(sentence, at + 1)) {
+    const around = text.slice(Math.max(0, at - 2), at + sentence.length + 2);
+    const begins = /^\d/.test(sentence) && /[\d][,.]?$|\d$/.test(text.slice(Math.max(0, at - 2), at));
+    const ends = /\d$/.test(sentence) && /^[,.]?\d/.test(text.slice(at + sentence.length));
+    if (around !== "" && !begins && !ends) found.push(at);
+  }
+  return found;
+}
+
+describe.each(PAGES.filter((name) => !MEASURED.has(name)))("%s", (name) => {
+  const text = prose(name);
+  const held = HELD[name] ?? [];
+
+  test.each(held.map((sentence) => [sentence.text, sentence] as const))("says: %s", (_, sentence) => {
+    expect(places(text, sentence.text).length, sentence.text).toBeGreaterThan(0);
+  });
+
+  test("says no number that nothing holds", () => {
+    const known = new Set<number>();
+    const know = (from: number, to: number): void => {
+      for (let at = from; at < to; at++) known.add(at);
+    };
+    for (const sentence of held) {
+      for (const at of places(text, sentence.text))
+        for (const { from, to } of sentence.numbers) know(at + from, at + to);
+    }
+    for (const free of FREE[name] ?? []) {
+      const found = places(text, free);
+      expect(found.length, `"${free}" stands nowhere any more`).toBeGreaterThan(0);
+      for (const at of found) know(at, at + free.length);
+    }
+    for (const code of text.matchAll(CODE)) know(code.index, code.index + code[0].length);
+    for (const decision of text.matchAll(/\bdecisions? \d+/g))
+      know(decision.index, decision.index + decision[0].length);
+    const unheld = [...text.matchAll(NUMBER)]
+      .filter(({ index }) => !known.has(index))
+      .map(({ index }) => text.slice(Math.max(0, index - 50), index + 40));
+    expect(unheld).toEqual([]);
+  });
+});
+
+test("a sentence with another number is not taken for what is held", () => {
+  const { text } = says`at most ${2_000} for one`;
+  expect(places("at most 12,000 for one", text)).toEqual([]);
+  expect(places("of 12,000", "2,000")).toEqual([]);
+  expect(places("2,000.5 of it", "2,000")).toEqual([]);
+  expect(() => says`at most 2 for one`).toThrow("as it is");
+});
+
+test("the headings of docs/notes.md are those of the code", () => {
+  const headings = /with fixed headings: \*([^*]+)\*/.exec(prose("docs/notes.md"))?.[1];
+  expect(headings).toBe(DEFAULT_NOTES_SECTIONS.map(({ title }) => title).join(", "));
+});
