@@ -15,7 +15,7 @@ skipRetryDelays();
 const NO_SETTINGS = new Set([
   "apply",
   "constructor",
-  "extender",
+  "editor",
   "forSession",
   "history",
   "newest",
