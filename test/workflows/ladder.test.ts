@@ -1,5 +1,6 @@
 /** The ladder: what each rung is for, what it costs, and that the last one holds. */
 import { APICallError } from "@ai-sdk/provider";
+import type { UIMessage } from "ai";
 import { expect, test } from "vitest";
 import type { RunRecord } from "../../src/memory/runs.ts";
 import type { ParsedPrompt } from "../../src/steps/prompt.ts";
@@ -96,8 +97,10 @@ test("a draft that loses what matters is sent back once, with what is missing na
       ? `${summaryOf(prompt, "told")} ${prompt.problems.join(" ")}`
       : summaryOf(prompt, "something was said"),
   );
-  await agent.append({ message: { ...say(0), parts: [{ type: "text", text: rules.join("\n") }] } });
-  await agent.appendAll({ messages: Array.from({ length: 16 }, (_, n) => say(n + 1)) });
+  // Behind the first message, which is kept as it was asked for.
+  const told: UIMessage = { id: "rules", role: "user", parts: [{ type: "text", text: rules.join("\n") }] };
+  await agent.appendAll({ messages: [say(0), say(1), told] });
+  await agent.appendAll({ messages: Array.from({ length: 16 }, (_, n) => say(n + 2)) });
   for (const { id } of await agent.runs({})) await agent.waitForRun({ runId: id });
   const repair = calls.find(({ kind }) => kind === "repair");
   // The chunk that holds the rules, and the fold of both: each is sent back once; the chunk without rules is not.
