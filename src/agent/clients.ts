@@ -72,9 +72,9 @@ const openedIn = new WeakMap<object, ReadonlySet<CallName>>();
 /**
  * Registers the open calls of an agent's class, once. Each class gets methods of its own: the SDK knows what is callable by
  * the function, and what one class opens must be open neither in its parent nor in a child that closes it. What an author
- * made callable stays so.
+ * made callable stays so, but not where a call of ours took the place of a method of the base class (`shadowed`).
  */
-export function hangDoors(agent: Agent, doors: Doors): void {
+export function hangDoors(agent: Agent, doors: Doors, shadowed: ReadonlySet<string>): void {
   const prototype = Object.getPrototypeOf(agent) as Record<string, Method>;
   if (openedIn.has(prototype)) return;
   const authors = agent.getCallableMethods();
@@ -84,7 +84,7 @@ export function hangDoors(agent: Agent, doors: Doors): void {
     const own: Method = function (input) {
       return inherited.call(this, input);
     };
-    const isAuthors = authors.has(name) && !isOpenedAbove(prototype, name);
+    const isAuthors = authors.has(name) && !shadowed.has(name) && !isOpenedAbove(prototype, name);
     if (doors.opens(name) || isAuthors) callable({ description: calls[name].does })(own, NO_CONTEXT);
     Object.defineProperty(prototype, name, { value: own, writable: true, configurable: true });
   }

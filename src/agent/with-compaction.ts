@@ -37,6 +37,8 @@ export interface CompactionSurface extends CallMethods {
 type AgentClass = typeof Agent<Cloudflare.Env>;
 
 function mix(Base: AgentClass, clientsOf: (agent: object) => Clients): AgentClass {
+  // Callable methods of the base class under the name of a call: ours stands there now, and is asked for by name.
+  const shadowed = new Set((Object.create(Base.prototype) as Agent).getCallableMethods().keys());
   class Compacting extends Base {
     readonly palimpsest: Core;
     readonly #doors: Doors;
@@ -44,7 +46,7 @@ function mix(Base: AgentClass, clientsOf: (agent: object) => Clients): AgentClas
     constructor(ctx: DurableObjectState, env: Cloudflare.Env) {
       super(ctx, env);
       this.#doors = new Doors(clientsOf(this));
-      hangDoors(this, this.#doors);
+      hangDoors(this, this.#doors, shadowed);
       const configure = (sessionId: string): void => {
         const session = Session.create(this).forSession(sessionId);
         this.configureSession(session);

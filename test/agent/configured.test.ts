@@ -17,6 +17,7 @@ const NO_SETTINGS = new Set([
   "constructor",
   "editor",
   "forSession",
+  "editor",
   "history",
   "newest",
   "removeContext",

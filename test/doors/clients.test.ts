@@ -263,6 +263,24 @@ test("what an author made callable is callable, in a class that opens nothing to
   expect(await openedBy(Author)).toEqual([["note"]]);
 });
 
+test("a callable method of a base class opens no call of ours that took its place", async () => {
+  class Base extends Agent {
+    async search(): Promise<string> {
+      return "the base's own";
+    }
+    async deleteSession(): Promise<string> {
+      return "the base's own";
+    }
+  }
+  for (const name of ["search", "deleteSession"]) {
+    callable()(Reflect.get(Base.prototype, name) as () => unknown, {} as ClassMethodDecoratorContext);
+  }
+  class Closed extends withCompaction(Base, { clients: "none" }) {}
+  class Child extends Closed {}
+  class Opened extends withCompaction(Base, { clients: ["search"] }) {}
+  expect(await openedBy(Closed, Child, Opened)).toEqual([[], [], ["search"]]);
+});
+
 test.each([[["reed"]], [["append", "everything"]], ["some"], [null], [7]])(
   "clients: %j is refused where it stands",
   (clients) => {
