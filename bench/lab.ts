@@ -5,7 +5,7 @@
  * measured. Its state lives in a temporary directory of the harness.
  */
 import type { createTestHarness } from "wrangler";
-import type { RunRecord } from "../src/memory/runs.ts";
+import type { RunRecord } from "../src/memory/runs/runs.ts";
 import type { AppendTimes } from "./objects/client.ts";
 import type { FleetTimes } from "./objects/fleet.ts";
 import type { HostedMethods } from "./objects/hosted/hosted.ts";

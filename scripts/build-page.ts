@@ -12,7 +12,7 @@ import { join } from "node:path";
 import { PalimpsestError } from "../src/errors.ts";
 
 const ROOT = join(import.meta.dirname, "..");
-const SOURCES = join(ROOT, "src/dashboard");
+const SOURCES = join(ROOT, "dashboard");
 const BUILT = join(ROOT, "dist/dashboard/index.html");
 
 export async function buildPage({ always = false } = {}): Promise<void> {

@@ -215,7 +215,7 @@ export const SNIPPET_LEAD_CHARS = 80;
 /** Words of one phrase that must stand side by side, the first ones; of an unspaced script each character is a word. */
 export const MAX_PHRASE_WORDS = 128;
 
-/** Places of the words in one text that are compared for its snippet: the best of so many is good enough. */
+/** HiddenMessages of the words in one text that are compared for its snippet: the best of so many is good enough. */
 export const SNIPPET_MATCHES = 1_000;
 
 /** Words of a phrase by which its place is found for a snippet: more of them tell it no better, and cost time each. */

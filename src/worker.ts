@@ -1,5 +1,5 @@
 /** The deployable Worker: one agent class with its workflows, reached at `/agents/palimpsest-agent/<name>`. */
-import { CompactingAgent } from "./agent/with-compaction.ts";
+import { CompactingAgent } from "./agent/compacting-agent.ts";
 import type { WatchdogEnv } from "./agent/platform.ts";
 import type { Session } from "./agent/session.ts";
 import { refuse } from "./doors/answers.ts";

@@ -2,7 +2,7 @@
 import { env } from "cloudflare:workers";
 import { introspectWorkflow } from "cloudflare:test";
 import { beforeAll } from "vitest";
-import type { RunRecord } from "../src/memory/runs.ts";
+import type { RunRecord } from "../src/memory/runs/runs.ts";
 import { talk } from "./conversation.ts";
 import { scriptModel, type Script } from "./scripted-model.ts";
 import type { PalimpsestAgent } from "./worker.ts";

@@ -1,6 +1,6 @@
 /** Sessions that keep notes, for tests: see `NOTED` in worker.ts. An update each five messages, a compaction each seventeen. */
 import type { UIMessage } from "ai";
-import type { RunRecord } from "../src/memory/runs.ts";
+import type { RunRecord } from "../src/memory/runs/runs.ts";
 import { talk } from "./conversation.ts";
 import type { Script } from "./scripted-model.ts";
 import type { PalimpsestAgent } from "./worker.ts";

@@ -13,8 +13,8 @@ import type {
 } from "@ai-sdk/provider";
 import { convertArrayToReadableStream, MockLanguageModelV4 } from "ai/test";
 import { extractiveModel } from "../src/model/extractive.ts";
-import { parsePrompt, type ParsedPrompt } from "../src/steps/prompt.ts";
-import { estimateTokens } from "../src/steps/tokens.ts";
+import { parsePrompt, type ParsedPrompt } from "../src/steps/draft/prompt.ts";
+import { estimateTokens } from "../src/steps/tokens/tokens.ts";
 
 /** What the model says: a text that ends by itself, or one of the ways in which a real one goes wrong. */
 export type Answer =

@@ -1,15 +1,15 @@
 /** The Worker under test: what is deployed, with a scripted summariser, and Durable Objects that only tests need. */
 import { DurableObject, type WorkflowEvent, type WorkflowStep } from "cloudflare:workers";
 import { Agent, routeAgentRequest } from "agents";
-import { CompactingAgent, withCompaction } from "../src/agent/with-compaction.ts";
+import { CompactingAgent, withCompaction } from "../src/agent/compacting-agent.ts";
 import { Session } from "../src/agent/session.ts";
-import type { AfterCompaction } from "../src/agent/after-compaction.ts";
-import type { KeepNotesOptions } from "../src/agent/notes-settings.ts";
-import type { InlineSettings } from "../src/agent/inline.ts";
+import type { AfterCompaction } from "../src/agent/runs/after-compaction.ts";
+import type { KeepNotesOptions } from "../src/agent/notes/settings.ts";
+import type { InlineSettings } from "../src/agent/runs/inline.ts";
 import type { InlineCompaction } from "../src/agent/settings.ts";
-import type { CommitResult, OverlayRecord } from "../src/memory/overlays.ts";
-import type { Span } from "../src/steps/outline.ts";
-import type { Outcome } from "../src/memory/runs.ts";
+import type { CommitResult, OverlayRecord } from "../src/memory/overlays/overlays.ts";
+import type { Span } from "../src/steps/plan/outline.ts";
+import type { Outcome } from "../src/memory/runs/runs.ts";
 import type { ChosenModel } from "../src/model/choose.ts";
 import { CompactionWorkflow as RealCompactionWorkflow, type CompactionParams } from "../src/workflows/compaction.ts";
 import { NotesWorkflow as RealNotesWorkflow } from "../src/workflows/notes.ts";

@@ -1,5 +1,5 @@
 /** Whether an append takes longer while a summariser is at work. */
-import type { RunRecord } from "../../src/memory/runs.ts";
+import type { RunRecord } from "../../src/memory/runs/runs.ts";
 import type { Case } from "../case.ts";
 import type { Cell, Finding, Spread } from "../finding.ts";
 import type { Lab } from "../lab.ts";

@@ -1,6 +1,6 @@
 /** What a fact is, and what facts are made of: the same messages and summarisers for every store. */
 import type { UIMessage } from "ai";
-import { DEFAULT_TEMPLATE } from "../../src/steps/template.ts";
+import { DEFAULT_TEMPLATE } from "../../src/steps/draft/template.ts";
 import type { Range, Store, Summariser } from "./store.ts";
 import type { Weakness } from "./weaknesses.ts";
 

@@ -5,9 +5,9 @@
  * request before, and to be read as far as both begin alike, in whole steps.
  */
 import type { UIMessage } from "ai";
-import { measureMessage } from "../../src/steps/measure.ts";
-import { messageSteps } from "../../src/steps/slice.ts";
-import { estimateTokens } from "../../src/steps/tokens.ts";
+import { measureMessage } from "../../src/steps/message/measure.ts";
+import { messageSteps } from "../../src/steps/message/slice.ts";
+import { estimateTokens } from "../../src/steps/tokens/tokens.ts";
 
 export interface Sent {
   readonly requests: number;

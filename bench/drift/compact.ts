@@ -9,18 +9,18 @@
  */
 import type { UIMessage } from "ai";
 import { MIN_SUMMARY_TOKENS, SOURCE_PER_SUMMARY_TOKEN } from "../../src/limits.ts";
-import { groupDrafts } from "../../src/steps/fit.ts";
-import { measureMessage } from "../../src/steps/measure.ts";
-import { WHOLE_MESSAGE, type Outline, type OutlineRow, type Span } from "../../src/steps/outline.ts";
+import { groupDrafts } from "../../src/steps/plan/window.ts";
+import { measureMessage } from "../../src/steps/message/measure.ts";
+import { WHOLE_MESSAGE, type Outline, type OutlineRow, type Span } from "../../src/steps/plan/outline.ts";
 import type { Facts, Pinned } from "../../src/steps/pinned/fact.ts";
 import { gatherFacts } from "../../src/steps/pinned/gather.ts";
 import { pinWithin } from "../../src/steps/pinned/keep.ts";
 import { mergeFacts } from "../../src/steps/pinned/merge.ts";
 import { renderPinned } from "../../src/steps/pinned/render.ts";
-import { planCut, type Plan } from "../../src/steps/plan.ts";
-import type { Policy } from "../../src/steps/policy.ts";
-import { sliceMessage } from "../../src/steps/slice.ts";
-import { estimateTokens } from "../../src/steps/tokens.ts";
+import { planCut, type Plan } from "../../src/steps/plan/plan.ts";
+import type { Policy } from "../../src/steps/plan/policy.ts";
+import { sliceMessage } from "../../src/steps/message/slice.ts";
+import { estimateTokens } from "../../src/steps/tokens/tokens.ts";
 
 /** A summary: what it says, what it weighs, what its source holds, and how often its text was written anew. */
 export interface Draft {

@@ -2,7 +2,7 @@
 import type { UIMessage } from "ai";
 import { renderPinned } from "../../src/steps/pinned/render.ts";
 import { sayingIn } from "../../src/steps/pinned/said.ts";
-import { resolvePolicy, type Policy } from "../../src/steps/policy.ts";
+import { resolvePolicy, type Policy } from "../../src/steps/plan/policy.ts";
 import { compactAlong, weigh, type Compaction, type Standing } from "./compact.ts";
 import { forgetful, type Lossy, type Told } from "./lossy.ts";
 

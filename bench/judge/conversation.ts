@@ -6,7 +6,7 @@
  * the doubt that it finds just what our own pinning keeps: nobody chose them but how rarely they were said.
  */
 import type { UIMessage } from "ai";
-import { extractIdentifiers, type IdentifierKind } from "../../src/steps/facts.ts";
+import { extractIdentifiers, type IdentifierKind } from "../../src/steps/facts/facts.ts";
 import { gatherFacts, readSayings } from "../../src/steps/pinned/gather.ts";
 import { mergeFacts } from "../../src/steps/pinned/merge.ts";
 import { NO_FACTS, type Fact, type Facts } from "../../src/steps/pinned/fact.ts";

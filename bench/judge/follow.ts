@@ -5,11 +5,11 @@
  * messages one by one, and are judged by the same questions.
  */
 import type { UIMessage } from "ai";
-import { measureMessage } from "../../src/steps/measure.ts";
+import { measureMessage } from "../../src/steps/message/measure.ts";
 import type { Host } from "../policies/host.ts";
 import type { Conversation } from "./conversation.ts";
 import { askFor, judgeView, type Verdict } from "./verdict.ts";
-import { estimateTokens } from "../../src/steps/tokens.ts";
+import { estimateTokens } from "../../src/steps/tokens/tokens.ts";
 
 export interface Track {
   readonly policy: string;

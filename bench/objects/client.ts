@@ -1,7 +1,7 @@
 /** Whoever calls an agent, in the agent's own process: what is timed here is no network, only the agent. */
 import { DurableObject } from "cloudflare:workers";
 import type { UIMessage } from "ai";
-import type { RunRecord } from "../../src/memory/runs.ts";
+import type { RunRecord } from "../../src/memory/runs/runs.ts";
 import { timed } from "./clock.ts";
 import { appendTo, runFleet, type FleetTimes } from "./fleet.ts";
 import { messageAt } from "./messages.ts";

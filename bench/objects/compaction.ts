@@ -1,7 +1,7 @@
 /** Our workflows with the summariser that their agent's name asks for: see setting.ts. */
 import type { LanguageModelV4 } from "@ai-sdk/provider";
 import type { AgentWorkflowEvent, AgentWorkflowStep } from "agents/workflows";
-import type { Outcome } from "../../src/memory/runs.ts";
+import type { Outcome } from "../../src/memory/runs/runs.ts";
 import type { ChosenModel } from "../../src/model/choose.ts";
 import { CompactionWorkflow as RealCompaction, type CompactionParams } from "../../src/workflows/compaction.ts";
 import { NotesWorkflow as RealNotes } from "../../src/workflows/notes.ts";

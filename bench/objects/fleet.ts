@@ -1,6 +1,6 @@
 /** Many agents that compact at once, and appends to them meanwhile: one object asks them all, so that no network is timed. */
 import type { UIMessage } from "ai";
-import type { RunRecord } from "../../src/memory/runs.ts";
+import type { RunRecord } from "../../src/memory/runs/runs.ts";
 import { messageAt } from "./messages.ts";
 
 interface Agent {

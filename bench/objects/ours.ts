@@ -5,8 +5,8 @@
 import type { AgentContext } from "agents";
 import { SessionManager } from "../../src/agent/session-manager.ts";
 import { Session, type CompactReceipt } from "../../src/agent/session.ts";
-import { CompactingAgent } from "../../src/agent/with-compaction.ts";
-import type { RunRecord } from "../../src/memory/runs.ts";
+import { CompactingAgent } from "../../src/agent/compacting-agent.ts";
+import type { RunRecord } from "../../src/memory/runs/runs.ts";
 import type { PortMethod } from "../../src/workflows/port.ts";
 import { ManySessions, type SessionOperation } from "./many-sessions.ts";
 import { messageAt } from "./messages.ts";

@@ -5,13 +5,13 @@
  * pass and times taken in another, so that counting costs no time.
  */
 import type { UIMessage } from "ai";
-import { measureMessage } from "../../src/steps/measure.ts";
+import { measureMessage } from "../../src/steps/message/measure.ts";
 import { batchOf, MOST_APPENDED, MOST_AT_ONCE, WARM_UPS } from "./batch.ts";
 import { readAgain, timed } from "./clock.ts";
 import { messageAt, messagesBetween } from "./messages.ts";
 import type { Meter, Rows } from "./meter.ts";
 import { countCalls, UNSOUND } from "./summariser.ts";
-import { estimateTokens } from "../../src/steps/tokens.ts";
+import { estimateTokens } from "../../src/steps/tokens/tokens.ts";
 
 /** A conversation store, as its users call it. */
 export interface Contender {

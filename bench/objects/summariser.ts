@@ -3,8 +3,8 @@
  * `busy?delay=5000&answers=nothing`: the same for every store, and there again after an eviction.
  */
 import type { LanguageModelV4 } from "@ai-sdk/provider";
-import { DEFAULT_TEMPLATE } from "../../src/steps/template.ts";
-import { estimateTokens } from "../../src/steps/tokens.ts";
+import { DEFAULT_TEMPLATE } from "../../src/steps/draft/template.ts";
+import { estimateTokens } from "../../src/steps/tokens/tokens.ts";
 import { answeringModel } from "./answering-model.ts";
 import { readSetting } from "./setting.ts";
 

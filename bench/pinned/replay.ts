@@ -5,18 +5,18 @@
  * Pure: messages in, numbers out. The summary's own text counts for nothing here, so that what pinning adds is seen.
  */
 import type { UIMessage } from "ai";
-import { extractIdentifiers } from "../../src/steps/facts.ts";
-import { measureMessage } from "../../src/steps/measure.ts";
-import type { OutlineRow } from "../../src/steps/outline.ts";
+import { extractIdentifiers } from "../../src/steps/facts/facts.ts";
+import { measureMessage } from "../../src/steps/message/measure.ts";
+import type { OutlineRow } from "../../src/steps/plan/outline.ts";
 import type { Fact, Facts } from "../../src/steps/pinned/fact.ts";
 import { gatherFacts, readSayings } from "../../src/steps/pinned/gather.ts";
 import { mergeFacts } from "../../src/steps/pinned/merge.ts";
 import { pickPinned } from "../../src/steps/pinned/pick.ts";
 import { renderPinned } from "../../src/steps/pinned/render.ts";
 import { sayingIn } from "../../src/steps/pinned/said.ts";
-import { planCut } from "../../src/steps/plan.ts";
-import { resolvePolicy } from "../../src/steps/policy.ts";
-import { estimateTokens } from "../../src/steps/tokens.ts";
+import { planCut } from "../../src/steps/plan/plan.ts";
+import { resolvePolicy } from "../../src/steps/plan/policy.ts";
+import { estimateTokens } from "../../src/steps/tokens/tokens.ts";
 
 export interface ReplayOptions {
   readonly thresholdTokens: number;

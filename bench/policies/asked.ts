@@ -4,8 +4,8 @@
  * Boundary: a prompt in, what it asks for out. Ours (and the head-and-tail policy's, which is laid out alike) are read by the product's
  * own reader. The SDK's is a text with fixed lines around the conversation; it is put into the form of ours.
  */
-import { parsePrompt } from "../../src/steps/prompt.ts";
-import { DEFAULT_TEMPLATE, type Section } from "../../src/steps/template.ts";
+import { parsePrompt } from "../../src/steps/draft/prompt.ts";
+import { DEFAULT_TEMPLATE, type Section } from "../../src/steps/draft/template.ts";
 
 export interface Asked {
   /** True for notes: sections that stand, each with a budget behind its hint. */

@@ -6,14 +6,14 @@
  * Left out, because nothing here needs it: its waits after failures, its fallbacks, secrets and images.
  */
 import type { UIMessage } from "ai";
-import { measureMessage } from "../../src/steps/measure.ts";
-import { buildPrompt } from "../../src/steps/prompt.ts";
-import { renderTranscript } from "../../src/steps/render.ts";
+import { measureMessage } from "../../src/steps/message/measure.ts";
+import { buildPrompt } from "../../src/steps/draft/prompt.ts";
+import { renderTranscript } from "../../src/steps/draft/render.ts";
 import type { Appended, Host, Policy, Spent, Terms } from "./host.ts";
 import { Bill, summarise } from "./summariser.ts";
 import { keepTails, type Tail } from "./tail.ts";
 import { weigh } from "./weigh.ts";
-import { estimateTokens } from "../../src/steps/tokens.ts";
+import { estimateTokens } from "../../src/steps/tokens/tokens.ts";
 
 const NAME = "head and tail";
 const HEAD_MESSAGES = 3;

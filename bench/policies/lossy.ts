@@ -5,13 +5,13 @@
  * bullet of an earlier summary. It aims at the size that it was asked for. Safe to compare between policies: whether a fact goes
  * is drawn from the seed, the fact and all that was read, so neither the order of calls nor a repetition changes it.
  */
-import { extractConstraints, extractIdentifiers, type IdentifierKind } from "../../src/steps/facts.ts";
-import { digest } from "../../src/steps/digest.ts";
+import { extractConstraints, extractIdentifiers, type IdentifierKind } from "../../src/steps/facts/facts.ts";
+import { digest } from "../../src/steps/text/digest.ts";
 import type { Topic } from "../../src/steps/extract/bullet.ts";
 import { readTranscript, type Entry } from "../../src/steps/extract/entries.ts";
 import { layOut, placeTopics, readSummary } from "../../src/steps/extract/summary-shape.ts";
 import { readSectionTokens } from "../../src/steps/notes/prompt.ts";
-import { estimateTokens } from "../../src/steps/tokens.ts";
+import { estimateTokens } from "../../src/steps/tokens/tokens.ts";
 import type { Asked } from "./asked.ts";
 
 interface Told {

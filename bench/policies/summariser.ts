@@ -2,8 +2,8 @@
  * The one summariser of a comparison: a prompt of any policy in, an answer with its price out. No network, no chance beside the seed.
  */
 import { extractiveModel } from "../../src/model/extractive.ts";
-import { buildPrompt, parsePrompt } from "../../src/steps/prompt.ts";
-import { estimateTokens } from "../../src/steps/tokens.ts";
+import { buildPrompt, parsePrompt } from "../../src/steps/draft/prompt.ts";
+import { estimateTokens } from "../../src/steps/tokens/tokens.ts";
 import { readAsked } from "./asked.ts";
 import type { Spent, SummariserName, Terms } from "./host.ts";
 import { forget, keepNothing } from "./lossy.ts";

@@ -1,7 +1,7 @@
 /** What messages weigh, for every policy alike: our estimate. */
 import type { UIMessage } from "ai";
-import { measureMessage } from "../../src/steps/measure.ts";
-import { estimateTokens } from "../../src/steps/tokens.ts";
+import { measureMessage } from "../../src/steps/message/measure.ts";
+import { estimateTokens } from "../../src/steps/tokens/tokens.ts";
 
 export function weigh(messages: readonly UIMessage[]): number {
   return messages.reduce((sum, message) => sum + measureMessage(message, estimateTokens).tokens, 0);

@@ -214,25 +214,25 @@ const message = z.object({`,
   {
     user: "And can such an imported conversation be compacted safely? I worry about a cut between a call and its result. Read the planner and explain.",
     steps: [
-      { say: "The planner never sees content, only an outline. I start with its words and then follow the cut.", calls: [read("src/steps/outline.ts"), read("src/steps/plan.ts")] },
-      { say: "Now the boundaries themselves.", calls: [read("src/steps/align.ts"), read("src/steps/cut.ts"), read("src/steps/chunk.ts")] },
+      { say: "The planner never sees content, only an outline. I start with its words and then follow the cut.", calls: [read("src/steps/plan/outline.ts"), read("src/steps/plan/plan.ts")] },
+      { say: "Now the boundaries themselves.", calls: [read("src/steps/plan/align.ts"), read("src/steps/plan/cut.ts"), read("src/steps/plan/chunk.ts")] },
       { say: "An outline row lists the calls whose result is elsewhere and the results whose call is elsewhere. In an imported conversation the importer has folded every result into the part of its call. So such a pair cannot be parted at all: the cut falls between messages or between the steps of one message, and a part lies in exactly one step." },
     ],
   },
   {
     user: "Where do those outline rows come from, then? Something must look into the parts.",
     steps: [
-      { calls: [bash("grep -rn 'OutlineRow\\|MessageFacts' src --include=*.ts | head -30"), read("src/steps/measure.ts")] },
-      { say: "measure.ts does, once, when a message is stored. It counts tokens per step and notes dangling calls, stray results and the provider's message id, and that is kept beside the message. Planning later reads those facts and never the content.", calls: [read("src/steps/slice.ts"), read("src/steps/repair.ts")] },
+      { calls: [bash("grep -rn 'OutlineRow\\|MessageFacts' src --include=*.ts | head -30"), read("src/steps/message/measure.ts")] },
+      { say: "measure.ts does, once, when a message is stored. It counts tokens per step and notes dangling calls, stray results and the provider's message id, and that is kept beside the message. Planning later reads those facts and never the content.", calls: [read("src/steps/message/slice.ts"), read("src/steps/view/repair.ts")] },
       { say: "repair.ts is the other half of the promise: when a view is built, a call without a result gets a synthetic one, so a provider never rejects the request. A dangling call, like the one that you interrupted, therefore neither blocks a cut nor is lost." },
     ],
   },
   {
     user: "How does it decide what is worth pinning beside a summary? I heard that identifiers survive word for word.",
     steps: [
-      { say: "That is facts.ts, the longest of the pure files.", calls: [read("src/steps/facts.ts"), bash("wc -l src/steps/*.ts | sort -n | tail -8")] },
+      { say: "That is facts.ts, the longest of the pure files.", calls: [read("src/steps/facts/facts.ts"), bash("wc -l src/steps/*.ts | sort -n | tail -8")] },
       { say: "It finds two things: identifiers by kind (paths, ids, dates, quantities, versions, errors, symbols, commands), each with how often it was said, and the rules that the user laid down, word for word. Text is cut at white space first and every pattern runs on one short word, so hostile input costs linear time." },
-      { say: "Rules are whole sentences, so I look at how sentences are cut apart and at the words that tell a rule from a remark.", calls: [read("src/steps/sentences.ts"), bash("grep -n 'import' src/steps/facts.ts"), bash("grep -n 'never\\|always\\|must' src/steps/*.ts | cut -c1-170 | head -30")] },
+      { say: "Rules are whole sentences, so I look at how sentences are cut apart and at the words that tell a rule from a remark.", calls: [read("src/steps/text/sentences.ts"), bash("grep -n 'import' src/steps/facts/facts.ts"), bash("grep -n 'never\\|always\\|must' src/steps/*.ts | cut -c1-170 | head -30")] },
       { say: "A sentence such as “never touch the schema version by hand” is a rule by its word “never”, so it is found as a user constraint and can be kept beside a summary as you said it." },
     ],
   },
@@ -306,7 +306,7 @@ import { importTranscript } from "./src/import/import.ts";
 for (const text of ["secret words", "{\\"role\\":\\"user\\",\\"content\\":\\"secret\\"", "[{\\"role\\":\\"user\\",\\"content\\":[{\\"type\\":\\"text\\",\\"text\\":7,\\"x\\":\\"secret\\"}]}]", "[{\\"role\\":\\"secret\\"}]"]) {
   try { importTranscript(text); } catch (error) { console.log(error.message); }
 }'`), failing("node -e 'JSON.parse(\"secret words\")' 2>&1 | grep SyntaxError; exit 1")] },
-      { say: "The engine's own message would quote the text; ours keeps only the part before the quotation. Places, field names and reasons are named, content is not. The last case shows the roles that are known, not the one that was given." },
+      { say: "The engine's own message would quote the text; ours keeps only the part before the quotation. HiddenMessages, field names and reasons are named, content is not. The last case shows the roles that are known, not the one that was given." },
     ],
   },
   {

@@ -7,7 +7,7 @@ import { text } from "node:stream/consumers";
 import type { UIMessage } from "ai";
 import type { ImportTranscriptOptions } from "../../src/agent/importing.ts";
 import type { RunEvent } from "../../src/agent/events.ts";
-import type { RunRecord } from "../../src/memory/runs.ts";
+import type { RunRecord } from "../../src/memory/runs/runs.ts";
 import { secretRules } from "../../src/redact/secret-rules.ts";
 import type { Live } from "../demo/live.ts";
 import type { Paint } from "../report/paint.ts";

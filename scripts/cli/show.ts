@@ -1,10 +1,10 @@
 /** Answers of an agent, as a person reads them in a terminal. What came from a conversation is made harmless first. */
-import type { HealthReport } from "../../src/agent/health-report.ts";
-import type { Proposal } from "../../src/agent/approval.ts";
-import type { PlanReport } from "../../src/agent/explain.ts";
-import type { Outcome, RunRecord, StepRecord } from "../../src/memory/runs.ts";
-import type { SessionInfo } from "../../src/memory/sessions.ts";
-import { showUnseen } from "../../src/steps/unseen.ts";
+import type { HealthReport } from "../../src/agent/reports/health.ts";
+import type { Proposal } from "../../src/agent/runs/approval.ts";
+import type { PlanReport } from "../../src/agent/reports/explain.ts";
+import type { Outcome, RunRecord, StepRecord } from "../../src/memory/runs/runs.ts";
+import type { SessionInfo } from "../../src/memory/sessions/sessions.ts";
+import { showInvisible } from "../../src/steps/text/invisible-characters.ts";
 import type { Paint, Style } from "../report/paint.ts";
 import { table, type Column } from "../report/table.ts";
 import { clip, count, duration, inert, plural } from "../report/text.ts";
@@ -105,7 +105,7 @@ export function showProposal({ summary, tokens, spanTokens, expiresAt, onTimeout
     paint(`${tokens} tokens in place of ${spanTokens}; waits until ${moment(expiresAt)}, ${then}.`, "bold"),
     "",
     // Every sign of it: what is approved is all that stands there.
-    ...showUnseen(summary).split("\n"),
+    ...showInvisible(summary).split("\n"),
   ];
 }
 

@@ -3,11 +3,11 @@ import type { UIMessage } from "ai";
 import { AgentClient } from "agents/client";
 import { RUN_EVENT, type RunEvent } from "../../src/agent/events.ts";
 import type { SessionStatus } from "../../src/agent/session.ts";
-import type { AppendResult } from "../../src/memory/history.ts";
-import type { PastView } from "../../src/memory/time-travel.ts";
-import type { View } from "../../src/memory/view.ts";
-import type { OverlayRecord } from "../../src/memory/overlays.ts";
-import type { RunRecord } from "../../src/memory/runs.ts";
+import type { AppendResult } from "../../src/memory/messages/history.ts";
+import type { PastView } from "../../src/memory/overlays/time-travel.ts";
+import type { View } from "../../src/memory/messages/view.ts";
+import type { OverlayRecord } from "../../src/memory/overlays/overlays.ts";
+import type { RunRecord } from "../../src/memory/runs/runs.ts";
 
 interface Calls {
   append(input: { sessionId: string; message: UIMessage }): AppendResult;

@@ -2,7 +2,7 @@
 import { convertToModelMessages, type ModelMessage, type UIMessage } from "ai";
 import type { DemoAgent } from "./agent.ts";
 import type { Replay } from "./replay.ts";
-import type { RunRecord, StepRecord } from "../../src/memory/runs.ts";
+import type { RunRecord, StepRecord } from "../../src/memory/runs/runs.ts";
 import { plural } from "../report/text.ts";
 
 export interface Check {

@@ -6,9 +6,9 @@
  * are appends to measure.
  */
 import type { UIMessage } from "ai";
-import { measureMessage } from "../../src/steps/measure.ts";
+import { measureMessage } from "../../src/steps/message/measure.ts";
 import type { DemoAgent } from "./agent.ts";
-import { estimateTokens } from "../../src/steps/tokens.ts";
+import { estimateTokens } from "../../src/steps/tokens/tokens.ts";
 
 export interface Sample {
   readonly storedTokens: number;

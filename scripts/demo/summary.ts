@@ -1,6 +1,6 @@
 /** From what the replay and the ledger say to what the report draws. */
-import type { OverlayRecord } from "../../src/memory/overlays.ts";
-import type { RunRecord } from "../../src/memory/runs.ts";
+import type { OverlayRecord } from "../../src/memory/overlays/overlays.ts";
+import type { RunRecord } from "../../src/memory/runs/runs.ts";
 import type { DemoReport, OverlayReport, RunReport } from "../report/report.ts";
 import type { Check } from "./checks.ts";
 import type { Replay } from "./replay.ts";

@@ -1,6 +1,6 @@
 /** Numbers for people, and text that keeps to its columns. Columns are counted as a terminal does: colour is nothing. */
 
-import { showUnseen } from "../../src/steps/unseen.ts";
+import { showInvisible } from "../../src/steps/text/invisible-characters.ts";
 
 /** `950`, `12.3k`, `1.25M`. */
 export function count(value: number): string {
@@ -27,7 +27,7 @@ export function plural(value: number, noun: string): string {
 /** Text of a transcript, with nothing in it that a terminal would obey, and what nobody would see by name. */
 export function inert(text: string): string {
   // The sequences of a coloured output first, or their harmless tails would be left behind as text.
-  return showUnseen(text.replace(ANSI, "")).replaceAll("\t", "  ");
+  return showInvisible(text.replace(ANSI, "")).replaceAll("\t", "  ");
 }
 
 /** Columns that `text` takes. */

@@ -25,24 +25,24 @@ import {
   RECALL_HITS,
 } from "../limits.ts";
 import { MAX_NOTES_BYTES, MAX_NOTES_SECTIONS } from "../limits-of-notes.ts";
-import type { RunRecord } from "../memory/runs.ts";
-import type { SearchOptions } from "../memory/search.ts";
-import type { ExpandOptions } from "../memory/session-overlays.ts";
-import type { CreateSessionOptions, ListSessionsOptions } from "../memory/sessions.ts";
-import type { TruncateOptions } from "../steps/truncate.ts";
-import { findProposal, type Decided } from "./approval.ts";
-import type { UsageReport } from "./calibration.ts";
+import type { RunRecord } from "../memory/runs/runs.ts";
+import type { SearchOptions } from "../memory/search/search.ts";
+import type { ExpandOptions } from "../memory/overlays/session-overlays.ts";
+import type { CreateSessionOptions, ListSessionsOptions } from "../memory/sessions/sessions.ts";
+import type { TruncateOptions } from "../steps/view/truncate.ts";
+import { findProposal, type Decided } from "./runs/approval.ts";
+import type { UsageReport } from "./reports/usage.ts";
 import type { Core } from "./core.ts";
 import { runEvent, runWithoutWords } from "./events.ts";
-import { reportHealth } from "./health-report.ts";
+import { reportHealth } from "./reports/health.ts";
 import type { ImportTranscriptOptions } from "./importing.ts";
-import { recallInput, type RecallRequest } from "./recall.ts";
-import type { PlanQuestion } from "./report-plan.ts";
+import { recallInput, type RecallRequest } from "./views/recall.ts";
+import type { PlanQuestion } from "./reports/plan.ts";
 import type { SessionManager } from "./session-manager.ts";
-import type { NotesEdit } from "./session-notes.ts";
+import type { NotesEdit } from "./notes/session-notes.ts";
 import type { CompactOptions, CompactReceipt, Session } from "./session.ts";
-import type { GetViewOptions } from "./shown-view.ts";
-import type { SplitOptions } from "./split.ts";
+import type { GetViewOptions } from "./views/shown-view.ts";
+import type { SplitOptions } from "./runs/split.ts";
 
 /**
  * What clients may be allowed together. `watch`: ask for compactions and follow them, without a word of what was said.
@@ -108,7 +108,7 @@ const messages = z.array(message).max(MAX_BATCH_MESSAGES);
 /** What an event must be is checked where events are: see src/events/event.ts. */
 const event = z.custom<NewEvent>((value) => typeof value === "object" && value !== null, "expected an event object");
 
-/** What each may be is checked where messages are shortened: see src/steps/truncate.ts. */
+/** What each may be is checked where messages are shortened: see src/steps/view/truncate.ts. */
 const truncate = z.strictObject({
   keepRecent: z.number().optional(),
   maxToolOutputChars: z.number().optional(),
@@ -238,7 +238,7 @@ export const calls = {
     group: "watch",
     does: "Ends a live run without effect.",
     input: ofRun,
-    run: async (context, { runId }) => showRun(context, await context.core.conductor.cancel(runId)),
+    run: async (context, { runId }) => showRun(context, await context.core.dispatcher.cancel(runId)),
   }),
   status: call({
     group: "watch",
@@ -538,39 +538,39 @@ export const calls = {
     group: "steer",
     does: "Pauses a live run between two steps.",
     input: ofRun,
-    run: async (context, { runId }) => showRun(context, await context.core.conductor.pause(runId)),
+    run: async (context, { runId }) => showRun(context, await context.core.dispatcher.pause(runId)),
   }),
   resumeRun: call({
     group: "steer",
     does: "Lets a paused run go on.",
     input: ofRun,
-    run: async (context, { runId }) => showRun(context, await context.core.conductor.resume(runId)),
+    run: async (context, { runId }) => showRun(context, await context.core.dispatcher.resume(runId)),
   }),
   retryRun: call({
     group: "steer",
     does: "Starts another run in place of one that ended without effect; what that one paid for is used again.",
     input: ofRun,
-    run: (context, { runId }) => showReceipt(context, context.core.conductor.retry(runId, context.may("override"))),
+    run: (context, { runId }) => showReceipt(context, context.core.dispatcher.retry(runId, context.may("override"))),
   }),
   retryRunFrom: call({
     group: "steer",
     does: "Has a step of a live run done again, and all that come after it.",
     input: z.strictObject({ runId: id, stepName: words(MAX_STEP_NAME_CHARS).min(1) }),
     run: async (context, { runId, stepName }) =>
-      showRun(context, await context.core.conductor.retryFrom(runId, stepName)),
+      showRun(context, await context.core.dispatcher.retryFrom(runId, stepName)),
   }),
   approveRun: call({
     group: "steer",
     does: "Says yes to the summary that a run proposes, or to another text in its place.",
     input: z.strictObject({ runId: id, summary: z.string().max(MAX_SUMMARY_CHARS).optional() }),
     run: async (context, { runId, summary }) =>
-      showDecided(context, await context.core.conductor.approve(runId, summary)),
+      showDecided(context, await context.core.dispatcher.approve(runId, summary)),
   }),
   rejectRun: call({
     group: "steer",
     does: "Says no to the summary that a run proposes: the run ends without effect.",
     input: z.strictObject({ runId: id, reason: z.string().max(MAX_REASON_CHARS).optional() }),
-    run: async (context, { runId, reason }) => showDecided(context, await context.core.conductor.reject(runId, reason)),
+    run: async (context, { runId, reason }) => showDecided(context, await context.core.dispatcher.reject(runId, reason)),
   }),
   rollback: call({
     group: "steer",

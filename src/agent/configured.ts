@@ -8,11 +8,11 @@
 import type { ContextBlocks, OnToolError } from "../context/blocks.ts";
 import { checkBlock, type BlockOptions } from "../context/declared.ts";
 import type { SecretRules } from "../redact/secret-rules.ts";
-import { checkPreviews, type PreviewOptions } from "../steps/preview.ts";
-import type { AfterCompaction } from "./after-compaction.ts";
-import { resolveApproval, type ApprovalOptions } from "./approval.ts";
-import { resolveInline, type OnCompactionOptions } from "./inline.ts";
-import { checkNotes, type KeepNotesOptions } from "./notes-settings.ts";
+import { checkPreviews, type PreviewOptions } from "../steps/view/preview.ts";
+import type { AfterCompaction } from "./runs/after-compaction.ts";
+import { resolveApproval, type ApprovalOptions } from "./runs/approval.ts";
+import { resolveInline, type OnCompactionOptions } from "./runs/inline.ts";
+import { checkNotes, type KeepNotesOptions } from "./notes/settings.ts";
 import { checkRules } from "./redaction.ts";
 import { compactAfter, type CompactAfterOptions, type InlineCompaction, type SessionSettings } from "./settings.ts";
 

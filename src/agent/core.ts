@@ -1,26 +1,26 @@
 /**
  * What one agent object holds: its memory, its ledger, its settings, and the few things it needs from the platform.
  *
- * Boundary: knows no Agents SDK. The mixin (with-compaction.ts) fills in {@link Platform}; everything else in this
+ * Boundary: knows no Agents SDK. The mixin (compacting-agent.ts) fills in {@link Platform}; everything else in this
  * folder works against this.
  */
 import type { UIMessage } from "ai";
 import { Contexts } from "../context/contexts.ts";
 import { PalimpsestError } from "../errors.ts";
 import type { Drafts } from "../memory/drafts.ts";
-import { Health } from "../memory/health.ts";
+import { Health } from "../memory/runs/health.ts";
 import { Db } from "../memory/db.ts";
 import { Memory } from "../memory/memory.ts";
 import type { Storage } from "../memory/schema.ts";
-import { Runs, type RunRecord } from "../memory/runs.ts";
-import { SpendTable } from "../memory/spend.ts";
-import { UntoldStatements } from "../memory/untold-statements.ts";
-import type { CountTokens } from "../steps/measure.ts";
-import type { Policy } from "../steps/policy.ts";
-import { Usage } from "./calibration.ts";
-import { Conductor } from "./conductor.ts";
-import type { NotesMark } from "./notes-trigger.ts";
-import { tellAfterCompaction, type HookFailure } from "./after-compaction.ts";
+import { Runs, type RunRecord } from "../memory/runs/runs.ts";
+import { SpendTable } from "../memory/runs/spend.ts";
+import { HookOutbox } from "../memory/runs/hook-outbox.ts";
+import type { CountTokens } from "../steps/message/measure.ts";
+import type { Policy } from "../steps/plan/policy.ts";
+import { Usage } from "./reports/usage.ts";
+import { Dispatcher } from "./runs/dispatch.ts";
+import type { NotesMark } from "./notes/trigger.ts";
+import { tellAfterCompaction, type HookFailure } from "./runs/after-compaction.ts";
 import { runEvent, type RunEvent } from "./events.ts";
 import { redactionOf } from "./redaction.ts";
 import { SettingsTable, type SessionSettings } from "./settings.ts";
@@ -94,7 +94,7 @@ export class Core {
   readonly spend: SpendTable;
   readonly settings: SettingsTable;
   readonly platform: Platform;
-  readonly conductor: Conductor;
+  readonly dispatcher: Dispatcher;
   /** What builders were told and no session was used after yet. */
   readonly unapplied = new Set<() => void>();
   /** By session: why what its builder was told cannot be put into force. The session is then refused at every use. */
@@ -108,7 +108,7 @@ export class Core {
   /** By session: from where the growth since its last notes is counted. */
   readonly notesMarks: Map<string, NotesMark>;
   /** Ended runs that a caller's function is yet to be told of, and those that it is being told of. */
-  readonly untold: UntoldStatements;
+  readonly hookOutbox: HookOutbox;
   readonly telling = new Set<string>();
   /** Characters of the files that are being read. */
   importing = 0;
@@ -130,11 +130,11 @@ export class Core {
     this.contexts = new Contexts(this.db, { agentId: platform.agentId, counterOf });
     this.runs = new Runs(this.db, {
       now: () => platform.now(),
-      started: (run) => this.conductor.dispatch(run),
+      started: (run) => this.dispatcher.dispatch(run),
       ended: (run) => this.announceEnd(run),
     });
     this.drafts = this.memory.drafts;
-    this.untold = new UntoldStatements(this.db);
+    this.hookOutbox = new HookOutbox(this.db);
     this.usage = new Usage(this.db);
     this.health = new Health(this.db);
     this.spend = new SpendTable(this.db);
@@ -143,7 +143,7 @@ export class Core {
     this.nothingUpTo = this.db.cached(new Map());
     this.unserved = this.db.cached(new Map());
     this.notesMarks = this.db.cached(new Map());
-    this.conductor = new Conductor(this);
+    this.dispatcher = new Dispatcher(this);
   }
 
   /** The one counter of a session, for whatever is counted there. */

@@ -2,8 +2,8 @@
  * What connected clients hear: a small, whole picture of a run each time it moves. It goes to every connection, so it holds
  * words only where clients may read; a client that missed one loses nothing, because the next one says everything again.
  */
-import type { Outcome, RunRecord, RunState, Trigger } from "../memory/runs.ts";
-import { withoutWords, withoutWordsIn } from "../memory/run-record.ts";
+import type { Outcome, RunRecord, RunState, Trigger } from "../memory/runs/runs.ts";
+import { withoutWords, withoutWordsIn } from "../memory/runs/record.ts";
 
 export const RUN_EVENT = "palimpsest:run";
 

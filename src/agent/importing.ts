@@ -9,8 +9,8 @@ import { PalimpsestError } from "../errors.ts";
 import { readTranscript, type Conversation, type Format } from "../import/import.ts";
 import { inPieces, Pace, type Pieces } from "../import/pieces.ts";
 import { MAX_IMPORTING_CHARS } from "../limits.ts";
-import type { Encoded } from "../memory/content.ts";
-import type { History } from "../memory/history.ts";
+import type { Encoded } from "../memory/messages/content.ts";
+import type { History } from "../memory/messages/history.ts";
 import type { Core } from "./core.ts";
 
 export interface ImportTranscriptOptions {

@@ -8,11 +8,11 @@
 import type { Agent } from "agents";
 import { PalimpsestError } from "../errors.ts";
 import { WATCHDOG_SECONDS } from "../limits.ts";
-import type { RunRecord } from "../memory/runs.ts";
+import type { RunRecord } from "../memory/runs/runs.ts";
 import type { CompactionParams } from "../workflows/compaction.ts";
 import type { Instance, InstanceStatus, Platform } from "./core.ts";
 import { eventWithoutWords } from "./events.ts";
-import { Telemetry, type TelemetryEnv } from "./telemetry.ts";
+import { Telemetry, type TelemetryEnv } from "./reports/telemetry.ts";
 
 /** The Workflow of each kind of run: the binding that leads to it, the class to export, a name for it. */
 const WORKFLOWS = {

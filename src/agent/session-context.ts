@@ -8,9 +8,9 @@ import type { ToolSet, UIMessage } from "ai";
 import type { BlockOptions } from "../context/declared.ts";
 import type { ContextBlocks } from "../context/blocks.ts";
 import type { ContextBlock } from "../context/render.ts";
-import type { SearchHit } from "../memory/search.ts";
-import type { PastView } from "../memory/time-travel.ts";
-import { recall, recallTool, type Recall, type RecallRequest } from "./recall.ts";
+import type { SearchHit } from "../memory/search/search.ts";
+import type { PastView } from "../memory/overlays/time-travel.ts";
+import { recall, recallTool, type Recall, type RecallRequest } from "./views/recall.ts";
 import { SessionHistory } from "./session-history.ts";
 
 export abstract class SessionContext extends SessionHistory {
@@ -114,7 +114,7 @@ export abstract class SessionContext extends SessionHistory {
     const { sessions } = memory;
     const ask = (sessionId: string): Recall => {
       const history = memory.session(sessionId);
-      return recall({ places: history.places(), notes: history.notes }, request, countTokens);
+      return recall({ places: history.hiddenMessages(), notes: history.notes }, request, countTokens);
     };
     const own = ask(this.id);
     for (let id = sessions.earlierOf(this.id); own.kind === "nothing" && id !== null; id = sessions.earlierOf(id)) {

@@ -13,20 +13,20 @@ import type { WorkingContext } from "../events/context.ts";
 import { persistTurn, persistWorkingContext, type PersistedTurn, type Turn } from "../events/persist.ts";
 import { exportJsonl } from "../import/export.ts";
 import type { Format } from "../import/import.ts";
-import type { CountTokens } from "../steps/measure.ts";
-import type { AppendResult, History, RecentHistory } from "../memory/history.ts";
-import { unseenTokens } from "./calibration.ts";
+import type { CountTokens } from "../steps/message/measure.ts";
+import type { AppendResult, History, RecentHistory } from "../memory/messages/history.ts";
+import { unseenTokens } from "./reports/usage.ts";
 import { leafOf, parentOf, type LeafInput, type ParentInput } from "./branch-input.ts";
 import { Configured } from "./configured.ts";
 import type { Core } from "./core.ts";
-import { endRun } from "./end-run.ts";
+import { endRun } from "./runs/end-run.ts";
 import { noRules, redactionOf } from "./redaction.ts";
 import { readFile, storeFile, type ImportTranscriptOptions } from "./importing.ts";
 import type { SessionSettings } from "./settings.ts";
-import { shapeView, viewOptions, type GetViewOptions, type ShownView } from "./shown-view.ts";
-import { startNotesIfDue } from "./notes-trigger.ts";
-import { mendIfUncovered } from "./mend.ts";
-import { measureAfresh, triggerIfDue } from "./trigger.ts";
+import { shapeView, viewOptions, type GetViewOptions, type ShownView } from "./views/shown-view.ts";
+import { startNotesIfDue } from "./notes/trigger.ts";
+import { mendIfUncovered } from "./runs/mend.ts";
+import { measureAfresh, triggerIfDue } from "./runs/trigger.ts";
 
 export interface ImportReceipt {
   readonly format: Format;
@@ -125,7 +125,7 @@ export abstract class SessionHistory extends Configured {
       for (const run of runs.live(this.id)) endRun(this.core, run, { kind: "stale", reason: "gone" });
       runs.forgetWords(this.id);
       contexts.forgetLoaded(this.id);
-      this.core.untold.removeSession(this.id);
+      this.core.hookOutbox.removeSession(this.id);
       measureAfresh(this.core, this.id);
     });
   }

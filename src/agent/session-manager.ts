@@ -11,16 +11,16 @@ import { shapeOf, type SearchProvider, type WritableContextProvider } from "../c
 import type { BlockScope } from "../context/scope.ts";
 import { PalimpsestError } from "../errors.ts";
 import { DEFAULT_SESSIONS_PAGE, SESSION_SEARCH_CHARS, SESSION_SEARCH_HITS } from "../limits.ts";
-import type { AppendResult } from "../memory/history.ts";
-import type { OverlayRecord } from "../memory/overlays.ts";
-import type { SearchHit, SearchOptions } from "../memory/search.ts";
-import type { CreateSessionOptions, ListSessionsOptions, SessionInfo } from "../memory/sessions.ts";
+import type { AppendResult } from "../memory/messages/history.ts";
+import type { OverlayRecord } from "../memory/overlays/overlays.ts";
+import type { SearchHit, SearchOptions } from "../memory/search/search.ts";
+import type { CreateSessionOptions, ListSessionsOptions, SessionInfo } from "../memory/sessions/sessions.ts";
 import type { LeafInput, ParentInput } from "./branch-input.ts";
 import { Configured, type Told } from "./configured.ts";
-import { endRun } from "./end-run.ts";
-import { handDownDrafts } from "./hand-down.ts";
+import { endRun } from "./runs/end-run.ts";
+import { inheritDrafts } from "./runs/inherited-drafts.ts";
 import { Session, type CompactReceipt, type CompactionHost } from "./session.ts";
-import { startSplit, type SplitOptions } from "./split.ts";
+import { startSplit, type SplitOptions } from "./runs/split.ts";
 
 export class SessionManager extends Configured {
   readonly #host: CompactionHost;
@@ -121,17 +121,17 @@ export class SessionManager extends Configured {
     const core = this.#core;
     const { existed, live } = core.transaction(() => {
       const live = core.runs.live(id);
-      handDownDrafts(core, id);
+      inheritDrafts(core, id);
       core.memory.session(id).clear();
       for (const run of live) endRun(core, run, { kind: "cancelled" });
       // Every room that keeps rows of a session; a test looks through all tables for one that is missing here (S2).
       core.contexts.forgetSession(id);
       core.usage.delete(id);
       core.spend.delete(id);
-      core.untold.removeSession(id);
+      core.hookOutbox.removeSession(id);
       return { existed: core.memory.sessions.delete(id), live };
     });
-    await core.conductor.stop(live);
+    await core.dispatcher.stop(live);
     return existed;
   }
 

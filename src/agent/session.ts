@@ -2,25 +2,25 @@
  * One session, as the agent's own code uses it: its history (session-history.ts), how it is configured, and compaction.
  */
 import type { UIMessage } from "ai";
-import type { History } from "../memory/history.ts";
-import { findNewest } from "../memory/lineage.ts";
-import type { CommitResult, OverlayRecord } from "../memory/overlays.ts";
-import type { ExpandOptions } from "../memory/session-overlays.ts";
-import type { RunRecord } from "../memory/runs.ts";
+import type { History } from "../memory/messages/history.ts";
+import { findNewest } from "../memory/sessions/lineage.ts";
+import type { CommitResult, OverlayRecord } from "../memory/overlays/overlays.ts";
+import type { ExpandOptions } from "../memory/overlays/session-overlays.ts";
+import type { RunRecord } from "../memory/runs/runs.ts";
 import { PalimpsestError } from "../errors.ts";
-import type { Waiting } from "../steps/why-not.ts";
-import { listUsage, promptTokens, recordUsage, type ModelUsage, type UsageReport } from "./calibration.ts";
+import type { Waiting } from "../steps/decide/why-not.ts";
+import { listUsage, promptTokens, recordUsage, type ModelUsage, type UsageReport } from "./reports/usage.ts";
 import { diffSummaries, type SummaryDiff } from "../steps/recall/diff-summaries.ts";
 import type { Told } from "./configured.ts";
 import type { Core } from "./core.ts";
-import { SessionNotesHandle } from "./session-notes.ts";
-import type { PlanReport } from "./explain.ts";
-import { reportPlan, type PlanQuestion } from "./report-plan.ts";
+import { SessionNotesHandle } from "./notes/session-notes.ts";
+import type { PlanReport } from "./reports/explain.ts";
+import { reportPlan, type PlanQuestion } from "./reports/plan.ts";
 import type { SessionSettings } from "./settings.ts";
-import { askForRun } from "./ask.ts";
-import { findReasonToWait } from "./trigger.ts";
-import type { BulletSource } from "../steps/provenance.ts";
-import { visibleSpan } from "./visible-span.ts";
+import { askForRun } from "./runs/ask.ts";
+import { findReasonToWait } from "./runs/trigger.ts";
+import type { BulletSource } from "../steps/draft/provenance.ts";
+import { visibleSpan } from "./runs/visible-span.ts";
 
 /** Anything that holds a core: an agent made with `withCompaction`. */
 export interface CompactionHost {

@@ -3,17 +3,17 @@
  * of policy takes effect with the next run; a run keeps the policy that it started with, in its ledger row.
  */
 import type { UIMessage } from "ai";
-import type { RunRecord, Trigger } from "../memory/runs.ts";
-import type { AfterCompaction } from "./after-compaction.ts";
-import type { ApprovalSettings } from "./approval.ts";
-import type { KeepNotesOptions } from "./notes-settings.ts";
+import type { RunRecord, Trigger } from "../memory/runs/runs.ts";
+import type { AfterCompaction } from "./runs/after-compaction.ts";
+import type { ApprovalSettings } from "./runs/approval.ts";
+import type { KeepNotesOptions } from "./notes/settings.ts";
 import type { SecretRules } from "../redact/secret-rules.ts";
-import type { CountTokens } from "../steps/measure.ts";
-import type { PreviewOptions } from "../steps/preview.ts";
-import { resolvePolicy, type Policy, type PolicyOptions } from "../steps/policy.ts";
-import { resolveWhen, type When, type WhenOptions } from "../steps/when.ts";
+import type { CountTokens } from "../steps/message/measure.ts";
+import type { PreviewOptions } from "../steps/view/preview.ts";
+import { resolvePolicy, type Policy, type PolicyOptions } from "../steps/plan/policy.ts";
+import { resolveWhen, type When, type WhenOptions } from "../steps/decide/when.ts";
 import { ESTIMATE, guardCounter } from "./token-counter.ts";
-import { DEFAULT_TEMPLATE, parseTemplate, type Template, type TemplateInput } from "../steps/template.ts";
+import { DEFAULT_TEMPLATE, parseTemplate, type Template, type TemplateInput } from "../steps/draft/template.ts";
 
 /** A summary that the caller made: the range it replaces, both ends included, by message (or overlay) id. */
 export interface InlineSummary {

@@ -6,8 +6,8 @@
  * that answers later), the estimate stands in, and it is said once.
  */
 import { PalimpsestError } from "../errors.ts";
-import type { CountTokens } from "../steps/measure.ts";
-import { estimateTokens } from "../steps/tokens.ts";
+import type { CountTokens } from "../steps/message/measure.ts";
+import { estimateTokens } from "../steps/tokens/tokens.ts";
 
 /** The counters that were said to fail: a session manager gives one to each of its sessions. */
 const reported = new WeakSet<CountTokens>();

@@ -7,7 +7,7 @@
  */
 import type { ToolSet, UIMessage } from "ai";
 import { PalimpsestError } from "../errors.ts";
-import type { CountTokens } from "../steps/measure.ts";
+import type { CountTokens } from "../steps/message/measure.ts";
 import { askForText, askProvider, type Ask } from "./ask.ts";
 import { checkKey, checkSize, checkText, type Rewrite } from "./check.ts";
 import { declare, undeclare, type BlockOptions, type Declared } from "./declared.ts";

@@ -6,7 +6,7 @@
  */
 import { PROVIDER_LIMIT_MS } from "../limits.ts";
 import type { Db } from "../memory/db.ts";
-import type { CountTokens } from "../steps/measure.ts";
+import type { CountTokens } from "../steps/message/measure.ts";
 import { ContextBlocks, type BlocksHost } from "./blocks.ts";
 import { sessionScope } from "./scope.ts";
 import { copyEntries } from "./sqlite-search.ts";

@@ -4,8 +4,8 @@
  * Safe because an entry and its index row change in one transaction and have the same id.
  */
 import { SEARCH_ANSWER_CHARS, SEARCH_ENTRIES } from "../limits.ts";
-import { indexWords, matchExpression } from "../memory/search-words.ts";
-import { digest } from "../steps/digest.ts";
+import { indexWords, matchExpression } from "../memory/search/words.ts";
+import { digest } from "../steps/text/digest.ts";
 import type { SearchProvider } from "./provider.ts";
 import type { BlockScope } from "./scope.ts";
 import type { ContextStatements, EntryRow, Place } from "./statements.ts";

@@ -6,8 +6,8 @@
  * the caller's that has the same name, is no skill of this session's.
  */
 import type { UIMessage } from "ai";
-import { toolName, toolPart } from "../steps/tool-parts.ts";
-import type { Part } from "../steps/tool-parts.ts";
+import { toolName, toolPart } from "../steps/message/tool-parts.ts";
+import type { Part } from "../steps/message/tool-parts.ts";
 
 export const LOAD_TOOL = "load_context";
 

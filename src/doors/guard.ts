@@ -14,7 +14,7 @@ import { refuse } from "./answers.ts";
 import type { Rate } from "./bucket.ts";
 import { Budgets } from "./budgets.ts";
 import { answerError, readCall } from "./frames.ts";
-import { spendTicket, type Spending } from "./spent-tickets.ts";
+import { spendTicket, type Spending } from "./used-tickets.ts";
 import { readVisit, type Visit } from "./visit.ts";
 
 /** What of a Worker's environment bounds its connections. */

@@ -4,7 +4,7 @@
  * A ticket is `<expiry>.<id>.<caller>.<signature>`, the signature (HMAC-SHA-256) over the agent's class and name and the
  * rest. It stands in a URL, and URLs are kept in logs: so it is good for a minute, for one agent, and for opening one
  * WebSocket. That it is genuine the door checks alone, before an agent is woken, in constant time; that it is shown for the
- * first time only the agent can tell (spent-tickets.ts).
+ * first time only the agent can tell (used-tickets.ts).
  */
 import { TICKET_MS } from "../limits.ts";
 

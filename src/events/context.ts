@@ -6,9 +6,9 @@
  */
 import type { UIMessage } from "ai";
 import { PalimpsestError } from "../errors.ts";
-import { checkShape } from "../memory/content.ts";
-import { repairMessages } from "../steps/repair.ts";
-import { truncateOlderMessages, type TruncateOptions } from "../steps/truncate.ts";
+import { checkShape } from "../memory/messages/content.ts";
+import { repairMessages } from "../steps/view/repair.ts";
+import { truncateOlderMessages, type TruncateOptions } from "../steps/view/truncate.ts";
 import type { ModelFormatAdapter } from "./adapters/adapter.ts";
 import type { ConversationEvent } from "./event.ts";
 import { eventsToMessages } from "./project.ts";

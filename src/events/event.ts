@@ -7,7 +7,7 @@
  */
 import { z } from "zod";
 import { PalimpsestError } from "../errors.ts";
-import type { Part } from "../steps/tool-parts.ts";
+import type { Part } from "../steps/message/tool-parts.ts";
 
 /** Parts as a UIMessage holds them. What is inside one is its own matter. */
 const parts = z.array(z.custom<Part>((part) => typeof (part as { type?: unknown } | null)?.type === "string"));

@@ -8,12 +8,12 @@
 import type { UIMessage } from "ai";
 import { PalimpsestError } from "../errors.ts";
 import { MAX_BATCH_MESSAGES, MAX_PAGE } from "../limits.ts";
-import type { History } from "../memory/history.ts";
+import type { History } from "../memory/messages/history.ts";
 import type { Memory } from "../memory/memory.ts";
-import type { OverlayRecord } from "../memory/overlays.ts";
-import { WHOLE_MESSAGE } from "../steps/outline.ts";
-import { messageSteps } from "../steps/slice.ts";
-import { overlayMessageId, parseSyntheticId } from "../steps/view.ts";
+import type { OverlayRecord } from "../memory/overlays/overlays.ts";
+import { WHOLE_MESSAGE } from "../steps/plan/outline.ts";
+import { messageSteps } from "../steps/message/slice.ts";
+import { overlayMessageId, parseSyntheticId } from "../steps/view/view.ts";
 import { parseEvent, type ConversationEvent, type EventOf } from "./event.ts";
 import { eventsToMessages, firstPart, messageIdOf, messageToEvents } from "./project.ts";
 

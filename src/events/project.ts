@@ -15,8 +15,8 @@ import {
   toolPart,
   type Part,
   type ToolPart,
-} from "../steps/tool-parts.ts";
-import { summaryMessage } from "../steps/view.ts";
+} from "../steps/message/tool-parts.ts";
+import { summaryMessage } from "../steps/view/view.ts";
 import type { ConversationEvent, EventOf } from "./event.ts";
 
 /** The fields of a tool part that say how the call ended. */

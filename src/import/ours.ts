@@ -7,8 +7,8 @@
  */
 import type { UIMessage } from "ai";
 import { MAX_ID_CHARS } from "../limits.ts";
-import { innerParts, type Part } from "../steps/tool-parts.ts";
-import { parseSyntheticId, RESERVED_METADATA, RESERVED_PREFIX } from "../steps/view.ts";
+import { innerParts, type Part } from "../steps/message/tool-parts.ts";
+import { parseSyntheticId, RESERVED_METADATA, RESERVED_PREFIX } from "../steps/view/view.ts";
 
 /** Begins the id of what is no longer ours. */
 const IMPORTED = "imported-";

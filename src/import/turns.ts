@@ -6,7 +6,7 @@
  * Safe because it cannot fail: whatever a turn holds ends up in some message, also a result that nobody asked for.
  */
 import type { UIMessage } from "ai";
-import { RESERVED_PREFIX } from "../steps/view.ts";
+import { RESERVED_PREFIX } from "../steps/view/view.ts";
 import { ordinaryId } from "./ours.ts";
 import { Pace, type Pieces } from "./pieces.ts";
 

@@ -1,7 +1,7 @@
 /** UIMessages as the AI SDK defines them, one JSON value each: checked and handed on as they are. */
 import type { UIMessage } from "ai";
 import { z } from "zod";
-import { ownMark } from "../steps/view.ts";
+import { ownMark } from "../steps/view/view.ts";
 import { choose, list, parseItems, type Item } from "./items.ts";
 import { disown } from "./ours.ts";
 import type { Pieces } from "./pieces.ts";

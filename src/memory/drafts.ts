@@ -4,8 +4,8 @@
  * A retry, another run over the same span, a fork or a rewind asks here before it asks a model (R3). The text stays in
  * the agent, so it leaves with the session that it belongs to (S2).
  */
-import type { AuditProblem } from "../steps/audit.ts";
-import type { Span } from "../steps/outline.ts";
+import type { AuditProblem } from "../steps/draft/audit.ts";
+import type { Span } from "../steps/plan/outline.ts";
 import type { Facts } from "../steps/pinned/fact.ts";
 import type { Statements } from "./statements.ts";
 

@@ -7,15 +7,15 @@
 import type { UIMessage } from "ai";
 import { PalimpsestError } from "../errors.ts";
 import { MAX_SESSION_ID_CHARS } from "../limits.ts";
-import type { CountTokens } from "../steps/measure.ts";
+import type { CountTokens } from "../steps/message/measure.ts";
 import { Drafts } from "./drafts.ts";
-import { History } from "./history.ts";
+import { History } from "./messages/history.ts";
 import type { Db } from "./db.ts";
-import { NotesStatements } from "./notes-statements.ts";
-import { MessageSearch } from "./search.ts";
-import { Sessions } from "./sessions.ts";
+import { NotesStatements } from "./notes/statements.ts";
+import { MessageSearch } from "./search/search.ts";
+import { Sessions } from "./sessions/sessions.ts";
 import { Statements } from "./statements.ts";
-import { Tree } from "./tree.ts";
+import { Tree } from "./messages/tree.ts";
 
 export interface MemoryOptions {
   /** Epoch ms. */

@@ -174,7 +174,7 @@ const MIGRATIONS: readonly (readonly string[])[] = [
        PRIMARY KEY (session_id, model)
      ) WITHOUT ROWID`,
   ],
-  // Time travel (overlay-changes.ts): the newest message when an overlay was added, and how its state changed since.
+  // Time travel (overlays/changes.ts): the newest message when an overlay was added, and how its state changed since.
   // Of one that left force before this was written down, no more is known than that it was in force when it came.
   [
     `ALTER TABLE palimpsest_overlays ADD COLUMN top_seq INTEGER NOT NULL DEFAULT 0`,
@@ -219,11 +219,11 @@ const MIGRATIONS: readonly (readonly string[])[] = [
   ],
   // Skills: those that were unloaded again are told from those that were never loaded here.
   [`ALTER TABLE palimpsest_loaded_skills ADD COLUMN loaded INTEGER NOT NULL DEFAULT 1`],
-  // Search: words are kept in other forms (search-words.ts). Each session is indexed anew when it is next searched.
+  // Search: words are kept in other forms (search/words.ts). Each session is indexed anew when it is next searched.
   [`DROP TABLE IF EXISTS palimpsest_search`, `DELETE FROM palimpsest_searched_sessions`],
-  // Ends of runs that a caller's function is yet to be told of (untold-statements.ts).
+  // Ends of runs that a caller's function is yet to be told of (hook-outbox.ts).
   [
-    `CREATE TABLE palimpsest_untold (
+    `CREATE TABLE palimpsest_hook_outbox (
        run_id     TEXT PRIMARY KEY,
        session_id TEXT NOT NULL,
        attempts   INTEGER NOT NULL

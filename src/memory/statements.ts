@@ -50,11 +50,11 @@ export type OverlayRow = {
   summary: string;
   /** Of the session's newest message when the overlay was added. */
   topSeq: number;
-  /** JSON: see overlay-changes.ts. */
+  /** JSON: see overlays/changes.ts. */
   changes: string;
 };
 
-/** A place on a path: a message and a step in it. Places on one path are ordered by `seq`, then `step`. */
+/** A place on a path: a message and a step in it. HiddenMessages on one path are ordered by `seq`, then `step`. */
 export interface Place {
   readonly seq: number;
   readonly step: number;

@@ -4,7 +4,7 @@
  * A provider's report counts where it can be true. Where there is none, or it cannot be true, the texts are estimated
  * instead, and the cost says how much of it is an estimate. So a budget holds whatever a provider reports.
  */
-import { estimateTokens } from "../steps/tokens.ts";
+import { estimateTokens } from "../steps/tokens/tokens.ts";
 
 export interface CallCost {
   readonly inputTokens: number;

@@ -11,12 +11,12 @@ import type {
   LanguageModelV4Prompt,
   LanguageModelV4StreamPart,
 } from "@ai-sdk/provider";
-import { extractSummary, type ExtractInput as Extracted } from "../steps/extract.ts";
-import { REFERENCE_RULE } from "../steps/provenance.ts";
+import { extractSummary, type ExtractInput as Extracted } from "../steps/extract/extract.ts";
+import { REFERENCE_RULE } from "../steps/draft/provenance.ts";
 import { extractEdits } from "../steps/notes/extract.ts";
-import { parsePrompt, type ParsedPrompt } from "../steps/prompt.ts";
-import { DEFAULT_TEMPLATE } from "../steps/template.ts";
-import { estimateTokens } from "../steps/tokens.ts";
+import { parsePrompt, type ParsedPrompt } from "../steps/draft/prompt.ts";
+import { DEFAULT_TEMPLATE } from "../steps/draft/template.ts";
+import { estimateTokens } from "../steps/tokens/tokens.ts";
 
 /** A task of this model. Its own tokens are the estimate's, as any model's are its tokenizer's, whatever a session counts with. */
 type ExtractInput = Omit<Extracted, "countTokens">;

@@ -14,10 +14,10 @@ import { WorkflowEntrypoint, type WorkflowEvent, type WorkflowStep } from "cloud
 import pMap from "p-map";
 import { assert } from "../errors.ts";
 import { PARALLEL_CHUNKS } from "../limits.ts";
-import type { Outcome } from "../memory/runs.ts";
+import type { Outcome } from "../memory/runs/runs.ts";
 import { chooseModel, type ChosenModel, type ModelEnv } from "../model/choose.ts";
-import { findNoRoom, fitPolicy, groupDrafts } from "../steps/fit.ts";
-import { planCut } from "../steps/plan.ts";
+import { findNoRoom, fitPolicy, groupDrafts } from "../steps/plan/window.ts";
+import { planCut } from "../steps/plan/plan.ts";
 import { openPort, type AgentAddress } from "./agent-stub.ts";
 import { waitForApproval } from "./approval.ts";
 import { digestChunk, digestDrafts, foldDrafts, repairDraft, summarizeChunk } from "./draft.ts";

@@ -11,16 +11,16 @@ import type { CallCost } from "../model/call-cost.ts";
 import { extract, extractiveModel } from "../model/extractive.ts";
 import type { Failure, FailureCode } from "../model/failures.ts";
 import { summarize, type SummarizeResult } from "../model/summarize.ts";
-import type { AuditProblemKind } from "../steps/audit.ts";
-import { digest } from "../steps/digest.ts";
+import type { AuditProblemKind } from "../steps/draft/audit.ts";
+import { digest } from "../steps/text/digest.ts";
 import { tellsSomething } from "../steps/extract/summary-shape.ts";
 import { LEAST_TRY_MS, MAX_CHARS_PER_TOKEN, MAX_POLITE_WAIT_MS, MODEL_CALL_MS, SAVE_AGAIN_MS } from "../limits.ts";
 import type { Facts } from "../steps/pinned/fact.ts";
 import { gatherFacts } from "../steps/pinned/gather.ts";
-import { buildPrompt, type PromptInput } from "../steps/prompt.ts";
-import { keepReferences, numberMessages, parseReferences, resolveProvenance } from "../steps/provenance.ts";
-import { renderTranscript } from "../steps/render.ts";
-import { takeOutUnseen } from "../steps/unseen.ts";
+import { buildPrompt, type PromptInput } from "../steps/draft/prompt.ts";
+import { keepReferences, numberMessages, parseReferences, resolveProvenance } from "../steps/draft/provenance.ts";
+import { renderTranscript } from "../steps/draft/render.ts";
+import { stripInvisible } from "../steps/text/invisible-characters.ts";
 import type { Brief, CompactionPort, DraftInput, DraftReceipt, FoldSource, RunEnded, StepMark } from "./port.ts";
 
 type Drafted = DraftReceipt | RunEnded;
@@ -161,7 +161,7 @@ async function ask(
   });
   const answer = await askOnce(by, { system, prompt, answerTokens: askTokens, leftMs: source.leftMs });
   const { finishReason, cost } = answer;
-  const text = source.refer(takeOutUnseen(answer.text));
+  const text = source.refer(stripInvisible(answer.text));
   const digested = model === DIGEST;
   // What our own digest finds nothing in has nothing to tell, and an answer may say so.
   const { transcript = null, previous = null, drafts = [] } = input;

@@ -4,15 +4,15 @@
  * As in draft.ts, each reads from the agent, asks a model at most once and stores in the agent. The draft's text is the
  * model's answer, the sections that change; what they make of the notes is audited where it is stored.
  */
-import { digest } from "../steps/digest.ts";
+import { digest } from "../steps/text/digest.ts";
 import { renderNotes } from "../steps/notes/document.ts";
 import { factsOfElements } from "../steps/notes/facts.ts";
 import { describeSections } from "../steps/notes/prompt.ts";
-import { buildPrompt } from "../steps/prompt.ts";
-import { joinReferences, keepReferences, numberMessages, parseReferences } from "../steps/provenance.ts";
-import { referenceTo } from "../steps/reference.ts";
-import { renderTranscript, type TranscriptElement } from "../steps/render.ts";
-import { takeOutUnseen } from "../steps/unseen.ts";
+import { buildPrompt } from "../steps/draft/prompt.ts";
+import { joinReferences, keepReferences, numberMessages, parseReferences } from "../steps/draft/provenance.ts";
+import { referenceTo } from "../steps/message/reference.ts";
+import { renderTranscript, type TranscriptElement } from "../steps/draft/render.ts";
+import { stripInvisible } from "../steps/text/invisible-characters.ts";
 import { askOnce, newBoundary, saveAnswer, type Drafting } from "./draft.ts";
 import type { Drafted } from "./ladder.ts";
 import type { DraftReceipt, NotesReading } from "./port.ts";
@@ -54,7 +54,7 @@ async function ask(by: Drafting, source: Source, problems: readonly string[]): P
   });
   const answer = await askOnce(by, { system, prompt, answerTokens: shape.maxTokens, leftMs: source.leftMs });
   const { finishReason, cost } = answer;
-  const text = refer(takeOutUnseen(answer.text), { notes, elements });
+  const text = refer(stripInvisible(answer.text), { notes, elements });
   return saveAnswer(by, {
     key,
     text,

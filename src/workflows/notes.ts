@@ -8,7 +8,7 @@
  * comes late, costs its calls and nothing else.
  */
 import type { WorkflowEvent, WorkflowStep } from "cloudflare:workers";
-import type { Outcome } from "../memory/runs.ts";
+import type { Outcome } from "../memory/runs/runs.ts";
 import type { ChosenModel } from "../model/choose.ts";
 import { CompactionWorkflow, type CompactionParams } from "./compaction.ts";
 import { Asked, climbDown, markOf } from "./ladder.ts";

@@ -7,16 +7,16 @@
  * Workflow's history never holds a conversation (S2). Nothing of SQLite is known on this side.
  */
 import type { UIMessage } from "ai";
-import type { Outcome } from "../memory/runs.ts";
+import type { Outcome } from "../memory/runs/runs.ts";
 import type { FailureCode } from "../model/failures.ts";
-import type { AuditProblem } from "../steps/audit.ts";
+import type { AuditProblem } from "../steps/draft/audit.ts";
 import type { CallCost } from "../model/call-cost.ts";
 import type { NotesSection, NotesShape } from "../steps/notes/document.ts";
-import type { Outline } from "../steps/outline.ts";
+import type { Outline } from "../steps/plan/outline.ts";
 import type { Facts } from "../steps/pinned/fact.ts";
-import type { ChunkPlan, Plan, PlanOptions, Policy } from "../steps/plan.ts";
-import type { TranscriptElement } from "../steps/render.ts";
-import type { Template } from "../steps/template.ts";
+import type { ChunkPlan, Plan, PlanOptions, Policy } from "../steps/plan/plan.ts";
+import type { TranscriptElement } from "../steps/draft/render.ts";
+import type { Template } from "../steps/draft/template.ts";
 
 /** The run is over, also when somebody else ended it: the workflow returns the outcome and does no more. */
 export interface RunEnded {

@@ -7,7 +7,7 @@
  * takes messages. Whatever ends the run before it (an edit under the plan, a cancel, a deleted session) leaves no child.
  */
 import type { WorkflowEvent, WorkflowStep } from "cloudflare:workers";
-import type { Outcome } from "../memory/runs.ts";
+import type { Outcome } from "../memory/runs/runs.ts";
 import { compact, CompactionWorkflow, type CompactionParams } from "./compaction.ts";
 import { markOf } from "./ladder.ts";
 import { AGENT_CALL } from "./retries.ts";

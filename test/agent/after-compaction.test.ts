@@ -22,7 +22,7 @@ async function until(condition: () => boolean | Promise<boolean>): Promise<void>
 
 /** Ends that are yet to be told. */
 function untold({ stub }: Pick<ReturnType<typeof newAgent>, "stub">): Promise<string[]> {
-  return runInDurableObject(stub, ({ palimpsest }: PalimpsestAgent) => palimpsest.untold.list());
+  return runInDurableObject(stub, ({ palimpsest }: PalimpsestAgent) => palimpsest.hookOutbox.list());
 }
 
 async function watchdogs({ stub }: Pick<ReturnType<typeof newAgent>, "stub">): Promise<number> {

@@ -3,7 +3,7 @@ import { runInDurableObject } from "cloudflare:test";
 import type { UIMessage } from "ai";
 import { afterEach, expect, test } from "vitest";
 import { Session } from "../../src/agent/session.ts";
-import type { ParsedPrompt } from "../../src/steps/prompt.ts";
+import type { ParsedPrompt } from "../../src/steps/draft/prompt.ts";
 import { newAgent, skipRetryDelays } from "../agents.ts";
 import { say, talk } from "../conversation.ts";
 import { noting, rest, sayAll, SESSION } from "../noted.ts";

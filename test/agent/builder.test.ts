@@ -259,7 +259,7 @@ test("a function whose object died is called again by the watchdog (R1)", async 
   const { agent, stub, inside } = await newBuilt(async () => null);
   // What a crash in the middle of the function leaves behind: a run at work that nobody works on.
   await inside((instance) => {
-    instance.palimpsest.conductor.dispatch = () => undefined;
+    instance.palimpsest.dispatcher.dispatch = () => undefined;
   });
   const run = await startInline(agent);
   await inside((instance) => instance.palimpsest.runs.change(run?.id ?? "", { state: "running" }));

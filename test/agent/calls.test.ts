@@ -9,7 +9,7 @@ import { SessionManager } from "../../src/agent/session-manager.ts";
 import { Session } from "../../src/agent/session.ts";
 import { say } from "../conversation.ts";
 
-/** Calls of the ledger, of the conductor and of the tree, which no method of a session stands behind. */
+/** Calls of the ledger, of the dispatcher and of the tree, which no method of a session stands behind. */
 const WITHOUT_A_METHOD: ReadonlySet<CallName> = new Set<CallName>([
   "runs",
   "liveRuns",

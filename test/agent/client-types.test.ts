@@ -5,7 +5,7 @@ import type { UIMessage } from "ai";
 import { describe, expectTypeOf, test } from "vitest";
 import type { CallInput, CallName, CallResult } from "../../src/agent/calls.ts";
 import type { Clients, CompactionClient } from "../../src/agent/clients.ts";
-import { CompactingAgent, withCompaction } from "../../src/agent/with-compaction.ts";
+import { CompactingAgent, withCompaction } from "../../src/agent/compacting-agent.ts";
 
 type Reader = CompactionClient<readonly ["watch", "read", "append"]>;
 

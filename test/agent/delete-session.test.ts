@@ -41,7 +41,7 @@ async function fillTables(manager: SessionManager, agent: PalimpsestAgent): Prom
   await session.search(WORD);
   await session.recordUsage({ inputTokens: 1_000, outputTokens: 10, model: "big" });
   agent.palimpsest.spend.add(SESSION, 1, 0);
-  agent.palimpsest.untold.add("run-untold", SESSION);
+  agent.palimpsest.hookOutbox.add("run-untold", SESSION);
   await session.replaceContextBlock("memory", WORD);
   await session.context.setContextEntry("facts", { key: WORD, content: WORD });
   await session.context.loadSkill("skills", WORD);

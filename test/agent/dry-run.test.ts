@@ -2,7 +2,7 @@
 import { runInDurableObject } from "cloudflare:test";
 import type { UIMessage } from "ai";
 import { afterEach, describe, expect, test } from "vitest";
-import { estimateTokens } from "../../src/steps/tokens.ts";
+import { estimateTokens } from "../../src/steps/tokens/tokens.ts";
 import { newAgent, skipRetryDelays } from "../agents.ts";
 import { say, talk } from "../conversation.ts";
 import { noting, ofKind, rest, sayAll, sayWithNotes, SESSION } from "../noted.ts";

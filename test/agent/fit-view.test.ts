@@ -3,8 +3,8 @@ import { runInDurableObject } from "cloudflare:test";
 import { convertToModelMessages, type UIMessage } from "ai";
 import { afterEach, expect, test } from "vitest";
 import { Session } from "../../src/agent/session.ts";
-import type { Fitted } from "../../src/agent/shown-view.ts";
-import { repairMessages } from "../../src/steps/repair.ts";
+import type { Fitted } from "../../src/agent/views/shown-view.ts";
+import { repairMessages } from "../../src/steps/view/repair.ts";
 import { newAgent, refusalOf, skipRetryDelays } from "../agents.ts";
 import { talk, textOf } from "../conversation.ts";
 import { makeGate, openGates } from "../scripted-model.ts";
@@ -88,7 +88,7 @@ test("a limit is held against what the provider counts: its ratio, and what the 
       await session.appendMessages(exchange(n));
       const { tokens, fitted } = await session.getView({ maxTokens });
       expect(fitted?.promptTokens).toBeLessThanOrEqual(maxTokens);
-      // The first calls are only estimated: see src/steps/calibrate.ts.
+      // The first calls are only estimated: see src/steps/tokens/calibrate.ts.
       if (n > 20) expect(counted(tokens)).toBeLessThan(maxTokens * 1.05);
       if (n > 20) expect(fitted?.kind).toBe("reduced");
       await session.recordUsage({ inputTokens: counted(tokens), viewTokens: tokens });

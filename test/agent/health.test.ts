@@ -3,7 +3,7 @@ import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { runInDurableObject } from "cloudflare:test";
 import { expect, test } from "vitest";
 import { Session } from "../../src/agent/session.ts";
-import { Telemetry, type TelemetryEnv } from "../../src/agent/telemetry.ts";
+import { Telemetry, type TelemetryEnv } from "../../src/agent/reports/telemetry.ts";
 import { newAgent, skipRetryDelays, startRun } from "../agents.ts";
 import { say, talk } from "../conversation.ts";
 import { summaryOf } from "../scripted-model.ts";

@@ -9,7 +9,7 @@ import { expect, test } from "vitest";
 import { SessionManager } from "../../src/agent/session-manager.ts";
 import type { InlineCompaction } from "../../src/agent/settings.ts";
 import { MAX_CHARS_PER_TOKEN } from "../../src/limits.ts";
-import { estimateTokens } from "../../src/steps/tokens.ts";
+import { estimateTokens } from "../../src/steps/tokens/tokens.ts";
 import { ENOUGH, newAgent, skipRetryDelays, startRun } from "../agents.ts";
 import { say, talk, textOf } from "../conversation.ts";
 import { makeGate, summaryOf } from "../scripted-model.ts";

@@ -2,7 +2,7 @@
 import { runInDurableObject } from "cloudflare:test";
 import { afterEach, describe, expect, test } from "vitest";
 import { Session } from "../../src/agent/session.ts";
-import { estimateTokens } from "../../src/steps/tokens.ts";
+import { estimateTokens } from "../../src/steps/tokens/tokens.ts";
 import { secretRules } from "../../src/redact/secret-rules.ts";
 import { newAgent, refusalOf, skipRetryDelays } from "../agents.ts";
 import { say, talk } from "../conversation.ts";

@@ -3,7 +3,7 @@ import { runInDurableObject } from "cloudflare:test";
 import type { UIMessage } from "ai";
 import { afterEach, describe, expect, test } from "vitest";
 import { Session } from "../../src/agent/session.ts";
-import type { RunRecord } from "../../src/memory/runs.ts";
+import type { RunRecord } from "../../src/memory/runs/runs.ts";
 import { newAgent, skipRetryDelays } from "../agents.ts";
 import { say, talk } from "../conversation.ts";
 import { noting, ofKind, rest, sayAll, sayWithNotes, SESSION } from "../noted.ts";

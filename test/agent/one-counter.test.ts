@@ -2,9 +2,9 @@
 import { runInDurableObject } from "cloudflare:test";
 import { expect, test } from "vitest";
 import { Session } from "../../src/agent/session.ts";
-import { viewBeforeStep } from "../../src/agent/turn.ts";
+import { viewBeforeStep } from "../../src/agent/views/turn.ts";
 import { renderPinned } from "../../src/steps/pinned/render.ts";
-import { estimateTokens } from "../../src/steps/tokens.ts";
+import { estimateTokens } from "../../src/steps/tokens/tokens.ts";
 import { newAgent, skipRetryDelays, startRun } from "../agents.ts";
 import { say, talk } from "../conversation.ts";
 import { rest, sayAll } from "../noted.ts";

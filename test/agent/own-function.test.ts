@@ -6,7 +6,7 @@ import { secretRules } from "../../src/redact/secret-rules.ts";
 import { Session } from "../../src/agent/session.ts";
 import type { InlineCompaction, InlineContext } from "../../src/agent/settings.ts";
 import { MAX_FUNCTION_LIMIT_MS, MAX_INSTANCE_RESTARTS } from "../../src/limits.ts";
-import type { RunRecord } from "../../src/memory/runs.ts";
+import type { RunRecord } from "../../src/memory/runs/runs.ts";
 import { newAgent, refusalOf, skipRetryDelays } from "../agents.ts";
 import { say, talk, textOf } from "../conversation.ts";
 import { settle } from "./runs.ts";

@@ -3,7 +3,7 @@ import { runInDurableObject } from "cloudflare:test";
 import type { UIMessage } from "ai";
 import { afterEach, describe, expect, test } from "vitest";
 import type { CompactAfterOptions } from "../../src/agent/settings.ts";
-import type { RunRecord } from "../../src/memory/runs.ts";
+import type { RunRecord } from "../../src/memory/runs/runs.ts";
 import { Session } from "../../src/agent/session.ts";
 import { secretRules } from "../../src/redact/secret-rules.ts";
 import { newAgent, skipRetryDelays } from "../agents.ts";

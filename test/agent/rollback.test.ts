@@ -83,7 +83,7 @@ async function editedMeanwhile() {
 
 test("a mend that waits for a run's end is not lost when that end is taken back", async () => {
   const { agent, stub, run, gate } = await editedMeanwhile();
-  await takeBack(stub, ({ palimpsest }) => palimpsest.conductor.end(run.id, { kind: "cancelled" }));
+  await takeBack(stub, ({ palimpsest }) => palimpsest.dispatcher.end(run.id, { kind: "cancelled" }));
   expect((await agent.getRun({ runId: run.id })).outcome).toBeNull();
   gate.open();
   expect((await agent.waitForRun({ runId: run.id })).outcome).toMatchObject({ kind: "stale" });
@@ -113,7 +113,7 @@ test("an end that was taken back is told to nobody, and one that is told stands 
       .ended(run.id)
       .then(({ outcome }) => told.push(outcome?.kind));
   });
-  await takeBack(stub, ({ palimpsest }) => palimpsest.conductor.end(run.id, { kind: "cancelled" }));
+  await takeBack(stub, ({ palimpsest }) => palimpsest.dispatcher.end(run.id, { kind: "cancelled" }));
   await runInDurableObject(stub, () => scheduler.wait(0));
   expect(told).toEqual([]);
   gate.open();

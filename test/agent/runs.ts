@@ -2,7 +2,7 @@
 import { runInDurableObject } from "cloudflare:test";
 import { Session } from "../../src/agent/session.ts";
 import type { CompactAfterOptions } from "../../src/agent/settings.ts";
-import type { RunRecord } from "../../src/memory/runs.ts";
+import type { RunRecord } from "../../src/memory/runs/runs.ts";
 import { newAgent } from "../agents.ts";
 import { summaryOf, type Script } from "../scripted-model.ts";
 import type { PalimpsestAgent } from "../worker.ts";

@@ -331,7 +331,7 @@ test("words are found however wide they are written, also in a session that was 
     // What the migrations after that one did, taken back.
     for (const statement of [
       "DROP TABLE palimpsest_search_partial",
-      "DROP TABLE palimpsest_untold",
+      "DROP TABLE palimpsest_hook_outbox",
       "ALTER TABLE palimpsest_notes DROP COLUMN covered_step",
       "ALTER TABLE palimpsest_notes DROP COLUMN told_step",
       "ALTER TABLE palimpsest_notes DROP COLUMN told_seq",

@@ -5,7 +5,7 @@ import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
 import { Session } from "../../src/agent/session.ts";
 import { SessionManager } from "../../src/agent/session-manager.ts";
-import type { RunRecord } from "../../src/memory/runs.ts";
+import type { RunRecord } from "../../src/memory/runs/runs.ts";
 import { newAgent, refusalOf } from "../agents.ts";
 import { say, talk } from "../conversation.ts";
 import { tables } from "../rows.ts";

@@ -7,7 +7,7 @@ import { z } from "zod";
 import { MESSAGE_MAX_BYTES } from "../../src/limits.ts";
 import { SessionManager } from "../../src/agent/session-manager.ts";
 import type { Session } from "../../src/agent/session.ts";
-import { keepTurn } from "../../src/agent/turn.ts";
+import { keepTurn } from "../../src/agent/views/turn.ts";
 import { newAgent, skipRetryDelays } from "../agents.ts";
 import { say, talk } from "../conversation.ts";
 import { summaryOf } from "../scripted-model.ts";

@@ -4,7 +4,7 @@ import type { LanguageModelV4, LanguageModelV4Message } from "@ai-sdk/provider";
 import { convertToModelMessages, generateText, isStepCount, streamText, type UIMessage } from "ai";
 import { expect, test } from "vitest";
 import { Session } from "../../src/agent/session.ts";
-import { keepTurn, viewBeforeStep, type TurnOptions } from "../../src/agent/turn.ts";
+import { keepTurn, viewBeforeStep, type TurnOptions } from "../../src/agent/views/turn.ts";
 import { newAgent, skipRetryDelays } from "../agents.ts";
 import { say, talk } from "../conversation.ts";
 import { summaryOf } from "../scripted-model.ts";

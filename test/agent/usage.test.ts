@@ -3,7 +3,7 @@ import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { expect, test } from "vitest";
 import { Session } from "../../src/agent/session.ts";
 import { SessionManager } from "../../src/agent/session-manager.ts";
-import type { UsageReport } from "../../src/agent/calibration.ts";
+import type { UsageReport } from "../../src/agent/reports/usage.ts";
 import { MAX_CALL_TOKENS } from "../../src/limits.ts";
 import { newAgent, skipRetryDelays } from "../agents.ts";
 import { say, talk } from "../conversation.ts";

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { freePort, LocalWorker } from "../../scripts/demo/local-worker.ts";
-import type { RunRecord } from "../../src/memory/runs.ts";
+import type { RunRecord } from "../../src/memory/runs/runs.ts";
 
 const ROOT = resolve(import.meta.dirname, "../..");
 const SECRET = "a-secret-for-the-command-line";

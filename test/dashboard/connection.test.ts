@@ -2,8 +2,8 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { RUN_EVENT, type RunEvent } from "../../src/agent/events.ts";
-import { findOddSecret } from "../../src/dashboard/door.ts";
-import { forgetLive, learn, liveIds, type KnownRuns } from "../../src/dashboard/runs/known-runs.ts";
+import { findOddSecret } from "../../dashboard/door.ts";
+import { forgetLive, learn, liveIds, type KnownRuns } from "../../dashboard/runs/known-runs.ts";
 
 function event(runId: string, done: number, ended = false): RunEvent {
   const sums = { modelCalls: 0, inputTokens: 0, outputTokens: 0 };

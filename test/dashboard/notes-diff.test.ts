@@ -1,7 +1,7 @@
 /** Two versions of the notes, line by line. */
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { diffNotes, type DiffLine } from "../../src/dashboard/session/notes-diff.ts";
+import { diffNotes, type DiffLine } from "../../dashboard/session/notes-diff.ts";
 
 const section = (title: string, ...lines: string[]) => ({ title, text: lines.join("\n") });
 

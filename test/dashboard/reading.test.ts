@@ -2,11 +2,11 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { UIMessage } from "ai";
-import { clipText, isLayable, linkHost, showUnseen } from "../../src/dashboard/reading/inert-text.ts";
-import { gist, readSummary } from "../../src/dashboard/reading/summary.ts";
-import { formatRoute, parseRoute, toSession } from "../../src/dashboard/route.ts";
-import { modelRows, personRows, storedId } from "../../src/dashboard/session/rows.ts";
-import { sliceMessageId, summaryMessage } from "../../src/steps/view.ts";
+import { clipText, isLayable, linkHost, showInvisible } from "../../dashboard/reading/inert-text.ts";
+import { gist, readSummary } from "../../dashboard/reading/summary.ts";
+import { formatRoute, parseRoute, toSession } from "../../dashboard/route.ts";
+import { modelRows, personRows, storedId } from "../../dashboard/session/rows.ts";
+import { sliceMessageId, summaryMessage } from "../../src/steps/view/view.ts";
 
 function said(id: string): UIMessage {
   return { id, role: "user", parts: [{ type: "text", text: id }] };
@@ -14,18 +14,18 @@ function said(id: string): UIMessage {
 
 describe("hostile text", () => {
   test("controls and marks of direction are shown by name; tabs, line ends and every script stay", () => {
-    expect(showUnseen("a\u0000b\u001b[31m")).toBe("a␀b␛[31m");
-    expect(showUnseen("user\u202etxt.exe\u2066")).toBe("user⟨U+202E⟩txt.exe⟨U+2066⟩");
+    expect(showInvisible("a\u0000b\u001b[31m")).toBe("a␀b␛[31m");
+    expect(showInvisible("user\u202etxt.exe\u2066")).toBe("user⟨U+202E⟩txt.exe⟨U+2066⟩");
     const kept = "tab\tline\nعربي עברית 日本 👩‍👩‍👧";
-    expect(showUnseen(kept)).toBe(kept);
+    expect(showInvisible(kept)).toBe(kept);
   });
 
   test("nothing unseen is left of any text, and showing it twice changes nothing", () => {
     fc.assert(
       fc.property(fc.string({ unit: "binary", maxLength: 200 }), (text) => {
-        const shown = showUnseen(text);
+        const shown = showInvisible(text);
         expect(shown).not.toMatch(/[\u202a-\u202e\u2066-\u2069\u200e\u200f]/);
-        expect(showUnseen(shown)).toBe(shown);
+        expect(showInvisible(shown)).toBe(shown);
       }),
     );
   });

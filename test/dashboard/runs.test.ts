@@ -1,12 +1,12 @@
 /** Sessions in families, and runs in bars and words. */
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { layWaterfall } from "../../src/dashboard/runs/waterfall.ts";
-import { describeOutcome } from "../../src/dashboard/runs/words.ts";
-import { duration, share } from "../../src/dashboard/format.ts";
-import { orderByLineage } from "../../src/dashboard/sessions/lineage.ts";
-import type { StepRecord } from "../../src/memory/runs.ts";
-import type { SessionInfo } from "../../src/memory/sessions.ts";
+import { layWaterfall } from "../../dashboard/runs/waterfall.ts";
+import { describeOutcome } from "../../dashboard/runs/words.ts";
+import { duration, share } from "../../dashboard/format.ts";
+import { orderByLineage } from "../../dashboard/sessions/lineage.ts";
+import type { StepRecord } from "../../src/memory/runs/runs.ts";
+import type { SessionInfo } from "../../src/memory/sessions/sessions.ts";
 
 function session(id: string, more: Partial<SessionInfo> = {}): SessionInfo {
   const nothing = { name: null, lastMessageAt: null, parentSessionId: null, model: null, source: null };

@@ -1,11 +1,11 @@
 /** The strata: every layer lies over what it covers, on one page, whatever the records say. */
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { fillDetails, type OverlayDetails } from "../../src/memory/overlay-details.ts";
-import type { OverlayRecord, OverlayState } from "../../src/memory/overlay-record.ts";
-import type { ViewElement } from "../../src/memory/view.ts";
-import { WHOLE_MESSAGE } from "../../src/steps/outline.ts";
-import { inkLines, layStrata, spreadNotes } from "../../src/dashboard/strata/layout.ts";
+import { fillDetails, type OverlayDetails } from "../../src/memory/overlays/details.ts";
+import type { OverlayRecord, OverlayState } from "../../src/memory/overlays/record.ts";
+import type { ViewElement } from "../../src/memory/messages/view.ts";
+import { WHOLE_MESSAGE } from "../../src/steps/plan/outline.ts";
+import { inkLines, layStrata, spreadNotes } from "../../dashboard/strata/layout.ts";
 
 const span = (fromId: string, toId: string) => ({ fromId, fromStep: 0, toId, toStep: WHOLE_MESSAGE });
 const leaf = (fromId: string, toId: string, tokens: number) =>

@@ -7,7 +7,7 @@ import { CALL_NAMES, calls, runCall, type CallContext, type CallName } from "../
 import { Doors, type Clients } from "../../src/agent/clients.ts";
 import { SessionManager } from "../../src/agent/session-manager.ts";
 import { Session } from "../../src/agent/session.ts";
-import { CompactingAgent, withCompaction } from "../../src/agent/with-compaction.ts";
+import { CompactingAgent, withCompaction } from "../../src/agent/compacting-agent.ts";
 import { ENOUGH, refusalOf, skipRetryDelays } from "../agents.ts";
 import { say, talk } from "../conversation.ts";
 import { tables } from "../rows.ts";

@@ -1,7 +1,7 @@
 /** An OpenAI-compatible endpoint on loopback that says what it is scripted to, and keeps what it was sent. */
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import { parsePrompt } from "../../src/steps/prompt.ts";
+import { parsePrompt } from "../../src/steps/draft/prompt.ts";
 
 /** What came over the wire, as far as these tests look at it. */
 export interface WireRequest {

@@ -3,7 +3,7 @@ import { resolve } from "node:path";
 import { convertToModelMessages } from "ai";
 import { expect, test } from "vitest";
 import { importTranscript } from "../../src/import/import.ts";
-import { estimateTokens } from "../../src/steps/tokens.ts";
+import { estimateTokens } from "../../src/steps/tokens/tokens.ts";
 
 const file = resolve(import.meta.dirname, "../../examples/transcripts/palimpsest-session.jsonl");
 const text = readFileSync(file, "utf8");

@@ -7,8 +7,8 @@
  */
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import { digest } from "../../src/steps/digest.ts";
-import { parsePrompt, type ParsedPrompt } from "../../src/steps/prompt.ts";
+import { digest } from "../../src/steps/text/digest.ts";
+import { parsePrompt, type ParsedPrompt } from "../../src/steps/draft/prompt.ts";
 
 /** One call of the summariser. */
 export interface Asked {

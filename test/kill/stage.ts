@@ -13,13 +13,13 @@ import { DemoAgent } from "../../scripts/demo/agent.ts";
 import { freePort, LocalWorker } from "../../scripts/demo/local-worker.ts";
 import type { RunEvent } from "../../src/agent/events.ts";
 import type { SessionStatus } from "../../src/agent/session.ts";
-import type { OverlayRecord } from "../../src/memory/overlays.ts";
-import type { View } from "../../src/memory/view.ts";
-import { measureMessage } from "../../src/steps/measure.ts";
+import type { OverlayRecord } from "../../src/memory/overlays/overlays.ts";
+import type { View } from "../../src/memory/messages/view.ts";
+import { measureMessage } from "../../src/steps/message/measure.ts";
 import { readLedger, type Ledger } from "./ledger.ts";
 import { ModelServer } from "./model-server.ts";
 import { until } from "./until.ts";
-import { estimateTokens } from "../../src/steps/tokens.ts";
+import { estimateTokens } from "../../src/steps/tokens/tokens.ts";
 
 /** Makes a span of eight chunks: a kill finds two of them done, four being summarised and two yet to come. */
 const THRESHOLD = 3_000;

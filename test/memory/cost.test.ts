@@ -1,6 +1,6 @@
 /** What the schema is for: rows read and written, to the row. */
 import { describe, expect, test } from "vitest";
-import type { History } from "../../src/memory/history.ts";
+import type { History } from "../../src/memory/messages/history.ts";
 import type { Memory } from "../../src/memory/memory.ts";
 import type { Meter } from "../../src/memory/db.ts";
 import { fill, measure, say, span, withProbe } from "./probe.ts";

@@ -3,7 +3,7 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { errorCode, unreachable } from "../../src/errors.ts";
 import type { Memory } from "../../src/memory/memory.ts";
-import { WHOLE_MESSAGE } from "../../src/steps/outline.ts";
+import { WHOLE_MESSAGE } from "../../src/steps/plan/outline.ts";
 import { fill, say, withProbe } from "./probe.ts";
 
 const SESSIONS = ["", "a", "b"];

@@ -2,9 +2,9 @@
 import type { UIMessage } from "ai";
 import { describe, expect, test } from "vitest";
 import { errorCode } from "../../src/errors.ts";
-import { splitUtf8, utf8Length } from "../../src/memory/content.ts";
-import { hashId } from "../../src/steps/reference.ts";
-import { sliceMessageId } from "../../src/steps/view.ts";
+import { splitUtf8, utf8Length } from "../../src/memory/messages/content.ts";
+import { hashId } from "../../src/steps/message/reference.ts";
+import { sliceMessageId } from "../../src/steps/view/view.ts";
 import { SCHEMA_VERSION } from "../../src/memory/schema.ts";
 import { dump, fill, say, span, steps, withProbe } from "./probe.ts";
 

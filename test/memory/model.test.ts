@@ -1,14 +1,14 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import type { History } from "../../src/memory/history.ts";
+import type { History } from "../../src/memory/messages/history.ts";
 import type { Memory } from "../../src/memory/memory.ts";
-import type { CommitResult } from "../../src/memory/overlays.ts";
-import { measureMessage } from "../../src/steps/measure.ts";
-import { WHOLE_MESSAGE, type Span } from "../../src/steps/outline.ts";
-import { summaryMessage } from "../../src/steps/view.ts";
+import type { CommitResult } from "../../src/memory/overlays/overlays.ts";
+import { measureMessage } from "../../src/steps/message/measure.ts";
+import { WHOLE_MESSAGE, type Span } from "../../src/steps/plan/outline.ts";
+import { summaryMessage } from "../../src/steps/view/view.ts";
 import { Naive, type NaiveElement } from "./naive.ts";
 import { steps, withProbe } from "./probe.ts";
-import { estimateTokens } from "../../src/steps/tokens.ts";
+import { estimateTokens } from "../../src/steps/tokens/tokens.ts";
 
 /** Numbers pick from what exists when the step comes: `at % count`. */
 type Step =

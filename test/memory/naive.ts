@@ -4,11 +4,11 @@
  * What src/memory answers from few rows, this answers from all of them. It knows nothing of `seq`, cursors or caches.
  */
 import type { UIMessage } from "ai";
-import { measureMessage } from "../../src/steps/measure.ts";
-import { WHOLE_MESSAGE, type Span } from "../../src/steps/outline.ts";
-import { messageSteps, sliceMessage } from "../../src/steps/slice.ts";
-import { summaryMessage } from "../../src/steps/view.ts";
-import { estimateTokens } from "../../src/steps/tokens.ts";
+import { measureMessage } from "../../src/steps/message/measure.ts";
+import { WHOLE_MESSAGE, type Span } from "../../src/steps/plan/outline.ts";
+import { messageSteps, sliceMessage } from "../../src/steps/message/slice.ts";
+import { summaryMessage } from "../../src/steps/view/view.ts";
+import { estimateTokens } from "../../src/steps/tokens/tokens.ts";
 
 interface Node {
   message: UIMessage;
@@ -223,7 +223,7 @@ export class Naive {
   }
 }
 
-/** Places on a path as numbers in their order. */
+/** HiddenMessages on a path as numbers in their order. */
 function placeOn(path: readonly string[]): (id: string, step: number) => number {
   return (id, step) => path.indexOf(id) + step / (2 * WHOLE_MESSAGE);
 }

@@ -1,10 +1,10 @@
 /** What makes an update due is what an update reads: the two count the same, whatever hides the messages (R4). */
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { findNew } from "../../src/agent/notes-source.ts";
-import type { History } from "../../src/memory/history.ts";
-import type { Growth, NotesEnd, NotesVersion } from "../../src/memory/notes.ts";
-import { WHOLE_MESSAGE } from "../../src/steps/outline.ts";
+import { findNew } from "../../src/agent/notes/source.ts";
+import type { History } from "../../src/memory/messages/history.ts";
+import type { Growth, NotesEnd, NotesVersion } from "../../src/memory/notes/notes.ts";
+import { WHOLE_MESSAGE } from "../../src/steps/plan/outline.ts";
 import { say, steps, withProbe } from "./probe.ts";
 
 /** Messages by how many steps they have, and what is done to them: summaries between two places, some taken back, some steps more. */

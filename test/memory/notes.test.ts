@@ -1,12 +1,12 @@
 /** Versions of notes and what they hold for, where that is not the same as what they cover whole (C3). */
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { History } from "../../src/memory/history.ts";
+import type { History } from "../../src/memory/messages/history.ts";
 import type { Memory } from "../../src/memory/memory.ts";
-import type { Growth, NewNotes, NotesVersion } from "../../src/memory/notes.ts";
-import type { OverlayRecord } from "../../src/memory/overlays.ts";
+import type { Growth, NewNotes, NotesVersion } from "../../src/memory/notes/notes.ts";
+import type { OverlayRecord } from "../../src/memory/overlays/overlays.ts";
 import { NO_FACTS } from "../../src/steps/pinned/fact.ts";
-import { WHOLE_MESSAGE } from "../../src/steps/outline.ts";
+import { WHOLE_MESSAGE } from "../../src/steps/plan/outline.ts";
 import { fill, say, span, steps, withProbe } from "./probe.ts";
 
 const upTo = (messageId: string, step = WHOLE_MESSAGE) => ({ kind: "to", messageId, step }) as const;

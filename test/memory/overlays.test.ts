@@ -2,9 +2,9 @@
 import type { UIMessage } from "ai";
 import { describe, expect, test } from "vitest";
 import { errorCode } from "../../src/errors.ts";
-import type { History } from "../../src/memory/history.ts";
-import type { OverlayRecord } from "../../src/memory/overlays.ts";
-import type { Span } from "../../src/steps/outline.ts";
+import type { History } from "../../src/memory/messages/history.ts";
+import type { OverlayRecord } from "../../src/memory/overlays/overlays.ts";
+import type { Span } from "../../src/steps/plan/outline.ts";
 import { fill, say, shown, span, steps, withProbe } from "./probe.ts";
 
 function add(history: History, range: Span, summary: string): OverlayRecord {

@@ -2,11 +2,11 @@
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import type { UIMessage } from "ai";
-import type { History } from "../../src/memory/history.ts";
+import type { History } from "../../src/memory/messages/history.ts";
 import { Memory } from "../../src/memory/memory.ts";
 import { Db, type Meter } from "../../src/memory/db.ts";
-import { WHOLE_MESSAGE, type Span } from "../../src/steps/outline.ts";
-import { estimateTokens } from "../../src/steps/tokens.ts";
+import { WHOLE_MESSAGE, type Span } from "../../src/steps/plan/outline.ts";
+import { estimateTokens } from "../../src/steps/tokens/tokens.ts";
 
 let made = 0;
 

@@ -4,7 +4,7 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { errorCode } from "../../src/errors.ts";
 import type { Memory } from "../../src/memory/memory.ts";
-import { matchExpression } from "../../src/memory/search-words.ts";
+import { matchExpression } from "../../src/memory/search/words.ts";
 import { fill, say, span, withProbe } from "./probe.ts";
 
 function found(memory: Memory, query: string, sessionId = ""): string[] {

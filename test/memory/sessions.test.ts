@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { errorCode } from "../../src/errors.ts";
 import { Drafts, type Draft } from "../../src/memory/drafts.ts";
-import type { History } from "../../src/memory/history.ts";
+import type { History } from "../../src/memory/messages/history.ts";
 import { NO_FACTS } from "../../src/steps/pinned/fact.ts";
 import { fill, measure, say, shown, span, steps, withProbe } from "./probe.ts";
 

@@ -8,7 +8,7 @@ import { Db } from "../../src/memory/db.ts";
 import { Memory } from "../../src/memory/memory.ts";
 import type { Storage } from "../../src/memory/schema.ts";
 import { fill, say } from "./probe.ts";
-import { estimateTokens } from "../../src/steps/tokens.ts";
+import { estimateTokens } from "../../src/steps/tokens/tokens.ts";
 
 function codeOf(work: () => unknown): string | undefined {
   try {

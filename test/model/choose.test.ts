@@ -3,9 +3,9 @@ import { afterEach, describe, expect, it, vi } from "vitest";
 import { errorCode } from "../../src/errors.ts";
 import { chooseModel, type ModelEnv } from "../../src/model/choose.ts";
 import { extractiveModel } from "../../src/model/extractive.ts";
-import { buildPrompt } from "../../src/steps/prompt.ts";
-import { DEFAULT_TEMPLATE, missingSections } from "../../src/steps/template.ts";
-import { estimateTokens } from "../../src/steps/tokens.ts";
+import { buildPrompt } from "../../src/steps/draft/prompt.ts";
+import { DEFAULT_TEMPLATE, missingSections } from "../../src/steps/draft/template.ts";
+import { estimateTokens } from "../../src/steps/tokens/tokens.ts";
 
 const binding = { run: () => Promise.reject(new Error("not called")) } as unknown as Ai;
 

@@ -9,7 +9,7 @@ import { freePort } from "../../scripts/demo/local-worker.ts";
 import { parseOptions } from "../../scripts/demo/options.ts";
 import type { Replay } from "../../scripts/demo/replay.ts";
 import { readConversations } from "../../scripts/demo/transcript.ts";
-import { closeStep, markStep, type Outcome, type RunRecord, type StepRecord } from "../../src/memory/runs.ts";
+import { closeStep, markStep, type Outcome, type RunRecord, type StepRecord } from "../../src/memory/runs/runs.ts";
 
 const APPLIED: Outcome = {
   kind: "applied",

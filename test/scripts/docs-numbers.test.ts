@@ -9,11 +9,11 @@ import { resolve } from "node:path";
 import { describe, expect, test } from "vitest";
 import * as limits from "../../src/limits.ts";
 import * as ofNotes from "../../src/limits-of-notes.ts";
-import { FLUSH_EVERY, PAGE_SIZE } from "../../src/memory/fingerprints.ts";
+import { FLUSH_EVERY, PAGE_SIZE } from "../../src/memory/messages/fingerprints.ts";
 import { MOST_FRAMING_TOKENS, MOST_TIMES_ESTIMATE, MOST_WRITTEN_TOKENS } from "../../src/model/call-cost.ts";
 import { MAX_REDIRECTS, MAX_RESPONSE_BYTES } from "../../src/model/endpoint-fetch.ts";
 import { DEFAULT_NOTES_SECTIONS } from "../../src/steps/notes/document.ts";
-import { DEFAULT_TEMPLATE } from "../../src/steps/template.ts";
+import { DEFAULT_TEMPLATE } from "../../src/steps/draft/template.ts";
 
 const ROOT = resolve(import.meta.dirname, "../..");
 const PAGES = [

@@ -36,7 +36,7 @@ test("a comparison is broken where it stands, also behind an operand that holds 
 });
 
 test("every mutant of a real source still parses, and is another text", () => {
-  const source = readFileSync(join(import.meta.dirname, "../../src/steps/cut.ts"), "utf8");
+  const source = readFileSync(join(import.meta.dirname, "../../src/steps/plan/cut.ts"), "utf8");
   const mutants = findMutants("cut.ts", source);
   expect(mutants.length).toBeGreaterThan(50);
   for (const mutant of mutants) {

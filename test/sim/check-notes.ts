@@ -3,9 +3,9 @@
  * (R2), and an overlay from notes covers no more than they did.
  */
 import { NOTES_VERSIONS } from "../../src/limits-of-notes.ts";
-import type { NotesVersion } from "../../src/memory/notes.ts";
-import type { OverlayRecord } from "../../src/memory/overlays.ts";
-import type { RunRecord } from "../../src/memory/runs.ts";
+import type { NotesVersion } from "../../src/memory/notes/notes.ts";
+import type { OverlayRecord } from "../../src/memory/overlays/overlays.ts";
+import type { RunRecord } from "../../src/memory/runs/runs.ts";
 import { marksIn } from "./said.ts";
 import { count } from "./tally.ts";
 import { weigh } from "./twin.ts";

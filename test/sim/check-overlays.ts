@@ -1,7 +1,7 @@
 /** The invariants of overlays: C1, C2, C3, V3, against the messages as the twin has them. */
-import type { OverlayRecord } from "../../src/memory/overlays.ts";
-import type { RunRecord } from "../../src/memory/runs.ts";
-import { WHOLE_MESSAGE } from "../../src/steps/outline.ts";
+import type { OverlayRecord } from "../../src/memory/overlays/overlays.ts";
+import type { RunRecord } from "../../src/memory/runs/runs.ts";
+import { WHOLE_MESSAGE } from "../../src/steps/plan/outline.ts";
 import { count } from "./tally.ts";
 import type { Twin } from "./twin.ts";
 import { holds, type Seat, type World } from "./world.ts";

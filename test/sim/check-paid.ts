@@ -4,7 +4,7 @@
  * Boundary: an answer counts from the first look that finds it among the drafts of its session. Sessions that were forked
  * from it count as their own: a fork finds its parent's drafts, not the reverse.
  */
-import type { RunRecord } from "../../src/memory/runs.ts";
+import type { RunRecord } from "../../src/memory/runs/runs.ts";
 import type { Answered } from "./summariser.ts";
 import { count } from "./tally.ts";
 import { holds, type Seat, type World } from "./world.ts";

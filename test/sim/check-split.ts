@@ -4,8 +4,8 @@
  * Boundary: a child's messages are taken as they are found, once they were held against the parent's; from then on they
  * are a twin's like any other.
  */
-import type { OverlayRecord } from "../../src/memory/overlays.ts";
-import { RECORD_PREFIX } from "../../src/steps/view.ts";
+import type { OverlayRecord } from "../../src/memory/overlays/overlays.ts";
+import { RECORD_PREFIX } from "../../src/steps/view/view.ts";
 import type { PalimpsestAgent } from "../worker.ts";
 import { inheritBlock } from "./blocks.ts";
 import { marksIn } from "./said.ts";

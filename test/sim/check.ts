@@ -5,12 +5,12 @@
  */
 import { convertToModelMessages, type UIMessage } from "ai";
 import type { Draft } from "../../src/memory/drafts.ts";
-import type { OverlayRecord } from "../../src/memory/overlays.ts";
-import type { RunRecord } from "../../src/memory/runs.ts";
-import type { View } from "../../src/memory/view.ts";
+import type { OverlayRecord } from "../../src/memory/overlays/overlays.ts";
+import type { RunRecord } from "../../src/memory/runs/runs.ts";
+import type { View } from "../../src/memory/messages/view.ts";
 import { MIN_VIEW_TOKENS } from "../../src/limits.ts";
-import { WHOLE_MESSAGE } from "../../src/steps/outline.ts";
-import { hasResult, toolPart } from "../../src/steps/tool-parts.ts";
+import { WHOLE_MESSAGE } from "../../src/steps/plan/outline.ts";
+import { hasResult, toolPart } from "../../src/steps/message/tool-parts.ts";
 import { tables } from "../rows.ts";
 import type { PalimpsestAgent } from "../worker.ts";
 import { Session } from "../../src/agent/session.ts";

@@ -5,9 +5,9 @@
  */
 import { APICallError, type LanguageModelV4FinishReason } from "@ai-sdk/provider";
 import { unreachable } from "../../src/errors.ts";
-import { digest } from "../../src/steps/digest.ts";
+import { digest } from "../../src/steps/text/digest.ts";
 import type { InlineContext } from "../../src/agent/settings.ts";
-import type { ParsedPrompt } from "../../src/steps/prompt.ts";
+import type { ParsedPrompt } from "../../src/steps/draft/prompt.ts";
 import { makeGate, summaryOf, type Answer, type Gate, type Script } from "../scripted-model.ts";
 import { marksIn } from "./said.ts";
 

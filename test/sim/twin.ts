@@ -6,14 +6,14 @@
  * walks or looks up.
  */
 import type { UIMessage } from "ai";
-import { encodeMessage } from "../../src/memory/content.ts";
-import type { OverlayRecord } from "../../src/memory/overlays.ts";
-import { sumDigests } from "../../src/steps/digest.ts";
-import { measureMessage } from "../../src/steps/measure.ts";
-import { WHOLE_MESSAGE } from "../../src/steps/outline.ts";
-import { sliceMessage } from "../../src/steps/slice.ts";
+import { encodeMessage } from "../../src/memory/messages/content.ts";
+import type { OverlayRecord } from "../../src/memory/overlays/overlays.ts";
+import { sumDigests } from "../../src/steps/text/digest.ts";
+import { measureMessage } from "../../src/steps/message/measure.ts";
+import { WHOLE_MESSAGE } from "../../src/steps/plan/outline.ts";
+import { sliceMessage } from "../../src/steps/message/slice.ts";
 import { marksIn } from "./said.ts";
-import { estimateTokens } from "../../src/steps/tokens.ts";
+import { estimateTokens } from "../../src/steps/tokens/tokens.ts";
 
 interface Node {
   readonly message: UIMessage;

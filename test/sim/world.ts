@@ -7,9 +7,9 @@
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { vi } from "vitest";
-import type { NotesVersion } from "../../src/memory/notes.ts";
-import type { OverlayRecord } from "../../src/memory/overlays.ts";
-import type { RunRecord } from "../../src/memory/runs.ts";
+import type { NotesVersion } from "../../src/memory/notes/notes.ts";
+import type { OverlayRecord } from "../../src/memory/overlays/overlays.ts";
+import type { RunRecord } from "../../src/memory/runs/runs.ts";
 import { stubOf } from "../agents.ts";
 import { openGates, scriptModel } from "../scripted-model.ts";
 import type { PalimpsestAgent } from "../worker.ts";

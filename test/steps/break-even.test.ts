@@ -3,11 +3,11 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { errorCode } from "../../src/errors.ts";
 import { DEFAULT_PRICES } from "../../src/limits.ts";
-import { breakEven, expectCompaction } from "../../src/steps/break-even.ts";
-import { explainSpent, resolveBudget, utcDay } from "../../src/steps/budget.ts";
-import { resolvePolicy } from "../../src/steps/policy.ts";
-import { resolveWhen, type WhenOptions } from "../../src/steps/when.ts";
-import { isSoft, waitFor, type WhyNot } from "../../src/steps/why-not.ts";
+import { breakEven, expectCompaction } from "../../src/steps/decide/break-even.ts";
+import { explainSpent, resolveBudget, utcDay } from "../../src/steps/decide/budget.ts";
+import { resolvePolicy } from "../../src/steps/plan/policy.ts";
+import { resolveWhen, type WhenOptions } from "../../src/steps/decide/when.ts";
+import { isSoft, waitFor, type WhyNot } from "../../src/steps/decide/why-not.ts";
 
 const tokens = fc.integer({ min: 0, max: 1_000_000 });
 

@@ -2,7 +2,7 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { COOLDOWNS_MS, FAILURES_TO_OPEN } from "../../src/limits.ts";
-import { admit, afterFailure, CLOSED, explainFailure, isOpen, type Breaker } from "../../src/steps/breaker.ts";
+import { admit, afterFailure, CLOSED, explainFailure, isOpen, type Breaker } from "../../src/steps/decide/breaker.ts";
 
 const HOUR = 3_600_000;
 

@@ -8,8 +8,8 @@ import {
   predictTokens,
   type Calibration,
   type CountedPrompt,
-} from "../../src/steps/calibrate.ts";
-import { estimateTokens } from "../../src/steps/tokens.ts";
+} from "../../src/steps/tokens/calibrate.ts";
+import { estimateTokens } from "../../src/steps/tokens/tokens.ts";
 import { readTranscript } from "./transcripts.ts";
 
 const size = fc.integer({ min: 0, max: 2_000_000 });

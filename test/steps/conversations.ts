@@ -1,10 +1,10 @@
 /** Random conversations of every shape that compaction meets, as messages and as outlines of them. */
 import type { UIMessage } from "ai";
 import * as fc from "fast-check";
-import { measureMessage } from "../../src/steps/measure.ts";
-import type { Outline, OutlineRow } from "../../src/steps/outline.ts";
-import type { Part } from "../../src/steps/tool-parts.ts";
-import { estimateTokens } from "../../src/steps/tokens.ts";
+import { measureMessage } from "../../src/steps/message/measure.ts";
+import type { Outline, OutlineRow } from "../../src/steps/plan/outline.ts";
+import type { Part } from "../../src/steps/message/tool-parts.ts";
+import { estimateTokens } from "../../src/steps/tokens/tokens.ts";
 
 export const text = (value: string): Part => ({ type: "text", text: value });
 export const stepStart: Part = { type: "step-start" };

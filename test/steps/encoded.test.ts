@@ -1,7 +1,7 @@
 /** What is bytes in the form of text, and what only looks like it. */
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { isEncoded } from "../../src/steps/encoded.ts";
+import { isEncoded } from "../../src/steps/text/encoded.ts";
 
 test("data URLs and long unbroken base64 are bytes", () => {
   const payload = "QUJD".repeat(300);

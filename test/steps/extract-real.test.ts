@@ -1,9 +1,9 @@
 import { existsSync, readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { extractSummary } from "../../src/steps/extract.ts";
-import { extractConstraints } from "../../src/steps/facts.ts";
-import { DEFAULT_TEMPLATE } from "../../src/steps/template.ts";
-import { estimateTokens } from "../../src/steps/tokens.ts";
+import { extractSummary } from "../../src/steps/extract/extract.ts";
+import { extractConstraints } from "../../src/steps/facts/facts.ts";
+import { DEFAULT_TEMPLATE } from "../../src/steps/draft/template.ts";
+import { estimateTokens } from "../../src/steps/tokens/tokens.ts";
 
 const transcripts = process.env["PALIMPSEST_TRANSCRIPTS"] ?? "../shared/transcripts";
 const tauFile = `${transcripts}/tau-airline-100.json`;

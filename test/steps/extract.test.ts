@@ -2,14 +2,14 @@ import type { UIMessage } from "ai";
 import { array, assert, constantFrom, integer, oneof, option, property, record, string } from "fast-check";
 import { describe, expect, it } from "vitest";
 import { expectLinear } from "../growth.ts";
-import { auditSummary } from "../../src/steps/audit.ts";
-import { extractSummary, type ExtractInput } from "../../src/steps/extract.ts";
+import { auditSummary } from "../../src/steps/draft/audit.ts";
+import { extractSummary, type ExtractInput } from "../../src/steps/extract/extract.ts";
 import { layOut, NOTHING } from "../../src/steps/extract/summary-shape.ts";
-import { extractConstraints } from "../../src/steps/facts.ts";
-import { renderTranscript } from "../../src/steps/render.ts";
-import { resolvePolicy } from "../../src/steps/policy.ts";
-import { DEFAULT_TEMPLATE, missingSections } from "../../src/steps/template.ts";
-import { estimateTokens } from "../../src/steps/tokens.ts";
+import { extractConstraints } from "../../src/steps/facts/facts.ts";
+import { renderTranscript } from "../../src/steps/draft/render.ts";
+import { resolvePolicy } from "../../src/steps/plan/policy.ts";
+import { DEFAULT_TEMPLATE, missingSections } from "../../src/steps/draft/template.ts";
+import { estimateTokens } from "../../src/steps/tokens/tokens.ts";
 
 type Part = UIMessage["parts"][number];
 interface Said {

@@ -4,13 +4,13 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { errorCode } from "../../src/errors.ts";
 import { MIN_VIEW_TOKENS } from "../../src/limits.ts";
-import { fitView, type FittedMessages } from "../../src/steps/fit-view.ts";
-import { measureMessage } from "../../src/steps/measure.ts";
-import { repairMessages } from "../../src/steps/repair.ts";
-import { fieldText, type Part } from "../../src/steps/tool-parts.ts";
-import { parseSyntheticId, recordMessage, summaryMessage } from "../../src/steps/view.ts";
+import { fitView, type FittedMessages } from "../../src/steps/view/fit-view.ts";
+import { measureMessage } from "../../src/steps/message/measure.ts";
+import { repairMessages } from "../../src/steps/view/repair.ts";
+import { fieldText, type Part } from "../../src/steps/message/tool-parts.ts";
+import { parseSyntheticId, recordMessage, summaryMessage } from "../../src/steps/view/view.ts";
 import { call, conversation, done, say, stepStart, text } from "./conversations.ts";
-import { estimateTokens } from "../../src/steps/tokens.ts";
+import { estimateTokens } from "../../src/steps/tokens/tokens.ts";
 
 const words = fc.constantFrom(
   "The scheduler keeps its promise. ",

@@ -2,8 +2,8 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { MIN_CHUNK_TOKENS, PROMPT_OVERHEAD_TOKENS } from "../../src/limits.ts";
-import { findNoRoom, fitPolicy } from "../../src/steps/fit.ts";
-import { resolvePolicy } from "../../src/steps/policy.ts";
+import { findNoRoom, fitPolicy } from "../../src/steps/plan/window.ts";
+import { resolvePolicy } from "../../src/steps/plan/policy.ts";
 
 const windows = fc.integer({ min: 2_000, max: 300_000 });
 const policies = fc

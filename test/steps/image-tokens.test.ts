@@ -2,7 +2,7 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { IMAGE_TOKENS, LEAST_IMAGE_TOKENS, PIXELS_PER_TOKEN } from "../../src/limits.ts";
-import { imageTokens } from "../../src/steps/image-tokens.ts";
+import { imageTokens } from "../../src/steps/tokens/image-tokens.ts";
 
 function dataUrl(bytes: readonly number[]): string {
   return `data:image/x;base64,${btoa(String.fromCharCode(...bytes))}`;

@@ -4,19 +4,19 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { errorCode } from "../../src/errors.ts";
 import { IMAGE_TOKENS, MAX_FILE_TOKENS, MESSAGE_OVERHEAD_TOKENS } from "../../src/limits.ts";
-import { measureMessage } from "../../src/steps/measure.ts";
-import { WHOLE_MESSAGE } from "../../src/steps/outline.ts";
-import { messageSteps, sliceMessage, stepCount } from "../../src/steps/slice.ts";
+import { measureMessage } from "../../src/steps/message/measure.ts";
+import { WHOLE_MESSAGE } from "../../src/steps/plan/outline.ts";
+import { messageSteps, sliceMessage, stepCount } from "../../src/steps/message/slice.ts";
 import {
   overlayMessageId,
   parseSyntheticId,
   RESERVED_PREFIX,
   sliceMessageId,
   summaryMessage,
-} from "../../src/steps/view.ts";
-import type { Part } from "../../src/steps/tool-parts.ts";
+} from "../../src/steps/view/view.ts";
+import type { Part } from "../../src/steps/message/tool-parts.ts";
 import { bareResult, call, conversation, done, say, stepStart, text } from "./conversations.ts";
-import { estimateTokens } from "../../src/steps/tokens.ts";
+import { estimateTokens } from "../../src/steps/tokens/tokens.ts";
 
 const parts: fc.Arbitrary<Part[]> = fc.array(
   fc.oneof(

@@ -3,16 +3,16 @@ import { convertToModelMessages, type UIMessage } from "ai";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { eventsToMessages, messageToEvents } from "../../src/events/project.ts";
-import { encodeMessage } from "../../src/memory/content.ts";
-import { measureMessage } from "../../src/steps/measure.ts";
-import { parseTranscript, renderTranscript } from "../../src/steps/render.ts";
-import { repairMessages } from "../../src/steps/repair.ts";
-import { sliceMessage, stepCount } from "../../src/steps/slice.ts";
-import { titleOf } from "../../src/steps/title.ts";
-import type { Part } from "../../src/steps/tool-parts.ts";
-import { truncateOlderMessages } from "../../src/steps/truncate.ts";
+import { encodeMessage } from "../../src/memory/messages/content.ts";
+import { measureMessage } from "../../src/steps/message/measure.ts";
+import { parseTranscript, renderTranscript } from "../../src/steps/draft/render.ts";
+import { repairMessages } from "../../src/steps/view/repair.ts";
+import { sliceMessage, stepCount } from "../../src/steps/message/slice.ts";
+import { titleOf } from "../../src/steps/message/title.ts";
+import type { Part } from "../../src/steps/message/tool-parts.ts";
+import { truncateOlderMessages } from "../../src/steps/view/truncate.ts";
 import { say } from "./conversations.ts";
-import { estimateTokens } from "../../src/steps/tokens.ts";
+import { estimateTokens } from "../../src/steps/tokens/tokens.ts";
 
 const odd = (part: object): Part => part as unknown as Part;
 

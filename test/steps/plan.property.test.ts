@@ -1,9 +1,9 @@
 /** What every plan keeps, whatever the conversation looks like. The checks know nothing of how a cut is found. */
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { WHOLE_MESSAGE, type Outline, type OutlineRow, type Span } from "../../src/steps/outline.ts";
-import { planCut, type Plan } from "../../src/steps/plan.ts";
-import type { Policy } from "../../src/steps/policy.ts";
+import { WHOLE_MESSAGE, type Outline, type OutlineRow, type Span } from "../../src/steps/plan/outline.ts";
+import { planCut, type Plan } from "../../src/steps/plan/plan.ts";
+import type { Policy } from "../../src/steps/plan/policy.ts";
 import { messageRow, say, scene, text } from "./conversations.ts";
 
 interface Cell {

@@ -3,12 +3,12 @@ import { convertToModelMessages, type ModelMessage, type UIMessage } from "ai";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { importTranscript } from "../../src/import/import.ts";
-import { WHOLE_MESSAGE, type OutlineRow } from "../../src/steps/outline.ts";
-import { planCut, type Plan } from "../../src/steps/plan.ts";
-import { resolvePolicy, type Policy } from "../../src/steps/policy.ts";
-import { repairMessages } from "../../src/steps/repair.ts";
-import { sliceMessage } from "../../src/steps/slice.ts";
-import { summaryMessage } from "../../src/steps/view.ts";
+import { WHOLE_MESSAGE, type OutlineRow } from "../../src/steps/plan/outline.ts";
+import { planCut, type Plan } from "../../src/steps/plan/plan.ts";
+import { resolvePolicy, type Policy } from "../../src/steps/plan/policy.ts";
+import { repairMessages } from "../../src/steps/view/repair.ts";
+import { sliceMessage } from "../../src/steps/message/slice.ts";
+import { summaryMessage } from "../../src/steps/view/view.ts";
 import { conversation, messageRow, outlineOf, overlayRow } from "./conversations.ts";
 import { readTranscript } from "./transcripts.ts";
 

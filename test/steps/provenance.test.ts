@@ -5,14 +5,14 @@ import { describe, expect, test } from "vitest";
 import { expectLinear } from "../growth.ts";
 import { importTranscript } from "../../src/import/import.ts";
 import { MAX_BULLET_REFERENCES } from "../../src/limits.ts";
-import { extractSummary } from "../../src/steps/extract.ts";
+import { extractSummary } from "../../src/steps/extract/extract.ts";
 import { NAME_LIST } from "../../src/steps/extract/names.ts";
-import { numberMessages, parseReferences, resolveProvenance } from "../../src/steps/provenance.ts";
-import { hashId, hashOf, referenceTo } from "../../src/steps/reference.ts";
-import { renderTranscript } from "../../src/steps/render.ts";
-import { DEFAULT_TEMPLATE } from "../../src/steps/template.ts";
-import { estimateTokens } from "../../src/steps/tokens.ts";
-import { sliceMessageId, overlayMessageId } from "../../src/steps/view.ts";
+import { numberMessages, parseReferences, resolveProvenance } from "../../src/steps/draft/provenance.ts";
+import { hashId, hashOf, referenceTo } from "../../src/steps/message/reference.ts";
+import { renderTranscript } from "../../src/steps/draft/render.ts";
+import { DEFAULT_TEMPLATE } from "../../src/steps/draft/template.ts";
+import { estimateTokens } from "../../src/steps/tokens/tokens.ts";
+import { sliceMessageId, overlayMessageId } from "../../src/steps/view/view.ts";
 import { readTranscript } from "./transcripts.ts";
 
 const numbers = new Map([

@@ -2,8 +2,8 @@
 import { convertToModelMessages, type ModelMessage, type UIMessage } from "ai";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { isStub, NO_RESULT, repairMessages } from "../../src/steps/repair.ts";
-import { isOpenCall, type Part } from "../../src/steps/tool-parts.ts";
+import { isStub, NO_RESULT, repairMessages } from "../../src/steps/view/repair.ts";
+import { isOpenCall, type Part } from "../../src/steps/message/tool-parts.ts";
 import { bareResult, call, conversation, done, say, stepStart, text } from "./conversations.ts";
 
 /** Ids of calls and results as they are sent, and whether each result comes right after its call's message. */

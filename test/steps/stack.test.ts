@@ -11,10 +11,10 @@ import {
 } from "../../bench/drift/compact.ts";
 import { makeConversation } from "../../bench/drift/conversation.ts";
 import { MAX_GENERATION } from "../../src/limits.ts";
-import { layOut, type Layout } from "../../src/steps/align.ts";
-import { WHOLE_MESSAGE, type OutlineRow } from "../../src/steps/outline.ts";
-import { planCut } from "../../src/steps/plan.ts";
-import { resolvePolicy, type Policy } from "../../src/steps/policy.ts";
+import { layOut, type Layout } from "../../src/steps/plan/align.ts";
+import { WHOLE_MESSAGE, type OutlineRow } from "../../src/steps/plan/outline.ts";
+import { planCut } from "../../src/steps/plan/plan.ts";
+import { resolvePolicy, type Policy } from "../../src/steps/plan/policy.ts";
 import { conversationOf, outlineOf, overlayRow } from "./conversations.ts";
 
 const ENDLESS = 1_000_000;

@@ -1,14 +1,14 @@
 /** What the summariser reads and is asked, and what is accepted as its answer. */
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { auditSummary } from "../../src/steps/audit.ts";
-import { extractSummary } from "../../src/steps/extract.ts";
-import { resolvePolicy } from "../../src/steps/policy.ts";
-import { buildPrompt, parsePrompt, type PromptInput } from "../../src/steps/prompt.ts";
-import { cutMiddle, parseTranscript, renderTranscript } from "../../src/steps/render.ts";
-import { DEFAULT_TEMPLATE, missingSections, parseTemplate } from "../../src/steps/template.ts";
-import { estimateTokens } from "../../src/steps/tokens.ts";
-import type { Part } from "../../src/steps/tool-parts.ts";
+import { auditSummary } from "../../src/steps/draft/audit.ts";
+import { extractSummary } from "../../src/steps/extract/extract.ts";
+import { resolvePolicy } from "../../src/steps/plan/policy.ts";
+import { buildPrompt, parsePrompt, type PromptInput } from "../../src/steps/draft/prompt.ts";
+import { cutMiddle, parseTranscript, renderTranscript } from "../../src/steps/draft/render.ts";
+import { DEFAULT_TEMPLATE, missingSections, parseTemplate } from "../../src/steps/draft/template.ts";
+import { estimateTokens } from "../../src/steps/tokens/tokens.ts";
+import type { Part } from "../../src/steps/message/tool-parts.ts";
 import { call, conversation, done, say, stepStart, text } from "./conversations.ts";
 
 const message = (...parts: Part[]): { kind: "message"; message: ReturnType<typeof say> } => ({

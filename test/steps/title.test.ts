@@ -1,7 +1,7 @@
 /** What a conversation is called after its first words. */
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { titleOf } from "../../src/steps/title.ts";
+import { titleOf } from "../../src/steps/message/title.ts";
 
 function titled(...texts: readonly string[]): string | null {
   return titleOf({ id: "m", role: "user", parts: texts.map((text) => ({ type: "text" as const, text })) });

@@ -2,7 +2,7 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { MESSAGE_OVERHEAD_TOKENS, TOOL_OVERHEAD_TOKENS } from "../../src/limits.ts";
-import { estimateTokens } from "../../src/steps/tokens.ts";
+import { estimateTokens } from "../../src/steps/tokens/tokens.ts";
 import { readTranscript } from "./transcripts.ts";
 
 const ENGLISH = [

@@ -3,9 +3,9 @@ import { convertToModelMessages, type UIMessage } from "ai";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { errorCode } from "../../src/errors.ts";
-import { repairMessages } from "../../src/steps/repair.ts";
-import { truncateOlderMessages, type TruncateOptions } from "../../src/steps/truncate.ts";
-import { summaryMessage } from "../../src/steps/view.ts";
+import { repairMessages } from "../../src/steps/view/repair.ts";
+import { truncateOlderMessages, type TruncateOptions } from "../../src/steps/view/truncate.ts";
+import { summaryMessage } from "../../src/steps/view/view.ts";
 import { conversation, done, say, text } from "./conversations.ts";
 
 /** Truncates everything: the line is behind the last message. */

@@ -2,7 +2,7 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { expectLinear } from "../growth.ts";
-import { findUnseen, showUnseen, takeOutUnseen } from "../../src/steps/unseen.ts";
+import { findInvisible, showInvisible, stripInvisible } from "../../src/steps/text/invisible-characters.ts";
 
 test.each([
   ["a control", "\u0000", "␀"],
@@ -30,9 +30,9 @@ test.each([
   ["half a character", "\ud800", "⟨U+D800⟩"],
 ])("%s is shown by name, found, and taken out", (_what, character, name) => {
   const text = `a${character}b`;
-  expect(showUnseen(text)).toBe(`a${name}b`);
-  expect(findUnseen(`${text}${text}`)).toHaveLength(1);
-  expect(takeOutUnseen(text)).toMatch(/^a ?b$/);
+  expect(showInvisible(text)).toBe(`a${name}b`);
+  expect(findInvisible(`${text}${text}`)).toHaveLength(1);
+  expect(stripInvisible(text)).toMatch(/^a ?b$/);
 });
 
 test.each([
@@ -45,20 +45,20 @@ test.each([
   "ᠠ᠋",
   "عربي עברית 日本 한국어 e\u0301",
 ])("writing is left as it is: %s", (text) => {
-  expect(showUnseen(text)).toBe(text);
-  expect(takeOutUnseen(text)).toBe(text);
-  expect(findUnseen(text)).toEqual([]);
+  expect(showInvisible(text)).toBe(text);
+  expect(stripInvisible(text)).toBe(text);
+  expect(findInvisible(text)).toEqual([]);
 });
 
 test("an emoji cannot carry a message: of a row of selectors one is its own", () => {
   const hidden = "😀\ufe0f\ufe01\u{e0148}\u{e0169}";
-  expect(takeOutUnseen(hidden)).toBe("😀\ufe0f");
-  expect(showUnseen(hidden)).toBe("😀\ufe0f⟨U+FE01⟩⟨U+E0148⟩⟨U+E0169⟩");
+  expect(stripInvisible(hidden)).toBe("😀\ufe0f");
+  expect(showInvisible(hidden)).toBe("😀\ufe0f⟨U+FE01⟩⟨U+E0148⟩⟨U+E0169⟩");
 });
 
 test("lines end as they did: with a return before it, or as a space where only a reader would see an end", () => {
-  expect(takeOutUnseen("a\r\nb\u2028c\u0085d")).toBe("a\nb c d");
-  expect(findUnseen("a\r\nb")).toEqual([]);
+  expect(stripInvisible("a\r\nb\u2028c\u0085d")).toBe("a\nb c d");
+  expect(findInvisible("a\r\nb")).toEqual([]);
 });
 
 const writing = fc.string({
@@ -72,12 +72,12 @@ const writing = fc.string({
 test("whatever the text: nothing is found in what is shown or cleaned, and doing it twice changes nothing", () => {
   fc.assert(
     fc.property(writing, (text) => {
-      for (const made of [showUnseen(text), takeOutUnseen(text)]) {
-        expect(findUnseen(made)).toEqual([]);
+      for (const made of [showInvisible(text), stripInvisible(text)]) {
+        expect(findInvisible(made)).toEqual([]);
         expect(made.isWellFormed()).toBe(true);
       }
-      expect(showUnseen(showUnseen(text))).toBe(showUnseen(text));
-      expect(takeOutUnseen(takeOutUnseen(text))).toBe(takeOutUnseen(text));
+      expect(showInvisible(showInvisible(text))).toBe(showInvisible(text));
+      expect(stripInvisible(stripInvisible(text))).toBe(stripInvisible(text));
     }),
     { numRuns: 1_000 },
   );
@@ -87,11 +87,11 @@ test("no mark of direction and no control is left of any character that there is
   const all = Array.from({ length: 0x110000 }, (_, code) =>
     code === 10 || code === 9 ? "" : String.fromCodePoint(code),
   );
-  const left = takeOutUnseen(all.join("x"));
+  const left = stripInvisible(all.join("x"));
   expect(left).not.toMatch(/[\p{Bidi_Control}\p{Cc}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/u);
 });
 
 test.each(["\u200d", "\ufe0f", "\u{e0041}", "क\u200d", "😀\ufe0f\u200d"])(
   "a text of %j alone is gone through in proportion to its length",
-  (character) => expectLinear((size) => character.repeat(size), takeOutUnseen, 10_000),
+  (character) => expectLinear((size) => character.repeat(size), stripInvisible, 10_000),
 );

@@ -2,10 +2,10 @@
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
-import type { ApprovalOptions } from "../../src/agent/approval.ts";
+import type { ApprovalOptions } from "../../src/agent/runs/approval.ts";
 import { Session } from "../../src/agent/session.ts";
-import type { RunRecord } from "../../src/memory/runs.ts";
-import { findUnseen } from "../../src/steps/unseen.ts";
+import type { RunRecord } from "../../src/memory/runs/runs.ts";
+import { findInvisible } from "../../src/steps/text/invisible-characters.ts";
 import { newAgent, refusalOf, skipRetryDelays, startRun } from "../agents.ts";
 import { say } from "../conversation.ts";
 import { settled } from "../engine.ts";
@@ -127,7 +127,7 @@ test("what is approved is what was read: no proposal holds what nobody sees, and
   await untilWaiting(made.agent, run.id);
   const proposed = (await made.agent.getProposal({ runId: run.id }))?.summary ?? "";
   expect(proposed).toContain("Deploy with gnp.exe [31m now. \n");
-  expect(findUnseen(proposed)).toEqual([]);
+  expect(findInvisible(proposed)).toEqual([]);
 
   const edited = proposed.replace("gnp.exe", HIDDEN);
   const refused = await made.agent.approveRun({ runId: run.id, summary: edited });
@@ -234,7 +234,7 @@ test("events that anybody sends decide nothing", async () => {
 test("a yes whose event was lost is told again by the watchdog, and a wait that is not over is left alone (R1)", async () => {
   const { agent, stub, run } = await runThatWaits();
   const nudges = await runInDurableObject(stub, async ({ palimpsest }: PalimpsestAgent) => {
-    const { platform, conductor } = palimpsest;
+    const { platform, dispatcher } = palimpsest;
     const told: (string | undefined)[] = [];
     const instance = platform.instance.bind(platform);
     Object.assign(platform, {
@@ -244,11 +244,11 @@ test("a yes whose event was lost is told again by the watchdog, and a wait that 
         nudge: async (event?: string) => void told.push(event),
       }),
     });
-    await conductor.watch();
+    await dispatcher.watch();
     expect(told).toEqual([]);
-    await conductor.approve(run.id);
+    await dispatcher.approve(run.id);
     Object.assign(platform, { now: () => Date.now() + 7_200_000, instance });
-    await conductor.watch();
+    await dispatcher.watch();
     return told;
   });
   expect(nudges).toEqual(["approval"]);

@@ -9,8 +9,8 @@
  */
 import pMap from "p-map";
 import { describe, expect, inject, test } from "vitest";
-import type { RunRecord } from "../../src/memory/runs.ts";
-import { digest } from "../../src/steps/digest.ts";
+import type { RunRecord } from "../../src/memory/runs/runs.ts";
+import { digest } from "../../src/steps/text/digest.ts";
 import { skipRetryDelays } from "../agents.ts";
 import { FAULTS, type Fault, type FaultPlan } from "./faulty-run.ts";
 import { happen, SHAPES, type Ending, type Shape } from "./faulty-shapes.ts";

@@ -1,8 +1,8 @@
 /** Edits under an overlay: the old text is gone at once, what still holds stays, and only what changed is paid again. */
 import { expect, test } from "vitest";
 import type { UIMessage } from "ai";
-import type { RunRecord } from "../../src/memory/runs.ts";
-import type { ParsedPrompt } from "../../src/steps/prompt.ts";
+import type { RunRecord } from "../../src/memory/runs/runs.ts";
+import type { ParsedPrompt } from "../../src/steps/draft/prompt.ts";
 import { newAgent, skipRetryDelays, startRun } from "../agents.ts";
 import { say, textOf } from "../conversation.ts";
 import { makeGate, summaryOf } from "../scripted-model.ts";

@@ -3,7 +3,7 @@ import { abortAllDurableObjects, evictDurableObject, introspectWorkflow, runInDu
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { MAX_INSTANCE_RESTARTS } from "../../src/limits.ts";
-import type { RunRecord } from "../../src/memory/runs.ts";
+import type { RunRecord } from "../../src/memory/runs/runs.ts";
 import { ENOUGH, newAgent, refusalOf, startRun, stubOf } from "../agents.ts";
 import { settled } from "../engine.ts";
 import { talk, textOf } from "../conversation.ts";
@@ -90,7 +90,7 @@ test("a run that was recorded but never dispatched is started by the watchdog of
   await agent.appendAll({ messages: talk(0, 13) });
   // What a crash between the transaction and the outbox leaves behind.
   const runId = await runInDurableObject(stub, (instance: PalimpsestAgent) => {
-    const { runs, memory, settings, conductor } = instance.palimpsest;
+    const { runs, memory, settings, dispatcher } = instance.palimpsest;
     const { policy } = settings.get("");
     if (policy === null) throw new Error("The test's session has a policy.");
     const lost = {
@@ -102,7 +102,7 @@ test("a run that was recorded but never dispatched is started by the watchdog of
       retryOf: null,
       staleStreak: 0,
     } as const;
-    conductor.dispatch = () => undefined;
+    dispatcher.dispatch = () => undefined;
     memory.transaction(() => {
       runs.start({ ...lost, id: "run-lost", leafId: "m12", tokensBefore: 1_600, policy });
     });
@@ -260,7 +260,7 @@ test("an instance that is missing is created again (R1)", async () => {
   const { agent, stub } = newAgent((prompt) => summaryOf(prompt, "done"));
   await agent.appendAll({ messages: talk(0, 13) });
   const runId = await runInDurableObject(stub, (instance: PalimpsestAgent) => {
-    const { runs, memory, settings, conductor } = instance.palimpsest;
+    const { runs, memory, settings, dispatcher } = instance.palimpsest;
     const { policy } = settings.get("");
     if (policy === null) throw new Error("The test's session has a policy.");
     const lost = {
@@ -272,7 +272,7 @@ test("an instance that is missing is created again (R1)", async () => {
       retryOf: null,
       staleStreak: 0,
     } as const;
-    conductor.dispatch = () => undefined;
+    dispatcher.dispatch = () => undefined;
     memory.transaction(() => {
       runs.start({ ...lost, id: "run-gone", leafId: "m12", tokensBefore: 1_600, policy });
       runs.change("run-gone", { state: "running", startedAt: Date.now(), heardAt: Date.now() });

@@ -7,9 +7,9 @@
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { APICallError } from "@ai-sdk/provider";
-import type { RunRecord } from "../../src/memory/runs.ts";
-import { digest } from "../../src/steps/digest.ts";
-import type { ParsedPrompt } from "../../src/steps/prompt.ts";
+import type { RunRecord } from "../../src/memory/runs/runs.ts";
+import { digest } from "../../src/steps/text/digest.ts";
+import type { ParsedPrompt } from "../../src/steps/draft/prompt.ts";
 import { newAgent, stubOf } from "../agents.ts";
 import { say, talk } from "../conversation.ts";
 import { scriptModel, summaryOf } from "../scripted-model.ts";

@@ -2,8 +2,8 @@
 import { APICallError } from "@ai-sdk/provider";
 import type { UIMessage } from "ai";
 import { expect, test } from "vitest";
-import type { RunRecord } from "../../src/memory/runs.ts";
-import type { ParsedPrompt } from "../../src/steps/prompt.ts";
+import type { RunRecord } from "../../src/memory/runs/runs.ts";
+import type { ParsedPrompt } from "../../src/steps/draft/prompt.ts";
 import { newAgent, overlayOf, skipRetryDelays, startRun } from "../agents.ts";
 import { say, textOf } from "../conversation.ts";
 import { scriptModel, summaryOf, type Script } from "../scripted-model.ts";

@@ -1,7 +1,7 @@
 /** Notes of a turn that is one message, step by step: as it grows, and where it is longer than one reading (C3). */
 import type { UIMessage } from "ai";
 import { afterEach, expect, test } from "vitest";
-import type { ParsedPrompt } from "../../src/steps/prompt.ts";
+import type { ParsedPrompt } from "../../src/steps/draft/prompt.ts";
 import { newAgent, skipRetryDelays } from "../agents.ts";
 import { say, talk } from "../conversation.ts";
 import { noting, ofKind, rest, sayAll, SESSION } from "../noted.ts";

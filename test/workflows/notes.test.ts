@@ -3,7 +3,7 @@ import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, test } from "vitest";
 import { MIN_SURVIVAL } from "../../src/limits.ts";
-import type { RunRecord } from "../../src/memory/runs.ts";
+import type { RunRecord } from "../../src/memory/runs/runs.ts";
 import { newAgent, overlayOf, skipRetryDelays } from "../agents.ts";
 import { say, talk, textOf } from "../conversation.ts";
 import { noting, ofKind, rest, sayAll, sayWithNotes, SESSION } from "../noted.ts";

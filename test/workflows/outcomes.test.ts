@@ -1,8 +1,8 @@
 /** What a run comes to: with a model that works, and with each way in which one does not. */
 import { APICallError } from "@ai-sdk/provider";
 import { expect, test } from "vitest";
-import type { RunRecord } from "../../src/memory/runs.ts";
-import type { ParsedPrompt } from "../../src/steps/prompt.ts";
+import type { RunRecord } from "../../src/memory/runs/runs.ts";
+import type { ParsedPrompt } from "../../src/steps/draft/prompt.ts";
 import { newAgent, overlayOf, startRun, skipRetryDelays } from "../agents.ts";
 import { say, talk, textOf } from "../conversation.ts";
 import { makeGate, summaryOf, type Answer } from "../scripted-model.ts";

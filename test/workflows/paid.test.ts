@@ -1,7 +1,7 @@
 /** What a summariser writes is bounded, and what it costs is on the bill, whether the answer was of use or not. */
 import { afterEach, expect, test, vi } from "vitest";
 import { MAX_WASTED_CALLS, MODEL_CALL_MS, MODEL_STEP_MS } from "../../src/limits.ts";
-import type { RunRecord } from "../../src/memory/runs.ts";
+import type { RunRecord } from "../../src/memory/runs/runs.ts";
 import { settle, withPolicy } from "../agent/runs.ts";
 import { newAgent, skipRetryDelays, startRun } from "../agents.ts";
 import { talk } from "../conversation.ts";

@@ -1,6 +1,6 @@
 /** Where the bullets of a stored summary come from: references are checked where they are made, and again when read. */
 import { expect, test } from "vitest";
-import { referenceTo } from "../../src/steps/reference.ts";
+import { referenceTo } from "../../src/steps/message/reference.ts";
 import { newAgent, skipRetryDelays, startRun } from "../agents.ts";
 import { talk } from "../conversation.ts";
 import { summaryOf } from "../scripted-model.ts";

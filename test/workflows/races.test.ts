@@ -1,7 +1,7 @@
 /** What happens to a conversation while the model thinks about it: each race, and the one outcome that it comes to. */
 import { runInDurableObject } from "cloudflare:test";
 import { expect, test } from "vitest";
-import type { RunRecord } from "../../src/memory/runs.ts";
+import type { RunRecord } from "../../src/memory/runs/runs.ts";
 import { ENOUGH, newAgent, overlayOf, skipRetryDelays, startRun } from "../agents.ts";
 import { say, talk, textOf } from "../conversation.ts";
 import { settled } from "../engine.ts";

@@ -4,7 +4,7 @@ import { evictDurableObject, introspectWorkflow, runInDurableObject } from "clou
 import { env } from "cloudflare:workers";
 import { afterEach, beforeAll, expect, test, vi } from "vitest";
 import { MAX_INSTANCE_RESTARTS } from "../../src/limits.ts";
-import type { Outcome, RunRecord } from "../../src/memory/runs.ts";
+import type { Outcome, RunRecord } from "../../src/memory/runs/runs.ts";
 import type { PortMethod } from "../../src/workflows/port.ts";
 import { newAgent, overlayOf, refusalOf, startRun, stubOf } from "../agents.ts";
 import { say, talk, textOf } from "../conversation.ts";

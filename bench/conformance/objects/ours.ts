@@ -2,11 +2,11 @@
 import type { AgentContext } from "agents";
 import type { AgentWorkflowEvent, AgentWorkflowStep } from "agents/workflows";
 import type { WorkflowStepConfig } from "cloudflare:workers";
-import { CompactingAgent } from "../../../src/agent/with-compaction.ts";
+import { CompactingAgent } from "../../../src/agent/compacting-agent.ts";
 import { SessionManager } from "../../../src/agent/session-manager.ts";
-import type { Outcome } from "../../../src/memory/runs.ts";
+import type { Outcome } from "../../../src/memory/runs/runs.ts";
 import type { ChosenModel } from "../../../src/model/choose.ts";
-import { truncateOlderMessages } from "../../../src/steps/truncate.ts";
+import { truncateOlderMessages } from "../../../src/steps/view/truncate.ts";
 import { CompactionWorkflow as RealWorkflow, type CompactionParams } from "../../../src/workflows/compaction.ts";
 import { answeringModel } from "../../objects/answering-model.ts";
 import { Meter } from "../../objects/meter.ts";

@@ -4,8 +4,8 @@
  */
 import type { UIMessage } from "ai";
 import { Session } from "../../../src/agent/session.ts";
-import { CompactingAgent } from "../../../src/agent/with-compaction.ts";
-import type { RunRecord } from "../../../src/memory/runs.ts";
+import { CompactingAgent } from "../../../src/agent/compacting-agent.ts";
+import type { RunRecord } from "../../../src/memory/runs/runs.ts";
 import type { Appended, Spent, Terms } from "../../policies/host.ts";
 import { readSetting } from "../setting.ts";
 import type { HostedMethods } from "./hosted.ts";

@@ -6,7 +6,7 @@
  */
 import type { UIMessage } from "ai";
 import { RECALL_TOKENS } from "../../../src/limits.ts";
-import { estimateTokens } from "../../../src/steps/tokens.ts";
+import { estimateTokens } from "../../../src/steps/tokens/tokens.ts";
 import type { Appended, Spent, Terms } from "../../policies/host.ts";
 import { Bill, summarise } from "../../policies/summariser.ts";
 import { weigh } from "../../policies/weigh.ts";

@@ -8,8 +8,8 @@ import { convertToModelMessages, type ModelMessage, type UIMessage } from "ai";
 import { z } from "zod";
 import { PalimpsestError } from "../../errors.ts";
 import type { Piece, ToolResult, Turn } from "../../import/turns.ts";
-import { repairMessages } from "../../steps/repair.ts";
-import { jsonText, type Part } from "../../steps/tool-parts.ts";
+import { repairMessages } from "../../steps/view/repair.ts";
+import { jsonText, type Part } from "../../steps/message/tool-parts.ts";
 
 /** `Prompt`: what a request of the format carries of a conversation. */
 export interface ModelFormatAdapter<Prompt> {

@@ -4,7 +4,7 @@
  * Boundary: the shape that readers of a conversation hand over and that the summary is put together from; the cutting
  * of text to size.
  */
-import { joinReferences } from "../provenance.ts";
+import { joinReferences } from "../draft/provenance.ts";
 
 /** What a slice is for. The sections of a template are matched to these. */
 export type Topic =

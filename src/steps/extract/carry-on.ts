@@ -6,7 +6,7 @@
  */
 import { ASKED_USER, USER_SAID, type Bullet, type Topic } from "./bullet.ts";
 import { NAME_LIST } from "./names.ts";
-import { splitReferences } from "../provenance.ts";
+import { splitReferences } from "../draft/provenance.ts";
 import { meaningfulWords } from "./rank.ts";
 import { readSummary } from "./summary-shape.ts";
 import { describeOperations } from "./tool-use.ts";

@@ -5,7 +5,7 @@
  * what was said, the other is still in force and not part of what happened.
  */
 import { unreachable } from "../../errors.ts";
-import { parseTranscript, type Block } from "../render.ts";
+import { parseTranscript, type Block } from "../draft/render.ts";
 
 /** One event of a conversation, oldest first. */
 export type Entry = Event & {

@@ -36,9 +36,9 @@ import {
   withoutGreeting,
 } from "./cues.ts";
 import type { Entry } from "./entries.ts";
-import { extractConstraints, isRule } from "../facts.ts";
+import { extractConstraints, isRule } from "../facts/facts.ts";
 import { createRanker, meaningfulWords } from "./rank.ts";
-import { splitSentences, type Sentence } from "../sentences.ts";
+import { splitSentences, type Sentence } from "../text/sentences.ts";
 import { readToolUse } from "./tool-use.ts";
 
 /** What was left to do is only news near the end: in this last part of the conversation. */

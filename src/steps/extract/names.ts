@@ -6,7 +6,7 @@
  */
 import type { Bullet } from "./bullet.ts";
 import type { Entry } from "./entries.ts";
-import { extractIdentifiers, type IdentifierKind } from "../facts.ts";
+import { extractIdentifiers, type IdentifierKind } from "../facts/facts.ts";
 
 /** Kinds worth listing, in the order of listing, with the label of each list. */
 const LABELS: readonly (readonly [IdentifierKind, string])[] = [

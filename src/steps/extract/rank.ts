@@ -3,7 +3,7 @@
  *
  * Boundary: sentences in, numbers out. Safe to repeat: no randomness, one pass over the words, ties broken by order.
  */
-import { extractIdentifiers } from "../facts.ts";
+import { extractIdentifiers } from "../facts/facts.ts";
 
 const STOP_WORDS = new Set(
   `a about after all also am an and any are as at be because been before being but by can could did do does doing done

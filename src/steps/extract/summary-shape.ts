@@ -4,7 +4,7 @@
  * Boundary: text to bullets and back. A heading is known by its words, so that a template of other headings, or a
  * summary that a model wrote, reads as well as our own.
  */
-import { SECTION_BUDGET } from "../template.ts";
+import { SECTION_BUDGET } from "../draft/template.ts";
 import { oneLine, type Topic } from "./bullet.ts";
 
 /** What a section that has nothing says. */

@@ -7,7 +7,7 @@
 import { clip, oneLine, wordCount, type Add } from "./bullet.ts";
 import { isNarration } from "./cues.ts";
 import type { Entry } from "./entries.ts";
-import { splitSentences } from "../sentences.ts";
+import { splitSentences } from "../text/sentences.ts";
 
 const PATH_KEYS =
   /"(?:path|file_?path|filePath|file|filename|target_file|notebook_path|absolute_path)"\s*:\s*"([^"\\]{1,240})"/g;

@@ -13,10 +13,10 @@ import {
 import { PalimpsestError } from "../../errors.ts";
 import { MAX_REFERENCED_RATIO } from "../../limits.ts";
 import { NOTHING, tellsSomething } from "../extract/summary-shape.ts";
-import type { CountTokens } from "../measure.ts";
-import { dropReferences } from "../provenance.ts";
-import { wholeCharacters } from "../render.ts";
-import { normalizeTitle, parseTemplate, type Section, type TemplateInput } from "../template.ts";
+import type { CountTokens } from "../message/measure.ts";
+import { dropReferences } from "../draft/provenance.ts";
+import { wholeCharacters } from "../draft/render.ts";
+import { normalizeTitle, parseTemplate, type Section, type TemplateInput } from "../draft/template.ts";
 import { findOpenFence } from "./fences.ts";
 import { pointTo } from "./pointer.ts";
 

@@ -14,10 +14,10 @@
  * refused like one that is no answer at all.
  */
 import { GUARDED_NOTES_TOKENS, LEAST_NOTES_SHARE } from "../../limits-of-notes.ts";
-import { findFalseAnswers, type AuditProblem } from "../audit.ts";
+import { findFalseAnswers, type AuditProblem } from "../draft/audit.ts";
 import { NOTHING } from "../extract/summary-shape.ts";
-import type { CountTokens } from "../measure.ts";
-import { normalizeTitle } from "../template.ts";
+import type { CountTokens } from "../message/measure.ts";
+import { normalizeTitle } from "../draft/template.ts";
 import {
   hasContent,
   isWithin,

@@ -6,7 +6,7 @@
  * behind it, and only a bullet of its own kind gives way, to what supersedes it or, where the section is full, to new ones.
  */
 import { NOTES_CONDENSE_SHARE } from "../../limits-of-notes.ts";
-import { extractSummary, type ExtractInput } from "../extract.ts";
+import { extractSummary, type ExtractInput } from "../extract/extract.ts";
 import {
   ASKED_USER,
   ASSISTANT_SAID,
@@ -22,9 +22,9 @@ import { fileOf, mergeFiles } from "../extract/carry-on.ts";
 import { NAME_LIST } from "../extract/names.ts";
 import { meaningfulWords, saysTheSame } from "../extract/rank.ts";
 import { NOTHING, topicOf } from "../extract/summary-shape.ts";
-import type { CountTokens } from "../measure.ts";
-import { joinReferences, splitReferences } from "../provenance.ts";
-import { normalizeTitle } from "../template.ts";
+import type { CountTokens } from "../message/measure.ts";
+import { joinReferences, splitReferences } from "../draft/provenance.ts";
+import { normalizeTitle } from "../draft/template.ts";
 import { hasContent, isWithin, renderNotes, wordTokens, type NotesSection } from "./document.ts";
 import { NO_CHANGES, splitSections } from "./edits.ts";
 import { followFence } from "./fences.ts";

@@ -3,7 +3,7 @@ import type { UIMessage } from "ai";
 import { NO_FACTS, type Facts } from "../pinned/fact.ts";
 import { gatherFacts } from "../pinned/gather.ts";
 import { mergeFacts } from "../pinned/merge.ts";
-import type { TranscriptElement } from "../render.ts";
+import type { TranscriptElement } from "../draft/render.ts";
 
 /**
  * In the order of the transcript, because only a later message takes a rule back. `overlayFacts` has those of each summary,

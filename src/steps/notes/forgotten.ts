@@ -12,13 +12,13 @@ import {
   MAX_FORGOTTEN_LINES,
   NOTES_CONDENSE_SHARE,
 } from "../../limits-of-notes.ts";
-import type { AuditProblem } from "../audit.ts";
+import type { AuditProblem } from "../draft/audit.ts";
 import { clip, oneLine, PASSING_LABELS } from "../extract/bullet.ts";
 import { meaningfulWords } from "../extract/rank.ts";
 import { tellsSomething, topicOf } from "../extract/summary-shape.ts";
-import type { CountTokens } from "../measure.ts";
-import { dropReferences } from "../provenance.ts";
-import { normalizeTitle } from "../template.ts";
+import type { CountTokens } from "../message/measure.ts";
+import { dropReferences } from "../draft/provenance.ts";
+import { normalizeTitle } from "../draft/template.ts";
 import { renderNotes, wordTokens, type NotesSection, type NotesShape } from "./document.ts";
 
 /** A problem for each section of `edits` half of whose words, or more, stand nowhere in the notes any more. */

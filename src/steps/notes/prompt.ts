@@ -2,7 +2,7 @@
  * What a model is asked for when notes are brought up to date: the blocks of {@link buildPrompt}, and each section's budget
  * behind its hint, where the offline model reads it too.
  */
-import { SECTION_BUDGET, type Section } from "../template.ts";
+import { SECTION_BUDGET, type Section } from "../draft/template.ts";
 import type { NotesSection, NotesShape } from "./document.ts";
 
 /** The sections of the notes as the model is shown them: with the shape's hint, where they are of the shape. */

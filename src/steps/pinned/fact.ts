@@ -5,7 +5,7 @@
  * Boundary: shapes only. Safe to store: plain JSON, bounded in number and size by those who make it (gather.ts,
  * merge.ts), so that it fits a row however long the conversation is.
  */
-import type { IdentifierKind } from "../facts.ts";
+import type { IdentifierKind } from "../facts/facts.ts";
 
 /** `rule`: an order or a wish of the user; `task`: an open task or question; `failure`: an error not yet put right. */
 export type FactKind = IdentifierKind | "rule" | "task" | "failure";

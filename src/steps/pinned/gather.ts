@@ -8,8 +8,8 @@
 import type { UIMessage } from "ai";
 import { MAX_FACT_CHARS, MAX_RULE_CHARS, MAX_TASKS } from "../../limits.ts";
 import { isQuestion, isRequest, isTodo } from "../extract/cues.ts";
-import { extractIdentifiers, looksLikeData } from "../facts.ts";
-import { splitSentences } from "../sentences.ts";
+import { extractIdentifiers, looksLikeData } from "../facts/facts.ts";
+import { splitSentences } from "../text/sentences.ts";
 import {
   fieldText,
   hasResult,
@@ -19,8 +19,8 @@ import {
   toolPart,
   type Part,
   type ToolPart,
-} from "../tool-parts.ts";
-import { isRecord, isSummary, parseSyntheticId, recordedRules } from "../view.ts";
+} from "../message/tool-parts.ts";
+import { isRecord, isSummary, parseSyntheticId, recordedRules } from "../view/view.ts";
 import { NO_FACTS, type Fact, type FactKind, type Facts } from "./fact.ts";
 import { findRules } from "./ledger.ts";
 import { addRules, boundIdentifiers, boundRules, mergeFacts } from "./merge.ts";

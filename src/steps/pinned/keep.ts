@@ -4,7 +4,7 @@ import { NO_FACTS, type Facts, type Pinned } from "./fact.ts";
 import { pickPinned, type PickOptions } from "./pick.ts";
 import { renderPinned } from "./render.ts";
 import { sayingIn } from "./said.ts";
-import type { CountTokens } from "../measure.ts";
+import type { CountTokens } from "../message/measure.ts";
 import { scoreSurvival, type Survival } from "./survival.ts";
 
 /** Pins what the summary itself does not say, and the rules, within the budget, and scores the whole. */

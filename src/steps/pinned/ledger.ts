@@ -13,9 +13,9 @@
  * first two kinds names all of it. And it must be the user's own: see {@link findRules}.
  */
 import { MAX_RULE_CHARS } from "../../limits.ts";
-import { constraintsIn } from "../facts.ts";
-import { prohibits } from "../prohibitions.ts";
-import { splitStatements, type Sentence } from "../sentences.ts";
+import { constraintsIn } from "../facts/facts.ts";
+import { prohibits } from "../facts/prohibitions.ts";
+import { splitStatements, type Sentence } from "../text/sentences.ts";
 
 /** What a user said that bears on the rules, word for word. */
 export interface Ruling {

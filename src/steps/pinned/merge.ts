@@ -5,7 +5,7 @@
  * factor for each message, a rule goes only when a later one takes it back (ledger.ts), and every list is bounded.
  */
 import { MAX_FAILURES, MAX_IDENTIFIERS, MAX_OPEN_MESSAGES, MAX_RULES, MAX_TASKS, MAX_WORKED } from "../../limits.ts";
-import { prohibits } from "../prohibitions.ts";
+import { prohibits } from "../facts/prohibitions.ts";
 import { NO_FACTS, type Fact, type Facts } from "./fact.ts";
 import { readRevision } from "./ledger.ts";
 import { fade, rankFacts } from "./worth.ts";

@@ -4,8 +4,8 @@
  * Boundary: facts and a budget in, a choice out. Safe because the budget is held by measuring the rendering itself: the
  * estimates below only decide what is tried.
  */
-import type { CountTokens } from "../measure.ts";
-import { prohibits } from "../prohibitions.ts";
+import type { CountTokens } from "../message/measure.ts";
+import { prohibits } from "../facts/prohibitions.ts";
 import type { Fact, Facts, Pinned, PinnedFact } from "./fact.ts";
 import { isName, LEFT_RULES_NOTE, PINNED_HEADING, renderPinned } from "./render.ts";
 import { sayingIn } from "./said.ts";

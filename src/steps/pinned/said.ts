@@ -4,7 +4,7 @@
  * Boundary: text in, a question to ask it out. Letter case and the width of blanks do not matter; a value must stand on its
  * own or at the edge of a longer name: `a.ts` is said by `src/a.ts`, not by `data.ts`.
  */
-import { takeOutUnseen } from "../unseen.ts";
+import { stripInvisible } from "../text/invisible-characters.ts";
 
 /** The end of a text that a name goes on from, and the start of one that goes on a name. An underscore may be emphasis. */
 const GOES_ON_FROM = /[\p{L}\p{N}]_?$/u;
@@ -39,5 +39,5 @@ const PROMPT_TAG = /<(?=\/|(?:sections|previous-summary|draft|transcript|problem
 
 /** The text as one line that can close no tag of a prompt: itself, but for breaks, what nobody sees and such tags. */
 export function oneLine(text: string): string {
-  return takeOutUnseen(text.replaceAll(BREAKS, " ")).replaceAll(PROMPT_TAG, "‹").trim();
+  return stripInvisible(text.replaceAll(BREAKS, " ")).replaceAll(PROMPT_TAG, "‹").trim();
 }

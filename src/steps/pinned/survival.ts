@@ -5,7 +5,7 @@
  * between runs: the same text and facts always score the same, and a fact counts by what its loss would cost.
  */
 import { MAX_MISSING_FACTS, MAX_SCORED_NAMES } from "../../limits.ts";
-import { prohibits } from "../prohibitions.ts";
+import { prohibits } from "../facts/prohibitions.ts";
 import type { Fact, FactKind, Facts, PinnedFact } from "./fact.ts";
 import { contentWords } from "./ledger.ts";
 import { sayingIn } from "./said.ts";

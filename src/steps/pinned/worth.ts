@@ -7,7 +7,7 @@
  */
 import type { FactKind, Fact } from "./fact.ts";
 // oxlint-disable-next-line no-restricted-imports -- a length that no budget is held to: see rankFacts
-import { estimateTokens } from "../tokens.ts";
+import { estimateTokens } from "../tokens/tokens.ts";
 
 /** What is left of a heat one message later. Half of it is left after 69 messages: about one task of a coding session. */
 const FADES_TO = 0.99;

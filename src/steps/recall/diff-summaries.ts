@@ -6,7 +6,7 @@
  */
 import { meaningfulWords, saysTheSame } from "../extract/rank.ts";
 import { readBullets, type SummaryBullet } from "../extract/summary-shape.ts";
-import { splitReferences } from "../provenance.ts";
+import { splitReferences } from "../draft/provenance.ts";
 
 export interface KeptBullet extends SummaryBullet {
   /** How it was said before; null when word for word. */

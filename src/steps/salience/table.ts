@@ -15,7 +15,7 @@ export interface Saying {
 
 /**
  * One word: its heat from where it was written and from where it was only read, in how many places it stood, and the last of
- * them. Places are counted from the beginning of what the table tells of.
+ * them. HiddenMessages are counted from the beginning of what the table tells of.
  */
 export type WordRow = readonly [
   word: string,
@@ -41,7 +41,7 @@ const FADES_TO = 0.99;
 export const READ_SHARE = 0.35;
 /** Characters of one place: words that stand this close belong together. */
 const PLACE_CHARS = 400;
-/** Places of one message that are read: the words of a longer one were all said in its first half megabyte. */
+/** HiddenMessages of one message that are read: the words of a longer one were all said in its first half megabyte. */
 const MAX_PLACES = 1_500;
 /** Digits of a heat that tell two apart. */
 const ROUND = 1_000;

@@ -6,7 +6,7 @@ import { Db } from "../../../src/memory/db.ts";
 import { Contexts } from "../../../src/context/contexts.ts";
 import { sqliteSearch } from "../../../src/context/sqlite-search.ts";
 import { codeOf, dump, fails, NOTHING, reads, withContexts, writes } from "./probe.ts";
-import { estimateTokens } from "../../../src/steps/tokens.ts";
+import { estimateTokens } from "../../../src/steps/tokens/tokens.ts";
 
 type Value = string | number | boolean | null;
 

@@ -7,7 +7,7 @@ import type { ContextBlocks } from "../../../src/context/blocks.ts";
 import type { ContextProvider, WritableContextProvider } from "../../../src/context/provider.ts";
 import { errorCode } from "../../../src/errors.ts";
 import { Db, type Meter } from "../../../src/memory/db.ts";
-import { estimateTokens } from "../../../src/steps/tokens.ts";
+import { estimateTokens } from "../../../src/steps/tokens/tokens.ts";
 
 let made = 0;
 

@@ -1,7 +1,7 @@
 /** Messages with everything that the AI SDK puts into one, well-formed or not. */
 import type { UIMessage } from "ai";
 import * as fc from "fast-check";
-import type { Part } from "../../../src/steps/tool-parts.ts";
+import type { Part } from "../../../src/steps/message/tool-parts.ts";
 
 const words = fc.string({ unit: "binary", maxLength: 12 });
 const json = fc.jsonValue().map((value) => structuredClone(value) as unknown);

@@ -5,12 +5,12 @@ import { describe, expect, it } from "vitest";
 import { readAsked, type Asked } from "../../../bench/policies/asked.ts";
 import { forget, keepNothing } from "../../../bench/policies/lossy.ts";
 import { summarise } from "../../../bench/policies/summariser.ts";
-import { auditSummary } from "../../../src/steps/audit.ts";
-import { buildPrompt } from "../../../src/steps/prompt.ts";
-import { resolvePolicy } from "../../../src/steps/policy.ts";
-import { renderTranscript } from "../../../src/steps/render.ts";
-import { DEFAULT_TEMPLATE } from "../../../src/steps/template.ts";
-import { estimateTokens } from "../../../src/steps/tokens.ts";
+import { auditSummary } from "../../../src/steps/draft/audit.ts";
+import { buildPrompt } from "../../../src/steps/draft/prompt.ts";
+import { resolvePolicy } from "../../../src/steps/plan/policy.ts";
+import { renderTranscript } from "../../../src/steps/draft/render.ts";
+import { DEFAULT_TEMPLATE } from "../../../src/steps/draft/template.ts";
+import { estimateTokens } from "../../../src/steps/tokens/tokens.ts";
 
 const NAMES = Array.from({ length: 200 }, (_, n) => `src/room/file-${n}.ts`);
 

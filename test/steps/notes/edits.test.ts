@@ -17,8 +17,8 @@ import { applyEdits, auditEdits, NO_CHANGES, parseEdits, splitSections } from ".
 import { extractEdits } from "../../../src/steps/notes/extract.ts";
 import { isUpdateDue } from "../../../src/steps/notes/due.ts";
 import { describeSections } from "../../../src/steps/notes/prompt.ts";
-import { estimateTokens } from "../../../src/steps/tokens.ts";
-import { buildPrompt, parsePrompt } from "../../../src/steps/prompt.ts";
+import { estimateTokens } from "../../../src/steps/tokens/tokens.ts";
+import { buildPrompt, parsePrompt } from "../../../src/steps/draft/prompt.ts";
 
 const shape = resolveNotesShape({}, 60_000);
 const empty = arrangeSections(shape, []);

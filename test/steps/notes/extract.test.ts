@@ -13,9 +13,9 @@ import { auditEdits } from "../../../src/steps/notes/edits.ts";
 import { extractEdits } from "../../../src/steps/notes/extract.ts";
 import { describeSections } from "../../../src/steps/notes/prompt.ts";
 import { importTranscript } from "../../../src/import/import.ts";
-import { renderTranscript } from "../../../src/steps/render.ts";
+import { renderTranscript } from "../../../src/steps/draft/render.ts";
 import { readTranscript } from "../transcripts.ts";
-import { estimateTokens } from "../../../src/steps/tokens.ts";
+import { estimateTokens } from "../../../src/steps/tokens/tokens.ts";
 
 const REAL = readTranscript("pi-coding-session.jsonl");
 const shape = resolveNotesShape({}, 60_000);

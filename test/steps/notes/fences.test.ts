@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { arrangeSections, cutSection, resolveNotesShape } from "../../../src/steps/notes/document.ts";
 import { auditEdits, parseEdits, splitSections } from "../../../src/steps/notes/edits.ts";
 import { findOpenFence } from "../../../src/steps/notes/fences.ts";
-import { estimateTokens } from "../../../src/steps/tokens.ts";
+import { estimateTokens } from "../../../src/steps/tokens/tokens.ts";
 
 const shape = resolveNotesShape({}, 60_000);
 const empty = arrangeSections(shape, []);

@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { arrangeSections, resolveNotesShape, type NotesSection } from "../../../src/steps/notes/document.ts";
 import { auditEdits } from "../../../src/steps/notes/edits.ts";
-import { estimateTokens } from "../../../src/steps/tokens.ts";
+import { estimateTokens } from "../../../src/steps/tokens/tokens.ts";
 
 const shape = resolveNotesShape({}, 60_000);
 const TABLE = "| port | service |\n|---|---|\n| 8787 | ledger |\n| 9229 | debugger |";

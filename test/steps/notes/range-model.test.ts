@@ -7,9 +7,9 @@ import type { UIMessage } from "ai";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { planFromNotes, type NotesRange } from "../../../src/steps/notes/range.ts";
-import { WHOLE_MESSAGE, type Outline, type OutlineRow } from "../../../src/steps/outline.ts";
-import type { Plan } from "../../../src/steps/plan.ts";
-import { resolvePolicy, type Policy } from "../../../src/steps/policy.ts";
+import { WHOLE_MESSAGE, type Outline, type OutlineRow } from "../../../src/steps/plan/outline.ts";
+import type { Plan } from "../../../src/steps/plan/plan.ts";
+import { resolvePolicy, type Policy } from "../../../src/steps/plan/policy.ts";
 import { conversationOf, messageRow, outlineOf, overlayRow } from "../conversations.ts";
 
 const RUNS = 1_500;

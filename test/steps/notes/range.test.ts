@@ -2,10 +2,10 @@
 import type { UIMessage } from "ai";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { layOut, tokensBetween } from "../../../src/steps/align.ts";
-import { WHOLE_MESSAGE, type Outline, type OutlineRow } from "../../../src/steps/outline.ts";
+import { layOut, tokensBetween } from "../../../src/steps/plan/align.ts";
+import { WHOLE_MESSAGE, type Outline, type OutlineRow } from "../../../src/steps/plan/outline.ts";
 import { planFromNotes, resolveNotesRange, type NotesRange } from "../../../src/steps/notes/range.ts";
-import { resolvePolicy, type Policy } from "../../../src/steps/policy.ts";
+import { resolvePolicy, type Policy } from "../../../src/steps/plan/policy.ts";
 import { done, messageRow, outlineOf, overlayRow, say, scene, text } from "../conversations.ts";
 
 const policy: Policy = { ...resolvePolicy({ thresholdTokens: 2_000 }), protectHead: 1, minSpanTokens: 1 };

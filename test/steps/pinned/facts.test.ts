@@ -18,8 +18,8 @@ import { pickPinned } from "../../../src/steps/pinned/pick.ts";
 import { PINNED_HEADING, renderPinned } from "../../../src/steps/pinned/render.ts";
 import { sayingIn } from "../../../src/steps/pinned/said.ts";
 import { scoreSurvival } from "../../../src/steps/pinned/survival.ts";
-import { estimateTokens } from "../../../src/steps/tokens.ts";
-import { recordMessage } from "../../../src/steps/view.ts";
+import { estimateTokens } from "../../../src/steps/tokens/tokens.ts";
+import { recordMessage } from "../../../src/steps/view/view.ts";
 import { call, done, say, text } from "../conversations.ts";
 
 const BILLING = "never touch the billing table";
@@ -33,7 +33,7 @@ const word = constantFrom(
   "never touch the billing table.",
   "You may now touch the billing table.",
   "Please use pnpm instead of npm.",
-  "src/steps/plan.ts",
+  "src/steps/plan/plan.ts",
   "plan.ts",
   "https://example.com/a?b=c",
   "ERR_MODULE_NOT_FOUND",
@@ -244,13 +244,13 @@ describe("what is pinned", () => {
   });
 
   it("leaves out what the reader sees anyway, and the part of a name that a longer one says", () => {
-    const facts = gatherFacts([say("m", "user", text("src/steps/plan.ts plan.ts src/steps/cut.ts ENOENT"))]);
+    const facts = gatherFacts([say("m", "user", text("src/steps/plan/plan.ts plan.ts src/steps/plan/cut.ts ENOENT"))]);
     const pinned = pickPinned(facts, {
       countTokens: estimateTokens,
       budgetTokens: 1_000,
       omit: (value) => value === "ENOENT",
     });
-    expect(pinned.facts.map(({ value }) => value).toSorted()).toEqual(["src/steps/cut.ts", "src/steps/plan.ts"]);
+    expect(pinned.facts.map(({ value }) => value).toSorted()).toEqual(["src/steps/plan/cut.ts", "src/steps/plan/plan.ts"]);
     expect(pinned.left).toBe(0);
   });
 

@@ -6,7 +6,7 @@ import { expectLinear } from "../../growth.ts";
 import { gatherFacts } from "../../../src/steps/pinned/gather.ts";
 import { findRules } from "../../../src/steps/pinned/ledger.ts";
 import { mergeFacts } from "../../../src/steps/pinned/merge.ts";
-import { prohibits } from "../../../src/steps/prohibitions.ts";
+import { prohibits } from "../../../src/steps/facts/prohibitions.ts";
 import { call, say, text } from "../conversations.ts";
 
 const BILLING = "Never touch the billing table.";

@@ -1,0 +1,54 @@
+/**
+ * The page's way past the Worker's door: the secret of this tab, and the tickets that it is answered with.
+ *
+ * Boundary: knows no socket. Safe because the secret goes into a header and this tab's storage, never into a URL, and is
+ * forgotten as soon as the Worker does not take it.
+ */
+import { writeAgentName } from "../src/doors/agent-name.ts";
+
+export const AGENT = "palimpsest-agent";
+const SECRET_KEY = "palimpsest:secret";
+
+/** What the door said. `shut`: nobody answered, or not now. */
+export type Admission =
+  | { readonly kind: "open"; readonly ticket: string | null }
+  | { readonly kind: "locked" | "refused" | "shut"; readonly why: string | null };
+
+/** Why a text cannot be any Worker's secret; null when it can. A header holds nothing else, and `fetch` would throw. */
+export function findOddSecret(secret: string): string | null {
+  const [odd] = /[^!-~]/u.exec(secret) ?? [];
+  if (secret !== "" && odd === undefined) return null;
+  const it = odd === undefined || odd.trim() === "" ? "a space" : `“${odd}”`;
+  return secret === ""
+    ? "Give the secret."
+    : `This cannot be the secret: it holds ${it}, and a secret is made of ASCII letters, digits and signs. Was it changed on its way here, its quotes perhaps?`;
+}
+
+export function keepSecret(secret: string): void {
+  sessionStorage.setItem(SECRET_KEY, secret);
+}
+
+/** Asks for a ticket, for at most `ms`. */
+export async function askForTicket(agentName: string, ms: number): Promise<Admission> {
+  const kept = sessionStorage.getItem(SECRET_KEY);
+  const secret = kept !== null && findOddSecret(kept) === null ? kept : null;
+  const headers = secret === null ? {} : { Authorization: `Bearer ${secret}` };
+  const path = `/agents/${AGENT}/${writeAgentName(agentName)}/ticket`;
+  try {
+    const answer = await fetch(path, { method: "POST", headers, signal: AbortSignal.timeout(ms) });
+    if (answer.ok) return { kind: "open", ticket: (await answer.json<{ ticket: string | null }>()).ticket };
+    if (answer.status === 401) {
+      sessionStorage.removeItem(SECRET_KEY);
+      return { kind: "locked", why: kept === null ? null : "The Worker did not take this secret." };
+    }
+    const why = await adviceIn(answer);
+    return answer.status === 403 || answer.status === 404 ? { kind: "refused", why } : { kind: "shut", why };
+  } catch {
+    return { kind: "shut", why: null };
+  }
+}
+
+async function adviceIn(answer: Response): Promise<string | null> {
+  const body = await answer.json<{ error?: { message?: string } } | null>().catch(() => null);
+  return body?.error?.message?.replace(/^\[\w+\] /, "") ?? `The Worker answered with status ${answer.status}.`;
+}

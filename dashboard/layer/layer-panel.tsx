@@ -1,0 +1,138 @@
+/** One layer looked into: what it says, where that comes from, what it lost, what it changed, what lies beneath. */
+import { useState } from "react";
+import type { OverlayRecord } from "../../src/memory/overlays/record.ts";
+import { Empty, Told } from "../frame/states.tsx";
+import { useBorrowedFocus } from "../frame/use-borrowed-focus.ts";
+import { count, share, when } from "../format.ts";
+import { formatRoute, type SessionRoute } from "../route.ts";
+import { FactList, Figure } from "../session/beside.tsx";
+import { useAct } from "../use-agent.ts";
+import { BeneathLayer } from "./beneath-layer.tsx";
+import { LayerDiff } from "./layer-diff.tsx";
+import { SummaryText } from "./summary-text.tsx";
+import { Withheld } from "./withheld.tsx";
+
+export interface LayerPanelProps {
+  readonly route: SessionRoute;
+  readonly overlay: OverlayRecord | null;
+  readonly onChanged: () => void;
+}
+
+const LOOKS = [
+  ["says", "What it says"],
+  ["beneath", "What lies beneath"],
+  ["changed", "What it changed"],
+  ["lost", "What it lost"],
+] as const;
+
+type Look = (typeof LOOKS)[number][0];
+
+export function LayerPanel({ route, overlay, onChanged }: LayerPanelProps) {
+  const [look, setLook] = useState<Look>("says");
+  // Where it opens below what is in sight, the focus takes everybody there.
+  const title = useBorrowedFocus<HTMLHeadingElement>(`[data-overlay="${CSS.escape(route.overlay ?? "")}"]`);
+  if (overlay === null) return <Empty title="This layer is not here any more." />;
+  const { details } = overlay;
+  return (
+    <section className="card layer-panel" aria-labelledby="layer">
+      <header>
+        <h2 id="layer" ref={title} tabIndex={-1}>
+          Layer {overlay.n}
+        </h2>
+        <a href={formatRoute({ ...route, overlay: null })}>Close</a>
+      </header>
+      <p className="dim">
+        Laid {when(overlay.createdAt)} by {details.model}
+        {details.degraded && ", without a model"}
+        {overlay.state !== "active" && `; ${overlay.state === "rolled-back" ? "rolled back" : "gave way to an edit"}`}
+        {overlay.runId !== null && (
+          <>
+            {", in "}
+            <a href={formatRoute({ page: "runs", agent: route.agent, id: route.id, run: overlay.runId })}>its run</a>
+          </>
+        )}
+      </p>
+      <dl className="figures">
+        <Figure name="messages" value={count(overlay.spanMessages)} />
+        <Figure name="tokens before" value={count(overlay.spanTokens)} />
+        <Figure name="tokens now" value={count(overlay.tokens)} />
+        {details.survival !== null && <Figure name="facts kept" value={share(details.survival.score)} />}
+      </dl>
+      <LayerActs route={route} overlay={overlay} onChanged={onChanged} />
+      <div className="looks" role="group" aria-label="What to look at">
+        {LOOKS.map(([name, label]) => (
+          <button type="button" key={name} aria-pressed={look === name} onClick={() => setLook(name)}>
+            {label}
+          </button>
+        ))}
+      </div>
+      {look === "says" &&
+        (overlay.withheld === true ? <Withheld /> : <SummaryText sessionId={route.id} overlay={overlay} />)}
+      {look === "beneath" && <BeneathLayer sessionId={route.id} overlay={overlay} />}
+      {look === "changed" && <LayerDiff sessionId={route.id} overlayId={overlay.id} />}
+      {look === "lost" && (overlay.withheld === true ? <Withheld /> : <Lost overlay={overlay} />)}
+    </section>
+  );
+}
+
+function LayerActs({ route, overlay, onChanged }: LayerPanelProps & { overlay: OverlayRecord }) {
+  const act = useAct();
+  const input = { sessionId: route.id, overlayId: overlay.id };
+  return (
+    <div className="actions">
+      {overlay.state === "active" ? (
+        <button
+          type="button"
+          disabled={act.busy}
+          onClick={() =>
+            void act.run(async (connection) => {
+              await connection.call("rollback", input);
+              onChanged();
+              return "Rolled back: what lies under it shows again.";
+            })
+          }
+        >
+          Roll back
+        </button>
+      ) : (
+        <button
+          type="button"
+          disabled={act.busy}
+          onClick={() =>
+            void act.run(async (connection) => {
+              const result = await connection.call("restore", input);
+              onChanged();
+              return result.kind === "stale"
+                ? `Not restored: it no longer fits (${result.reason}).`
+                : "In force again.";
+            })
+          }
+        >
+          Restore
+        </button>
+      )}
+      <a href={formatRoute({ ...route, asOf: overlay.id, branch: null, at: null })}>See the session as it was then</a>
+      <Told act={act} />
+    </div>
+  );
+}
+
+function Lost({ overlay }: { overlay: OverlayRecord }) {
+  const { survival } = overlay.details;
+  if (survival === null) return <Empty title="Nobody measured it." />;
+  const kinds = Object.entries(survival.kinds);
+  return (
+    <>
+      <dl className="figures">
+        {kinds.map(([kind, kept]) => (
+          <Figure key={kind} name={kind} value={`${kept.kept} of ${kept.of}`} />
+        ))}
+      </dl>
+      {survival.missing.length === 0 ? (
+        <Empty title="No fact that was looked for is missing." />
+      ) : (
+        <FactList facts={survival.missing} />
+      )}
+    </>
+  );
+}

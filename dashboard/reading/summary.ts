@@ -1,0 +1,35 @@
+/** A summary's text as lines that can be shown one by one, with the messages that each comes from. Pure. */
+import { NOTHING } from "../../src/steps/extract/summary-shape.ts";
+import { splitReferences, type BulletSource } from "../../src/steps/draft/provenance.ts";
+
+export type SummaryLine =
+  | { readonly kind: "heading"; readonly line: number; readonly text: string }
+  | {
+      readonly kind: "bullet" | "text";
+      readonly line: number;
+      readonly text: string;
+      /** Empty where nobody knows. */
+      readonly messageIds: readonly string[];
+    };
+
+/** Every line but blank ones, in order; `line` is the number in the text, from 0. References are taken out of the text. */
+export function readSummary(summary: string, sources: readonly BulletSource[]): SummaryLine[] {
+  const byLine = new Map(sources.map((source) => [source.line, source.messageIds]));
+  return summary.split("\n").flatMap<SummaryLine>((whole, line) => {
+    const { text } = splitReferences(whole);
+    if (text.trim() === "") return [];
+    const heading = /^#{1,6}\s+(.*)$/.exec(text)?.[1];
+    if (heading !== undefined) return [{ kind: "heading", line, text: heading }];
+    const bullet = /^\s*[-*•]\s+(.*)$/.exec(text)?.[1];
+    const kind = bullet === undefined ? "text" : "bullet";
+    return [{ kind, line, text: (bullet ?? text).trim(), messageIds: byLine.get(line) ?? [] }];
+  });
+}
+
+/** The words that stand for a whole summary in a small place: the beginning of what it says, without headings. */
+export function gist(summary: string, chars: number): string {
+  const said = readSummary(summary, []).flatMap((line) =>
+    line.kind === "heading" || line.text === NOTHING ? [] : [line.text],
+  );
+  return said.join(" ¶ ").slice(0, chars).toWellFormed();
+}

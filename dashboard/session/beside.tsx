@@ -1,0 +1,162 @@
+/** Beside the conversation: what would happen now, what is pinned, what the prompt holds, and other branches. */
+import type { PinnedFact } from "../../src/steps/pinned/fact.ts";
+import { Empty, Shown } from "../frame/states.tsx";
+import { ago, plural, short } from "../format.ts";
+import { PlainText } from "../reading/markdown.tsx";
+import { showInvisible } from "../reading/inert-text.ts";
+import { formatRoute, type SessionRoute } from "../route.ts";
+import { useCall, useNow, type Asked } from "../use-agent.ts";
+import type { CallResult } from "../../src/agent/calls.ts";
+import { NotesCard } from "./notes-card.tsx";
+import type { SessionData } from "./use-session.ts";
+
+export function Beside({ route, data }: { route: SessionRoute; data: SessionData }) {
+  const isEmpty = data.view.kind !== "ready" || data.view.value.messages.length === 0;
+  const plan = useCall("plan", isEmpty ? null : data.read, data.revision);
+  return (
+    <>
+      <PlanNow plan={isEmpty ? null : plan} />
+      <NotesCard
+        sessionId={route.id}
+        revision={data.revision}
+        isKept={plan.kind === "ready" && plan.value.notes !== null}
+      />
+      <PinnedFacts data={data} />
+      <Branches route={route} data={data} />
+      <ContextBlocks sessionId={route.id} revision={data.revision} />
+    </>
+  );
+}
+
+function PlanNow({ plan }: { plan: Asked<CallResult<"plan">> | null }) {
+  return (
+    <section className="card" aria-labelledby="plan">
+      <h2 id="plan">What would happen now</h2>
+      {plan === null ? (
+        <Empty title="Nothing: nothing was said yet." />
+      ) : (
+        <Shown asked={plan} what="the plan">
+          {(report) => (
+            <>
+              <ul className="lines">
+                {report.lines.map((line) => (
+                  <li key={line}>{line}</li>
+                ))}
+              </ul>
+              {report.cost.calls > 0 && (
+                <dl className="figures">
+                  <Figure name="model calls" value={String(report.cost.calls)} />
+                  <Figure name="tokens in" value={short(report.cost.inputTokens)} />
+                  <Figure name="tokens out" value={short(report.cost.outputTokens)} />
+                  <Figure name="saved per call" value={short(report.savedTokensPerCall)} />
+                </dl>
+              )}
+            </>
+          )}
+        </Shown>
+      )}
+    </section>
+  );
+}
+
+export function Figure({ name, value }: { name: string; value: string }) {
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd>{value}</dd>
+    </div>
+  );
+}
+
+function PinnedFacts({ data }: { data: SessionData }) {
+  const shown = new Set(
+    data.view.kind === "ready"
+      ? data.view.value.elements.flatMap((each) => (each.kind === "overlay" ? [each.id] : []))
+      : [],
+  );
+  const pinned = data.overlays.filter(({ id }) => shown.has(id)).map(({ details }) => details.pinned);
+  const rules = pinned.flatMap((each) => each.rules);
+  const facts = pinned.flatMap((each) => each.facts);
+  if (rules.length + facts.length === 0) return null;
+  return (
+    <section className="card" aria-labelledby="pinned">
+      <h2 id="pinned">Pinned, word for word</h2>
+      <FactList facts={[...rules, ...facts]} />
+    </section>
+  );
+}
+
+export function FactList({ facts }: { facts: readonly PinnedFact[] }) {
+  const kinds = [...Map.groupBy(facts, (fact) => fact.kind)];
+  return (
+    <dl className="facts">
+      {kinds.map(([kind, list]) => (
+        <div key={kind}>
+          <dt>{kind}</dt>
+          <dd>
+            {list.map((fact) => (
+              <span
+                className="fact"
+                key={`${fact.messageId}/${fact.value}`}
+                title={`from message ${fact.messageId}`}
+                dir="auto"
+              >
+                {showInvisible(fact.value)}
+              </span>
+            ))}
+          </dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+function Branches({ route, data }: { route: SessionRoute; data: SessionData }) {
+  const now = useNow();
+  const branches = useCall("listBranches", { sessionId: route.id }, data.revision);
+  if (branches.kind === "ready" && branches.value.length < 2) return null;
+  return (
+    <section className="card" aria-labelledby="branches">
+      <h2 id="branches">Branches</h2>
+      <Shown asked={branches} what="the branches">
+        {(tips) => (
+          <ol className="branches">
+            {tips.map((tip, at) => (
+              <li key={tip.leafId}>
+                <a
+                  href={formatRoute({ ...route, branch: at === 0 ? null : tip.leafId, at: null, asOf: null })}
+                  aria-current={(data.read?.leafId ?? tips[0]?.leafId) === tip.leafId ? "true" : undefined}
+                  dir="auto"
+                >
+                  {showInvisible(tip.title ?? tip.leafId)}
+                </a>
+                <span className="dim">
+                  {at === 0 && "active, "}
+                  {ago(tip.createdAt, now)}
+                </span>
+              </li>
+            ))}
+          </ol>
+        )}
+      </Shown>
+    </section>
+  );
+}
+
+function ContextBlocks({ sessionId, revision }: { sessionId: string; revision: string }) {
+  const blocks = useCall("getContextBlocks", { sessionId }, revision);
+  if (blocks.kind !== "ready" || blocks.value.length === 0) return null;
+  return (
+    <section className="card" aria-labelledby="blocks">
+      <h2 id="blocks">In the system prompt</h2>
+      {blocks.value.map((block) => (
+        <details key={block.label}>
+          <summary>
+            {showInvisible(block.label)} <span className="dim">{plural(block.tokens, "token")}</span>
+          </summary>
+          <PlainText text={block.content} />
+        </details>
+      ))}
+    </section>
+  );
+}

@@ -1,0 +1,42 @@
+/** A session's runs at work, and the last one that ended while the page was open: told as it happens, also to a screen reader. */
+import type { RunEvent } from "../../src/agent/events.ts";
+import { formatRoute } from "../route.ts";
+import { Progress } from "../runs/progress.tsx";
+import { describeOutcome } from "../runs/words.ts";
+
+export interface LiveRunsProps {
+  readonly agent: string;
+  readonly events: readonly RunEvent[];
+}
+
+export function LiveRuns({ agent, events }: LiveRunsProps) {
+  const live = events.filter((event) => event.outcome === null);
+  const [ended] = live.length > 0 ? [] : events;
+  return (
+    <div className="live-runs" role="status">
+      {live.map((event) => (
+        <LiveRun key={event.runId} agent={agent} event={event} />
+      ))}
+      {ended?.outcome != null && (
+        <a
+          className="live-run ended"
+          href={formatRoute({ page: "runs", agent, id: ended.sessionId, run: ended.runId })}
+        >
+          Run {ended.n} ended: {describeOutcome(ended.outcome)}
+        </a>
+      )}
+    </div>
+  );
+}
+
+function LiveRun({ agent, event }: { agent: string; event: RunEvent }) {
+  return (
+    <a className="live-run" href={formatRoute({ page: "runs", agent, id: event.sessionId, run: event.runId })}>
+      <span>
+        Run {event.n} is {event.state}
+        {event.step !== null && `: ${event.step}`}
+      </span>
+      <Progress done={event.done} total={event.total} label={`Run ${event.n}`} />
+    </a>
+  );
+}

@@ -1,0 +1,16 @@
+/** Builds the page into dist/dashboard, from where the Worker serves it as static files. */
+import react from "@vitejs/plugin-react";
+import { defineConfig } from "vite";
+
+export default defineConfig({
+  root: import.meta.dirname,
+  plugins: [react()],
+  build: {
+    outDir: "../dist/dashboard",
+    emptyOutDir: true,
+    // Nothing inline: the page runs under `script-src 'self'; style-src 'self'`.
+    assetsInlineLimit: 0,
+    modulePreload: { polyfill: false },
+    chunkSizeWarningLimit: 700,
+  },
+});

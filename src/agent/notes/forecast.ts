@@ -1,0 +1,79 @@
+/**
+ * Whether notes would be the summary of a run that started now, in values and in words.
+ *
+ * Boundary: asks {@link findNotes}, which the run asks too, so that a plan cannot say something else than the run does.
+ */
+import { HOOK_TOKENS } from "../../limits-of-notes.ts";
+import type { WhyModel } from "../../memory/runs/record.ts";
+import type { SpanPlan } from "../../steps/plan/plan.ts";
+import type { Core } from "../core.ts";
+import { findHelp, findNotes, type Asked } from "./ready.ts";
+import type { Carried } from "../../memory/overlays/details.ts";
+
+export type NotesForecast =
+  | {
+      readonly kind: "serve";
+      /** Of the notes. */
+      readonly version: number;
+      /** Most that the view could be afterwards. */
+      readonly expectedTokens: number;
+    }
+  | ({
+      readonly kind: "declined";
+      /** What to change. */
+      readonly advice: string;
+      /** The update that a compaction would wait for because it may help, up to a limit, before it asks a model; null when none is at work. */
+      readonly waitsFor: string | null;
+    } & WhyModel);
+
+type Foreseen =
+  | { readonly notes: NotesForecast & { kind: "serve" }; readonly plan: SpanPlan }
+  | { readonly notes: NotesForecast & { kind: "declined" }; readonly plan: null };
+
+/** Null as for {@link findNotes}. */
+export function foreseeNotes(core: Core, asked: Asked, carried: readonly Carried[]): Foreseen | null {
+  const verdict = findNotes(core, asked, carried);
+  if (verdict === null) return null;
+  if (verdict.kind === "ready") {
+    const hookTokens = core.settings.get(asked.sessionId).afterCompaction === null ? 0 : HOOK_TOKENS;
+    const { plan, version, tokensAfter } = verdict;
+    return { notes: { kind: "serve", version: version.n, expectedTokens: tokensAfter + hookTokens }, plan };
+  }
+  const { reason, detail } = verdict;
+  const waitsFor = findHelp(core, asked, verdict)?.id ?? null;
+  const notes = { kind: "declined", reason, detail, advice: ADVICE[reason], waitsFor } as const;
+  return { notes, plan: null };
+}
+
+/** For a report whose run would ask a model. */
+export function describeDecline({ reason, detail, advice, waitsFor }: NotesForecast & { kind: "declined" }): string[] {
+  const wait = waitsFor === null ? [] : ["It would wait for the update of the notes that is at work, and look again."];
+  return [`A model is asked although notes are kept (${reason}): ${detail} ${advice}`, ...wait];
+}
+
+const NONE_DUE = "Nothing to do: no compaction is due.";
+const REFRESH = "Wait for the notes to be brought up to date, or call refreshNotes.";
+const MEND = "Read the notes (getNotes) and mend them by hand (updateNotes), or give them more room (maxTokens).";
+
+const ADVICE = {
+  "no-notes": REFRESH,
+  "not-covered": REFRESH,
+  "too-short": "Wait for more messages, or lower keep in keepNotes.",
+  "too-recent": "Wait for more messages behind the notes, or lower keep in keepNotes.",
+  "too-small": "Wait for more messages, or lower minSpanTokens.",
+  "asked-otherwise": "Leave out focus, fresh and rebuild for a compaction from notes.",
+  approval: "Leave out requireApproval for compactions from notes.",
+  unsound: MEND,
+  "lost-too-much": MEND,
+  "over-threshold": "Call refreshNotes, so that the notes tell of more, or lower keep in keepNotes.",
+  empty: NONE_DUE,
+  "under-threshold": NONE_DUE,
+  "no-gap": NONE_DUE,
+  "no-overlay": NONE_DUE,
+  "window-too-small": NONE_DUE,
+  gone: "Ask for a branch that is there.",
+  changed: "Ask again: the messages changed meanwhile.",
+  overlap: "Ask again: other summaries were laid meanwhile.",
+  open: "Wait until the approval is given or refused.",
+  larger: "Wait for more messages: the notes were no smaller than what they would replace.",
+} as const satisfies Record<WhyModel["reason"], string>;

@@ -1,0 +1,286 @@
+/**
+ * The agent's side of one update of the notes: what it reads, and the fenced commit of what comes of it.
+ *
+ * Boundary: each call is one synchronous transaction of a live run (port-call.ts). Safe because an update is pinned to the
+ * version that it builds on and to the digest of the messages that it reads: an edit, a deletion, another branch or a
+ * person's own version meanwhile makes it `stale`, and nothing is written.
+ */
+import { assert } from "../../errors.ts";
+import { MAX_CHARS_PER_TOKEN, PROMPT_OVERHEAD_TOKENS } from "../../limits.ts";
+import { NOTES_PATIENCE } from "../../limits-of-notes.ts";
+import type { History } from "../../memory/messages/history.ts";
+import type { NotesEnd, NotesVersion } from "../../memory/notes/notes.ts";
+import type { Outcome, RunRecord } from "../../memory/runs/runs.ts";
+import type { AuditProblem } from "../../steps/draft/audit.ts";
+import { digest } from "../../steps/text/digest.ts";
+import { measureMessage, type CountTokens } from "../../steps/message/measure.ts";
+import {
+  arrangeSections,
+  fitVersion,
+  notesTokens,
+  renderNotes,
+  type NotesSection,
+  type NotesShape,
+} from "../../steps/notes/document.ts";
+import { applyEdits, auditEdits, parseEdits } from "../../steps/notes/edits.ts";
+import { lastVisibleStep, sliceRow, WHOLE_MESSAGE, type OutlineRow, type Span } from "../../steps/plan/outline.ts";
+import { NO_FACTS } from "../../steps/pinned/fact.ts";
+import { keepFacts } from "../../steps/pinned/keep.ts";
+import { mergeFacts } from "../../steps/pinned/merge.ts";
+import type { Survival } from "../../steps/pinned/survival.ts";
+import { PROMPT_VERSION } from "../../steps/draft/prompt.ts";
+import type { TranscriptElement } from "../../steps/draft/render.ts";
+import type { DraftInput, NotesPlanned, NotesReading, NotesRequest, RunEnded } from "../../workflows/port.ts";
+import type { Core } from "../core.ts";
+import { reuseDraft } from "../runs/known-draft.ts";
+import { redactionOf } from "../redaction.ts";
+import { resolveNotes, type NotesSettings } from "./settings.ts";
+import { findNew, readRows } from "./source.ts";
+import type { PortCall } from "../runs/port-call.ts";
+import { mayAsk } from "../runs/postpone.ts";
+import { mustDraft } from "../runs/sources.ts";
+import { tellBudget } from "../token-counter.ts";
+
+/** Most of a model's window that the new messages may take: the notes stand there twice, as they are and as they will be. */
+const LEAST_SHARE_OF_WINDOW = 4;
+
+export function planNotes(call: PortCall, models: readonly string[], windowTokens: number): NotesPlanned {
+  const { run, core } = call;
+  const history = core.memory.session(run.sessionId);
+  const settings = settingsOf(core, run);
+  if (!history.has(run.leafId)) return call.end({ kind: "stale", reason: "gone" });
+  if (settings === null) return call.end(upToDate("Notes are not kept any more."));
+  // An attempt that comes late must not pin the run to anything else than what its drafts were made of.
+  if (run.notes === undefined) {
+    const base = history.notes.current(run.leafId);
+    const end = { messageId: run.leafId, step: WHOLE_MESSAGE };
+    const rows = chooseRows(findNew(history, base, end), roomFor(run, settings, windowTokens));
+    const span = spanOf(history, rows);
+    if (span === null) return call.end(upToDate("The notes cover the newest message."));
+    const read = history.sourceDigest(span);
+    if (read === null) return call.end({ kind: "stale", reason: "gone" });
+    call.note({ notes: { baseN: base?.n ?? 0, lastN: history.notes.lastNumber(), span, digest: read } });
+  }
+  call.close();
+  const resting = models.filter((model) => mayAsk(core, run, model).kind === "no");
+  return { kind: "notes", digest: digest(...nameOf(call.run, baseOf(history, call.run))), resting };
+}
+
+export function readNotes(call: PortCall, { model, again }: NotesRequest): NotesReading {
+  const { run, core } = call;
+  const settings = settingsOf(core, run);
+  if (settings === null) return call.end(upToDate("Notes are not kept any more."));
+  const { shape } = settings;
+  // Read again what was planned: a model is not paid for what the commit would refuse.
+  const stale = findStale(core, run);
+  if (stale !== null) return call.end(stale);
+  const history = core.memory.session(run.sessionId);
+  const base = baseOf(history, run);
+  const redaction = redactionOf(core.settings.get(run.sessionId));
+  const how = JSON.stringify({ ...shape, redaction: redaction.names });
+  const key = again?.key ?? digest(PROMPT_VERSION, "notes", model, how, ...nameOf(run, base));
+  const known = reuseDraft(call, key);
+  if (known !== null) return known;
+  const rows = findNew(history, base, endOf(run));
+  const sections = wordSections(core, run, { base, shape });
+  const read = readRows(core, history, { rows, redaction });
+  return {
+    kind: "notes",
+    key,
+    sections,
+    shape: tellShape(core.counterOf(run.sessionId), shape, { sections, elements: read.elements }),
+    ...read,
+    maxChars: run.policy.chunkTokens * MAX_CHARS_PER_TOKEN,
+    rejected: again === undefined ? null : mustDraft(core, run, again.rejected).text,
+    leftMs: call.leftMs,
+  };
+}
+
+/** What a model is shown of the notes. A section that it leaves as it is stays as it is stored, whole and unredacted. */
+function wordSections(
+  core: Core,
+  { sessionId }: RunRecord,
+  { base, shape }: { base: NotesVersion | null; shape: NotesShape },
+): NotesSection[] {
+  const settings = core.settings.get(sessionId);
+  const redaction = redactionOf(settings);
+  const sections = base === null ? [] : fitVersion(base, shape, settings.countTokens);
+  return arrangeSections(
+    shape,
+    sections.map(({ title, text }) => ({ title, text: redaction.text(text) })),
+  );
+}
+
+/** The shape with its budgets as the model is told them. */
+function tellShape(
+  counter: CountTokens,
+  shape: NotesShape,
+  { sections, elements }: { sections: readonly NotesSection[]; elements: readonly TranscriptElement[] },
+): NotesShape {
+  const weigh = (count: CountTokens): number =>
+    elements.reduce(
+      (sum, each) => sum + (each.kind === "overlay" ? count(each.summary) : measureMessage(each.message, count).tokens),
+      count(renderNotes(sections)),
+    );
+  const { sectionTokens, maxTokens } = shape;
+  return {
+    ...shape,
+    sectionTokens: tellBudget(counter, sectionTokens, weigh),
+    maxTokens: tellBudget(counter, maxTokens, weigh),
+  };
+}
+
+/** What an answer about the notes would make of them, and what of all that they tell of would be kept. */
+export function auditNotes(
+  core: Core,
+  run: RunRecord,
+  { text, finishReason, facts }: Pick<DraftInput, "text" | "finishReason" | "facts">,
+): { readonly problems: readonly AuditProblem[]; readonly survival: Survival } {
+  const settings = core.settings.get(run.sessionId);
+  const { notes, countTokens } = settings;
+  const { shape } = resolveNotes(notes ?? {}, run.policy);
+  const base = baseOf(core.memory.session(run.sessionId), run);
+  const before = wordSections(core, run, { base, shape });
+  const audit = auditEdits({ answer: text, finishReason, before, shape, countTokens });
+  const all = redactionOf(settings).facts(mergeFacts([base?.facts ?? NO_FACTS, facts]));
+  const budget = { budgetTokens: run.policy.pinnedTokens, countTokens };
+  const { survival } = keepFacts(renderNotes(audit.ok ? audit.sections : before), all, budget);
+  return { problems: audit.ok ? [] : audit.problems, survival };
+}
+
+export function saveNotes(call: PortCall, key: string): RunEnded {
+  const { run, core } = call;
+  call.close();
+  const settings = settingsOf(core, run);
+  if (settings === null) return call.end(upToDate("Notes are not kept any more."));
+  const stale = findStale(core, run);
+  if (stale !== null) return call.end(stale);
+  const history = core.memory.session(run.sessionId);
+  const base = baseOf(history, run);
+  const draft = mustDraft(core, run, key);
+  const before = arrangeSections(settings.shape, base?.sections ?? []);
+  const { edits, problems } = parseEdits(draft.text, before);
+  // The sections were configured anew while the model was asked.
+  if (problems.length > 0) return call.end({ kind: "stale", reason: "changed" });
+  const sections = applyEdits(before, edits);
+  const end = endOf(run);
+  const version = history.notes.add({
+    sections,
+    covered: { kind: "to", ...end },
+    told: base?.told,
+    by: "update",
+    runId: run.id,
+    model: draft.model,
+    facts: redactionOf(core.settings.get(run.sessionId)).facts(mergeFacts([base?.facts ?? NO_FACTS, draft.facts])),
+  });
+  const tokens = notesTokens(sections, core.counterOf(run.sessionId));
+  return call.end({ kind: "noted", version: version.n, coveredId: end.messageId, tokens, score: draft.score });
+}
+
+export function keepNotes(call: PortCall): RunEnded {
+  call.close();
+  const told = call.run.steps.findLast(({ failure }) => failure !== undefined)?.failure?.reason;
+  const why = told === undefined ? "no answer could be used" : `the model gave none (${told})`;
+  return call.end({
+    kind: "failed",
+    reason: `The notes were not brought up to date: ${why}. The version before stays.`,
+  });
+}
+
+function settingsOf(core: Core, run: RunRecord): NotesSettings | null {
+  const { notes } = core.settings.get(run.sessionId);
+  return notes === null ? null : resolveNotes(notes, run.policy);
+}
+
+function pinOf(run: RunRecord): NonNullable<RunRecord["notes"]> {
+  assert(run.notes !== undefined, "An update is planned before any step that needs its plan.");
+  return run.notes;
+}
+
+/** What an update is made of, for names: the words before, and the messages. */
+function nameOf(run: RunRecord, base: NotesVersion | null): string[] {
+  return [JSON.stringify(base?.sections ?? []), pinOf(run).digest];
+}
+
+/** Why what was planned no longer holds, if it does not. */
+function findStale(core: Core, run: RunRecord): Outcome | null {
+  const { baseN, lastN, span, digest: planned } = pinOf(run);
+  const history = core.memory.session(run.sessionId);
+  const leafId = history.leafId();
+  if (leafId === null || !history.isOnPath(span.toId, leafId)) return { kind: "stale", reason: "gone" };
+  const read = history.sourceDigest(span);
+  if (read === null) return { kind: "stale", reason: "gone" };
+  const same = history.notes.lastNumber() === lastN && (baseN === 0 || history.notes.standing(baseN) !== null);
+  return same && read === planned ? null : { kind: "stale", reason: "changed" };
+}
+
+function baseOf(history: History, run: RunRecord): NotesVersion | null {
+  return history.notes.standing(pinOf(run).baseN);
+}
+
+/** Where the update ends: at a step, so that the message may go on growing. */
+function endOf(run: RunRecord): NotesEnd {
+  const { toId, toStep } = pinOf(run).span;
+  return { messageId: toId, step: toStep };
+}
+
+/** Estimated tokens of what one update reads: as a rule, and at most. */
+interface Room {
+  readonly room: number;
+  readonly most: number;
+}
+
+/** Of a backlog, no more at once than an update waits for at most: versions stay close, and a compaction finds one near its cut. */
+function roomFor(run: RunRecord, { shape, pace }: NotesSettings, windowTokens: number): Room {
+  const beside = windowTokens - PROMPT_OVERHEAD_TOKENS - 2 * shape.maxTokens;
+  const most = Math.min(run.policy.chunkTokens, Math.max(beside, Math.floor(windowTokens / LEAST_SHARE_OF_WINDOW)));
+  return { room: Math.min(most, pace.growthTokens * NOTES_PATIENCE), most };
+}
+
+/**
+ * The oldest rows that fit, up to a message, and of one that does not fit the steps that do. Before the first message, summaries
+ * take as much as one reading holds; where that is less than all of them, the reading ends with the last that it holds: what
+ * would be cut out of it is not told of. None where there is no message.
+ */
+function chooseRows(rows: readonly OutlineRow[], { room, most }: Room): readonly OutlineRow[] {
+  let taken = 0;
+  let end = 0;
+  for (const [at, row] of rows.entries()) {
+    const left = (end === 0 && row.kind === "overlay" ? most : room) - taken;
+    if (row.tokens > left && at > 0 && row.kind === "overlay") return rows.slice(0, end === 0 ? at : end);
+    if (row.tokens > left && row.kind === "message") {
+      const first = end === 0 && (at === 0 || (row.steps[0] ?? 0) <= most - taken) ? 1 : 0;
+      const steps = Math.max(first, countSteps(row, left));
+      const part = sliceRow(row, row.firstStep, row.firstStep + steps - 1);
+      return part === null ? rows.slice(0, end === 0 ? at : end) : [...rows.slice(0, at), part];
+    }
+    taken += row.tokens;
+    if (row.kind === "message") end = at + 1;
+  }
+  return rows.slice(0, end);
+}
+
+/** How many of a message's visible steps fit, from the first on. */
+function countSteps({ steps }: OutlineRow, roomTokens: number): number {
+  let tokens = 0;
+  const over = steps.findIndex((step) => (tokens += step) > roomTokens);
+  return over === -1 ? steps.length : over;
+}
+
+function spanOf(history: History, rows: readonly OutlineRow[]): Span | null {
+  const [first, last] = [rows[0], rows.at(-1)];
+  const [from, to] = [first && spanOfRow(history, first), last && spanOfRow(history, last)];
+  return from == null || to == null
+    ? null
+    : { fromId: from.fromId, fromStep: from.fromStep, toId: to.toId, toStep: to.toStep };
+}
+
+function spanOfRow(history: History, row: OutlineRow): Span | null {
+  const { kind, id, firstStep } = row;
+  if (kind === "overlay") return history.overlay(id)?.span ?? null;
+  return { fromId: id, fromStep: firstStep, toId: id, toStep: lastVisibleStep(row) };
+}
+
+function upToDate(detail: string): Outcome {
+  return { kind: "nothing", reason: "up-to-date", detail };
+}

@@ -1,0 +1,200 @@
+/**
+ * Whether the notes can take the place of a summary now, and if not, why.
+ *
+ * Boundary: reads, and writes nothing; the same answer for the trigger, which asks whether a model is needed at all, and for
+ * the run. Safe because notes pass what a model's summary passes: the plan's boundaries, the audit, and the measure of what
+ * they keep; because a version that tells of what is kept is passed over for an older one, so that an overlay says nothing
+ * that is not under it (C3); and because an answer of "no" only means that the model is asked.
+ */
+import { MIN_SURVIVAL } from "../../limits.ts";
+import type { History } from "../../memory/messages/history.ts";
+import type { Carried } from "../../memory/overlays/details.ts";
+import type { NotesVersion } from "../../memory/notes/notes.ts";
+import type { RunRecord, WhyModel } from "../../memory/runs/record.ts";
+import { auditSummary } from "../../steps/draft/audit.ts";
+import { fitVersion, hasContent, renderNotes, type NotesShape } from "../../steps/notes/document.ts";
+import { hintsOf } from "../../steps/notes/prompt.ts";
+import type { CountTokens } from "../../steps/message/measure.ts";
+import { planFromNotes } from "../../steps/notes/range.ts";
+import type { Outline } from "../../steps/plan/outline.ts";
+import type { Facts } from "../../steps/pinned/fact.ts";
+import { gatherFacts } from "../../steps/pinned/gather.ts";
+import { pinWithin } from "../../steps/pinned/keep.ts";
+import type { SpanPlan } from "../../steps/plan/plan.ts";
+import type { Policy } from "../../steps/plan/policy.ts";
+import { summaryMessage } from "../../steps/view/view.ts";
+import { openingOf } from "../runs/boundary.ts";
+import { unseenTokens } from "../reports/usage.ts";
+import type { Core } from "../core.ts";
+import { resolveNotes, type NotesSettings } from "./settings.ts";
+import { redactionOf, type Redaction } from "../redaction.ts";
+import { resolveEnds } from "../runs/sources.ts";
+
+export interface ReadyNotes {
+  readonly kind: "ready";
+  /** With its ends as messages. */
+  readonly plan: SpanPlan;
+  readonly version: NotesVersion;
+  readonly summary: string;
+  readonly facts: Facts;
+  /** Most tokens of what is pinned beside it. */
+  readonly pinnedTokens: number;
+  /** Estimated tokens that the view would then have. */
+  readonly tokensAfter: number;
+}
+
+export type NotesVerdict = ReadyNotes | ({ readonly kind: "declined" } & WhyModel);
+
+export type Asked = Pick<RunRecord, "sessionId" | "leafId" | "policy" | "manual" | "focus" | "fresh" | "only">;
+
+/** Null where no notes are kept. */
+export function findNotes(core: Core, run: Asked, carried: readonly Carried[] = []): NotesVerdict | null {
+  const { notes, approval, secretRules, countTokens } = core.settings.get(run.sessionId);
+  if (notes === null) return null;
+  const otherwise = askedOtherwise(run);
+  if (otherwise !== null) return decline("asked-otherwise", otherwise);
+  if (approval !== null) return decline("approval", "A person approves each summary: one is made for them.");
+  const history = core.memory.session(run.sessionId);
+  if (!history.has(run.leafId)) return decline("gone", "The branch is gone.");
+  const settings = resolveNotes(notes, run.policy);
+  const hints = hintsOf(settings.shape);
+  const versions = [...history.notes.holding(run.leafId)].filter(
+    ({ covered, sections }) => covered.kind !== "none" && hasContent(sections, hints),
+  );
+  if (versions.length === 0) return decline("no-notes", "There are no notes that hold for this branch.");
+  const outline = history.outline(run.leafId, {
+    overheadTokens: unseenTokens(core, run.sessionId, history.tokens(run.leafId)),
+  });
+  if (outline === null) return decline("gone", "The branch is gone.");
+  if (!run.manual && outline.tokens <= run.policy.thresholdTokens) {
+    return decline("under-threshold", "The view is not over the threshold any more.");
+  }
+  const redaction = redactionOf({ secretRules });
+  const begun = (plan: SpanPlan): string | null => openingOf(core, run, plan)?.text ?? null;
+  const circumstances = { outline, carried, settings, redaction, countTokens, openingOf: begun };
+  let lossy: NotesVerdict | null = null;
+  for (const version of versions) {
+    const verdict = weigh(history, run, { version, ...circumstances });
+    if (verdict.kind === "ready") return verdict;
+    // The newest may tell of what is to be kept, or have lost too much; an older one tells of less, and may have lost less.
+    if (verdict.reason === "lost-too-much") lossy ??= verdict;
+    else if (verdict.reason !== "too-recent") return lossy ?? verdict;
+  }
+  return lossy ?? decline("too-recent", "All notes tell of messages that are to be kept as they are behind a summary.");
+}
+
+interface Circumstances {
+  readonly version: NotesVersion;
+  readonly outline: Outline;
+  readonly carried: readonly Carried[];
+  readonly settings: NotesSettings;
+  readonly redaction: Redaction;
+  readonly countTokens: CountTokens;
+  /** How the conversation began, as it would stand beside the notes. */
+  readonly openingOf: (plan: SpanPlan) => string | null;
+}
+
+function weigh(history: History, run: Asked, circumstances: Circumstances): NotesVerdict {
+  const { version, outline, settings, redaction, countTokens } = circumstances;
+  const planned = planFromNotes(outline, {
+    covered: version.covered.kind === "to" ? version.covered : null,
+    policy: run.manual ? { ...run.policy, minSpanTokens: 1 } : run.policy,
+    notes: settings.range,
+  });
+  if (planned.kind === "nothing") return decline(planned.reason, planned.detail);
+  const plan = { ...planned, span: resolveEnds(history, planned) };
+  if (!history.notes.endsWithin(version, plan.span)) {
+    return decline("too-recent", "The notes tell of messages that are to be kept as they are behind a summary.");
+  }
+  const known = version.covered.kind === "to" ? redaction.facts(version.facts) : null;
+  const facts = known ?? gatherFacts((history.spanMessages(plan.span) ?? []).map(redaction.message));
+  return judge(
+    run,
+    { kind: "ready", plan, version, facts, ...wordNotes(version, settings.shape, { redaction, countTokens }) },
+    circumstances,
+  );
+}
+
+/** What a newer version of the notes may do away with. */
+const MAY_PASS: ReadonlySet<WhyModel["reason"]> = new Set<WhyModel["reason"]>([
+  "no-notes",
+  "not-covered",
+  "too-small",
+  "unsound",
+  "lost-too-much",
+  "over-threshold",
+]);
+
+/** The update at work whose version a run may use that the notes do not serve as they are; null when none could help. */
+export function findHelp(core: Core, run: Asked, verdict: NotesVerdict | null): RunRecord | null {
+  if (verdict?.kind !== "declined" || !MAY_PASS.has(verdict.reason)) return null;
+  const update = core.runs.live(run.sessionId).find(({ kind, state }) => kind === "notes" && state !== "paused");
+  if (update === undefined) return null;
+  const history = core.memory.session(run.sessionId);
+  const { notes, leafId } = update;
+  // A version by hand meanwhile makes it stale; one of another branch holds for no other.
+  const inTime = notes === undefined || notes.lastN === history.notes.lastNumber();
+  return inTime && history.isOnPath(notes?.span.toId ?? leafId, run.leafId) ? update : null;
+}
+
+/** A person's notes stay as they wrote them; the summary made of them does not hold their secrets. */
+function wordNotes(
+  version: NotesVersion,
+  shape: NotesShape,
+  { redaction, countTokens }: Pick<Circumstances, "redaction" | "countTokens">,
+) {
+  return { summary: redaction.text(renderNotes(fitVersion(version, shape, countTokens))), shape };
+}
+
+function judge(
+  run: Asked,
+  draft: Omit<ReadyNotes, "pinnedTokens" | "tokensAfter"> & { readonly shape: NotesShape },
+  { outline, carried, countTokens, openingOf }: Circumstances,
+): NotesVerdict {
+  const { shape, ...ready } = draft;
+  const { plan, summary, facts } = ready;
+  const audit = auditSummary({
+    text: summary,
+    finishReason: "stop",
+    spanTokens: plan.spanTokens,
+    policy: { ...run.policy, summaryTokens: shape.maxTokens },
+    template: { sections: ready.version.sections.map(({ title }) => ({ title, hint: "" })) },
+    countTokens,
+  });
+  if (!audit.ok) {
+    const kinds = audit.problems.map(({ kind }) => kind).join(", ");
+    return decline("unsound", `The notes do not pass as a summary: ${kinds}.`);
+  }
+  const pinnedTokens = pinnedBeside(shape, run.policy);
+  const budget = { spanTokens: plan.spanTokens, pinnedTokens, countTokens };
+  const { pinned, survival } = pinWithin(summary, facts, budget);
+  if (survival.score < MIN_SURVIVAL) {
+    return decline("lost-too-much", `With the notes, ${survival.score.toFixed(2)} of what they tell of would be kept.`);
+  }
+  const summarised = summaryMessage({ overlayId: "", summary, pinned, carried, opening: openingOf(plan) });
+  const text = summarised.parts.map((part) => (part.type === "text" ? part.text : "")).join("\n");
+  const tokensAfter = outline.tokens - plan.spanTokens + countTokens(text);
+  if (tokensAfter > run.policy.thresholdTokens) {
+    return decline(
+      "over-threshold",
+      `The view would still be ${tokensAfter} tokens: ${plan.tailTokens} are kept behind the notes.`,
+    );
+  }
+  return { ...ready, pinnedTokens, tokensAfter };
+}
+
+/** Notes stand alone where a stack of summaries would: beside them stands what two of those may pin, if the stack's room holds it. */
+function pinnedBeside({ maxTokens }: NotesShape, { pinnedTokens, stackTokens }: Policy): number {
+  return Math.max(pinnedTokens, Math.min(2 * pinnedTokens, stackTokens - maxTokens));
+}
+
+/** What was asked for that notes cannot give. */
+function askedOtherwise({ focus, fresh, only }: Asked): string | null {
+  if (focus !== null) return "The summary was to attend to something.";
+  if (fresh) return "The model was to be asked anew.";
+  return only === undefined ? null : "An earlier summary was to be mended or rebuilt.";
+}
+
+function decline(reason: WhyModel["reason"], detail: string): NotesVerdict {
+  return { kind: "declined", reason, detail };
+}

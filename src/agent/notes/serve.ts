@@ -1,0 +1,73 @@
+/**
+ * A compaction that was done before it was due: the notes become the summary, and no model is asked.
+ *
+ * Job: before a run's workflow is started, try this; what it comes to is the run's outcome like any other. Safe because plan
+ * and commit are one synchronous transaction: nothing can come between. A crash before it leaves the run pending, and the
+ * watchdog begins anew (R1).
+ */
+import { closeStep, markStep, type RunRecord } from "../../memory/runs/runs.ts";
+import { readCarried } from "../runs/boundary.ts";
+import { commitSummary, conclude } from "../runs/commit.ts";
+import type { Core } from "../core.ts";
+import { findHelp, findNotes, type ReadyNotes } from "./ready.ts";
+import { resolveNotes } from "./settings.ts";
+import type { Carried } from "../../memory/overlays/details.ts";
+
+/** The one step of such a run, for the ledger. */
+const STEP = "use the notes";
+
+/** True when the run has its outcome; false when a model is to be asked, and the run's record says why. */
+export async function serveFromNotes(core: Core, pending: RunRecord): Promise<boolean> {
+  if (pending.kind === "notes" || core.settings.get(pending.sessionId).notes === null) return false;
+  const update = findHelp(core, pending, findNotes(core, pending));
+  if (update !== null) await waitFor(core, pending, update);
+  const carried = await readCarried(core, pending.id);
+  const ended = core.transaction<{ yes: boolean }>(() => {
+    const run = core.runs.get(pending.id);
+    if (run?.outcome !== null) return { yes: true };
+    const verdict = findNotes(core, run, carried);
+    if (verdict === null) return { yes: false };
+    const why = verdict.kind === "ready" ? commit(core, run, { ...verdict, carried }) : verdict;
+    if (why === null) return { yes: true };
+    core.runs.change(run.id, { path: "model", whyModel: { reason: why.reason, detail: why.detail } });
+    return { yes: false };
+  });
+  return ended.yes;
+}
+
+/** Null when the overlay is in force and the run has its outcome; otherwise nothing was written. */
+function commit(
+  core: Core,
+  found: RunRecord,
+  ready: ReadyNotes & { readonly carried: readonly Carried[] },
+): NonNullable<RunRecord["whyModel"]> | null {
+  const { plan, summary, facts, pinnedTokens, version, carried } = ready;
+  const at = core.platform.now();
+  const steps = closeStep(markStep(found.steps, { name: STEP, attempt: 1, at }), STEP, { endedAt: at });
+  const run: RunRecord = {
+    ...found,
+    path: "notes",
+    plan,
+    planDigest: null,
+    steps,
+    startedAt: found.startedAt ?? at,
+    heardAt: at,
+  };
+  const lineage = { model: "notes", degraded: false, level: plan.level, generation: 1, notesVersion: version.n };
+  const made = { span: plan.span, text: summary, facts, lineage, carried, pinnedTokens };
+  const outcome = commitSummary(core, run, made);
+  if (outcome.kind === "stale") {
+    return { reason: outcome.reason, detail: "The notes' summary did not pass the fence of the commit." };
+  }
+  conclude(core, run, outcome);
+  return null;
+}
+
+/** While notes that would serve are just being written, a compaction has time; up to a limit. */
+async function waitFor(core: Core, run: RunRecord, update: RunRecord): Promise<void> {
+  const { notes } = core.settings.get(run.sessionId);
+  if (notes === null) return;
+  const { promise: timedOut, resolve } = Promise.withResolvers<void>();
+  const timer = setTimeout(resolve, resolveNotes(notes, run.policy).waitMs);
+  await Promise.race([core.ended(update.id), timedOut]).finally(() => clearTimeout(timer));
+}

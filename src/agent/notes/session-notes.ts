@@ -1,0 +1,175 @@
+/**
+ * The notes of a session on its handle: read, edited by hand, brought up to date, looked back at.
+ *
+ * Boundary: when an update is due is the trigger's business, what one reads the port's; here is what a person does.
+ */
+import { PalimpsestError } from "../../errors.ts";
+import { MAX_NOTES_BYTES, MAX_NOTES_SECTIONS } from "../../limits-of-notes.ts";
+import { utf8Length } from "../../memory/messages/content.ts";
+import type { NotesCoverage, NotesVersion } from "../../memory/notes/notes.ts";
+import { applyEdits, splitSections } from "../../steps/notes/edits.ts";
+import { arrangeSections, fitVersion, hasContent, renderNotes, type NotesSection } from "../../steps/notes/document.ts";
+import { findOpenFence } from "../../steps/notes/fences.ts";
+import { hintsOf } from "../../steps/notes/prompt.ts";
+import { withholdNotes } from "../../steps/notes/withhold.ts";
+import { NO_FACTS } from "../../steps/pinned/fact.ts";
+import { normalizeTitle } from "../../steps/draft/template.ts";
+import { shapeOf } from "./settings.ts";
+import { claimFacts } from "./source.ts";
+import { askForNotes } from "../runs/ask.ts";
+import { SessionContext } from "../session-context.ts";
+import type { RunRecord } from "../../memory/runs/runs.ts";
+
+/** A version of the notes, as it is handed out. */
+export interface Notes extends Omit<NotesVersion, "facts" | "told"> {
+  /** Markdown: every section under its heading. */
+  readonly text: string;
+  /** Set where messages that it covers were edited or deleted since: of its words, only what a person wrote is there. */
+  readonly withheld?: true;
+}
+
+export interface NotesEdit {
+  /** The sections that change, each whole; one of a new title is added at the end, an empty text empties it. */
+  readonly sections: readonly NotesSection[];
+  /** The last message that the notes now tell of; null: of everything so far. Default: as before. */
+  readonly coveredId?: string | null | undefined;
+  /**
+   * Number of the version that was read and changed, 0 where there was none: refused as `conflict` when another one is in force
+   * by now. Default: whatever is in force.
+   */
+  readonly basedOn?: number | undefined;
+}
+
+/** Characters of a section's title. */
+const TITLE_CHARS = 120;
+
+export abstract class SessionNotesHandle extends SessionContext {
+  /** The newest version that holds for the active branch; null when there is none. */
+  async getNotes(): Promise<Notes | null> {
+    const current = this.stored.notes.current();
+    return current === null ? null : show(current);
+  }
+
+  /** The versions that are kept, newest first; of those that no longer hold, what a person wrote. */
+  async notesHistory(): Promise<Notes[]> {
+    return withholdNotes(this.stored.notes.list()).map(show);
+  }
+
+  /** What the model is shown of the notes all the time, within their budgets; null while they say nothing. */
+  protected async showNotes(): Promise<string | null> {
+    const shape = shapeOf(this.settings);
+    const current = this.stored.notes.current();
+    if (current === null || !hasContent(current.sections, hintsOf(shape))) return null;
+    return renderNotes(fitVersion(current, shape, this.settings.countTokens));
+  }
+
+  /**
+   * Writes a version by hand. An update that is at work ends as `stale`, and the next one builds on this. It is kept whole, and
+   * shown to models within the budgets. Throws `invalid_input`, `conflict` for `basedOn`, `unknown_message` for `coveredId`,
+   * `session_ended`.
+   */
+  async updateNotes(edit: NotesEdit): Promise<Notes> {
+    checkEdit(edit);
+    const shape = shapeOf(this.settings);
+    return this.write((history) => {
+      history.mustGoOn();
+      const current = history.notes.current();
+      checkBase(edit.basedOn, current?.n ?? 0);
+      const sections = put(arrangeSections(shape, current?.sections ?? []), edit.sections);
+      if (sections.length > MAX_NOTES_SECTIONS || utf8Length(JSON.stringify(sections)) > MAX_NOTES_BYTES) {
+        throw invalid(`The notes may hold ${MAX_NOTES_SECTIONS} sections and ${MAX_NOTES_BYTES} bytes.`);
+      }
+      const covered =
+        edit.coveredId === undefined ? (current?.covered ?? { kind: "none" }) : this.#coverage(edit.coveredId);
+      const { runId = null, model = null, told = null } = current ?? {};
+      const facts =
+        covered.kind === "to"
+          ? claimFacts(this.core, history, { base: current, end: covered })
+          : (current?.facts ?? NO_FACTS);
+      this.core.notesMarks.delete(this.id);
+      return show(history.notes.add({ sections, covered, told, by: "hand", runId, model, facts }));
+    });
+  }
+
+  /**
+   * Asks for an update now, or joins the one at work. Returns at once. With `ignoreBudget`, the default, the model is asked although
+   * it is down or the budget is spent. Throws `not_configured`, `session_ended`, `invalid_state`.
+   */
+  async refreshNotes({ ignoreBudget = true }: { readonly ignoreBudget?: boolean } = {}): Promise<{
+    readonly run: RunRecord;
+    readonly joined: boolean;
+  }> {
+    this.apply();
+    const receipt = this.core.transaction<{ run: RunRecord; joined: boolean }>(() =>
+      askForNotes(this.core, this.id, { ignoreBudget }),
+    );
+    return receipt;
+  }
+
+  #coverage(given: string | null): NotesCoverage {
+    const leafId = this.stored.leafId();
+    const messageId = given ?? leafId;
+    // Before the first message: of whatever comes with it from elsewhere.
+    if (messageId === null) return { kind: "unknown" };
+    const end = this.stored.notes.endOf(messageId);
+    if (end !== null && leafId !== null && this.stored.isOnPath(messageId, leafId)) return { kind: "to", ...end };
+    throw new PalimpsestError(
+      "unknown_message",
+      `There is no message "${messageId}" on the active branch. Give the id of the last message that the notes tell of.`,
+    );
+  }
+}
+
+/** Without the facts: they are what compaction pins, and far longer than the text. */
+function show({ facts: _facts, told: _told, ...version }: NotesVersion): Notes {
+  return { ...version, text: renderNotes(version.sections) };
+}
+
+function put(known: readonly NotesSection[], edits: readonly NotesSection[]): NotesSection[] {
+  const named = edits.map(({ title, text }) => ({
+    title: known.find((each) => normalizeTitle(each.title) === normalizeTitle(title))?.title ?? title.trim(),
+    text: text.trim(),
+  }));
+  const added = named.filter(({ title }) => !known.some((each) => each.title === title));
+  return [...applyEdits(known, named), ...added];
+}
+
+function checkBase(basedOn: number | undefined, n: number): void {
+  if (basedOn === undefined || basedOn === n) return;
+  throw new PalimpsestError(
+    "conflict",
+    `The notes that were changed are version ${String(basedOn)}; by now ${n === 0 ? "none is" : `version ${n} is`} in force. Read them again (getNotes), make the change there, and send that one's number as basedOn.`,
+  );
+}
+
+/** A text must read back as the one section that it is: a heading of its level in it would begin another. */
+function checkEdit(edit: NotesEdit): void {
+  const sections: unknown = (edit as NotesEdit | null)?.sections;
+  if (!Array.isArray(sections) || sections.length === 0) throw invalid("Give at least one section: { title, text }.");
+  const titles = new Set<string>();
+  for (const section of sections as readonly (NotesSection | null)[]) {
+    if (typeof section !== "object" || section === null) throw invalid("Each section is an object: { title, text }.");
+    const { title, text } = section;
+    const fits = typeof title === "string" && title.length <= TITLE_CHARS && title.isWellFormed();
+    if (!fits || normalizeTitle(title) === "" || /[\r\n]/.test(title.trim()) || title.trim().startsWith("#")) {
+      throw invalid(`A section's title is one line of 1 to ${TITLE_CHARS} characters that does not begin with "#".`);
+    }
+    if (titles.has(normalizeTitle(title))) throw invalid(`Section "${title}" is given twice.`);
+    titles.add(normalizeTitle(title));
+    if (typeof text !== "string" || !text.isWellFormed()) throw invalid(`Section "${title}" needs a text.`);
+    if (findOpenFence(text) !== null) {
+      throw invalid(
+        `Section "${title}" leaves a code fence open, in which the sections behind it would stand. Close it.`,
+      );
+    }
+    if (splitSections(text).length > 1) {
+      throw invalid(
+        `Section "${title}" holds a "## " heading, which would begin another section. Use "###" inside one.`,
+      );
+    }
+  }
+}
+
+function invalid(message: string): PalimpsestError {
+  return new PalimpsestError("invalid_input", message);
+}

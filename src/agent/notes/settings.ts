@@ -1,0 +1,87 @@
+/** What `keepNotes` was told, checked at once; and the numbers that follow once the threshold is known. */
+import { checkBlock } from "../../context/declared.ts";
+import { PalimpsestError } from "../../errors.ts";
+import {
+  LEAST_NOTES_GROWTH_SHARE,
+  LEAST_NOTES_GROWTH_TOKENS,
+  MAX_NOTES_WAIT_MS,
+  NOTES_GROWTH_SHARE,
+  NOTES_GROWTH_TOKENS,
+  NOTES_TOOL_CALLS,
+  NOTES_WAIT_MS,
+} from "../../limits-of-notes.ts";
+import { resolveNotesShape, type NotesShape, type NotesShapeOptions } from "../../steps/notes/document.ts";
+import type { NotesPace } from "../../steps/notes/due.ts";
+import { resolveNotesRange, type NotesRange, type NotesRangeOptions } from "../../steps/notes/range.ts";
+import type { Policy } from "../../steps/plan/policy.ts";
+import type { SessionSettings } from "../settings.ts";
+
+export interface KeepNotesOptions extends NotesShapeOptions {
+  /** New tokens after which the notes are brought up to date. Default: 10,000, at most a sixth of the threshold, at least 1,500 or a quarter of it. */
+  readonly growthTokens?: number | undefined;
+  /** Tool calls that must have come as well. Default: 3. */
+  readonly toolCalls?: number | undefined;
+  /** What a compaction keeps behind the notes. Only positive numbers count. Default: 10,000 tokens and 5 messages with text, at most 40,000 tokens. */
+  readonly keep?: NotesRangeOptions | undefined;
+  /** How long a compaction waits for an update that is at work (ms). Default: 15,000. */
+  readonly waitMs?: number | undefined;
+  /** Shows the notes to the model all the time, as a read-only context block of this label. Default: it does not. */
+  readonly asBlock?: string | undefined;
+}
+
+export interface NotesSettings {
+  readonly shape: NotesShape;
+  readonly pace: NotesPace;
+  readonly range: NotesRange;
+  readonly waitMs: number;
+}
+
+/** Throws `invalid_options`. */
+export function checkNotes(options: KeepNotesOptions): void {
+  if (!isObject(options) || !isObject(options.keep ?? {})) {
+    throw new PalimpsestError("invalid_options", "keepNotes takes an object, and so does its keep: see docs/notes.md.");
+  }
+  resolveNotesShape(options, null);
+  const { growthTokens = 1, toolCalls = 0, waitMs = 0, asBlock } = options;
+  whole("growthTokens", growthTokens, { least: 1 });
+  whole("toolCalls", toolCalls, { least: 0 });
+  whole("waitMs", waitMs, { least: 0, most: MAX_NOTES_WAIT_MS });
+  if (asBlock !== undefined) checkBlock({ label: asBlock, maxTokens: undefined });
+}
+
+function isObject(value: unknown): boolean {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+export function resolveNotes(options: KeepNotesOptions, policy: Policy): NotesSettings {
+  const { thresholdTokens } = policy;
+  return {
+    shape: resolveNotesShape(options, thresholdTokens),
+    pace: {
+      growthTokens: options.growthTokens ?? growthUnder(thresholdTokens),
+      toolCalls: options.toolCalls ?? NOTES_TOOL_CALLS,
+    },
+    range: resolveNotesRange(policy, options.keep ?? {}),
+    waitMs: options.waitMs ?? NOTES_WAIT_MS,
+  };
+}
+
+function growthUnder(thresholdTokens: number): number {
+  const least = Math.min(LEAST_NOTES_GROWTH_TOKENS, Math.floor(thresholdTokens / LEAST_NOTES_GROWTH_SHARE));
+  const share = Math.min(NOTES_GROWTH_TOKENS, Math.floor(thresholdTokens / NOTES_GROWTH_SHARE));
+  return Math.max(1, least, share);
+}
+
+/** The sections and budgets of a session, also of one that keeps no notes: a person may write some. */
+export function shapeOf({ notes, policy }: Pick<SessionSettings, "notes" | "policy">): NotesShape {
+  return resolveNotesShape(notes ?? {}, policy?.thresholdTokens ?? null);
+}
+
+function whole(name: keyof KeepNotesOptions, value: number, { least, most }: { least: number; most?: number }): void {
+  if (Number.isSafeInteger(value) && value >= least && value <= (most ?? value)) return;
+  const upTo = most === undefined ? "" : ` and at most ${most}`;
+  throw new PalimpsestError(
+    "invalid_options",
+    `keepNotes: ${name} is ${String(value)}. Give a whole number of at least ${least}${upTo}.`,
+  );
+}

@@ -1,0 +1,93 @@
+/**
+ * What notes are made of: the part of a branch's view that they do not tell of yet, and what is known of it.
+ *
+ * Boundary: reads, and writes nothing. Overlays count as what they are, a summary and the facts that it was made with, so
+ * that what they hide is not read again.
+ */
+import type { History } from "../../memory/messages/history.ts";
+import type { NotesEnd, NotesVersion } from "../../memory/notes/notes.ts";
+import { factsOfElements } from "../../steps/notes/facts.ts";
+import { lastVisibleStep, sliceRow, WHOLE_MESSAGE, type OutlineRow } from "../../steps/plan/outline.ts";
+import { NO_FACTS, type Facts } from "../../steps/pinned/fact.ts";
+import { mergeFacts } from "../../steps/pinned/merge.ts";
+import type { TranscriptElement } from "../../steps/draft/render.ts";
+import { sliceMessage } from "../../steps/message/slice.ts";
+import type { Core } from "../core.ts";
+import { redactionOf, type Redaction } from "../redaction.ts";
+import { factsOf } from "../runs/sources.ts";
+
+/**
+ * What the view of a branch up to `end` shows behind what the notes cover, oldest first. An overlay that holds the last
+ * message of that, and more, tells a part of it again, which does no harm; one that ends with it tells nothing new.
+ */
+export function findNew(history: History, base: NotesVersion | null, end: NotesEnd): readonly OutlineRow[] {
+  const rows = history.outline(end.messageId, { toStep: end.step })?.rows ?? [];
+  if (base?.covered.kind !== "to") return rows;
+  const { covered } = base;
+  const at = rows.findLastIndex((row) => reachesInto(history, row, covered));
+  const last = rows[at];
+  if (last === undefined) {
+    const under = rows.findIndex(({ kind, id }) => kind === "overlay" && holds(history, id, covered.messageId));
+    return under === -1 ? rows : rows.slice(under);
+  }
+  const grown = last.kind === "message" ? sliceRow(last, covered.step + 1, WHOLE_MESSAGE) : null;
+  return [...(grown === null ? [] : [grown]), ...rows.slice(at + 1)];
+}
+
+/** Whether a row shows a part of the last message that is covered, and of that no more than is, but for what is cut off then. */
+function reachesInto(history: History, { kind, id, firstStep }: OutlineRow, covered: NotesEnd): boolean {
+  if (kind === "message") return id === covered.messageId && firstStep <= covered.step;
+  const span = history.overlay(id)?.span;
+  return span?.toId === covered.messageId && history.notes.isTold(span, covered);
+}
+
+/** Whether a message is under an overlay of its branch that no earlier one holds. */
+function holds(history: History, overlayId: string, messageId: string): boolean {
+  const overlay = history.overlay(overlayId);
+  return overlay !== null && history.isOnPath(messageId, overlay.span.toId);
+}
+
+/** The rows as a model is shown them, and the facts of the overlays among them, in their order. */
+export function readRows(
+  core: Core,
+  history: History,
+  { rows, redaction }: { readonly rows: readonly OutlineRow[]; readonly redaction: Redaction },
+): { readonly elements: readonly TranscriptElement[]; readonly overlayFacts: readonly Facts[] } {
+  const overlays = rows.flatMap(({ kind, id }) => (kind === "overlay" ? (history.overlay(id) ?? []) : []));
+  return {
+    elements: rows.flatMap((row) => elementOf(history, row, redaction)),
+    overlayFacts: overlays.map((overlay) => redaction.facts(factsOf(core, overlay, history.sessionId))),
+  };
+}
+
+/** The facts of everything up to `end`, for notes that a person says tell of it; what an earlier version told is not read again. */
+export function claimFacts(
+  core: Core,
+  history: History,
+  { base, end }: { readonly base: NotesVersion | null; readonly end: NotesEnd },
+): Facts {
+  const earlier = base?.facts ?? NO_FACTS;
+  if (base?.covered.kind === "to" && isBefore(history, end, base.covered)) return earlier;
+  const rows = findNew(history, base, end);
+  const redaction = redactionOf(core.settings.get(history.sessionId));
+  const { elements, overlayFacts } = readRows(core, history, { rows, redaction });
+  return redaction.facts(mergeFacts([earlier, factsOfElements(elements, overlayFacts)]));
+}
+
+/** Whether the first is no later than the second, of two that are on one branch. */
+function isBefore(history: History, a: NotesEnd, b: NotesEnd): boolean {
+  return a.messageId === b.messageId ? a.step <= b.step : history.isOnPath(a.messageId, b.messageId);
+}
+
+function elementOf(history: History, row: OutlineRow, redaction: Redaction): TranscriptElement[] {
+  const { kind, id } = row;
+  if (kind === "overlay") {
+    const overlay = history.overlay(id);
+    // A person may have written it, or notes of theirs.
+    return overlay === null ? [] : [{ kind: "overlay", summary: redaction.text(overlay.summary) }];
+  }
+  const stored = history.get(id);
+  if (stored === null) return [];
+  const message = sliceMessage(stored, row.firstStep, lastVisibleStep(row));
+  return [{ kind: "message", message: redaction.message(message) }];
+}

@@ -1,0 +1,110 @@
+/**
+ * Whether a session's notes should be brought up to date now, and the ledger row that says so.
+ *
+ * Runs inside the transaction of whatever grew the session, like trigger.ts. Warm it reads the newest two messages' rows and
+ * writes none. One update at a time in a session, and none while a compaction is at work, which would only wait for it.
+ * After one that came to nothing, for whatever reason, as much must come again as before the first.
+ */
+import { PalimpsestError } from "../../errors.ts";
+import { NOTES_PATIENCE } from "../../limits-of-notes.ts";
+import type { Growth, NotesEnd } from "../../memory/notes/notes.ts";
+import type { RunRecord } from "../../memory/runs/runs.ts";
+import type { Policy } from "../../steps/plan/policy.ts";
+import { isUpdateDue } from "../../steps/notes/due.ts";
+import { WHOLE_MESSAGE } from "../../steps/plan/outline.ts";
+import { promptTokens } from "../reports/usage.ts";
+import type { Core } from "../core.ts";
+import { resolveNotes } from "./settings.ts";
+import { findModelObstacle } from "../runs/postpone.ts";
+
+/** From where a session's growth is counted, and what it came to at the last look. */
+export interface NotesMark {
+  readonly after: NotesEnd | null;
+  readonly growth: Growth | null;
+}
+
+/** Call inside a transaction. */
+export function startNotesIfDue(core: Core, sessionId: string): RunRecord | null {
+  const { notes, policy } = core.settings.get(sessionId);
+  if (notes === null || policy === null) return null;
+  // One that waits for a person may wait for a day.
+  if (core.runs.live(sessionId).some(({ state }) => state !== "waiting")) return null;
+  const history = core.memory.session(sessionId);
+  if (history.hasEnded) return null;
+  const { pace } = resolveNotes(notes, policy);
+  const mark = core.notesMarks.get(sessionId) ?? { after: findMark(core, sessionId), growth: null };
+  const enoughTokens = pace.growthTokens * NOTES_PATIENCE;
+  const growth = history.notes.growth({ after: mark.after, enoughTokens, known: mark.growth });
+  core.notesMarks.set(sessionId, { ...mark, growth });
+  const leafId = history.leafId();
+  if (growth === null || leafId === null || !isUpdateDue(growth, pace)) return null;
+  if (findModelObstacle(core, sessionId) !== null) return null;
+  return startNotes(core, sessionId, { trigger: "growth", leafId });
+}
+
+export interface NotesRequest {
+  readonly retryOf?: string | null;
+  /** Asks the model although it is down or the budget is spent. */
+  readonly ignoreBudget: boolean;
+}
+
+/** Starts an update, or joins the one at work. Call inside a transaction. Throws `not_configured`, `session_ended`, `invalid_state`. */
+export function startOrJoinNotes(
+  core: Core,
+  sessionId: string,
+  { retryOf = null, ignoreBudget }: NotesRequest,
+): { run: RunRecord; joined: boolean } {
+  const history = core.memory.session(sessionId);
+  history.mustGoOn();
+  mustKeepNotes(core, sessionId);
+  const live = core.runs.live(sessionId).find(({ kind }) => kind === "notes");
+  if (live !== undefined) return { run: live, joined: true };
+  const leafId = history.leafId();
+  if (leafId === null) {
+    throw new PalimpsestError("invalid_state", `Session "${sessionId}" has no messages yet: there is nothing to note.`);
+  }
+  return { run: startNotes(core, sessionId, { trigger: "manual", leafId, retryOf, ignoreBudget }), joined: false };
+}
+
+function startNotes(
+  core: Core,
+  sessionId: string,
+  request: Pick<RunRecord, "trigger" | "leafId"> & Partial<NotesRequest>,
+): RunRecord {
+  return core.runs.start({
+    id: core.platform.newId(),
+    kind: "notes",
+    sessionId,
+    trigger: request.trigger,
+    leafId: request.leafId,
+    leafStep: core.memory.session(sessionId).notes.endOf(request.leafId)?.step,
+    retryOf: request.retryOf ?? null,
+    focus: null,
+    manual: request.trigger === "manual",
+    ignoreBudget: request.ignoreBudget ?? false,
+    fresh: false,
+    tokensBefore: promptTokens(core, sessionId, request.leafId),
+    policy: mustKeepNotes(core, sessionId),
+    staleStreak: 0,
+  });
+}
+
+function mustKeepNotes(core: Core, sessionId: string): Policy {
+  const { policy, notes } = core.settings.get(sessionId);
+  if (policy !== null && notes !== null) return policy;
+  throw new PalimpsestError(
+    "not_configured",
+    `Session "${sessionId}" keeps no notes. Call keepNotes() on it beside compactAfter(tokens), where it is created or in configureSession().`,
+  );
+}
+
+/** Behind what growth counts: the last that the notes cover, or that was there when an update in vain was asked for. */
+function findMark(core: Core, sessionId: string): NotesEnd | null {
+  const last = core.runs.latestNotes(sessionId);
+  const history = core.memory.session(sessionId);
+  if (last !== null && last.outcome?.kind !== "noted" && history.has(last.leafId)) {
+    return { messageId: last.leafId, step: last.leafStep ?? WHOLE_MESSAGE };
+  }
+  const covered = history.notes.current()?.covered;
+  return covered?.kind === "to" ? covered : null;
+}

@@ -1,0 +1,219 @@
+/** A plan in words: what would be cut, why each boundary is where it is, what it would cost, and what it would save. */
+import { MAX_REFERENCED_RATIO, SUMMARY_FRAME_TOKENS } from "../../limits.ts";
+import { breakEven, type Prices } from "../../steps/decide/break-even.ts";
+import type { Outline } from "../../steps/plan/outline.ts";
+import type { KeptHead } from "../../steps/plan/cut.ts";
+import type { BoundaryMove, Plan, SpanPlan } from "../../steps/plan/plan.ts";
+import type { Policy } from "../../steps/plan/policy.ts";
+import { waitFor, type Waiting } from "../../steps/decide/why-not.ts";
+import { describeDecline, type NotesForecast } from "../notes/forecast.ts";
+
+export interface PlanReport {
+  /** Where the notes serve, what they would take the place of: its chunks are read by nobody. */
+  readonly plan: Plan;
+  /** Whether the session's notes would be the summary, and if not, why; null where none are kept. */
+  readonly notes: NotesForecast | null;
+  readonly policy: Policy;
+  /** The view now, overhead included. */
+  readonly viewTokens: number;
+  /**
+   * Most that the view could be after a run: with budgets that are used up, and all that stands beside a summary; with the
+   * notes as they are, where they serve. `viewTokens` when there is nothing to do.
+   */
+  readonly expectedTokens: number;
+  /** About how many tokens every later call of the conversation's own model would be shorter by. */
+  readonly savedTokensPerCall: number;
+  /** Source tokens that the summariser would read. */
+  readonly modelTokens: number;
+  /** What the summariser would read and write in all, drafts that are folded included, if nothing is paid for already. */
+  readonly cost: SummariserCost;
+  /** Later model calls after which the run has paid for itself; null when it never does, or nothing is to be done. */
+  readonly breakEvenCalls: number | null;
+  /** What keeps a run from starting by itself now, or from doing anything when it is asked for; null when nothing does. */
+  readonly waiting: Waiting | null;
+  /** One sentence each, in reading order. */
+  readonly lines: readonly string[];
+}
+
+export interface SummariserCost {
+  readonly calls: number;
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+}
+
+const WHY = {
+  "tool-pair": "a tool call and its result stay together",
+  group: "messages of one model response stay together",
+  "user-turn": "the kept part starts with a user's turn",
+  "min-tail": "the newest messages are kept whatever they weigh",
+  "min-span": "a smaller span would not be worth a model call",
+  "inside-message": "one message is larger than the budget, so the cut falls between its steps",
+} as const satisfies Record<BoundaryMove["why"], string>;
+
+const FREE: SummariserCost = { calls: 0, inputTokens: 0, outputTokens: 0 };
+
+interface Circumstances {
+  readonly policy: Policy;
+  readonly prices: Prices | undefined;
+  /** What the trigger says; what the plan itself says comes after it. */
+  readonly waiting: Waiting | null;
+  /** Most tokens that stand behind the summary. */
+  readonly besideTokens: number;
+  readonly notes: NotesForecast | null;
+}
+
+/** The sentence of every report about its view. */
+function describeView(outline: Outline, { thresholdTokens }: Policy): string {
+  return `The view is ${outline.tokens} tokens in ${outline.rows.length} elements; the threshold is ${thresholdTokens}.`;
+}
+
+export function explainPlan(outline: Outline, plan: Plan, circumstances: Circumstances): PlanReport {
+  const { policy, waiting, notes } = circumstances;
+  const viewTokens = outline.tokens;
+  if (plan.kind === "nothing") {
+    const why = waitFor(plan.reason, plan.detail);
+    const lines = [describeView(outline, policy), `Nothing to do (${why.reason}): ${why.detail} ${why.advice}`];
+    const unchanged = { viewTokens, expectedTokens: viewTokens, savedTokensPerCall: 0 };
+    const free = { modelTokens: 0, cost: FREE, breakEvenCalls: null };
+    return { plan, notes, policy, ...unchanged, ...free, waiting: waiting ?? why, lines };
+  }
+  const summary = Math.min(policy.summaryTokens, plan.spanTokens);
+  const shown = shownTokens(plan, circumstances);
+  const cost = costOf(plan, summary);
+  const summariser = [
+    `The summariser reads ${sourceTokens(plan)} tokens in ${plan.chunks.length} ${plan.chunks.length === 1 ? "chunk" : "chunks"}${told(plan)}.`,
+    `That takes ${cost.calls} ${cost.calls === 1 ? "call" : "calls"} with at most ${cost.inputTokens} tokens in and ${cost.outputTokens} out.`,
+    ...(notes?.kind === "declined" ? describeDecline(notes) : []),
+  ];
+  return reportSpan(outline, plan, {
+    ...circumstances,
+    shown,
+    cost,
+    modelTokens: sourceTokens(plan),
+    lines: summariser,
+  });
+}
+
+/** The same of a run that notes would serve. */
+export function explainNotes(
+  outline: Outline,
+  { plan, notes }: { plan: SpanPlan; notes: NotesForecast & { kind: "serve" } },
+  circumstances: Omit<Circumstances, "notes" | "besideTokens">,
+): PlanReport {
+  const shownTokens = notes.expectedTokens - outline.tokens + plan.spanTokens;
+  return reportSpan(outline, plan, {
+    ...circumstances,
+    notes,
+    shown: { budget: shownTokens, most: shownTokens },
+    cost: FREE,
+    modelTokens: 0,
+    lines: [`Version ${notes.version} of the notes is the summary: no model is asked.`],
+  });
+}
+
+interface SpanReport extends Omit<Circumstances, "besideTokens"> {
+  readonly shown: { readonly budget: number; readonly most: number };
+  readonly cost: SummariserCost;
+  readonly modelTokens: number;
+  /** Where the summary comes from. */
+  readonly lines: readonly string[];
+}
+
+function reportSpan(outline: Outline, plan: SpanPlan, report: SpanReport): PlanReport {
+  const { policy, prices, waiting, notes, shown, cost, modelTokens } = report;
+  const viewTokens = outline.tokens;
+  const savedTokens = plan.spanTokens - shown.budget;
+  const expectedTokens = viewTokens - plan.spanTokens + shown.most;
+  const calls = breakEven({
+    savedTokens,
+    rewrittenTokens: shown.budget + plan.tailTokens,
+    summariser: { input: cost.inputTokens, output: cost.outputTokens },
+    ...(prices === undefined ? {} : { prices }),
+  });
+  const lines = [
+    describeView(outline, policy),
+    `${plan.headTokens} tokens at the start and ${plan.tailTokens} at the end are kept; ${plan.spanTokens} between them are replaced.`,
+    ...describeHead(plan, policy),
+    ...report.lines,
+    `The view would be at most ${expectedTokens} tokens afterwards.`,
+    `Every later call reads some ${savedTokens} tokens less: the run pays for itself ${Number.isFinite(calls) ? `after ${calls} of them` : "never"}.`,
+    ...plan.moves.map((move) => `The ${move.boundary} boundary moved by ${move.tokens} tokens: ${WHY[move.why]}.`),
+    ...(waiting === null
+      ? []
+      : [`It does not start by itself now (${waiting.reason}): ${waiting.detail} ${waiting.advice}`]),
+  ];
+  return {
+    plan,
+    notes,
+    policy,
+    viewTokens,
+    expectedTokens,
+    savedTokensPerCall: savedTokens,
+    modelTokens,
+    cost,
+    breakEvenCalls: Number.isFinite(calls) ? calls : null,
+    waiting,
+    lines,
+  };
+}
+
+const WHY_FEWER = {
+  budget: ({ headTokenBudget }) => `together they take more than ${headTokenBudget} tokens`,
+  "hard-line": ({ headTokenBudget }) =>
+    `with them every view would be past the hard line (${headTokenBudget} tokens are left for them)`,
+  "earlier-summary": () => "an earlier summary comes first",
+  function: () => "the session's own function named the range",
+  notes: () => "the notes tell of the beginning as well",
+} as const satisfies Record<NonNullable<KeptHead["why"]>, (policy: Policy) => string>;
+
+/** What is kept of the start, where that is not what was asked for. */
+function describeHead({ head }: SpanPlan, policy: Policy): string[] {
+  const { asked, kept, why, inWords, beginningOf } = head;
+  const fewer =
+    why === null ? [] : [`Of the first ${asked} messages ${kept} are kept whole: ${WHY_FEWER[why](policy)}.`];
+  const words = inWords.length === 0 ? [] : [`The words of ${inWords.length} of them stand beside the summary.`];
+  if (beginningOf === null) return [...fewer, ...words];
+  return [
+    ...fewer,
+    ...words,
+    `The first message of the user ("${beginningOf}") is larger: its beginning and its rules stay beside the summary, word for word.`,
+  ];
+}
+
+/**
+ * What would stand in the span's place: by the budgets, and at most, with the references of every bullet. A commit that
+ * would make the view larger is refused (V3).
+ */
+function shownTokens(
+  { spanTokens }: SpanPlan,
+  { policy, besideTokens }: Pick<Circumstances, "policy" | "besideTokens">,
+): { budget: number; most: number } {
+  const { summaryTokens, pinnedTokens } = policy;
+  const around = pinnedTokens + SUMMARY_FRAME_TOKENS + besideTokens;
+  return {
+    budget: Math.min(spanTokens, summaryTokens + around),
+    most: Math.min(spanTokens, summaryTokens * MAX_REFERENCED_RATIO + around),
+  };
+}
+
+/** What becomes of the summaries in the span. */
+function told({ overlayIds, rebuild }: SpanPlan): string {
+  if (overlayIds.length === 0) return "";
+  return rebuild ? ", and the first drafts of the earlier summaries" : ", and updates the earlier summary";
+}
+
+function sourceTokens({ chunks }: SpanPlan): number {
+  return chunks.reduce((sum, chunk) => sum + chunk.tokens, 0);
+}
+
+/** A call for each chunk, and one that folds them where there are several; each answer at its largest. */
+function costOf(plan: SpanPlan, summaryTokens: number): SummariserCost {
+  const drafts = plan.chunks.length;
+  const folds = drafts + plan.overlayIds.length > 1 ? 1 : 0;
+  const folded = folds * (drafts + plan.overlayIds.length) * summaryTokens;
+  return {
+    calls: drafts + folds,
+    inputTokens: sourceTokens(plan) + folded,
+    outputTokens: (drafts + folds) * summaryTokens,
+  };
+}

@@ -1,0 +1,146 @@
+/**
+ * How compaction fares in one agent: what a page draws and an alert looks at.
+ *
+ * Boundary: reads rows that exist anyway, a bounded page of runs, and counts. No content, and no words of a provider.
+ */
+import type { RunRecord } from "../../memory/runs/runs.ts";
+import { explainFailure, isOpen } from "../../steps/decide/breaker.ts";
+import type { Budget, Spend } from "../../steps/decide/budget.ts";
+import { listUsage, type ModelUsage } from "./usage.ts";
+import type { Core } from "../core.ts";
+
+export interface BreakerHealth {
+  readonly model: string;
+  /** `probing`: its cooldown is over, and the next run finds out. */
+  readonly state: "closed" | "open" | "probing";
+  /** Failures since the last answer. */
+  readonly failures: number;
+  /** Epoch ms until which nobody asks; null while closed. */
+  readonly until: number | null;
+  /** What the last failure was, and what to do about it; null while there is none. */
+  readonly code: string | null;
+  readonly advice: string | null;
+}
+
+/** One run, as a point of a plot. */
+export interface RunHealth {
+  readonly runId: string;
+  readonly n: number;
+  readonly trigger: RunRecord["trigger"];
+  readonly state: RunRecord["state"];
+  readonly outcome: string | null;
+  readonly degraded: boolean;
+  readonly score: number | null;
+  /** Epoch ms. */
+  readonly createdAt: number;
+  readonly endedAt: number | null;
+  readonly tokensBefore: number;
+  readonly tokensAfter: number | null;
+  /** Tokens by which each later call is shorter. */
+  readonly savedTokens: number;
+  /** Tokens in and out of the summariser. */
+  readonly spentTokens: number;
+  /** How much of them is our estimate, because no provider reported them. */
+  readonly estimatedTokens: number;
+}
+
+export interface HealthReport {
+  /**
+   * `down`: a summariser is left alone, or the last run failed; `degraded`: the last summary was made by no model; `idle`:
+   * there is no run to judge by, as in a session that does not exist.
+   */
+  readonly state: "ok" | "degraded" | "down" | "idle";
+  /** Epoch ms. */
+  readonly at: number;
+  readonly breakers: readonly BreakerHealth[];
+  readonly spend: Spend;
+  readonly budget: Budget | null;
+  /** Of the session, by model, the one that was called last first: `ratio` is what a provider counts for an estimated token. */
+  readonly usage: readonly ModelUsage[];
+  /** Of the page's runs that changed nothing, by outcome and reason, the most frequent first. */
+  readonly failures: readonly { readonly reason: string; readonly count: number }[];
+  /** Newest first. */
+  readonly runs: readonly RunHealth[];
+  /** Sums over the page. */
+  readonly savedTokens: number;
+  readonly spentTokens: number;
+}
+
+export function reportHealth(
+  core: Core,
+  sessionId: string,
+  page: { readonly limit: number; readonly before?: number },
+): HealthReport {
+  const at = core.platform.now();
+  const records = core.runs.list(sessionId, page);
+  const runs = records.map(readRun);
+  const breakers = core.health.list().map(({ model, until, failures, code, ...rest }): BreakerHealth => {
+    const state = until === null ? "closed" : isOpen({ until, failures, code, ...rest }, at) ? "open" : "probing";
+    return { model, state, failures, until, code, advice: code === null ? null : explainFailure(code) };
+  });
+  return {
+    state: stateOf(breakers, records),
+    at,
+    breakers,
+    spend: core.spend.of(sessionId, at),
+    budget: core.settings.get(sessionId).when?.budget ?? null,
+    usage: listUsage(core, sessionId),
+    failures: countFailures(records),
+    runs,
+    savedTokens: sum(runs.map((run) => run.savedTokens)),
+    spentTokens: sum(runs.map((run) => run.spentTokens)),
+  };
+}
+
+function readRun(run: RunRecord): RunHealth {
+  const { id, n, trigger, state, outcome, createdAt, endedAt, tokensBefore } = run;
+  const tokensAfter = outcome !== null && "tokensAfter" in outcome ? outcome.tokensAfter : null;
+  const laid = outcome?.kind === "applied" || outcome?.kind === "rebased" ? outcome : null;
+  return {
+    runId: id,
+    n,
+    trigger,
+    state,
+    outcome: outcome?.kind ?? null,
+    degraded: laid?.degraded ?? false,
+    score: laid?.score ?? null,
+    createdAt,
+    endedAt,
+    tokensBefore,
+    tokensAfter,
+    savedTokens: tokensAfter === null ? 0 : Math.max(0, tokensBefore - tokensAfter),
+    spentTokens: run.inputTokens + run.outputTokens,
+    estimatedTokens: run.estimatedTokens,
+  };
+}
+
+function stateOf(breakers: readonly BreakerHealth[], runs: readonly RunRecord[]): HealthReport["state"] {
+  const { outcome = null } = runs.find((run) => run.outcome !== null) ?? {};
+  if (breakers.some(({ state }) => state === "open") || outcome?.kind === "failed") return "down";
+  const degraded = (outcome?.kind === "applied" || outcome?.kind === "rebased") && outcome.degraded;
+  if (degraded) return "degraded";
+  return runs.length === 0 ? "idle" : "ok";
+}
+
+function countFailures(runs: readonly RunRecord[]): { reason: string; count: number }[] {
+  const counts = new Map<string, number>();
+  for (const run of runs) {
+    const reason = failureOf(run);
+    if (reason !== null) counts.set(reason, (counts.get(reason) ?? 0) + 1);
+  }
+  return [...counts].map(([reason, count]) => ({ reason, count })).toSorted((a, b) => b.count - a.count);
+}
+
+/** Closed words only: a `failed` run's own reason may quote what a provider was sent. */
+function failureOf({ outcome, steps }: RunRecord): string | null {
+  if (outcome?.kind === "stale" || outcome?.kind === "nothing") return `${outcome.kind}: ${outcome.reason}`;
+  if (outcome?.kind === "failed") {
+    const code = outcome.code ?? steps.findLast(({ failure }) => failure !== undefined)?.failure?.code;
+    return code === undefined ? "failed" : `failed: ${code}`;
+  }
+  return (outcome?.kind === "applied" || outcome?.kind === "rebased") && outcome.degraded ? "degraded" : null;
+}
+
+function sum(values: readonly number[]): number {
+  return values.reduce((total, value) => total + value, 0);
+}

@@ -1,0 +1,109 @@
+/**
+ * What whoever operates the Worker hears of runs: the SDK's diagnostics events, and a point for each ended run.
+ *
+ * Boundary: sizes, counts, kinds and ids; never a text of the conversation or a provider's own words (S2). Safe because
+ * nothing here is waited for, and what it throws is swallowed: a run does not depend on who watches.
+ */
+import type { Agent } from "agents";
+import type { RunRecord, RunState } from "../../memory/runs/runs.ts";
+import type { HookFailure } from "../runs/after-compaction.ts";
+import type { RunEvent } from "../events.ts";
+
+/** What of a Worker's environment says where points go. */
+export interface TelemetryEnv {
+  /** A dataset of Analytics Engine. */
+  readonly PALIMPSEST_ANALYTICS?: {
+    writeDataPoint(point: { indexes: string[]; blobs: string[]; doubles: number[] }): void;
+  };
+}
+
+/** Bytes that an index of a point may take. */
+const MAX_INDEX_BYTES = 96;
+
+export class Telemetry {
+  readonly #agent: Agent;
+  readonly #env: TelemetryEnv;
+  readonly #told = new Map<string, RunState>();
+
+  constructor(agent: Agent, env: TelemetryEnv) {
+    this.#agent = agent;
+    this.#env = env;
+  }
+
+  /** `workflow:palimpsest:<state>` on the SDK's channel `agents:workflow`, each time a run's state changes. */
+  emit({ at, ...event }: RunEvent): void {
+    const { runId, sessionId, n, trigger, state, outcome, modelCalls, inputTokens, outputTokens } = event;
+    if (this.#told.get(runId) === state) return;
+    if (outcome === null) this.#told.set(runId, state);
+    else this.#told.delete(runId);
+    const payload = {
+      runId,
+      sessionId,
+      n,
+      trigger,
+      modelCalls,
+      inputTokens,
+      outputTokens,
+      outcome: outcome?.kind ?? null,
+    };
+    this.#diagnose(state, payload, at);
+  }
+
+  /** `workflow:palimpsest:hook-failed`: `onAfterCompaction` threw, or took too long; `again` says whether it is told once more. */
+  emitHookFailure(failure: HookFailure, at: number): void {
+    this.#diagnose("hook-failed", failure, at);
+  }
+
+  /** `workflow:palimpsest:missing-binding`: a session is configured for a Workflow that is not bound. */
+  emitMissingBinding(binding: string, at: number): void {
+    this.#diagnose("missing-binding", { binding }, at);
+  }
+
+  #diagnose(what: RunState | "hook-failed" | "missing-binding", payload: object, timestamp: number): void {
+    dare(() => {
+      const { constructor, name, observability } = this.#agent;
+      const type = `workflow:palimpsest:${what}`;
+      // The SDK's own list of types is closed; its channels are chosen by prefix.
+      observability?.emit({ type, agent: constructor.name, name, payload, timestamp } as never);
+    });
+  }
+
+  /**
+   * One point: index the agent's name; blobs session, trigger, kind of the outcome, its reason where it is one of a closed
+   * list, kind of the run; doubles tokens before, tokens after, model calls, tokens in, tokens out, ms from asking to the
+   * end, steps, score (-1 for none), degraded (0 or 1).
+   */
+  record(run: RunRecord): void {
+    const { outcome, steps, modelCalls, inputTokens, outputTokens, createdAt, endedAt } = run;
+    if (outcome === null) return;
+    const laid = outcome.kind === "applied" || outcome.kind === "rebased" ? outcome : null;
+    const reason =
+      outcome.kind === "stale" || outcome.kind === "nothing"
+        ? outcome.reason
+        : ((outcome.kind === "failed" ? outcome.code : null) ?? "");
+    const tokensAfter = "tokensAfter" in outcome ? outcome.tokensAfter : run.tokensBefore;
+    const ms = (endedAt ?? createdAt) - createdAt;
+    const doubles = [run.tokensBefore, tokensAfter, modelCalls, inputTokens, outputTokens, ms, steps.length];
+    dare(() =>
+      this.#env.PALIMPSEST_ANALYTICS?.writeDataPoint({
+        indexes: [clip(this.#agent.name)],
+        blobs: [run.sessionId, run.trigger, outcome.kind, reason, run.kind],
+        doubles: [...doubles, laid?.score ?? -1, laid?.degraded === true ? 1 : 0],
+      }),
+    );
+  }
+}
+
+/** A character takes at most three bytes for each of its UTF-16 units. */
+function clip(name: string): string {
+  const bytes = new TextEncoder().encode(name).length;
+  return bytes <= MAX_INDEX_BYTES ? name : name.slice(0, MAX_INDEX_BYTES / 3);
+}
+
+function dare(tell: () => void): void {
+  try {
+    tell();
+  } catch (error) {
+    console.warn("A run's end could not be told:", error);
+  }
+}

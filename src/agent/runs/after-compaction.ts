@@ -1,0 +1,101 @@
+/**
+ * A caller's function that is told of each overlay that came into force, and may add a word behind its summary.
+ *
+ * At least once for each run, whatever dies: the commit's own transaction writes down that it is to be told, and that goes
+ * only with what the function returned, in one transaction. Until then the watchdog tells it again, some times at most: an
+ * attempt is counted before it is made, so one that takes the object down with it is bounded as well. Safe because it runs
+ * after the commit and off everybody's path: what it throws is reported and swallowed, and what it returns is left out where
+ * the overlay would not be smaller than its source any more (V3).
+ */
+import { PalimpsestError } from "../../errors.ts";
+import { HOOK_LIMIT_MS, HOOK_TOKENS, MAX_HOOK_ATTEMPTS } from "../../limits-of-notes.ts";
+import type { OverlayRecord } from "../../memory/overlays/overlays.ts";
+import type { Outcome, RunRecord } from "../../memory/runs/runs.ts";
+import { cutSection } from "../../steps/notes/document.ts";
+import type { Core } from "../core.ts";
+
+/** Returns what the model should know besides, or nothing. `run.id` tells one call from another, and is the same when it is told again. */
+export type AfterCompaction = (event: {
+  readonly sessionId: string;
+  readonly run: RunRecord;
+  readonly overlay: OverlayRecord;
+}) => string | null | undefined | void | Promise<string | null | undefined | void>;
+
+/** One attempt that came to nothing. No words: they may quote what was said. */
+export interface HookFailure {
+  readonly runId: string;
+  readonly sessionId: string;
+  readonly attempt: number;
+  readonly again: boolean;
+}
+
+/** For the transaction in which a run gets its outcome. */
+export function queueHook(core: Core, { id, sessionId }: RunRecord, outcome: Outcome): void {
+  if (core.settings.get(sessionId).afterCompaction !== null && overlayOf(outcome) !== null)
+    core.hookOutbox.add(id, sessionId);
+}
+
+/** One attempt, for a run that has ended; none while another is under way. Never throws. */
+export async function tellAfterCompaction(core: Core, runId: string): Promise<void> {
+  if (core.telling.has(runId)) return;
+  core.telling.add(runId);
+  try {
+    await attempt(core, runId);
+  } finally {
+    core.telling.delete(runId);
+  }
+}
+
+async function attempt(core: Core, runId: string): Promise<void> {
+  const begun = core.transaction(() => begin(core, runId));
+  if (begun === null) return;
+  const { tell, run, overlay, attempts } = begun;
+  const { sessionId } = run;
+  try {
+    const text = (await inTime(async () => tell({ sessionId, run, overlay }))) ?? "";
+    const cut = { pointer: "[…]", countTokens: core.counterOf(sessionId) };
+    const added = typeof text === "string" ? cutSection(text.trim().toWellFormed(), HOOK_TOKENS, cut) : "";
+    core.transaction(() => {
+      if (added !== "") core.memory.session(shownIn(run)).addContext(overlay.id, added);
+      core.hookOutbox.remove(runId);
+    });
+  } catch (error) {
+    const again = attempts < MAX_HOOK_ATTEMPTS;
+    if (!again) core.transaction(() => core.hookOutbox.remove(runId));
+    core.platform.hookFailed({ runId, sessionId, attempt: attempts, again });
+    const reason = error instanceof Error ? error.message : String(error);
+    const report = new PalimpsestError("provider_failed", `onAfterCompaction failed: ${reason}`);
+    await (async () => core.settings.get(sessionId).onError?.(report, run))().catch(() => undefined);
+  }
+}
+
+/** Null when there is nothing to tell any more, or nobody: that is then forgotten. */
+function begin(core: Core, runId: string) {
+  const attempts = core.hookOutbox.attempt(runId);
+  if (attempts === 0) return null;
+  const run = core.runs.get(runId);
+  const tell = run === null ? null : core.settings.get(run.sessionId).afterCompaction;
+  const overlayId = run?.outcome == null ? null : overlayOf(run.outcome);
+  const overlay = run === null || overlayId === null ? null : core.memory.session(run.sessionId).overlay(overlayId);
+  if (run !== null && tell !== null && overlay !== null && attempts <= MAX_HOOK_ATTEMPTS)
+    return { tell, run, overlay, attempts };
+  core.hookOutbox.remove(runId);
+  return null;
+}
+
+/** The overlay that a run brought into force. */
+function overlayOf(outcome: Outcome): string | null {
+  return "overlayId" in outcome ? outcome.overlayId : null;
+}
+
+/** Where the overlay is seen: of a split, in the session that goes on. */
+function shownIn({ sessionId, outcome }: RunRecord): string {
+  return outcome?.kind === "split" ? outcome.childId : sessionId;
+}
+
+/** What hangs for ever must not keep the watchdog awake for as long. */
+async function inTime<T>(work: () => Promise<T>): Promise<T> {
+  const { promise: late, reject } = Promise.withResolvers<never>();
+  const timer = setTimeout(() => reject(new Error(`no answer within ${HOOK_LIMIT_MS} ms`)), HOOK_LIMIT_MS);
+  return Promise.race([work(), late]).finally(() => clearTimeout(timer));
+}

@@ -1,0 +1,187 @@
+/**
+ * A person between a sound draft and its commit: what a session asks for, what a run waits for, what was decided.
+ *
+ * Job: keep the decision in the run's ledger row, written in one transaction before anything is told of it; the workflow
+ * asks here until there is one (workflows/approval.ts). Boundary: the commit is fenced as without a person, so approving
+ * late, twice, or after an edit writes nothing. A text of a person's own passes the same audit as a model's.
+ */
+import { PalimpsestError } from "../../errors.ts";
+import { DEFAULT_APPROVAL_MS, LEAST_APPROVAL_MS, MAX_APPROVAL_MS } from "../../limits.ts";
+import type { Approval, Outcome, RunRecord } from "../../memory/runs/runs.ts";
+import { auditSummary, type AuditProblem } from "../../steps/draft/audit.ts";
+import { digest } from "../../steps/text/digest.ts";
+import { tellsSomething } from "../../steps/extract/summary-shape.ts";
+import { findInvisible, stripInvisible } from "../../steps/text/invisible-characters.ts";
+import type { ApprovalReading, RunEnded } from "../../workflows/port.ts";
+import type { Core } from "../core.ts";
+import type { PortCall } from "./port-call.ts";
+import { briefOf } from "./brief.ts";
+import { mustDraft } from "./sources.ts";
+
+export interface ApprovalOptions {
+  /** How long a summary waits for a person (ms). Default a day. */
+  readonly timeoutMs?: number | undefined;
+  /** What silence means: `discard` (default) leaves the view as it is, `apply` commits the summary. */
+  readonly onTimeout?: "apply" | "discard" | undefined;
+}
+
+export type ApprovalSettings = Required<{ [Name in keyof ApprovalOptions]: NonNullable<ApprovalOptions[Name]> }>;
+
+/** A summary that waits for a person. */
+export interface Proposal {
+  readonly runId: string;
+  readonly summary: string;
+  readonly tokens: number;
+  /** Estimated tokens of what it would replace. */
+  readonly spanTokens: number;
+  /** True when no model made it. */
+  readonly degraded: boolean;
+  /** Share of the span's facts that it keeps, 0 to 1. */
+  readonly score: number;
+  /** Epoch ms. */
+  readonly askedAt: number;
+  readonly expiresAt: number;
+  readonly onTimeout: ApprovalSettings["onTimeout"];
+}
+
+/** What came of a person's word. */
+export type Decided =
+  | { readonly kind: "approved" | "rejected"; readonly run: RunRecord }
+  /** The run had its outcome, or its decision, or its time was up: nothing changed. */
+  | { readonly kind: "late"; readonly run: RunRecord }
+  /** The text of their own is not sound: it still waits. */
+  | { readonly kind: "unsound"; readonly problems: readonly AuditProblem[] };
+
+/** Throws `invalid_options`. */
+export function resolveApproval(options: ApprovalOptions = {}): ApprovalSettings {
+  const { timeoutMs = DEFAULT_APPROVAL_MS, onTimeout = "discard" } = options;
+  if (!Number.isSafeInteger(timeoutMs) || timeoutMs < LEAST_APPROVAL_MS || timeoutMs > MAX_APPROVAL_MS) {
+    throw new PalimpsestError(
+      "invalid_options",
+      `timeoutMs is ${String(timeoutMs)}: give whole milliseconds from ${LEAST_APPROVAL_MS} to ${MAX_APPROVAL_MS}.`,
+    );
+  }
+  if (onTimeout !== "apply" && onTimeout !== "discard") {
+    throw new PalimpsestError(
+      "invalid_options",
+      `onTimeout is ${JSON.stringify(onTimeout)}: give "apply" or "discard".`,
+    );
+  }
+  return { timeoutMs, onTimeout };
+}
+
+/**
+ * For the workflow's port: the decision, or how long to wait for one. Asked for the first time, or with another draft than
+ * the one that nobody decided about, the run begins to wait.
+ */
+export function askApproval(call: PortCall, key: string): ApprovalReading | RunEnded {
+  const { run, core } = call;
+  const now = core.platform.now();
+  const standing = run.approval ?? null;
+  const isOther = standing !== null && standing.approvedKey === null && standing.key !== key;
+  const asked = standing === null || isOther ? beginApproval(core, run, key) : standing;
+  if (asked === null) {
+    call.close();
+    return { kind: "approved", key };
+  }
+  call.note({ approval: asked });
+  if (asked.approvedKey === null && now >= asked.expiresAt && asked.onTimeout === "discard") {
+    return call.end(declined("Nobody approved the summary in time."));
+  }
+  call.close();
+  if (asked.approvedKey !== null) return { kind: "approved", key: asked.approvedKey };
+  if (now >= asked.expiresAt) return { kind: "approved", key: asked.key };
+  call.wait();
+  return { kind: "waiting", timeoutMs: asked.expiresAt - now };
+}
+
+/** Null once the run no longer waits for a person. */
+export function findProposal(core: Core, run: RunRecord): Proposal | null {
+  const { approval, outcome } = run;
+  if (approval == null || outcome !== null || approval.approvedKey !== null) return null;
+  const { text, tokens, degraded, score } = mustDraft(core, run, approval.key);
+  const { askedAt, expiresAt, onTimeout } = approval;
+  const spanTokens = run.plan?.spanTokens ?? 0;
+  return { runId: run.id, summary: text, tokens, spanTokens, degraded, score, askedAt, expiresAt, onTimeout };
+}
+
+/** Notes a person's yes, to the draft or to a text of their own. Call inside a transaction. Throws `invalid_state`. */
+export function approve(core: Core, run: RunRecord, summary: string | undefined): Decided {
+  const waiting = mustHaveAsked(core, run);
+  if (waiting === null) return { kind: "late", run };
+  const edited = summary === undefined ? null : saveEdited(core, run, { key: waiting.key, summary });
+  if (edited?.kind === "unsound") return edited;
+  const approval = { ...waiting, approvedKey: edited?.key ?? waiting.key };
+  const state = run.state === "waiting" ? "running" : run.state;
+  return { kind: "approved", run: core.runs.change(run.id, { approval, state }) };
+}
+
+/** The outcome that a person's no gives a run; null when it comes late. Throws `invalid_state`. */
+export function reject(core: Core, run: RunRecord, reason: string | undefined): Outcome | null {
+  if (mustHaveAsked(core, run) === null) return null;
+  return declined(reason === undefined || reason === "" ? "A person rejected the summary." : reason);
+}
+
+/** Whether a run is only waiting for a person: nothing needs to be done about it until then. */
+export function isPending({ approval, outcome }: RunRecord, now: number): boolean {
+  return outcome === null && approval != null && approval.approvedKey === null && now < approval.expiresAt;
+}
+
+function beginApproval(core: Core, run: RunRecord, key: string): Approval | null {
+  const { approval } = core.settings.get(run.sessionId);
+  if (approval === null) return null;
+  const askedAt = core.platform.now();
+  const { timeoutMs, onTimeout } = approval;
+  return { key, askedAt, expiresAt: askedAt + timeoutMs, onTimeout, approvedKey: null };
+}
+
+/** Null when it is too late to decide anything. */
+function mustHaveAsked(core: Core, run: RunRecord): Approval | null {
+  if (run.outcome !== null) return null;
+  if (run.approval == null) {
+    throw new PalimpsestError(
+      "invalid_state",
+      `Run "${run.id}" does not wait for approval. Wait for its event, or cancel it.`,
+    );
+  }
+  return isPending(run, core.platform.now()) ? run.approval : null;
+}
+
+function saveEdited(
+  core: Core,
+  run: RunRecord,
+  { key, summary }: { key: string; summary: string },
+): { kind: "saved"; key: string } | Extract<Decided, { kind: "unsound" }> {
+  const draft = mustDraft(core, run, key);
+  const hasMatter = (): boolean => tellsSomething(draft.text);
+  const text = stripInvisible(summary);
+  const countTokens = core.counterOf(run.sessionId);
+  const audit = auditSummary({ text, finishReason: "stop", ...briefOf(core, run), hasMatter, countTokens });
+  const problems = [...(audit.ok ? [] : audit.problems), ...findHidden(summary)];
+  if (problems.length > 0) return { kind: "unsound", problems };
+  const edited = {
+    ...draft,
+    text,
+    tokens: countTokens(text),
+    degraded: false,
+    lost: [],
+    model: `${draft.model} · edited`,
+  };
+  const saved = core.drafts.save(run.sessionId, { ...edited, key: digest(key, "by a person", text) });
+  return { kind: "saved", key: saved.key };
+}
+
+/** Refused and not cleaned: whoever wrote a text with these in it read another one than a model would. */
+function findHidden(summary: string): AuditProblem[] {
+  const found = findInvisible(summary);
+  if (found.length === 0) return [];
+  const named = found.slice(0, MAX_NAMED).join(", ") + (found.length > MAX_NAMED ? ", …" : "");
+  return [{ kind: "unseen", detail: `The text holds characters that cannot be seen: ${named}. Take them out.` }];
+}
+
+/** Characters named in one sentence. */
+const MAX_NAMED = 8;
+
+function declined(detail: string): Outcome {
+  return { kind: "nothing", reason: "declined", detail };
+}

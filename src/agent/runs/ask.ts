@@ -1,0 +1,38 @@
+/**
+ * A run that a person asks for. What could not pay off ends at once, with the reason, and no workflow is started for it:
+ * the summariser is down, or the budget is spent, and nobody insists.
+ */
+import type { RunRecord } from "../../memory/runs/runs.ts";
+import type { Core } from "../core.ts";
+import { endRun } from "./end-run.ts";
+import { findNotes } from "../notes/ready.ts";
+import { startOrJoinNotes, type NotesRequest } from "../notes/trigger.ts";
+import { findModelObstacle } from "./postpone.ts";
+import { startOrJoin, type RunRequest } from "./trigger.ts";
+
+/** Call inside a transaction. Throws `session_ended`, `not_configured`. */
+export function askForRun(core: Core, sessionId: string, request: RunRequest): { run: RunRecord; joined: boolean } {
+  const receipt = startOrJoin(core, sessionId, request);
+  if (request.trigger !== "manual" || request.ignoreBudget === true) return receipt;
+  // A function of the caller's own asks no model of ours.
+  if (core.settings.get(sessionId).inline !== null) return receipt;
+  return endIfInVain(core, receipt, (run) => findNotes(core, run)?.kind === "ready");
+}
+
+/** The same for an update of the notes. Throws `session_ended`, `not_configured`, `invalid_state`. */
+export function askForNotes(core: Core, sessionId: string, request: NotesRequest): { run: RunRecord; joined: boolean } {
+  const receipt = startOrJoinNotes(core, sessionId, request);
+  return request.ignoreBudget ? receipt : endIfInVain(core, receipt, () => false);
+}
+
+function endIfInVain(
+  core: Core,
+  receipt: { run: RunRecord; joined: boolean },
+  needsNoModel: (run: RunRecord) => boolean,
+): { run: RunRecord; joined: boolean } {
+  const { run, joined } = receipt;
+  const obstacle = joined ? null : findModelObstacle(core, run.sessionId);
+  if (obstacle === null || needsNoModel(run)) return receipt;
+  endRun(core, run, { kind: "nothing", reason: obstacle.reason, detail: `${obstacle.detail} ${obstacle.advice}` });
+  return { run: core.runs.mustGet(run.id), joined };
+}

@@ -1,0 +1,39 @@
+/**
+ * What a model's answer is worth: its size, what is wrong with it, and what it lost of its source.
+ *
+ * Here and not in the workflow that asked, because a session's counter is a function of the agent's code: everything that is held
+ * to a budget is counted with the same one.
+ */
+import { MIN_SURVIVAL } from "../../limits.ts";
+import type { Draft } from "../../memory/drafts.ts";
+import type { RunRecord } from "../../memory/runs/runs.ts";
+import { auditSummary } from "../../steps/draft/audit.ts";
+import { keepFacts } from "../../steps/pinned/keep.ts";
+import type { Survival } from "../../steps/pinned/survival.ts";
+import type { DraftInput } from "../../workflows/port.ts";
+import { briefOf } from "./brief.ts";
+import type { Core } from "../core.ts";
+import { auditNotes } from "../notes/port.ts";
+
+export type Audited = Pick<Draft, "tokens" | "problems" | "score" | "lost">;
+
+export function auditAnswer(core: Core, run: RunRecord, answer: DraftInput): Audited {
+  const { text, finishReason, answers, facts } = answer;
+  const countTokens = core.counterOf(run.sessionId);
+  const tokens = countTokens(text);
+  if (answers.kind === "notes") {
+    const { problems, survival } = auditNotes(core, run, answer);
+    return { tokens, problems, ...lossOf(survival) };
+  }
+  const { spanTokens, hasMatter } = answers;
+  const brief = { ...briefOf(core, run), spanTokens };
+  const audit = auditSummary({ text, finishReason, ...brief, hasMatter: () => hasMatter, countTokens });
+  const { survival } = keepFacts(text, facts, { budgetTokens: run.policy.pinnedTokens, countTokens });
+  // A digest is taken as it is: there is nothing below it, and the commit still refuses what would not shrink.
+  if (answer.cost === null) return { tokens, problems: [], score: survival.score, lost: [] };
+  return { tokens, problems: audit.ok ? [] : audit.problems, ...lossOf(survival) };
+}
+
+function lossOf({ score, missing }: Survival): Pick<Audited, "score" | "lost"> {
+  return { score, lost: score < MIN_SURVIVAL ? missing.map(({ value }) => value) : [] };
+}

@@ -1,0 +1,76 @@
+/**
+ * What is noted of the moment in which an overlay took the place of messages, and what is carried across it: the texts
+ * of context blocks that the model should have before its eyes right behind the summary.
+ *
+ * Boundary: a block's provider is asked outside of any transaction, and one that fails only means that nothing is carried.
+ */
+import type { UIMessage } from "ai";
+import { CARRIED_TOKENS } from "../../limits-of-notes.ts";
+import type { Boundary, Carried, Opening } from "../../memory/overlays/details.ts";
+import type { RunRecord } from "../../memory/runs/runs.ts";
+import { beginningWords, wholeWords } from "../../steps/facts/opening.ts";
+import { cutSection } from "../../steps/notes/document.ts";
+import type { SpanPlan } from "../../steps/plan/plan.ts";
+import type { Core } from "../core.ts";
+import { redactionOf } from "../redaction.ts";
+
+/** For an overlay's details. Call inside the transaction that lays it. */
+export function describeBoundary(
+  core: Core,
+  run: RunRecord,
+  { plan, carried }: { plan: SpanPlan; carried: readonly Carried[] },
+): { boundary: Boundary; carried: readonly Carried[]; opening: Opening | null } {
+  const { sessionId, trigger, tokensBefore, leafId } = run;
+  const { headTokens, tailTokens, keptId } = plan;
+  const tools = core.memory.session(sessionId).toolsUpTo(plan.span);
+  const kept = { headTokens, tailTokens, fromId: keptId };
+  const opening = openingOf(core, run, plan);
+  return { boundary: { trigger, tokensBefore, lastMessageId: leafId, tools, kept }, carried, opening };
+}
+
+/**
+ * How the conversation began, for a summary that hides it: of messages that it is the first to hide, or as the summaries have it
+ * that it folds in.
+ */
+export function openingOf(
+  core: Core,
+  { sessionId, policy }: Pick<RunRecord, "sessionId" | "policy">,
+  { head, overlayIds }: Pick<SpanPlan, "head" | "overlayIds">,
+): Opening | null {
+  const { countTokens, secretRules } = core.settings.get(sessionId);
+  const redaction = redactionOf({ secretRules });
+  const history = core.memory.session(sessionId);
+  const read = (id: string): UIMessage[] => {
+    const message = history.get(id);
+    return message === null ? [] : [redaction.message(message)];
+  };
+  const whole = head.inWords.flatMap(read);
+  const begun = head.beginningOf === null ? [] : read(head.beginningOf);
+  const texts = [
+    ...(whole.length === 0 ? [] : [wholeWords(whole)]),
+    ...begun.map((message) => beginningWords(message, policy.openingTokens, countTokens)),
+  ].filter((text) => text.trim() !== "");
+  const messageId = begun[0]?.id ?? whole.at(-1)?.id;
+  if (messageId !== undefined && texts.length > 0) return { messageId, text: texts.join("\n\n") };
+  const earlier = overlayIds.map((id) => history.overlay(id)?.details.opening ?? null).find((each) => each !== null);
+  return earlier === undefined || earlier === null ? null : { ...earlier, text: redaction.text(earlier.text) };
+}
+
+/** As {@link carriedIn}, of a run's session. */
+export async function readCarried(core: Core, runId: string): Promise<readonly Carried[]> {
+  const sessionId = core.runs.get(runId)?.sessionId;
+  return sessionId === undefined ? [] : carriedIn(core, sessionId);
+}
+
+/** The texts of the blocks that a session's summaries carry along, as they are now. */
+export async function carriedIn(core: Core, sessionId: string): Promise<readonly Carried[]> {
+  const settings = core.settings.get(sessionId);
+  const { carryBlocks, countTokens } = settings;
+  const blocks = core.contexts.session(sessionId);
+  const read = carryBlocks.map(async (label): Promise<Carried[]> => {
+    const block = await blocks.getContextBlock(label).catch(() => null);
+    const text = block?.content.trim() ?? "";
+    return text === "" ? [] : [{ label, text: cutSection(text, CARRIED_TOKENS, { pointer: "[…]", countTokens }) }];
+  });
+  return redactionOf(settings).carried((await Promise.all(read)).flat());
+}

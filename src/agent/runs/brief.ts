@@ -1,0 +1,46 @@
+/** What the summariser of one run is told beside the source, and the name under which its answer is found again. */
+import { MIN_SUMMARY_TOKENS, REBUILT_SUMMARY_RATIO, SOURCE_PER_SUMMARY_TOKEN } from "../../limits.ts";
+import type { RunRecord } from "../../memory/runs/runs.ts";
+import { digest } from "../../steps/text/digest.ts";
+import type { ChunkPlan } from "../../steps/plan/plan.ts";
+import { PROMPT_VERSION } from "../../steps/draft/prompt.ts";
+import type { Brief } from "../../workflows/port.ts";
+import type { Core } from "../core.ts";
+import { planOf } from "./sources.ts";
+
+/** Of the summary of the whole span. It must shrink the view, whatever its budget says. */
+export function briefOf(core: Core, run: RunRecord): Brief {
+  const { template } = core.settings.get(run.sessionId);
+  const { focus, only } = run;
+  const { spanTokens } = planOf(run);
+  // What a rebuild replaces is summaries already: to be any smaller is enough.
+  const policy = only === "rebuild" ? { ...run.policy, maxSummaryRatio: REBUILT_SUMMARY_RATIO } : run.policy;
+  const room = Math.floor(spanTokens * policy.maxSummaryRatio);
+  return { template, policy, focus, spanTokens, summaryTokens: Math.max(1, Math.min(policy.summaryTokens, room)) };
+}
+
+/** Of one chunk. Only the whole must shrink: a part shorter than a summary's headings can be told in no fewer words. */
+export function briefOfChunk(core: Core, run: RunRecord, { tokens }: ChunkPlan): Brief {
+  const whole = briefOf(core, run);
+  const share = Math.max(MIN_SUMMARY_TOKENS, Math.ceil(tokens / SOURCE_PER_SUMMARY_TOKEN));
+  const least = Math.ceil(MIN_SUMMARY_TOKENS / whole.policy.maxSummaryRatio);
+  return {
+    ...whole,
+    spanTokens: Math.max(tokens, least),
+    summaryTokens: Math.max(1, Math.min(whole.policy.summaryTokens, share)),
+  };
+}
+
+export function draftKey(run: RunRecord, of: { model: string; brief: Brief; source: readonly string[] }): string {
+  const { template, focus, summaryTokens } = of.brief;
+  const fresh = run.fresh ? run.id : "";
+  return digest(
+    PROMPT_VERSION,
+    of.model,
+    JSON.stringify(template),
+    focus ?? "",
+    fresh,
+    `${summaryTokens}`,
+    ...of.source,
+  );
+}

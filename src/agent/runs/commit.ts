@@ -1,0 +1,79 @@
+/**
+ * How a summary comes into force, whoever wrote it: a model of the workflow, a function of the caller's own, or notes.
+ *
+ * Job: pin what the text does not say, pass the fence, and put the same details beside the overlay on every path. Boundary:
+ * the text was audited before it comes here, because what follows a refusal is each path's own business.
+ */
+import type { Carried, OverlayDetails } from "../../memory/overlays/details.ts";
+import type { Outcome, RunRecord } from "../../memory/runs/runs.ts";
+import type { Span } from "../../steps/plan/outline.ts";
+import type { Facts } from "../../steps/pinned/fact.ts";
+import { pinWithin } from "../../steps/pinned/keep.ts";
+import { describeBoundary } from "./boundary.ts";
+import { promptTokens } from "../reports/usage.ts";
+import type { Core } from "../core.ts";
+import { endRun } from "./end-run.ts";
+import { planOf } from "./sources.ts";
+import { isReadyToSwitch, splitAfter, switchToChild } from "./split.ts";
+
+export interface Summary {
+  readonly span: Span;
+  readonly text: string;
+  /** Of everything under the span. */
+  readonly facts: Facts;
+  readonly lineage: Lineage;
+  /** What context blocks said when it was made. */
+  readonly carried: readonly Carried[];
+  /** Most tokens of what is pinned beside it; the policy's where it does not say. */
+  readonly pinnedTokens?: number;
+}
+
+/** Who wrote a summary, and what it is made of. */
+export type Lineage = Pick<OverlayDetails, "model" | "degraded" | "level" | "generation"> &
+  Partial<Pick<OverlayDetails, "madeOf" | "draftKey" | "notesVersion">>;
+
+/**
+ * Commits a run's summary over the plan in its record; what that came to, with the view's size before and after it. Ends
+ * nothing. Call inside a transaction. Throws `invalid_range` for a span that is none.
+ */
+export function commitSummary(core: Core, run: RunRecord, summary: Summary): Outcome {
+  const plan = planOf(run);
+  const { span, text, facts, lineage, carried, pinnedTokens = run.policy.pinnedTokens } = summary;
+  const budget = { spanTokens: plan.spanTokens, pinnedTokens, countTokens: core.counterOf(run.sessionId) };
+  const { pinned, survival } = pinWithin(text, facts, budget);
+  const history = core.memory.session(run.sessionId);
+  const result = history.addOverlay({
+    span,
+    summary: text,
+    runId: run.id,
+    leafId: run.leafId,
+    overlayIds: plan.overlayIds,
+    ...(run.planDigest === null ? {} : { digest: run.planDigest }),
+    details: {
+      ...lineage,
+      trigger: run.trigger,
+      focus: run.focus,
+      // A draft holds the facts of its source itself.
+      facts: lineage.draftKey == null ? facts : null,
+      pinned,
+      survival,
+      ...describeBoundary(core, run, { plan, carried }),
+    },
+  });
+  if (result.kind === "stale") return { kind: "stale", reason: result.reason };
+  return {
+    kind: result.kind === "rebased" ? "rebased" : "applied",
+    overlayId: result.overlay.id,
+    tokensBefore: run.tokensBefore,
+    tokensAfter: promptTokens(core, run.sessionId, history.has(run.leafId) ? run.leafId : null),
+    degraded: lineage.degraded,
+    score: survival.score,
+  };
+}
+
+/** Ends a run with what its compaction came to; a split that is ready makes its switch first. Call inside a transaction. */
+export function conclude(core: Core, run: RunRecord, compacted: Outcome): void {
+  if (!isReadyToSwitch(run, compacted)) return void endRun(core, run, compacted);
+  const split = { ...run, split: splitAfter(run, compacted) };
+  endRun(core, split, switchToChild(core, split));
+}

@@ -1,0 +1,318 @@
+/**
+ * From the ledger to the Workflows engine and back: the outbox, the watchdog, and control by hand.
+ *
+ * Why every run ends (R1), whoever dies when: a run is written before anything is started for it; the watchdog is armed
+ * before its instance is created and fires after any restart; what it finds decides. Pending: create the instance
+ * (its name is the run's id, so a second creation joins the first). Not heard of for a while: ask the engine. An engine
+ * that lost its thread is nudged with an event, an instance that failed is restarted a few times, and one that is gone
+ * is created again, from the drafts already paid for. The ledger's outcome is final whatever the engine says.
+ */
+import { PalimpsestError } from "../../errors.ts";
+import { MAX_INSTANCE_RESTARTS, NUDGE_AGAIN_MS, PENDING_LIMIT_MS, QUIET_RUN_MS } from "../../limits.ts";
+import type { Outcome, RunRecord, RunState } from "../../memory/runs/runs.ts";
+import { APPROVAL_EVENT } from "../../workflows/port.ts";
+import { tellAfterCompaction } from "./after-compaction.ts";
+import { approve, isPending, reject, type Decided } from "./approval.ts";
+import type { Core, Instance, InstanceStatus } from "../core.ts";
+import { endRun } from "./end-run.ts";
+import { serveFromNotes } from "../notes/serve.ts";
+import { isInline, reviveInline, runInline } from "./inline.ts";
+import { startSplit } from "./split.ts";
+import { askForNotes, askForRun } from "./ask.ts";
+
+/** What is not there, or has ended, cannot be controlled: the engine would throw. */
+const ENDED: ReadonlySet<InstanceStatus> = new Set(["missing", "complete", "errored", "terminated"]);
+
+export class Dispatcher {
+  readonly #core: Core;
+  /** When each run was last nudged by this incarnation of the object: the first look after a start always nudges. */
+  readonly #nudgedAt = new Map<string, number>();
+  readonly #dispatching = new Set<string>();
+
+  constructor(core: Core) {
+    this.#core = core;
+  }
+
+  /** Starts a run that was asked for, without making the caller wait. */
+  dispatch(run: RunRecord): void {
+    this.#core.platform.background(this.#dispatch(run));
+  }
+
+  async #dispatch(run: RunRecord): Promise<void> {
+    if (this.#dispatching.has(run.id)) return;
+    this.#dispatching.add(run.id);
+    try {
+      await this.#core.platform.armWatchdog();
+      if (!this.#isLive(run.id)) return;
+      this.#core.announce(run);
+      if (await serveFromNotes(this.#core, run)) return;
+      // Not waited for: a function that hangs must not keep the watchdog from the other runs.
+      if (isInline(this.#core, run)) this.#core.platform.background(runInline(this.#core, run));
+      else await this.#createInstance(run);
+    } catch (error) {
+      if (!this.#isLive(run.id)) return;
+      // A platform that is busy or restarting is tried again by the watchdog; a missing binding will not appear.
+      const refused = error instanceof PalimpsestError && !error.retryable;
+      const hopeless = refused || this.#core.platform.now() - run.createdAt > PENDING_LIMIT_MS;
+      if (hopeless)
+        this.end(run.id, { kind: "failed", reason: error instanceof Error ? error.message : String(error) });
+    } finally {
+      this.#dispatching.delete(run.id);
+    }
+  }
+
+  async #createInstance(run: RunRecord): Promise<void> {
+    // The function that began it left with a deploy.
+    if (run.path === "function") this.#core.runs.change(run.id, { path: "model" });
+    const made = await this.#core.platform.createInstance(run);
+    if (made === "created") this.#nudgedAt.set(run.id, this.#core.platform.now());
+    else await this.#reconcile(run);
+  }
+
+  /**
+   * One look at every live run, and one more try at each end that a caller's function did not take. Called by the watchdog's
+   * alarm; disarms it when nothing is left to watch. A run that cannot be looked at now keeps no other from it: what it threw
+   * is thrown at the end, for the log.
+   */
+  async watch(): Promise<void> {
+    const errors: unknown[] = [];
+    for (const run of this.#core.runs.allLive()) {
+      if (!this.#isLive(run.id)) continue;
+      const look = run.state === "pending" ? this.#dispatch(run) : this.#reconcile(run);
+      await look.catch((error: unknown) => errors.push(error));
+    }
+    // Not waited for: a caller's function may be slow, and runs are looked after meanwhile.
+    for (const runId of this.#core.hookOutbox.list())
+      this.#core.platform.background(tellAfterCompaction(this.#core, runId));
+    if (errors.length > 0) throw errors[0];
+    if (this.#hasWork()) return;
+    await this.#core.platform.disarmWatchdog();
+    // A run may have been asked for while the schedule was being taken away.
+    await this.wake();
+  }
+
+  /** After the object was started: a crash between a run's ledger row and its watchdog leaves one without the other. */
+  async wake(): Promise<void> {
+    if (this.#hasWork()) await this.#core.platform.armWatchdog();
+  }
+
+  #hasWork(): boolean {
+    return this.#core.runs.allLive().length > 0 || this.#core.hookOutbox.list().length > 0;
+  }
+
+  async #reconcile(run: RunRecord): Promise<void> {
+    if (isInline(this.#core, run)) return reviveInline(this.#core, run);
+    if (this.#nudgedAt.has(run.id) && heardLately(run, this.#core.platform.now())) return;
+    const instance = await this.#core.platform.instance(run);
+    const { status, error } = await instance.status();
+    if (!this.#isLive(run.id)) return;
+    switch (status) {
+      case "missing":
+        this.#core.runs.change(run.id, { state: "pending" });
+        return;
+      case "complete":
+      case "terminated":
+        this.#settle(run.id, status);
+        return;
+      case "errored":
+        await this.#restartOrFail(run, error ?? "The workflow failed without saying why.");
+        return;
+      case "paused":
+      case "waitingForPause":
+        this.#core.announce(this.#core.runs.change(run.id, { state: "paused" }));
+        return;
+      case "queued":
+      case "running":
+      case "waiting":
+      case "rollingBack":
+      case "unknown":
+        // Resumed past us.
+        if (run.state === "paused")
+          this.#core.announce(this.#core.runs.change(run.id, { state: this.#stateAtWork(run) }));
+        await this.#nudge(run, instance);
+    }
+  }
+
+  async #nudge(run: RunRecord, instance: Instance): Promise<void> {
+    const now = this.#core.platform.now();
+    const nudgedAt = this.#nudgedAt.get(run.id);
+    // Who waits for a person needs no thread until they have spoken, or their time is up.
+    if (isPending(run, now) || (nudgedAt !== undefined && now - nudgedAt < NUDGE_AGAIN_MS)) return;
+    this.#nudgedAt.set(run.id, now);
+    await instance.nudge(run.approval == null ? undefined : APPROVAL_EVENT);
+  }
+
+  #stateAtWork(run: RunRecord): RunState {
+    return isPending(run, this.#core.platform.now()) ? "waiting" : "running";
+  }
+
+  /** The engine is done but the ledger was not told: the run ends here, unless its last call landed meanwhile. */
+  #settle(runId: string, status: "complete" | "terminated"): void {
+    if (status === "terminated") this.end(runId, { kind: "cancelled" });
+    else this.end(runId, { kind: "failed", reason: "The workflow ended without reporting an outcome." });
+  }
+
+  async #restartOrFail(run: RunRecord, error: string): Promise<void> {
+    if (run.restarts >= MAX_INSTANCE_RESTARTS) {
+      this.end(run.id, { kind: "failed", reason: error });
+      return;
+    }
+    this.#core.runs.change(run.id, { restarts: run.restarts + 1, heardAt: this.#core.platform.now() });
+    const instance = await this.#core.platform.instance(run);
+    await instance.restart();
+  }
+
+  /** Ends a run from outside its workflow. The first outcome stands. */
+  end(runId: string, outcome: Outcome): RunRecord {
+    this.#core.transaction(() => endRun(this.#core, this.#core.runs.mustGet(runId), outcome));
+    return this.#core.runs.mustGet(runId);
+  }
+
+  async cancel(runId: string): Promise<RunRecord> {
+    const run = this.#core.runs.mustGet(runId);
+    return run.outcome === null ? this.#endAndStop(run, { kind: "cancelled" }) : run;
+  }
+
+  /** The ledger first, so that a step already under way can commit nothing; then the engine. */
+  async #endAndStop(run: RunRecord, outcome: Outcome): Promise<RunRecord> {
+    const ended = this.end(run.id, outcome);
+    await this.stop([run]);
+    return ended;
+  }
+
+  /**
+   * A person's yes, to the draft or to a text of their own. Written before the engine is told; the watchdog tells it again
+   * where that was lost.
+   */
+  async approve(runId: string, summary?: string): Promise<Decided> {
+    const run = this.#core.runs.mustGet(runId);
+    const decided = this.#core.transaction(() => approve(this.#core, run, summary));
+    if (decided.kind !== "approved") return decided;
+    this.#core.announce(decided.run);
+    this.#nudgedAt.delete(runId);
+    await this.#control(run, (instance) => instance.nudge(APPROVAL_EVENT)).catch(() => undefined);
+    return decided;
+  }
+
+  async reject(runId: string, reason?: string): Promise<Decided> {
+    const run = this.#core.runs.mustGet(runId);
+    const outcome = reject(this.#core, run, reason);
+    return outcome === null ? { kind: "late", run } : { kind: "rejected", run: await this.#endAndStop(run, outcome) };
+  }
+
+  /**
+   * Stops the instances of runs that have ended, or whose session was deleted. One that the engine cannot stop now ends
+   * by itself: its next step is told that the run is over.
+   */
+  async stop(runs: readonly RunRecord[]): Promise<void> {
+    const durable = runs.filter((run) => !isInline(this.#core, run));
+    await Promise.allSettled(durable.map((run) => this.#control(run, (instance) => instance.terminate())));
+  }
+
+  async pause(runId: string): Promise<RunRecord> {
+    const run = this.#mustBeDurable(runId, "paused");
+    if (run.state === "pending") {
+      throw new PalimpsestError(
+        "invalid_state",
+        `Run "${runId}" has not started yet. Pause it once it runs, or cancel it.`,
+      );
+    }
+    await this.#control(run, (instance) => instance.pause());
+    const paused = this.#core.runs.change(runId, { state: "paused" });
+    this.#core.announce(paused);
+    return paused;
+  }
+
+  async resume(runId: string): Promise<RunRecord> {
+    const run = this.#mustBeDurable(runId, "resumed");
+    await this.#control(run, (instance) => instance.resume());
+    const resumed = this.#core.runs.change(runId, {
+      state: this.#stateAtWork(run),
+      heardAt: this.#core.platform.now(),
+    });
+    this.#core.announce(resumed);
+    return resumed;
+  }
+
+  /**
+   * Starts a run in place of one that ended; drafts that one paid for are found again by their keys. With `ignoreBudget` it goes
+   * past a spent budget and an open breaker.
+   */
+  retry(runId: string, ignoreBudget = true): { run: RunRecord; joined: boolean } {
+    const { outcome, kind, sessionId, leafId, focus, split } = this.#core.runs.mustGet(runId);
+    if (outcome === null)
+      throw new PalimpsestError("invalid_state", `Run "${runId}" is still at work. Cancel it first, or wait for it.`);
+    const receipt = this.#core.transaction((): { run: RunRecord; joined: boolean } => {
+      if (kind === "notes") return askForNotes(this.#core, sessionId, { retryOf: runId, ignoreBudget });
+      const again = { focus, retryOf: runId };
+      if (split != null)
+        return startSplit(this.#core, sessionId, { name: split.name ?? undefined, ...again, ignoreBudget });
+      const branch = { trigger: "manual", leafId: this.#leafToRetry(sessionId, leafId) } as const;
+      return askForRun(this.#core, sessionId, { ...branch, ...again, manual: true, ignoreBudget });
+    });
+    return receipt;
+  }
+
+  /**
+   * Has the engine do a step of a live run again, and all that come after it. What was paid for is found again, but for
+   * answers that were refused: who asks for the step once more asks for another answer.
+   */
+  async retryFrom(runId: string, stepName: string): Promise<RunRecord> {
+    const run = this.#mustBeDurable(runId, "taken up at a step");
+    if (!run.steps.some(({ name }) => name === stepName)) {
+      const names = run.steps.map(({ name }) => JSON.stringify(name)).join(", ");
+      throw new PalimpsestError(
+        "invalid_input",
+        `Run "${runId}" has no step ${JSON.stringify(stepName)}; it has ${names}.`,
+      );
+    }
+    const steps = run.steps.map((step) => ({ ...step, refused: undefined }));
+    this.#core.runs.change(runId, { steps });
+    await this.#control(run, (instance) => instance.restart(stepName));
+    return this.#core.runs.mustGet(runId);
+  }
+
+  /** The branch that the ended run looked at, as far as it has grown since. */
+  #leafToRetry(sessionId: string, leafId: string): string {
+    const history = this.#core.memory.session(sessionId);
+    const active = history.leafId();
+    if (active !== null && history.isOnPath(leafId, active)) return active;
+    if (history.has(leafId)) return leafId;
+    throw new PalimpsestError("invalid_state", "The branch of that run is gone. Use compact for the active one.");
+  }
+
+  async #control(run: RunRecord, act: (instance: Instance) => Promise<void>): Promise<void> {
+    const instance = await this.#core.platform.instance(run);
+    const { status } = await instance.status();
+    if (ENDED.has(status)) return;
+    await act(instance);
+  }
+
+  /** Asked again after every wait: meanwhile a run may have ended, or have been deleted with its session. */
+  #isLive(runId: string): boolean {
+    return this.#core.runs.get(runId)?.outcome === null;
+  }
+
+  /** A live run of the workflow: a function of the caller's own cannot be stopped in the middle and taken up again. */
+  #mustBeDurable(runId: string, what: string): RunRecord {
+    const run = this.#mustBeLive(runId);
+    if (!isInline(this.#core, run)) return run;
+    throw new PalimpsestError(
+      "invalid_state",
+      `Run "${runId}" is done by the session's own onCompaction function and cannot be ${what}. Cancel it, or wait for it: its time is limited.`,
+    );
+  }
+
+  #mustBeLive(runId: string): RunRecord {
+    const run = this.#core.runs.mustGet(runId);
+    if (run.outcome === null) return run;
+    throw new PalimpsestError(
+      "invalid_state",
+      `Run "${runId}" has ended (${run.outcome.kind}). Use retryRun to start another one from what it already paid for.`,
+    );
+  }
+}
+
+function heardLately({ heardAt }: RunRecord, now: number): boolean {
+  return heardAt !== null && now - heardAt < QUIET_RUN_MS;
+}

@@ -1,0 +1,29 @@
+/** The plan that a run would make of a branch now: the same code as the run's own planning, and nothing is written. */
+import { MAX_OUTLINE_BYTES, MAX_OUTLINE_ROWS } from "../../limits.ts";
+import type { Outline } from "../../steps/plan/outline.ts";
+import { planCut, type Plan, type PlanOptions } from "../../steps/plan/plan.ts";
+import type { Policy } from "../../steps/plan/policy.ts";
+import { unseenTokens } from "../reports/usage.ts";
+import type { Core } from "../core.ts";
+
+export interface DryRunOptions extends PlanOptions {
+  readonly policy: Policy;
+  /** The active branch by default. */
+  readonly leafId?: string | undefined;
+}
+
+/** Null for a session without messages. Reads a row for what is visible of the branch. Throws `unknown_leaf`. */
+export function planNow(
+  core: Core,
+  sessionId: string,
+  { policy, leafId, ...options }: DryRunOptions,
+): { readonly outline: Outline; readonly plan: Plan } | null {
+  const history = core.memory.session(sessionId);
+  const overheadTokens = unseenTokens(core, sessionId, history.tokens(leafId));
+  const outline = history.outline(leafId, {
+    overheadTokens,
+    maxRows: MAX_OUTLINE_ROWS,
+    maxBytes: MAX_OUTLINE_BYTES,
+  });
+  return outline === null ? null : { outline, plan: planCut(outline, policy, options) };
+}

@@ -1,0 +1,48 @@
+/**
+ * What its children keep of a session that is deleted: the drafts of what they hold themselves (R3).
+ *
+ * While a session lives, its forks find its drafts there ({@link Drafts.get} keeps what they ask for). At its end they
+ * are asked for in advance, because a session is deleted once and forked often. Safe (S2) because a child is given a
+ * draft only where its own messages have the digest of what the draft was made of: it is told nothing that it does not hold.
+ */
+import type { Span } from "../../steps/plan/outline.ts";
+import type { Core } from "../core.ts";
+import { leavesUnder } from "./sources.ts";
+
+/** Call inside the transaction that deletes the session, before it. Reads what its drafts were made of, for each child. */
+export function inheritDrafts(core: Core, sessionId: string): void {
+  const { sessions, statements } = core.memory;
+  for (const childId of sessions.childrenOf(sessionId)) {
+    const holds = heldBy(core, childId);
+    for (let from: string | null = sessionId; from !== null; from = statements.parentSession(from)) {
+      for (const { key, source } of madeIn(core, from)) if (holds(source)) core.drafts.get(childId, key);
+    }
+  }
+}
+
+interface Made {
+  readonly key: string;
+  readonly source: Span & { readonly digest: string };
+}
+
+/** The drafts of a session with what they were made of: a run's whole span, or, once it is applied, a chunk of it. */
+function* madeIn(core: Core, sessionId: string): Iterable<Made> {
+  const history = core.memory.session(sessionId);
+  for (const overlay of history.overlays()) {
+    for (const leaf of leavesUnder(history, overlay.id)) yield { key: leaf.draftKey, source: leaf };
+  }
+  for (const { key, source } of core.memory.sessions.draftSources(sessionId))
+    if (source !== undefined) yield { key, source };
+}
+
+/** Whether a session's own messages are what a digest names. Each span is read once. */
+function heldBy(core: Core, sessionId: string): (source: Made["source"]) => boolean {
+  const history = core.memory.session(sessionId);
+  const known = new Map<string, string | null>();
+  return ({ fromId, fromStep, toId, toStep, digest }) => {
+    const span = { fromId, fromStep, toId, toStep };
+    const name = JSON.stringify(span);
+    if (!known.has(name)) known.set(name, history.sourceDigest(span));
+    return known.get(name) === digest;
+  };
+}

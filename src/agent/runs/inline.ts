@@ -1,0 +1,297 @@
+/**
+ * A session that brings its own compaction function (`onCompaction`): called in the agent, off the append's path, with the
+ * ledger, the limits, the audit and the commit of every other run. The function itself is not durable: when its object dies,
+ * the watchdog calls it again, a few times at most.
+ *
+ * C3 holds although the function names its range only when it is done: what each element of the view held is noted
+ * before it is called, and the digests of a range are a sum of those of its elements.
+ *
+ * R1 holds although the function may never settle: the run ends when its time is over, and whoever ends it aborts the
+ * function's signal. What comes afterwards finds the run ended and is dropped.
+ */
+import type { UIMessage } from "ai";
+import { PalimpsestError } from "../../errors.ts";
+import { DEFAULT_FUNCTION_LIMIT_MS, MAX_FUNCTION_LIMIT_MS, MAX_INSTANCE_RESTARTS } from "../../limits.ts";
+import type { History } from "../../memory/messages/history.ts";
+import type { Carried } from "../../memory/overlays/details.ts";
+import { closeStep, markStep, type FailureCode, type Outcome, type RunRecord } from "../../memory/runs/runs.ts";
+import { auditSummary } from "../../steps/draft/audit.ts";
+import { headBefore } from "../../steps/plan/cut.ts";
+import { sumDigests } from "../../steps/text/digest.ts";
+import type { Span } from "../../steps/plan/outline.ts";
+import { gatherFacts } from "../../steps/pinned/gather.ts";
+import type { SpanPlan } from "../../steps/plan/plan.ts";
+import { readCarried } from "./boundary.ts";
+import { commitSummary, conclude } from "./commit.ts";
+import type { Core } from "../core.ts";
+import { redactionOf, type Redaction } from "../redaction.ts";
+import type { InlineCompaction, InlineSummary } from "../settings.ts";
+import { planOf } from "./sources.ts";
+import { visibleSpan } from "./visible-span.ts";
+
+export interface OnCompactionOptions {
+  /** How long the function may take, in ms. Default five minutes, at most an hour. */
+  readonly timeoutMs?: number | undefined;
+}
+
+export interface InlineSettings {
+  readonly compact: InlineCompaction;
+  readonly timeoutMs: number;
+}
+
+/** Throws `invalid_options`. */
+export function resolveInline(compact: InlineCompaction, options: OnCompactionOptions = {}): InlineSettings {
+  const { timeoutMs = DEFAULT_FUNCTION_LIMIT_MS } = options;
+  if (typeof compact !== "function") {
+    throw new PalimpsestError("invalid_options", "onCompaction takes a function that returns a summary, or null.");
+  }
+  if (!Number.isSafeInteger(timeoutMs) || timeoutMs < 1 || timeoutMs > MAX_FUNCTION_LIMIT_MS) {
+    throw new PalimpsestError(
+      "invalid_options",
+      `timeoutMs is ${String(timeoutMs)}: give whole milliseconds from 1 to ${MAX_FUNCTION_LIMIT_MS}.`,
+    );
+  }
+  return { compact, timeoutMs };
+}
+
+/** Whether the session's own function makes this run's summary. Notes are kept by a workflow whoever summarises. */
+export function isInline(core: Core, { kind, sessionId }: Pick<RunRecord, "kind" | "sessionId">): boolean {
+  return kind !== "notes" && core.settings.get(sessionId).inline !== null;
+}
+
+/** The one step of such a run, for the ledger. */
+const STEP = "onCompaction";
+
+/** Ends a run as `failed`, with what a caller may switch on. */
+class RunFailure extends Error {
+  readonly code: FailureCode;
+
+  constructor(code: FailureCode, reason: string) {
+    super(reason);
+    this.code = code;
+  }
+}
+
+/** One element of the view, and what it held when the function was shown it. */
+interface Shown {
+  readonly id: string;
+  readonly span: Span;
+  readonly digest: string;
+  readonly tokens: number;
+  /** Of a summary. */
+  readonly overlay: { readonly level: number; readonly generation: number } | null;
+}
+
+/** Calls the function for a run that is due, and ends the run with what comes of it. */
+export async function runInline(core: Core, pending: RunRecord): Promise<void> {
+  const settings = core.settings.get(pending.sessionId);
+  const { inline } = settings;
+  const redaction = redactionOf(settings);
+  if (inline === null) return;
+  const run = begin(core, pending);
+  if (run.outcome !== null) return;
+  let outcome: (live: RunRecord) => void;
+  const call = new AbortController();
+  core.inlineCalls.set(run.id, call);
+  try {
+    const history = core.memory.session(run.sessionId);
+    if (!history.has(run.leafId)) outcome = (live) => conclude(core, live, { kind: "stale", reason: "gone" });
+    else {
+      const { messages, elements } = history.view(run.leafId);
+      const shown = elements.map((element) => noteElement(history, element));
+      const view = messages.map(redaction.message);
+      const answer = await callInTime(run, inline, { view, call });
+      const carried = await readCarried(core, run.id);
+      outcome = (live) => settle(core, live, { answer, shown, carried });
+    }
+  } catch (error) {
+    outcome = (live) => conclude(core, live, failure(error, redaction));
+  } finally {
+    core.inlineCalls.delete(run.id);
+  }
+  finish(core, run.id, outcome);
+}
+
+/** What the watchdog does about a live run of a function: its time may be over, or its object may have died. */
+export function reviveInline(core: Core, run: RunRecord): void {
+  const { inline } = core.settings.get(run.sessionId);
+  const call = core.inlineCalls.get(run.id);
+  const now = core.platform.now();
+  if (call !== undefined) {
+    if (inline !== null && now - (run.heardAt ?? now) > inline.timeoutMs) call.abort(timedOut(inline.timeoutMs));
+  } else if (run.restarts < MAX_INSTANCE_RESTARTS) {
+    core.runs.change(run.id, { state: "pending", restarts: run.restarts + 1 });
+  } else {
+    const reason = `The object was restarted ${run.restarts + 1} times while onCompaction was at work.`;
+    finish(core, run.id, (live) => conclude(core, live, { kind: "failed", code: "interrupted", reason }));
+  }
+}
+
+function begin(core: Core, { id, steps, startedAt }: RunRecord): RunRecord {
+  const at = core.platform.now();
+  const attempt = (steps.find(({ name }) => name === STEP)?.attempts ?? 0) + 1;
+  return core.runs.change(id, {
+    state: "running",
+    path: "function",
+    startedAt: startedAt ?? at,
+    heardAt: at,
+    steps: markStep(steps, { name: STEP, attempt, at }),
+  });
+}
+
+/** Rejects when the time is over, and when somebody else ended the run. */
+async function callInTime(
+  { id: runId, sessionId, trigger, focus }: RunRecord,
+  { compact, timeoutMs }: InlineSettings,
+  { view, call }: { readonly view: readonly UIMessage[]; readonly call: AbortController },
+): Promise<unknown> {
+  const { signal } = call;
+  const { promise: stopped, reject } = Promise.withResolvers<never>();
+  signal.addEventListener("abort", () => reject(signal.reason));
+  const timer = setTimeout(() => call.abort(timedOut(timeoutMs)), timeoutMs);
+  try {
+    const answer = (async () => compact(view, { runId, sessionId, trigger, focus, signal }))();
+    return await Promise.race([answer, stopped]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function timedOut(timeoutMs: number): RunFailure {
+  return new RunFailure(
+    "timed-out",
+    `onCompaction did not answer within ${timeoutMs} ms. Its timeoutMs sets the limit.`,
+  );
+}
+
+/** Ends a live run. An end that throws was rolled back whole, so the failure gets a transaction of its own. */
+function finish(core: Core, runId: string, outcome: (live: RunRecord) => void): void {
+  const end = (work: (live: RunRecord) => void): void =>
+    core.transaction(() => {
+      // Somebody else may have ended the run meanwhile, or deleted it with its session.
+      const live = core.runs.get(runId);
+      if (live?.outcome !== null) return;
+      const at = core.platform.now();
+      work({ ...live, heardAt: at, steps: closeStep(live.steps, STEP, { endedAt: at }) });
+    });
+  try {
+    end(outcome);
+  } catch (error) {
+    end((live) => conclude(core, live, failure(error, redactionOf(core.settings.get(live.sessionId)))));
+  }
+}
+
+interface Answered {
+  readonly answer: unknown;
+  readonly shown: readonly Shown[];
+  readonly carried: readonly Carried[];
+}
+
+function settle(core: Core, live: RunRecord, { answer, shown, carried }: Answered): void {
+  const redaction = redactionOf(core.settings.get(live.sessionId));
+  const given = parseAnswer(answer, redaction);
+  if (given === null) {
+    const detail = "onCompaction returned no summary.";
+    return conclude(core, live, { kind: "nothing", reason: "declined", detail });
+  }
+  const history = core.memory.session(live.sessionId);
+  const chosen = choose(shown, visibleSpan(history, given.fromMessageId, given.toMessageId));
+  const outline = history.outline(live.leafId);
+  if (outline === null) return conclude(core, live, { kind: "stale", reason: "gone" });
+  const head = headBefore(outline, chosen.hidden, live.policy);
+  const run: RunRecord = { ...live, plan: { ...chosen.plan, head }, planDigest: chosen.digest };
+  const refused = findFault(core, run, given.summary);
+  if (refused !== null) return conclude(core, run, refused);
+  const { span, level } = chosen.plan;
+  // Where they are not those any more that the function was shown, the fence says so.
+  const messages = history.spanMessages(span) ?? [];
+  const facts = gatherFacts(messages.map(redaction.message));
+  const lineage = { model: STEP, degraded: false, level, generation: chosen.generation };
+  conclude(core, run, commitSummary(core, run, { span, text: given.summary, facts, lineage, carried }));
+}
+
+/** Null for no summary. Throws for what is none. */
+function parseAnswer(answer: unknown, redaction: Redaction): InlineSummary | null {
+  if (answer === null || answer === undefined) return null;
+  const { summary, fromMessageId, toMessageId } = answer as Partial<Record<keyof InlineSummary, unknown>>;
+  if (typeof summary !== "string" || typeof fromMessageId !== "string" || typeof toMessageId !== "string") {
+    throw new RunFailure(
+      "invalid-answer",
+      "onCompaction returned neither null nor { summary, fromMessageId, toMessageId }, all of them texts.",
+    );
+  }
+  return summary.trim() === "" ? null : { summary: redaction.text(summary), fromMessageId, toMessageId };
+}
+
+function noteElement(history: History, element: ReturnType<History["view"]>["elements"][number]): Shown {
+  const { id, tokens } = element;
+  const span =
+    element.kind === "overlay"
+      ? element.span
+      : { fromId: id, fromStep: element.fromStep, toId: id, toStep: element.toStep };
+  const details = element.kind === "overlay" ? history.overlay(id)?.details : undefined;
+  const overlay = details === undefined ? null : { level: details.level, generation: details.generation };
+  return { id, span, tokens, overlay, digest: history.spanDigest(span)?.digest ?? "" };
+}
+
+/** The plan of a run whose range its function chose. Throws where the view that the function was shown has no such range. */
+function choose(
+  shown: readonly Shown[],
+  span: Span,
+): {
+  readonly plan: Omit<SpanPlan, "head">;
+  readonly hidden: ReadonlySet<string>;
+  readonly digest: string;
+  readonly generation: number;
+} {
+  const from = shown.findIndex((each) => each.span.fromId === span.fromId && each.span.fromStep === span.fromStep);
+  const to = shown.findIndex((each) => each.span.toId === span.toId && each.span.toStep === span.toStep);
+  if (from === -1 || to < from) {
+    throw new RunFailure(
+      "invalid-answer",
+      `onCompaction named a range that its view did not show: "${span.fromId}" to "${span.toId}". Give ids of the messages that it was called with, the older one first.`,
+    );
+  }
+  const inside = shown.slice(from, to + 1);
+  const folded = inside.filter(({ overlay }) => overlay !== null);
+  const most = (of: "level" | "generation", least: number): number =>
+    folded.reduce((sofar, { overlay }) => Math.max(sofar, (overlay?.[of] ?? 0) + 1), least);
+  const tokensOf = (elements: readonly Shown[]): number => elements.reduce((sum, { tokens }) => sum + tokens, 0);
+  const plan: Omit<SpanPlan, "head"> = {
+    kind: "span",
+    span,
+    overlayIds: folded.map(({ id }) => id),
+    level: most("level", 0),
+    rebuild: false,
+    chunks: [],
+    parts: folded.map(({ id, tokens }) => ({ kind: "overlay", id, tokens })),
+    headTokens: tokensOf(shown.slice(0, from)),
+    spanTokens: tokensOf(inside),
+    tailTokens: tokensOf(shown.slice(to + 1)),
+    keptId: shown[to + 1]?.id ?? null,
+    moves: [],
+  };
+  const hidden = new Set(inside.map(({ id }) => id));
+  return { plan, hidden, digest: sumDigests(inside.map(({ digest }) => digest)), generation: most("generation", 1) };
+}
+
+/**
+ * What the audit of every summary says of this one; null when it is sound. The headings and the budget in tokens are what a
+ * prompt of ours asks for, and a function was not told of them.
+ */
+function findFault(core: Core, run: RunRecord, text: string): Outcome | null {
+  const policy = { ...run.policy, summaryTokens: Number.MAX_SAFE_INTEGER };
+  const { spanTokens } = planOf(run);
+  const countTokens = core.counterOf(run.sessionId);
+  const asked = { policy, template: { sections: [] }, countTokens };
+  const audit = auditSummary({ text, finishReason: "stop", spanTokens, ...asked });
+  if (audit.ok) return null;
+  if (audit.problems.every(({ kind }) => kind === "too-large")) return { kind: "stale", reason: "larger" };
+  const reason = audit.problems.map(({ detail }) => detail).join(" ");
+  return { kind: "failed", code: "unsound", reason: `The summary of onCompaction is not sound. ${reason}` };
+}
+
+function failure(error: unknown, redaction: Redaction): Outcome {
+  const code = error instanceof RunFailure ? error.code : "threw";
+  return { kind: "failed", code, reason: redaction.text(error instanceof Error ? error.message : String(error)) };
+}

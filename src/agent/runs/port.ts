@@ -1,0 +1,357 @@
+/**
+ * The agent's side of the workflow's port: what one run may read and write, each call one synchronous transaction.
+ *
+ * Why at-least-once steps do no harm here: a run that has its outcome answers it and writes nothing; drafts are stored
+ * under a key of their exact source, first one wins; the commit is fenced by the digest that the plan was pinned to. So
+ * a repeated call, and a late one from an attempt that outlived its timeout, finds its work done.
+ */
+import { assert } from "../../errors.ts";
+import { LEAST_TRY_MS, MAX_OUTLINE_BYTES, MAX_OUTLINE_ROWS, MIN_SPLIT_TOKENS, MODEL_STEP_MS } from "../../limits.ts";
+import type { Outcome, RunRecord } from "../../memory/runs/runs.ts";
+import { auditSummary } from "../../steps/draft/audit.ts";
+import type { CallCost } from "../../model/call-cost.ts";
+import { halveChunk } from "../../steps/plan/chunk.ts";
+import { digest } from "../../steps/text/digest.ts";
+import { measureMessage, type CountTokens } from "../../steps/message/measure.ts";
+import { mergeFacts } from "../../steps/pinned/merge.ts";
+import type { ChunkPlan, Plan } from "../../steps/plan/plan.ts";
+import { askApproval } from "./approval.ts";
+import { auditAnswer } from "./audit-answer.ts";
+import { readCarried } from "./boundary.ts";
+import { briefOf, briefOfChunk, draftKey } from "./brief.ts";
+import { promptTokens, unseenTokens } from "../reports/usage.ts";
+import type { Core } from "../core.ts";
+import { commitSummary } from "./commit.ts";
+import { reuseDraft } from "./known-draft.ts";
+import { redactionOf } from "../redaction.ts";
+import { keepNotes, planNotes, readNotes, saveNotes } from "../notes/port.ts";
+import { inRun, type PortCall } from "./port-call.ts";
+import { findSources, lineageOf, mustDraft, planOf, readSource, receiptOf, resolveEnds } from "./sources.ts";
+import { mayAsk } from "./postpone.ts";
+import { tellBudget } from "../token-counter.ts";
+import { isReadyToSwitch, splitAfter, switchToChild } from "./split.ts";
+import {
+  PORT_METHODS,
+  type ApprovalReading,
+  type AuditVerdict,
+  type ChunkReading,
+  type ChunkRequest,
+  type CommitRequest,
+  type Compacted,
+  type CompactionPort,
+  type DraftInput,
+  type DraftReceipt,
+  type DraftsReading,
+  type DraftsRequest,
+  type FailureReceipt,
+  type ModelFailure,
+  type NotesPlanned,
+  type NotesReading,
+  type NotesRequest,
+  type OutlineReading,
+  type PlannedChunk,
+  type PlanReceipt,
+  type PortMethod,
+  type RunEnded,
+  type StepMark,
+} from "../../workflows/port.ts";
+
+export class RunPort implements CompactionPort {
+  readonly #core: Core;
+  readonly #runId: string;
+
+  constructor(core: Core, runId: string) {
+    this.#core = core;
+    this.#runId = runId;
+  }
+
+  async readOutline(mark: StepMark): Promise<OutlineReading> {
+    return this.#inRun(mark, (call) => {
+      const { run, core } = call;
+      const history = core.memory.session(run.sessionId);
+      if (run.split != null && run.split.overlayId !== null) return compacted(call);
+      if (!history.has(run.leafId)) return call.end({ kind: "stale", reason: "gone" });
+      const overheadTokens = unseenTokens(core, run.sessionId, history.tokens(run.leafId));
+      const outline = history.outline(run.leafId, {
+        overheadTokens,
+        maxRows: MAX_OUTLINE_ROWS,
+        maxBytes: MAX_OUTLINE_BYTES,
+      });
+      if (outline === null) return call.end({ kind: "stale", reason: "gone" });
+      call.note({ partial: outline.truncated, tokensBefore: promptTokens(core, run.sessionId, run.leafId) });
+      call.close();
+      return { kind: "outline", outline, policy: run.policy, options: { manual: run.manual, only: run.only } };
+    });
+  }
+
+  async recordPlan(mark: StepMark, proposed: Plan, models: readonly string[]): Promise<PlanReceipt> {
+    return this.#inRun(mark, (call) => {
+      const { run, core } = call;
+      if (proposed.kind === "nothing") {
+        return concludeCompaction(call, { kind: "nothing", reason: proposed.reason, detail: proposed.detail });
+      }
+      const history = core.memory.session(run.sessionId);
+      const span = resolveEnds(history, proposed);
+      const found = history.spanDigest(span);
+      const sources = found === null ? null : findSources(core, run, { plan: proposed, whole: { span, found } });
+      if (found === null || sources === null) return call.end({ kind: "stale", reason: "gone" });
+      const { chunks, digests, parts } = sources;
+      // An attempt that comes late must not pin the run to an edit that its drafts know nothing of.
+      if (run.planDigest !== null && run.planDigest !== found.digest) {
+        return call.end({ kind: "stale", reason: "changed" });
+      }
+      // Nor may it take away what was added to this very plan since: the halves of its chunks.
+      const planned = run.planDigest !== null && digests.every((each, index) => run.chunkDigests[index] === each);
+      if (!planned) {
+        call.note({ plan: { ...proposed, span, chunks }, planDigest: found.digest, chunkDigests: digests });
+      }
+      call.close();
+      const resting = models.filter((model) => mayAsk(core, run, model).kind === "no");
+      return { kind: "planned", digest: found.digest, spanTokens: proposed.spanTokens, parts, resting };
+    });
+  }
+
+  async readChunk(mark: StepMark, request: ChunkRequest): Promise<ChunkReading> {
+    return this.#inRun(mark, (call) => {
+      const { run, core } = call;
+      const chunk = planOf(run).chunks[request.index];
+      const planned = run.chunkDigests[request.index];
+      assert(chunk !== undefined && planned !== undefined, `Chunk ${request.index} is not in the plan.`);
+      const history = core.memory.session(run.sessionId);
+      // Read again what was planned: a model is not paid for a source that a commit would refuse.
+      const messages = history.sourceMessages(chunk, planned);
+      if (messages === null) return call.end({ kind: "stale", reason: "changed" });
+      const brief = briefOfChunk(core, run, chunk);
+      const redaction = redactionOf(core.settings.get(run.sessionId));
+      const source = ["chunk", planned, ...redaction.names];
+      const key = request.repairOf ?? draftKey(run, { model: request.model, brief, source });
+      const known = reuseDraft(call, key);
+      if (known !== null) return known;
+      const shown = messages.map(redaction.message);
+      const weigh = (count: CountTokens): number =>
+        shown.reduce((sum, message) => sum + measureMessage(message, count).tokens, 0);
+      const askTokens = tellBudget(core.counterOf(run.sessionId), brief.summaryTokens, weigh);
+      return { kind: "source", key, messages: shown, brief, askTokens, leftMs: call.leftMs };
+    });
+  }
+
+  async splitChunk(mark: StepMark, index: number): Promise<readonly PlannedChunk[] | RunEnded> {
+    return this.#inRun(mark, (call) => {
+      const { run, core } = call;
+      const plan = planOf(run);
+      const known = plan.chunks.filter(({ halfOf }) => halfOf === index);
+      const halves = known.length > 0 ? known : this.#halve(run, index);
+      const digests = halves.map((half) => core.memory.session(run.sessionId).sourceDigest(half));
+      if (digests.some((each) => each === null)) return call.end({ kind: "stale", reason: "gone" });
+      if (known.length === 0) {
+        const chunkDigests = [...run.chunkDigests, ...digests.map((each) => each ?? "")];
+        call.note({ plan: { ...plan, chunks: [...plan.chunks, ...halves] }, chunkDigests });
+      }
+      call.close();
+      return halves.map(({ index: at, tokens }, place) => ({
+        kind: "chunk" as const,
+        index: at,
+        tokens,
+        digest: digests[place] ?? "",
+        draft: null,
+        half: true,
+      }));
+    });
+  }
+
+  async readDrafts(mark: StepMark, request: DraftsRequest): Promise<DraftsReading> {
+    return this.#inRun(mark, (call) => {
+      const { run, core } = call;
+      // As for a chunk: a model is not paid for a fold that a commit would refuse.
+      const span = core.memory.session(run.sessionId).spanDigest(planOf(run).span);
+      if (span?.digest !== run.planDigest) return call.end({ kind: "stale", reason: "changed" });
+      const sources = request.sources.map((source) => readSource(core, run, source));
+      // A person may have written an earlier summary, or the notes that became one; and it may be older than the rules.
+      const redaction = redactionOf(core.settings.get(run.sessionId));
+      const brief = briefOf(core, run);
+      const key =
+        request.repairOf ??
+        draftKey(run, {
+          model: request.model,
+          brief,
+          source: ["fold", ...redaction.names, ...sources.map(({ name }) => name)],
+        });
+      const known = reuseDraft(call, key);
+      if (known !== null) return known;
+      const firstDraft = sources.findIndex(({ kind }) => kind === "draft");
+      const earlier = firstDraft === -1 ? [] : sources.slice(0, firstDraft);
+      const weigh = (count: CountTokens): number => sources.reduce((sum, { text }) => sum + count(text), 0);
+      return {
+        kind: "drafts",
+        key,
+        drafts: sources.slice(earlier.length).map(({ text }) => redaction.text(text)),
+        previous: earlier.length === 0 ? null : earlier.map(({ text }) => redaction.text(text)).join("\n\n"),
+        degraded: sources.some((source) => source.degraded),
+        generation: 1 + Math.max(...sources.map(({ generation }) => generation)),
+        facts: redaction.facts(mergeFacts(sources.map(({ facts }) => facts))),
+        brief,
+        askTokens: tellBudget(core.counterOf(run.sessionId), brief.summaryTokens, weigh),
+        leftMs: call.leftMs,
+      };
+    });
+  }
+
+  async saveDraft(mark: StepMark, answered: DraftInput): Promise<DraftReceipt | RunEnded> {
+    return this.#inRun(mark, (call) => {
+      const { run, core } = call;
+      // A model may put together again what its source held in two pieces.
+      const input = { ...answered, text: redactionOf(core.settings.get(run.sessionId)).text(answered.text) };
+      const { cost, answerId, again, answers: _, ...answer } = input;
+      const audited = auditAnswer(core, run, input);
+      // A draft with problems must not stand where a sound one will be looked for.
+      const key = audited.problems.length === 0 ? input.key : digest(input.key, "rejected", input.text);
+      // What notes are made of is not in the span alone: their drafts are no other session's.
+      const source = run.kind === "notes" ? {} : { source: { ...planOf(run).span, digest: run.planDigest ?? "" } };
+      const draft = core.drafts.save(run.sessionId, { ...answer, ...audited, key, ...source });
+      if (cost !== null && bill(call, answerId, cost)) {
+        const now = core.platform.now();
+        if (audited.problems.length === 0) core.health.noteAnswer(input.model, now);
+        else if (again) core.health.noteFailure(input.model, "unusable", now);
+      }
+      const problems = audited.problems.map(({ kind }) => kind);
+      call.close(problems.length === 0 ? {} : { refused: { key, soundKey: input.key, problems } });
+      return { ...receiptOf(draft, false), soundKey: input.key };
+    });
+  }
+
+  async noteFailure(mark: StepMark, failure: ModelFailure): Promise<FailureReceipt | RunEnded> {
+    return this.#inRun(mark, (call) => {
+      const { core, run } = call;
+      const { model, code, cost, answerId, tookMs, waitMs } = failure;
+      // A provider's own words may quote what it was sent, or the key that it was sent with.
+      const told = redactionOf(core.settings.get(run.sessionId)).text(failure.reason);
+      const now = core.platform.now();
+      const heard = run.steps.find(({ name }) => name === mark.step)?.failure?.attempt ?? 0;
+      const isNew = heard < mark.attempt;
+      const isInTime = call.leftMs - (isNew ? tookMs : 0) - waitMs >= LEAST_TRY_MS;
+      const reason = isInTime ? told : `${told} ${OUT_OF_TIME}`;
+      if (isNew) {
+        call.close({ failure: { attempt: mark.attempt, model, code, reason }, askedMs: tookMs });
+        core.health.noteFailure(model, code, now);
+      }
+      if (cost !== null) bill(call, answerId, cost);
+      return { kind: "noted", again: isInTime && (run.ignoreBudget === true || !core.health.isOpen(model, now)) };
+    });
+  }
+
+  async auditDraft(mark: StepMark, key: string): Promise<AuditVerdict> {
+    return this.#inRun(mark, (call) => {
+      const { run, core } = call;
+      const { text, finishReason, score } = mustDraft(core, run, key);
+      // Whether its source had anything to tell was asked where the source was at hand.
+      const countTokens = core.counterOf(run.sessionId);
+      const audit = auditSummary({ text, finishReason, ...briefOf(core, run), hasMatter: () => false, countTokens });
+      call.close();
+      const needsApproval = core.settings.get(run.sessionId).approval !== null;
+      if (!audit.ok) return { kind: "failed", problems: audit.problems, needsApproval };
+      return { kind: "passed", tokens: audit.tokens, score, needsApproval };
+    });
+  }
+
+  async askApproval(mark: StepMark, key: string): Promise<ApprovalReading | RunEnded> {
+    return this.#inRun(mark, (call) => askApproval(call, key));
+  }
+
+  async addCompaction(mark: StepMark, commit: CommitRequest): Promise<Compacted | RunEnded> {
+    const carried = await readCarried(this.#core, this.#runId);
+    return this.#inRun(mark, (call) => {
+      const { run, core } = call;
+      const plan = planOf(run);
+      const draft = mustDraft(core, run, commit.key);
+      const { span, level } = plan;
+      const { text, facts, model, degraded, generation, key: draftKey } = draft;
+      const lineage = { model, degraded, level, generation, draftKey, madeOf: lineageOf(run, commit) };
+      const outcome = commitSummary(core, run, { span, text, facts, lineage, carried });
+      call.close();
+      return concludeCompaction(call, outcome);
+    });
+  }
+
+  async switchToChild(mark: StepMark): Promise<RunEnded> {
+    return this.#inRun(mark, (call) => {
+      call.close();
+      return call.end(switchToChild(call.core, call.run));
+    });
+  }
+
+  async planNotes(mark: StepMark, models: readonly string[], windowTokens: number): Promise<NotesPlanned> {
+    return this.#inRun(mark, (call) => planNotes(call, models, windowTokens));
+  }
+
+  async readNotes(mark: StepMark, request: NotesRequest): Promise<NotesReading> {
+    return this.#inRun(mark, (call) => readNotes(call, request));
+  }
+
+  async saveNotes(mark: StepMark, key: string): Promise<RunEnded> {
+    return this.#inRun(mark, (call) => saveNotes(call, key));
+  }
+
+  async keepNotes(mark: StepMark): Promise<RunEnded> {
+    return this.#inRun(mark, keepNotes);
+  }
+
+  #inRun<T>(mark: StepMark, work: (call: PortCall) => T): T | RunEnded {
+    return inRun(this.#core, { runId: this.#runId, mark }, work);
+  }
+
+  #halve(run: RunRecord, index: number): readonly ChunkPlan[] {
+    const { chunks } = planOf(run);
+    const chunk = chunks[index];
+    if (chunk === undefined || chunk.tokens < MIN_SPLIT_TOKENS) return [];
+    const rows = this.#core.memory.session(run.sessionId).spanRows(chunk) ?? [];
+    const outline = {
+      sessionId: run.sessionId,
+      leafId: run.leafId,
+      overheadTokens: 0,
+      tokens: 0,
+      rows,
+      truncated: false,
+    };
+    return halveChunk(outline).map((half) => ({ ...half, index: chunks.length + half.index, halfOf: index }));
+  }
+}
+
+const OUT_OF_TIME = `A step asks a model for ${MODEL_STEP_MS / 60_000} minutes at most, all its tries together: they are over.`;
+
+/** A call that came over RPC, by name. The name is checked against the port's own list. */
+export function callPort(port: CompactionPort, method: PortMethod, args: readonly unknown[]): Promise<unknown> {
+  assert(PORT_METHODS.includes(method), `A workflow asked for ${method}, which its port does not have.`);
+  const call = port[method].bind(port) as (...args: readonly unknown[]) => Promise<unknown>;
+  return call(...args);
+}
+
+/** Ends the run with what its compaction came to, unless a switch is to follow. */
+function concludeCompaction(call: PortCall, outcome: Outcome): Compacted | RunEnded {
+  if (!isReadyToSwitch(call.run, outcome)) return call.end(outcome);
+  call.note({ split: splitAfter(call.run, outcome) });
+  return compacted(call);
+}
+
+function compacted(call: PortCall): Compacted {
+  call.close();
+  return { kind: "compacted" };
+}
+
+/**
+ * Puts a model call on the run's bill, and on the session's. False for one that is on it already: told of again, because
+ * its receipt was lost, it costs nothing.
+ */
+function bill(call: PortCall, answerId: string, cost: CallCost): boolean {
+  const { core, run, mark } = call;
+  const billed = run.steps.find(({ name }) => name === mark.step)?.billed ?? [];
+  if (billed.includes(answerId)) return false;
+  call.note({
+    modelCalls: run.modelCalls + 1,
+    inputTokens: run.inputTokens + cost.inputTokens,
+    outputTokens: run.outputTokens + cost.outputTokens,
+    estimatedTokens: run.estimatedTokens + cost.estimatedTokens,
+  });
+  call.close({ ...cost, calls: 1, billed: [...billed, answerId] });
+  core.spend.add(run.sessionId, cost.inputTokens + cost.outputTokens, core.platform.now());
+  return true;
+}

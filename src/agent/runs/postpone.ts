@@ -1,0 +1,67 @@
+/**
+ * What keeps a compaction from being worth starting now, as a value with its reason.
+ *
+ * Job: hold the soft reasons (cost and patience) against what is known without reading the view. Boundary: decides
+ * nothing about branches and growth (trigger.ts) and nothing about the cut (steps/plan.ts). Safe because none of these
+ * reasons keeps a view from being compacted once it is over the hard line: the run then ends in the digest that needs
+ * no model, because {@link mayAsk} tells it not to ask one.
+ */
+import { COOLDOWNS_MS } from "../../limits.ts";
+import type { MayAsk } from "../../memory/runs/health.ts";
+import type { RunRecord } from "../../memory/runs/runs.ts";
+import { breakEven, expectCompaction } from "../../steps/decide/break-even.ts";
+import { explainSpent } from "../../steps/decide/budget.ts";
+import { waitFor, type Waiting } from "../../steps/decide/why-not.ts";
+import type { Core } from "../core.ts";
+
+/** Why a run that the threshold asks for should wait: the last one failed, no model answers, or none may be paid. */
+export function findObstacle(core: Core, sessionId: string): Waiting | null {
+  const now = core.platform.now();
+  const last = core.runs.latestEnded(sessionId);
+  if (last?.outcome?.kind === "failed" && last.endedAt !== null) {
+    const rung = Math.min(last.fruitless ?? 0, COOLDOWNS_MS.length - 1);
+    const until = last.endedAt + (COOLDOWNS_MS[rung] ?? 0);
+    if (now < until) return waitFor("cooling-down", `The last run failed (${last.outcome.reason}); ${after(until)}.`);
+  }
+  // A function of the caller's own asks no model of ours.
+  return core.settings.get(sessionId).inline === null ? findModelObstacle(core, sessionId) : null;
+}
+
+/** Why no model should be asked for a session now, by whomever: none answers, or none may be paid. */
+export function findModelObstacle(core: Core, sessionId: string): Waiting | null {
+  const open = core.health.latestOpen(core.platform.now());
+  if (open !== null) return waitFor("breaker-open", `${open.reason} It is asked again ${after(open.until)}.`);
+  const spent = findOverdraft(core, sessionId);
+  return spent === null ? null : waitFor("budget-spent", spent);
+}
+
+/** Why a compaction of a view of this size would not pay, by estimate. */
+export function findLoss(core: Core, sessionId: string, viewTokens: number): Waiting | null {
+  const { policy, when, overheadTokens } = core.settings.get(sessionId);
+  if (policy === null || when === null || when.maxBreakEvenCalls === null) return null;
+  const calls = breakEven({ ...expectCompaction(policy, { viewTokens, overheadTokens }), prices: when.prices });
+  if (calls <= when.maxBreakEvenCalls) return null;
+  const figure = Number.isFinite(calls) ? `after ${calls} further model calls` : "never";
+  return waitFor(
+    "not-worth-it",
+    `A compaction of ${viewTokens} tokens would pay for itself ${figure}; it should within ${when.maxBreakEvenCalls}.`,
+  );
+}
+
+/** Whether a run may ask this model. Asked again by the same run, the answer to a probe is the same. Call inside a transaction. */
+export function mayAsk(core: Core, run: RunRecord, model: string): MayAsk {
+  if (run.ignoreBudget === true) return { kind: "yes" };
+  const spent = findOverdraft(core, run.sessionId);
+  if (spent !== null) return { kind: "no", until: null, reason: spent };
+  return core.health.mayAsk(model, core.platform.now(), run.id);
+}
+
+function findOverdraft(core: Core, sessionId: string): string | null {
+  const { when } = core.settings.get(sessionId);
+  const unbounded = when === null || (when.budget.sessionTokens === null && when.budget.dayTokens === null);
+  return unbounded ? null : explainSpent(when.budget, core.spend.of(sessionId, core.platform.now()));
+}
+
+function after(until: number): string {
+  return `after ${new Date(until).toISOString()}`;
+}

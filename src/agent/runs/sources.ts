@@ -1,0 +1,161 @@
+/**
+ * What a planned summary is made of: chunks with the drafts they have already, earlier overlays, and what all of it holds.
+ *
+ * Boundary: reads memory, writes nothing but what {@link Drafts.get} keeps for a fork. Safe because a chunk is named by
+ * the digest of its messages alone, with overlays looked through: whoever cut it, its draft is found again (R3).
+ */
+import { assert } from "../../errors.ts";
+import type { Draft } from "../../memory/drafts.ts";
+import type { History } from "../../memory/messages/history.ts";
+import type { Leaf } from "../../memory/overlays/details.ts";
+import type { OverlayRecord, SpanDigest } from "../../memory/overlays/overlays.ts";
+import type { RunRecord } from "../../memory/runs/runs.ts";
+import type { Span } from "../../steps/plan/outline.ts";
+import { NO_FACTS, type Facts } from "../../steps/pinned/fact.ts";
+import type { ChunkPlan, PlanPart, SpanPlan } from "../../steps/plan/plan.ts";
+import type { CommitRequest, DraftReceipt, FoldSource, PlannedChunk, PlannedOverlay } from "../../workflows/port.ts";
+import type { Core } from "../core.ts";
+
+export function planOf(run: RunRecord): SpanPlan {
+  assert(run.plan !== null, "The plan is recorded before any step that needs it.");
+  return run.plan;
+}
+
+/** A span that starts or ends with an overlay has that overlay's id there: here it gets the overlay's own ends. */
+export function resolveEnds(history: History, { span, overlayIds }: SpanPlan): Span {
+  const first = overlayIds.includes(span.fromId) ? history.overlay(span.fromId) : null;
+  const last = overlayIds.includes(span.toId) ? history.overlay(span.toId) : null;
+  return {
+    fromId: first?.span.fromId ?? span.fromId,
+    fromStep: first?.span.fromStep ?? span.fromStep,
+    toId: last?.span.toId ?? span.toId,
+    toStep: last?.span.toStep ?? span.toStep,
+  };
+}
+
+/** A plan with every chunk that a run over it may read, and what is summarised or folded, in the order of the path. */
+export interface Sources {
+  /** The plan's own chunks, and behind them those of the overlays that a rebuild reads again. */
+  readonly chunks: readonly ChunkPlan[];
+  /** The digest of each. */
+  readonly digests: readonly string[];
+  readonly parts: readonly (PlannedChunk | PlannedOverlay)[];
+}
+
+/** Null when a message of the plan is gone or changed. `whole`: the span's own ends, and what it was found to hold. */
+export function findSources(
+  core: Core,
+  run: RunRecord,
+  { plan, whole }: { readonly plan: SpanPlan; readonly whole: { readonly span: Span; readonly found: SpanDigest } },
+): Sources | null {
+  const history = core.memory.session(run.sessionId);
+  // One that left force since the outline was read would be carried on over messages that it does not tell of (C3).
+  if (plan.overlayIds.some((id) => history.overlay(id)?.state !== "active")) return null;
+  const chunks: ChunkPlan[] = [...plan.chunks];
+  // With nothing hidden in it, a span that is one chunk was walked already.
+  const digests = chunks.map((chunk) =>
+    whole.found.overlayIds.length === 0 && isSpan(chunk, whole.span) ? whole.found.digest : history.sourceDigest(chunk),
+  );
+  const planned = (index: number, draft: DraftReceipt | null): PlannedChunk => {
+    const { tokens, halfOf } = chunks[index] ?? { tokens: 0 };
+    return { kind: "chunk", index, tokens, digest: digests[index] ?? "", draft, half: halfOf !== undefined };
+  };
+  const again = (part: PlanPart & { kind: "overlay" }): (PlannedChunk | PlannedOverlay)[] => {
+    const leaves = leavesUnder(history, part.id);
+    // A summary that nobody cut into chunks has no drafts: it is carried on as it stands.
+    if (leaves.length === 0) return [part];
+    return leaves.map((leaf) => {
+      const index = chunks.length;
+      const { fromId, fromStep, toId, toStep, tokens } = leaf;
+      chunks.push({ index, fromId, fromStep, toId, toStep, tokens });
+      const now = history.sourceDigest(leaf);
+      digests.push(now === leaf.digest ? now : null);
+      const draft = core.drafts.get(run.sessionId, leaf.draftKey);
+      return planned(index, draft === null || draft.degraded || run.fresh ? null : receiptOf(draft, true));
+    });
+  };
+  const parts = plan.parts.flatMap((part) => {
+    if (part.kind === "chunk") return [planned(part.index, null)];
+    return plan.rebuild ? again(part) : [part];
+  });
+  const known = digests.filter((each) => each !== null);
+  return known.length < chunks.length ? null : { chunks, digests: known, parts };
+}
+
+function isSpan(a: Span, b: Span): boolean {
+  return a.fromId === b.fromId && a.fromStep === b.fromStep && a.toId === b.toId && a.toStep === b.toStep;
+}
+
+/** The chunks that an overlay was made of in the first place, oldest first; none when one of its parts has none. */
+export function leavesUnder(history: History, overlayId: string): readonly Leaf[] {
+  const parts = history.overlay(overlayId)?.details.madeOf ?? [];
+  const leaves = parts.map((part) => (part.kind === "leaf" ? [part] : leavesUnder(history, part.id)));
+  return leaves.some((each) => each.length === 0) ? [] : leaves.flat();
+}
+
+/** What the new overlay will say it is made of: the overlays of the plan and the drafts that its chunks came to. */
+export function lineageOf(run: RunRecord, { leaves }: CommitRequest): (Leaf | { kind: "overlay"; id: string })[] {
+  const { chunks, parts } = planOf(run);
+  type Part = Leaf | { kind: "overlay"; id: string };
+  const leafAt = (index: number): Part[] => {
+    const chunk = chunks[index];
+    const draftKey = leaves.find((leaf) => leaf.index === index)?.key;
+    if (chunk === undefined || draftKey === undefined) return [];
+    const { fromId, fromStep, toId, toStep, tokens } = chunk;
+    const digest = run.chunkDigests[index] ?? "";
+    return [{ kind: "leaf", fromId, fromStep, toId, toStep, tokens, digest, draftKey }];
+  };
+  return parts.flatMap((part): Part[] => {
+    if (part.kind === "overlay") return [{ kind: part.kind, id: part.id }];
+    const whole = leafAt(part.index);
+    if (whole.length > 0) return whole;
+    return chunks.filter(({ halfOf }) => halfOf === part.index).flatMap(({ index }) => leafAt(index));
+  });
+}
+
+/** One summary that is folded, with what is known of it. */
+export interface Folded {
+  readonly kind: FoldSource["kind"];
+  readonly text: string;
+  /** Names the text, for the key of what is folded from it. */
+  readonly name: string;
+  readonly degraded: boolean;
+  readonly generation: number;
+  readonly facts: Facts;
+}
+
+export function readSource(core: Core, run: RunRecord, source: FoldSource): Folded {
+  if (source.kind === "draft") {
+    const { text, degraded, generation, facts } = mustDraft(core, run, source.key);
+    return { kind: source.kind, text, name: source.key, degraded, generation, facts };
+  }
+  const overlay = core.memory.session(run.sessionId).overlay(source.id);
+  assert(overlay !== null, `Overlay ${source.id} is gone although the run over it is live.`);
+  const { degraded, generation, draftKey } = overlay.details;
+  // Named by its draft, or by source and text, so that the same fold is found again, and never with facts of another source.
+  return {
+    kind: source.kind,
+    text: overlay.summary,
+    name: draftKey ?? `overlay ${overlay.spanDigest} ${overlay.summary}`,
+    degraded,
+    generation,
+    facts: factsOf(core, overlay, run.sessionId),
+  };
+}
+
+/** What an overlay's span holds: from its draft, or as it was noted where there is none. */
+export function factsOf(core: Core, { details }: OverlayRecord, sessionId: string): Facts {
+  const draft = details.draftKey === null ? null : core.drafts.get(sessionId, details.draftKey);
+  return draft?.facts ?? details.facts ?? NO_FACTS;
+}
+
+export function mustDraft(core: Core, run: RunRecord, key: string): Draft {
+  const draft = core.drafts.get(run.sessionId, key);
+  assert(draft !== null, `Draft ${key} is gone although its run is live.`);
+  return draft;
+}
+
+export function receiptOf(draft: Draft, reused: boolean): DraftReceipt {
+  const { key, tokens, problems, score, lost } = draft;
+  return { kind: "draft", key, soundKey: key, tokens, reused, problems, score, lost };
+}

@@ -1,0 +1,112 @@
+/**
+ * Splitting a session: it is compacted, it ends, and a child goes on with what was in view.
+ *
+ * Job: ask for such a run, and make the switch when its compaction is done. Boundary: how a child is seeded is the
+ * business of src/memory/messages/seed.ts, and when the switch is due that of the run.
+ *
+ * Why exactly one of the two takes messages: the switch is one transaction. Before it there is no child; after it the
+ * parent refuses (`session_ended`) and names the child. What was appended while the summary was being made is in view,
+ * and goes along. Nothing is left of a run that ends otherwise but the overlay that it laid, which is as good as any.
+ */
+import { PalimpsestError } from "../../errors.ts";
+import type { Outcome, RunRecord } from "../../memory/runs/runs.ts";
+import { cleanText } from "../../memory/sessions/sessions.ts";
+import { promptTokens } from "../reports/usage.ts";
+import type { Core } from "../core.ts";
+import { endRun } from "./end-run.ts";
+import { factsOf } from "./sources.ts";
+import { startRun, triggerIfDue } from "./trigger.ts";
+
+export interface SplitOptions {
+  /** What the summary should attend to, in a person's words. */
+  readonly focus?: string | null | undefined;
+  /** Asks the model anew, also for what an earlier draft covers. */
+  readonly fresh?: boolean | undefined;
+  /** Asks the model although it is down or the budget is spent. */
+  readonly ignoreBudget?: boolean | undefined;
+}
+
+interface SplitRequest extends SplitOptions {
+  readonly name?: string | undefined;
+  readonly retryOf?: string | undefined;
+}
+
+/**
+ * Asks for a split, or joins the one that is at work. Other runs of the session give way to it: they end as `cancelled`,
+ * and it finds their drafts again (R2, R3). Call inside a transaction. Throws `unknown_session`, `session_ended`,
+ * `invalid_input` for the name, `invalid_state` for a session without messages, `not_configured`.
+ */
+export function startSplit(core: Core, sessionId: string, request: SplitRequest): { run: RunRecord; joined: boolean } {
+  core.memory.sessions.mustGet(sessionId);
+  const history = core.memory.session(sessionId);
+  history.mustGoOn();
+  const name = cleanText("name", request.name);
+  const leafId = history.leafId();
+  if (leafId === null) {
+    throw new PalimpsestError("invalid_state", `Session "${sessionId}" has no messages yet: nothing could go on.`);
+  }
+  const known = core.runs.live(sessionId).find((run) => run.kind === "split");
+  if (known !== undefined) return { run: known, joined: true };
+  const { focus, fresh, ignoreBudget, retryOf } = request;
+  const split = { name, overlayId: null };
+  const asked = { trigger: "manual", leafId, focus: focus ?? null, fresh: fresh ?? false, manual: true } as const;
+  const run = startRun(core, sessionId, {
+    ...asked,
+    ignoreBudget: ignoreBudget ?? false,
+    retryOf: retryOf ?? null,
+    split,
+  });
+  cancelOthers(core, run);
+  return { run, joined: false };
+}
+
+/** Whether a run goes on to its switch when its compaction came to this: there is a summary, or no need of one. */
+export function isReadyToSwitch(run: RunRecord, compacted: Outcome): boolean {
+  return run.kind === "split" && ["applied", "rebased", "nothing"].includes(compacted.kind);
+}
+
+/** What a run knows of its split once its compaction came to this. */
+export function splitAfter({ split }: RunRecord, compacted: Outcome): NonNullable<RunRecord["split"]> {
+  const overlayId = "overlayId" in compacted ? compacted.overlayId : null;
+  return { name: split?.name ?? null, overlayId };
+}
+
+/**
+ * The switch: opens the child under an id that is made of the run's, and ends the parent. Call inside the transaction that
+ * ends the run; whatever is thrown takes all of it back.
+ */
+export function switchToChild(core: Core, run: RunRecord): Outcome {
+  const { sessionId, tokensBefore } = run;
+  const childId = childIdOf(run);
+  if (core.memory.session(sessionId).leafId() === null) return { kind: "stale", reason: "gone" };
+  if (core.memory.sessions.get(childId) !== null) {
+    return { kind: "failed", reason: `There is a session "${childId}" already, which this run did not open.` };
+  }
+  core.memory.sessions.split(sessionId, {
+    id: childId,
+    name: run.split?.name ?? null,
+    // Drafts and chunks are the parent's: what the child may need of them stands with the overlay itself.
+    detailsOf: (overlay) => ({
+      ...overlay.details,
+      madeOf: [],
+      draftKey: null,
+      facts: factsOf(core, overlay, sessionId),
+    }),
+  });
+  core.contexts.copySession(sessionId, childId);
+  core.usage.copy(sessionId, childId);
+  cancelOthers(core, run);
+  // What a plan did not reach, or the tail alone, may be over the threshold of the child.
+  triggerIfDue(core, childId);
+  const overlayId = run.split?.overlayId ?? null;
+  return { kind: "split", childId, overlayId, tokensBefore, tokensAfter: promptTokens(core, childId) };
+}
+
+function childIdOf({ id }: RunRecord): string {
+  return id.replace(/^(?:run-)?/, "split-");
+}
+
+/** In the ledger: their next step finds them ended, and does no more. The split is live or done then, so nothing follows them. */
+function cancelOthers(core: Core, { id, sessionId }: RunRecord): void {
+  for (const run of core.runs.live(sessionId)) if (run.id !== id) endRun(core, run, { kind: "cancelled" });
+}

@@ -1,0 +1,255 @@
+/**
+ * Whether a session's active branch should be compacted now, why not, and the ledger row that says so.
+ *
+ * Runs inside the transaction of whatever grew the view, so there is no moment at which a message is stored and its run
+ * is not. Warm it costs no row while the view is under the threshold, and none while it waits; it reads no content and
+ * calls nothing outside.
+ * Hysteresis: after a run, the view must have grown by a span worth a model call before another is asked for, whatever
+ * the first one came to; and by twice as much after each that came to nothing. Only a run that lost a race (`stale`) may
+ * be followed at once, and only a few times in a row: whatever keeps changing the same messages will still be at it.
+ */
+import type { Outcome, RunRecord, Trigger } from "../../memory/runs/runs.ts";
+import type { Core } from "../core.ts";
+import type { Policy } from "../../steps/plan/plan.ts";
+import { isSoft, waitFor, type Waiting } from "../../steps/decide/why-not.ts";
+import { promptTokens } from "../reports/usage.ts";
+import { planNow } from "./dry-run.ts";
+import { PalimpsestError } from "../../errors.ts";
+import { MAX_FRUITLESS_DOUBLINGS, MAX_STALE_STREAK } from "../../limits.ts";
+import { findNotes } from "../notes/ready.ts";
+import { findLoss, findObstacle } from "./postpone.ts";
+import { redactionOf } from "../redaction.ts";
+
+export interface RunRequest {
+  readonly trigger: Trigger;
+  readonly leafId: string;
+  readonly focus?: string | null;
+  readonly manual?: boolean;
+  /** Starts, and asks the model, although the summariser is down or the budget is spent. */
+  readonly ignoreBudget?: boolean;
+  readonly fresh?: boolean;
+  readonly retryOf?: string | null;
+  readonly only?: RunRecord["only"];
+  /** Makes it a split: when its compaction is done, the session goes on in a child. */
+  readonly split?: RunRecord["split"];
+}
+
+/**
+ * Starts a run when the threshold is crossed and none is at work on this branch (R2). Call inside a transaction.
+ * `continues` is the leaf that the active one was just appended to, where the caller knows.
+ */
+export function triggerIfDue(core: Core, sessionId: string, continues: string | null = null): RunRecord | null {
+  const { policy } = core.settings.get(sessionId);
+  if (policy === null || promptTokens(core, sessionId) <= policy.thresholdTokens) return null;
+  const leafId = core.memory.session(sessionId).leafId();
+  if (leafId === null || findReasonToWait(core, sessionId, { leafId, continues }) !== null) return null;
+  return startRun(core, sessionId, { trigger: "threshold", leafId });
+}
+
+/** What keeps the trigger from starting a run on a branch now, first things first; null when one is due. */
+export function findReasonToWait(
+  core: Core,
+  sessionId: string,
+  { leafId, continues = null }: { leafId: string | null; continues?: string | null },
+): Waiting | null {
+  const { policy, when } = core.settings.get(sessionId);
+  if (leafId === null) return waitFor("empty", "The session has no messages.");
+  if (core.memory.session(sessionId).hasEnded) {
+    return waitFor("session-ended", `Session "${sessionId}" was split, and is only read.`);
+  }
+  if (policy === null || when === null) return null;
+  const tokens = promptTokens(core, sessionId, leafId);
+  if (tokens <= policy.thresholdTokens) {
+    return waitFor("under-threshold", `The view is ${tokens} tokens; the threshold is ${policy.thresholdTokens}.`);
+  }
+  const live = liveOnBranch(core, sessionId, { leafId, continues });
+  if (live?.state === "waiting")
+    return waitFor("approval-pending", `The summary of run "${live.id}" waits for a person.`);
+  if (live !== null) return waitFor("run-in-flight", `Run "${live.id}" is at work on this branch.`);
+  const quiet = findQuiet(core.runs.latestEnded(sessionId), policy, tokens);
+  if (quiet !== null) return quiet;
+  const postponed =
+    tokens > when.hardTokens ? null : (findObstacle(core, sessionId) ?? findLoss(core, sessionId, tokens));
+  // What no model is needed for need not wait for one.
+  if (postponed !== null && notesServe(core, { sessionId, leafId, policy }, { tokens, continues })) return null;
+  return postponed ?? findNothing(core, sessionId, { policy, leafId, tokens });
+}
+
+/**
+ * Starts a run, or returns the one that is at work on this branch. Call inside a transaction. Throws `session_ended`,
+ * `not_configured`.
+ */
+export function startOrJoin(core: Core, sessionId: string, request: RunRequest): { run: RunRecord; joined: boolean } {
+  core.memory.session(sessionId).mustGoOn();
+  const live = liveOnBranch(core, sessionId, { leafId: request.leafId, continues: null });
+  if (live !== null) return { run: live, joined: true };
+  return { run: startRun(core, sessionId, request), joined: false };
+}
+
+/** Starts a run, whatever else is at work. Call inside a transaction. Throws `not_configured`. */
+export function startRun(core: Core, sessionId: string, request: RunRequest): RunRecord {
+  const { policy } = core.settings.get(sessionId);
+  if (policy === null) {
+    throw new PalimpsestError(
+      "not_configured",
+      `Session "${sessionId}" has no compaction policy. Call compactAfter(tokens) on it, where it is created or in configureSession().`,
+    );
+  }
+  const last = core.runs.latestEnded(sessionId);
+  return core.runs.start({
+    id: core.platform.newId(),
+    sessionId,
+    trigger: request.trigger,
+    focus: request.focus == null ? null : redactionOf(core.settings.get(sessionId)).text(request.focus),
+    manual: request.manual ?? false,
+    ignoreBudget: request.ignoreBudget ?? false,
+    fresh: request.fresh ?? false,
+    leafId: request.leafId,
+    tokensBefore: promptTokens(core, sessionId, request.leafId),
+    policy,
+    retryOf: request.retryOf ?? null,
+    only: request.only,
+    split: request.split,
+    staleStreak: lostRace(last?.outcome) ? (last?.staleStreak ?? 0) + 1 : 0,
+    fruitless: fruitlessRuns(last),
+  });
+}
+
+/** The live run whose branch this leaf continues, if any: its leaf is on the path of this one, or the reverse. */
+function liveOnBranch(
+  core: Core,
+  sessionId: string,
+  { leafId, continues }: { leafId: string; continues: string | null },
+): RunRecord | null {
+  const history = core.memory.session(sessionId);
+  for (const run of core.runs.live(sessionId)) {
+    if (run.kind === "notes") continue;
+    const known = core.branchLeaf.get(run.id) ?? run.leafId;
+    const same = known === leafId || (continues !== null && known === continues);
+    // A leaf that was deleted does not tell which branch it was on: then any is taken to be this one.
+    if (
+      !same &&
+      history.has(run.leafId) &&
+      !history.isOnPath(run.leafId, leafId) &&
+      !history.isOnPath(leafId, run.leafId)
+    )
+      continue;
+    core.branchLeaf.set(run.id, leafId);
+    return run;
+  }
+  return null;
+}
+
+/** Why a finished run keeps the trigger quiet at this size of the view; null when the view has outgrown it. */
+function findQuiet(last: RunRecord | null, policy: Policy, tokens: number): Waiting | null {
+  if (last?.outcome == null) return null;
+  const upTo = quietUpTo(last, policy);
+  if (tokens <= upTo)
+    return waitFor(
+      whyQuiet(last.outcome),
+      `The last run ended as ${last.outcome.kind}; another is asked for from ${upTo} tokens on, and the view is ${tokens}.`,
+    );
+  return null;
+}
+
+/** The view's size up to which a finished run keeps the trigger quiet. */
+function quietUpTo(last: RunRecord, policy: Policy): number {
+  if (last.settledTokens !== null) return last.settledTokens + policy.minSpanTokens;
+  const { outcome } = last;
+  if (outcome === null || (outcome.kind === "nothing" && isSoft(outcome.reason))) return 0;
+  // The plan covered all that fitted into an outline; what is left is not growth but the rest of the backlog.
+  const lostRaces = lostRace(outcome) ? last.staleStreak + 1 : 0;
+  if (last.partial || (lostRaces > 0 && lostRaces <= MAX_STALE_STREAK)) return 0;
+  // What was appended while the run was at work is growth already: measure from the view that the run looked at.
+  const settled = outcome.kind === "applied" || outcome.kind === "rebased" ? outcome.tokensAfter : last.tokensBefore;
+  const doublings = Math.min(Math.max(0, fruitlessRuns(last) - 1), MAX_FRUITLESS_DOUBLINGS);
+  return settled + policy.minSpanTokens * 2 ** doublings;
+}
+
+/**
+ * Whether notes would be the summary of a run that is postponed. Where they are not, they are looked at again with each
+ * version and each span that the view grows by, so that the appends in between read nothing of it.
+ */
+function notesServe(
+  core: Core,
+  asked: Pick<RunRecord, "sessionId" | "leafId" | "policy">,
+  { tokens, continues }: { tokens: number; continues: string | null },
+): boolean {
+  const { sessionId, leafId, policy } = asked;
+  const settings = core.settings.get(sessionId);
+  if (settings.notes === null) return false;
+  const now = { settings, leafId, version: core.memory.session(sessionId).notes.lastNumber(), tokens };
+  const known = core.unserved.get(sessionId);
+  const same = known?.settings === settings && known.version === now.version;
+  const grown = tokens - (known?.tokens ?? 0);
+  if (same && (known.leafId === leafId || known.leafId === continues) && grown >= 0 && grown < policy.minSpanTokens) {
+    core.unserved.set(sessionId, { ...known, leafId });
+    return false;
+  }
+  if (findNotes(core, { ...asked, manual: false, focus: null, fresh: false })?.kind === "ready") return true;
+  core.unserved.set(sessionId, now);
+  return false;
+}
+
+/**
+ * After messages were taken away: the size that an earlier run was measured at would keep the trigger quiet for too long.
+ * Call inside the transaction that took them.
+ */
+export function measureAfresh(core: Core, sessionId: string): void {
+  const { policy } = core.settings.get(sessionId);
+  const last = core.runs.latestEnded(sessionId);
+  core.nothingUpTo.delete(sessionId);
+  if (policy === null) return;
+  const tokens = promptTokens(core, sessionId);
+  // A run at work was asked for at the old size, and may come to nothing.
+  const history = core.memory.session(sessionId);
+  for (const { id, leafId, tokensBefore } of core.runs.live(sessionId)) {
+    const left = history.has(leafId) ? promptTokens(core, sessionId, leafId) : tokens;
+    if (left < tokensBefore) core.runs.change(id, { tokensBefore: left });
+  }
+  if (last === null) return;
+  if (quietUpTo(last, policy) > tokens + policy.minSpanTokens) core.runs.settle(sessionId, tokens);
+}
+
+function whyQuiet(outcome: Outcome): Waiting["reason"] {
+  if (outcome.kind === "nothing") return outcome.reason === "declined" ? "too-small" : outcome.reason;
+  if (outcome.kind === "stale" && outcome.reason === "larger") return "would-not-shrink";
+  return outcome.kind === "failed" ? "cooling-down" : "too-small";
+}
+
+/** Runs up to this one, one after another, that came to nothing for a reason that another try does not cure. */
+function fruitlessRuns(last: RunRecord | null): number {
+  const outcome = last?.outcome;
+  if (last === null || outcome == null) return 0;
+  const fruitless =
+    outcome.kind === "failed" || (outcome.kind === "nothing" && !isSoft(outcome.reason)) || isLarger(outcome);
+  return fruitless ? (last.fruitless ?? 0) + 1 : 0;
+}
+
+function lostRace(outcome: Outcome | null | undefined): boolean {
+  return outcome?.kind === "stale" && !isLarger(outcome);
+}
+
+/** The fence says `larger` when the summary was no smaller than its source: nobody raced it. */
+function isLarger(outcome: Outcome): boolean {
+  return outcome.kind === "stale" && outcome.reason === "larger";
+}
+
+/**
+ * After a run that found nothing to do, looks again here before another run is asked for: a policy that can never shrink
+ * a view costs one run, and after that one look for each span that the view grows by.
+ */
+function findNothing(
+  core: Core,
+  sessionId: string,
+  { policy, leafId, tokens }: { policy: Policy; leafId: string; tokens: number },
+): Waiting | null {
+  const outcome = core.runs.latestEnded(sessionId)?.outcome;
+  if (outcome?.kind !== "nothing" || isSoft(outcome.reason) || outcome.reason === "declined") return null;
+  const known = core.nothingUpTo.get(sessionId);
+  if (known?.policy === policy && tokens <= known.tokens) return waitFor(outcome.reason, outcome.detail);
+  const plan = planNow(core, sessionId, { policy, leafId })?.plan;
+  if (plan?.kind !== "nothing") return null;
+  core.nothingUpTo.set(sessionId, { policy, tokens: tokens + policy.minSpanTokens });
+  return waitFor(plan.reason, plan.detail);
+}

@@ -1,0 +1,54 @@
+/**
+ * What the AI SDK did with calls of an earlier turn before it asked the model: a call that a person approved is run, or refused
+ * where its input does not hold any more, and its result stands in front of the first step, in no step of the turn.
+ *
+ * Boundary: reads what the SDK hands to `prepareStep` and `onToolExecutionEnd`; which call is meant is known by its id.
+ */
+import type { ModelMessage, ToolModelMessage } from "ai";
+import type { CallResult } from "../../steps/message/tool-parts.ts";
+
+/** Of what `prepareStep` is told: all that came of the turn so far. */
+export interface StepBegun {
+  readonly responseMessages?: readonly ModelMessage[];
+}
+
+/** Of what `onToolExecutionEnd` is told. */
+export interface ToolEnded {
+  readonly toolCall: { readonly toolCallId: string };
+  readonly toolOutput:
+    | { readonly type: "tool-result"; readonly output: unknown }
+    | { readonly type: "tool-error"; readonly error: unknown };
+}
+
+export function resultOf({ toolCall, toolOutput }: ToolEnded): ReadonlyMap<string, CallResult> {
+  const result: CallResult =
+    toolOutput.type === "tool-result"
+      ? { state: "output-available", output: toolOutput.output ?? null }
+      : { state: "output-error", errorText: textOf(toolOutput.error) };
+  return new Map([[toolCall.toolCallId, result]]);
+}
+
+/** By call id, the results that come before anything that the turn's model said. */
+export function firstResults({ responseMessages = [] }: StepBegun = {}): ReadonlyMap<string, CallResult> {
+  const results = new Map<string, CallResult>();
+  for (const message of responseMessages) {
+    if (message.role !== "tool") break;
+    for (const part of message.content) {
+      if (part.type === "tool-result") results.set(part.toolCallId, fromOutput(part.output));
+    }
+  }
+  return results;
+}
+
+type Output = Extract<ToolModelMessage["content"][number], { type: "tool-result" }>["output"];
+
+function fromOutput(output: Output): CallResult {
+  if (output.type === "execution-denied") return { state: "output-denied", reason: output.reason ?? null };
+  if (output.type === "error-text") return { state: "output-error", errorText: output.value };
+  if (output.type === "error-json") return { state: "output-error", errorText: JSON.stringify(output.value) };
+  return { state: "output-available", output: output.value };
+}
+
+function textOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

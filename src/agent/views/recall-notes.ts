@@ -1,0 +1,91 @@
+/**
+ * `recall` of the session's notes: one version as it was written, where what a model is shown of it was cut.
+ *
+ * Boundary: reads only. Safe as a history of the notes is: of a version whose messages were edited or deleted since, only what a
+ * person wrote is read (steps/notes/withhold.ts).
+ */
+import type { NotesVersion, SessionNotes } from "../../memory/notes/notes.ts";
+import type { CountTokens } from "../../steps/message/measure.ts";
+import { renderNotes } from "../../steps/notes/document.ts";
+import { pointTo } from "../../steps/notes/pointer.ts";
+import { withholdNotes } from "../../steps/notes/withhold.ts";
+import { wholeCharacters } from "../../steps/draft/render.ts";
+import { normalizeTitle } from "../../steps/draft/template.ts";
+import type { Recall } from "./recall.ts";
+
+export interface NotesAsked {
+  /** The version's number. */
+  readonly notes: number;
+  /** A heading; all of them without. */
+  readonly section?: string | undefined;
+  /** The character to go on from. */
+  readonly from?: number | undefined;
+  readonly maxTokens: number;
+}
+
+/** A version, or one section of it, in the pieces that an answer holds: each says how to ask for the next. */
+export function recallNotes(notes: SessionNotes, asked: NotesAsked, countTokens: CountTokens): Recall {
+  const kept = withholdNotes(notes.kept());
+  const version = kept.find(({ n }) => n === asked.notes);
+  if (version === undefined) return unknown(sayVersions(asked.notes, kept));
+  const wanted = asked.section === undefined ? null : normalizeTitle(asked.section);
+  const section = version.sections.find(({ title }) => normalizeTitle(title) === wanted);
+  if (wanted !== null && section === undefined) return unknown(saySections(version));
+  const text = section?.text ?? renderNotes(version.sections);
+  const from = Math.min(asked.from ?? 0, text.length);
+  const end = endWithin(text, {
+    from,
+    fits: (to) => countTokens(answer(version, { section: section?.title, text, from, to })) <= asked.maxTokens,
+  });
+  return {
+    kind: "found",
+    text: answer(version, { section: section?.title, text, from, to: end }),
+    messages: [],
+    leftOut: end === text.length ? 0 : null,
+  };
+}
+
+interface Piece {
+  readonly section: string | undefined;
+  readonly text: string;
+  readonly from: number;
+  readonly to: number;
+}
+
+function answer(version: NotesVersion & { readonly withheld?: true }, { section, text, from, to }: Piece): string {
+  const { n, createdAt, withheld } = version;
+  const day = new Date(createdAt).toISOString().slice(0, 10);
+  const what = section === undefined ? "" : `, ${JSON.stringify(section)}`;
+  const less = withheld === true ? ", without what told of messages that were changed since" : "";
+  const header = `[Notes, version ${n}${what}, ${day}${less}]`;
+  const body = text === "" ? "None." : text.slice(from, to);
+  if (to === text.length) return `${header}\n${body}`;
+  const next = pointTo(n, { from: to, ...(section !== undefined && { section }) });
+  return `${header}\n${body}\n\n(Characters ${from} to ${to} of ${text.length}. For what follows: ${next})`;
+}
+
+/** The last place up to which an answer fits: the end of a line, or of a character where a line is too long for one. */
+function endWithin(text: string, { from, fits }: { from: number; fits: (to: number) => boolean }): number {
+  if (fits(text.length)) return text.length;
+  let [last, over] = [from + 1, text.length];
+  while (over - last > 1) {
+    const middle = (last + over) >> 1;
+    if (fits(middle)) last = middle;
+    else over = middle;
+  }
+  const line = text.lastIndexOf("\n", last - 1) + 1;
+  return line > from ? line : from + Math.max(1, wholeCharacters(text, from, last).length);
+}
+
+function unknown(text: string): Recall {
+  return { kind: "nothing", reason: "unknown", text };
+}
+
+function sayVersions(n: number, kept: readonly NotesVersion[]): string {
+  if (kept.length === 0) return "There are no notes of this conversation.";
+  return `Version ${n} of the notes is not kept. These are, newest first: ${kept.map((each) => each.n).join(", ")}.`;
+}
+
+function saySections({ n, sections }: NotesVersion): string {
+  return `Version ${n} of the notes has no such section. It has: ${sections.map(({ title }) => JSON.stringify(title)).join(", ")}.`;
+}

@@ -1,0 +1,180 @@
+/**
+ * A turn of a model that lives in a session while it runs: for the tool loops of the AI SDK (`streamText`,
+ * `generateText`, agents).
+ *
+ * Job: before each model step ask the session for its view, after each step store what the model did, and then tell what
+ * the provider counted. Boundary: the caller calls the model, and decides on tools, retries and the end of the turn.
+ *
+ * Why it is safe: the SDK awaits `onStepEnd` before it prepares the next step, so the view that a step gets holds all
+ * steps before it, each stored whole. A crash loses the step under way and nothing else. A step that cannot be stored ends
+ * the turn before the next one is asked for, so that no call is made on a view that lacks it. Steps are only ever added to
+ * the reply, so the prompt of a step begins with that of the step before, byte for byte, unless an overlay came between
+ * or the view had to be made to fit: however many steps a turn has, none is sent more than its limit.
+ */
+import { convertToModelMessages, type ModelMessage, type StepResult, type ToolSet } from "ai";
+import { MAX_NAME_CHARS, MESSAGE_OVERHEAD_TOKENS, MIN_VIEW_TOKENS } from "../../limits.ts";
+import { answerCalls, repairMessages } from "../../steps/view/repair.ts";
+import { toolName, type CallResult, type ToolPart } from "../../steps/message/tool-parts.ts";
+import { isTokenCount, type UsageReport } from "../reports/usage.ts";
+import { ReplyWriter } from "./reply-writer.ts";
+import { firstResults, resultOf, type StepBegun, type ToolEnded } from "./call-results.ts";
+import type { Session } from "../session.ts";
+import { viewOptions, type Fitted, type GetViewOptions, type ShownView } from "./shown-view.ts";
+import { stepParts } from "./step-parts.ts";
+
+export interface ViewOptions extends GetViewOptions {
+  /**
+   * Most tokens of a step's prompt, as the provider would count it: the model's window, less its answer. Default:
+   * messages of twice the session's threshold, where it has one; Infinity is no limit.
+   */
+  readonly maxTokens?: number | undefined;
+  /** Is told what was left out or shortened, each time that a step's view had to be made to fit. */
+  readonly onReduced?: ((fitted: Extract<Fitted, { kind: "reduced" }>) => void) | undefined;
+  /** For tools that say what a model is shown of their output (`toModelOutput`). */
+  readonly tools?: ToolSet | undefined;
+}
+
+export interface TurnOptions extends Omit<ViewOptions, "leafId"> {
+  /** The stored assistant message that the turn's steps are added to; it may be empty. */
+  readonly replyId: string;
+}
+
+/**
+ * A `prepareStep` that sends the session's view as it is now: a summary that lands in the middle of a turn is used by
+ * the next step. For callers that store the turn's steps themselves, each before the next begins; see {@link keepTurn}.
+ * Throws `invalid_options`.
+ */
+export function viewBeforeStep(session: Session, options: ViewOptions = {}): KeptTurn["prepareStep"] {
+  checkLimits(options);
+  return async (step) => {
+    const reminder = await session.reminder();
+    return { messages: (await nextPrompt(session, { ...options, reminder, results: firstResults(step) })).messages };
+  };
+}
+
+/** What to spread into `streamText` or `generateText`, which take the first three. */
+export interface KeptTurn {
+  /**
+   * The session's view as it is now, with what the SDK itself put to it: the results of calls that a person approved. Throws
+   * what `mustBeKept` does: nothing is paid for after a step that was lost.
+   */
+  prepareStep(step?: StepBegun): Promise<{ messages: ModelMessage[] }>;
+  /** Stores the output of a call that a person approved, which belongs to no step of this turn. */
+  onToolExecutionEnd(ended: ToolEnded): Promise<void>;
+  /** Stores a step, and then tells what it was counted at. */
+  onStepEnd(step: StepResult<ToolSet>): Promise<void>;
+  /**
+   * To be called when the model is done: the SDK says nothing of a last step that could not be stored. Throws why not:
+   * `unknown_message` when the reply was deleted or the session cleared meanwhile, `session_ended`, `message_too_large`,
+   * `not_serializable`.
+   */
+  mustBeKept(): void;
+  /** The session that the reply is in: the one that the turn began in, or where that went on when it was split. */
+  session(): Session;
+}
+
+/**
+ * Stores a turn step by step in the reply `replyId`, and sends each step the view up to it. Throws `invalid_options`,
+ * `unknown_message` for the reply.
+ */
+export function keepTurn(session: Session, { replyId, ...options }: TurnOptions): KeptTurn {
+  checkLimits(options);
+  const reply = new ReplyWriter(session, replyId);
+  let sent: ShownView | null = null;
+  let failure: { readonly error: unknown } | null = null;
+  /** Whether the SDK is past the calls of earlier turns: what is run from then on stands in a step. */
+  let hasBegun = false;
+  const mustBeKept = (): void => {
+    if (failure !== null) throw failure.error;
+  };
+  const keep = async (work: () => void | Promise<void>): Promise<void> => {
+    mustBeKept();
+    try {
+      await work();
+    } catch (error) {
+      // The SDK swallows what a callback throws, and would go on.
+      failure = { error };
+      throw error;
+    }
+  };
+  return {
+    mustBeKept,
+    session: () => reply.session,
+    prepareStep: async (step) => {
+      mustBeKept();
+      hasBegun ||= step !== undefined;
+      const results = firstResults(step);
+      if (results.size > 0) await keep(() => reply.answer(results));
+      // Of the session that the turn began in: it is that one's system prompt which the model is sent to the end.
+      const reminder = await session.reminder();
+      const { view, messages } = await nextPrompt(reply.session, { ...options, leafId: replyId, reminder, results });
+      sent = view;
+      return { messages };
+    },
+    onToolExecutionEnd: async (ended) => {
+      if (!hasBegun) await keep(() => reply.answer(resultOf(ended)));
+    },
+    onStepEnd: async (step) => {
+      await keep(async () => reply.add(await stepParts(step, options.tools)));
+      const report = { ...usageOf(step), leafId: replyId, viewTokens: sent?.tokens };
+      // What a provider says of a call is not worth losing its answer for.
+      await reply.session.recordUsage(report).catch(() => undefined);
+    },
+  };
+}
+
+function usageOf({ usage, model }: StepResult<ToolSet>): UsageReport {
+  return {
+    inputTokens: countedTokens(usage.inputTokens),
+    outputTokens: countedTokens(usage.outputTokens),
+    model: `${model.provider}:${model.modelId}`.slice(0, MAX_NAME_CHARS),
+  };
+}
+
+/** 0, which says nothing, for what is no count. */
+function countedTokens(tokens: number | undefined): number {
+  return isTokenCount(tokens) ? tokens : 0;
+}
+
+interface Prompt {
+  readonly view: ShownView;
+  readonly messages: ModelMessage[];
+}
+
+interface PromptOptions extends ViewOptions {
+  readonly reminder: string | null;
+  /** Of calls that are open in the view, or that it closed without. */
+  readonly results: ReadonlyMap<string, CallResult>;
+}
+
+/** The view's messages, and at their end what changed in the context blocks since the system prompt was frozen. */
+async function nextPrompt(session: Session, options: PromptOptions): Promise<Prompt> {
+  const { leafId, truncate, tools, onReduced, reminder, results, maxTokens = session.turnTokens ?? Infinity } = options;
+  const room = withoutReminder(
+    maxTokens,
+    reminder === null ? 0 : session.countTokens(reminder) + MESSAGE_OVERHEAD_TOKENS,
+  );
+  const view = await session.getView({ leafId, truncate, maxTokens: room });
+  if (view.fitted?.kind === "reduced") onReduced?.(view.fitted);
+  const answered =
+    results.size === 0
+      ? view.messages
+      : view.messages.map((message) => ({ ...message, parts: answerCalls(message.parts, results) }));
+  // The model is asked now: nobody will run a call of the server's own that a crash cut off.
+  const canBeAnswered = (call: ToolPart): boolean =>
+    call.state !== "input-available" || tools?.[toolName(call)]?.execute === undefined;
+  const shown = repairMessages(answered, { canBeAnswered });
+  const messages = await convertToModelMessages(shown, tools === undefined ? {} : { tools });
+  return { view, messages: reminder === null ? messages : [...messages, { role: "user", content: reminder }] };
+}
+
+/** What a reminder leaves of the limit: at least what any view needs, so that none fails in the middle of a turn. */
+function withoutReminder(maxTokens: number, reminderTokens: number): number | undefined {
+  if (maxTokens === Infinity) return undefined;
+  return reminderTokens === 0 ? maxTokens : Math.max(MIN_VIEW_TOKENS, maxTokens - reminderTokens);
+}
+
+/** Before the turn: in the middle of one, nothing is refused. */
+function checkLimits({ maxTokens, truncate }: GetViewOptions): void {
+  viewOptions({ truncate, maxTokens: maxTokens === Infinity ? undefined : maxTokens });
+}

@@ -1,0 +1,220 @@
+/**
+ * From a message to what is stored of it, and back.
+ *
+ * Job: refuse what would not come back as it went in, before anything is written; measure, digest and split the rest.
+ * Boundary: knows no table. Safe because what passes {@link checkPlain} is exactly what `JSON.stringify` keeps (it
+ * escapes NUL and lone surrogates itself), and pieces are cut between code points, so joining them is exact.
+ */
+import type { UIMessage } from "ai";
+import { errorCode, PalimpsestError } from "../../errors.ts";
+import { FACTS_MAX_CHARS, MAX_ID_CHARS, MESSAGE_MAX_BYTES, ROW_MAX_BYTES } from "../../limits.ts";
+import { digest } from "../../steps/text/digest.ts";
+import { measureMessage, type CountTokens, type Measure } from "../../steps/message/measure.ts";
+
+/** Nesting that every JSON parser on the way can follow. */
+const MAX_DEPTH = 500;
+
+/** What planning knows of a message without its content. */
+export type Facts = Omit<Measure, "tokens">;
+
+/** As they are stored: a row of an earlier version does not say where its texts are, nor which tools it used. */
+type StoredFacts = Omit<Facts, "texts" | "tools"> & Partial<Pick<Facts, "texts" | "tools">>;
+
+export interface Encoded {
+  readonly id: string;
+  readonly role: string;
+  readonly tokens: number;
+  readonly bytes: number;
+  readonly digest: string;
+  readonly facts: string;
+  /** The JSON, in pieces that each fit into a row: one, nearly always. */
+  readonly pieces: readonly [string, ...string[]];
+}
+
+/** Throws `invalid_message` unless the value has the shape of a UIMessage. Its parts' content is not looked at. */
+export function checkShape(message: UIMessage): void {
+  const { id, role, parts } = (message ?? {}) as Partial<UIMessage>;
+  if (typeof id !== "string" || id === "" || id.length > MAX_ID_CHARS || !id.isWellFormed()) {
+    throw invalid(
+      `A message id is a string of 1 to ${MAX_ID_CHARS} characters of valid Unicode; this one is ${show(id)}.`,
+    );
+  }
+  if (role !== "system" && role !== "user" && role !== "assistant") {
+    throw invalid(`Message ${show(id)} has the role ${show(role)}. Use "system", "user" or "assistant".`);
+  }
+  if (!Array.isArray(parts) || !parts.every((part) => typeof (part as { type?: unknown } | null)?.type === "string")) {
+    throw invalid(`Message ${show(id)} needs "parts": an array of objects that each have a "type".`);
+  }
+}
+
+/**
+ * All that is stored of a message. Throws `invalid_message`, `not_serializable` (naming the path) or
+ * `message_too_large`.
+ */
+export function encodeMessage(message: UIMessage, countTokens: CountTokens): Encoded {
+  checkShape(message);
+  const budget = { left: MESSAGE_MAX_BYTES };
+  checkPlain(message, { key: "", holder: null, up: null, depth: 0, messageId: message.id, budget });
+  const json = JSON.stringify(message);
+  const { bytes, pieces } = splitUtf8(json, ROW_MAX_BYTES);
+  if (bytes > MESSAGE_MAX_BYTES) throw tooLarge(message.id);
+  const { tokens, ...facts } = measure(message, countTokens);
+  const factsJson = JSON.stringify(facts satisfies Facts);
+  if (factsJson.length > FACTS_MAX_CHARS) {
+    throw new PalimpsestError(
+      "message_too_large",
+      `Message ${show(message.id)} has ${facts.steps.length} steps and ${facts.calls.length + facts.results.length} tool parts, more than one message may have. Start a new message for each turn.`,
+    );
+  }
+  return {
+    id: message.id,
+    role: message.role,
+    tokens,
+    bytes,
+    digest: digest(message.id, json),
+    facts: factsJson,
+    pieces,
+  };
+}
+
+/** Stands for a message whose row was damaged from outside: one bad row must not take the conversation with it. */
+const UNREADABLE = "[This message cannot be read: its stored row is damaged.]";
+
+/** The message that was stored as these pieces, under the id and role of its row. */
+export function decodeMessage(
+  pieces: readonly string[],
+  row: { readonly id: string; readonly role: string },
+): UIMessage {
+  try {
+    return JSON.parse(pieces.length === 1 ? (pieces[0] ?? "") : pieces.join("")) as UIMessage;
+  } catch {
+    return { id: row.id, role: row.role as UIMessage["role"], parts: [{ type: "text", text: UNREADABLE }] };
+  }
+}
+
+/** Written by {@link encodeMessage}, so trusted as stored. Texts that nobody noted are none: behind notes the more is kept. */
+export function parseFacts(facts: string): Facts {
+  const stored = JSON.parse(facts) as StoredFacts;
+  return { ...stored, texts: stored.texts ?? [], tools: stored.tools ?? [] };
+}
+
+/** UTF-8 bytes of a text. */
+export function utf8Length(text: string): number {
+  return splitUtf8(text, Number.POSITIVE_INFINITY).bytes;
+}
+
+/** Cuts a text into pieces of at most `maxBytes` UTF-8 bytes each, between code points. One pass, no copy when it fits. */
+export function splitUtf8(text: string, maxBytes: number): { bytes: number; pieces: [string, ...string[]] } {
+  const pieces: string[] = [];
+  let start = 0;
+  let before = 0;
+  let bytes = 0;
+  for (let at = 0; at < text.length; at++) {
+    const unit = text.charCodeAt(at);
+    const pair = unit >= 0xd800 && unit < 0xdc00 && at + 1 < text.length;
+    const width = unit < 0x80 ? 1 : unit < 0x800 ? 2 : pair ? 4 : 3;
+    if (bytes - before + width > maxBytes) {
+      pieces.push(text.slice(start, at));
+      start = at;
+      before = bytes;
+    }
+    bytes += width;
+    if (pair) at++;
+  }
+  const last = start === 0 ? text : text.slice(start);
+  const [first, ...rest] = [...pieces, last];
+  return { bytes, pieces: [first ?? last, ...rest] };
+}
+
+function measure(message: UIMessage, countTokens: CountTokens): Measure {
+  try {
+    return measureMessage(message, countTokens);
+  } catch (cause) {
+    // A counter of the caller's may fail for reasons of its own: those are told as they are.
+    if (errorCode(cause) !== undefined) throw cause;
+    const why = cause instanceof Error ? cause.message : String(cause);
+    throw new PalimpsestError(
+      "invalid_message",
+      `Message ${show(message.id)} has a part that cannot be measured: ${why}`,
+      {
+        cause,
+      },
+    );
+  }
+}
+
+/** Where the check is: a chain back to the message. */
+interface Visit {
+  readonly key: string | number;
+  readonly holder: object | null;
+  readonly up: Visit | null;
+  readonly depth: number;
+  readonly messageId: string;
+  /** Characters that the JSON may still have: shared by the whole visit, so that a hostile graph ends it early. */
+  readonly budget: { left: number };
+}
+
+/** Throws `not_serializable` for the first value that JSON would drop or change. An absent property stays absent. */
+function checkPlain(value: unknown, visit: Visit): void {
+  visit.budget.left -= typeof value === "string" ? value.length + 2 : 1;
+  if (visit.budget.left < 0) throw tooLarge(visit.messageId);
+  if (value === null || typeof value === "string" || typeof value === "boolean") return;
+  if (typeof value === "number" && Number.isFinite(value)) return;
+  if (typeof value !== "object") throw notSerializable(visit, typeof value === "number" ? String(value) : typeof value);
+  checkHolder(value, visit);
+  const { budget, depth, messageId } = visit;
+  const inside = { holder: value, up: visit, depth: depth + 1, messageId, budget };
+  if (Array.isArray(value)) {
+    for (let key = 0; key < value.length; key++) checkPlain(value[key], { key, ...inside });
+    return;
+  }
+  for (const [key, each] of Object.entries(value)) {
+    if (each === undefined) continue;
+    budget.left -= key.length + 3;
+    checkPlain(each, { key, ...inside });
+  }
+}
+
+/** Throws `not_serializable` unless this is an array or a plain object that does not hold itself. */
+function checkHolder(value: object, visit: Visit): void {
+  for (let above: Visit | null = visit; above !== null; above = above.up) {
+    if (above.holder === value) throw notSerializable(visit, "a cycle");
+  }
+  if (visit.depth >= MAX_DEPTH) throw notSerializable(visit, `nesting deeper than ${MAX_DEPTH}`);
+  if (Array.isArray(value)) return;
+  const prototype: unknown = Object.getPrototypeOf(value);
+  if (prototype !== null && Object.getPrototypeOf(prototype) !== null) {
+    throw notSerializable(visit, `an instance of ${value.constructor.name || "a class"}`);
+  }
+  if (Object.getOwnPropertySymbols(value).length > 0) throw notSerializable(visit, "an object with symbol keys");
+}
+
+function notSerializable(visit: Visit, what: string): PalimpsestError {
+  let path = "";
+  for (let at = visit; at.up !== null; at = at.up) path = `${pathKey(at.key)}${path}`;
+  return new PalimpsestError(
+    "not_serializable",
+    `Message ${show(visit.messageId)} holds ${what} at ${path.replace(/^\./, "") || "its root"}, which JSON cannot keep. Replace it by a string, a finite number, a boolean, null, an array or a plain object.`,
+  );
+}
+
+function pathKey(key: string | number): string {
+  if (typeof key === "number") return `[${key}]`;
+  return /^[\p{L}_$][\p{L}\p{N}_$]*$/u.test(key) ? `.${key}` : `[${JSON.stringify(key)}]`;
+}
+
+function tooLarge(id: string): PalimpsestError {
+  return new PalimpsestError(
+    "message_too_large",
+    `Message ${show(id)} is larger than ${MESSAGE_MAX_BYTES} bytes of JSON. Store files elsewhere and give their address.`,
+  );
+}
+
+function invalid(text: string): PalimpsestError {
+  return new PalimpsestError("invalid_message", text);
+}
+
+function show(value: unknown): string {
+  const text = typeof value === "string" ? JSON.stringify(value) : typeof value;
+  return text.length > 80 ? `${text.slice(0, 80)}…` : text;
+}

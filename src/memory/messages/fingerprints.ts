@@ -1,0 +1,109 @@
+/**
+ * Finding a message by its id without an index on ids.
+ *
+ * Job: keep one 32-bit hash per message, in the order of `seq`, in memory, and say where an id may be. Boundary: a
+ * candidate is only that; the caller reads the row and compares the id, so a collision or a stale hash costs one read
+ * and is never wrong. What is persisted is a copy of what the rows say, written once for many appends: rows newer than
+ * the copy are read again on the first look-up after a cold start.
+ */
+import { hashId } from "../../steps/message/reference.ts";
+import type { Statements } from "../statements.ts";
+
+/** Hashes in one row: 512 KiB of a blob. */
+export const PAGE_SIZE = 131_072;
+
+/** Appends between two writes of the last page, and so the most rows that a cold start reads again. */
+export const FLUSH_EVERY = 64;
+
+/** No id hashes to it. */
+const NONE = 0;
+
+export class Fingerprints {
+  readonly #sql: Statements;
+  readonly #sessionId: string;
+  /** Index is `seq`; `NONE` where there is no message. Null until first needed. */
+  #hashes: Uint32Array | null = null;
+  /** First `seq` past what is held, and past what is persisted. */
+  #end = 0;
+  #flushedEnd = 0;
+
+  constructor(sql: Statements, sessionId: string) {
+    this.#sql = sql;
+    this.#sessionId = sessionId;
+  }
+
+  /** Where a message with this id may be, newest first. */
+  *candidates(id: string): Generator<number> {
+    yield* this.withHash(hashId(id));
+  }
+
+  /** Where messages are whose ids hash to this, newest first; also one that was deleted since the last write. */
+  *withHash(wanted: number): Generator<number> {
+    const hashes = this.#load();
+    let at = this.#end;
+    while (at > 0) {
+      at = hashes.lastIndexOf(wanted, at - 1);
+      if (at >= 0) yield at;
+    }
+  }
+
+  /** Notes a stored message. Writes one row for every {@link FLUSH_EVERY}-th. */
+  add(seq: number, id: string): void {
+    this.#put(seq, hashId(id));
+    if ((seq + 1) % FLUSH_EVERY === 0) this.flush();
+  }
+
+  remove(seq: number): void {
+    if (seq < this.#load().length) this.#load()[seq] = NONE;
+  }
+
+  /** Persists what is not yet: one row, two when a page filled up since. */
+  flush(): void {
+    const hashes = this.#load();
+    if (this.#flushedEnd === this.#end) return;
+    for (let page = Math.floor(this.#flushedEnd / PAGE_SIZE); page * PAGE_SIZE < this.#end; page++) {
+      const slice = hashes.subarray(page * PAGE_SIZE, Math.min(this.#end, (page + 1) * PAGE_SIZE));
+      this.#sql.putFingerprintPage(
+        this.#sessionId,
+        page,
+        new Uint8Array(slice.buffer, slice.byteOffset, slice.byteLength),
+      );
+    }
+    this.#flushedEnd = this.#end;
+  }
+
+  /** Drops what is in memory: the next look-up reads it again. */
+  forget(): void {
+    this.#hashes = null;
+    this.#end = 0;
+    this.#flushedEnd = 0;
+  }
+
+  #load(): Uint32Array {
+    if (this.#hashes !== null) return this.#hashes;
+    const pages = this.#sql.fingerprintPages(this.#sessionId);
+    const last = pages.at(-1);
+    this.#end = last === undefined ? 0 : last.page * PAGE_SIZE + last.hashes.byteLength / 4;
+    this.#flushedEnd = this.#end;
+    const hashes = new Uint32Array(roomFor(this.#end));
+    for (const { page, hashes: stored } of pages) hashes.set(new Uint32Array(stored), page * PAGE_SIZE);
+    this.#hashes = hashes;
+    for (const { seq, id } of this.#sql.idsFrom(this.#sessionId, this.#end)) this.#put(seq, hashId(id));
+    return this.#hashes;
+  }
+
+  #put(seq: number, hash: number): void {
+    let hashes = this.#load();
+    if (seq >= hashes.length) {
+      hashes = new Uint32Array(roomFor(seq + 1));
+      hashes.set(this.#load());
+      this.#hashes = hashes;
+    }
+    hashes[seq] = hash;
+    this.#end = Math.max(this.#end, seq + 1);
+  }
+}
+
+function roomFor(length: number): number {
+  return Math.max(FLUSH_EVERY, 2 ** Math.ceil(Math.log2(length + 1)));
+}

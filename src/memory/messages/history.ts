@@ -1,0 +1,417 @@
+/**
+ * One session's conversation: what callers append to, change and read.
+ *
+ * Job: put the tree and its overlays together. A write is checked first and then done in one transaction, so that it
+ * happens whole or not at all; a read costs rows in proportion to what is visible. Boundary: starts no run and knows no
+ * policy; whoever needs more in the same transaction opens it around the call (`Db.transaction`).
+ */
+import type { UIMessage } from "ai";
+import { PalimpsestError } from "../../errors.ts";
+import { WHOLE_MESSAGE, type Outline } from "../../steps/plan/outline.ts";
+import { sliceMessage } from "../../steps/message/slice.ts";
+import { ownMark, parseSyntheticId, RESERVED_METADATA, RESERVED_PREFIX } from "../../steps/view/view.ts";
+import { findLeafAfter, listTips, type BranchTip } from "./branch-tips.ts";
+import { checkShape, encodeMessage, type Encoded } from "./content.ts";
+import { invalidate } from "../overlays/invalidation.ts";
+import { sessionEnded } from "../sessions/lineage.ts";
+import { coveredSteps, type Steps } from "../overlays/record.ts";
+import { sliceDigest } from "../overlays/overlays.ts";
+import { SessionOverlays } from "../overlays/session-overlays.ts";
+import type { OverlayRow, Place, ShapeRow } from "../statements.ts";
+import {
+  elementMessage,
+  overlayMessage,
+  readOutline,
+  readRecent,
+  readView,
+  type OutlineOptions,
+  type RecentHistory,
+  type View,
+} from "./view.ts";
+import { elementTokens, walkView } from "./walk.ts";
+
+export type { RecentHistory, View } from "./view.ts";
+
+export interface AppendResult {
+  readonly inserted: boolean;
+  /** True when the message came out of a view (a summary, or a part of a message): nothing is ever stored for it. */
+  readonly synthetic: boolean;
+  /** The stored form: the given message, or what was there before. */
+  readonly message: UIMessage;
+}
+
+export class History extends SessionOverlays {
+  /** The active view's total, kept from append to append. */
+  #total: { readonly leafSeq: number; readonly tokens: number } | null = null;
+
+  /** Whether an overlay gave way to an edit that nobody asked about yet. */
+  #uncovered = false;
+
+  protected override viewChanged(): void {
+    this.#total = null;
+  }
+
+  get sessionId(): string {
+    return this.tree.sessionId;
+  }
+
+  // Writing
+
+  /**
+   * Stores a message under `parentId`: undefined means the active leaf, null a new root. A repeated id changes nothing
+   * and returns what is stored. `known`: what {@link encode} made of it. Throws `invalid_message`, `not_serializable`,
+   * `message_too_large`, `unknown_parent`, `cyclic_parent`, `reserved_id`, `reserved_metadata`, `session_ended`, `storage_full`.
+   */
+  append(message: UIMessage, parentId?: string | null, known?: Encoded): AppendResult {
+    checkShape(message);
+    const existing = this.tree.findContent(message.id);
+    if (existing !== null) return { inserted: false, synthetic: false, message: this.tree.decode(existing) };
+    const echoed = this.#recognise(message);
+    if (echoed !== null) return { inserted: false, synthetic: true, message: echoed };
+    mustBeTheirs(message);
+    this.mustGoOn();
+    this.options.db.mustHaveRoom();
+    const encoded = known ?? this.encode(message);
+    const parentSeq = this.#parentSeq(message.id, parentId);
+    return this.options.db.transaction(() => {
+      const leafSeq = this.tree.newest()?.seq ?? null;
+      const seq = this.tree.insert(encoded, parentSeq);
+      const before = leafSeq === null ? 0 : this.#total?.leafSeq === leafSeq ? this.#total.tokens : null;
+      const grown = parentSeq === leafSeq && before !== null;
+      this.#total = grown ? { leafSeq: seq, tokens: before + encoded.tokens } : null;
+      return { inserted: true, synthetic: false, message };
+    });
+  }
+
+  /** A message as it is stored: measured and named. Reads nothing. Throws as {@link append} does for what cannot be stored. */
+  encode(message: UIMessage): Encoded {
+    return encodeMessage(message, this.options.countTokens);
+  }
+
+  /** Appends a new message, or updates the one with this id where it stands: a message never moves. */
+  upsert(message: UIMessage, parentId?: string | null): AppendResult {
+    checkShape(message);
+    const existing = this.tree.find(message.id);
+    if (existing === null) return this.append(message, parentId);
+    const parent = typeof parentId === "string" ? this.tree.find(parentId) : null;
+    if (parent !== null && this.tree.isOnPath(existing.seq, parent.seq)) throw cyclic(message.id, parent.id);
+    return { inserted: false, synthetic: false, message: this.update(message) ?? message };
+  }
+
+  /**
+   * Replaces the content of a stored message; null when there is none with this id. An overlay that covers it gives way
+   * in the same transaction. Equal content writes nothing. Throws as {@link append}.
+   */
+  update(message: UIMessage): UIMessage | null {
+    checkShape(message);
+    const row = this.tree.find(message.id);
+    if (row === null) return null;
+    const encoded = this.encode(message);
+    if (encoded.digest === row.digest) return message;
+    mustBeTheirs(message);
+    this.mustGoOn();
+    this.options.db.mustHaveRoom();
+    return this.options.db.transaction(() => {
+      const keeps = this.#unchangedPart(row.seq, message);
+      const { reached, gone } = this.laid.invalidate([row], (overlay) => keeps(coveredSteps(overlay, row.seq)));
+      this.notes.withdraw([row], keeps);
+      this.tree.replace(row, encoded);
+      this.#invalidate(gone);
+      this.options.search.replaced(this.sessionId, row.seq, message);
+      const before = !reached && this.#total?.leafSeq === row.seq ? this.#total.tokens : null;
+      this.#total = before === null ? null : { leafSeq: row.seq, tokens: before - row.tokens + encoded.tokens };
+      return message;
+    });
+  }
+
+  /** Takes messages out, and hangs what was under them under their nearest ancestor that is left. Returns how many. */
+  delete(ids: readonly string[]): number {
+    const rows = [...new Set(ids)].flatMap((id) => this.tree.find(id) ?? []);
+    if (rows.length === 0) return 0;
+    return this.options.db.transaction(() => {
+      const { reached, gone } = this.laid.invalidate(rows);
+      const total = reached ? null : this.#totalWithout(rows);
+      this.options.search.removed(this.sessionId, rows);
+      this.notes.withdraw(rows);
+      this.tree.remove(rows);
+      this.#invalidate(gone);
+      this.#total = total;
+      return rows.length;
+    });
+  }
+
+  /** What is kept of the total when the active leaf alone goes, as before a regeneration: its parent's view is the rest of its own. */
+  #totalWithout([row, ...others]: readonly ShapeRow[]): { readonly leafSeq: number; readonly tokens: number } | null {
+    if (row === undefined || row.parentSeq === null || others.length > 0) return null;
+    return this.#total?.leafSeq === row.seq
+      ? { leafSeq: row.parentSeq, tokens: this.#total.tokens - row.tokens }
+      : null;
+  }
+
+  /** Takes out every message, overlay and draft of the session (S2). */
+  clear(): void {
+    this.options.db.transaction(() => {
+      this.options.search.clearing(this.sessionId);
+      this.tree.clear();
+      this.options.db.forget(this.sessionId);
+    });
+  }
+
+  #invalidate(gone: readonly OverlayRow[]): void {
+    this.#uncovered ||= gone.length > 0;
+    const { laid, sessionId } = this;
+    const { drafts, countTokens } = this.options;
+    invalidate({ laid, sessionId, drafts, countTokens }, gone);
+  }
+
+  /** True when an overlay gave way to an edit since the last call. */
+  takeUncovered(): boolean {
+    const uncovered = this.#uncovered;
+    this.#uncovered = false;
+    return uncovered;
+  }
+
+  /** Throws `session_ended` when messages are added to another session now. Reads no row that an append does not. */
+  mustGoOn(): void {
+    if (this.tree.ended) throw sessionEnded(this.tree.sql, this.sessionId);
+  }
+
+  get hasEnded(): boolean {
+    return this.tree.ended;
+  }
+
+  // Reading messages
+
+  get(id: string): UIMessage | null {
+    const row = this.tree.findContent(id);
+    return row === null ? null : this.tree.decode(row);
+  }
+
+  /** The active leaf: the newest message that is left, on whichever branch. */
+  latestLeaf(): UIMessage | null {
+    const id = this.leafId();
+    return id === null ? null : this.get(id);
+  }
+
+  leafId(): string | null {
+    return this.tree.newest()?.id ?? null;
+  }
+
+  /** The messages directly under one, oldest first; the roots for null. */
+  branches(id: string | null): UIMessage[] {
+    const row = id === null ? null : this.tree.find(id);
+    if (id !== null && row === null) return [];
+    return this.tree.childrenOf(row?.seq ?? null).flatMap((seq) => this.#decodeAt(seq) ?? []);
+  }
+
+  /** Where each branch has come to, newest first. Reads a row for each branch and two for each tip. */
+  branchTips(): BranchTip[] {
+    return listTips(this.tree);
+  }
+
+  /**
+   * The newest leaf of the branches that a message stands on: the message itself when nothing was said after it. Null for an
+   * unknown one. Reads a row for each branch.
+   */
+  leafAfter(id: string): string | null {
+    const row = this.tree.find(id);
+    return row === null ? null : findLeafAfter(this.tree, row.seq);
+  }
+
+  /** True when a message with this id is stored. Reads no content. */
+  has(id: string): boolean {
+    return this.tree.find(id) !== null;
+  }
+
+  /**
+   * The message that this one hangs under, by its id or by that of a part of it in a view; null for a root. Throws
+   * `unknown_message`. Reads no content.
+   */
+  parentOf(id: string): string | null {
+    const synthetic = parseSyntheticId(id);
+    const row = this.tree.find(synthetic?.kind === "slice" ? synthetic.messageId : id);
+    if (row !== null) return row.parentSeq === null ? null : this.tree.shape(row.parentSeq).id;
+    throw new PalimpsestError(
+      "unknown_message",
+      `There is no message "${id}" in session "${this.sessionId}". A summary has no parent: ask for that of a message that it covers.`,
+    );
+  }
+
+  /** Tells a message from any later one under its id: a number is never given out twice. Null when there is none. */
+  numberOf(id: string): number | null {
+    return this.tree.find(id)?.seq ?? null;
+  }
+
+  /** When the message was first stored (epoch ms); null when there is none with this id. Reads no content. */
+  createdAt(id: string): number | null {
+    return this.tree.find(id)?.createdAt ?? null;
+  }
+
+  /** True when both exist and the first is the second or an ancestor of it. */
+  isOnPath(id: string, leafId: string): boolean {
+    const row = this.tree.find(id);
+    const leaf = this.tree.find(leafId);
+    return row !== null && leaf !== null && this.tree.isOnPath(row.seq, leaf.seq);
+  }
+
+  /** Messages from the root to the leaf, hidden ones included. Reads a row for each. Throws `unknown_leaf`. */
+  pathLength(leafId?: string | null): number {
+    const leaf = this.#leafSeq(leafId);
+    return leaf === null ? 0 : [...this.tree.pathDown(leaf, 0)].length;
+  }
+
+  /** The path's messages as they were stored, overlays or not, oldest first. Throws `unknown_leaf`. */
+  *originals(leafId?: string | null): Generator<UIMessage> {
+    const leaf = this.#leafSeq(leafId);
+    if (leaf === null) return;
+    for (const seq of [...this.tree.pathDown(leaf, 0)].toReversed()) {
+      const message = this.#decodeAt(seq);
+      if (message !== null) yield message;
+    }
+  }
+
+  // Reading the view
+
+  /** The view's messages, root to leaf, as they are: tool calls are not paired. Throws `unknown_leaf`. */
+  getHistory(leafId?: string | null): UIMessage[] {
+    return [...this.history({ leafId: leafId ?? null, newestFirst: true })].toReversed();
+  }
+
+  /**
+   * The view's messages one by one. Root to leaf it first notes what is visible, content-free, and then reads each
+   * content when its turn comes; a message deleted meanwhile is left out. Newest first it reads nothing ahead, and
+   * throws `invalid_state` when a message that it stands on is deleted. Throws `unknown_leaf`.
+   */
+  *history(options: { leafId?: string | null; newestFirst?: boolean } = {}): Generator<UIMessage> {
+    const start = this.#start(options.leafId);
+    if (start === null) return;
+    if (options.newestFirst === true) {
+      for (const element of walkView(this.tree, start, { content: true })) yield elementMessage(this.tree, element);
+      return;
+    }
+    for (const element of [...walkView(this.tree, start, { content: false })].toReversed()) {
+      if (element.kind === "overlay") {
+        yield overlayMessage(element.overlay);
+        continue;
+      }
+      const row = this.tree.content(element.row.seq);
+      if (row !== undefined) yield elementMessage(this.tree, { ...element, row });
+    }
+  }
+
+  /** The newest messages of the view whose JSON fits into `maxBytes`; the leaf whatever it weighs. Throws `unknown_leaf`. */
+  recent(maxBytes: number, options: { leafId?: string | null } = {}): RecentHistory {
+    return readRecent(this.tree, this.#start(options.leafId), maxBytes);
+  }
+
+  /** What a model is sent for a leaf, the active one without argument. Throws `unknown_leaf`. */
+  view(leafId?: string | null): View {
+    return { ...readView(this.tree, this.#start(leafId)), leafId: leafId ?? this.leafId() };
+  }
+
+  /** The view without content. Null when the session is empty. Throws `unknown_leaf`. */
+  outline(leafId?: string | null, options: OutlineOptions = {}): Outline | null {
+    const start = this.#start(leafId, options.toStep);
+    const id = leafId ?? this.leafId();
+    return start === null || id === null ? null : { ...readOutline(this.tree, start, options), leafId: id };
+  }
+
+  /** Estimated tokens of the view. Of the active leaf it is kept from append to append. Throws `unknown_leaf`. */
+  tokens(leafId?: string | null): number {
+    const start = this.#start(leafId);
+    if (start === null) return 0;
+    if (this.#total?.leafSeq === start.seq) return this.#total.tokens;
+    let tokens = 0;
+    for (const element of walkView(this.tree, start, { content: false })) tokens += elementTokens(element);
+    if (start.seq === this.tree.newest()?.seq) this.#total = { leafSeq: start.seq, tokens };
+    return tokens;
+  }
+
+  /** Drops what is kept in memory: after a rollback only the rows know. */
+  forget(): void {
+    this.#total = null;
+    this.#uncovered = false;
+    this.tree.forget();
+  }
+
+  #decodeAt(seq: number): UIMessage | null {
+    const row = this.tree.content(seq);
+    return row === undefined ? null : this.tree.decode(row);
+  }
+
+  /** The message that the view shows under a reserved id; null where it shows none, and for a caller's own id. */
+  #recognise(message: UIMessage): UIMessage | null {
+    const synthetic = parseSyntheticId(message.id);
+    if (synthetic?.kind === "overlay") {
+      const overlay = this.tree.sql.overlayById(this.sessionId, synthetic.overlayId);
+      if (overlay !== undefined) return overlayMessage(overlay);
+    }
+    if (synthetic?.kind === "fitted") return message;
+    if (synthetic?.kind === "slice") {
+      const stored = this.get(synthetic.messageId);
+      if (stored !== null) return sliceMessage(stored, synthetic.fromStep, synthetic.toStep);
+    }
+    return null;
+  }
+
+  #parentSeq(id: string, parentId: string | null | undefined): number | null {
+    if (parentId === null) return null;
+    if (parentId === undefined) return this.tree.newest()?.seq ?? null;
+    if (parentId === id) throw cyclic(id, parentId);
+    const parent = this.tree.find(parentId);
+    if (parent !== null) return parent.seq;
+    throw new PalimpsestError(
+      "unknown_parent",
+      `There is no message "${parentId}" in session "${this.sessionId}" to append to. Leave the parent out to append to the active leaf, or pass null for a new root.`,
+    );
+  }
+
+  /** Whether a part of a message is the same in its new content. */
+  #unchangedPart(seq: number, changed: UIMessage): (steps: Steps) => boolean {
+    return (steps) => {
+      if (steps.fromStep === 0 && steps.toStep === WHOLE_MESSAGE) return false;
+      const stored = this.#decodeAt(seq);
+      return stored !== null && sliceDigest(stored, steps) === sliceDigest(changed, steps);
+    };
+  }
+
+  #leafSeq(leafId: string | null | undefined): number | null {
+    if (leafId === undefined || leafId === null) return this.tree.newest()?.seq ?? null;
+    const newest = this.tree.newest();
+    const seq = newest?.id === leafId ? newest.seq : this.tree.find(leafId)?.seq;
+    if (seq !== undefined) return seq;
+    throw new PalimpsestError(
+      "unknown_leaf",
+      `There is no message "${leafId}" in session "${this.sessionId}". Leave the leaf out to read the active branch.`,
+    );
+  }
+
+  #start(leafId: string | null | undefined, step = WHOLE_MESSAGE): Place | null {
+    const seq = this.#leafSeq(leafId);
+    return seq === null ? null : { seq, step };
+  }
+}
+
+/** Throws `reserved_id` and `reserved_metadata` for what only we may say of a message. */
+function mustBeTheirs(message: UIMessage): void {
+  const mark = ownMark(message);
+  if (mark === "id") {
+    throw new PalimpsestError(
+      "reserved_id",
+      `"${message.id}" begins with "${RESERVED_PREFIX}", which marks summaries and parts of messages in a view. Give the message an id of its own.`,
+    );
+  }
+  if (mark === "metadata") {
+    throw new PalimpsestError(
+      "reserved_metadata",
+      `Message "${message.id}" has metadata under "${RESERVED_METADATA}", which marks summaries. Leave that key out, or use another one.`,
+    );
+  }
+}
+
+function cyclic(id: string, parentId: string): PalimpsestError {
+  return new PalimpsestError(
+    "cyclic_parent",
+    `Message "${id}" cannot hang under "${parentId}", which is itself or hangs under it.`,
+  );
+}

@@ -1,0 +1,148 @@
+/**
+ * What a session begins with that goes on where another one ends: the same view, over as many rows as the view has.
+ *
+ * Job: copy the messages that the view shows, and lay its overlays over them. Where an overlay hides messages whole, one
+ * stored message stands for all of them: the summary itself, as a record. So the child holds nothing of its parent but
+ * what a model was shown, the parent may be deleted, and everything that overlays are (their levels, what they pin, how
+ * they give way) goes on. Boundary: makes no session and ends none; the caller opens the transaction.
+ *
+ * M1 a visible message is copied with its id and content, also one that an overlay covers in part. V1 the child's path is
+ * the visible messages and the records, and each overlay covers its record. C3 an overlay's digest is taken of what it
+ * covers here.
+ */
+import type { CountTokens } from "../../steps/message/measure.ts";
+import { WHOLE_MESSAGE } from "../../steps/plan/outline.ts";
+import { recordMessage } from "../../steps/view/view.ts";
+import { encodeMessage } from "./content.ts";
+import type { OverlayDetails } from "../overlays/details.ts";
+import { summarySource, toRecord, type OverlayRecord } from "../overlays/record.ts";
+import { Overlays } from "../overlays/overlays.ts";
+import type { SessionStatements } from "../sessions/statements.ts";
+import type { OverlayRow } from "../statements.ts";
+import type { Tree } from "./tree.ts";
+import { walkView } from "./walk.ts";
+
+export interface Seed {
+  readonly from: Tree;
+  /** Of a session that holds no message. */
+  readonly to: Tree;
+  readonly sql: SessionStatements;
+  readonly now: () => number;
+  readonly countTokens: CountTokens;
+  /** What is kept beside an overlay's copy: nothing in it may lead to what only the parent has. */
+  readonly detailsOf: (overlay: OverlayRecord) => OverlayDetails;
+}
+
+/** One message of the child, in the order of its path: one of the parent, or what stands for those that an overlay hides. */
+type Slot =
+  | { readonly kind: "message"; readonly seq: number }
+  | { readonly kind: "record"; readonly overlay: OverlayRow };
+
+/**
+ * Reads a row for each visible message and at most four for each overlay; writes one, and two. Returns for each message of
+ * the child, by its number, the number of the last message of the parent that it stands for.
+ */
+export function seedSession(seed: Seed): number[] {
+  const { slots, overlays } = layOut(seed.from);
+  for (let at = 0; at < slots.length;) at = place(seed, slots, at);
+  seed.to.forget();
+  for (const [index, overlay] of overlays.entries()) lay(seed, { slots, overlay, n: index + 1 });
+  seed.to.flush();
+  return slots.map((slot) => (slot.kind === "message" ? slot.seq : slot.overlay.toSeq));
+}
+
+/** The active view as the child will hold it, oldest first. */
+function layOut(tree: Tree): { slots: Slot[]; overlays: OverlayRow[] } {
+  const leaf = tree.newest();
+  const start = { seq: leaf?.seq ?? 0, step: WHOLE_MESSAGE };
+  const elements = leaf === null ? [] : [...walkView(tree, start, { content: false })].toReversed();
+  const slots: Slot[] = [];
+  const overlays: OverlayRow[] = [];
+  const show = (seq: number): void => {
+    const last = slots.at(-1);
+    // Of a message that an overlay cuts, each visible part names it.
+    if (last?.kind !== "message" || last.seq !== seq) slots.push({ kind: "message", seq });
+  };
+  for (const element of elements) {
+    if (element.kind === "message") {
+      show(element.row.seq);
+      continue;
+    }
+    const { overlay } = element;
+    overlays.push(overlay);
+    if (overlay.fromStep > 0) show(overlay.fromSeq);
+    if (hidesWhole(tree, overlay)) slots.push({ kind: "record", overlay });
+    if (overlay.toStep < WHOLE_MESSAGE) show(overlay.toSeq);
+  }
+  return { slots, overlays };
+}
+
+/** Whether an overlay covers a message from its beginning to its end. */
+function hidesWhole(tree: Tree, { fromSeq, fromStep, toSeq, toStep }: OverlayRow): boolean {
+  const cutsFirst = fromStep > 0;
+  const cutsLast = toStep < WHOLE_MESSAGE;
+  if (fromSeq === toSeq) return !cutsFirst && !cutsLast;
+  return !cutsFirst || !cutsLast || tree.shape(toSeq).parentSeq !== fromSeq;
+}
+
+/** Stores what stands at `at`, with the messages that follow it in the parent's table as well; returns what is next. */
+function place(seed: Seed, slots: readonly Slot[], at: number): number {
+  const { from, to, sql } = seed;
+  const first = slots[at];
+  if (first === undefined || first.kind === "record") {
+    if (first !== undefined) storeRecord(seed, first.overlay, at);
+    return at + 1;
+  }
+  const follows = (slot: Slot | undefined, by: number): boolean =>
+    slot?.kind === "message" && slot.seq === first.seq + by;
+  let length = 1;
+  while (follows(slots[at + length], length)) length++;
+  const stretch = { fromSeq: first.seq, toSeq: first.seq + length - 1, firstSeq: at };
+  sql.copyMessagesAs(from.sessionId, to.sessionId, stretch);
+  return at + length;
+}
+
+function storeRecord({ to, countTokens, detailsOf }: Seed, overlay: OverlayRow, seq: number): void {
+  const record = toRecord(overlay);
+  const rules = detailsOf(record).facts?.rules ?? [];
+  const message = recordMessage(summarySource({ ...record, overlayId: overlay.overlayId }), rules);
+  const { pieces, ...columns } = encodeMessage(message, countTokens);
+  const { createdAt } = overlay;
+  const row = {
+    ...columns,
+    seq,
+    parentSeq: seq === 0 ? null : seq - 1,
+    branch: 0,
+    parts: pieces.length,
+    createdAt,
+  } as const;
+  to.sql.insertMessage(to.sessionId, { ...row, content: pieces[0] });
+  for (const [part, content] of pieces.entries()) {
+    if (part > 0) to.sql.insertMessagePart(to.sessionId, seq, { part, content });
+  }
+}
+
+/** Puts an overlay's copy into force. An end that no message was copied for is its record's: it hides that end whole. */
+function lay(seed: Seed, { slots, overlay, n }: { slots: readonly Slot[]; overlay: OverlayRow; n: number }): void {
+  const { to, now, countTokens, detailsOf } = seed;
+  const record = slots.findIndex((slot) => slot.kind === "record" && slot.overlay.n === overlay.n);
+  const placeOf = (seq: number): number => {
+    const copied = slots.findIndex((slot) => slot.kind === "message" && slot.seq === seq);
+    return copied === -1 ? record : copied;
+  };
+  const [fromSeq, toSeq] = [placeOf(overlay.fromSeq), placeOf(overlay.toSeq)];
+  const { fromStep, toStep } = overlay;
+  const range = { from: { seq: fromSeq, step: fromStep }, to: { seq: toSeq, step: toStep } };
+  to.sql.insertOverlay(to.sessionId, {
+    ...overlay,
+    n,
+    fromSeq,
+    toSeq,
+    fromId: to.shape(fromSeq).id,
+    toId: to.shape(toSeq).id,
+    spanDigest: new Overlays(to, { now, countTokens }).describe(range, [])?.digest ?? overlay.spanDigest,
+    details: JSON.stringify(detailsOf(toRecord(overlay))),
+    topSeq: slots.length - 1,
+    changes: "[]",
+  });
+}

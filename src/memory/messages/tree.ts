@@ -1,0 +1,272 @@
+/**
+ * One session's messages as a tree of rows.
+ *
+ * Job: places, parents, children; storing, changing and taking out rows. Boundary: knows nothing of overlays or views;
+ * content passes through encoded.
+ *
+ * Why it is safe: a parent's `seq` is always smaller than its child's. Rows are appended under rows that exist, never
+ * moved under a newer one, and a delete hangs children under an older ancestor. So no path has a cycle, a path is
+ * walked in descending key order, and the newest row is always a leaf.
+ */
+import type { UIMessage } from "ai";
+import { assert, PalimpsestError } from "../../errors.ts";
+import { hashId } from "../../steps/message/reference.ts";
+import { decodeMessage, type Encoded } from "./content.ts";
+import { Fingerprints } from "./fingerprints.ts";
+import type { ContentRow, ShapeRow, Statements } from "../statements.ts";
+
+interface Top {
+  readonly newest: { readonly seq: number; readonly id: string } | null;
+  /** The number of the next message. */
+  readonly next: number;
+  /** True when the session has its row. */
+  readonly stored: boolean;
+  readonly ended: boolean;
+}
+
+export class Tree {
+  readonly sessionId: string;
+  readonly sql: Statements;
+  readonly #fingerprints: Fingerprints;
+  readonly #now: () => number;
+  /** Rises with every write that a cursor or a total kept from before must not outlive. */
+  #epoch = 0;
+  /** The newest row and the next `seq`, once read. */
+  #top: Top | null = null;
+
+  constructor(sql: Statements, sessionId: string, now: () => number) {
+    this.sql = sql;
+    this.sessionId = sessionId;
+    this.#now = now;
+    this.#fingerprints = new Fingerprints(sql, sessionId);
+  }
+
+  get epoch(): number {
+    return this.#epoch;
+  }
+
+  /** Says that rows changed: open cursors are given up. */
+  touch(): void {
+    this.#epoch++;
+  }
+
+  /** Drops all that is kept in memory. */
+  forget(): void {
+    this.#top = null;
+    this.#fingerprints.forget();
+    this.touch();
+  }
+
+  newest(): { readonly seq: number; readonly id: string } | null {
+    return this.#loadTop().newest;
+  }
+
+  /** True once the session was ended: its messages are read, and neither added nor changed. */
+  get ended(): boolean {
+    return this.#loadTop().ended;
+  }
+
+  /** The message's row. One read when it exists, none (but for a hash collision) when it does not. */
+  find(id: string): ShapeRow | null {
+    for (const seq of this.#fingerprints.candidates(id)) {
+      const row = this.sql.messageShape(this.sessionId, seq);
+      if (row?.id === id) return row;
+    }
+    return null;
+  }
+
+  /** The messages whose ids have this hash: one, but for a collision. Reads a row for each. */
+  findByHash(hash: number): ShapeRow[] {
+    return [...this.#fingerprints.withHash(hash)].flatMap((seq) => {
+      const row = this.sql.messageShape(this.sessionId, seq);
+      return row !== undefined && hashId(row.id) === hash ? [row] : [];
+    });
+  }
+
+  findContent(id: string): ContentRow | null {
+    for (const seq of this.#fingerprints.candidates(id)) {
+      const row = this.sql.messageContent(this.sessionId, seq);
+      if (row?.id === id) return row;
+    }
+    return null;
+  }
+
+  shape(seq: number): ShapeRow {
+    const row = this.sql.messageShape(this.sessionId, seq);
+    assert(row !== undefined, `Session "${this.sessionId}" has no message at ${seq}, though something hangs on it.`);
+    return row;
+  }
+
+  /** The row at `seq`, which must exist. */
+  contentAt(seq: number): ContentRow {
+    const row = this.content(seq);
+    assert(row !== undefined, `Session "${this.sessionId}" has no message at ${seq}, though it was there just now.`);
+    return row;
+  }
+
+  content(seq: number): ContentRow | undefined {
+    return this.sql.messageContent(this.sessionId, seq);
+  }
+
+  /** The message as it was stored. */
+  decode(row: ContentRow): UIMessage {
+    if (row.parts === 1) return decodeMessage([row.content], row);
+    const rest = this.sql.messageParts(this.sessionId, row.seq).map((piece) => piece.content);
+    return decodeMessage([row.content, ...rest], row);
+  }
+
+  /** Stores a message under a row of this session, or as a root. Returns its `seq`. */
+  insert(encoded: Encoded, parentSeq: number | null): number {
+    const top = this.#loadTop();
+    if (!top.stored) this.sql.insertSession(this.sessionId, this.#now());
+    const seq = top.next;
+    const { pieces, ...columns } = encoded;
+    const branch = parentSeq === (top.newest?.seq ?? null) ? 0 : 1;
+    const row = { ...columns, seq, parentSeq, branch, parts: pieces.length, content: pieces[0] } as const;
+    this.sql.insertMessage(this.sessionId, { ...row, createdAt: this.#now() });
+    this.#insertRest(seq, pieces);
+    this.#fingerprints.add(seq, encoded.id);
+    this.#top = { newest: { seq, id: encoded.id }, next: seq + 1, stored: true, ended: false };
+    return seq;
+  }
+
+  /** Puts a new content in the place of an old one. */
+  replace(row: ShapeRow, encoded: Encoded): void {
+    const { pieces, ...columns } = encoded;
+    this.sql.updateMessage(this.sessionId, { ...columns, seq: row.seq, parts: pieces.length, content: pieces[0] });
+    if (row.parts > 1) this.sql.deleteMessageParts(this.sessionId, row.seq);
+    this.#insertRest(row.seq, pieces);
+    this.touch();
+  }
+
+  /** Takes rows out; what hung under one hangs under its nearest ancestor that is left. */
+  remove(rows: readonly ShapeRow[]): void {
+    const top = this.#loadTop();
+    const gone = new Map(rows.map((row) => [row.seq, row]));
+    for (const row of rows) {
+      let ancestor = row.parentSeq;
+      for (let above = gone.get(ancestor ?? -1); above !== undefined; above = gone.get(ancestor ?? -1)) {
+        ancestor = above.parentSeq;
+      }
+      for (const child of this.childrenOf(row.seq)) {
+        if (!gone.has(child)) this.sql.reparentMessage(this.sessionId, child, ancestor);
+      }
+    }
+    for (const row of rows) {
+      if (row.parts > 1) this.sql.deleteMessageParts(this.sessionId, row.seq);
+      this.sql.deleteMessage(this.sessionId, row.seq);
+      this.#fingerprints.remove(row.seq);
+    }
+    if (top.newest !== null && gone.has(top.newest.seq)) {
+      this.sql.raiseNextSeq(this.sessionId, top.next);
+      this.#top = null;
+    }
+    this.touch();
+  }
+
+  /** Takes everything out. Numbers given out stay given out. */
+  clear(): void {
+    const { next, stored } = this.#loadTop();
+    if (stored) this.sql.raiseNextSeq(this.sessionId, next);
+    this.sql.clearSession(this.sessionId);
+    this.forget();
+  }
+
+  /** Rows directly under a row, oldest first; the roots when `parentSeq` is null. */
+  childrenOf(parentSeq: number | null): number[] {
+    const branches = this.sql.branchesOf(this.sessionId, parentSeq).map((row) => row.seq);
+    const next = this.sql.messageAfter(this.sessionId, parentSeq ?? -1);
+    return next === undefined || next.parentSeq !== parentSeq || branches.includes(next.seq)
+      ? branches
+      : [next.seq, ...branches];
+  }
+
+  /** True when the first row is the second or an ancestor of it. */
+  isOnPath(seq: number, leafSeq: number): boolean {
+    for (const at of this.pathDown(leafSeq, seq)) if (at === seq) return true;
+    return false;
+  }
+
+  /** The path's numbers from a row downwards, as far as `endSeq`. */
+  *pathDown(seq: number, endSeq: number): Generator<number> {
+    const reader = new PathReader(this, { content: false });
+    let at: number | null = seq;
+    while (at !== null && at >= endSeq) {
+      yield at;
+      if (at === endSeq) return;
+      at = reader.read(at).parentSeq;
+    }
+  }
+
+  /** Writes down what the next cold start would otherwise read again. */
+  flush(): void {
+    this.#fingerprints.flush();
+  }
+
+  #insertRest(seq: number, pieces: readonly string[]): void {
+    for (const [part, content] of pieces.entries()) {
+      if (part > 0) this.sql.insertMessagePart(this.sessionId, seq, { part, content });
+    }
+  }
+
+  #loadTop(): Top {
+    if (this.#top === null) {
+      const newest = this.sql.newestMessage(this.sessionId) ?? null;
+      const session = this.sql.session(this.sessionId);
+      const next = Math.max(newest === null ? 0 : newest.seq + 1, session?.nextSeq ?? 0);
+      const ended = (session?.endedAt ?? null) !== null;
+      this.#top = { newest, next, stored: session !== undefined, ended };
+    }
+    return this.#top;
+  }
+}
+
+/**
+ * Reads the rows of a path from the leaf down, one row of the table for each.
+ *
+ * On a stretch where parents follow each other in the table it steps one cursor; where the path jumps over rows of
+ * other branches, or over what an overlay hides, it seeks. A jump wastes at most the one row that the cursor read ahead.
+ */
+export class PathReader<Content extends boolean> {
+  readonly #tree: Tree;
+  readonly #content: Content;
+  #cursor: Generator<ShapeRow> | null = null;
+  #epoch: number;
+  #last: number | null = null;
+
+  constructor(tree: Tree, options: { content: Content }) {
+    this.#tree = tree;
+    this.#content = options.content;
+    this.#epoch = tree.epoch;
+  }
+
+  /** The row at `seq`, which must exist. With its content if that was asked for. */
+  read(seq: number): Content extends true ? ContentRow : ShapeRow {
+    const { sql, sessionId, epoch } = this.#tree;
+    if (epoch !== this.#epoch) this.#cursor = null;
+    this.#epoch = epoch;
+    let row: ShapeRow | undefined;
+    if (this.#last === null || this.#last === seq + 1) {
+      this.#cursor ??= this.#content ? sql.contentsDown(sessionId, seq) : sql.shapesDown(sessionId, seq);
+      row = this.#cursor.next().value as ShapeRow | undefined;
+    } else {
+      this.#cursor = null;
+      row = this.#content ? sql.messageContent(sessionId, seq) : sql.messageShape(sessionId, seq);
+    }
+    if (row?.seq !== seq) {
+      throw new PalimpsestError(
+        "invalid_state",
+        `Session "${sessionId}" lost a message while its path was being read. Read it again from the leaf.`,
+      );
+    }
+    this.#last = seq;
+    return row as Content extends true ? ContentRow : ShapeRow;
+  }
+
+  /** The parent of a row that an overlay hides: nothing of its content is read. */
+  parentOf(seq: number): number | null {
+    this.#cursor = null;
+    this.#last = seq;
+    return this.#tree.shape(seq).parentSeq;
+  }
+}

@@ -1,0 +1,152 @@
+/**
+ * What a walk looks like from outside: messages for a model, rows for a planner.
+ *
+ * Job: turn elements into what was asked for. Boundary: decides nothing about what is visible; walk.ts does.
+ */
+import type { UIMessage } from "ai";
+import type { Outline, OutlineRow, Span } from "../../steps/plan/outline.ts";
+import { repairMessages } from "../../steps/view/repair.ts";
+import { sliceMessage } from "../../steps/message/slice.ts";
+import { summaryMessage } from "../../steps/view/view.ts";
+import { parseFacts, utf8Length } from "./content.ts";
+import { parseDetails } from "../overlays/details.ts";
+import { summarySource, toRecord } from "../overlays/record.ts";
+import type { ContentRow, OverlayRow, Place, ShapeRow } from "../statements.ts";
+import type { Tree } from "./tree.ts";
+import { elementTokens, isWhole, visibleSteps, walkView, type Element } from "./walk.ts";
+
+/** One element of a view: which part of the path it stands for. Together they cover it exactly once (V1). */
+export type ViewElement =
+  | {
+      readonly kind: "message";
+      readonly id: string;
+      readonly fromStep: number;
+      /** `WHOLE_MESSAGE` when it is visible to its end. */
+      readonly toStep: number;
+      readonly tokens: number;
+    }
+  | { readonly kind: "overlay"; readonly id: string; readonly span: Span; readonly tokens: number };
+
+/** What a model is sent for a leaf. */
+export interface View {
+  /** Root to leaf, overlays applied, every tool call paired (V2). */
+  readonly messages: UIMessage[];
+  /** Estimated tokens of the elements. */
+  readonly tokens: number;
+  readonly elements: readonly ViewElement[];
+  /** Null when the session is empty. */
+  readonly leafId: string | null;
+}
+
+/** The newest part of a view. */
+export interface RecentHistory {
+  /** Oldest first. */
+  readonly messages: UIMessage[];
+  /** True when older messages were left out. */
+  readonly truncated: boolean;
+  /** UTF-8 bytes of the messages' JSON. */
+  readonly bytes: number;
+}
+
+export interface OutlineOptions {
+  readonly maxRows?: number;
+  /** Of the rows' JSON. */
+  readonly maxBytes?: number;
+  readonly overheadTokens?: number;
+  /** Last step of the leaf that counts. To its end without it. */
+  readonly toStep?: number;
+}
+
+/** With `overlays`, as if these and no others were in force. */
+export function readView(tree: Tree, start: Place | null, overlays?: readonly OverlayRow[]): Omit<View, "leafId"> {
+  const options = { content: true, ...(overlays !== undefined && { overlays }) } as const;
+  const walked = start === null ? [] : [...walkView(tree, start, options)].toReversed();
+  const elements = walked.map(viewElement);
+  return {
+    messages: repairMessages(walked.map((element) => elementMessage(tree, element))),
+    tokens: elements.reduce((sum, element) => sum + element.tokens, 0),
+    elements,
+  };
+}
+
+export function readOutline(tree: Tree, start: Place, options: OutlineOptions): Omit<Outline, "leafId"> {
+  const { maxRows = Number.POSITIVE_INFINITY, maxBytes = Number.POSITIVE_INFINITY, overheadTokens = 0 } = options;
+  const walked: Element[] = [...walkView(tree, start, { content: false })].toReversed();
+  const rows: OutlineRow[] = [];
+  let bytes = 0;
+  for (const element of walked) {
+    const row = outlineRow(element);
+    bytes += utf8Length(JSON.stringify(row));
+    // One row at least: what can never be planned would never be compacted either.
+    if (rows.length >= maxRows || (rows.length > 0 && bytes > maxBytes)) break;
+    rows.push(row);
+  }
+  const tokens = rows.reduce((sum, row) => sum + row.tokens, overheadTokens);
+  return { sessionId: tree.sessionId, overheadTokens, tokens, rows, truncated: rows.length < walked.length };
+}
+
+export function readRecent(tree: Tree, start: Place | null, maxBytes: number): RecentHistory {
+  const newestFirst: UIMessage[] = [];
+  let bytes = 0;
+  let truncated = false;
+  for (const element of start === null ? [] : walkView(tree, start, { content: true })) {
+    const message = elementMessage(tree, element);
+    const stored = element.kind === "message" && isWhole(element);
+    const size = stored ? element.row.bytes : utf8Length(JSON.stringify(message));
+    truncated = newestFirst.length > 0 && bytes + size > maxBytes;
+    if (truncated) break;
+    newestFirst.push(message);
+    bytes += size;
+  }
+  return { messages: newestFirst.toReversed(), truncated, bytes };
+}
+
+/** The message that stands in the view for an overlay. */
+export function overlayMessage(overlay: OverlayRow): UIMessage {
+  return summaryMessage(summarySource({ ...toRecord(overlay), overlayId: overlay.overlayId }));
+}
+
+export function elementMessage(tree: Tree, element: Element<ContentRow>): UIMessage {
+  if (element.kind === "overlay") return overlayMessage(element.overlay);
+  const message = tree.decode(element.row);
+  return isWhole(element) ? message : sliceMessage(message, element.fromStep, element.toStep);
+}
+
+export function viewElement(element: Element): ViewElement {
+  const tokens = elementTokens(element);
+  if (element.kind === "overlay") {
+    const { id, span } = toRecord(element.overlay);
+    return { kind: "overlay", id, span, tokens };
+  }
+  return { kind: "message", id: element.row.id, fromStep: element.fromStep, toStep: element.toStep, tokens };
+}
+
+export function outlineRow(element: Element): OutlineRow {
+  if (element.kind === "overlay") {
+    const { overlayId: id, tokens, details } = element.overlay;
+    const { level, generation, degraded } = parseDetails(details);
+    const nothing = { firstStep: 0, steps: [tokens], complete: true, calls: [], results: [], texts: [], group: null };
+    return { kind: "overlay", id, role: "user", tokens, ...nothing, overlay: { level, generation, degraded } };
+  }
+  const { row, fromStep, toStep } = element;
+  const facts = parseFacts(row.facts);
+  const visible = (step: number): boolean => step >= fromStep && step <= toStep;
+  return {
+    kind: "message",
+    id: row.id,
+    role: roleOf(row),
+    tokens: elementTokens(element),
+    firstStep: fromStep,
+    steps: visibleSteps(element),
+    complete: toStep >= facts.steps.length - 1,
+    calls: facts.calls.filter(([, step]) => visible(step)),
+    results: facts.results.filter(([, step]) => visible(step)),
+    texts: facts.texts.filter(visible),
+    group: facts.group,
+  };
+}
+
+/** Checked when the message was stored. */
+function roleOf(row: ShapeRow): OutlineRow["role"] {
+  return row.role as OutlineRow["role"];
+}

@@ -1,0 +1,138 @@
+/**
+ * The view of a path, element by element from its newest end.
+ *
+ * Job: decide what is visible. At every place the widest overlay in force that ends there hides what it covers, and the
+ * walk goes on just before its beginning; so a narrower one below it is never met, and a branch that leaves inside the
+ * wider one still meets the narrower. Boundary: no message is decoded here.
+ *
+ * Cost: one row for each visible message and two for each overlay, however many messages and overlays are hidden.
+ */
+import { WHOLE_MESSAGE } from "../../steps/plan/outline.ts";
+import { parseFacts } from "./content.ts";
+import type { ContentRow, OverlayRow, Place, ShapeRow } from "../statements.ts";
+import { PathReader, type Tree } from "./tree.ts";
+
+/** Steps `fromStep` to `toStep` of a message; `WHOLE_MESSAGE` stands for its end. */
+export interface MessageElement<Row extends ShapeRow> {
+  readonly kind: "message";
+  readonly row: Row;
+  readonly fromStep: number;
+  readonly toStep: number;
+}
+
+export interface OverlayElement {
+  readonly kind: "overlay";
+  readonly overlay: OverlayRow;
+}
+
+export type Element<Row extends ShapeRow = ShapeRow> = MessageElement<Row> | OverlayElement;
+
+/** Before every place. */
+export const PATH_START: Place = { seq: -1, step: 0 };
+
+/** Negative when `a` comes before `b` on their path. */
+export function comparePlaces(a: Place, b: Place): number {
+  return a.seq - b.seq || a.step - b.step;
+}
+
+export function placeFrom(overlay: OverlayRow): Place {
+  return { seq: overlay.fromSeq, step: overlay.fromStep };
+}
+
+export function placeTo(overlay: OverlayRow): Place {
+  return { seq: overlay.toSeq, step: overlay.toStep };
+}
+
+export interface WalkOptions<Content extends boolean> {
+  /** Read the messages with their content. */
+  readonly content: Content;
+  /** Go no further than this place, and see no overlay that begins before it. The whole path without it. */
+  readonly floor?: Place;
+  /** These overlays instead of those in force: to look back, or beneath one. */
+  readonly overlays?: readonly OverlayRow[];
+}
+
+/** The elements from `start` down, newest first. Reaches the path's beginning, or `floor` if that is on the path. */
+export function* walkView<Content extends boolean>(
+  tree: Tree,
+  start: Place,
+  options: WalkOptions<Content>,
+): Generator<Element<Content extends true ? ContentRow : ShapeRow>> {
+  const floor = options.floor ?? PATH_START;
+  const reader = new PathReader(tree, options);
+  const overlayAt = (at: Place): OverlayRow | null =>
+    (options.overlays === undefined
+      ? tree.sql.overlayAtOrBelow(tree.sessionId, at, floor)
+      : pickOverlay(options.overlays, at, floor)) ?? null;
+  let place: Place | null = start;
+  let overlay = overlayAt(start);
+  let seenEpoch = tree.epoch;
+  while (place !== null && comparePlaces(place, floor) >= 0) {
+    if ((overlay !== null && comparePlaces(placeTo(overlay), place) > 0) || tree.epoch !== seenEpoch) {
+      overlay = overlayAt(place);
+      seenEpoch = tree.epoch;
+    }
+    if (overlay !== null && comparePlaces(placeTo(overlay), place) === 0) {
+      yield { kind: "overlay", overlay };
+      place = placeBefore(placeFrom(overlay), reader);
+      continue;
+    }
+    const row = reader.read(place.seq);
+    const above = overlay?.toSeq === row.seq ? overlay.toStep + 1 : 0;
+    const fromStep = Math.max(above, floor.seq === row.seq ? floor.step : 0);
+    if (above === 0 || fromStep < stepsOf(row)) yield { kind: "message", row, fromStep, toStep: place.step };
+    place = above > 0 ? { seq: row.seq, step: above - 1 } : before(row.parentSeq);
+  }
+}
+
+/** As `Statements.overlayAtOrBelow`, of the given ones. */
+function pickOverlay(overlays: readonly OverlayRow[], at: Place, floor: Place): OverlayRow | undefined {
+  return overlays
+    .filter((each) => comparePlaces(placeTo(each), at) <= 0 && comparePlaces(placeFrom(each), floor) >= 0)
+    .toSorted(
+      (a, b) => comparePlaces(placeTo(b), placeTo(a)) || comparePlaces(placeFrom(a), placeFrom(b)) || b.n - a.n,
+    )[0];
+}
+
+function placeBefore(from: Place, reader: PathReader<boolean>): Place | null {
+  return from.step > 0 ? { seq: from.seq, step: from.step - 1 } : before(reader.parentOf(from.seq));
+}
+
+function before(parentSeq: number | null): Place | null {
+  return parentSeq === null ? null : { seq: parentSeq, step: WHOLE_MESSAGE };
+}
+
+/** How many steps the message has. */
+function stepsOf(row: ShapeRow): number {
+  return parseFacts(row.facts).steps.length;
+}
+
+/** Estimated tokens of what is visible of an element. */
+export function elementTokens(element: Element): number {
+  if (element.kind === "overlay") return element.overlay.tokens;
+  if (isWhole(element)) return element.row.tokens;
+  return visibleSteps(element).reduce((sum, tokens) => sum + tokens, 0);
+}
+
+/** Estimated tokens of each visible step. */
+export function visibleSteps(element: MessageElement<ShapeRow>): readonly number[] {
+  return parseFacts(element.row.facts).steps.slice(element.fromStep, element.toStep + 1);
+}
+
+/** True when the element is its message to the end, however long that will be. */
+export function isWhole(element: MessageElement<ShapeRow>): boolean {
+  return element.fromStep === 0 && element.toStep === WHOLE_MESSAGE;
+}
+
+/** The elements of a closed range, newest first; null when `from` is not on the path of `to`. */
+export function walkSpan<Content extends boolean>(
+  tree: Tree,
+  span: { readonly from: Place; readonly to: Place },
+  options: { readonly content: Content; readonly overlays?: readonly OverlayRow[] },
+): Element<Content extends true ? ContentRow : ShapeRow>[] | null {
+  const elements = [...walkView(tree, span.to, { ...options, floor: span.from })];
+  const oldest = elements.at(-1);
+  if (oldest === undefined) return null;
+  const start = oldest.kind === "overlay" ? placeFrom(oldest.overlay) : { seq: oldest.row.seq, step: oldest.fromStep };
+  return comparePlaces(start, span.from) === 0 ? elements : null;
+}

@@ -1,0 +1,409 @@
+/**
+ * Summaries laid over spans of a path: how one comes into force, and how it gives way.
+ *
+ * Job: the commit fence and its typed answers, rollback, and invalidation when a message under an overlay changes.
+ * Boundary: plans nothing, summarises nothing, shows nothing. Nothing here ever changes a message (M1).
+ *
+ * C2 two overlays in force on one path are disjoint or one holds the other: {@link Overlays.add} refuses the rest.
+ * C3 an overlay in force matches its source: it is added only over the digest it was planned on, and every change of a
+ * message that it covers takes it out of force in the same transaction ({@link Overlays.invalidate}).
+ * V3 it is smaller than what it replaces in any view that shows it.
+ */
+import type { UIMessage } from "ai";
+import { PalimpsestError } from "../../errors.ts";
+import { digest, sumDigests } from "../../steps/text/digest.ts";
+import { measureMessage, type CountTokens } from "../../steps/message/measure.ts";
+import type { Span } from "../../steps/plan/outline.ts";
+import { sliceMessage } from "../../steps/message/slice.ts";
+import { isOpenCall, toolPart } from "../../steps/message/tool-parts.ts";
+import { stripInvisible } from "../../steps/text/invisible-characters.ts";
+import { summaryMessage } from "../../steps/view/view.ts";
+import { parseFacts } from "../messages/content.ts";
+import { addChange } from "./changes.ts";
+import { fillDetails, parseDetails } from "./details.ts";
+import { parseOverlay, checkSteps, type OverlayInput } from "./input.ts";
+import { summarySource, toRecord, type OverlayRecord, type OverlayState } from "./record.ts";
+import type { OverlayRow, Place, ShapeRow } from "../statements.ts";
+import type { Tree } from "../messages/tree.ts";
+import {
+  comparePlaces,
+  elementTokens,
+  isWhole,
+  placeFrom,
+  placeTo,
+  walkSpan,
+  type Element,
+  type MessageElement,
+} from "../messages/walk.ts";
+
+export type { OverlayInput } from "./input.ts";
+export type { OverlayRecord, OverlayState } from "./record.ts";
+
+/**
+ * Why a planned overlay no longer fits: an end of its span is `gone`, its messages `changed`, another overlay covers a
+ * part of it and something else (`overlap`), it would make the view `larger`, or it would hide an approval of the newest message
+ * that is still `open`.
+ */
+export type StaleReason = "gone" | "changed" | "overlap" | "larger" | "open";
+
+export type CommitResult =
+  | { readonly kind: "applied"; readonly overlay: OverlayRecord }
+  /** This run, or this very overlay, was committed before; nothing was written now. */
+  | { readonly kind: "already"; readonly overlay: OverlayRecord }
+  /** In force; the same messages, though other overlays than planned lie over them now. */
+  | { readonly kind: "rebased"; readonly overlay: OverlayRecord }
+  | { readonly kind: "stale"; readonly reason: StaleReason };
+
+/** What a span holds now. */
+export interface SpanDigest {
+  readonly digest: string;
+  readonly tokens: number;
+  readonly messages: number;
+  /** Its visible elements, counted. */
+  readonly elements: number;
+  /** Overlays visible inside it, oldest first. */
+  readonly overlayIds: readonly string[];
+}
+
+/** A span's ends as places on one path. */
+interface Range {
+  readonly from: Place;
+  readonly to: Place;
+}
+
+export class Overlays {
+  readonly #tree: Tree;
+  readonly #now: () => number;
+  readonly #countTokens: CountTokens;
+
+  constructor(tree: Tree, options: { now: () => number; countTokens: CountTokens }) {
+    this.#tree = tree;
+    this.#now = options.now;
+    this.#countTokens = options.countTokens;
+  }
+
+  get(overlayId: string): OverlayRecord | null {
+    const row = this.#row(overlayId);
+    return row === undefined ? null : toRecord(row);
+  }
+
+  /** Throws `unknown_overlay`. */
+  mustGet(overlayId: string): OverlayRecord {
+    return toRecord(this.mustGetRow(overlayId));
+  }
+
+  /** Throws `unknown_overlay`. */
+  mustGetRow(overlayId: string): OverlayRow {
+    const row = this.#row(overlayId);
+    if (row !== undefined) return row;
+    throw new PalimpsestError(
+      "unknown_overlay",
+      `There is no overlay "${overlayId}". getCompactions() lists those of a session.`,
+    );
+  }
+
+  /** The span's ends as places; null when a message of it is gone or shorter than the span says. */
+  locate(span: Span): Range | null {
+    checkSteps(span);
+    const from = this.#tree.find(span.fromId);
+    const to = this.#tree.find(span.toId);
+    if (from === null || to === null || span.fromStep >= parseFacts(from.facts).steps.length) return null;
+    return { from: { seq: from.seq, step: span.fromStep }, to: { seq: to.seq, step: span.toStep } };
+  }
+
+  /** Whether a message stands in a range, from its beginning on. */
+  isWithin(messageId: string, { from, to }: Range): boolean {
+    const row = this.#tree.find(messageId);
+    if (row === null || row.seq > to.seq || !this.#tree.isOnPath(row.seq, to.seq)) return false;
+    return comparePlaces({ seq: row.seq, step: 0 }, from) >= 0;
+  }
+
+  /**
+   * What the span holds now, read without content but for a message that it cuts; null when its ends are not on one
+   * path. With `overlays`, as if these and no others were in force.
+   */
+  describe(range: Range, overlays?: readonly OverlayRow[]): SpanDigest | null {
+    const elements = walkSpan(this.#tree, range, { content: false, ...(overlays !== undefined && { overlays }) });
+    return elements === null ? null : this.sum(elements);
+  }
+
+  /** As {@link describe}, of elements that were read already. */
+  sum(elements: readonly Element[]): SpanDigest {
+    return {
+      digest: sumDigests(elements.map((element) => this.#digestOf(element))),
+      tokens: elements.reduce((sum, element) => sum + elementTokens(element), 0),
+      messages: elements.reduce((sum, each) => sum + (each.kind === "overlay" ? each.overlay.spanMessages : 1), 0),
+      elements: elements.length,
+      overlayIds: elements.flatMap((each) => (each.kind === "overlay" ? [each.overlay.overlayId] : [])).toReversed(),
+    };
+  }
+
+  /** The commit fence. Throws `invalid_input`, and, when no digest was given, `unknown_message` and `invalid_range`. */
+  add(given: OverlayInput): CommitResult {
+    const input = parseOverlay(given);
+    const known = input.overlayId ?? (input.runId === undefined ? undefined : idFor("run", input.runId));
+    const earlier = known === undefined ? undefined : this.#row(known);
+    if (earlier !== undefined) return { kind: "already", overlay: toRecord(earlier) };
+    const range = this.locate(input.span);
+    const found = range === null ? null : this.describe(range);
+    if (range === null || found === null) {
+      if (input.digest === undefined) throw this.#badSpan(input.span);
+      return { kind: "stale", reason: "gone" };
+    }
+    if (input.digest !== undefined && input.digest !== found.digest) return { kind: "stale", reason: "changed" };
+    const overlayId = known ?? this.#freeId(input, found.digest);
+    const same = this.#row(overlayId);
+    if (same !== undefined) return { kind: "already", overlay: toRecord(same) };
+    const others = this.#tree.sql.activeOverlaysEndingFrom(this.#tree.sessionId, range.from.seq);
+    if (others.some((other) => this.#crosses(other, range))) return { kind: "stale", reason: "overlap" };
+    const twin = findTwin(input, others, { range, digest: found.digest });
+    if (twin !== null) return { kind: "already", overlay: toRecord(twin) };
+    const row = this.#newRow(input, { range, found, overlayId });
+    const refused = this.#whyRefused(row, input);
+    if (refused !== null) return { kind: "stale", reason: refused };
+    this.#tree.sql.insertOverlay(this.#tree.sessionId, row);
+    this.#tree.flush();
+    this.#tree.touch();
+    const planned = input.overlayIds === undefined || sameMembers(input.overlayIds, found.overlayIds);
+    const leaf = input.leafId === undefined ? null : this.#tree.find(input.leafId);
+    const hidden = others.some((other) => this.#holds(other, range) && this.#isShown(other, leaf));
+    return { kind: planned && !hidden ? "applied" : "rebased", overlay: toRecord(row) };
+  }
+
+  /** Takes an overlay out of force: what lay under it shows again. Throws `unknown_overlay`. */
+  rollback(overlayId: string): OverlayRecord {
+    const row = this.mustGetRow(overlayId);
+    if (row.state !== "active") return toRecord(row);
+    this.#setState(row, "rolled-back");
+    return this.mustGet(overlayId);
+  }
+
+  /** As {@link SessionOverlays.addContext}. */
+  addContext(overlayId: string, context: string): boolean {
+    const row = this.#row(overlayId);
+    if (row?.state !== "active") return false;
+    const details = { ...parseDetails(row.details), context: stripInvisible(context) };
+    const { summary, spanMessages, spanTokens } = row;
+    const tokens = this.#measure({ overlayId, summary, spanMessages, details });
+    if (tokens >= spanTokens) return false;
+    const { sql, sessionId } = this.#tree;
+    sql.changeOverlay(sessionId, { ...row, details: JSON.stringify(details), tokens });
+    this.#tree.touch();
+    return true;
+  }
+
+  /**
+   * Puts an overlay back into force, through the fence of a new one. The caller has made sure that the messages under it
+   * are what they were (C3). `rebased`: other overlays lie over it now, and are what is seen.
+   */
+  restore(row: OverlayRow): CommitResult {
+    const range = { from: placeFrom(row), to: placeTo(row) };
+    const others = this.#tree.sql.activeOverlaysEndingFrom(this.#tree.sessionId, range.from.seq);
+    if (others.some((other) => this.#crosses(other, range))) return { kind: "stale", reason: "overlap" };
+    const found = this.describe(range);
+    if (found === null) return { kind: "stale", reason: "gone" };
+    if (row.tokens >= found.tokens) return { kind: "stale", reason: "larger" };
+    this.#setState(row, "active");
+    const hidden = others.some((other) => this.#holds(other, range) || (other.n > row.n && isSameSpan(other, row)));
+    return { kind: hidden ? "rebased" : "applied", overlay: this.mustGet(row.overlayId) };
+  }
+
+  /**
+   * Takes out of force every overlay that covers one of the rows, before they change. `keeps` may answer, for a
+   * message that an overlay covers only in part, that this part stays as it is. `reached` when an overlay may show at or
+   * above one of them: what is visible there is then not the row alone. `gone` are those that were in force, the widest
+   * last.
+   */
+  invalidate(
+    rows: readonly ShapeRow[],
+    keeps: (overlay: OverlayRow) => boolean = () => false,
+  ): { readonly reached: boolean; readonly gone: readonly OverlayRow[] } {
+    const oldest = rows.reduce((least, row) => Math.min(least, row.seq), Number.POSITIVE_INFINITY);
+    let candidates = this.#tree.sql.activeOverlaysEndingFrom(this.#tree.sessionId, oldest);
+    const reached = candidates.length > 0;
+    const gone: OverlayRow[] = [];
+    while (candidates[0] !== undefined) {
+      // One walk per branch: every candidate whose end it passes lies on the same path.
+      const path = new Set(this.#tree.pathDown(candidates[0].toSeq, oldest));
+      const changed = rows.filter((row) => path.has(row.seq));
+      for (const overlay of candidates.filter((each) => path.has(each.toSeq))) {
+        const covered = changed.some((row) => row.seq >= overlay.fromSeq && row.seq <= overlay.toSeq);
+        if (!covered || keeps(overlay)) continue;
+        this.#setState(overlay, "invalidated");
+        gone.push(overlay);
+      }
+      candidates = candidates.filter((each) => !path.has(each.toSeq));
+    }
+    return { reached, gone: gone.toSorted((a, b) => a.n - b.n) };
+  }
+
+  #row(overlayId: string): OverlayRow | undefined {
+    return this.#tree.sql.overlayById(this.#tree.sessionId, overlayId);
+  }
+
+  #setState(row: OverlayRow, state: OverlayState): void {
+    const { sql, sessionId } = this.#tree;
+    const change = { state, afterN: sql.lastOverlayNumber(sessionId), at: this.#now() };
+    sql.changeOverlay(sessionId, { ...row, ...addChange(row, change) });
+    this.#tree.touch();
+  }
+
+  #digestOf(element: Element): string {
+    if (element.kind === "overlay") return element.overlay.spanDigest;
+    if (isWhole(element)) return element.row.digest;
+    return sliceDigest(this.#decode(element), element);
+  }
+
+  #decode(element: MessageElement<ShapeRow>): UIMessage {
+    const row = this.#tree.content(element.row.seq);
+    return row === undefined
+      ? ({ id: element.row.id, role: "user", parts: [] } satisfies UIMessage)
+      : this.#tree.decode(row);
+  }
+
+  /** Partly over the range and partly not, on a path that both are on (C2). */
+  #crosses(other: OverlayRow, range: Range): boolean {
+    const from = comparePlaces(placeFrom(other), range.from);
+    const to = comparePlaces(placeTo(other), range.to);
+    if (from < 0 && to < 0) {
+      return comparePlaces(placeTo(other), range.from) >= 0 && this.#tree.isOnPath(other.toSeq, range.to.seq);
+    }
+    if (from > 0 && to > 0) {
+      return comparePlaces(placeFrom(other), range.to) <= 0 && this.#tree.isOnPath(range.to.seq, other.toSeq);
+    }
+    return false;
+  }
+
+  /** On the path to the leaf that was planned for; one on a sibling branch covers nothing there. */
+  #isShown(other: OverlayRow, leaf: ShapeRow | null): boolean {
+    return leaf === null || this.#tree.isOnPath(other.toSeq, leaf.seq);
+  }
+
+  /** Covers all of the range and more, on a path that both are on. */
+  #holds(other: OverlayRow, range: Range): boolean {
+    const from = comparePlaces(placeFrom(other), range.from);
+    const to = comparePlaces(placeTo(other), range.to);
+    return from <= 0 && to >= 0 && (from < 0 || to > 0) && this.#tree.isOnPath(range.to.seq, other.toSeq);
+  }
+
+  #newRow(input: OverlayInput, place: { range: Range; found: SpanDigest; overlayId: string }): OverlayRow {
+    const { range, found, overlayId } = place;
+    const details = fillDetails(input.details ?? {});
+    return {
+      n: this.#tree.sql.lastOverlayNumber(this.#tree.sessionId) + 1,
+      overlayId,
+      state: "active" satisfies OverlayState,
+      fromSeq: range.from.seq,
+      fromStep: range.from.step,
+      toSeq: range.to.seq,
+      toStep: range.to.step,
+      fromId: input.span.fromId,
+      toId: input.span.toId,
+      tokens: this.#measure({ overlayId, summary: input.summary, spanMessages: found.messages, details }),
+      spanTokens: found.tokens,
+      spanMessages: found.messages,
+      spanDigest: found.digest,
+      runId: input.runId ?? null,
+      details: JSON.stringify(details),
+      createdAt: this.#now(),
+      summary: input.summary,
+      topSeq: this.#tree.newest()?.seq ?? range.to.seq,
+      changes: "[]",
+    };
+  }
+
+  /** Estimated tokens of an overlay as it is shown. */
+  #measure(overlay: Parameters<typeof summarySource>[0]): number {
+    return this.weigh(summaryMessage(summarySource(overlay)));
+  }
+
+  /** Tokens of a message as the session counts them. */
+  weigh(message: UIMessage): number {
+    return measureMessage(message, this.#countTokens).tokens;
+  }
+
+  /** An id made of what the overlay is. One that is out of force does not keep its equal from coming into force. */
+  #freeId(input: OverlayInput, spanDigest: string): string {
+    for (let again = 0; ; again++) {
+      const { fromStep, toStep } = input.span;
+      const id = idFor("span", spanDigest, `${fromStep}-${toStep}-${again}`, input.summary);
+      const row = this.#row(id);
+      if (row === undefined || row.state === "active") return id;
+    }
+  }
+
+  /** What is wrong with showing an overlay. Throws `invalid_range` for an open approval where nobody planned around it. */
+  #whyRefused(row: OverlayRow, { digest, span }: OverlayInput): StaleReason | null {
+    if (!this.#hidesOpenApproval(row)) return row.tokens >= row.spanTokens ? "larger" : null;
+    if (digest === undefined) throw openApproval(span.toId);
+    return "open";
+  }
+
+  /** Whether it covers an approval that can still be given: one of a message that nothing follows. */
+  #hidesOpenApproval({ toSeq, toStep }: OverlayRow): boolean {
+    const { facts } = this.#tree.shape(toSeq);
+    const waiting = parseFacts(facts).calls.some(([, step]) => step <= toStep);
+    if (!waiting || this.#tree.childrenOf(toSeq).length > 0) return false;
+    const { parts } = sliceMessage(this.#tree.decode(this.#tree.contentAt(toSeq)), 0, toStep);
+    return parts.some((part) => isOpenCall(part) && toolPart(part)?.state.startsWith("approval-") === true);
+  }
+
+  #badSpan(span: Span): PalimpsestError {
+    const missing = [span.fromId, span.toId].find((id) => this.#tree.find(id) === null);
+    if (missing !== undefined) {
+      return new PalimpsestError(
+        "unknown_message",
+        `There is no message "${missing}" in this session: an overlay needs both of its ends.`,
+      );
+    }
+    return new PalimpsestError(
+      "invalid_range",
+      `Message "${span.fromId}" (from step ${span.fromStep}) does not come before "${span.toId}" on one path. Give the ends of a range on one branch, the older one first.`,
+    );
+  }
+}
+
+function openApproval(messageId: string): PalimpsestError {
+  return new PalimpsestError(
+    "invalid_range",
+    `Message "${messageId}" holds a tool call that waits for an approval, or was approved and is still to be run. Leave it out of the range until the call has its result.`,
+  );
+}
+
+/** Names the visible part of a message: its own parts only, so that it stays the same while the message grows after it. */
+export function sliceDigest(message: UIMessage, steps: { readonly fromStep: number; readonly toStep: number }): string {
+  const { fromStep, toStep } = steps;
+  return digest(
+    message.id,
+    message.role,
+    `${fromStep}-${toStep}`,
+    JSON.stringify(sliceMessage(message, fromStep, toStep).parts),
+  );
+}
+
+function idFor(...what: readonly string[]): string {
+  return `ov_${digest(...what).slice(0, 16)}`;
+}
+
+/** What another run laid over the very same messages since this one was planned: it does what this one was for. */
+function findTwin(
+  { runId, overlayIds = [] }: OverlayInput,
+  others: readonly OverlayRow[],
+  { range, digest: spanDigest }: { range: Range; digest: string },
+): OverlayRow | null {
+  const twin = others.find((other) => covers(other, range) && other.spanDigest === spanDigest);
+  return twin === undefined || runId === undefined || overlayIds.includes(twin.overlayId) ? null : twin;
+}
+
+/** Exactly that range, no less and no more. */
+function covers(overlay: OverlayRow, { from, to }: Range): boolean {
+  return comparePlaces(placeFrom(overlay), from) === 0 && comparePlaces(placeTo(overlay), to) === 0;
+}
+
+function isSameSpan(a: OverlayRow, b: OverlayRow): boolean {
+  return covers(a, { from: placeFrom(b), to: placeTo(b) });
+}
+
+function sameMembers(a: readonly string[], b: readonly string[]): boolean {
+  return a.length === b.length && a.every((each) => b.includes(each));
+}

@@ -1,0 +1,136 @@
+/**
+ * Looking back: the view right after an earlier overlay came into force, and whether what an overlay tells still holds.
+ *
+ * Job: choose which overlays a walk sees. Boundary: writes nothing, decides nothing about the present.
+ *
+ * What was edited is not told of in the past either: a summary whose messages were edited or deleted since is never shown
+ * again. Its place is marked instead, and its id is named, so that nobody takes the gap for what was there.
+ */
+import { WHOLE_MESSAGE } from "../../steps/plan/outline.ts";
+import { wasInForce } from "./changes.ts";
+import { NOTHING_PINNED, parseDetails, type OverlayDetails } from "./details.ts";
+import { toRecord, type OverlayRecord } from "./record.ts";
+import type { Overlays } from "./overlays.ts";
+import type { OverlayRow } from "../statements.ts";
+import type { Tree } from "../messages/tree.ts";
+import { overlayMessage, readView, type View } from "../messages/view.ts";
+import { comparePlaces, placeFrom, placeTo, walkView } from "../messages/walk.ts";
+
+/** A view of the past, of messages as they are now. */
+export interface PastView extends View {
+  /** The overlay that had just come into force. */
+  readonly asOf: { readonly overlayId: string; readonly n: number; readonly createdAt: number };
+  /** Overlays in force then over messages that were edited or deleted since: what they said is not shown. */
+  readonly changed: readonly string[];
+}
+
+/** The session's overlays and tree, for looking back. */
+interface Past {
+  readonly tree: Tree;
+  readonly overlays: Overlays;
+  /** In every state, oldest first. */
+  readonly rows: readonly OverlayRow[];
+}
+
+const WITHHELD =
+  "What this summary said is not shown: messages under it were edited or deleted after it was written. Read what is left of them, or the conversation as it is now.";
+
+/**
+ * The view of the branch that the overlay is on, as it was when the overlay had just come into force: messages up to that
+ * time, and the overlays that were in force then, whatever became of them. Reads the session's overlays, the rows since
+ * the overlay's end, and a view. Throws `unknown_overlay`.
+ */
+export function readPastView(tree: Tree, overlays: Overlays, overlayId: string): PastView {
+  const at = overlays.mustGetRow(overlayId);
+  const past = { tree, overlays, rows: tree.sql.overlays(tree.sessionId) };
+  const changed: string[] = [];
+  const shown = past.rows
+    .filter((row) => wasInForce(row, at.n))
+    .filter((row) => isPlaced(past, row) || changed.push(row.overlayId) === 0);
+  const leaf = leafThen(tree, at);
+  if (leaf === null) return { ...emptyView(), asOf: stampOf(at), changed };
+  const start = { seq: leaf, step: WHOLE_MESSAGE };
+  const visible = [...walkView(tree, start, { content: false, overlays: shown })];
+  const withheld = new Set(
+    visible.flatMap((element) =>
+      element.kind === "overlay" && !isUnchanged(past, element.overlay) ? [element.overlay.n] : [],
+    ),
+  );
+  const rows = shown.map((row) => (withheld.has(row.n) ? withhold(row, overlays) : row));
+  changed.push(...rows.filter((row) => withheld.has(row.n)).map((row) => row.overlayId));
+  return { ...readView(tree, start, rows), leafId: tree.shape(leaf).id, asOf: stampOf(at), changed };
+}
+
+/**
+ * True when the messages under an overlay are what they were when it was added: C3, which holds by itself only while it
+ * is in force. Reads a row for each message that it covered and no older overlay did.
+ */
+export function isUnchanged(past: Past, overlay: OverlayRow): boolean {
+  if (overlay.state === "active") return true;
+  if (!isPlaced(past, overlay)) return false;
+  // A digest adds up over the overlays that lay inside when it was taken: so it is taken over the same ones.
+  const before = past.rows.filter((row) => row.n < overlay.n && wasInForce(row, overlay.n) && isPlaced(past, row));
+  const found = past.overlays.describe({ from: placeFrom(overlay), to: placeTo(overlay) }, before);
+  if (found?.digest !== overlay.spanDigest) return false;
+  return before.every((row) => !found.overlayIds.includes(row.overlayId) || isUnchanged(past, row));
+}
+
+/**
+ * The overlay for whoever may see it, without its words where messages under it were edited or deleted since. Reads rows
+ * only of one that was taken back.
+ */
+export function discloseOverlay(past: Past, row: OverlayRow): OverlayRecord {
+  const overlay = toRecord(row);
+  const holds = row.state === "active" || (row.state === "rolled-back" && isUnchanged(past, row));
+  if (holds) return overlay;
+  const silent = { pinned: NOTHING_PINNED, facts: null, survival: null, carried: [], opening: null, context: null };
+  return { ...overlay, summary: "", withheld: true, details: { ...overlay.details, ...silent } };
+}
+
+/** The overlays that an overlay took the place of when it was added, oldest first; null when its messages are gone. */
+export function listReplaced(tree: Tree, overlays: Overlays, overlay: OverlayRow): OverlayRow[] | null {
+  const past = { tree, overlays, rows: tree.sql.overlays(tree.sessionId) };
+  if (!isPlaced(past, overlay)) return null;
+  const before = past.rows.filter((row) => row.n < overlay.n && wasInForce(row, overlay.n) && isPlaced(past, row));
+  const found = overlays.describe({ from: placeFrom(overlay), to: placeTo(overlay) }, before);
+  return found === null ? null : before.filter((row) => found.overlayIds.includes(row.overlayId));
+}
+
+/** Both of its ends are still where they were. */
+function isPlaced({ overlays }: Pick<Past, "overlays">, row: OverlayRow): boolean {
+  if (row.state === "active") return true;
+  const range = overlays.locate(toRecord(row).span);
+  return (
+    range !== null && comparePlaces(range.from, placeFrom(row)) === 0 && comparePlaces(range.to, placeTo(row)) === 0
+  );
+}
+
+/** The newest message then on the branch of the overlay, of those that are left; of the session when its end is gone. */
+function leafThen(tree: Tree, { toSeq, topSeq }: OverlayRow): number | null {
+  const below = new Set([toSeq]);
+  let newest: number | null = null;
+  for (const { seq, parentSeq } of tree.sql.links(tree.sessionId, toSeq - 1, topSeq)) {
+    if (seq !== toSeq && (parentSeq === null || !below.has(parentSeq))) continue;
+    below.add(seq);
+    newest = seq;
+  }
+  return newest ?? tree.sql.links(tree.sessionId, -1, topSeq).at(-1)?.seq ?? null;
+}
+
+function withhold(row: OverlayRow, overlays: Overlays): OverlayRow {
+  const details = JSON.stringify({
+    ...parseDetails(row.details),
+    pinned: NOTHING_PINNED,
+    opening: null,
+  } satisfies OverlayDetails);
+  const silent = { ...row, summary: WITHHELD, details };
+  return { ...silent, tokens: overlays.weigh(overlayMessage(silent)) };
+}
+
+function stampOf({ overlayId, n, createdAt }: OverlayRow): PastView["asOf"] {
+  return { overlayId, n, createdAt };
+}
+
+function emptyView(): View {
+  return { messages: [], tokens: 0, elements: [], leafId: null };
+}

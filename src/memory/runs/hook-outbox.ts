@@ -1,0 +1,35 @@
+/**
+ * Every statement on the ends of runs that a caller's function is yet to be told of, one verb each. A row comes with a run's outcome and goes once it was told: there are few.
+ */
+import type { Db } from "../db.ts";
+
+export class HookOutbox {
+  readonly #db: Db;
+
+  constructor(db: Db) {
+    this.#db = db;
+  }
+
+  add(runId: string, sessionId: string): void {
+    this.#db.run("INSERT INTO palimpsest_hook_outbox (run_id, session_id, attempts) VALUES (?, ?, 0)", runId, sessionId);
+  }
+
+  /** Ids of runs, in no order that means anything. */
+  list(): string[] {
+    return this.#db.run<{ runId: string }>("SELECT run_id AS runId FROM palimpsest_hook_outbox").map(({ runId }) => runId);
+  }
+
+  /** Counts one more attempt; how many that makes, or 0 when there is nothing to tell. */
+  attempt(runId: string): number {
+    const sql = "UPDATE palimpsest_hook_outbox SET attempts = attempts + 1 WHERE run_id = ? RETURNING attempts";
+    return this.#db.run<{ attempts: number }>(sql, runId)[0]?.attempts ?? 0;
+  }
+
+  remove(runId: string): void {
+    this.#db.run("DELETE FROM palimpsest_hook_outbox WHERE run_id = ?", runId);
+  }
+
+  removeSession(sessionId: string): void {
+    this.#db.run("DELETE FROM palimpsest_hook_outbox WHERE session_id = ?", sessionId);
+  }
+}

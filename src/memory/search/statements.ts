@@ -1,0 +1,131 @@
+/**
+ * Every statement of the search index, one verb each.
+ *
+ * The index is one FTS5 table over all sessions. A message's row in it has the number `session * 2^31 + seq`, so it is
+ * found, replaced and deleted by its key, and a session's messages are one range of numbers. Those of which it has only a
+ * part are noted beside it, by the same number. `secure-delete` takes the
+ * words of a deleted row out of the index at once, not at some later merge (S2).
+ */
+import type { Db } from "../db.ts";
+
+/** How far a session is indexed. `n` is its number in the index. */
+export type IndexedRow = { n: number; indexedTo: number };
+
+export type SourceRow = { seq: number; id: string; role: string; parts: number; content: string };
+export type MatchRow = { rowid: number; rank: number };
+export type FoundRow = { id: string; role: string; createdAt: number };
+
+/** Numbers of one session: more messages than any session can hold, while numbers of 4 million sessions stay exact. */
+const SESSION_SIZE = 2 ** 31;
+
+/** Numbers are bound as floating point, and FTS5 takes no notice of a row number of that type. */
+const ROWID = "CAST(? AS INTEGER)";
+
+export function rowidOf(n: number, seq: number): number {
+  return n * SESSION_SIZE + seq;
+}
+
+/** Of a session's numbers. */
+export function lastOf(n: number): number {
+  return rowidOf(n + 1, 0) - 1;
+}
+
+export function placeOf(rowid: number): { n: number; seq: number } {
+  return { n: Math.floor(rowid / SESSION_SIZE), seq: rowid % SESSION_SIZE };
+}
+
+export class SearchStatements {
+  readonly #db: Db;
+
+  constructor(db: Db) {
+    this.#db = db;
+  }
+
+  createIndex(): void {
+    this.#db.run(`CREATE VIRTUAL TABLE IF NOT EXISTS palimpsest_search
+       USING fts5 (words, tokenize = 'unicode61 remove_diacritics 2')`);
+    this.#db.run("INSERT INTO palimpsest_search (palimpsest_search, rank) VALUES ('secure-delete', 1)");
+  }
+
+  sessionIds(): { sessionId: string }[] {
+    return this.#db.run("SELECT session_id AS sessionId FROM palimpsest_sessions");
+  }
+
+  indexed(sessionId: string): IndexedRow | undefined {
+    const sql = "SELECT n, indexed_to AS indexedTo FROM palimpsest_searched_sessions WHERE session_id = ?";
+    return this.#db.run<IndexedRow>(sql, sessionId)[0];
+  }
+
+  /** Gives the session a number. */
+  insertIndexed(sessionId: string): number {
+    const sql = "INSERT INTO palimpsest_searched_sessions (session_id, indexed_to) VALUES (?, -1) RETURNING n";
+    return this.#db.run<{ n: number }>(sql, sessionId)[0]?.n ?? 0;
+  }
+
+  setIndexedTo(n: number, seq: number): void {
+    this.#db.run("UPDATE palimpsest_searched_sessions SET indexed_to = ? WHERE n = ?", seq, n);
+  }
+
+  deleteIndexed(n: number): void {
+    this.#db.run("DELETE FROM palimpsest_searched_sessions WHERE n = ?", n);
+  }
+
+  /** The first message after `seq`. One at a time: a message may take megabytes. */
+  messageAfter(sessionId: string, seq: number): SourceRow | undefined {
+    const sql = `SELECT seq, id, role, parts, content FROM palimpsest_messages
+       WHERE session_id = ? AND seq > ? ORDER BY seq LIMIT 1`;
+    return this.#db.run<SourceRow>(sql, sessionId, seq)[0];
+  }
+
+  message(sessionId: string, seq: number): FoundRow | undefined {
+    const sql = "SELECT id, role, created_at AS createdAt FROM palimpsest_messages WHERE session_id = ? AND seq = ?";
+    return this.#db.run<FoundRow>(sql, sessionId, seq)[0];
+  }
+
+  insertWords(rowid: number, words: string): void {
+    this.#db.run(`INSERT INTO palimpsest_search (rowid, words) VALUES (${ROWID}, ?)`, rowid, words);
+  }
+
+  deleteWords(rowid: number): void {
+    this.#db.run(`DELETE FROM palimpsest_search WHERE rowid = ${ROWID}`, rowid);
+    this.#db.run("DELETE FROM palimpsest_search_partial WHERE number = ?", rowid);
+  }
+
+  /** Notes that the words of a message are not all of them. */
+  insertPartial(rowid: number): void {
+    this.#db.run("INSERT INTO palimpsest_search_partial (number) VALUES (?)", rowid);
+  }
+
+  partialBetween({ first, last }: { first: number; last: number }): number[] {
+    const sql = "SELECT number FROM palimpsest_search_partial WHERE number BETWEEN ? AND ?";
+    return this.#db.run<{ number: number }>(sql, first, last).map(({ number }) => number);
+  }
+
+  /** Of every message of the session that is still stored. */
+  deleteSessionWords(sessionId: string, indexed: IndexedRow): void {
+    const sql = `DELETE FROM palimpsest_search WHERE rowid IN
+       (SELECT ${ROWID} + seq FROM palimpsest_messages WHERE session_id = ? AND seq <= ?)`;
+    this.#db.run(sql, rowidOf(indexed.n, 0), sessionId, indexed.indexedTo);
+    const partial = "DELETE FROM palimpsest_search_partial WHERE number BETWEEN ? AND ?";
+    this.#db.run(partial, rowidOf(indexed.n, 0), lastOf(indexed.n));
+  }
+
+  /** The best matches, best first, the newer of equals first; in one session when `n` is given. */
+  matches(match: string, n: number | null, limit: number): MatchRow[] {
+    const last = n === null ? Number.MAX_SAFE_INTEGER : lastOf(n);
+    return this.matchesBetween(match, { first: rowidOf(n ?? 0, 0), last }, limit);
+  }
+
+  /** As {@link matches}, among the messages with these numbers. */
+  matchesBetween(match: string, { first, last }: { first: number; last: number }, limit: number): MatchRow[] {
+    const sql = `SELECT rowid, rank FROM palimpsest_search
+       WHERE palimpsest_search MATCH ? AND rowid BETWEEN ${ROWID} AND ${ROWID} ORDER BY rank, rowid DESC LIMIT ?`;
+    return this.#db.run(sql, match, first, last, limit);
+  }
+
+  /** What the index was given for a message. */
+  words(rowid: number): string {
+    const sql = `SELECT words FROM palimpsest_search WHERE rowid = ${ROWID}`;
+    return this.#db.run<{ words: string }>(sql, rowid)[0]?.words ?? "";
+  }
+}

@@ -1,0 +1,112 @@
+/**
+ * Text and queries in the form that a full-text index keeps and asks for: the messages' (search.ts) and that of context
+ * blocks.
+ *
+ * Scripts that put no space between words are indexed character by character, and a run of them is asked for as a
+ * phrase: any part of a longer run is then found. Safe because every term is quoted: nothing in a query is an operator,
+ * so none is malformed.
+ */
+import { MAX_PHRASE_WORDS, MAX_QUERY_CHARS, MAX_QUERY_TERMS, SEARCH_LEAST_CHARS, SEARCH_MAX_BYTES } from "../../limits.ts";
+import { utf8Length } from "../messages/content.ts";
+
+/** Put between characters of unspaced scripts: nobody writes it, it parts words for the index, and it shows as nothing. */
+const GAP = "\u2063";
+
+/** Scripts whose words run together, or carry their endings with them. */
+const UNSPACED =
+  "\\p{scx=Han}\\p{scx=Hira}\\p{scx=Kana}\\p{scx=Hang}\\p{scx=Thai}\\p{scx=Laoo}\\p{scx=Khmr}\\p{scx=Mymr}";
+const CHARACTER_EDGE = new RegExp(`(?<![${UNSPACED}])(?=[${UNSPACED}])|(?<=[${UNSPACED}])`, "gu");
+
+/**
+ * What the index is given for a text. What SQLite could not keep (NUL, lone surrogates) parts words; of characters that
+ * differ in their looks alone (half-width kana, full-width letters, ligatures) it has the plain ones.
+ */
+export function indexWords(text: string): string {
+  return text.toWellFormed().replaceAll("\0", " ").normalize("NFKC").replaceAll(CHARACTER_EDGE, GAP);
+}
+
+/** What the index is given for a message. */
+export interface Indexed {
+  readonly words: string;
+  /** True when it was too long to be given whole. */
+  readonly partial: boolean;
+}
+
+/**
+ * The texts of a message as {@link indexWords} has them, within the bytes that one row of the index may take. Where there are
+ * more, the longest texts are cut: what is short is given whole, and of a long one its beginning and its end, which tells what it came to.
+ */
+export function fitWords(texts: readonly string[]): Indexed {
+  const chars = texts.reduce((sum, { length }) => sum + length + 1, 0);
+  for (let room = Math.min(chars, SEARCH_MAX_BYTES); ;) {
+    const partial = room < chars;
+    const words = indexWords(partial ? cutLongest(texts, room) : texts.join("\n"));
+    const bytes = utf8Length(words);
+    if (bytes <= SEARCH_MAX_BYTES) return { words, partial };
+    // Some scripts take several bytes a character, and marks between them.
+    room = Math.floor((room * SEARCH_MAX_BYTES) / (bytes + 1));
+  }
+}
+
+/** So many characters of the texts: each up to the length at which all of them have room. */
+function cutLongest(texts: readonly string[], room: number): string {
+  let left = room;
+  let most = 0;
+  for (const [at, length] of texts
+    .map((text) => text.length + 1)
+    .toSorted((a, b) => a - b)
+    .entries()) {
+    most = Math.floor(left / (texts.length - at));
+    if (length > most) break;
+    left -= length;
+  }
+  const each = Math.max(most - 1, SEARCH_LEAST_CHARS);
+  // Of very many texts, those that come first.
+  return texts
+    .map((text) => cutMiddle(text, each))
+    .join("\n")
+    .slice(0, room);
+}
+
+function cutMiddle(text: string, chars: number): string {
+  if (text.length <= chars) return text;
+  const end = Math.floor(chars / 3);
+  return `${text.slice(0, chars - end - 1)}\n${text.slice(text.length - end)}`;
+}
+
+/** A piece of an indexed text as it was before {@link indexWords}. */
+export function readableWords(words: string): string {
+  return words.replaceAll(GAP, "");
+}
+
+/** A word or phrase of a query, in the form of {@link indexWords}. */
+export interface Term {
+  readonly text: string;
+  /** Whether it may go on in the text. */
+  readonly isBeginning: boolean;
+}
+
+/**
+ * The words, `begin*` and `"some phrase"` of a query: those of its first 2,000 characters, each once, 32 at most, and of
+ * a phrase the first 128 words. Empty when it has no letter and no digit.
+ */
+export function queryTerms(query: string): Term[] {
+  const terms = new Map<string, Term>();
+  for (const [, phrase, star, word] of query.slice(0, MAX_QUERY_CHARS).matchAll(/"([^"]*)"?(\*?)|([^\s"]+)/g)) {
+    const text = firstWords(indexWords(phrase ?? word?.replace(/\*+$/, "") ?? ""));
+    const isBeginning = star === "*" || word?.endsWith("*") === true;
+    if (/[\p{L}\p{N}]/u.test(text)) terms.set(`${text.toLowerCase()}${isBeginning ? "*" : ""}`, { text, isBeginning });
+  }
+  return [...terms.values()].slice(0, MAX_QUERY_TERMS);
+}
+
+function firstWords(text: string): string {
+  const next = [...text.matchAll(/[\p{L}\p{N}\p{Co}]+/gu)][MAX_PHRASE_WORDS];
+  return next === undefined ? text : text.slice(0, next.index);
+}
+
+/** The query as FTS5 reads it: every term must occur, or with `any` one of them. Empty when there is none. */
+export function matchExpression(query: string, any = false): string {
+  const terms = queryTerms(query).map(({ text, isBeginning }) => `"${text}"${isBeginning ? " *" : ""}`);
+  return terms.join(any ? " OR " : " ");
+}

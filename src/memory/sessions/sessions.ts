@@ -1,0 +1,302 @@
+/**
+ * The sessions of one agent as such: their rows, their lineage, and what is done to a session as a whole.
+ *
+ * Job: create, list, name, copy, delete. Boundary: what is said in a session is the business of {@link History}; a row is
+ * made for a session that nobody created when its first message is stored.
+ *
+ * S2 delete is one transaction over every table of this room that has a session's rows. Its ends are in two lists:
+ * `Statements.clearSession` for content, `SessionStatements.deleteSession` for the rest.
+ */
+import { PalimpsestError } from "../../errors.ts";
+import { MAX_NAME_CHARS, MAX_PAGE } from "../../limits.ts";
+import type { CountTokens } from "../../steps/message/measure.ts";
+import { titleOf } from "../../steps/message/title.ts";
+import { decodeMessage } from "../messages/content.ts";
+import type { Draft } from "../drafts.ts";
+import type { History } from "../messages/history.ts";
+import { nameSpansAnew } from "../messages/fork.ts";
+import { findEarlier, findNewest } from "./lineage.ts";
+import type { Db } from "../db.ts";
+import { seedSession, type Seed } from "../messages/seed.ts";
+import { SessionStatements, type SessionRow, type Stretch } from "./statements.ts";
+import type { Statements } from "../statements.ts";
+import { Tree } from "../messages/tree.ts";
+
+export interface SessionInfo {
+  readonly id: string;
+  /** What it was named, or else the beginning of its first user message, marked where it is a fork; null while there is neither. */
+  readonly name: string | null;
+  /** Epoch ms. */
+  readonly createdAt: number;
+  /** When the newest message that is left was stored, epoch ms. */
+  readonly lastMessageAt: number | null;
+  /** The session that it was forked or split from; null as well when that one was deleted. */
+  readonly parentSessionId: string | null;
+  readonly model: string | null;
+  /** Where it came from, in a word of the caller's; `fork` for a fork, `split` for what goes on from an ended one. */
+  readonly source: string | null;
+  /** Sums of what `recordUsage` and `addUsage` were told. */
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  readonly cost: number;
+  /** Epoch ms; null while the session goes on. */
+  readonly endedAt: number | null;
+  /** `compaction`: it was split. */
+  readonly endReason: string | null;
+  /** The session in which an ended one goes on; null as well when that one was deleted. */
+  readonly continuedBy: string | null;
+}
+
+export interface CreateSessionOptions {
+  readonly parentSessionId?: string | undefined;
+  readonly model?: string | undefined;
+  readonly source?: string | undefined;
+}
+
+export interface ListSessionsOptions {
+  /** Sessions of a page, 1 to 500. */
+  readonly limit: number;
+  /** The last session of the page before. */
+  readonly before?: Pick<SessionInfo, "createdAt" | "id"> | undefined;
+}
+
+export interface Usage {
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  readonly cost: number;
+}
+
+export interface SessionsOptions {
+  readonly db: Db;
+  readonly statements: Statements;
+  readonly now: () => number;
+  readonly history: (sessionId: string) => History;
+  readonly counterOf: (sessionId: string) => CountTokens;
+}
+
+const NEWEST = { createdAt: Number.MAX_SAFE_INTEGER, id: "" };
+
+export class Sessions {
+  readonly #sql: SessionStatements;
+  readonly #options: SessionsOptions;
+
+  constructor(options: SessionsOptions) {
+    this.#sql = new SessionStatements(options.db);
+    this.#options = options;
+  }
+
+  /** Writes the row of a new session. `id` must be fresh. Throws `invalid_input`, `unknown_session` for the parent. */
+  create(id: string, name?: string, options: CreateSessionOptions = {}): SessionInfo {
+    const { parentSessionId = null } = options;
+    const row = {
+      id,
+      name: cleanText("name", name),
+      createdAt: this.#options.now(),
+      parentSessionId,
+      model: cleanText("model", options.model),
+      source: cleanText("source", options.source),
+    };
+    if (parentSessionId !== null && !this.#sql.exists(parentSessionId)) throw unknownSession(parentSessionId);
+    this.#sql.insertSession(row);
+    return this.mustGet(id);
+  }
+
+  get(id: string): SessionInfo | null {
+    const row = this.#sql.session(id);
+    return row === undefined ? null : this.#info(row);
+  }
+
+  /** Throws `unknown_session`. */
+  mustGet(id: string): SessionInfo {
+    const info = this.get(id);
+    if (info === null) throw unknownSession(id);
+    return info;
+  }
+
+  /**
+   * Newest first, by creation. Reads two rows for a session, two more when it has no name and for each fork that it then
+   * comes from, whatever it holds. Throws `invalid_options`.
+   */
+  list({ limit, before = NEWEST }: ListSessionsOptions): SessionInfo[] {
+    if (!Number.isSafeInteger(limit) || limit < 1 || limit > MAX_PAGE) {
+      throw new PalimpsestError("invalid_options", `limit is ${limit}: give a whole number from 1 to ${MAX_PAGE}.`);
+    }
+    if (!Number.isFinite(before.createdAt) || typeof before.id !== "string") {
+      throw new PalimpsestError("invalid_options", "before is a session as list() gave it: its createdAt and its id.");
+    }
+    return this.#sql.sessionsBefore(before, limit).map((row) => this.#info(row));
+  }
+
+  /** A blank name gives the session its title back. Throws `unknown_session`, `invalid_input`. */
+  rename(id: string, name: string): SessionInfo {
+    const cleaned = cleanText("name", name);
+    this.#mustExist(id);
+    this.#sql.setName(id, cleaned);
+    return this.mustGet(id);
+  }
+
+  /** Adds to the session's sums. Throws `unknown_session`, `invalid_input` for what is no number from 0 to 2^53. */
+  addUsage(id: string, { inputTokens, outputTokens, cost }: Usage): SessionInfo {
+    const usage = { inputTokens, outputTokens, cost };
+    for (const [field, value] of Object.entries(usage)) {
+      // Within bounds, no sum of any length comes to infinity.
+      if (typeof value === "number" && value >= 0 && value <= Number.MAX_SAFE_INTEGER) continue;
+      throw new PalimpsestError(
+        "invalid_input",
+        `${field} is ${String(value)}: give a number of at least 0 and at most ${Number.MAX_SAFE_INTEGER}.`,
+      );
+    }
+    this.#mustExist(id);
+    this.#sql.addUsage(id, usage);
+    return this.mustGet(id);
+  }
+
+  /**
+   * A new session that begins as a copy of a path: messages with their ids, order, sizes and digests, and the overlays
+   * in force that lie on it whole. Of n messages it reads 4 n rows and writes n and their split parts, 4 for each
+   * overlay, and 3 more. Throws `unknown_session`, `unknown_message`, `invalid_input`.
+   */
+  fork(sessionId: string, copy: { id: string; atMessageId: string; name?: string | undefined }): SessionInfo {
+    const { db, statements, now } = this.#options;
+    const { model } = this.mustGet(sessionId);
+    const tree = new Tree(statements, sessionId, now);
+    const at = tree.find(copy.atMessageId);
+    if (at === null) {
+      throw new PalimpsestError(
+        "unknown_message",
+        `There is no message "${copy.atMessageId}" in session "${sessionId}" to fork at. Give the id of a stored message; a summary in a view is none.`,
+      );
+    }
+    db.mustHaveRoom();
+    return db.transaction(() => {
+      this.create(copy.id, copy.name, { parentSessionId: sessionId, model: model ?? undefined, source: "fork" });
+      for (const stretch of stretches([...tree.pathDown(at.seq, 0)])) {
+        this.#sql.copyMessages(sessionId, copy.id, stretch);
+        this.#sql.copyActiveOverlays(sessionId, copy.id, stretch);
+        this.#sql.copyNotes(sessionId, copy.id, stretch);
+      }
+      this.#sql.copyFreeNotes(sessionId, copy.id);
+      db.forget(copy.id);
+      const to = new Tree(statements, copy.id, now);
+      nameSpansAnew({ from: tree, to, sql: this.#sql, now, countTokens: this.#options.counterOf(copy.id) });
+      to.flush();
+      return this.mustGet(copy.id);
+    });
+  }
+
+  /**
+   * Ends a session and opens the one in which it goes on, which shows what it shows (seed.ts) and has its name unless
+   * given one. From then on messages are added to the new one alone. Throws `unknown_session`, `session_ended`, `invalid_input`.
+   */
+  split(sessionId: string, next: { id: string; name: string | null } & Pick<Seed, "detailsOf">): SessionInfo {
+    const { db, statements, now, history, counterOf } = this.#options;
+    const { model } = this.mustGet(sessionId);
+    history(sessionId).mustGoOn();
+    const name = next.name ?? this.#sql.session(sessionId)?.name ?? undefined;
+    return db.transaction(() => {
+      this.create(next.id, name, { parentSessionId: sessionId, model: model ?? undefined, source: "split" });
+      const [from, to] = [sessionId, next.id].map((id) => new Tree(statements, id, now)) as [Tree, Tree];
+      const stoodFor = seedSession({
+        from,
+        to,
+        sql: this.#sql,
+        now,
+        countTokens: counterOf(next.id),
+        detailsOf: next.detailsOf,
+      });
+      this.#sql.endSession(sessionId, { endedAt: now(), endReason: "compaction", continuedBy: next.id });
+      for (const id of [sessionId, next.id]) db.forget(id);
+      history(sessionId).notes.passOn(history(next.id).notes, stoodFor);
+      return this.mustGet(next.id);
+    });
+  }
+
+  /** The newest session of a conversation that was split, or the session itself. Throws `unknown_session`. */
+  newestOf(id: string): SessionInfo {
+    this.#mustExist(id);
+    return this.mustGet(findNewest(this.#options.statements, id));
+  }
+
+  /** The session that a split one's child goes on from; null for any other, and once that one was deleted. */
+  earlierOf(id: string): string | null {
+    return findEarlier(this.#options.statements, id);
+  }
+
+  /** The sessions that were forked or split from this one. Reads every session's row. */
+  childrenOf(id: string): string[] {
+    return this.#sql.children(id);
+  }
+
+  /** What the session's own drafts were made of, by their keys. */
+  draftSources(id: string): { readonly key: string; readonly source: Draft["source"] }[] {
+    return this.#sql.drafts(id).map(({ key, details }) => ({ key, source: (JSON.parse(details) as Draft).source }));
+  }
+
+  /**
+   * Deletes a session and all that was stored in it (S2); false when there was none. Writes each of its rows once, and reads
+   * every session's row to part its children from it.
+   */
+  delete(id: string): boolean {
+    const { db, history } = this.#options;
+    return db.transaction(() => {
+      const existed = this.#sql.exists(id);
+      history(id).clear();
+      this.#sql.deleteSession(id);
+      db.forget(id);
+      return existed;
+    });
+  }
+
+  #mustExist(id: string): void {
+    if (!this.#sql.exists(id)) throw unknownSession(id);
+  }
+
+  #info(row: SessionRow): SessionInfo {
+    if (row.name !== null) return row;
+    const title = this.#title(row.id);
+    return { ...row, name: title === null ? null : title + this.#forkMark(row) };
+  }
+
+  /** What tells a fork's title from its parent's: both begin with the same words. */
+  #forkMark(row: SessionRow): string {
+    let forks = 0;
+    for (let each: SessionRow | undefined = row; each?.source === "fork"; forks++) {
+      each = each.parentSessionId === null ? undefined : this.#sql.session(each.parentSessionId);
+    }
+    return forks === 0 ? "" : forks === 1 ? " (fork)" : ` (fork ${forks})`;
+  }
+
+  /** Read when asked for, never stored: a title leaves with the message that it was taken from (S2). */
+  #title(sessionId: string): string | null {
+    const opening = this.#sql.opening(sessionId);
+    if (opening === undefined) return null;
+    const { seq, parts, content } = opening;
+    const rest = parts === 1 ? [] : this.#options.statements.messageParts(sessionId, seq).map((part) => part.content);
+    return titleOf(decodeMessage([content, ...rest], opening));
+  }
+}
+
+/** A path's numbers, highest first, as the fewest stretches. */
+function stretches(seqs: readonly number[]): Stretch[] {
+  const found: { fromSeq: number; toSeq: number }[] = [];
+  for (const seq of seqs) {
+    const last = found.at(-1);
+    if (last !== undefined && last.fromSeq === seq + 1) last.fromSeq = seq;
+    else found.push({ fromSeq: seq, toSeq: seq });
+  }
+  return found;
+}
+
+/** One line of valid Unicode, or null for none. Throws `invalid_input`. */
+export function cleanText(field: string, text: string | undefined): string | null {
+  const cleaned = text?.trim() ?? "";
+  if (cleaned.length <= MAX_NAME_CHARS && cleaned.isWellFormed() && !/\p{Cc}/u.test(cleaned)) return cleaned || null;
+  throw new PalimpsestError(
+    "invalid_input",
+    `A session's ${field} is one line of at most ${MAX_NAME_CHARS} characters of valid Unicode.`,
+  );
+}
+
+function unknownSession(id: string): PalimpsestError {
+  return new PalimpsestError("unknown_session", `There is no session "${id}". list() names those that there are.`);
+}

@@ -1,0 +1,192 @@
+/**
+ * Every statement on sessions as such, one verb each.
+ *
+ * Boundary: what was said in a session is the business of statements.ts, but for copying it whole. A copy is made inside
+ * SQLite, so that no message passes through memory.
+ */
+import { RECORD_PREFIX } from "../../steps/view/view.ts";
+import type { Db } from "../db.ts";
+
+export type SessionRow = {
+  id: string;
+  name: string | null;
+  createdAt: number;
+  lastMessageAt: number | null;
+  parentSessionId: string | null;
+  model: string | null;
+  source: string | null;
+  inputTokens: number;
+  outputTokens: number;
+  cost: number;
+  endedAt: number | null;
+  endReason: string | null;
+  continuedBy: string | null;
+};
+
+export type NewSession = Pick<SessionRow, "id" | "name" | "createdAt" | "parentSessionId" | "model" | "source">;
+
+export type OpeningRow = { seq: number; id: string; role: string; parts: number; content: string };
+
+/** Messages on a path that follow each other in the table. */
+export interface Stretch {
+  readonly fromSeq: number;
+  readonly toSeq: number;
+}
+
+/** Messages at the start of a session among which a user's first one is looked for. */
+const OPENING_MESSAGES = 10;
+
+const SESSION = `each.session_id AS id, each.name, each.created_at AS createdAt,
+  (SELECT last.created_at FROM palimpsest_messages AS last WHERE last.session_id = each.session_id
+     ORDER BY last.seq DESC LIMIT 1) AS lastMessageAt,
+  each.parent_session_id AS parentSessionId, each.model, each.source, each.input_tokens AS inputTokens,
+  each.output_tokens AS outputTokens, each.cost, each.ended_at AS endedAt, each.end_reason AS endReason,
+  each.continued_by AS continuedBy`;
+
+export type SessionEnd = Required<{
+  [Field in "endedAt" | "endReason" | "continuedBy"]: NonNullable<SessionRow[Field]>;
+}>;
+
+/** Columns that a copied message or overlay keeps: all but the session, and whether the row begins a branch. */
+const MESSAGE_ITSELF = "id, role, tokens, bytes, parts, digest, facts, created_at, content";
+const MESSAGE_KEEPS = `seq, parent_seq, ${MESSAGE_ITSELF}`;
+const OVERLAY_KEEPS = `n, overlay_id, state, from_seq, from_step, to_seq, to_step, from_id, to_id, tokens, span_tokens,
+  span_messages, span_digest, run_id, details, created_at, summary, top_seq`;
+
+const NOTES_KEEP = "n, standing, covers, told_seq, told_step, covered_id, covered_step, created_at, sections, details";
+
+export class SessionStatements {
+  readonly #db: Db;
+
+  constructor(db: Db) {
+    this.#db = db;
+  }
+
+  session(sessionId: string): SessionRow | undefined {
+    const sql = `SELECT ${SESSION} FROM palimpsest_sessions AS each WHERE each.session_id = ?`;
+    return this.#db.run<SessionRow>(sql, sessionId)[0];
+  }
+
+  exists(sessionId: string): boolean {
+    return this.#db.run("SELECT 1 FROM palimpsest_sessions WHERE session_id = ?", sessionId).length > 0;
+  }
+
+  /** Created before the given one, newest first. */
+  sessionsBefore(before: { createdAt: number; id: string }, limit: number): SessionRow[] {
+    const sql = `SELECT ${SESSION} FROM palimpsest_sessions AS each INDEXED BY palimpsest_sessions_by_age
+       WHERE (each.created_at, each.session_id) < (?, ?)
+       ORDER BY each.created_at DESC, each.session_id DESC LIMIT ?`;
+    return this.#db.run(sql, before.createdAt, before.id, limit);
+  }
+
+  /** A user's first message, if it is among the first that were said. A summary that was stored as one is nobody's. */
+  opening(sessionId: string): OpeningRow | undefined {
+    const sql = `SELECT seq, id, role, parts, content FROM palimpsest_messages WHERE session_id = ? AND seq =
+       (SELECT seq FROM (SELECT seq, role, id FROM palimpsest_messages WHERE session_id = ? ORDER BY seq LIMIT ?)
+        WHERE role = 'user' AND id NOT GLOB ? LIMIT 1)`;
+    return this.#db.run<OpeningRow>(sql, sessionId, sessionId, OPENING_MESSAGES, `${RECORD_PREFIX}*`)[0];
+  }
+
+  insertSession(row: NewSession): void {
+    const sql = `INSERT INTO palimpsest_sessions (session_id, name, created_at, next_seq, parent_session_id, model, source)
+       VALUES (?, ?, ?, 0, ?, ?, ?)`;
+    this.#db.run(sql, row.id, row.name, row.createdAt, row.parentSessionId, row.model, row.source);
+  }
+
+  setName(sessionId: string, name: string | null): void {
+    this.#db.run("UPDATE palimpsest_sessions SET name = ? WHERE session_id = ?", name, sessionId);
+  }
+
+  addUsage(sessionId: string, usage: Pick<SessionRow, "inputTokens" | "outputTokens" | "cost">): void {
+    const sql = `UPDATE palimpsest_sessions
+       SET input_tokens = input_tokens + ?, output_tokens = output_tokens + ?, cost = cost + ? WHERE session_id = ?`;
+    this.#db.run(sql, usage.inputTokens, usage.outputTokens, usage.cost, sessionId);
+  }
+
+  endSession(sessionId: string, { endedAt, endReason, continuedBy }: SessionEnd): void {
+    const sql = "UPDATE palimpsest_sessions SET ended_at = ?, end_reason = ?, continued_by = ? WHERE session_id = ?";
+    this.#db.run(sql, endedAt, endReason, continuedBy, sessionId);
+  }
+
+  /**
+   * What is left of a session when its content is gone (`Statements.clearSession`). Its children stay, without a parent; what
+   * it continued goes on in what continued it.
+   */
+  deleteSession(sessionId: string): void {
+    const unlink = `UPDATE palimpsest_sessions SET parent_session_id = nullif(parent_session_id, ?1),
+         continued_by = iif(continued_by = ?1,
+           (SELECT gone.continued_by FROM palimpsest_sessions AS gone WHERE gone.session_id = ?1), continued_by)
+       WHERE parent_session_id = ?1 OR continued_by = ?1`;
+    this.#db.run(unlink, sessionId);
+    this.#db.run("DELETE FROM palimpsest_runs WHERE session_id = ?", sessionId);
+    this.#db.run("DELETE FROM palimpsest_sessions WHERE session_id = ?", sessionId);
+  }
+
+  /** Those that were forked or split from it. Reads every session's row. */
+  children(sessionId: string): string[] {
+    const sql = "SELECT session_id AS id FROM palimpsest_sessions WHERE parent_session_id = ?";
+    return this.#db.run<{ id: string }>(sql, sessionId).map(({ id }) => id);
+  }
+
+  /** Without their texts. */
+  drafts(sessionId: string): { key: string; details: string }[] {
+    return this.#db.run("SELECT key, details FROM palimpsest_drafts WHERE session_id = ?", sessionId);
+  }
+
+  // Copying for a fork. HiddenMessages stay the same numbers, so parents and overlays need no translation.
+
+  /** In the copy every message hangs on the row before it: none of them is a branch. */
+  copyMessages(from: string, to: string, { fromSeq, toSeq }: Stretch): void {
+    const messages = `INSERT INTO palimpsest_messages (session_id, branch, ${MESSAGE_KEEPS})
+       SELECT ?, 0, ${MESSAGE_KEEPS} FROM palimpsest_messages WHERE session_id = ? AND seq BETWEEN ? AND ?`;
+    this.#db.run(messages, to, from, fromSeq, toSeq);
+    const parts = `INSERT INTO palimpsest_message_parts (session_id, seq, part, content)
+       SELECT ?, seq, part, content FROM palimpsest_message_parts WHERE session_id = ? AND seq BETWEEN ? AND ?`;
+    this.#db.run(parts, to, from, fromSeq, toSeq);
+  }
+
+  /** Those in force that end in one of the messages: where an overlay ends on a path, all of it is on that path. */
+  copyActiveOverlays(from: string, to: string, { fromSeq, toSeq }: Stretch): void {
+    const sql = `INSERT INTO palimpsest_overlays (session_id, ${OVERLAY_KEEPS})
+       SELECT ?, ${OVERLAY_KEEPS} FROM palimpsest_overlays INDEXED BY palimpsest_active_overlays
+       WHERE session_id = ? AND state = 'active' AND to_seq BETWEEN ? AND ?`;
+    this.#db.run(sql, to, from, fromSeq, toSeq);
+  }
+
+  nameSpan(sessionId: string, { n, spanDigest }: { n: number; spanDigest: string }): void {
+    this.#db.run(
+      "UPDATE palimpsest_overlays SET span_digest = ? WHERE session_id = ? AND n = ?",
+      spanDigest,
+      sessionId,
+      n,
+    );
+  }
+
+  /** Versions of the notes in force that tell of one of the messages last. */
+  copyNotes(from: string, to: string, { fromSeq, toSeq }: Stretch): void {
+    const sql = `INSERT INTO palimpsest_notes (session_id, ${NOTES_KEEP})
+       SELECT ?, ${NOTES_KEEP} FROM palimpsest_notes
+       WHERE session_id = ? AND standing = 1 AND told_seq BETWEEN ? AND ?`;
+    this.#db.run(sql, to, from, fromSeq, toSeq);
+  }
+
+  /** Versions that are of no message: a person wrote them. */
+  copyFreeNotes(from: string, to: string): void {
+    const sql = `INSERT INTO palimpsest_notes (session_id, ${NOTES_KEEP})
+       SELECT ?, ${NOTES_KEEP} FROM palimpsest_notes WHERE session_id = ? AND standing = 1 AND told_seq IS NULL`;
+    this.#db.run(sql, to, from);
+  }
+
+  // Copying for a child that goes on: only what is visible, numbered anew, each message under the one before it.
+
+  copyMessagesAs(from: string, to: string, { fromSeq, toSeq, firstSeq }: Stretch & { firstSeq: number }): void {
+    const shift = fromSeq - firstSeq;
+    const messages = `INSERT INTO palimpsest_messages (session_id, branch, seq, parent_seq, ${MESSAGE_ITSELF})
+       SELECT ?1, 0, seq - ?2, nullif(seq - ?2 - 1, -1), ${MESSAGE_ITSELF}
+       FROM palimpsest_messages WHERE session_id = ?3 AND seq BETWEEN ?4 AND ?5`;
+    this.#db.run(messages, to, shift, from, fromSeq, toSeq);
+    const parts = `INSERT INTO palimpsest_message_parts (session_id, seq, part, content)
+       SELECT ?1, seq - ?2, part, content FROM palimpsest_message_parts WHERE session_id = ?3 AND seq BETWEEN ?4 AND ?5`;
+    this.#db.run(parts, to, shift, from, fromSeq, toSeq);
+  }
+}

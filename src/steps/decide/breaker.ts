@@ -1,0 +1,76 @@
+/**
+ * The circuit breaker of one model, as a fold over what was heard from it.
+ *
+ *     closed ── failures in a row, or one of key or quota ──▶ open ── cooldown over ──▶ one probe ──▶ closed, or open for longer
+ *
+ * Job: say whether the model may be asked, and what an answer or a failure changes. Boundary: `now` is handed in, and
+ * where the state is kept is not known here (memory/health.ts). Safe because a probe moves the end of the cooldown when
+ * it is let through: whatever becomes of it, at most one is under way for each cooldown, and none is waited for.
+ */
+import { COOLDOWNS_MS, FAILURES_TO_OPEN } from "../../limits.ts";
+
+export interface Breaker {
+  /** Failures since the last answer. */
+  readonly failures: number;
+  /** How often it opened since the last answer: the rung of the cooldown. */
+  readonly openings: number;
+  /** Epoch ms before which nobody asks; null while closed. */
+  readonly until: number | null;
+  /** Who was let through when the last cooldown was over, and was not heard of yet. */
+  readonly probe: string | null;
+  /** What the last failure was; null while there is none. */
+  readonly code: string | null;
+}
+
+export const CLOSED: Breaker = { failures: 0, openings: 0, until: null, probe: null, code: null };
+
+/** These tell of one source, or of a caller who hung up: the model is as healthy as before. */
+const OF_SOURCE: ReadonlySet<string> = new Set(["content-filter", "too-long", "aborted"]);
+
+/** These do not pass by waiting for seconds, and every further try is refused alike. */
+const OF_ACCOUNT: ReadonlySet<string> = new Set(["auth", "quota"]);
+
+/** A cooldown is under way, or the probe after it. */
+export function isOpen({ until }: Breaker, now: number): boolean {
+  return until !== null && now < until;
+}
+
+/** Whether `by` may ask. A probe is given to the first who asks after the cooldown, and to nobody else until the next one. */
+export function admit(
+  breaker: Breaker,
+  by: string,
+  now: number,
+): { readonly kind: "yes" | "probe" | "no"; readonly breaker: Breaker } {
+  if (breaker.until === null) return { kind: "yes", breaker };
+  // Asked again by the one that holds it: a step that is repeated gets the answer it had.
+  if (breaker.probe === by) return { kind: "probe", breaker };
+  if (now < breaker.until) return { kind: "no", breaker };
+  return { kind: "probe", breaker: { ...breaker, probe: by, until: now + cooldown(breaker.openings) } };
+}
+
+export function afterFailure(breaker: Breaker, code: string, now: number): Breaker {
+  if (OF_SOURCE.has(code)) return breaker;
+  const failures = breaker.failures + 1;
+  const closed = breaker.until === null;
+  if (closed && failures < FAILURES_TO_OPEN && !OF_ACCOUNT.has(code)) return { ...breaker, failures, code };
+  // Calls that were under way when it opened come in late: they say nothing new.
+  if (isOpen(breaker, now) && breaker.probe === null) return { ...breaker, failures };
+  const openings = breaker.openings + 1;
+  return { failures, openings, until: now + cooldown(openings), probe: null, code };
+}
+
+/** Milliseconds of the cooldown after the n-th opening in a row. */
+function cooldown(openings: number): number {
+  return COOLDOWNS_MS[Math.min(Math.max(openings, 1), COOLDOWNS_MS.length) - 1] ?? 0;
+}
+
+/** What a person should know of a failure of this kind, and do about it. */
+export function explainFailure(code: string): string {
+  if (code === "auth") return "its provider refused the key: set a valid one";
+  if (code === "quota") return "its quota is used up: raise it, or choose another model";
+  if (code === "rate-limit") return "its provider asked for fewer calls";
+  if (code === "answer-too-long") return "its answers do not end: choose a model that keeps to a limit of tokens";
+  if (code === "unusable") return "its answers are no summaries, repaired or not: choose another model";
+  if (code === "bad-request") return "its provider refused the request: check the model's name and endpoint";
+  return `it does not answer (${code})`;
+}

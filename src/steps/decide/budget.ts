@@ -1,0 +1,52 @@
+/**
+ * How many tokens summarising may cost: in one session over its life, and in all sessions of an agent in one day (UTC).
+ *
+ * Job: check what was asked for, and say whether it is spent. Boundary: what was spent is counted elsewhere
+ * (memory/spend.ts). Safe because it is looked at before a run asks a model, never in the middle: a run that began is
+ * not cut off, so a budget is overdrawn by one run at most.
+ */
+import { PalimpsestError } from "../../errors.ts";
+
+/** Tokens in and out of the summariser; null is without bound. */
+export interface Budget {
+  readonly sessionTokens: number | null;
+  readonly dayTokens: number | null;
+}
+
+export type BudgetOptions = { readonly [Key in keyof Budget]?: Budget[Key] | undefined };
+
+/** What was spent: by the session so far, and by every session today. */
+export interface Spend {
+  readonly sessionTokens: number;
+  readonly dayTokens: number;
+}
+
+/** Throws `invalid_options`. */
+export function resolveBudget({ sessionTokens = null, dayTokens = null }: BudgetOptions = {}): Budget {
+  for (const [name, value] of Object.entries({ sessionTokens, dayTokens })) {
+    if (value === null || (Number.isSafeInteger(value) && value >= 0)) continue;
+    throw new PalimpsestError(
+      "invalid_options",
+      `budget.${name} is ${String(value)}: give a whole number of at least 0, or leave it out for no bound.`,
+    );
+  }
+  return { sessionTokens, dayTokens };
+}
+
+/** Why no more may be spent now, in a sentence that says what to change; null while there is something left. */
+export function explainSpent(budget: Budget, spend: Spend): string | null {
+  if (budget.sessionTokens !== null && spend.sessionTokens >= budget.sessionTokens) {
+    return `This session's summaries cost ${spend.sessionTokens} of ${budget.sessionTokens} tokens: raise budget.sessionTokens.`;
+  }
+  if (budget.dayTokens !== null && spend.dayTokens >= budget.dayTokens) {
+    return `This agent's summaries cost ${spend.dayTokens} of ${budget.dayTokens} tokens today (UTC): raise budget.dayTokens, or wait for tomorrow.`;
+  }
+  return null;
+}
+
+const DAY_MS = 86_400_000;
+
+/** The day (UTC) of a moment in epoch ms, counted from 1970. */
+export function utcDay(now: number): number {
+  return Math.floor(now / DAY_MS);
+}

@@ -1,0 +1,72 @@
+/**
+ * When a session is compacted by itself, beside its policy: two lines, a budget, and what a compaction must be worth.
+ *
+ * The threshold fires. While the summariser is down, the budget is spent, the last run failed a moment ago or a
+ * compaction would cost more than it saves, a crossing of the threshold waits, with a reason. Past the hard line it
+ * waits no longer: where no model may be asked, the run ends in the digest that needs none.
+ */
+import { PalimpsestError } from "../../errors.ts";
+import { DEFAULT_MAX_BREAK_EVEN_CALLS, DEFAULT_PRICES, HARD_LINE } from "../../limits.ts";
+import type { Prices } from "./break-even.ts";
+import { resolveBudget, type Budget, type BudgetOptions } from "./budget.ts";
+
+export interface When {
+  /** A view larger than this many tokens is compacted whatever it costs. */
+  readonly hardTokens: number;
+  /** The conversation's own model's window, in tokens; null when it was not said. */
+  readonly windowTokens: number | null;
+  readonly budget: Budget;
+  /** A compaction waits that would pay for itself only after more model calls than this; null: none does. */
+  readonly maxBreakEvenCalls: number | null;
+  readonly prices: Prices;
+}
+
+export interface WhenOptions {
+  /** Where waiting ends. Default: the window if it was given, else one and a half thresholds. */
+  readonly hardTokens?: number | undefined;
+  /** The context window of the conversation's own model, in tokens. */
+  readonly windowTokens?: number | undefined;
+  /** Tokens that summarising may cost, in and out of the summariser. Default: without bound. */
+  readonly budget?: BudgetOptions | undefined;
+  readonly maxBreakEvenCalls?: number | null | undefined;
+  /** Price ratios. Default: cache read 0.1, cache write 1.25, input 1, output 5. */
+  readonly prices?: { readonly [Key in keyof Prices]?: Prices[Key] | undefined } | undefined;
+}
+
+/** Fills in the defaults and checks each number. Throws `invalid_options`. */
+export function resolveWhen(thresholdTokens: number, options: WhenOptions): When {
+  const { windowTokens = null, maxBreakEvenCalls = DEFAULT_MAX_BREAK_EVEN_CALLS } = options;
+  const hardTokens = options.hardTokens ?? windowTokens ?? Math.ceil(thresholdTokens * HARD_LINE);
+  atLeast("windowTokens", windowTokens ?? thresholdTokens, thresholdTokens);
+  atLeast("hardTokens", hardTokens, thresholdTokens);
+  if (maxBreakEvenCalls !== null) atLeast("maxBreakEvenCalls", maxBreakEvenCalls, 1);
+  return {
+    hardTokens,
+    windowTokens,
+    maxBreakEvenCalls,
+    budget: resolveBudget(options.budget),
+    prices: resolvePrices(options.prices ?? {}),
+  };
+}
+
+function resolvePrices(options: NonNullable<WhenOptions["prices"]>): Prices {
+  const prices = {
+    input: options.input ?? DEFAULT_PRICES.input,
+    output: options.output ?? DEFAULT_PRICES.output,
+    cacheRead: options.cacheRead ?? DEFAULT_PRICES.cacheRead,
+    cacheWrite: options.cacheWrite ?? DEFAULT_PRICES.cacheWrite,
+  };
+  for (const [name, price] of Object.entries(prices)) {
+    if (Number.isFinite(price) && price >= 0) continue;
+    throw new PalimpsestError("invalid_options", `prices.${name} is ${String(price)}: give a number of at least 0.`);
+  }
+  return prices;
+}
+
+function atLeast(name: keyof WhenOptions, value: number, least: number): void {
+  if (Number.isSafeInteger(value) && value >= least) return;
+  throw new PalimpsestError(
+    "invalid_options",
+    `${name} is ${String(value)}: give a whole number of at least ${least}${least > 1 ? ", the threshold" : ""}.`,
+  );
+}

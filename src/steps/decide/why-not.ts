@@ -1,0 +1,60 @@
+/**
+ * Why nothing is compacted: one closed list for the trigger, a dry run and a call by hand, and for each reason one line
+ * that says what to change.
+ */
+import type { NothingReason } from "../plan/plan.ts";
+
+/** Reasons of cost and patience. Over the hard line, and when a person insists, they do not count. */
+export type SoftReason = "cooling-down" | "breaker-open" | "budget-spent" | "not-worth-it";
+
+export type WhyNot =
+  | NothingReason
+  | SoftReason
+  | "no-gap"
+  | "no-overlay"
+  | "would-not-shrink"
+  | "session-ended"
+  | "run-in-flight"
+  | "approval-pending"
+  | "up-to-date";
+
+export interface Waiting {
+  readonly reason: WhyNot;
+  /** What was found, with its numbers. */
+  readonly detail: string;
+  /** What to change. */
+  readonly advice: string;
+}
+
+const ADVICE = {
+  empty: "Append a message first.",
+  "under-threshold": "Nothing to do. To compact earlier, lower the threshold, or call compact.",
+  "too-short": "Lower protectHead, minTailMessages or tailTokenBudget, so that something lies between head and tail.",
+  "too-small": "Wait for more messages, lower minSpanTokens, or call compact.",
+  "window-too-small":
+    "Give the summariser a larger window (PALIMPSEST_MODEL_WINDOW says what it has), or lower summaryTokens.",
+  "no-gap": "Nothing to do: an edit under an overlay leaves a gap, and there is none.",
+  "not-covered": "Wait for the notes to be brought up to date, or call refreshNotes.",
+  "no-overlay": "Compact first: only what is under an overlay can be made anew.",
+  "would-not-shrink": "Lower summaryTokens, or wait for more messages: the summary was no smaller than its source.",
+  "cooling-down": "Look at why the last run failed (runs), and wait, or call compact.",
+  "breaker-open":
+    "Restore the summariser and wait for the next probe, or call compact with ignoreBudget: true to ask it now.",
+  "budget-spent": "Raise the budget in compactAfter, or call compact with ignoreBudget: true.",
+  "not-worth-it": "Wait for a larger view, raise maxBreakEvenCalls, or call compact.",
+  "session-ended": "Go on in the session that continues it (newestSession).",
+  "run-in-flight": "Wait for the run that is at work on this branch, or cancel it.",
+  "up-to-date": "Nothing to do: there is nothing that the notes do not tell of.",
+  "approval-pending": "Approve or reject the summary that waits for it.",
+} as const satisfies Record<WhyNot, string>;
+
+/** A reason with what was found and what to change. */
+export function waitFor(reason: WhyNot, detail: string): Waiting {
+  return { reason, detail, advice: ADVICE[reason] };
+}
+
+const SOFT: ReadonlySet<string> = new Set<SoftReason>(["cooling-down", "breaker-open", "budget-spent", "not-worth-it"]);
+
+export function isSoft(reason: string): reason is SoftReason {
+  return SOFT.has(reason);
+}

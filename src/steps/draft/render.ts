@@ -1,0 +1,247 @@
+/**
+ * The transcript as the summariser reads it: plain lines, one block per message part.
+ *
+ *     [#1 user]
+ *     Please fix the build.
+ *
+ *     [#2 assistant]
+ *     I will look at it first.
+ *     [call read]
+ *     {"path":"src/main.ts"}
+ *     [error]
+ *     No such file.
+ *
+ * `[#n role]` opens a message (role: system, user, assistant, or summary for what an earlier overlay says), the other
+ * bracketed lines open a part of it; text right after a message line needs none. What a call came to stands right behind
+ * it, without its name and id; only where the two are apart do both name them: an id is read by nobody, and paid for
+ * twice. The lines after an opening line are its content. A content line that looks like an opening line, to a model's
+ * eye as well (indented, in capitals, behind any character that breaks a line), is given a backslash in front, so nothing
+ * that was said in the conversation can pose as another message. {@link parseTranscript} reads it back.
+ *
+ * Lost on purpose: the middle of what is longer than a limit (the gap says how much), and parts that no model sees.
+ */
+import type { FileUIPart, UIMessage } from "ai";
+import { RENDER_REASONING_CHARS, RENDER_TEXT_CHARS, RENDER_TOOL_CHARS } from "../../limits.ts";
+import { fileBytes } from "../message/measure.ts";
+import {
+  fieldText,
+  hasResult,
+  innerParts,
+  isBareResult,
+  jsonText,
+  toolName,
+  toolPart,
+  type Part,
+  type ToolPart,
+} from "../message/tool-parts.ts";
+
+export type TranscriptElement =
+  | { readonly kind: "message"; readonly message: UIMessage }
+  | { readonly kind: "overlay"; readonly summary: string };
+
+export interface RenderOptions {
+  /** Number of the first message. Default 1. */
+  readonly firstIndex?: number;
+  /** Characters shown of one tool input or output, of one text, of one reasoning part. */
+  readonly toolChars?: number;
+  readonly textChars?: number;
+  readonly reasoningChars?: number;
+  /** Characters of the whole: the limits above are lowered until it fits. Default: no limit. */
+  readonly maxChars?: number;
+}
+
+type BlockKind =
+  | "text"
+  | "reasoning"
+  | "call"
+  | "result"
+  | "error"
+  | "denied"
+  | "unanswered"
+  | "file"
+  | "source"
+  | "meanwhile";
+
+/** One block, read back. `name` and `id` are a tool's, and empty for other kinds; a file's `name` is its description. */
+export interface Block {
+  readonly kind: BlockKind;
+  readonly name: string;
+  readonly id: string;
+  readonly text: string;
+}
+
+export interface RenderedMessage {
+  readonly index: number;
+  readonly role: "system" | "user" | "assistant" | "summary";
+  readonly blocks: readonly Block[];
+}
+
+interface Limits {
+  readonly tool: number;
+  readonly text: number;
+  readonly reasoning: number;
+}
+
+const KINDS = "text|reasoning|call|result|error|denied|unanswered|file|source|meanwhile";
+const MESSAGE_LINE = /^\[#(\d+) (system|user|assistant|summary)\]$/;
+const NEXT_MESSAGE = /\n\[#\d+ (?:system|user|assistant|summary)\](?=\n|$)/;
+const BLOCK_LINE = new RegExp(`^\\[(${KINDS})(?: ([^\\[\\]]*))?\\]$`);
+/** Whatever shows as a new line, though only "\n" is one here. */
+const BREAKS = "\\n\\v\\f\\r\\u0085\\u2028\\u2029";
+/** Where a backslash goes: before what a reader could take for an opening line, with those that are there already. */
+const LOOKALIKE = `\\\\*[ \\t]*\\[[ \\t]*(?:#[ \\t]*\\d+[ \\t]+(?:system|user|assistant|summary)\\b|(?:${KINDS})(?: [^\\[\\]${BREAKS}]*)?[ \\t]*\\][ \\t]*(?![^${BREAKS}]))`;
+const UNESCAPED = new RegExp(`(?<![^${BREAKS}])(?=${LOOKALIKE})`, "gi");
+const ESCAPED = new RegExp(`(?<![^${BREAKS}])\\\\(?=${LOOKALIKE})`, "gi");
+/** Below this, a shorter rendering would say nothing at all. */
+const LEAST_CHARS = 120;
+
+/** Renders messages and earlier summaries, oldest first. Empty for no elements. */
+export function renderTranscript(elements: readonly TranscriptElement[], options: RenderOptions = {}): string {
+  const limits = {
+    tool: options.toolChars ?? RENDER_TOOL_CHARS,
+    text: options.textChars ?? RENDER_TEXT_CHARS,
+    reasoning: options.reasoningChars ?? RENDER_REASONING_CHARS,
+  };
+  const maxChars = options.maxChars ?? Number.POSITIVE_INFINITY;
+  for (let share = 1; ; share /= 2) {
+    const lowered = { tool: limits.tool * share, text: limits.text * share, reasoning: limits.reasoning * share };
+    const text = renderWithin(elements, options.firstIndex ?? 1, lowered);
+    if (text.length <= maxChars) return text;
+    if (lowered.text < LEAST_CHARS && lowered.tool < LEAST_CHARS) return cutMessages(text, maxChars);
+  }
+}
+
+/** The text with its middle left out when it is longer than `limit` characters; a line says how much is gone. */
+export function cutMiddle(text: string, limit: number): string {
+  if (text.length <= limit) return text;
+  const room = Math.max(0, Math.floor(limit) - 40);
+  const head = wholeCharacters(text, 0, Math.ceil(room * 0.6));
+  const tail = wholeCharacters(text, text.length - Math.floor(room * 0.4), text.length);
+  return `${head}\n[… ${text.length - head.length - tail.length} characters left out …]\n${tail}`;
+}
+
+/** As {@link cutMiddle}, in whole lines. What follows the gap begins with a message: else it would be taken for the last one's. */
+function cutMessages(transcript: string, limit: number): string {
+  const room = Math.max(0, Math.floor(limit) - 40);
+  const start = wholeCharacters(transcript, 0, Math.ceil(room * 0.6));
+  const head = start.slice(0, Math.max(0, start.lastIndexOf("\n")));
+  const rest = transcript.slice(transcript.length - Math.floor(room * 0.4));
+  const opening = rest.search(NEXT_MESSAGE);
+  const tail = opening === -1 ? "" : rest.slice(opening);
+  return `${head}\n[… ${transcript.length - head.length - tail.length} characters left out …]${tail}`;
+}
+
+/** Reads a rendered transcript back, block by block. Lines before the first message are ignored. */
+export function parseTranscript(transcript: string): readonly RenderedMessage[] {
+  const messages: {
+    index: number;
+    role: RenderedMessage["role"];
+    blocks: (Omit<Block, "text"> & { lines: string[] })[];
+  }[] = [];
+  for (const line of transcript.split("\n")) {
+    const opened = MESSAGE_LINE.exec(line);
+    const blocks = messages.at(-1)?.blocks;
+    if (opened !== null) {
+      messages.push({ index: Number(opened[1]), role: opened[2] as RenderedMessage["role"], blocks: [] });
+      continue;
+    }
+    if (blocks === undefined) continue;
+    const [, kind, label = ""] = BLOCK_LINE.exec(line) ?? [];
+    if (kind !== undefined) {
+      const [name = "", id = ""] = kind === "file" ? [label] : label.split(" ");
+      blocks.push({ kind: kind as BlockKind, name, id, lines: [] });
+    } else {
+      if (blocks.length === 0) blocks.push({ kind: "text", name: "", id: "", lines: [] });
+      blocks.at(-1)?.lines.push(line);
+    }
+  }
+  return messages.map(({ index, role, blocks }) => ({
+    index,
+    role,
+    blocks: blocks.map(({ lines, ...block }) => ({
+      ...block,
+      text: lines.join("\n").replaceAll(ESCAPED, "").trimEnd(),
+    })),
+  }));
+}
+
+function renderWithin(elements: readonly TranscriptElement[], firstIndex: number, limits: Limits): string {
+  return elements
+    .map((element, at) => {
+      if (element.kind === "overlay") return `[#${firstIndex + at} summary]\n${escapeLines(element.summary.trim())}`;
+      const { role, parts } = element.message;
+      const blocks = parts.flatMap((part) => renderPart(part, limits));
+      const lines = blocks.map((block, n) => (n === 0 ? block.replace(/^\[text\]\n/, "") : block));
+      return [`[#${firstIndex + at} ${role}]`, ...lines].join("\n");
+    })
+    .join("\n\n");
+}
+
+function renderPart(part: Part, limits: Limits): string[] {
+  const tool = toolPart(part);
+  if (tool !== null) return renderTool(tool, limits.tool);
+  if (part.type === "text" || part.type === "reasoning")
+    return block(part.type, fieldText(part.text), limits[part.type]);
+  if (part.type === "file" || part.type === "reasoning-file") return [fileLine(part)];
+  if (part.type === "source-url") {
+    return block("source", `${fieldText(part.url)} ${fieldText(part.title)}`, limits.tool);
+  }
+  if (part.type === "source-document") return block("source", fieldText(part.title), limits.tool);
+  if (part.type !== "steering-message") return [];
+  return innerParts(part).flatMap((each) =>
+    each.type === "text" ? block("meanwhile", fieldText(each.text), limits.text) : renderPart(each, limits),
+  );
+}
+
+function renderTool(part: ToolPart, limit: number): string[] {
+  const name = word(toolName(part));
+  const whole = `${name} ${word(part.toolCallId)}`;
+  if (!hasResult(part)) return [opening(`call ${whole}`, jsonText(part.input), limit), `[unanswered]`];
+  if (isBareResult(part)) return [openResult(part, ` ${whole}`, limit)];
+  return [opening(`call ${name}`, jsonText(part.input), limit), openResult(part, "", limit)];
+}
+
+function openResult(part: ToolPart, label: string, limit: number): string {
+  if (part.state === "output-error") return opening(`error${label}`, fieldText(part.errorText), limit);
+  if (part.state === "output-available") return opening(`result${label}`, jsonText(part.output), limit);
+  return opening(`denied${label}`, fieldText(part.approval?.reason), limit);
+}
+
+function block(kind: BlockKind, text: string, limit: number): string[] {
+  return text.trim() === "" ? [] : [opening(kind, text, limit)];
+}
+
+function opening(header: string, text: string, limit: number): string {
+  const content = cutMiddle(text.trimEnd(), limit);
+  return content === "" ? `[${header}]` : `[${header}]\n${escapeLines(content)}`;
+}
+
+function fileLine(file: Pick<FileUIPart, "url" | "mediaType" | "filename">): string {
+  const bytes = fileBytes(fieldText(file.url));
+  const size = bytes === null ? "" : ` ${Math.ceil(bytes / 1024)} KB`;
+  const filename = fieldText(file.filename);
+  const name = filename === "" ? "" : ` ${filename}`;
+  return `[file ${`${fieldText(file.mediaType)}${size}${name}`.replaceAll(/[[\]\r\n]+/g, "_")}]`;
+}
+
+/** The text with a backslash before each line that would open a message or a part of one. */
+export function escapeLines(text: string): string {
+  return text.replaceAll(UNESCAPED, "\\");
+}
+
+/** A name or an id as one word without brackets. */
+function word(text: string): string {
+  return text.replaceAll(/[\s[\]]+/g, "_") || "_";
+}
+
+/** A slice that does not begin or end inside a surrogate pair. */
+export function wholeCharacters(text: string, from: number, to: number): string {
+  const start = isLowSurrogate(text, from) ? from + 1 : from;
+  const end = isLowSurrogate(text, to) ? to - 1 : to;
+  return text.slice(start, Math.max(start, end));
+}
+
+function isLowSurrogate(text: string, at: number): boolean {
+  const code = text.charCodeAt(at);
+  return code >= 0xdc00 && code <= 0xdfff;
+}

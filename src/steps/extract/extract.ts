@@ -1,0 +1,187 @@
+/**
+ * Writes a summary without a model: real sentences and names of the conversation, put under the template's headings.
+ *
+ * Boundary: conversation, earlier summary and drafts in, markdown out. It invents nothing (every bullet is a slice of
+ * the input behind at most one fixed label), is the same for the same input, and stays within its budget.
+ */
+import { MAX_BULLET_REFERENCES } from "../../limits.ts";
+import { clip, lineOf, type Bullet, type Topic } from "./bullet.ts";
+import { carryOn } from "./carry-on.ts";
+import { readTranscript } from "./entries.ts";
+import { gatherEvidence } from "./evidence.ts";
+import { listNames } from "./names.ts";
+import { meaningfulWords, saysTheSame } from "./rank.ts";
+import { layOut, placeTopics, topicOf } from "./summary-shape.ts";
+import type { CountTokens } from "../message/measure.ts";
+import type { Template } from "../draft/template.ts";
+
+export interface ExtractInput {
+  /** The conversation to summarise, as `renderTranscript` writes it; null or empty when only drafts are merged. */
+  readonly transcript: string | null;
+  /** The summary of what came before, which is carried on. */
+  readonly previous: string | null;
+  /** Whether somebody else tells of what came before. Default: where an earlier summary is given. */
+  readonly continues?: boolean | undefined;
+  /** Summaries of parts of the conversation, oldest first, which are folded into one. */
+  readonly drafts: readonly string[];
+  readonly template: Template;
+  /** Most tokens of the result. A budget below the bare headings gives the bare headings. */
+  readonly summaryTokens: number;
+  readonly countTokens: CountTokens;
+  /** What the reader cares for most, in plain words. */
+  readonly focus?: string | null | undefined;
+  /** Ends each bullet with the messages that it comes from: see provenance.ts. A list of names has none: each is its own key. */
+  readonly references?: boolean | undefined;
+}
+
+interface Allowance {
+  /** Share of the budget that the topic may take before the others have had theirs. */
+  readonly share: number;
+  /** Bullets beyond which a list is no summary any more. */
+  readonly most: number;
+}
+
+/** In the order of choosing. Rules of the user come first: an agent that forgets one does harm. */
+const ALLOWANCES: readonly (readonly [Topic, Allowance])[] = [
+  ["constraints", { share: 0.25, most: 200 }],
+  ["goal", { share: 0.11, most: 10 }],
+  ["state", { share: 0.12, most: 4 }],
+  ["decisions", { share: 0.1, most: 12 }],
+  ["done", { share: 0.14, most: 20 }],
+  ["errors", { share: 0.09, most: 10 }],
+  ["files", { share: 0.13, most: 40 }],
+  ["doing", { share: 0.03, most: 6 }],
+  ["questions", { share: 0.03, most: 6 }],
+];
+/** Share of the budget kept for the lists of names. */
+const NAMES_SHARE = 0.1;
+/** Bullets of one topic that are looked at: the work must not grow with the square of the conversation. */
+const MAX_CANDIDATES = 300;
+/** Length to which a bullet that does not fit is cut, in characters, before it is given up. */
+const CONDENSED = 90;
+
+/** The summary, as markdown with one `##` heading for each section of the template, in its order. */
+export function extractSummary(input: ExtractInput): string {
+  const titles = input.template.sections.map((section) => section.title);
+  const { entries, summaries } = readTranscript(input.transcript ?? "");
+  const carried = [...(input.previous === null ? [] : [input.previous]), ...input.drafts, ...summaries];
+  const fresh = gatherEvidence(entries, { focus: input.focus ?? "", continues: input.continues ?? carried.length > 0 });
+  const bullets = carryOn(carried, fresh).map((bullet) => ({
+    ...bullet,
+    references: input.references === true ? bullet.references.slice(-MAX_BULLET_REFERENCES) : [],
+  }));
+  const total = input.summaryTokens - input.countTokens(layOut(titles, new Map()));
+  const cost: Cost = (bullet) => input.countTokens(`- ${lineOf(bullet)}\n`);
+  const chosen = choose(bullets, total * (1 - NAMES_SHARE), cost);
+  let left = chosen.left + total * NAMES_SHARE;
+  for (const bullet of listNames(entries, carried, chosen.bullets)) {
+    if (cost(bullet) > left) continue;
+    chosen.bullets.push(bullet);
+    left -= cost(bullet);
+  }
+  return settle(titles, chosen.bullets, input);
+}
+
+/** Lays the bullets out; gives the least of them up while the whole is over the budget. */
+function settle(
+  titles: readonly string[],
+  bullets: readonly Bullet[],
+  { summaryTokens, countTokens }: Pick<ExtractInput, "summaryTokens" | "countTokens">,
+): string {
+  const kept = bullets.toSorted((one, other) => worth(other) - worth(one));
+  for (;;) {
+    const text = layOut(titles, sortIntoSections(titles, kept));
+    if (countTokens(text) <= summaryTokens || kept.length === 0) return text;
+    kept.pop();
+  }
+}
+
+function worth(bullet: Bullet): number {
+  return bullet.topic === "constraints" ? 1_000 + bullet.order / 1e9 : bullet.weight;
+}
+
+function sortIntoSections(titles: readonly string[], bullets: readonly Bullet[]): Map<string, string[]> {
+  const homes = placeTopics(titles);
+  const special = titles.filter((title) => topicOf(title) === null && titles.length > 1);
+  const bodies = new Map<string, string[]>();
+  const rank = new Map(ALLOWANCES.map(([topic], index) => [topic, index]));
+  const inOrder = bullets.toSorted(
+    (one, other) => (rank.get(one.topic) ?? 0) - (rank.get(other.topic) ?? 0) || one.order - other.order,
+  );
+  for (const bullet of inOrder) {
+    const home = special.find((title) => concerns(title, bullet)) ?? homes.get(bullet.topic);
+    if (home !== undefined) bodies.set(home, [...(bodies.get(home) ?? []), lineOf(bullet)]);
+  }
+  return bodies;
+}
+
+/** A heading that no topic knows takes what shares a word with it. */
+function concerns(title: string, bullet: Bullet): boolean {
+  if (bullet.topic === "constraints" || bullet.topic === "state") return false;
+  const text = bullet.text.toLowerCase();
+  return [...meaningfulWords(title)].some((word) => word.length > 3 && text.includes(word.replace(/s$/, "")));
+}
+
+/** Tokens of a bullet's line. */
+type Cost = (bullet: Bullet) => number;
+
+/** Fills every topic up to its share, so that none starves; what is left goes to the worthiest, whatever its topic. */
+function choose(candidates: readonly Bullet[], total: number, cost: Cost): { bullets: Bullet[]; left: number } {
+  const chosen = new Map<Bullet, ReadonlySet<string>>();
+  const counts = new Map<Topic, number>();
+  const most = new Map(ALLOWANCES.map(([topic, allowance]) => [topic, allowance.most]));
+  let left = total;
+  const take = (wanted: readonly Bullet[], share: number, shorten: boolean): void => {
+    let room = Math.min(left, share);
+    for (const candidate of wanted) {
+      const { topic, text } = candidate;
+      const words = meaningfulWords(text);
+      const count = counts.get(topic) ?? 0;
+      if (count >= (most.get(topic) ?? 0) || isRepeat(candidate, words, chosen)) continue;
+      const bullet = fit(candidate, { room, cost, shorten: shorten || count === 0 });
+      if (bullet === null) continue;
+      chosen.set(bullet, words);
+      counts.set(topic, count + 1);
+      left -= cost(bullet);
+      room -= cost(bullet);
+    }
+  };
+  const waiting = ALLOWANCES.map(([topic]) => byWorth(candidates, topic).slice(0, MAX_CANDIDATES));
+  waiting.forEach((wanted, index) => take(wanted, total * (ALLOWANCES[index]?.[1].share ?? 0), false));
+  const rest = waiting.flat().toSorted((one, other) => worth(other) - worth(one));
+  take(rest, left, true);
+  return { bullets: [...chosen.keys()], left };
+}
+
+function byWorth(candidates: readonly Bullet[], topic: Topic): Bullet[] {
+  const own = candidates.filter((bullet) => bullet.topic === topic);
+  if (topic === "constraints") return own.toSorted((one, other) => other.order - one.order);
+  return own.toSorted((one, other) => other.weight - one.weight || one.order - other.order);
+}
+
+/** The bullet if there is room, shortened when `shorten` allows and that helps; null when it must go. */
+function fit(
+  bullet: Bullet,
+  { room, cost, shorten }: { readonly room: number; readonly cost: Cost; readonly shorten: boolean },
+): Bullet | null {
+  if (cost(bullet) <= room) return bullet;
+  if (!shorten || bullet.topic === "constraints" || bullet.topic === "files") return null;
+  const short = { ...bullet, text: clip(bullet.text, CONDENSED) };
+  return cost(short) <= room ? short : null;
+}
+
+/** Rules repeat only word for word. Goal and state may say again what other sections say: they are read first. */
+function isRepeat(
+  bullet: Bullet,
+  mine: ReadonlySet<string>,
+  chosen: ReadonlyMap<Bullet, ReadonlySet<string>>,
+): boolean {
+  for (const [other, theirs] of chosen) {
+    if (other.text.toLowerCase() === bullet.text.toLowerCase() && other.topic === bullet.topic) return true;
+    if (bullet.topic === "constraints" || bullet.topic === "files" || other.topic === "files") continue;
+    const own = bullet.topic === "goal" || bullet.topic === "state" || other.topic === "state";
+    if (own && other.topic !== bullet.topic) continue;
+    if (saysTheSame(mine, theirs)) return true;
+  }
+  return false;
+}

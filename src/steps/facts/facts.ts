@@ -1,0 +1,257 @@
+/**
+ * Finds what a summary must not lose: identifiers (by kind) and the rules that a user laid down, word for word.
+ *
+ * Boundary: text in, slices of that text out. Safe on hostile input because text is cut at white space first and every
+ * pattern then runs, anchored, on one short word: time is linear in the text, whatever it holds.
+ */
+import { findCues, forbids } from "./prohibitions.ts";
+import { splitStatements } from "../text/sentences.ts";
+
+export type IdentifierKind =
+  | "path"
+  | "url"
+  | "id"
+  | "date"
+  | "quantity"
+  | "version"
+  | "error"
+  | "symbol"
+  | "env"
+  | "command";
+
+export interface Identifier {
+  readonly kind: IdentifierKind;
+  readonly value: string;
+  /** How often it was said. */
+  readonly count: number;
+}
+
+/** Longest word that is looked at, in characters: longer ones are data, not names. */
+const MAX_WORD = 300;
+/** Longest inline code that is taken for a name or a command, in characters. */
+const MAX_INLINE_CODE = 120;
+/** A rule longer than this, in characters, is cut back to the clause that states it. */
+const MAX_CONSTRAINT = 400;
+
+const FILE_NAME =
+  /^[\w@.+-]*\w\.(?:tsx?|jsx?|mjs|cjs|mts|cts|json[lc5]?|md|mdx|ya?ml|toml|lock|sql|sqlite|db|py|rs|go|rb|php|java|kt|swift|cc?|cpp|hpp?|cs|sh|bash|zsh|css|scss|html?|xml|svg|png|jpe?g|gif|webp|pdf|txt|csv|log|env|ini|cfg|conf|wasm|proto|vue|svelte|tf|zip|gz|patch|diff)$/i;
+const ROOTS =
+  /^(?:src|tests?|lib|libs|packages|apps?|docs?|bin|scripts|examples|bench|config|dist|build|public|server|client|internal|cmd|pkg|tools|crates|node_modules|etc|usr|var|tmp|home|opt|Users|\.github)$/;
+const SEGMENT = /^[\w@.+~%-]+$/;
+const UNIT =
+  /^(?:ms|s|sec|secs|seconds?|min|mins|minutes?|hours?|hrs?|days?|weeks?|months?|years?|[KMGT]i?B|bytes?|chars|characters|tokens?|lines?|px|rem|em|fps|Hz|[kMG]Hz|rps|qps|%|percent|USD|EUR|GBP|dollars?|euros?|miles|km|kg|bags?|passengers?|messages?|rows?|tests?)$/i;
+const PLAIN_NUMBER = /^[-+~<>≤≥]?\d[\d,]*(?:\.\d+)?$/;
+const NUMBER_WITH_UNIT =
+  /^[-+~<>≤≥]?(?:[$€£]\d[\d,]*(?:\.\d+)?[KMB]?|\d[\d,]*(?:\.\d+)?(?:ms|s|m|h|d|px|rem|em|fps|k|[kKMGT]i?B|[kMG]?Hz|%|x))$/;
+const VERSION = /^(?:v\d+(?:\.\d+){0,3}|\d+\.\d+\.\d+)(?:[-+][\w.-]+)?$/;
+const PACKAGE_AT_VERSION = /^@?[a-z][\w./-]*@[\^~]?\d[\w.+-]*$/;
+const DATE = /^\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:?\d{2})?)?$/;
+const TIME = /^\d{1,2}:\d{2}(?::\d{2})?(?:am|pm)?$|^\d{1,2}(?:am|pm)$/i;
+const ERROR =
+  /^(?:TS\d{4,5}|E\d{4}|E[A-Z]{4,20}|ERR_[A-Z0-9_]+|SQLITE_[A-Z_]+|[A-Z]\w*(?:Error|Exception)|SIG(?:KILL|TERM|SEGV|INT|ABRT|HUP))$/;
+const ENV = /^\$?[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+$/;
+const UUID = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i;
+const EMAIL = /^[\w.+-]+@[\w-]+(?:\.[\w-]+)+$/;
+const REFERENCE = /^(?:#\d+|[\w.-]+\/[\w.-]+#\d+|[A-Z]{2,8}-\d+)$/;
+const NOT_AN_ID =
+  /^(?:utf-?\d+|sha-?\d+|md5|base\d\d|http\d?|h264|mp[34]|ipv[46]|x86|x64|es\d+|iso-?\d+|oauth2|p\d\d|k8s|s3|ec2|win(?:32|64)|arm64|amd64|100644|100755|i18n|l10n|a11y)$/i;
+const SYMBOL = /^[@#$_A-Za-z][\w$]*(?:(?:\.|::|#|\/|->|-)[\w$]+)*(?:\([^()]*\))?(?:\[\])?$/;
+const COMMAND =
+  /^(?:\$ )?(?:npm|npx|pnpm|yarn|bun|node|deno|git|gh|cargo|go|python3?|pip3?|uv|make|docker|kubectl|wrangler|curl|tsc|vitest|pytest|rg|grep|sed|rm|mv|cp|cd|ls|cat|mkdir|chmod|sudo|brew|apt|terraform)\s+\S/;
+const ERROR_LEAD = /^(?:code|status|error|HTTP|HTTP\/1\.1|HTTP\/2):?$/i;
+
+/**
+ * The identifiers of `text` with how often each is said, in order of first appearance. Paths lose a trailing line
+ * number, words lose the punctuation around them; nothing else is changed.
+ */
+export function extractIdentifiers(text: string): Identifier[] {
+  const found = new Map<string, { kind: IdentifierKind; value: string; count: number }>();
+  const add = (kind: IdentifierKind, value: string): void => {
+    const key = `${kind} ${value}`;
+    const known = found.get(key);
+    if (known === undefined) found.set(key, { kind, value, count: 1 });
+    else known.count++;
+  };
+  for (const line of text.split("\n")) scanLine(line, add);
+  return [...found.values()];
+}
+
+type Add = (kind: IdentifierKind, value: string) => void;
+
+function scanLine(line: string, add: Add): void {
+  const shell = line.trimStart();
+  if (shell.startsWith("$ ") && shell.length <= MAX_WORD) add("command", shell.slice(2).trim());
+  const parts = line.split("`");
+  const paired = parts.length % 2 === 1;
+  parts.forEach((part, index) => {
+    if (index % 2 === 1 && paired) scanCode(part, add);
+    else scanWords(part, add);
+  });
+}
+
+/** Inline code: one name, one command, or words like any others. */
+function scanCode(code: string, add: Add): void {
+  const text = code.trim();
+  if (text.length > MAX_INLINE_CODE) return scanWords(text, add);
+  if (COMMAND.test(text)) {
+    add("command", text.replace(/^\$ /, ""));
+    return scanWords(text, add);
+  }
+  const kind = classify(text);
+  if (kind !== null) return add(kind, kind === "path" ? bareName(text) : text);
+  if (text.length > 1 && SYMBOL.test(text) && looksLikeCode(text)) return add("symbol", text);
+  scanWords(text, add);
+}
+
+function scanWords(text: string, add: Add): void {
+  let before = "";
+  for (const raw of text.split(/\s/)) {
+    if (raw === "") continue;
+    const word = trimPunctuation(raw);
+    const start = raw.indexOf(word);
+    if (word !== "" && word.length <= MAX_WORD) classifyWord(word, start === 0 ? before : "", add);
+    before = /[,;.]["')\]]*$/.test(raw) ? "" : raw.slice(start);
+  }
+}
+
+/** `before` is the word in front with what follows it, so that the two together are a slice of the text. */
+function classifyWord(word: string, before: string, add: Add): void {
+  if (UNIT.test(word) && PLAIN_NUMBER.test(before)) return add("quantity", `${before} ${word}`);
+  if (/^-?\d{1,3}$/.test(word) && ERROR_LEAD.test(before)) return add("error", `${before} ${word}`);
+  const kind = classify(word);
+  if (kind !== null) add(kind, kind === "path" ? bareName(word) : word);
+}
+
+/** A word of the language is not a symbol, though it stands between backticks. */
+function looksLikeCode(text: string): boolean {
+  return /[a-z][A-Z]|[A-Z][a-z]+[A-Z]|[_.:#$()[\]/\d@]|\w-\w/.test(text) || /^[A-Z][a-z]+$/.test(text);
+}
+
+/** What one word names, or null for a word of the language. Every pattern is anchored and the word is short. */
+function classify(word: string): IdentifierKind | null {
+  if (word.length < 2) return null;
+  if (/^(?:https?|wss?|ftp|file|postgres(?:ql)?|redis|s3|git|ssh):\/\/\S{3,}$/i.test(word)) return "url";
+  if (DATE.test(word) || TIME.test(word)) return "date";
+  if (VERSION.test(word) || PACKAGE_AT_VERSION.test(word)) return "version";
+  if (NUMBER_WITH_UNIT.test(word)) return "quantity";
+  if (ERROR.test(word)) return "error";
+  if (ENV.test(word)) return "env";
+  if (isPath(bareName(word))) return "path";
+  return isId(word) ? "id" : null;
+}
+
+function isPath(word: string): boolean {
+  if (FILE_NAME.test(word)) return !/^[A-Z][a-z]+\.js$/.test(word);
+  if (/^[A-Za-z]:\\[^<>|?*]+$/.test(word)) return true;
+  if (!word.includes("/") || word.includes("//")) return false;
+  const segments = word
+    .replace(/^(?:~|\.{1,2})?\//, "")
+    .replace(/\/$/, "")
+    .split("/");
+  if (!segments.every((segment) => SEGMENT.test(segment))) return false;
+  if (FILE_NAME.test(segments.at(-1) ?? "")) return true;
+  if (/^(?:~|\.{1,2})\//.test(word)) return true;
+  const first = segments[0] ?? "";
+  if (word.startsWith("/")) return segments.length > 1 || ROOTS.test(first);
+  return ROOTS.test(first) && segments.length > 1;
+}
+
+function isId(word: string): boolean {
+  if (NOT_AN_ID.test(word)) return false;
+  if (UUID.test(word) || EMAIL.test(word) || REFERENCE.test(word)) return true;
+  if (!/\d/.test(word)) return false;
+  if (/^\d{6,20}$/.test(word)) return true;
+  if (/^[0-9a-f]{7,64}$/.test(word)) return /[a-f]/.test(word);
+  if (/^(?:[A-Z]+\d|\d+[A-Z])[A-Z0-9]{1,20}$/.test(word)) return word.length >= 5;
+  if (/^[A-Za-z][A-Za-z0-9]*(?:[_-][A-Za-z0-9]+)*[_-]\d{3,}$/.test(word)) return true;
+  return (
+    /^[\w-]{16,80}$/.test(word) && /[a-z]/.test(word) && /[A-Z]/.test(word) && (word.match(/\d/g)?.length ?? 0) >= 3
+  );
+}
+
+/** A path without the `@` of a mention and without `:line:column`. */
+function bareName(word: string): string {
+  return word.replace(/^@(?=[\w.-]+\/.*\.\w+)/, "").replace(/(?::\d+){1,2}(?:-\d+)?$/, "");
+}
+
+const OPENING = "\"'([{<*_,;:|=“‘";
+const CLOSING = "\"')]}>*_,;:|=.!?”’…";
+
+function trimPunctuation(word: string): string {
+  let start = 0;
+  let end = word.length;
+  while (start < end && OPENING.includes(word.charAt(start))) start++;
+  while (end > start && CLOSING.includes(word.charAt(end - 1))) end--;
+  return word.slice(start, end);
+}
+
+// ── constraints ─────────────────────────────────────────────────────────────────────────────────────────────────────
+
+/** An order or a wish that outlives the turn it was said in. What forbids is in prohibitions.ts. */
+const WISHES: readonly RegExp[] = [
+  /\balways\b(?! (?:fails?|failed|crash(?:es|ed)?|seems?|had|has|is|was|were|been|gets?|returns?|returned|throws?|happens?|shows?|the case)\b)/i,
+  /\bmust\b(?! (?:have (?!to\b)\w+(?:ed|en|t|ne)\b|have been|be (?:a|an|because|the|some\w+)\b|admit|say))/i,
+  /\b(?:i|we|you|it|they)(?:['’]d| would)?(?: strongly| much)? (?:prefer|rather)\b|\bpreferabl[ey]\b|\bmy preference\b/i,
+  /\b(?:use|do|make|put|let['’]?s|want|go with|call|have|take|keep|give)\b.{0,80}\b(?:instead|rather than)\b/i,
+  /\bonly (?:use|run|do|if|when|want|need|fly|book|change|touch|edit|allow|consider|accept|after|with|for|in|the|one|a)\b|\b(?:i|we) only\b|^only\b/i,
+  /(?<!\bI(?:['’]ll| will) )\b(?:make|be) sure\b(?! to find)|\bensure\b|\bavoid\b|\bstick (?:to|with)\b|\bas long as\b|\bit is (?:important|essential|critical) (?:that|to)\b|\brequire(?:d|ment|s)?\b|\bunless\b/i,
+  /\b(?:at most|at least|no more than|no less than|no later than|no earlier than|less than|under|up to|within|maximum|minimum|before|after) [$€£]?\d/i,
+  /\bfrom now on\b|\bgoing forward\b|\bby default\b|\bremember (?:to|that)\b|\bkeep in mind\b|\bno need (?:to|for)\b|\bwithout (?:any|a|using|changing|breaking|touching|asking|adding|doing)\b/i,
+  /\b(?:i|we)(?:['’]d like| want| need)(?: it| them| this| you| everything| all| the \w+)? to (?:be|have|use|keep|stay|not|always)\b/i,
+];
+const UNSPACED_SCRIPT = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}]/u;
+/** Prose may begin with "import", "return" or "at", and may hold an arrow or a tag of emphasis. */
+const CODE =
+  /^\s*(?:at \S+ \(|at \S+:\d|import (?:type )?(?:[*{"']|\w+,? (?:\{|from ["']))|(?:const|let|var) [\w{[]+.{0,40}=|return\b.*;$|\/\/|<\/?(?!(?:b|i|u|p|li|em|strong|h\d)>)\w)|\) ?=>|=> ?[{([]|\b\w+ ?=> ?\w+[.(]/;
+/** Asking for something once is not a rule, and neither is asking about one. */
+const QUESTION = /\?["')\]]*$/;
+const FIRM = /\b(?:never|must|do not|don['’]?t (?:want|use|do|add|touch|change)|prefer|make sure)\b/i;
+const ASKED = /^(?:why|what|how|when|where|which|who|did|does|do you|is|are|was|were|can i|could i|should i|am i)\b/i;
+
+/**
+ * The sentences of a user's message that state a rule, a prohibition or a preference, verbatim and in order; headings and
+ * table cells too. Fenced code is not the user's words and is skipped. A sentence of over 400 characters is cut back to
+ * the clauses that state one.
+ */
+export function extractConstraints(userText: string): string[] {
+  return [...new Set(splitStatements(userText).flatMap(({ text }) => constraintsIn(text)))];
+}
+
+/** The sentence when it states a rule, or the clauses of it that do when it is too long. */
+export function constraintsIn(sentence: string): string[] {
+  if (sentence.length <= MAX_CONSTRAINT) return isRule(sentence) ? [sentence] : [];
+  return sentence.split(/(?<=[,;]) /).flatMap((clause) => {
+    const shorter = clause.length <= MAX_CONSTRAINT ? [clause] : surroundings(clause);
+    return shorter.filter(isRule);
+  });
+}
+
+/** Whether a sentence of a user states a rule, a prohibition or a preference. */
+export function isRule(sentence: string): boolean {
+  const said = sentence.replaceAll(/\s+/g, " ");
+  const enough = UNSPACED_SCRIPT.test(said) ? said.length >= 4 : said.length >= 8 && said.includes(" ");
+  if (!enough || looksLikeData(said)) return false;
+  if (QUESTION.test(said) && (ASKED.test(said) || !FIRM.test(said))) return false;
+  return forbids(said) || WISHES.some((wish) => wish.test(said));
+}
+
+/** Program text and logs: few words for the signs among them, or the marks of a statement, a tag or a stack frame. */
+export function looksLikeData(sentence: string): boolean {
+  const letters = sentence.match(/[\p{L} ]/gu)?.length ?? 0;
+  return letters < sentence.length * 0.6 || CODE.test(sentence) || (sentence.endsWith(");") && /\w\(/.test(sentence));
+}
+
+/** The words around each word that may forbid, by whole words, each place of the clause at most twice. */
+function surroundings(clause: string): string[] {
+  const found: string[] = [];
+  const half = MAX_CONSTRAINT / 2;
+  let next = 0;
+  for (const at of findCues(clause)) {
+    if (at < next) continue;
+    next = at + half;
+    const start = at <= half ? 0 : clause.indexOf(" ", at - half) + 1;
+    const end = next >= clause.length ? clause.length : clause.lastIndexOf(" ", next);
+    if (start > 0 ? start <= at && end > at : end > at) found.push(clause.slice(start, end).trim());
+  }
+  return found;
+}

@@ -1,0 +1,48 @@
+/**
+ * How a conversation began, in the user's and the model's own words: for a summary that hides the messages themselves.
+ *
+ * Boundary: messages and budgets in, a text out. Safe because nothing is worded anew: what is left out is cut from the end, and
+ * the rules that it held are said behind it.
+ */
+import type { UIMessage } from "ai";
+import type { CountTokens } from "../message/measure.ts";
+import { NO_FACTS } from "../pinned/fact.ts";
+import { gatherRules } from "../pinned/gather.ts";
+import { pickPinned } from "../pinned/pick.ts";
+import { sayingIn } from "../pinned/said.ts";
+import { renderTranscript, wholeCharacters } from "../draft/render.ts";
+import { fieldText } from "../message/tool-parts.ts";
+
+/** The words of messages, whole. A single one of the user stands as it was said. */
+export function wholeWords(messages: readonly UIMessage[]): string {
+  const [first] = messages;
+  if (messages.length === 1 && first?.role === "user") return wordsOf(first);
+  const limits = { toolChars: Infinity, textChars: Infinity, reasoningChars: 0 };
+  return renderTranscript(
+    messages.map((message) => ({ kind: "message" as const, message })),
+    limits,
+  );
+}
+
+/** The beginning of a message within so many tokens, and behind it the rules that are not in it, within as many again. */
+export function beginningWords(message: UIMessage, tokens: number, countTokens: CountTokens): string {
+  const said = wordsOf(message);
+  const beginning = cutAt(said, tokens, countTokens);
+  if (beginning === said) return said;
+  const says = sayingIn(beginning);
+  const rules = gatherRules([message]).filter(({ value }) => !says(value));
+  const { rules: kept } = pickPinned({ ...NO_FACTS, rules }, { budgetTokens: tokens, countTokens });
+  const lines = kept.map(({ value }) => `- ${value}`);
+  return [`${beginning} […]`, ...(lines.length === 0 ? [] : ["", "Its rules:", ...lines])].join("\n");
+}
+
+function wordsOf({ parts }: UIMessage): string {
+  return parts.flatMap((part) => (part.type === "text" ? [fieldText(part.text)] : [])).join("\n");
+}
+
+/** As much of the text as the counter takes for so many tokens. */
+function cutAt(text: string, tokens: number, countTokens: CountTokens): string {
+  let cut = wholeCharacters(text, 0, tokens * 8);
+  while (cut !== "" && countTokens(cut) > tokens) cut = wholeCharacters(cut, 0, Math.floor(cut.length * 0.9));
+  return cut;
+}

@@ -1,0 +1,25 @@
+/** What a conversation is called after the words it began with. */
+import type { UIMessage } from "ai";
+import { TITLE_CHARS } from "../../limits.ts";
+import { fieldText } from "./tool-parts.ts";
+
+/** Characters of a text that are looked at: a message may have millions. */
+const READ_CHARS = 1_000;
+
+/** By what a reader takes for one: a letter with its accents, a flag, an emoji of several people. */
+const CHARACTERS = new Intl.Segmenter("en", { granularity: "grapheme" });
+
+/** The message's text in one line of at most {@link TITLE_CHARS} characters, cut between words. Null when it has no text. */
+export function titleOf(message: UIMessage): string | null {
+  const text = message.parts.flatMap((part) => (part.type === "text" ? [fieldText(part.text)] : [])).join(" ");
+  const start = text.trimStart().slice(0, READ_CHARS).toWellFormed();
+  const line = start.replaceAll(/[\s\p{Cc}]+/gu, " ").trim();
+  if (line === "") return null;
+  const characters = Array.from(CHARACTERS.segment(line), ({ segment }) => segment);
+  if (characters.length <= TITLE_CHARS) return line;
+  const kept = characters.slice(0, TITLE_CHARS).join("");
+  const space = kept.lastIndexOf(" ");
+  // One long word (an address, a script without spaces) is cut where the room ends.
+  const cut = space < kept.length / 2 ? characters.slice(0, TITLE_CHARS - 1).join("") : kept.slice(0, space);
+  return `${cut}…`;
+}

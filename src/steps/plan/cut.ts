@@ -1,0 +1,179 @@
+/**
+ * Where the head ends and where the tail begins.
+ *
+ * The budget alone names a place for each; this moves it to one that breaks nothing and reads well, and says why.
+ */
+import { TAIL_SHRINK, TAIL_STRETCH } from "../../limits.ts";
+import { tokensBetween, type Layout } from "./align.ts";
+import type { Outline, OutlineRow } from "./outline.ts";
+import type { BoundaryMove } from "./plan.ts";
+import type { Policy } from "./policy.ts";
+
+/** A boundary and why it is where it is. */
+export interface Cut {
+  readonly at: number;
+  readonly moves: readonly BoundaryMove[];
+}
+
+/** What is kept of the start, and what of it was to be kept and is not. */
+export interface KeptHead {
+  /** Messages that were to be kept: `protectHead`. */
+  readonly asked: number;
+  /** Messages that are kept in the view as they are. */
+  readonly kept: number;
+  /** Why they are fewer; null when they are not. */
+  readonly why: "budget" | "hard-line" | "earlier-summary" | "notes" | "function" | null;
+  /** Messages whose words stand whole beside the summary, which tells of them as well: of notes. */
+  readonly inWords: readonly string[];
+  /** The user's first message, where only its beginning and its rules stay word for word. */
+  readonly beginningOf: string | null;
+}
+
+export interface HeadCut extends Cut {
+  readonly kept: KeptHead;
+}
+
+/**
+ * The boundary after the protected messages: the first `protectHead` of the path, fewer when an earlier overlay comes
+ * first or their budget is spent, through the user's first message where that has room, more when the last of them is tied
+ * to what follows. Equals the number of cells when everything is tied.
+ */
+export function cutHead(layout: Layout, policy: Policy): HeadCut {
+  const { cells, rowStarts, ties } = layout;
+  const { rows, why: fewer, asking } = protectRows(layout, policy);
+  const wanted = rowStarts[rows] ?? cells.length;
+  let at = wanted;
+  while (at < cells.length && ties[at] !== null) at++;
+  const why = ties[wanted] ?? null;
+  const isWhole = asking === null || (rowStarts[asking] ?? 0) < at;
+  const beginningOf = isWhole || policy.openingTokens === 0 ? null : (cells[rowStarts[asking] ?? 0]?.row.id ?? null);
+  return {
+    at,
+    moves: at === wanted || why === null ? [] : [{ boundary: "head", why, tokens: tokensBetween(layout, wanted, at) }],
+    kept: { asked: policy.protectHead, kept: rows, why: fewer, inWords: [], beginningOf },
+  };
+}
+
+/** What is left of the start where a function of the caller's own named the range: of a first message in it, the beginning. */
+export function headBefore(outline: Outline, hidden: ReadonlySet<string>, policy: Policy): KeptHead {
+  const { protectHead: asked, openingTokens } = policy;
+  const left = outline.rows.findIndex(({ id }) => hidden.has(id));
+  const kept = Math.min(asked, left === -1 ? outline.rows.length : left);
+  const first = outline.rows[askingRow(outline.rows) ?? -1]?.id;
+  const beginningOf = first !== undefined && hidden.has(first) && openingTokens > 0 ? first : null;
+  return { asked, kept, why: kept < asked ? "function" : null, inWords: [], beginningOf };
+}
+
+/** The row of the user's first message; null where an overlay comes before it, or there is none. */
+function askingRow(rows: readonly OutlineRow[]): number | null {
+  const found = rows.findIndex(({ kind, role }) => kind === "overlay" || role === "user");
+  return rows[found]?.kind === "message" ? found : null;
+}
+
+/** How many rows are protected, why they are fewer than was asked, and the row of the user's first message. */
+function protectRows(layout: Layout, policy: Policy): { rows: number; why: KeptHead["why"]; asking: number | null } {
+  const { cells, rowStarts } = layout;
+  const { protectHead, headTokenBudget, firstMessageTokens } = policy;
+  const weight = (rows: number): number => tokensBetween(layout, 0, rowStarts[rows] ?? cells.length);
+  const all = rowStarts.flatMap((start) => cells[start]?.row ?? []);
+  const overlay = all.findIndex(({ kind }) => kind === "overlay");
+  const open = overlay === -1 ? all.length : overlay;
+  const asking = askingRow(all);
+  let rows = 0;
+  while (rows < Math.min(protectHead, open) && weight(rows + 1) <= headTokenBudget) rows++;
+  const through = asking === null ? 0 : asking + 1;
+  if (protectHead > 0 && through > rows && weight(through) <= firstMessageTokens) rows = through;
+  if (rows >= protectHead || rows === all.length) return { rows, why: null, asking };
+  return { rows, why: rows === open ? "earlier-summary" : policy.headWithin, asking };
+}
+
+/** Asks whether replacing everything from the head to this boundary is worth it. */
+export type WorthCutting = (boundary: number) => boolean;
+
+/**
+ * The boundary before what is kept of the recent part, or null when no safe one is worth it. In order of preference:
+ *
+ * 1. where a user turn starts, looking back as far as the budget stretches, then forward while half of it is kept;
+ * 2. any safe boundary, back as far as the budget stretches, then forward up to the least tail, then further back.
+ */
+export function cutTail(layout: Layout, policy: Policy, worth: WorthCutting): Cut | null {
+  const end = layout.cells.length;
+  const byBudget = walkBack(layout, policy.tailTokenBudget);
+  const latest = latestTail(layout, policy);
+  const start = Math.min(byBudget, latest);
+  const kept = (at: number): number => tokensBetween(layout, at, end);
+  const usable = (at: number): boolean => layout.ties[at] === null && worth(at);
+  const turn = (at: number): boolean => usable(at) && startsTurn(layout, at);
+  const near = (at: number): boolean => at === start || kept(at) <= policy.tailTokenBudget * TAIL_STRETCH;
+  const enough = (at: number): boolean => kept(at) >= policy.tailTokenBudget * TAIL_SHRINK;
+
+  const at =
+    findDown(start, (at) => near(at) && turn(at)) ??
+    findUp(start, latest, (at) => enough(at) && turn(at)) ??
+    findDown(start, (at) => near(at) && usable(at)) ??
+    findUp(start, latest, usable) ??
+    findDown(start, usable);
+  return at === null ? null : { at, moves: explain(layout, { byBudget, start, at }) };
+}
+
+/** The boundary at the end of an outline that was cut off: what follows it is kept whatever it weighs. */
+export function cutEnd(layout: Layout, worth: WorthCutting): Cut | null {
+  const end = layout.cells.length;
+  const at = findDown(end, (at) => layout.ties[at] === null && worth(at));
+  return at === null ? null : { at, moves: explain(layout, { byBudget: end, start: end, at }) };
+}
+
+/** The lowest boundary after which the cells fit the budget. */
+function walkBack(layout: Layout, budget: number): number {
+  let at = layout.cells.length;
+  while (at > 0 && tokensBetween(layout, at - 1, layout.cells.length) <= budget) at--;
+  return at;
+}
+
+/**
+ * The highest boundary that keeps the least tail: the last `minTailMessages` messages. A message of several steps that
+ * alone outweighs the budget may be kept in part, from the first step that fits, or else its last one.
+ */
+export function latestTail(layout: Layout, policy: Policy): number {
+  const { cells, rowStarts } = layout;
+  let at = cells.length;
+  let messages = 0;
+  for (let row = rowStarts.length - 2; row >= 0 && messages < policy.minTailMessages; row--) {
+    const start = rowStarts[row] ?? 0;
+    const steps = at - start;
+    if (steps > 1 && tokensBetween(layout, start, at) > policy.tailTokenBudget) {
+      return Math.min(Math.max(walkBack(layout, policy.tailTokenBudget), start + 1), at - 1);
+    }
+    at = start;
+    if (cells[start]?.row.kind === "message") messages++;
+  }
+  return at;
+}
+
+function startsTurn(layout: Layout, at: number): boolean {
+  const cell = layout.cells[at];
+  return cell?.row.kind === "message" && cell.row.role === "user" && layout.rowStarts[cell.rowIndex] === at;
+}
+
+function explain(layout: Layout, place: { byBudget: number; start: number; at: number }): BoundaryMove[] {
+  const { byBudget, start, at } = place;
+  const moves: BoundaryMove[] = [];
+  const add = (why: BoundaryMove["why"], from: number, to: number): unknown =>
+    moves.push({ boundary: "tail", why, tokens: tokensBetween(layout, Math.min(from, to), Math.max(from, to)) });
+  if (start !== byBudget) add("min-tail", start, byBudget);
+  if (at !== start) add(startsTurn(layout, at) ? "user-turn" : (layout.ties[start] ?? "min-span"), start, at);
+  const cell = layout.cells[at];
+  const rowStart = cell === undefined ? at : (layout.rowStarts[cell.rowIndex] ?? at);
+  if (rowStart < at) add("inside-message", rowStart, at);
+  return moves;
+}
+
+function findDown(from: number, accept: (at: number) => boolean): number | null {
+  for (let at = from; at > 0; at--) if (accept(at)) return at;
+  return null;
+}
+
+function findUp(from: number, to: number, accept: (at: number) => boolean): number | null {
+  for (let at = from + 1; at <= to; at++) if (accept(at)) return at;
+  return null;
+}

@@ -1,0 +1,67 @@
+/**
+ * Characters that nobody sees and a model reads: controls, marks of direction, tags, fillers, lone joiners.
+ *
+ * Job: the one list of them, for whoever shows a text (the page, the command line) and for whatever is laid over a
+ * conversation. Boundary: text to text; messages themselves stay as they came. Complete because it asks for properties of
+ * Unicode and not for characters that somebody thought of; harmless to real writing because what a script or an emoji is
+ * written with stays where it belongs: a joiner within a word, one selector behind what it selects.
+ */
+
+const NOT_SEEN = String.raw`\p{Cc}\p{Cs}\p{Zl}\p{Zp}\p{Bidi_Control}\p{Default_Ignorable_Code_Point}\u2800\ufff9-\ufffb`;
+const UNSEEN = new RegExp(`[[${NOT_SEEN}]--[\\t\\n]]`, "gv");
+
+/** Scripts whose words are written with joiners, or divided by a space of no width. */
+const JOINED =
+  "Arabic Syriac Nko Mongolian Devanagari Bengali Gurmukhi Gujarati Oriya Tamil Telugu Kannada Malayalam Sinhala Thai Lao Tibetan Myanmar Khmer"
+    .split(" ")
+    .map((script) => `\\p{Script_Extensions=${script}}`);
+const IN_A_WORD = `[[${JOINED.join("")}]--[${NOT_SEEN}]]`;
+const IN_PLACE = new RegExp(
+  [
+    `(?<=${IN_A_WORD})[\\u200b-\\u200d](?=${IN_A_WORD})`,
+    String.raw`(?<=\p{Emoji}\ufe0f|[\p{Extended_Pictographic}\p{Emoji_Modifier}])\u200d(?=\p{Extended_Pictographic})`,
+    String.raw`(?<=\p{Emoji})[\ufe0e\ufe0f]`,
+    String.raw`(?<=\p{Script=Han})[\ufe00-\ufe0f\u{e0100}-\u{e01ef}]`,
+    `(?<=[\\p{Script=Mongolian}--[${NOT_SEEN}]])[\\u180b-\\u180d\\u180f]`,
+  ].join("|"),
+  "vy",
+);
+
+/** What shows as the end of a line, though only "\n" is one. */
+const BREAK = /[\v\f\r\u0085\u2028\u2029]/;
+
+/** The text with each of them by name: `␛` for a control, `⟨U+202E⟩` for others. Showing it twice changes nothing. */
+export function showInvisible(text: string): string {
+  return replaceUnseen(text, nameOf);
+}
+
+/** The text without them; what shows as the end of a line becomes a space. Taking them out twice changes nothing. */
+export function stripInvisible(text: string): string {
+  return replaceUnseen(text, (character) => (BREAK.test(character) ? " " : ""));
+}
+
+/** Which of them a text holds, each once, in the order in which they come: `U+202E`. */
+export function findInvisible(text: string): string[] {
+  const found = new Set<string>();
+  replaceUnseen(text, (character) => {
+    found.add(codeOf(character));
+    return "";
+  });
+  return [...found];
+}
+
+function replaceUnseen(text: string, by: (character: string) => string): string {
+  return text.replaceAll("\r\n", "\n").replaceAll(UNSEEN, (character: string, at: number, whole: string) => {
+    IN_PLACE.lastIndex = at;
+    return IN_PLACE.test(whole) ? character : by(character);
+  });
+}
+
+function nameOf(character: string): string {
+  const code = character.codePointAt(0) ?? 0;
+  return code < 0x20 ? String.fromCharCode(0x2400 + code) : `⟨${codeOf(character)}⟩`;
+}
+
+function codeOf(character: string): string {
+  return `U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0")}`;
+}

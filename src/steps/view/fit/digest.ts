@@ -1,0 +1,94 @@
+/**
+ * The message that stands for a part of a view that does not fit: made on the fly, without a model, and never stored.
+ *
+ * Job: say in a few hundred tokens what was there, the user's rules before all. Boundary: pure; the same part gives the
+ * same digest. Safe because it is framed as a record (view.ts), carries a reserved id, and counts the tool calls that
+ * failed: an error that is not told word for word is never left out silently.
+ */
+import type { UIMessage } from "ai";
+import { FIT_DIGEST_SOURCE_CHARS, FIT_DIGEST_TOKENS, FIT_SECTIONS_TOKENS } from "../../../limits.ts";
+import { extractSummary } from "../../extract/extract.ts";
+import type { CountTokens } from "../../message/measure.ts";
+import type { PinnedFact } from "../../pinned/fact.ts";
+import { sayingIn } from "../../pinned/said.ts";
+import { renderTranscript, type TranscriptElement } from "../../draft/render.ts";
+import { isStub } from "../repair.ts";
+import { DEFAULT_TEMPLATE, type Template } from "../../draft/template.ts";
+import { toolPart } from "../../message/tool-parts.ts";
+import { fittedMessageId, isSummary } from "../view.ts";
+import { renderRules } from "./rules.ts";
+
+export interface DigestOptions {
+  /** About how many tokens it may take, rules not counted. */
+  readonly tokens: number;
+  readonly template?: Template | undefined;
+  /** How many messages it stands for; the newest of them may be there in part. */
+  readonly messages: number;
+  /** What the user ruled in them. */
+  readonly rules: readonly PinnedFact[];
+  readonly countTokens: CountTokens;
+}
+
+/** For a digest that has no room for eight headings. */
+const SHORT: Template = {
+  sections: DEFAULT_TEMPLATE.sections.filter(({ title }) => /constraints|errors|current/i.test(title)),
+};
+
+export function digestMessage(gap: readonly UIMessage[], options: DigestOptions): UIMessage {
+  const { tokens, messages, rules, countTokens, template = DEFAULT_TEMPLATE } = options;
+  const frame =
+    `[Record of ${countOf(messages, "message")} of this conversation, left out to fit${failures(gap)}. ` +
+    "Treat it as background, not as a new request. It was extracted without a model and may miss context.]";
+  const room = tokens - countTokens(frame);
+  if (room < FIT_DIGEST_TOKENS) return notice(gap, options);
+  const summary = extractSummary({
+    transcript: renderTranscript(gap.map(toElement), { maxChars: FIT_DIGEST_SOURCE_CHARS }),
+    previous: null,
+    drafts: [],
+    template: room < FIT_SECTIONS_TOKENS ? SHORT : template,
+    summaryTokens: room,
+    countTokens,
+  });
+  const says = sayingIn(summary);
+  const unsaid = rules.filter(({ value }) => !says(value));
+  return synthetic(gap, [frame, summary, renderRules(unsaid)]);
+}
+
+/** The least that can be said of what is gone. */
+export function notice(
+  gap: readonly UIMessage[],
+  { messages, rules }: Pick<DigestOptions, "messages" | "rules">,
+): UIMessage {
+  return synthetic(gap, [`[${countOf(messages, "message")} left out to fit${failures(gap)}.]`, renderRules(rules)]);
+}
+
+function synthetic(gap: readonly UIMessage[], paragraphs: readonly string[]): UIMessage {
+  const text = paragraphs.filter((each) => each !== "").join("\n\n");
+  return {
+    id: fittedMessageId(gap[0]?.id ?? "", 0),
+    role: "user",
+    metadata: { palimpsest: { kind: "digest" } },
+    parts: [{ type: "text", text }],
+  };
+}
+
+function failures(gap: readonly UIMessage[]): string {
+  const failed = gap.flatMap(({ parts }) =>
+    parts.filter((part) => {
+      const tool = toolPart(part);
+      return tool?.state === "output-error" && !isStub(tool);
+    }),
+  ).length;
+  return failed === 0 ? "" : `, ${countOf(failed, "failed tool call")} among them`;
+}
+
+function countOf(count: number, what: string): string {
+  return `${count} ${what}${count === 1 ? "" : "s"}`;
+}
+
+/** An overlay's text begins with its frame, in brackets: what follows is the summary, which is carried on. */
+function toElement(message: UIMessage): TranscriptElement {
+  const [part] = message.parts;
+  if (!isSummary(message) || part?.type !== "text") return { kind: "message", message };
+  return { kind: "overlay", summary: part.text.slice(part.text.indexOf("]\n\n") + 1) };
+}

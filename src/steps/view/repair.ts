@@ -1,0 +1,257 @@
+/**
+ * Makes any list of messages one that a model accepts: every tool call has exactly one result, and the reverse (V2). The
+ * newest message may still have open calls: a person is about to approve them, the SDK to run them, a client to answer.
+ *
+ * Job: fix, on a copy, what branches, edits, deletions, crashes and imports leave behind. Boundary: nothing is stored;
+ * what is fixed here is fixed again on the next read. Safe because it is deterministic, keeps the order of parts, and
+ * turns what it cannot pair into text instead of dropping it: a repaired view never says less.
+ */
+import type { FileUIPart, TextUIPart, UIMessage } from "ai";
+import { cutMiddle } from "../draft/render.ts";
+import {
+  fieldText,
+  hasResult,
+  innerParts,
+  isBareResult,
+  jsonText,
+  toolName,
+  toolPart,
+  type CallResult,
+  type Part,
+  type ToolPart,
+} from "../message/tool-parts.ts";
+
+export interface RepairOptions {
+  /** Whether an open call of the newest message can still be answered. Default: each can. */
+  readonly canBeAnswered?: (call: ToolPart) => boolean;
+}
+
+/** Why a call has a stub in place of a result, and what the model is told of it. */
+const STUBS = {
+  "no-result": "No result was recorded for this call.",
+  "never-approved": "This call needed an approval, and the request was never answered: it was not run.",
+  "approved-only": "This call was approved, but no result of it was recorded: it may not have run.",
+} as const;
+
+/** The error text that closes a call whose result was never stored. */
+export const NO_RESULT = STUBS["no-result"];
+
+/** Characters shown of an address that cannot be sent: it may be a file itself, encoded. */
+const MAX_ADDRESS = 500;
+
+type FilePart = Extract<Part, { type: "file" | "reasoning-file" }>;
+
+/** Where a part is, and what is to stand there. `null` removes it. */
+interface Slot {
+  readonly message: number;
+  part: Part | null;
+}
+
+/**
+ * The messages with every call paired once. Returns the same array, and the same objects in it, wherever nothing
+ * needed repair. `convertToModelMessages` accepts the result.
+ */
+export function repairMessages(messages: UIMessage[], options: RepairOptions = {}): UIMessage[] {
+  const slots = messages.map((message, index) =>
+    message.parts.map((part): Slot => ({ message: index, part: convertible(part) })),
+  );
+  const waiting = pairCalls(messages, slots.flat());
+  // A message that held nothing but results of others is no message any more.
+  const newest = slots.findLastIndex((each) => each.some(({ part }) => part !== null && part.type !== "step-start"));
+  for (const slot of waiting) {
+    const call = slot.part as ToolPart;
+    if (slot.message !== newest || options.canBeAnswered?.(call) === false) slot.part = stub(call);
+  }
+  const repaired = messages.flatMap((message, index) => {
+    const parts = (slots[index] ?? []).flatMap(({ part }) => (part === null ? [] : [part]));
+    if (parts.every((part) => part.type === "step-start")) return [];
+    const same = parts.length === message.parts.length && parts.every((part, at) => part === message.parts[at]);
+    return same ? [message] : [{ ...message, parts }];
+  });
+  const same = repaired.length === messages.length && repaired.every((message, index) => message === messages[index]);
+  return same ? messages : repaired;
+}
+
+/** The calls that no part answers. */
+function pairCalls(messages: readonly UIMessage[], slots: readonly Slot[]): Iterable<Slot> {
+  const open = new Map<string, Slot>();
+  const waiting = new Set<Slot>();
+  const used = new Set<string>();
+  for (const slot of slots) {
+    const part = slot.part === null ? null : toolPart(slot.part);
+    if (part === null) continue;
+    const call = open.get(part.toolCallId);
+    if (call !== undefined && answers(part, call.part as ToolPart)) {
+      call.part = answered(call.part as ToolPart, part);
+      slot.part = null;
+      open.delete(part.toolCallId);
+      waiting.delete(call);
+    } else if (messages[slot.message]?.role !== "assistant" || isBareResult(part)) {
+      slot.part = asText(part);
+    } else {
+      const id = unusedId(part.toolCallId, used);
+      used.add(id);
+      slot.part = id === part.toolCallId ? normalized(part) : { ...normalized(part), toolCallId: id };
+      if (hasResult(part)) continue;
+      open.set(part.toolCallId, slot);
+      waiting.add(slot);
+    }
+  }
+  return waiting;
+}
+
+/** Closes a call in place of the result that it never had, marked as such: a tool's own error is none. */
+function stub(part: ToolPart): ToolPart {
+  const why = whyOpen(part);
+  const metadata = part.toolMetadata;
+  const mark = { ...(typeof metadata === "object" ? metadata : {}), palimpsest: { stub: why } };
+  return { ...closed(part, STUBS[why]), toolMetadata: mark };
+}
+
+function whyOpen({ state }: ToolPart): keyof typeof STUBS {
+  if (state === "approval-requested") return "never-approved";
+  return state === "approval-responded" ? "approved-only" : "no-result";
+}
+
+/** Whether a part's result stands in for one that was never there. */
+export function isStub(part: Part): boolean {
+  const metadata = toolPart(part)?.toolMetadata as { palimpsest?: { stub?: unknown } | null } | null | undefined;
+  return typeof metadata?.palimpsest?.stub === "string";
+}
+
+/**
+ * The parts with results for those of their calls that wait for one, and for those that {@link repairMessages} closed without. The
+ * very array where there are none.
+ */
+export function answerCalls(parts: Part[], results: ReadonlyMap<string, CallResult>): Part[] {
+  const answered = parts.map((part) => {
+    const call = toolPart(part);
+    const result = call === null ? undefined : results.get(call.toolCallId);
+    if (call === null || result === undefined || (hasResult(call) && !isStub(call))) return part;
+    return withResult(call, result);
+  });
+  return answered.every((part, at) => part === parts[at]) ? parts : answered;
+}
+
+/** The approval stays: it says why the call was run, or that it was refused. */
+function withResult(call: ToolPart, result: CallResult): ToolPart {
+  const { errorText: _stub, toolMetadata, ...rest } = call;
+  const { palimpsest: _mark, ...metadata } = toolMetadata ?? {};
+  const part = Object.keys(metadata).length === 0 ? rest : { ...rest, toolMetadata: metadata };
+  if (result.state !== "output-denied") return { ...part, ...result } as ToolPart;
+  const { state, reason } = result;
+  const approval = { ...call.approval, id: call.approval?.id ?? call.toolCallId, approved: false };
+  return { ...part, state, approval: reason === null ? approval : { ...approval, reason } } as ToolPart;
+}
+
+/** A result answers an open call with its id, unless it shows that something else was asked under the same id. */
+function answers(part: ToolPart, call: ToolPart): boolean {
+  if (!hasResult(part)) return false;
+  return isBareResult(part) || call.state === "input-streaming" || jsonText(part.input) === jsonText(call.input);
+}
+
+/** Some models reuse call ids from turn to turn; providers refuse that within one request. */
+function unusedId(id: string, used: ReadonlySet<string>): string {
+  let candidate = id;
+  for (let n = 2; used.has(candidate); n++) candidate = `${id}~${n}`;
+  return candidate;
+}
+
+/** A call's id as it was stored. */
+export function withoutMark(id: string): string {
+  return id.replace(/~\d+$/, "");
+}
+
+/** The call's part with the result of another part. The approval goes: it was the call's way to a result. */
+function answered(call: ToolPart, result: ToolPart): ToolPart {
+  if (result.state === "output-available") {
+    return {
+      ...bare(call),
+      state: "output-available",
+      input: result.input ?? call.input ?? {},
+      output: result.output,
+    } as ToolPart;
+  }
+  return closed({ ...call, input: result.input ?? call.input }, failure(result));
+}
+
+function closed(part: ToolPart, errorText: string): ToolPart {
+  return { ...bare(part), state: "output-error", input: part.input ?? {}, errorText } as ToolPart;
+}
+
+/** What names a call, without how far it got. */
+function bare(part: ToolPart): Record<string, unknown> {
+  const { state: _state, input: _input, output: _output, errorText: _errorText, approval: _approval, ...rest } = part;
+  delete (rest as Record<string, unknown>)["rawInput"];
+  return rest;
+}
+
+/** A refused call that the provider was to run itself converts to a call without a result: say it as an error. */
+function normalized(part: ToolPart): ToolPart {
+  return part.state === "output-denied" && part.providerExecuted === true ? closed(part, failure(part)) : part;
+}
+
+function failure(part: ToolPart): string {
+  const said: unknown = part.errorText ?? part.approval?.reason;
+  if (said !== undefined && said !== null) return fieldText(said);
+  return part.state === "output-error" ? "The call failed." : "The call was refused.";
+}
+
+function asText(part: ToolPart): Part {
+  const name = toolName(part);
+  if (!hasResult(part)) return { type: "text", text: `[Call of tool ${name}] ${jsonText(part.input)}` };
+  if (part.state === "output-available")
+    return { type: "text", text: `[Result of tool ${name}] ${jsonText(part.output)}` };
+  return { type: "text", text: `[Error of tool ${name}] ${failure(part)}` };
+}
+
+/**
+ * The part as the AI SDK's conversion takes it, which throws on files without a usable address and on steering messages
+ * of anything but texts and files, and whose result is refused where a text or a name is none.
+ */
+function convertible(part: Part): Part {
+  if (part.type === "steering-message") {
+    const inner = innerParts(part);
+    const parts = inner.map(sayable);
+    const same = inner === part.parts && parts.every((each, at) => each === inner[at]);
+    return same ? part : ({ ...part, parts } as Part);
+  }
+  if (part.type === "dynamic-tool" || part.type.startsWith("tool-")) {
+    const tool = toolPart(part);
+    return tool === null ? { type: "text", text: `[Unreadable tool part] ${jsonText(part)}` } : convertibleTool(tool);
+  }
+  if (part.type === "text" || part.type === "reasoning") {
+    return typeof part.text === "string" ? part : { ...(part as TextUIPart), text: fieldText(part.text) };
+  }
+  return part.type === "file" || part.type === "reasoning-file" ? convertibleFile(part) : part;
+}
+
+/** A tool without a name gets an empty one, an approval without an id that of its call. */
+function convertibleTool(part: ToolPart): ToolPart {
+  const named = part.type !== "dynamic-tool" || typeof part.toolName === "string";
+  const tool = named ? part : { ...part, toolName: toolName(part) };
+  const { approval: stored, ...rest } = tool;
+  const approval = stored as { id?: unknown } | null | undefined;
+  if (approval === undefined || typeof approval?.id === "string") return tool;
+  if (approval === null || typeof approval !== "object") return rest as ToolPart;
+  return { ...rest, approval: { ...approval, id: part.toolCallId } } as ToolPart;
+}
+
+function convertibleFile(part: FilePart): Part {
+  const referred = part.type === "file" && (part.providerReference ?? null) !== null;
+  const addressed = referred || (typeof part.url === "string" && URL.canParse(part.url));
+  if (addressed && typeof part.mediaType === "string") return part;
+  const { filename, mediaType, url } = part as Partial<FileUIPart>;
+  const address = cutMiddle(fieldText(url), MAX_ADDRESS);
+  return {
+    type: "text",
+    text: `[File ${fieldText(filename)} (${fieldText(mediaType)}): its address ${address} cannot be sent]`,
+  };
+}
+
+/** A part of a steering message: only texts and files can be said there. */
+function sayable(part: Part): Part {
+  const said = convertible(part);
+  if (said.type === "text" || said.type === "file") return said;
+  return { type: "text", text: `[Part of type ${said.type}] ${jsonText(said)}` };
+}

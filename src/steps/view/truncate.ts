@@ -1,0 +1,143 @@
+/**
+ * Micro-compaction: what a model is sent of older messages when nothing is compacted, or before anything is.
+ *
+ * Job: on a copy, shorten long tool outputs and long texts of all but the recent messages. Boundary: nothing is stored,
+ * so nothing is lost; a summary takes over where this stops helping.
+ *
+ * Why it is safe:
+ * - A shortened output keeps its shape as far as it can: strings stay strings, objects keep their keys, so that a tool's
+ *   own `toModelOutput` still reads it. Where only a preview fits, it is valid JSON and says so.
+ * - Left whole: error texts, files, reasoning (signed by providers), inputs, system messages, summaries, and the outputs
+ *   of tools that the provider ran, which it checks when they come back.
+ * - The line between older and recent moves in steps, and a message is shortened the same way wherever the line is. So
+ *   the prompt up to the line is byte for byte what it was before, and the provider's cache of it stays valid.
+ */
+import type { UIMessage } from "ai";
+import { PalimpsestError } from "../../errors.ts";
+import {
+  ENCODED_OUTPUT_CHARS,
+  TRUNCATE_KEEP_RECENT,
+  TRUNCATE_OUTPUT_CHARS,
+  TRUNCATE_STEP,
+  TRUNCATE_TEXT_CHARS,
+} from "../../limits.ts";
+import { isEncoded } from "../text/encoded.ts";
+import { cutMiddle } from "../draft/render.ts";
+import { fieldText, innerParts, jsonText, toolPart, type Part } from "../message/tool-parts.ts";
+import { isSummary } from "./view.ts";
+
+export interface TruncateOptions {
+  /** Newest messages that are always left whole. Default 4; up to `step - 1` more are, until the line moves. */
+  readonly keepRecent?: number | undefined;
+  /** UTF-16 units of one older tool output, as JSON unless it is a string. Default 500, at least 200. */
+  readonly maxToolOutputChars?: number | undefined;
+  /** UTF-16 units of one older text. Default 10,000, at least 200. */
+  readonly maxTextChars?: number | undefined;
+  /** Messages by which the line between older and recent moves. Default 8. */
+  readonly step?: number | undefined;
+}
+
+/** Below this, what is left of a text is mostly the note that it was shortened. */
+const LEAST_CHARS = 200;
+
+const RUN_AGAIN = "Shortened to save context. Run the tool again to see all of it.";
+
+/**
+ * The messages with what is long in the older ones shortened. Returns the same array, and the same objects in it,
+ * wherever nothing was. Throws `invalid_options`.
+ */
+export function truncateOlderMessages(history: UIMessage[], options: TruncateOptions = {}): UIMessage[] {
+  const {
+    keepRecent = TRUNCATE_KEEP_RECENT,
+    maxToolOutputChars = TRUNCATE_OUTPUT_CHARS,
+    maxTextChars = TRUNCATE_TEXT_CHARS,
+    step = TRUNCATE_STEP,
+  } = options;
+  checkWhole("keepRecent", keepRecent, 0);
+  checkWhole("step", step, 1);
+  checkWhole("maxToolOutputChars", maxToolOutputChars, LEAST_CHARS);
+  checkWhole("maxTextChars", maxTextChars, LEAST_CHARS);
+  const older = Math.floor(Math.max(0, history.length - keepRecent) / step) * step;
+  const limits = { output: maxToolOutputChars, text: maxTextChars };
+  const truncated = history.map((message, index) => (index < older ? truncateMessage(message, limits) : message));
+  return truncated.every((message, index) => message === history[index]) ? history : truncated;
+}
+
+/** UTF-16 units of one output and of one text. */
+export interface Limits {
+  readonly output: number;
+  readonly text: number;
+}
+
+function truncateMessage(message: UIMessage, limits: Limits): UIMessage {
+  if (message.role === "system" || isSummary(message)) return message;
+  const parts = truncateParts(message.parts, limits);
+  return parts === message.parts ? message : { ...message, parts };
+}
+
+/** The same array when nothing in it is longer than the limits. */
+export function truncateParts(parts: Part[], limits: Limits): Part[] {
+  const truncated = parts.map((part) => truncatePart(part, limits));
+  return truncated.every((part, index) => part === parts[index]) ? parts : truncated;
+}
+
+function truncatePart(part: Part, limits: Limits): Part {
+  if (part.type === "text") {
+    const text = fieldText(part.text);
+    return text.length <= limits.text ? part : { ...part, text: cutMiddle(text, limits.text) };
+  }
+  if (part.type === "steering-message") {
+    const inner = innerParts(part);
+    const parts = truncateParts(inner, limits);
+    return parts === inner ? part : ({ ...part, parts } as Part);
+  }
+  const tool = toolPart(part);
+  if (tool?.state !== "output-available" || tool.providerExecuted === true) return part;
+  const output = shortenOutput(tool.output, limits.output);
+  return output === tool.output ? part : { ...tool, output };
+}
+
+/**
+ * The same value when it fits. Never longer than `limit` as JSON, so that shortening it again changes nothing. The note
+ * says what to do about it; it must be much shorter than the limit.
+ */
+export function shortenOutput(output: unknown, limit: number, note = RUN_AGAIN): unknown {
+  if (typeof output === "string" && output.length > limit) return shortenText(output, limit, note);
+  if (jsonText(output).length <= limit) return output;
+  for (let each = limit; each >= LEAST_CHARS / 2; each /= 2) {
+    const shortened = shortenInside(output, Math.floor(each), note);
+    if (jsonText(shortened).length <= limit) return shortened;
+  }
+  return previewOf(output, limit, note);
+}
+
+function shortenText(text: string, limit: number, note: string): string {
+  const line = `\n[${note}]`;
+  return cutMiddle(text, limit - line.length) + line;
+}
+
+/** The value with every text in it cut to `limit`. */
+function shortenInside(value: unknown, limit: number, note: string): unknown {
+  if (typeof value === "string") {
+    // Half of encoded bytes is worth nothing, and a provider that is sent it as a file refuses the request.
+    return value.length <= limit || isEncoded(value, ENCODED_OUTPUT_CHARS) ? value : shortenText(value, limit, note);
+  }
+  if (Array.isArray(value)) return value.map((each) => shortenInside(each, limit, note));
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, shortenInside(each, limit, note)]));
+}
+
+/** Stands for an output of too many keys or items, or of encoded bytes. */
+function previewOf(output: unknown, limit: number, note: string): unknown {
+  const json = jsonText(output);
+  for (let room = limit; ; room = Math.floor(room / 2)) {
+    const preview = { preview: cutMiddle(json, room), note };
+    const shaped = Array.isArray(output) ? [preview] : preview;
+    if (room === 0 || jsonText(shaped).length <= limit) return shaped;
+  }
+}
+
+function checkWhole(name: keyof TruncateOptions, value: number, least: number): void {
+  if (Number.isSafeInteger(value) && value >= least) return;
+  throw new PalimpsestError("invalid_options", `${name} is ${value}: give a whole number of at least ${least}.`);
+}
