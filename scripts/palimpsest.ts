@@ -6,10 +6,9 @@
  */
 import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
 import type { RunEvent } from "../src/agent/events.ts";
-import { isAgentName } from "../src/doors/agent-name.ts";
+import { isAgentName, MAX_AGENT_NAME_CHARS } from "../src/doors/agent-name.ts";
 import type { ImportTranscriptOptions } from "../src/agent/importing.ts";
 import { FORMATS } from "../src/import/import.ts";
-import { MAX_AGENT_NAME_CHARS } from "../src/limits.ts";
 import { Remote, type Target } from "./cli/client.ts";
 import * as commands from "./cli/commands.ts";
 import type { CompactFlags, Context, Done } from "./cli/commands.ts";

@@ -1,14 +1,9 @@
 /** docs/costs.md: from what was counted to a bill, step by step, so that anybody can put in numbers of their own. */
+import { PENDING_LIMIT_MS } from "../../src/agent/runs/dispatch.ts";
 import { renderCell, renderTable } from "../report.ts";
 import type { Table } from "../finding.ts";
 import { fourDigits } from "../stats.ts";
-import {
-  DEFAULT_CHUNK_TOKENS,
-  FAILURES_TO_OPEN,
-  HARD_LINE,
-  MAX_OUTLINE_ROWS,
-  PENDING_LIMIT_MS,
-} from "../../src/limits.ts";
+import { DEFAULT_CHUNK_TOKENS, FAILURES_TO_OPEN, HARD_LINE, MAX_OUTLINE_ROWS } from "../../src/limits.ts";
 import { MODEL_CALL } from "../../src/workflows/retries.ts";
 import { LIMITS, LOOKED_UP, PLAN, SOURCES } from "./cloudflare.ts";
 import { ASSUMED, RUNS_OF_A_LONG } from "./workload.ts";

@@ -1,6 +1,6 @@
 /** What is left of a conversation after thirty compactions by one growing overlay, by a stack, and by a stack with pinned facts. */
+import { MAX_GENERATION } from "../../src/steps/plan/stack.ts";
 import type { UIMessage } from "ai";
-import { MAX_GENERATION } from "../../src/limits.ts";
 import type { Case } from "../case.ts";
 import type { Check, Finding, Table } from "../finding.ts";
 import { makeConversation } from "../drift/conversation.ts";

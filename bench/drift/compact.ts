@@ -7,8 +7,9 @@
  * rounds, a rebuild folds the first drafts, pinned facts are chosen by the commit's own function. Not here: prompts,
  * answers that fail an audit, repairs, edits, and whatever else can go wrong; those are tested where they happen.
  */
+import { SOURCE_PER_SUMMARY_TOKEN } from "../../src/agent/runs/brief.ts";
 import type { UIMessage } from "ai";
-import { MIN_SUMMARY_TOKENS, SOURCE_PER_SUMMARY_TOKEN } from "../../src/limits.ts";
+import { MIN_SUMMARY_TOKENS } from "../../src/limits.ts";
 import { groupDrafts } from "../../src/steps/plan/window.ts";
 import { measureMessage } from "../../src/steps/message/measure.ts";
 import { WHOLE_MESSAGE, type Outline, type OutlineRow, type Span } from "../../src/steps/plan/outline.ts";

@@ -1,6 +1,6 @@
 /** A summary that waits for a person: read it, change it, say yes or no. */
+import { MAX_REASON_CHARS } from "../../src/agent/calls.ts";
 import { useState } from "react";
-import { MAX_REASON_CHARS } from "../../src/limits.ts";
 import { findInvisible, stripInvisible } from "../../src/steps/text/invisible-characters.ts";
 import { Empty, Shown, Told } from "../frame/states.tsx";
 import { plural, share, when } from "../format.ts";

@@ -15,7 +15,9 @@ export function WaitingRuns({ agent, sessions }: { agent: string; sessions: read
         {waiting.map(({ runId, sessionId, n }) => (
           <li key={runId}>
             <a href={formatRoute({ page: "runs", agent, id: sessionId, run: runId })}>
-              <b>{showInvisible(nameOf(sessions.find(({ id }) => id === sessionId) ?? { id: sessionId, name: null }))}</b>
+              <b>
+                {showInvisible(nameOf(sessions.find(({ id }) => id === sessionId) ?? { id: sessionId, name: null }))}
+              </b>
               <span className="dim">Run {n}: its summary is to be approved or rejected.</span>
             </a>
           </li>

@@ -16,12 +16,8 @@ import {
   MAX_LABEL_CHARS,
   MAX_NAME_CHARS,
   MAX_PAGE,
-  MAX_REASON_CHARS,
   MAX_SEARCH_HITS,
   MAX_SESSION_ID_CHARS,
-  MAX_STEP_NAME_CHARS,
-  MAX_SUMMARY_CHARS,
-  MAX_WAIT_MS,
   RECALL_HITS,
 } from "../limits.ts";
 import { MAX_NOTES_BYTES, MAX_NOTES_SECTIONS } from "../limits-of-notes.ts";
@@ -43,6 +39,18 @@ import type { NotesEdit } from "./notes/session-notes.ts";
 import type { CompactOptions, CompactReceipt, Session } from "./session.ts";
 import type { GetViewOptions } from "./views/shown-view.ts";
 import type { SplitOptions } from "./runs/split.ts";
+
+/** Characters of a summary that a person wrote: some ten times the largest budget; the audit says what is too large. */
+const MAX_SUMMARY_CHARS = 200_000;
+
+/** Characters of a step's name, as the platform bounds it. */
+const MAX_STEP_NAME_CHARS = 256;
+
+/** Characters of the reason of a rejection: a line of a list of runs. */
+export const MAX_REASON_CHARS = 500;
+
+/** Longest that a caller may wait for a run in one call (ms): under the platform's idle limits for a request. */
+const MAX_WAIT_MS = 300_000;
 
 /**
  * What clients may be allowed together. `watch`: ask for compactions and follow them, without a word of what was said.
@@ -570,7 +578,8 @@ export const calls = {
     group: "steer",
     does: "Says no to the summary that a run proposes: the run ends without effect.",
     input: z.strictObject({ runId: id, reason: z.string().max(MAX_REASON_CHARS).optional() }),
-    run: async (context, { runId, reason }) => showDecided(context, await context.core.dispatcher.reject(runId, reason)),
+    run: async (context, { runId, reason }) =>
+      showDecided(context, await context.core.dispatcher.reject(runId, reason)),
   }),
   rollback: call({
     group: "steer",

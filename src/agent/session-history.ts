@@ -6,7 +6,7 @@
  */
 import type { UIMessage } from "ai";
 import { PalimpsestError } from "../errors.ts";
-import { MIN_VIEW_TOKENS, THRESHOLDS_IN_A_TURN } from "../limits.ts";
+import { MIN_VIEW_TOKENS } from "../limits.ts";
 import type { ConversationEvent } from "../events/event.ts";
 import { appendEvents, deleteEvents, loadEvents, type LoadEventsOptions, type NewEvent } from "../events/log.ts";
 import type { WorkingContext } from "../events/context.ts";
@@ -27,6 +27,9 @@ import { shapeView, viewOptions, type GetViewOptions, type ShownView } from "./v
 import { startNotesIfDue } from "./notes/trigger.ts";
 import { mendIfUncovered } from "./runs/mend.ts";
 import { measureAfresh, triggerIfDue } from "./runs/trigger.ts";
+
+/** Thresholds that the messages of a turn's prompt may take unless it is told the window: beyond, compaction is not keeping up. */
+const THRESHOLDS_IN_A_TURN = 2;
 
 export interface ImportReceipt {
   readonly format: Format;

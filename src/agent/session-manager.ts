@@ -10,7 +10,6 @@ import type { BlockOptions } from "../context/declared.ts";
 import { shapeOf, type SearchProvider, type WritableContextProvider } from "../context/provider.ts";
 import type { BlockScope } from "../context/scope.ts";
 import { PalimpsestError } from "../errors.ts";
-import { DEFAULT_SESSIONS_PAGE, SESSION_SEARCH_CHARS, SESSION_SEARCH_HITS } from "../limits.ts";
 import type { AppendResult } from "../memory/messages/history.ts";
 import type { OverlayRecord } from "../memory/overlays/overlays.ts";
 import type { SearchHit, SearchOptions } from "../memory/search/search.ts";
@@ -21,6 +20,13 @@ import { endRun } from "./runs/end-run.ts";
 import { inheritDrafts } from "./runs/inherited-drafts.ts";
 import { Session, type CompactReceipt, type CompactionHost } from "./session.ts";
 import { startSplit, type SplitOptions } from "./runs/split.ts";
+
+/** Hits that the model's own search returns, and characters of each: a few hundred tokens, enough to know what to read. */
+const SESSION_SEARCH_HITS = 10;
+const SESSION_SEARCH_CHARS = 400;
+
+/** Sessions of one page of a list, unless told. */
+const DEFAULT_SESSIONS_PAGE = 50;
 
 export class SessionManager extends Configured {
   readonly #host: CompactionHost;

@@ -4,7 +4,6 @@
  * Job: one {@link ContextBlocks} per session, so that all handles of a session share one frozen prompt and one order of
  * writes; and one way to delete what a session stored.
  */
-import { PROVIDER_LIMIT_MS } from "../limits.ts";
 import type { Db } from "../memory/db.ts";
 import type { CountTokens } from "../steps/message/measure.ts";
 import { ContextBlocks, type BlocksHost } from "./blocks.ts";
@@ -12,6 +11,9 @@ import { sessionScope } from "./scope.ts";
 import { copyEntries } from "./sqlite-search.ts";
 import { ContextStatements } from "./statements.ts";
 import { Turns } from "./turns.ts";
+
+/** How long a context provider may take (ms): a person waits for this turn, and an object store answers in well under a second. */
+const PROVIDER_LIMIT_MS = 10_000;
 
 export interface ContextsOptions {
   /** Whose blocks these are. Default "": of the only agent that there is. */

@@ -3,12 +3,15 @@
  *
  * Safe because an entry and its index row change in one transaction and have the same id.
  */
-import { SEARCH_ANSWER_CHARS, SEARCH_ENTRIES } from "../limits.ts";
 import { indexWords, matchExpression } from "../memory/search/words.ts";
 import { digest } from "../steps/text/digest.ts";
 import type { SearchProvider } from "./provider.ts";
 import type { BlockScope } from "./scope.ts";
 import type { ContextStatements, EntryRow, Place } from "./statements.ts";
+
+/** Entries that one search of a block returns at most, and the characters after which no further one is added. */
+const SEARCH_ENTRIES = 10;
+const SEARCH_ANSWER_CHARS = 40_000;
 
 /** Made per scope: pass it as `provider`. An entry is replaced by its key; its index costs the same however many there are. */
 export function sqliteSearch({ statements, place, transaction }: BlockScope): SearchProvider {

@@ -5,7 +5,9 @@
  * pure; the door, the page and the command line all name agents through here. Safe because what is written is what
  * is read back, and is the segment under which the SDK's own routing and its client know the agent.
  */
-import { MAX_AGENT_NAME_CHARS } from "../limits.ts";
+
+/** Characters of an agent's name in a path, as it stands there: long enough for an e-mail address or two ids. */
+export const MAX_AGENT_NAME_CHARS = 200;
 
 /** What would end the segment, or be lost from it: such a name would reach another agent. */
 const OUTSIDE = /[/\\?#\p{Cc}]/u;

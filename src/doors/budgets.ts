@@ -4,8 +4,10 @@
  * Safe to keep in memory: an object that sleeps long enough to forget has been quiet for longer than a bucket takes to be full
  * again. Safe to grow with names that others choose: a bucket that is full says nothing, and is forgotten.
  */
-import { BUDGETS_KEPT } from "../limits.ts";
 import { fullBucket, takeToken, type Bucket, type Rate } from "./bucket.ts";
+
+/** Budgets of connections and callers that are kept before those that are full again are looked for. */
+export const BUDGETS_KEPT = 1_000;
 
 export class Budgets {
   readonly rate: Rate;

@@ -6,7 +6,9 @@
  * WebSocket. That it is genuine the door checks alone, before an agent is woken, in constant time; that it is shown for the
  * first time only the agent can tell (used-tickets.ts).
  */
-import { TICKET_MS } from "../limits.ts";
+
+/** How long a ticket admits (ms): a page asks for one just before it connects, and URLs are kept in logs. */
+export const TICKET_MS = 60_000;
 
 /** An agent as its path names it: `/agents/<agent>/<name>`, the class as it stands there, the name read (agent-name.ts). */
 export interface AgentPlace {

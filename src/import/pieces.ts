@@ -4,7 +4,10 @@
  * The work itself is a generator that stops after each piece. Whoever drives it decides what happens in between: a script
  * goes straight on ({@link atOnce}), an agent answers others first.
  */
-import { IMPORT_ENTRY_CHARS, IMPORT_PIECE_CHARS } from "../limits.ts";
+
+/** Characters of an import that are read before others are let in, some ten milliseconds' worth; and what each entry counts besides. */
+const IMPORT_PIECE_CHARS = 200_000;
+const IMPORT_ENTRY_CHARS = 200;
 
 export type Pieces<T> = Generator<undefined, T, undefined>;
 

@@ -5,8 +5,13 @@
  * memory can say what was taken back. News of a change waits with {@link Db.afterCommit} until the change stands.
  */
 import { errorCode, PalimpsestError } from "../errors.ts";
-import { MAX_DATABASE_BYTES, RESERVED_BYTES } from "../limits.ts";
 import { migrate, type Storage } from "./schema.ts";
+
+/** Kept for the ledger, summaries and deletions once no more messages are taken (bytes): the largest message is a fifth of it. */
+const RESERVED_BYTES = 100_000_000;
+
+/** What the platform lets one Durable Object store (bytes). */
+export const MAX_DATABASE_BYTES = 10_000_000_000;
 
 /** Rows read and written since this object was made, as the platform bills them. */
 export interface Meter {

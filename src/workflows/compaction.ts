@@ -13,7 +13,6 @@
 import { WorkflowEntrypoint, type WorkflowEvent, type WorkflowStep } from "cloudflare:workers";
 import pMap from "p-map";
 import { assert } from "../errors.ts";
-import { PARALLEL_CHUNKS } from "../limits.ts";
 import type { Outcome } from "../memory/runs/runs.ts";
 import { chooseModel, type ChosenModel, type ModelEnv } from "../model/choose.ts";
 import { findNoRoom, fitPolicy, groupDrafts } from "../steps/plan/window.ts";
@@ -24,6 +23,9 @@ import { digestChunk, digestDrafts, foldDrafts, repairDraft, summarizeChunk } fr
 import { Asked, climbDown, markOf, type Drafted } from "./ladder.ts";
 import type { Compacted, CompactionPort, DraftReceipt, PlannedChunk, PlannedOverlay, RunEnded } from "./port.ts";
 import { AGENT_CALL } from "./retries.ts";
+
+/** Chunks summarised at the same time: more would meet a provider's rate limit before it saved time. */
+export const PARALLEL_CHUNKS = 4;
 
 export interface CompactionParams {
   readonly runId: string;

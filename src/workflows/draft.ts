@@ -14,7 +14,7 @@ import { summarize, type SummarizeResult } from "../model/summarize.ts";
 import type { AuditProblemKind } from "../steps/draft/audit.ts";
 import { digest } from "../steps/text/digest.ts";
 import { tellsSomething } from "../steps/extract/summary-shape.ts";
-import { LEAST_TRY_MS, MAX_CHARS_PER_TOKEN, MAX_POLITE_WAIT_MS, MODEL_CALL_MS, SAVE_AGAIN_MS } from "../limits.ts";
+import { LEAST_TRY_MS, MAX_CHARS_PER_TOKEN, MODEL_CALL_MS } from "../limits.ts";
 import type { Facts } from "../steps/pinned/fact.ts";
 import { gatherFacts } from "../steps/pinned/gather.ts";
 import { buildPrompt, type PromptInput } from "../steps/draft/prompt.ts";
@@ -22,6 +22,12 @@ import { keepReferences, numberMessages, parseReferences, resolveProvenance } fr
 import { renderTranscript } from "../steps/draft/render.ts";
 import { stripInvisible } from "../steps/text/invisible-characters.ts";
 import type { Brief, CompactionPort, DraftInput, DraftReceipt, FoldSource, RunEnded, StepMark } from "./port.ts";
+
+/** Longest that a step waits (ms) because a provider asked to be left alone; beyond it, the step's own backoff does. */
+const MAX_POLITE_WAIT_MS = 60_000;
+
+/** Waits (ms) before an answer is told to the agent again: at once after a reset, then through a deploy; with a model's longest call under the step's own timeout. */
+const SAVE_AGAIN_MS: readonly number[] = [0, 1_000, 4_000];
 
 type Drafted = DraftReceipt | RunEnded;
 

@@ -4,11 +4,13 @@
  * retries of its own. The last one cannot fail, so a run is never stuck on a summariser.
  */
 import type { WorkflowStep } from "cloudflare:workers";
-import { MAX_WASTED_CALLS } from "../limits.ts";
 import type { ChosenModel } from "../model/choose.ts";
 import { SOURCE_FAULT } from "./draft.ts";
 import type { DraftReceipt, RunEnded, StepMark } from "./port.ts";
 import { AGENT_CALL, MODEL_CALL } from "./retries.ts";
+
+/** Answers that could not be used, repair included, after which a run asks that model no more. */
+export const MAX_WASTED_CALLS = 3;
 
 export type Drafted = DraftReceipt | RunEnded;
 

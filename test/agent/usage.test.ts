@@ -1,10 +1,10 @@
 /** What a provider's count changes: when a session compacts, and what it says of its size. Never what is stored. */
+import { MAX_CALL_TOKENS } from "../../src/agent/reports/usage.ts";
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { expect, test } from "vitest";
 import { Session } from "../../src/agent/session.ts";
 import { SessionManager } from "../../src/agent/session-manager.ts";
 import type { UsageReport } from "../../src/agent/reports/usage.ts";
-import { MAX_CALL_TOKENS } from "../../src/limits.ts";
 import { newAgent, skipRetryDelays } from "../agents.ts";
 import { say, talk } from "../conversation.ts";
 import { summaryOf } from "../scripted-model.ts";

@@ -1,9 +1,9 @@
 /** Callers: who somebody is at the door, and that all of their connections to an agent share one budget. */
 import { describe, expect, test, vi } from "vitest";
-import { Budgets } from "../../src/doors/budgets.ts";
+import { Budgets, BUDGETS_KEPT } from "../../src/doors/budgets.ts";
 import { nameCaller, placeOf } from "../../src/doors/caller.ts";
 import type { WorkerOptions } from "../../src/doors/create-worker.ts";
-import { BUDGETS_KEPT, CALLER_SHARE } from "../../src/limits.ts";
+import { CALLER_SHARE } from "../../src/limits.ts";
 import { ask, codeOf, guarded, HOST, open, ticketFor, upgrade, withSecret, type Line } from "./client.ts";
 
 // The SDK writes each refusal to the log with its stack.

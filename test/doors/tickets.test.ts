@@ -2,9 +2,9 @@
 import { env } from "cloudflare:workers";
 import { runInDurableObject } from "cloudflare:test";
 import { describe, expect, test, vi } from "vitest";
-import { readTicket, issueTicket } from "../../src/doors/tickets.ts";
+import { readTicket, issueTicket, TICKET_MS } from "../../src/doors/tickets.ts";
 import { spendTicket } from "../../src/doors/used-tickets.ts";
-import { MAX_SPENT_TICKETS, TICKET_MS } from "../../src/limits.ts";
+import { MAX_SPENT_TICKETS } from "../../src/limits.ts";
 import { refusalOf } from "../agents.ts";
 import { AGENT, ask, codeOf, guarded, HOST, open, SECRET, ticketFor, upgrade, withSecret, type Ask } from "./client.ts";
 

@@ -1,7 +1,7 @@
 /** The Worker dies in the middle of a run and starts again on the same storage. Nobody nudges; the run ends by itself. */
+import { PARALLEL_CHUNKS } from "../../src/workflows/compaction.ts";
 import type { UIMessage } from "ai";
 import { expect, test } from "vitest";
-import { PARALLEL_CHUNKS } from "../../src/limits.ts";
 import { everyNth, Stage } from "./stage.ts";
 
 /** One run, applied once, by a model; every message as it was said; a view that fits; no answer paid for twice. */

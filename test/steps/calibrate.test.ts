@@ -1,7 +1,8 @@
 /** What is learned from a provider's own count, and what no report can do to it. */
+import { TOOL_OVERHEAD_TOKENS } from "../../src/steps/message/measure.ts";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { MESSAGE_OVERHEAD_TOKENS, TOOL_OVERHEAD_TOKENS } from "../../src/limits.ts";
+import { MESSAGE_OVERHEAD_TOKENS } from "../../src/limits.ts";
 import {
   calibrate,
   calibrationRatio,

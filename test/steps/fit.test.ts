@@ -1,8 +1,8 @@
 /** Chunks that fit a summariser's window, and windows that no chunk fits. */
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { MIN_CHUNK_TOKENS, PROMPT_OVERHEAD_TOKENS } from "../../src/limits.ts";
-import { findNoRoom, fitPolicy } from "../../src/steps/plan/window.ts";
+import { PROMPT_OVERHEAD_TOKENS } from "../../src/limits.ts";
+import { findNoRoom, fitPolicy, MIN_CHUNK_TOKENS } from "../../src/steps/plan/window.ts";
 import { resolvePolicy } from "../../src/steps/plan/policy.ts";
 
 const windows = fc.integer({ min: 2_000, max: 300_000 });

@@ -1,8 +1,8 @@
 /** An image weighs what providers charge for its pixels, and nothing that calls itself one can break the count. */
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { IMAGE_TOKENS, LEAST_IMAGE_TOKENS, PIXELS_PER_TOKEN } from "../../src/limits.ts";
-import { imageTokens } from "../../src/steps/tokens/image-tokens.ts";
+import { IMAGE_TOKENS } from "../../src/limits.ts";
+import { imageTokens, LEAST_IMAGE_TOKENS, PIXELS_PER_TOKEN } from "../../src/steps/tokens/image-tokens.ts";
 
 function dataUrl(bytes: readonly number[]): string {
   return `data:image/x;base64,${btoa(String.fromCharCode(...bytes))}`;

@@ -1,4 +1,5 @@
 /** The stack of overlays over a long life: how often a text is rewritten, what stays as it is, and what a view carries. */
+import { MAX_GENERATION } from "../../src/steps/plan/stack.ts";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import {
@@ -10,7 +11,6 @@ import {
   type Summariser,
 } from "../../bench/drift/compact.ts";
 import { makeConversation } from "../../bench/drift/conversation.ts";
-import { MAX_GENERATION } from "../../src/limits.ts";
 import { layOut, type Layout } from "../../src/steps/plan/align.ts";
 import { WHOLE_MESSAGE, type OutlineRow } from "../../src/steps/plan/outline.ts";
 import { planCut } from "../../src/steps/plan/plan.ts";

@@ -1,7 +1,8 @@
 /** How near the estimate comes to what providers charge. */
+import { TOOL_OVERHEAD_TOKENS } from "../../src/steps/message/measure.ts";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { MESSAGE_OVERHEAD_TOKENS, TOOL_OVERHEAD_TOKENS } from "../../src/limits.ts";
+import { MESSAGE_OVERHEAD_TOKENS } from "../../src/limits.ts";
 import { estimateTokens } from "../../src/steps/tokens/tokens.ts";
 import { readTranscript } from "./transcripts.ts";
 

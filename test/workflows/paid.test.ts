@@ -1,6 +1,7 @@
 /** What a summariser writes is bounded, and what it costs is on the bill, whether the answer was of use or not. */
+import { MAX_WASTED_CALLS } from "../../src/workflows/ladder.ts";
 import { afterEach, expect, test, vi } from "vitest";
-import { MAX_WASTED_CALLS, MODEL_CALL_MS, MODEL_STEP_MS } from "../../src/limits.ts";
+import { MODEL_CALL_MS, MODEL_STEP_MS } from "../../src/limits.ts";
 import type { RunRecord } from "../../src/memory/runs/runs.ts";
 import { settle, withPolicy } from "../agent/runs.ts";
 import { newAgent, skipRetryDelays, startRun } from "../agents.ts";

@@ -7,11 +7,14 @@
  * trigger takes for too large, the plan does as well.
  */
 import { PalimpsestError } from "../../errors.ts";
-import { MAX_CALL_TOKENS, MAX_NAME_CHARS } from "../../limits.ts";
+import { MAX_NAME_CHARS } from "../../limits.ts";
 import type { Db } from "../../memory/db.ts";
 import { UsageStatements, type UsageRow } from "../../memory/runs/usage-statements.ts";
 import { calibrate, calibrationRatio, predictTokens } from "../../steps/tokens/calibrate.ts";
 import type { Core } from "../core.ts";
+
+/** Most tokens that one model call may be reported at: larger than any model's window, so that a sum stays a number and a view is no fright. */
+export const MAX_CALL_TOKENS = 10_000_000;
 
 /** What a provider said about one model call on a session's view. */
 export interface UsageReport {

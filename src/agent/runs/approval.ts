@@ -6,7 +6,7 @@
  * late, twice, or after an edit writes nothing. A text of a person's own passes the same audit as a model's.
  */
 import { PalimpsestError } from "../../errors.ts";
-import { DEFAULT_APPROVAL_MS, LEAST_APPROVAL_MS, MAX_APPROVAL_MS } from "../../limits.ts";
+import { LEAST_APPROVAL_MS } from "../../limits.ts";
 import type { Approval, Outcome, RunRecord } from "../../memory/runs/runs.ts";
 import { auditSummary, type AuditProblem } from "../../steps/draft/audit.ts";
 import { digest } from "../../steps/text/digest.ts";
@@ -17,6 +17,10 @@ import type { Core } from "../core.ts";
 import type { PortCall } from "./port-call.ts";
 import { briefOf } from "./brief.ts";
 import { mustDraft } from "./sources.ts";
+
+/** How long a summary waits for a person (ms): a day unless told otherwise, a month at most, as finished runs are kept. */
+const DEFAULT_APPROVAL_MS = 86_400_000;
+const MAX_APPROVAL_MS = 30 * 86_400_000;
 
 export interface ApprovalOptions {
   /** How long a summary waits for a person (ms). Default a day. */

@@ -1,5 +1,5 @@
 /** What the summariser of one run is told beside the source, and the name under which its answer is found again. */
-import { MIN_SUMMARY_TOKENS, REBUILT_SUMMARY_RATIO, SOURCE_PER_SUMMARY_TOKEN } from "../../limits.ts";
+import { MIN_SUMMARY_TOKENS } from "../../limits.ts";
 import type { RunRecord } from "../../memory/runs/runs.ts";
 import { digest } from "../../steps/text/digest.ts";
 import type { ChunkPlan } from "../../steps/plan/plan.ts";
@@ -7,6 +7,12 @@ import { PROMPT_VERSION } from "../../steps/draft/prompt.ts";
 import type { Brief } from "../../workflows/port.ts";
 import type { Core } from "../core.ts";
 import { planOf } from "./sources.ts";
+
+/** Largest share of the summaries that a rebuild replaces which the new one may be: room for the sentence around it. */
+const REBUILT_SUMMARY_RATIO = 0.9;
+
+/** Source tokens for each token of a summary: a span of ordinary work told in an eighth still names what was done and why. */
+export const SOURCE_PER_SUMMARY_TOKEN = 8;
 
 /** Of the summary of the whole span. It must shrink the view, whatever its budget says. */
 export function briefOf(core: Core, run: RunRecord): Brief {

@@ -8,7 +8,7 @@
  * is created again, from the drafts already paid for. The ledger's outcome is final whatever the engine says.
  */
 import { PalimpsestError } from "../../errors.ts";
-import { MAX_INSTANCE_RESTARTS, NUDGE_AGAIN_MS, PENDING_LIMIT_MS, QUIET_RUN_MS } from "../../limits.ts";
+import { MAX_INSTANCE_RESTARTS } from "../../limits.ts";
 import type { Outcome, RunRecord, RunState } from "../../memory/runs/runs.ts";
 import { APPROVAL_EVENT } from "../../workflows/port.ts";
 import { tellAfterCompaction } from "./after-compaction.ts";
@@ -19,6 +19,15 @@ import { serveFromNotes } from "../notes/serve.ts";
 import { isInline, reviveInline, runInline } from "./inline.ts";
 import { startSplit } from "./split.ts";
 import { askForNotes, askForRun } from "./ask.ts";
+
+/** How long a run may wait for the engine to take it (ms): an outage is waited out, a run is not kept for ever. */
+export const PENDING_LIMIT_MS = 3_600_000;
+
+/** Between two nudges of one run (ms): an engine that is only waiting for a model keeps every event it is sent. */
+const NUDGE_AGAIN_MS = 300_000;
+
+/** A live run that no step was heard from for this long (ms) is looked at. */
+const QUIET_RUN_MS = 15_000;
 
 /** What is not there, or has ended, cannot be controlled: the engine would throw. */
 const ENDED: ReadonlySet<InstanceStatus> = new Set(["missing", "complete", "errored", "terminated"]);

@@ -6,7 +6,7 @@
  * a repeated call, and a late one from an attempt that outlived its timeout, finds its work done.
  */
 import { assert } from "../../errors.ts";
-import { LEAST_TRY_MS, MAX_OUTLINE_BYTES, MAX_OUTLINE_ROWS, MIN_SPLIT_TOKENS, MODEL_STEP_MS } from "../../limits.ts";
+import { LEAST_TRY_MS, MAX_OUTLINE_BYTES, MAX_OUTLINE_ROWS, MODEL_STEP_MS } from "../../limits.ts";
 import type { Outcome, RunRecord } from "../../memory/runs/runs.ts";
 import { auditSummary } from "../../steps/draft/audit.ts";
 import type { CallCost } from "../../model/call-cost.ts";
@@ -55,6 +55,9 @@ import {
   type RunEnded,
   type StepMark,
 } from "../../workflows/port.ts";
+
+/** A chunk that no model could tell is cut in two from this many tokens on: smaller halves say nothing by themselves. */
+const MIN_SPLIT_TOKENS = 3_000;
 
 export class RunPort implements CompactionPort {
   readonly #core: Core;

@@ -15,10 +15,15 @@ import { isSoft, waitFor, type Waiting } from "../../steps/decide/why-not.ts";
 import { promptTokens } from "../reports/usage.ts";
 import { planNow } from "./dry-run.ts";
 import { PalimpsestError } from "../../errors.ts";
-import { MAX_FRUITLESS_DOUBLINGS, MAX_STALE_STREAK } from "../../limits.ts";
 import { findNotes } from "../notes/ready.ts";
 import { findLoss, findObstacle } from "./postpone.ts";
 import { redactionOf } from "../redaction.ts";
+
+/** How often the growth that is waited for doubles after runs that came to nothing: beyond it, a view is over any window. */
+const MAX_FRUITLESS_DOUBLINGS = 10;
+
+/** Runs in a row that may lose a race with an edit before the next one waits for the view to grow. */
+const MAX_STALE_STREAK = 3;
 
 export interface RunRequest {
   readonly trigger: Trigger;

@@ -16,10 +16,7 @@ import {
   MAX_ID_CHARS,
   MAX_RECALL_TOKENS,
   MIN_RECALL_TOKENS,
-  MIN_RECALLED_TOKENS,
   RECALL_HITS,
-  RECALL_NOTE_TOKENS,
-  RECALL_SHARES,
   RECALL_TOKENS,
 } from "../../limits.ts";
 import type { Original, HiddenMessages } from "../../memory/messages/hidden-messages.ts";
@@ -28,6 +25,15 @@ import type { SessionNotes } from "../../memory/notes/notes.ts";
 import { excerptMessage, wordsOf } from "../../steps/recall/excerpt.ts";
 import { referenceTo } from "../../steps/message/reference.ts";
 import { recallNotes } from "./recall-notes.ts";
+
+/** Originals that share an answer at most equally: the first of many long ones must not take it whole. */
+const RECALL_SHARES = 3;
+
+/** Tokens kept for saying what an answer leaves out and how to ask for it. */
+const RECALL_NOTE_TOKENS = 100;
+
+/** Tokens below which no further original is begun in an answer: less would not say what it is. */
+const MIN_RECALLED_TOKENS = 60;
 
 /** Give a query, ids, a message to look around, or an overlay; a query may be kept to one overlay. */
 export interface RecallRequest {

@@ -10,13 +10,15 @@
  */
 import type { UIMessage } from "ai";
 import { errorCode, PalimpsestError } from "../../errors.ts";
-import { KEPT_OUTPUT_CHARS } from "../../limits.ts";
 import { cutMiddle } from "../../steps/draft/render.ts";
 import { answerCalls, withoutMark } from "../../steps/view/repair.ts";
 import { toolPart, type CallResult, type Part } from "../../steps/message/tool-parts.ts";
 import { shortenOutput } from "../../steps/view/truncate.ts";
 import type { Session } from "../session.ts";
 import type { ChangeParts, WriteOptions } from "../session-history.ts";
+
+/** Characters of a tool's output that are kept where a turn's reply has no room for it, tried from the most to the least. */
+const KEPT_OUTPUT_CHARS: readonly number[] = [1_000_000, 100_000, 10_000, 1_000];
 
 type Edit = (change: ChangeParts) => void;
 

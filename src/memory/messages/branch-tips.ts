@@ -4,9 +4,11 @@
  * Boundary: reads only. It costs rows for branches, not for messages: rows between two that start a branch follow each
  * other, so the last of them is a tip unless a branch hangs on it.
  */
-import { MAX_BRANCH_TIPS } from "../../limits.ts";
 import { titleOf } from "../../steps/message/title.ts";
 import type { Tree } from "./tree.ts";
+
+/** Branches that a page of a session's branches shows, the newest: each is read with its last message. */
+const MAX_BRANCH_TIPS = 100;
 
 export interface BranchTip {
   readonly leafId: string;

@@ -7,9 +7,12 @@
  */
 import type { UIMessage } from "ai";
 import { errorCode, PalimpsestError } from "../../errors.ts";
-import { FACTS_MAX_CHARS, MAX_ID_CHARS, MESSAGE_MAX_BYTES, ROW_MAX_BYTES } from "../../limits.ts";
+import { MAX_ID_CHARS, MESSAGE_MAX_BYTES, ROW_MAX_BYTES } from "../../limits.ts";
 import { digest } from "../../steps/text/digest.ts";
 import { measureMessage, type CountTokens, type Measure } from "../../steps/message/measure.ts";
+
+/** Characters of what is stamped on a message about its steps and tool calls: it shares the row with the content. */
+const FACTS_MAX_CHARS = 100_000;
 
 /** Nesting that every JSON parser on the way can follow. */
 const MAX_DEPTH = 500;

@@ -11,12 +11,18 @@ export class HookOutbox {
   }
 
   add(runId: string, sessionId: string): void {
-    this.#db.run("INSERT INTO palimpsest_hook_outbox (run_id, session_id, attempts) VALUES (?, ?, 0)", runId, sessionId);
+    this.#db.run(
+      "INSERT INTO palimpsest_hook_outbox (run_id, session_id, attempts) VALUES (?, ?, 0)",
+      runId,
+      sessionId,
+    );
   }
 
   /** Ids of runs, in no order that means anything. */
   list(): string[] {
-    return this.#db.run<{ runId: string }>("SELECT run_id AS runId FROM palimpsest_hook_outbox").map(({ runId }) => runId);
+    return this.#db
+      .run<{ runId: string }>("SELECT run_id AS runId FROM palimpsest_hook_outbox")
+      .map(({ runId }) => runId);
   }
 
   /** Counts one more attempt; how many that makes, or 0 when there is nothing to tell. */

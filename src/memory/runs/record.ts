@@ -3,12 +3,14 @@
  *
  * Boundary: shapes, and how a step is noted in them; runs.ts stores them. Plain JSON, so that a record is one column.
  */
-import { MAX_STEP_RECORDS } from "../../limits.ts";
 import type { AuditProblemKind } from "../../steps/draft/audit.ts";
 import type { Span } from "../../steps/plan/outline.ts";
 import type { NothingReason, Plan, PlanOptions, Policy } from "../../steps/plan/plan.ts";
 import type { WhyNot } from "../../steps/decide/why-not.ts";
 import type { StaleReason } from "../overlays/overlays.ts";
+
+/** Steps kept in a run's ledger row: a row must stay far under 2 MB whatever a run does. */
+const MAX_STEP_RECORDS = 500;
 
 /** What asked for the run. */
 export type Trigger = "threshold" | "manual" | "overflow" | "edit" | "growth";

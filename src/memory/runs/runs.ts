@@ -8,13 +8,18 @@
  * R2 one live run per branch: the caller checks with {@link Runs.live} in the transaction that starts another.
  */
 import { PalimpsestError } from "../../errors.ts";
-import { MAX_LEDGER_PAGES, MAX_LIVE_RUNS } from "../../limits.ts";
 import { withoutWords, type NewRun, type Outcome, type RunRecord } from "./record.ts";
 import type { Db } from "../db.ts";
 import { Statements } from "../statements.ts";
 
 export { closeStep, markStep } from "./record.ts";
 export type { Approval, FailureCode, Outcome, RunRecord, RunState, StepRecord, Trigger } from "./record.ts";
+
+/** Pages of the ledger that are looked through for the newest run of a kind: notes are updated far oftener than summaries made. */
+const MAX_LEDGER_PAGES = 10;
+
+/** How far back the newest finished run is looked for: live runs are at most one per branch. */
+const MAX_LIVE_RUNS = 20;
 
 /** Stands where a failure was told in words. */
 const FORGOTTEN = "Cleared with what was said.";

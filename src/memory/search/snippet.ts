@@ -7,14 +7,20 @@
  * Why its cost is bounded: one pass over the text however often a word occurs, a window at a time, which ends where all
  * of the words stand together, or enough places were compared. FTS5's own compares every occurrence with every other.
  */
-import {
-  SNIPPET_CHARS,
-  SNIPPET_LEAD_CHARS,
-  SNIPPET_MATCHES,
-  SNIPPET_PHRASE_WORDS,
-  SNIPPET_WINDOW_CHARS,
-} from "../../limits.ts";
 import { readableWords, type Term } from "./words.ts";
+
+/** Characters of a text that are looked through at a time for a snippet: nearly every text is read in one piece. */
+const SNIPPET_WINDOW_CHARS = 100_000;
+
+/** Words of a phrase by which its place is found for a snippet: more of them tell it no better, and cost time each. */
+const SNIPPET_PHRASE_WORDS = 8;
+
+/** HiddenMessages of the words in one text that are compared for its snippet: the best of so many is good enough. */
+const SNIPPET_MATCHES = 1_000;
+
+/** Characters of a snippet, some 30 words, and those of them that stand before the match. */
+const SNIPPET_CHARS = 240;
+const SNIPPET_LEAD_CHARS = 80;
 
 const WORD = "[\\p{L}\\p{N}\\p{Co}]";
 const BETWEEN = "[^\\p{L}\\p{N}\\p{Co}]+";

@@ -6,8 +6,11 @@
  * phrase: any part of a longer run is then found. Safe because every term is quoted: nothing in a query is an operator,
  * so none is malformed.
  */
-import { MAX_PHRASE_WORDS, MAX_QUERY_CHARS, MAX_QUERY_TERMS, SEARCH_LEAST_CHARS, SEARCH_MAX_BYTES } from "../../limits.ts";
+import { MAX_PHRASE_WORDS, MAX_QUERY_TERMS, SEARCH_LEAST_CHARS, SEARCH_MAX_BYTES } from "../../limits.ts";
 import { utf8Length } from "../messages/content.ts";
+
+/** Characters of a query that are looked at: a search asks for words, not for a document. */
+const MAX_QUERY_CHARS = 2_000;
 
 /** Put between characters of unspaced scripts: nobody writes it, it parts words for the index, and it shows as nothing. */
 const GAP = "\u2063";

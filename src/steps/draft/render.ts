@@ -21,7 +21,7 @@
  * Lost on purpose: the middle of what is longer than a limit (the gap says how much), and parts that no model sees.
  */
 import type { FileUIPart, UIMessage } from "ai";
-import { RENDER_REASONING_CHARS, RENDER_TEXT_CHARS, RENDER_TOOL_CHARS } from "../../limits.ts";
+import { RENDER_TEXT_CHARS, RENDER_TOOL_CHARS } from "../../limits.ts";
 import { fileBytes } from "../message/measure.ts";
 import {
   fieldText,
@@ -34,6 +34,9 @@ import {
   type Part,
   type ToolPart,
 } from "../message/tool-parts.ts";
+
+/** Characters of one reasoning part that the summariser is shown: what came of it is in the reply. */
+const RENDER_REASONING_CHARS = 1_000;
 
 export type TranscriptElement =
   | { readonly kind: "message"; readonly message: UIMessage }

@@ -13,17 +13,19 @@
  * `responseId`, `itemId`).
  */
 import type { FileUIPart, UIMessage } from "ai";
-import {
-  FILE_BYTES_PER_TOKEN,
-  IMAGE_TOKENS,
-  MAX_FILE_TOKENS,
-  MAX_NAME_CHARS,
-  MESSAGE_OVERHEAD_TOKENS,
-  TOOL_OVERHEAD_TOKENS,
-} from "../../limits.ts";
+import { IMAGE_TOKENS, MAX_NAME_CHARS, MESSAGE_OVERHEAD_TOKENS } from "../../limits.ts";
 import { imageTokens } from "../tokens/image-tokens.ts";
 import { messageSteps } from "./slice.ts";
 import { fieldText, hasResult, innerParts, jsonText, toolName, toolPart, type Part } from "./tool-parts.ts";
+
+/** Tokens around a tool call with its result: the provider's own wrapping of names, ids and JSON. */
+export const TOOL_OVERHEAD_TOKENS = 60;
+
+/** Bytes of a file per estimated token. */
+const FILE_BYTES_PER_TOKEN = 4;
+
+/** Most tokens that a file other than an image is counted as: beyond it, providers reject or summarise the file. */
+export const MAX_FILE_TOKENS = 20_000;
 
 /** Tokens of a text, a whole number: a session has one for everything (agent/token-counter.ts), the estimate or its own. */
 export type CountTokens = (text: string) => number;

@@ -1,7 +1,9 @@
 /** What a conversation is called after the words it began with. */
 import type { UIMessage } from "ai";
-import { TITLE_CHARS } from "../../limits.ts";
 import { fieldText } from "./tool-parts.ts";
+
+/** Characters of a session's title: a line of a list. */
+const TITLE_CHARS = 60;
 
 /** Characters of a text that are looked at: a message may have millions. */
 const READ_CHARS = 1_000;

@@ -3,11 +3,16 @@
  *
  * The budget alone names a place for each; this moves it to one that breaks nothing and reads well, and says why.
  */
-import { TAIL_SHRINK, TAIL_STRETCH } from "../../limits.ts";
 import { tokensBetween, type Layout } from "./align.ts";
 import type { Outline, OutlineRow } from "./outline.ts";
 import type { BoundaryMove } from "./plan.ts";
 import type { Policy } from "./policy.ts";
+
+/** How little of its budget a tail may keep to start at a later user turn. */
+const TAIL_SHRINK = 0.5;
+
+/** How far over its budget a tail may grow to start at a user turn or a safe boundary. */
+const TAIL_STRETCH = 1.5;
 
 /** A boundary and why it is where it is. */
 export interface Cut {

@@ -14,15 +14,21 @@ import {
   MAX_SUMMARY_TOKENS,
   MIN_SPAN_TOKENS,
   MIN_SUMMARY_TOKENS,
-  MOST_PINNED_SUMMARIES,
   OPENING_SHARE_OF_THRESHOLD,
   OPENING_TOKENS,
-  PINNED_SHARE_OF_SUMMARY,
   SPAN_SHARE_OF_THRESHOLD,
-  STACK_SHARE_OF_THRESHOLD,
   SUMMARY_SHARE_OF_THRESHOLD,
   TAIL_SHARE_OF_THRESHOLD,
 } from "../../limits.ts";
+
+/** Most that is pinned where overlays leave some of the stack, in summaries: names last longest there (decision 6). */
+const MOST_PINNED_SUMMARIES = 1.25;
+
+/** What is pinned beside a summary, as a divisor of the largest summary: the most with which three overlays still fit a stack (decision 6). */
+const PINNED_SHARE_OF_SUMMARY = 1.5;
+
+/** Most of a threshold that the overlays of a view may take together, as a divisor; never less than one of them needs. */
+const STACK_SHARE_OF_THRESHOLD = 4;
 
 /** What a run may do to a view: resolved, validated numbers. Recorded with the run, so that a replay plans alike. */
 export interface Policy {

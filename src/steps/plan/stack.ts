@@ -6,9 +6,11 @@
  * for each level, whatever the number of compactions, and what is older stays as it is, byte for byte. A stack that would
  * outgrow its budget folds more; a text that would be written anew too often is made from its first drafts again.
  */
-import { MAX_GENERATION } from "../../limits.ts";
 import { tokensBetween, type Layout } from "./align.ts";
 import type { Policy } from "./policy.ts";
+
+/** How often a message's text may be written anew before its summary is made from the first drafts again. */
+export const MAX_GENERATION = 8;
 
 /** A closed part of the view, as boundaries of its layout, and what the overlay over it will be. */
 export interface Stacked {

@@ -2,8 +2,11 @@
  * Fits work into a summariser's window: what a call carries beside its source, the prompt's own text and the answer, is left
  * room for.
  */
-import { MIN_CHUNK_TOKENS, PROMPT_OVERHEAD_TOKENS } from "../../limits.ts";
+import { PROMPT_OVERHEAD_TOKENS } from "../../limits.ts";
 import type { Plan, Policy } from "./plan.ts";
+
+/** Least chunk that a summariser's window must leave room for (tokens): smaller ones would be thousands of calls that say nothing. */
+export const MIN_CHUNK_TOKENS = 500;
 
 /** Summaries that a call may hold beside its source: the answer, which a model is let overshoot to twice its size. */
 const SUMMARIES_BESIDE_A_SOURCE = 2;

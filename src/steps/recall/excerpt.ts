@@ -5,7 +5,14 @@
  * with its size, and no line of a message can pose as the beginning of another one.
  */
 import type { UIMessage } from "ai";
-import { cutMiddle, escapeLines, parseTranscript, renderTranscript, wholeCharacters, type Block } from "../draft/render.ts";
+import {
+  cutMiddle,
+  escapeLines,
+  parseTranscript,
+  renderTranscript,
+  wholeCharacters,
+  type Block,
+} from "../draft/render.ts";
 
 export interface Excerpt {
   readonly text: string;

@@ -4,8 +4,11 @@
  * Boundary: sayings in, a table out; tables of consecutive parts add up to the table of the whole, whatever the parts. Safe to
  * keep beside a draft: plain JSON, and never more than `MAX_WORDS` rows, the warmest, however long the conversation is.
  */
-import { MAX_WORD_PLACES, MAX_WORDS } from "../../limits.ts";
 import { wordsIn } from "./words.ts";
+
+/** Naming words that the table of a span holds, the warmest, and places of each: some 50 kB of JSON, kept with each draft. */
+export const MAX_WORDS = 1_000;
+export const MAX_WORD_PLACES = 4;
 
 /** A text of one message. `written`: a user or the agent put it there, in a message or as what a tool was asked. */
 export interface Saying {

@@ -3,7 +3,16 @@
  * URL. Boundary: reads headers of PNG, JPEG, GIF and WebP, decodes no picture. Safe for anything: what it cannot read
  * is counted as a usual image.
  */
-import { IMAGE_HEADER_CHARS, IMAGE_TOKENS, LEAST_IMAGE_TOKENS, PIXELS_PER_TOKEN } from "../../limits.ts";
+import { IMAGE_TOKENS } from "../../limits.ts";
+
+/** Characters of a data URL's content in which the size of an image is looked for: a JPEG may begin with a thumbnail. */
+const IMAGE_HEADER_CHARS = 100_000;
+
+/** Pixels of an image per token, as the large providers charge. */
+export const PIXELS_PER_TOKEN = 750;
+
+/** Least tokens of an image: a base price, however small it is. */
+export const LEAST_IMAGE_TOKENS = 85;
 
 /** Estimated tokens of an image, given as a data URL or as an address elsewhere. */
 export function imageTokens(url: string): number {

@@ -15,14 +15,7 @@
  */
 import type { UIMessage } from "ai";
 import { PalimpsestError } from "../../errors.ts";
-import {
-  FIT_ASKED_CHARS,
-  FIT_ASKED_TIMES,
-  FIT_DIGEST_SHARE,
-  FIT_LEAST_CHARS,
-  FIT_OLDER_CHARS,
-  MIN_VIEW_TOKENS,
-} from "../../limits.ts";
+import { FIT_DIGEST_SHARE, MIN_VIEW_TOKENS } from "../../limits.ts";
 import { digestMessage, notice } from "./fit/digest.ts";
 import { onlyOpenCalls, squeeze, withoutFiles, withoutReasoning } from "./fit/lighten.ts";
 import { Rules } from "./fit/rules.ts";
@@ -45,6 +38,20 @@ import type { Template } from "../draft/template.ts";
 import { fieldText, type Part } from "../message/tool-parts.ts";
 import { truncateParts, type Limits } from "./truncate.ts";
 import { isSummary } from "./view.ts";
+
+/** Characters to which the newest parts of a fitted view are shortened at least, before they go; the last question keeps more. */
+const FIT_LEAST_CHARS = 200;
+const FIT_ASKED_TIMES = 4;
+
+/** Characters of one older tool output and of one older text in a fitted view, round by round. */
+const FIT_OLDER_CHARS = [
+  { output: 2_000, text: 10_000 },
+  { output: 500, text: 4_000 },
+  { output: 200, text: 1_000 },
+] as const;
+
+/** Characters to which what was asked is cut at least before the rules beside it are given up: its beginning tells what it is. */
+const FIT_ASKED_CHARS = 40;
 
 export interface FitOptions {
   /** Most estimated tokens that the messages may take: at least `MIN_VIEW_TOKENS`. */

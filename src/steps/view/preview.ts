@@ -7,10 +7,13 @@
  */
 import type { UIMessage } from "ai";
 import { PalimpsestError } from "../../errors.ts";
-import { MIN_PREVIEW_BYTES, PREVIEW_CHARS } from "../../limits.ts";
 import { jsonText, toolPart, type Part } from "../message/tool-parts.ts";
 import { shortenOutput } from "./truncate.ts";
 import { parseSyntheticId } from "./view.ts";
+
+/** Characters of the preview of an oversized tool output, and least bytes of one that may be called so. */
+const PREVIEW_CHARS = 2_000;
+const MIN_PREVIEW_BYTES = 4_000;
 
 /** Most bytes that one UTF-16 unit takes in UTF-8. */
 const BYTES_PER_CHAR = 3;

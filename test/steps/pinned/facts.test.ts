@@ -250,7 +250,10 @@ describe("what is pinned", () => {
       budgetTokens: 1_000,
       omit: (value) => value === "ENOENT",
     });
-    expect(pinned.facts.map(({ value }) => value).toSorted()).toEqual(["src/steps/plan/cut.ts", "src/steps/plan/plan.ts"]);
+    expect(pinned.facts.map(({ value }) => value).toSorted()).toEqual([
+      "src/steps/plan/cut.ts",
+      "src/steps/plan/plan.ts",
+    ]);
     expect(pinned.left).toBe(0);
   });
 

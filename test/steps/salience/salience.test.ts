@@ -1,10 +1,17 @@
 /** Which words of what is hidden are shown: names wherever they stand, the warmest first, each once, within the room. */
 import { array, assert, constantFrom, integer, property, record, string, boolean } from "fast-check";
 import { describe, expect, it } from "vitest";
-import { MAX_WORD_PLACES, MAX_WORDS } from "../../../src/limits.ts";
 import { chooseWords, talkOf, widthOf } from "../../../src/steps/salience/choose.ts";
 import { isOrdinary } from "../../../src/steps/salience/ordinary.ts";
-import { gatherWords, heatOf, mergeWords, NO_WORDS, type Words } from "../../../src/steps/salience/table.ts";
+import {
+  gatherWords,
+  heatOf,
+  mergeWords,
+  NO_WORDS,
+  type Words,
+  MAX_WORDS,
+  MAX_WORD_PLACES,
+} from "../../../src/steps/salience/table.ts";
 import { wordsIn } from "../../../src/steps/salience/words.ts";
 
 const wrote = (text: string): Words => gatherWords([{ written: true, text }]);

@@ -6,7 +6,7 @@
  * failed: an error that is not told word for word is never left out silently.
  */
 import type { UIMessage } from "ai";
-import { FIT_DIGEST_SOURCE_CHARS, FIT_DIGEST_TOKENS, FIT_SECTIONS_TOKENS } from "../../../limits.ts";
+import { FIT_DIGEST_TOKENS, FIT_SECTIONS_TOKENS } from "../../../limits.ts";
 import { extractSummary } from "../../extract/extract.ts";
 import type { CountTokens } from "../../message/measure.ts";
 import type { PinnedFact } from "../../pinned/fact.ts";
@@ -17,6 +17,9 @@ import { DEFAULT_TEMPLATE, type Template } from "../../draft/template.ts";
 import { toolPart } from "../../message/tool-parts.ts";
 import { fittedMessageId, isSummary } from "../view.ts";
 import { renderRules } from "./rules.ts";
+
+/** Characters of the oldest part that its digest is made from: a digest is made while a model waits to be asked. */
+const FIT_DIGEST_SOURCE_CHARS = 80_000;
 
 export interface DigestOptions {
   /** About how many tokens it may take, rules not counted. */

@@ -6,7 +6,6 @@
  * tool or a model says (pinned/gather.ts); a message's rules stay with that message, so that they move no prefix.
  */
 import type { UIMessage } from "ai";
-import { FIT_RULES_SHARE } from "../../../limits.ts";
 import type { CountTokens } from "../../message/measure.ts";
 import { NO_FACTS, type Fact, type PinnedFact } from "../../pinned/fact.ts";
 import { gatherRules } from "../../pinned/gather.ts";
@@ -16,6 +15,9 @@ import { sayingIn } from "../../pinned/said.ts";
 import { messageSteps } from "../../message/slice.ts";
 import { fieldText, innerParts, type Part } from "../../message/tool-parts.ts";
 import type { Unit } from "./units.ts";
+
+/** Share of that power that the user's rules may take beside a digest, and beside a message that is cut: one long rule of the least useful rooms. */
+const FIT_RULES_SHARE = 1 / 4;
 
 export class Rules {
   readonly #messages: readonly UIMessage[];

@@ -6,18 +6,20 @@
  * are never reordered (V1).
  */
 import type { UIMessage } from "ai";
-import {
-  DEFAULT_PROTECT_HEAD,
-  FIT_LINE_SHARE,
-  FIT_NEWEST_SHARE,
-  FIT_ROOM_STEPS,
-  HEAD_SHARE_OF_THRESHOLD,
-  MESSAGE_OVERHEAD_TOKENS,
-} from "../../../limits.ts";
+import { DEFAULT_PROTECT_HEAD, HEAD_SHARE_OF_THRESHOLD, MESSAGE_OVERHEAD_TOKENS } from "../../../limits.ts";
 import { measureMessage, type CountTokens, type Measure } from "../../message/measure.ts";
 import { messageSteps } from "../../message/slice.ts";
 import { innerParts, isOpenCall, type Part } from "../../message/tool-parts.ts";
 import { fittedMessageId, isRecord, parseSyntheticId } from "../view.ts";
+
+/** Most of its room that a fitted view's newest part takes, its growth until the line moves included. */
+const FIT_NEWEST_SHARE = 5 / 8;
+
+/** Share of that power by which a fitted view's line between older and newest moves: so often, and no oftener, does its prefix change. */
+const FIT_LINE_SHARE = 1 / 3;
+
+/** Steps of a power of two in which a fitted view's room is counted: one that is predicted anew at each call must not move its line. */
+const FIT_ROOM_STEPS = 16;
 
 /**
  * `system`: instructions, wherever they stand. `head`: the task as it was first put. `asked`: the last message of the
