@@ -2,7 +2,14 @@ import { defineConfig } from "tsdown";
 
 /** The package as it is published: ESM with one bundle of code and one of declarations for each subpath. */
 export default defineConfig({
-  entry: { index: "src/index.ts", redact: "src/redact/secret-rules.ts" },
+  entry: {
+    index: "src/index.ts",
+    models: "src/models.ts",
+    "openai-compatible": "src/model/openai-compatible.ts",
+    redact: "src/redact/secret-rules.ts",
+    worker: "src/worker.ts",
+    "workers-ai": "src/model/workers-ai.ts",
+  },
   format: "esm",
   platform: "neutral",
   target: "es2023",

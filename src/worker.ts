@@ -6,12 +6,10 @@ import { refuse } from "./doors/answers.ts";
 import { createWorker, type WorkerEnv } from "./doors/create-worker.ts";
 import { guardConnections, type GuardEnv } from "./doors/guard.ts";
 import { WORKER_THRESHOLD_TOKENS } from "./limits.ts";
-import type { ModelEnv } from "./model/choose.ts";
+import type { ModelEnv } from "./models.ts";
 import { secretRules } from "./redact/secret-rules.ts";
 
-export { CompactionWorkflow } from "./workflows/compaction.ts";
-export { NotesWorkflow } from "./workflows/notes.ts";
-export { SplitWorkflow } from "./workflows/split.ts";
+export { CompactionWorkflow, NotesWorkflow, SplitWorkflow } from "./models.ts";
 
 interface Env extends Cloudflare.Env, ModelEnv, WatchdogEnv, WorkerEnv, GuardEnv {
   /** Tokens of a view beyond which it is compacted. */

@@ -10,7 +10,7 @@ import type { InlineCompaction } from "../src/agent/settings.ts";
 import type { CommitResult, OverlayRecord } from "../src/memory/overlays/overlays.ts";
 import type { Span } from "../src/steps/plan/outline.ts";
 import type { Outcome } from "../src/memory/runs/runs.ts";
-import type { ChosenModel } from "../src/model/choose.ts";
+import type { ChosenModel } from "../src/model/chosen.ts";
 import { CompactionWorkflow as RealCompactionWorkflow, type CompactionParams } from "../src/workflows/compaction.ts";
 import { NotesWorkflow as RealNotesWorkflow } from "../src/workflows/notes.ts";
 import { SplitWorkflow as RealSplitWorkflow } from "../src/workflows/split.ts";

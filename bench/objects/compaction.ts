@@ -2,7 +2,7 @@
 import type { LanguageModelV4 } from "@ai-sdk/provider";
 import type { AgentWorkflowEvent, AgentWorkflowStep } from "agents/workflows";
 import type { Outcome } from "../../src/memory/runs/runs.ts";
-import type { ChosenModel } from "../../src/model/choose.ts";
+import type { ChosenModel } from "../../src/model/chosen.ts";
 import { CompactionWorkflow as RealCompaction, type CompactionParams } from "../../src/workflows/compaction.ts";
 import { NotesWorkflow as RealNotes } from "../../src/workflows/notes.ts";
 import type { SummariserName, Terms } from "../policies/host.ts";

@@ -1,25 +1,21 @@
 import { callable, routeAgentRequest } from "agents";
 import { isStepCount, streamText, type LanguageModel } from "ai";
 import {
-  chooseModel,
   CompactingAgent,
-  CompactionWorkflow,
   isContextOverflow,
   keepTurn,
   R2SkillProvider,
   SessionManager,
-  NotesWorkflow,
-  SplitWorkflow,
   sqliteSearch,
-  type ModelEnv,
   type ModelUsage,
   type Session,
 } from "palimpsest";
+import { chooseModel, type ModelEnv } from "palimpsest/models";
 import { logbookTools } from "./logbook.ts";
 import { offlineModel } from "./offline-model.ts";
 import { SHELF, stockShelf } from "./skills.ts";
 
-export { CompactionWorkflow, NotesWorkflow, SplitWorkflow };
+export { CompactionWorkflow, NotesWorkflow, SplitWorkflow } from "palimpsest/models";
 
 interface Env extends Cloudflare.Env, ModelEnv {
   readonly SKILLS: R2Bucket;

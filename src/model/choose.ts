@@ -1,30 +1,17 @@
 /**
- * Chooses the model that summarises, from a Worker's bindings and variables.
+ * Chooses the model that summarises, from a Worker's bindings and variables: for the deployable Worker, and for whoever
+ * wants to set a model without code.
  *
- * Boundary: the only place, with its neighbours in this folder, that knows a model provider. Safe because it makes no
- * request: a wrong setting is told before anything is written, and with no setting at all the answer is the extractive
- * model, which needs neither an account nor a network.
+ * Boundary: imports every provider, so nothing but the Worker's entry imports it. Safe because it makes no request: a wrong
+ * setting is told before anything is written, and with no setting at all the answer is the extractive model.
  */
-import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
 import type { LanguageModelV4, LanguageModelV4Middleware } from "@ai-sdk/provider";
-import { wrapLanguageModel, type LanguageModel } from "ai";
-import { createWorkersAI } from "workers-ai-provider";
+import { wrapLanguageModel } from "ai";
 import { PalimpsestError } from "../errors.ts";
-import { fetchEndpoint } from "./endpoint-fetch.ts";
-import { extractiveModel } from "./extractive.ts";
+import { withoutModel, type ChosenModel } from "./chosen.ts";
+import { openAiCompatible } from "./openai-compatible.ts";
+import { workersAi } from "./workers-ai.ts";
 
-/** Used with an `AI` binding when `PALIMPSEST_MODEL` is not set: fast, multilingual, a long window. */
-const WORKERS_AI_MODEL = "@cf/zai-org/glm-4.7-flash";
-/** Context windows in tokens of Workers AI models that fit this job; any other needs `PALIMPSEST_MODEL_WINDOW`. */
-const WORKERS_AI_WINDOWS: Readonly<Record<string, number>> = {
-  [WORKERS_AI_MODEL]: 131_072,
-  "@cf/openai/gpt-oss-120b": 128_000,
-  "@cf/moonshotai/kimi-k2.7-code": 256_000,
-};
-/** Assumed window, in tokens, of a model that nothing is known of: small enough for most. */
-const UNKNOWN_WINDOW = 32_000;
-/** The extractive model reads any length; this bounds the CPU time of one call. In tokens. */
-const EXTRACTIVE_WINDOW = 1_000_000;
 /** Smallest window, in tokens, in which a prompt, a chunk and an answer have room. */
 const MIN_WINDOW = 2_000;
 /** Longest `PALIMPSEST_MODEL_DELAY_MS`: ten minutes. */
@@ -48,16 +35,6 @@ export interface ModelEnv {
   readonly PALIMPSEST_MODEL_DELAY_MS?: string;
 }
 
-export interface ChosenModel {
-  readonly model: LanguageModel;
-  /** `provider:model`, for ledgers and digests. */
-  readonly name: string;
-  /** Context window, in tokens. */
-  readonly windowTokens: number;
-  /** Asked where the first one gave no sound answer. */
-  readonly fallback?: ChosenModel;
-}
-
 /**
  * The model to summarise with: the endpoint at `PALIMPSEST_MODEL_URL`, else Workers AI, else the extractive model.
  *
@@ -68,52 +45,26 @@ export function chooseModel(env: ModelEnv): ChosenModel {
   const delayMs = readNumber(env, "PALIMPSEST_MODEL_DELAY_MS", { min: 0, max: MAX_DELAY_MS });
   const first = chooseProvider(env, env.PALIMPSEST_MODEL?.trim());
   const second = env.PALIMPSEST_FALLBACK_MODEL?.trim();
-  const finish = (chosen: Provided): ChosenModel => ({
-    ...chosen,
+  const finish = ({ model, name, ...chosen }: Provided): ChosenModel => ({
+    name,
     windowTokens: windowTokens ?? chosen.windowTokens,
-    model: delayMs === undefined || delayMs === 0 ? chosen.model : delayed(chosen.model, delayMs),
+    model: delayMs === undefined || delayMs === 0 ? model : delayed(model, delayMs),
   });
   return second ? { ...finish(first), fallback: finish(chooseProvider(env, second)) } : finish(first);
 }
 
-type Provided = ChosenModel & { readonly model: LanguageModelV4 };
+type Provided = Omit<ChosenModel, "model" | "fallback"> & { readonly model: LanguageModelV4 };
 
 function chooseProvider(env: ModelEnv, id: string | undefined): Provided {
   const url = env.PALIMPSEST_MODEL_URL?.trim();
-  if (url) return fromEndpoint(url, id, env.PALIMPSEST_MODEL_KEY?.trim());
-  if (env.AI) {
-    const modelId = id || WORKERS_AI_MODEL;
-    const model = createWorkersAI({ binding: env.AI })(modelId);
-    return { model, name: `workers-ai:${modelId}`, windowTokens: WORKERS_AI_WINDOWS[modelId] ?? UNKNOWN_WINDOW };
-  }
-  const model = extractiveModel();
-  return { model, name: `${model.provider}:${model.modelId}`, windowTokens: EXTRACTIVE_WINDOW };
-}
-
-function fromEndpoint(url: string, modelId: string | undefined, key: string | undefined): Provided {
-  const parsed = URL.canParse(url) ? new URL(url) : null;
-  if (parsed === null || (parsed.protocol !== "http:" && parsed.protocol !== "https:")) {
-    throw new PalimpsestError(
-      "invalid_options",
-      "PALIMPSEST_MODEL_URL is not an http(s) URL: set it to the endpoint's base, such as https://api.example.com/v1.",
-    );
-  }
-  if (parsed.username !== "" || parsed.password !== "") {
-    throw new PalimpsestError(
-      "invalid_options",
-      "PALIMPSEST_MODEL_URL holds a user name or password: take them out and set PALIMPSEST_MODEL_KEY as a secret.",
-    );
-  }
-  if (!modelId) {
+  if (url) {
+    if (id) return openAiCompatible({ url, modelId: id, key: env.PALIMPSEST_MODEL_KEY?.trim() });
     throw new PalimpsestError(
       "invalid_options",
       "PALIMPSEST_MODEL_URL is set without PALIMPSEST_MODEL: name the model that the endpoint should use.",
     );
   }
-  // A stream tells what it used only when asked to, and a session learns its size from that.
-  const options = { name: "endpoint", baseURL: url, includeUsage: true, fetch: fetchEndpoint };
-  const provider = createOpenAICompatible(key ? { ...options, apiKey: key } : options);
-  return { model: provider.chatModel(modelId), name: `${parsed.host}:${modelId}`, windowTokens: UNKNOWN_WINDOW };
+  return env.AI ? workersAi(env.AI, id || undefined) : withoutModel();
 }
 
 function readNumber(

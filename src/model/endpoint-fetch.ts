@@ -4,7 +4,7 @@
  * Boundary: a `fetch` for one provider. Safe because a request is repeated only where it was sent to: a redirect may lead
  * elsewhere over https alone, and then without a header that could open a door.
  */
-import { APICallError } from "@ai-sdk/provider";
+import { APICallError } from "ai";
 import { AnswerTooLongError } from "./failures.ts";
 
 /** Redirects that are followed in one call: an upgrade to https, a moved path, and one to spare. */

@@ -4,7 +4,7 @@
  * Boundary: an error of any provider in, a typed failure out. Safe to log: a reason carries no key and no credentials of a
  * URL.
  */
-import { APICallError } from "@ai-sdk/provider";
+import { APICallError } from "ai";
 
 /** Why there is no text. Closed: callers switch on it. */
 export type FailureCode =

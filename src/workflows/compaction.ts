@@ -11,10 +11,9 @@
  * the overlay says `degraded`.
  */
 import { WorkflowEntrypoint, type WorkflowEvent, type WorkflowStep } from "cloudflare:workers";
-import pMap from "p-map";
 import { assert } from "../errors.ts";
 import type { Outcome } from "../memory/runs/runs.ts";
-import { chooseModel, type ChosenModel, type ModelEnv } from "../model/choose.ts";
+import { withoutModel, type ChosenModel } from "../model/chosen.ts";
 import { findNoRoom, fitPolicy, groupDrafts } from "../steps/plan/window.ts";
 import { planCut } from "../steps/plan/plan.ts";
 import { openPort, type AgentAddress } from "./agent-stub.ts";
@@ -22,6 +21,7 @@ import { waitForApproval } from "./approval.ts";
 import { digestChunk, digestDrafts, foldDrafts, repairDraft, summarizeChunk } from "./draft.ts";
 import { Asked, climbDown, markOf, type Drafted } from "./ladder.ts";
 import type { Compacted, CompactionPort, DraftReceipt, PlannedChunk, PlannedOverlay, RunEnded } from "./port.ts";
+import { inParallel } from "./parallel.ts";
 import { AGENT_CALL } from "./retries.ts";
 
 /** Chunks summarised at the same time: more would meet a provider's rate limit before it saved time. */
@@ -47,9 +47,9 @@ type Leaf = DraftReceipt & { readonly index: number };
  * stub that a reset of the agent kills.
  */
 export class CompactionWorkflow extends WorkflowEntrypoint<Cloudflare.Env, CompactionParams> {
-  /** The summariser. A subclass may bring its own. */
+  /** The summariser: override it to bring your own. */
   protected model(): ChosenModel {
-    return chooseModel(this.env as ModelEnv);
+    return withoutModel();
   }
 
   /** A fresh way to the run's agent. */
@@ -85,10 +85,8 @@ export async function compact(
 
   const work: Work = { step, port, asked: new Asked(model, plan.resting) };
   const chunks = plan.parts.filter((part) => part.kind === "chunk");
-  const drafted = await pMap(
-    plan.parts,
-    async (part) => (part.kind === "chunk" ? summarize(work, part, chunks.length) : [part]),
-    { concurrency: PARALLEL_CHUNKS },
+  const drafted = await inParallel(PARALLEL_CHUNKS, plan.parts, async (part) =>
+    part.kind === "chunk" ? summarize(work, part, chunks.length) : [part],
   );
   const parts: readonly (Leaf | PlannedOverlay | RunEnded)[] = drafted.flat();
   const ended = parts.find((part) => part.kind === "ended");
@@ -132,7 +130,7 @@ async function summarize(work: Work, chunk: PlannedChunk, of: number | string): 
     // A half is not halved again: what is wrong is then not the length.
     ...(chunk.half ? {} : { smaller: halve }),
   });
-  if (!("kind" in drafted)) return (await pMap(drafted, (half) => summarize(work, half, of))).flat();
+  if (!("kind" in drafted)) return (await Promise.all(drafted.map((half) => summarize(work, half, of)))).flat();
   return [drafted.kind === "ended" ? drafted : { ...drafted, index }];
 }
 
@@ -146,21 +144,18 @@ async function merge(work: Work, sources: readonly Source[], limitTokens: number
     const [only] = layer;
     if (layer.length === 1 && only?.kind === "draft") return only;
     const groups = groupDrafts(layer, limitTokens);
-    const folded = await pMap(
-      groups,
-      (group, index) =>
-        climbDown<never>(step, {
-          asked,
-          verb: "merge",
-          place: `${index + 1} of ${groups.length} · round ${round}`,
-          draft: (mark, model) => foldDrafts({ port: port(), mark, model }, group.map(sourceOf)),
-          repair: (mark, model, rejected) => {
-            const by = { port: port(), mark, model };
-            return repairDraft(by, rejected, (again) => foldDrafts(by, group.map(sourceOf), again));
-          },
-          digest: (mark) => digestDrafts({ port: port(), mark }, group.map(sourceOf)),
-        }),
-      { concurrency: PARALLEL_CHUNKS },
+    const folded = await inParallel(PARALLEL_CHUNKS, groups, (group, index) =>
+      climbDown<never>(step, {
+        asked,
+        verb: "merge",
+        place: `${index + 1} of ${groups.length} · round ${round}`,
+        draft: (mark, model) => foldDrafts({ port: port(), mark, model }, group.map(sourceOf)),
+        repair: (mark, model, rejected) => {
+          const by = { port: port(), mark, model };
+          return repairDraft(by, rejected, (again) => foldDrafts(by, group.map(sourceOf), again));
+        },
+        digest: (mark) => digestDrafts({ port: port(), mark }, group.map(sourceOf)),
+      }),
     );
     const ended = folded.find((draft) => draft.kind === "ended");
     if (ended !== undefined) return ended;

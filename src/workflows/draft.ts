@@ -6,7 +6,7 @@
  * refusal, too long) is a NonRetryableError, and the workflow goes down a rung.
  */
 import { NonRetryableError } from "cloudflare:workflows";
-import type { ChosenModel } from "../model/choose.ts";
+import type { ChosenModel } from "../model/chosen.ts";
 import type { CallCost } from "../model/call-cost.ts";
 import { extract, extractiveModel } from "../model/extractive.ts";
 import type { Failure, FailureCode } from "../model/failures.ts";

@@ -4,7 +4,7 @@
  * retries of its own. The last one cannot fail, so a run is never stuck on a summariser.
  */
 import type { WorkflowStep } from "cloudflare:workers";
-import type { ChosenModel } from "../model/choose.ts";
+import type { ChosenModel } from "../model/chosen.ts";
 import { SOURCE_FAULT } from "./draft.ts";
 import type { DraftReceipt, RunEnded, StepMark } from "./port.ts";
 import { AGENT_CALL, MODEL_CALL } from "./retries.ts";

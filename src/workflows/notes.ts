@@ -9,7 +9,7 @@
  */
 import type { WorkflowEvent, WorkflowStep } from "cloudflare:workers";
 import type { Outcome } from "../memory/runs/runs.ts";
-import type { ChosenModel } from "../model/choose.ts";
+import type { ChosenModel } from "../model/chosen.ts";
 import { CompactionWorkflow, type CompactionParams } from "./compaction.ts";
 import { Asked, climbDown, markOf } from "./ladder.ts";
 import { repairNotes, updateNotes } from "./notes-draft.ts";

@@ -5,7 +5,7 @@ import type { WorkflowStepConfig } from "cloudflare:workers";
 import { CompactingAgent } from "../../../src/agent/compacting-agent.ts";
 import { SessionManager } from "../../../src/agent/session-manager.ts";
 import type { Outcome } from "../../../src/memory/runs/runs.ts";
-import type { ChosenModel } from "../../../src/model/choose.ts";
+import type { ChosenModel } from "../../../src/model/chosen.ts";
 import { truncateOlderMessages } from "../../../src/steps/view/truncate.ts";
 import { CompactionWorkflow as RealWorkflow, type CompactionParams } from "../../../src/workflows/compaction.ts";
 import { answeringModel } from "../../objects/answering-model.ts";

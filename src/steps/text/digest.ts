@@ -5,15 +5,15 @@
  * of overlays that already cover parts of it, and two different ways of covering the same messages agree. Order needs
  * no encoding: messages on a path cannot change places (M1).
  */
-import { sha256 } from "@noble/hashes/sha2.js";
-import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js";
+import { sha256 } from "./sha256.ts";
 
 const MODULUS = 1n << 128n;
 
 /** 32 hex characters that name `parts`. Each part's length is hashed with it, so `["ab","c"]` differs from `["a","bc"]`. */
 export function digest(...parts: readonly string[]): string {
   const framed = parts.map((part) => `${part.length}:${part}`).join("");
-  return bytesToHex(sha256(utf8ToBytes(framed)).subarray(0, 16));
+  const bytes = sha256(new TextEncoder().encode(framed)).subarray(0, 16);
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
 /** The digest of a collection, from its members' digests, in any order and any grouping. */

@@ -1,0 +1,101 @@
+/**
+ * How much a Worker weighs: a chat on Palimpsest against the same chat on the Agents SDK's own sessions.
+ *
+ * wrangler bundles both, minified, as for a deploy. What counts is the gzip size, which is what Cloudflare limits. Fails over
+ * the budget.
+ *
+ *     npm run size [-- --files]     files lists the 40 heaviest files of ours
+ */
+import { execFile } from "node:child_process";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { gzipSync } from "node:zlib";
+
+const ROOT = join(import.meta.dirname, "..");
+const WRANGLER = join(ROOT, "node_modules/wrangler/bin/wrangler.js");
+
+/** A chat on Palimpsest weighs at most this many times the same chat on `agents/sessions`. The goal is 1.15. */
+const MOST_TIMES_SDK = 1.33;
+
+interface Bundle {
+  readonly bytes: number;
+  readonly gzipBytes: number;
+  /** Minified bytes by input file. */
+  readonly files: ReadonlyMap<string, number>;
+}
+
+interface Metafile {
+  readonly outputs: Record<string, { readonly inputs: Record<string, { readonly bytesInOutput: number }> }>;
+}
+
+const [bare, sdk, ours] = await Promise.all([bundle("bare"), bundle("sdk"), bundle("ours")]);
+
+console.log("| Worker | minified | gzip |\n| --- | ---: | ---: |");
+row("the Agents SDK alone", bare);
+row("a chat on agents/sessions", sdk);
+row("the same chat on Palimpsest", ours);
+
+console.log("\n| In a chat on Palimpsest | minified | in the one on agents/sessions |\n| --- | ---: | ---: |");
+const theirs = sumBy(sdk.files, roomOf);
+const rooms = [...sumBy(ours.files, roomOf)].toSorted(([, a], [, b]) => b - a);
+for (const [room, bytes] of rooms.filter(([, bytes]) => bytes >= 1_000)) {
+  console.log(`| ${room} | ${kib(bytes)} | ${kib(theirs.get(room) ?? 0)} |`);
+}
+
+if (process.argv.includes("--files")) {
+  console.log();
+  const own = [...ours.files].filter(([file]) => file.startsWith("src/")).toSorted(([, a], [, b]) => b - a);
+  for (const [file, bytes] of own.slice(0, 40)) console.log(`${kib(bytes).padStart(10)}  ${file}`);
+}
+
+const times = ours.gzipBytes / sdk.gzipBytes;
+const within = times <= MOST_TIMES_SDK;
+console.log(
+  `\nPalimpsest over agents/sessions: ${times.toFixed(3)}, at most ${MOST_TIMES_SDK}${within ? "" : ": FAILED"}`,
+);
+process.exit(within ? 0 : 1);
+
+function row(what: string, { bytes, gzipBytes }: Bundle): void {
+  console.log(`| ${what} | ${kib(bytes)} | ${kib(gzipBytes)} |`);
+}
+
+function kib(bytes: number): string {
+  return `${(bytes / 1024).toFixed(1)} KiB`;
+}
+
+async function bundle(name: "bare" | "ours" | "sdk"): Promise<Bundle> {
+  const out = await mkdtemp(join(tmpdir(), `palimpsest-size-${name}-`));
+  try {
+    const entry = join(import.meta.dirname, "size", name, "worker.ts");
+    const config = join(import.meta.dirname, "size", "wrangler.jsonc");
+    const options = ["--dry-run", "--minify", "--metafile", "--outdir", out, "--config", config];
+    const env = { ...process.env, WRANGLER_SEND_METRICS: "false" };
+    await promisify(execFile)(process.execPath, [WRANGLER, "deploy", entry, ...options], { cwd: ROOT, env });
+    const code = await readFile(join(out, "worker.js"));
+    const { outputs } = JSON.parse(await readFile(join(out, "bundle-meta.json"), "utf8")) as Metafile;
+    const files = new Map<string, number>();
+    for (const { inputs } of Object.values(outputs)) {
+      for (const [file, { bytesInOutput }] of Object.entries(inputs)) {
+        files.set(file.replace(/^(?:\.\.\/)+/, ""), bytesInOutput);
+      }
+    }
+    return { bytes: code.length, gzipBytes: gzipSync(code, { level: 9 }).length, files };
+  } finally {
+    await rm(out, { recursive: true, force: true });
+  }
+}
+
+function sumBy(files: ReadonlyMap<string, number>, keyOf: (file: string) => string): Map<string, number> {
+  const sums = new Map<string, number>();
+  for (const [file, bytes] of files) sums.set(keyOf(file), (sums.get(keyOf(file)) ?? 0) + bytes);
+  return sums;
+}
+
+/** A package, or a folder of ours. */
+function roomOf(file: string): string {
+  const dependency = /.*node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(file)?.[1];
+  if (dependency !== undefined) return dependency;
+  return /^src\/(?:steps\/[^/]+(?=\/)|[^/.]+)/.exec(file)?.[0] ?? "the Worker itself";
+}
