@@ -252,6 +252,67 @@ describe("a call that a person must approve", () => {
     }
   });
 
+  describe.each([
+    ["a reply that has nothing in it yet", { id: "behind", role: "assistant", parts: [] }],
+    ["data for the page", { id: "behind", role: "user", parts: [{ type: "data-seen", data: { at: 1 } }] }],
+    ["an empty text", { id: "behind", role: "assistant", parts: [{ type: "text", text: "" }] }],
+  ] as [string, UIMessage][])("behind which stands %s", (_what, behind) => {
+    test("stays open in every view, and is run when it was approved", async () => {
+      await inSession("behind!100000", async (session) => {
+        await ask(session, talk(0, 3));
+        await session.appendMessage(behind);
+        const stored = called(await session.getMessage("reply"));
+        for (const options of [undefined, { maxTokens: 300 }, { truncate: { keepRecent: 0, step: 1 } }]) {
+          const { messages } = await session.getView(options);
+          expect(
+            messages.map(called).find((each) => each !== undefined),
+            JSON.stringify(options),
+          ).toEqual(stored);
+        }
+        await answer(session, true);
+        const { tools, runs } = dangerous();
+        const { model, prompts } = scripted();
+        const prepareStep = viewBeforeStep(session, { tools });
+        const { messages } = await prepareStep();
+        await streamText({ model, tools, messages, prepareStep, stopWhen: isStepCount(9) }).consumeStream();
+        expect(runs).toEqual([{ path: "old.txt" }]);
+        expect(prompts().map(told)).toEqual([{ "call-1": { type: "json", value: { removed: true } } }]);
+      });
+    });
+
+    test.each(["reply", "behind"])("is hidden by no summary, by hand up to %s or of a run", async (toId) => {
+      await inSession("behind", async (session) => {
+        await ask(session, talk(0, 14));
+        await session.appendMessage(behind);
+        for (const answered of [false, true]) {
+          if (answered) await answer(session, true);
+          await expect(session.addCompaction("All of it.", "m0", toId)).rejects.toThrow(/\[invalid_range\].*approv/);
+        }
+        await session.ended((await session.compactNow()).run.id);
+        const { elements, messages } = await session.getView();
+        expect(elements.map(({ kind }) => kind)).toContain("overlay");
+        expect(messages.map(called).find((each) => each !== undefined)).toMatchObject({ state: "approval-responded" });
+      });
+    });
+  });
+
+  test.each([true, false])("is acted on although a context block changed since: approved %s", async (approved) => {
+    await inSession(`reminded-${approved}!100000`, async (session) => {
+      session.withContext("plan", { description: "What is to be done.", whenChanged: "remind" }).withCachedPrompt();
+      await session.freezeSystemPrompt();
+      await ask(session);
+      await answer(session, approved);
+      await session.replaceContextBlock("plan", "Remove the old file.");
+      const { tools, runs } = dangerous();
+      const { model, prompts } = scripted();
+      await stream(model, tools, keepTurn(session, { replyId: "reply", tools }));
+      expect(runs).toHaveLength(approved ? 1 : 0);
+      expect(prompts()).toHaveLength(1);
+      expect(told(prompts()[0])["call-1"]).toMatchObject({ type: approved ? "json" : "execution-denied" });
+      expect(JSON.stringify(prompts()[0])).toContain("Remove the old file.");
+    });
+  });
+
   test("is run through a view that had to be made to fit with the very input that was approved", async () => {
     await inSession("large!100000", async (session) => {
       const path = "a/long/way/".repeat(400);

@@ -10,7 +10,7 @@ import type { RunRecord } from "../../src/memory/runs/runs.ts";
 import type { View } from "../../src/memory/messages/view.ts";
 import { MIN_VIEW_TOKENS } from "../../src/limits.ts";
 import { WHOLE_MESSAGE } from "../../src/steps/plan/outline.ts";
-import { hasResult, toolPart } from "../../src/steps/message/tool-parts.ts";
+import { hasResult, isSaid, toolPart } from "../../src/steps/message/tool-parts.ts";
 import { tables } from "../rows.ts";
 import type { PalimpsestAgent } from "../worker.ts";
 import { Session } from "../../src/agent/session.ts";
@@ -262,9 +262,9 @@ async function findUnpaired(messages: UIMessage[]): Promise<string | null> {
     : `calls ${calls.join()}, results ${results.join()}`;
 }
 
-/** The calls of the newest message that may still be answered. */
+/** The calls of the newest message that says anything, which may still be answered. */
 function openCalls(messages: readonly UIMessage[]): ReadonlySet<string> {
-  const newest = messages.findLast(({ parts }) => parts.some(({ type }) => type !== "step-start"));
+  const newest = messages.findLast(({ parts }) => parts.some(isSaid));
   const calls = newest?.parts.flatMap((part) => toolPart(part) ?? []) ?? [];
   return new Set(calls.filter((call) => !hasResult(call)).map(({ toolCallId }) => toolCallId));
 }

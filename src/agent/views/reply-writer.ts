@@ -12,7 +12,7 @@ import type { UIMessage } from "ai";
 import { errorCode, PalimpsestError } from "../../errors.ts";
 import { cutMiddle } from "../../steps/draft/render.ts";
 import { answerCalls, withoutMark } from "../../steps/view/repair.ts";
-import { toolPart, type CallResult, type Part } from "../../steps/message/tool-parts.ts";
+import { isSaid, toolPart, type CallResult, type Part } from "../../steps/message/tool-parts.ts";
 import { shortenOutput } from "../../steps/view/truncate.ts";
 import type { Session } from "../session.ts";
 import type { ChangeParts, WriteOptions } from "../session-history.ts";
@@ -81,12 +81,12 @@ export class ReplyWriter {
     });
   }
 
-  /** The newest message of the turn's branch that holds anything. */
+  /** The newest message of the turn's branch that says anything. */
   async #newestSaid(): Promise<UIMessage | null> {
     const { session } = this;
     for (let id: string | null = this.id; id !== null; id = await session.getParent(id)) {
       const message = await session.getMessage(id);
-      if (message === null || message.parts.some(({ type }) => type !== "step-start")) return message;
+      if (message === null || message.parts.some(isSaid)) return message;
     }
     return null;
   }

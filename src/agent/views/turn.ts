@@ -14,7 +14,7 @@
 import { convertToModelMessages, type ModelMessage, type StepResult, type ToolSet } from "ai";
 import { MAX_NAME_CHARS, MESSAGE_OVERHEAD_TOKENS, MIN_VIEW_TOKENS } from "../../limits.ts";
 import { answerCalls, repairMessages } from "../../steps/view/repair.ts";
-import { toolName, type CallResult, type ToolPart } from "../../steps/message/tool-parts.ts";
+import { isSaid, toolName, toolPart, type Part, type ToolPart } from "../../steps/message/tool-parts.ts";
 import { isTokenCount, type UsageReport } from "../reports/usage.ts";
 import { ReplyWriter } from "./reply-writer.ts";
 import { firstResults, resultOf, type StepBegun, type ToolEnded } from "./call-results.ts";
@@ -48,7 +48,7 @@ export function viewBeforeStep(session: Session, options: ViewOptions = {}): Kep
   checkLimits(options);
   return async (step) => {
     const reminder = await session.reminder();
-    return { messages: (await nextPrompt(session, { ...options, reminder, results: firstResults(step) })).messages };
+    return { messages: (await nextPrompt(session, { ...options, step, reminder })).messages };
   };
 }
 
@@ -107,7 +107,7 @@ export function keepTurn(session: Session, { replyId, ...options }: TurnOptions)
       if (results.size > 0) await keep(() => reply.answer(results));
       // Of the session that the turn began in: it is that one's system prompt which the model is sent to the end.
       const reminder = await session.reminder();
-      const { view, messages } = await nextPrompt(reply.session, { ...options, leafId: replyId, reminder, results });
+      const { view, messages } = await nextPrompt(reply.session, { ...options, leafId: replyId, reminder, step });
       sent = view;
       return { messages };
     },
@@ -143,19 +143,21 @@ interface Prompt {
 
 interface PromptOptions extends ViewOptions {
   readonly reminder: string | null;
-  /** Of calls that are open in the view, or that it closed without. */
-  readonly results: ReadonlyMap<string, CallResult>;
+  /** What `prepareStep` was told of the turn so far; undefined for the prompt that the SDK begins with. */
+  readonly step: StepBegun | undefined;
 }
 
 /** The view's messages, and at their end what changed in the context blocks since the system prompt was frozen. */
 async function nextPrompt(session: Session, options: PromptOptions): Promise<Prompt> {
-  const { leafId, truncate, tools, onReduced, reminder, results, maxTokens = session.turnTokens ?? Infinity } = options;
+  const { leafId, truncate, tools, onReduced, reminder, step, maxTokens = session.turnTokens ?? Infinity } = options;
   const room = withoutReminder(
     maxTokens,
     reminder === null ? 0 : session.countTokens(reminder) + MESSAGE_OVERHEAD_TOKENS,
   );
   const view = await session.getView({ leafId, truncate, maxTokens: room });
   if (view.fitted?.kind === "reduced") onReduced?.(view.fitted);
+  // Of calls that are open in the view, or that it closed without.
+  const results = firstResults(step);
   const answered =
     results.size === 0
       ? view.messages
@@ -163,9 +165,18 @@ async function nextPrompt(session: Session, options: PromptOptions): Promise<Pro
   // The model is asked now: nobody will run a call of the server's own that a crash cut off.
   const canBeAnswered = (call: ToolPart): boolean =>
     call.state !== "input-available" || tools?.[toolName(call)]?.execute === undefined;
-  const shown = repairMessages(answered, { canBeAnswered });
+  const shown = repairMessages(answered, { canBeAnswered }).filter(({ parts }) => parts.some(isSaid));
   const messages = await convertToModelMessages(shown, tools === undefined ? {} : { tools });
-  return { view, messages: reminder === null ? messages : [...messages, { role: "user", content: reminder }] };
+  // The SDK acts on what a person said of a call before the first step, and only where it stands last in what it begins with.
+  const isActedOn = step === undefined && shown.at(-1)?.parts.some(isAnsweredApproval) === true;
+  return {
+    view,
+    messages: reminder === null || isActedOn ? messages : [...messages, { role: "user", content: reminder }],
+  };
+}
+
+function isAnsweredApproval(part: Part): boolean {
+  return toolPart(part)?.state === "approval-responded";
 }
 
 /** What a reminder leaves of the limit: at least what any view needs, so that none fails in the middle of a turn. */

@@ -15,9 +15,10 @@ import { digest, sumDigests } from "../../steps/text/digest.ts";
 import { measureMessage, type CountTokens } from "../../steps/message/measure.ts";
 import type { Span } from "../../steps/plan/outline.ts";
 import { sliceMessage } from "../../steps/message/slice.ts";
-import { isOpenCall, toolPart } from "../../steps/message/tool-parts.ts";
+import { isBareResult, isOpenApproval, isSaid, toolPart, type Part } from "../../steps/message/tool-parts.ts";
 import { stripInvisible } from "../../steps/text/invisible-characters.ts";
 import { summaryMessage } from "../../steps/view/view.ts";
+import { findLeafAfter } from "../messages/branch-tips.ts";
 import { parseFacts } from "../messages/content.ts";
 import { addChange } from "./changes.ts";
 import { fillDetails, parseDetails } from "./details.ts";
@@ -333,19 +334,33 @@ export class Overlays {
   }
 
   /** What is wrong with showing an overlay. Throws `invalid_range` for an open approval where nobody planned around it. */
-  #whyRefused(row: OverlayRow, { digest, span }: OverlayInput): StaleReason | null {
-    if (!this.#hidesOpenApproval(row)) return row.tokens >= row.spanTokens ? "larger" : null;
-    if (digest === undefined) throw openApproval(span.toId);
+  #whyRefused(row: OverlayRow, { digest, leafId }: OverlayInput): StaleReason | null {
+    const planned = leafId === undefined ? null : this.#tree.find(leafId);
+    const open = this.#hiddenApproval(row, planned?.seq ?? row.toSeq);
+    if (open === null) return row.tokens >= row.spanTokens ? "larger" : null;
+    if (digest === undefined) throw openApproval(open);
     return "open";
   }
 
-  /** Whether it covers an approval that can still be given: one of a message that nothing follows. */
-  #hidesOpenApproval({ toSeq, toStep }: OverlayRow): boolean {
-    const { facts } = this.#tree.shape(toSeq);
-    const waiting = parseFacts(facts).calls.some(([, step]) => step <= toStep);
-    if (!waiting || this.#tree.childrenOf(toSeq).length > 0) return false;
-    const { parts } = sliceMessage(this.#tree.decode(this.#tree.contentAt(toSeq)), 0, toStep);
-    return parts.some((part) => isOpenCall(part) && toolPart(part)?.state.startsWith("approval-") === true);
+  /**
+   * The id of a covered message whose approval can still be given; null without one. Only the newest message that says
+   * anything has some, of the newest branch through the row: as steps/repair.ts has it.
+   */
+  #hiddenApproval({ fromSeq, toSeq, toStep }: OverlayRow, throughSeq: number): string | null {
+    const leaf = this.#tree.find(findLeafAfter(this.#tree, throughSeq));
+    const answered = new Set<string>();
+    for (const seq of this.#tree.pathDown(leaf?.seq ?? toSeq, fromSeq)) {
+      const message = this.#tree.decode(this.#tree.contentAt(seq));
+      const said = message.parts.filter(isSaid);
+      const results = said.flatMap((part) => toolPart(part) ?? []).filter(isBareResult);
+      if (results.length < said.length) {
+        const { parts } = seq < toSeq ? message : sliceMessage(message, 0, toStep);
+        const isOpen = (part: Part): boolean => isOpenApproval(part) && !answered.has(part.toolCallId);
+        return seq <= toSeq && parts.some(isOpen) ? message.id : null;
+      }
+      for (const { toolCallId } of results) answered.add(toolCallId);
+    }
+    return null;
   }
 
   #badSpan(span: Span): PalimpsestError {

@@ -51,10 +51,21 @@ export function hasResult(part: ToolPart): boolean {
   return part.state === "output-available" || part.state === "output-error" || part.state === "output-denied";
 }
 
+/** False for a part that no model is sent: the mark of a step, data and sources for the page, an empty text. */
+export function isSaid(part: Part): boolean {
+  if (part.type === "text") return fieldText(part.text) !== "";
+  return part.type !== "step-start" && !part.type.startsWith("data-") && !part.type.startsWith("source-");
+}
+
 /** True when the part is a call that waits for its result. */
 export function isOpenCall(part: Part): boolean {
   const tool = toolPart(part);
   return tool !== null && !hasResult(tool);
+}
+
+/** True when the part is a call that a person is to allow, or has allowed and that nobody has run yet. */
+export function isOpenApproval(part: Part): part is ToolPart {
+  return isOpenCall(part) && toolPart(part)?.state.startsWith("approval-") === true;
 }
 
 /** What became of a part's call, in the fields of a part: the result that a tool, a client or a person gave it. */

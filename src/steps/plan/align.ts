@@ -6,7 +6,7 @@
  *
  * Call ids are paired as repair.ts pairs them: a result answers the latest call with its id that still
  * waits. A call that nothing answers holds no boundary, so a crash in the middle of a call never blocks compaction. One
- * exception: those of the newest message can still be answered, by a person, a client or a result that an outline which was
+ * exception: those of the newest message that says anything can still be answered, by a person, a client or a result that an outline which was
  * cut off does not reach. They and all that follows them stay in view.
  */
 import { MESSAGE_OVERHEAD_TOKENS } from "../../limits.ts";
@@ -75,14 +75,14 @@ function findTies(outline: Outline, rowStarts: readonly number[]): (Tie | null)[
     }
   });
   let newest = outline.rows.length - 1;
-  while (answering.has(newest) || isEmptyReply(outline.rows[newest])) newest--;
+  while (answering.has(newest) || saysNothing(outline.rows[newest])) newest--;
   for (const call of waiting.values()) if (call >= (rowStarts[newest] ?? 0)) hold(call, end, "tool-pair");
   return ties;
 }
 
-/** A reply that was stored to hold a turn's place, and has nothing in it yet. */
-function isEmptyReply(row: OutlineRow | undefined): boolean {
-  return row !== undefined && row.role === "assistant" && row.tokens <= MESSAGE_OVERHEAD_TOKENS;
+/** A reply that was stored to hold a turn's place, or data for the page: nobody went on with it. */
+function saysNothing(row: OutlineRow | undefined): boolean {
+  return row?.kind === "message" && row.tokens <= MESSAGE_OVERHEAD_TOKENS;
 }
 
 /**

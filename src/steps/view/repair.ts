@@ -1,6 +1,7 @@
 /**
  * Makes any list of messages one that a model accepts: every tool call has exactly one result, and the reverse (V2). The
- * newest message may still have open calls: a person is about to approve them, the SDK to run them, a client to answer.
+ * newest message that says anything may still have open calls: a person is about to approve them, the SDK to run them, a
+ * client to answer.
  *
  * Job: fix, on a copy, what branches, edits, deletions, crashes and imports leave behind. Boundary: nothing is stored;
  * what is fixed here is fixed again on the next read. Safe because it is deterministic, keeps the order of parts, and
@@ -13,6 +14,7 @@ import {
   hasResult,
   innerParts,
   isBareResult,
+  isSaid,
   jsonText,
   toolName,
   toolPart,
@@ -56,8 +58,8 @@ export function repairMessages(messages: UIMessage[], options: RepairOptions = {
     message.parts.map((part): Slot => ({ message: index, part: convertible(part) })),
   );
   const waiting = pairCalls(messages, slots.flat());
-  // A message that held nothing but results of others is no message any more.
-  const newest = slots.findLastIndex((each) => each.some(({ part }) => part !== null && part.type !== "step-start"));
+  // Nobody went on with a message that says nothing, or that held nothing but results of others.
+  const newest = slots.findLastIndex((each) => each.some(({ part }) => part !== null && isSaid(part)));
   for (const slot of waiting) {
     const call = slot.part as ToolPart;
     if (slot.message !== newest || options.canBeAnswered?.(call) === false) slot.part = stub(call);
