@@ -75,7 +75,7 @@ export type { Notes, NotesEdit } from "./agent/notes/session-notes.ts";
 export type { AfterCompaction } from "./agent/runs/after-compaction.ts";
 export type { NotesSection } from "./steps/notes/document.ts";
 export { SplitWorkflow } from "./workflows/split.ts";
-export type { ChosenModel } from "./model/chosen.ts";
+export type { ModelRequest, SummaryModel } from "./model/chosen.ts";
 export { exportJsonl } from "./import/export.ts";
 export {
   detectFormat,

@@ -10,7 +10,7 @@ import type { InlineCompaction } from "../src/agent/settings.ts";
 import type { CommitResult, OverlayRecord } from "../src/memory/overlays/overlays.ts";
 import type { Span } from "../src/steps/plan/outline.ts";
 import type { Outcome } from "../src/memory/runs/runs.ts";
-import type { ChosenModel } from "../src/model/chosen.ts";
+import type { ModelRequest, SummaryModel } from "../src/model/chosen.ts";
 import { CompactionWorkflow as RealCompactionWorkflow, type CompactionParams } from "../src/workflows/compaction.ts";
 import { NotesWorkflow as RealNotesWorkflow } from "../src/workflows/notes.ts";
 import { SplitWorkflow as RealSplitWorkflow } from "../src/workflows/split.ts";
@@ -49,11 +49,13 @@ const afterCompaction: AfterCompaction = (event) => hooks.get(event.sessionId)?.
 export class PalimpsestAgent extends CompactingAgent {
   static override readonly clients = "all";
 
-  /** Small numbers, so that a test's conversation is short. A session id that ends in `!n` has threshold n, one that begins with `wide` large chunks. */
+  /** Small numbers, so that a test's conversation is short. A session id that ends in `!n` has threshold n, one that begins with `wide` large chunks, `by m` chooses the model m. */
   override configureSession(session: Session): void {
     const threshold = /!(\d+)$/.exec(session.id)?.[1];
     const chunkTokens = session.id.startsWith("wide") ? 8_000 : 1_500;
-    session.compactAfter(threshold === undefined ? 2_000 : Number(threshold), { chunkTokens, carryBlocks: ["todo"] });
+    const model = /^by (.+)$/.exec(session.id)?.[1];
+    const options = { chunkTokens, carryBlocks: ["todo"], model };
+    session.compactAfter(threshold === undefined ? 2_000 : Number(threshold), options);
     const notes = keptNotes.get(`${this.name}/${session.id}`);
     if (notes !== undefined) session.keepNotes(notes);
     const own = ownFunctions.get(`${this.name}/${session.id}`);
@@ -139,55 +141,50 @@ export class BareAgent extends CompactingAgent {
 }
 
 export class CompactionWorkflow extends RealCompactionWorkflow {
-  #agentName = "";
-  #runId = "";
-
-  protected override model(): ChosenModel {
-    return modelOf(this.#agentName, this.#runId);
+  protected override model(request: ModelRequest): SummaryModel {
+    return modelOf(request);
   }
 
   override async run(event: WorkflowEvent<CompactionParams>, step: WorkflowStep): Promise<Outcome> {
-    this.#agentName = event.payload.agent.name;
-    this.#runId = event.payload.runId;
-    return super.run(event, faultyStep(this.#agentName, step));
+    return super.run(event, faultyStep(event.payload.agent.name, step));
   }
 }
 
 export class NotesWorkflow extends RealNotesWorkflow {
-  #agentName = "";
-  #runId = "";
-
-  protected override model(): ChosenModel {
-    return modelOf(this.#agentName, this.#runId);
+  protected override model(request: ModelRequest): SummaryModel {
+    return modelOf(request);
   }
 
   override async run(event: WorkflowEvent<CompactionParams>, step: WorkflowStep): Promise<Outcome> {
-    this.#agentName = event.payload.agent.name;
-    this.#runId = event.payload.runId;
-    return super.run(event, faultyStep(this.#agentName, step));
+    return super.run(event, faultyStep(event.payload.agent.name, step));
   }
 }
 
 export class SplitWorkflow extends RealSplitWorkflow {
-  #agentName = "";
-  #runId = "";
-
-  protected override model(): ChosenModel {
-    return modelOf(this.#agentName, this.#runId);
+  protected override model(request: ModelRequest): SummaryModel {
+    return modelOf(request);
   }
 
   override async run(event: WorkflowEvent<CompactionParams>, step: WorkflowStep): Promise<Outcome> {
-    this.#agentName = event.payload.agent.name;
-    this.#runId = event.payload.runId;
-    return super.run(event, faultyStep(this.#agentName, step));
+    return super.run(event, faultyStep(event.payload.agent.name, step));
   }
 }
 
-function modelOf(agentName: string, runId: string): ChosenModel {
+/** The agent's scripted model, with the others that a test gave a script: by role, or by the name that a session chose. */
+function modelOf({ agentName, runId, choice }: ModelRequest): SummaryModel {
+  const other = (role: string, name: string): SummaryModel => ({
+    model: scriptedModel(`${agentName}/${role}`, runId),
+    name,
+    windowTokens: 32_000,
+  });
+  if (choice === "nobody's") throw new Error("There is no such model.");
+  if (choice !== null) return other(choice, choice);
   const first = { model: scriptedModel(agentName, runId), name: "scripted", windowTokens: windowOf(agentName) };
-  const second = `${agentName}/fallback`;
-  if (!isScripted(second)) return first;
-  return { ...first, fallback: { model: scriptedModel(second, runId), name: "second", windowTokens: 32_000 } };
+  return {
+    ...first,
+    ...(isScripted(`${agentName}/fallback`) && { fallback: other("fallback", "second") }),
+    ...(isScripted(`${agentName}/chunks`) && { chunks: other("chunks", "small") }),
+  };
 }
 
 export default {

@@ -91,7 +91,9 @@ async function createInstance(
 ): Promise<"created" | "joined"> {
   const workflow = workflowOf(env, run.kind);
   const binding = bindingOf(env, ctx.id, agent.name);
-  const params: CompactionParams = { runId: run.id, agent: { binding, name: agent.name } };
+  const { model } = run.policy;
+  const address = { binding, name: agent.name };
+  const params: CompactionParams = { runId: run.id, agent: address, ...(model !== undefined && { model }) };
   try {
     await workflow.create({ id: run.id, params });
     return "created";

@@ -8,12 +8,10 @@
 import type { LanguageModelV4, LanguageModelV4Middleware } from "@ai-sdk/provider";
 import { wrapLanguageModel } from "ai";
 import { PalimpsestError } from "../errors.ts";
-import { withoutModel, type ChosenModel } from "./chosen.ts";
+import { MIN_WINDOW_TOKENS, withoutModel, type SummaryModel } from "./chosen.ts";
 import { openAiCompatible } from "./openai-compatible.ts";
 import { workersAi } from "./workers-ai.ts";
 
-/** Smallest window, in tokens, in which a prompt, a chunk and an answer have room. */
-const MIN_WINDOW = 2_000;
 /** Longest `PALIMPSEST_MODEL_DELAY_MS`: ten minutes. */
 const MAX_DELAY_MS = 600_000;
 
@@ -37,23 +35,25 @@ export interface ModelEnv {
 
 /**
  * The model to summarise with: the endpoint at `PALIMPSEST_MODEL_URL`, else Workers AI, else the extractive model.
+
+ * `choice` is the id of another model of the same provider, as a session names it; the extractive model has no other.
  *
  * @throws `invalid_options` for a URL that is not http(s) or comes without a model, or a number that is not one.
  */
-export function chooseModel(env: ModelEnv): ChosenModel {
-  const windowTokens = readNumber(env, "PALIMPSEST_MODEL_WINDOW", { min: MIN_WINDOW, max: 100_000_000 });
+export function chooseModel(env: ModelEnv, choice: string | null = null): SummaryModel {
+  const windowTokens = readNumber(env, "PALIMPSEST_MODEL_WINDOW", { min: MIN_WINDOW_TOKENS, max: 100_000_000 });
   const delayMs = readNumber(env, "PALIMPSEST_MODEL_DELAY_MS", { min: 0, max: MAX_DELAY_MS });
-  const first = chooseProvider(env, env.PALIMPSEST_MODEL?.trim());
+  const first = chooseProvider(env, choice ?? env.PALIMPSEST_MODEL?.trim());
   const second = env.PALIMPSEST_FALLBACK_MODEL?.trim();
-  const finish = ({ model, name, ...chosen }: Provided): ChosenModel => ({
-    name,
+  const finish = ({ model, ...chosen }: Provided): SummaryModel => ({
+    ...chosen,
     windowTokens: windowTokens ?? chosen.windowTokens,
     model: delayMs === undefined || delayMs === 0 ? model : delayed(model, delayMs),
   });
   return second ? { ...finish(first), fallback: finish(chooseProvider(env, second)) } : finish(first);
 }
 
-type Provided = Omit<ChosenModel, "model" | "fallback"> & { readonly model: LanguageModelV4 };
+type Provided = Omit<SummaryModel, "model" | "fallback" | "chunks"> & { readonly model: LanguageModelV4 };
 
 function chooseProvider(env: ModelEnv, id: string | undefined): Provided {
   const url = env.PALIMPSEST_MODEL_URL?.trim();

@@ -1,7 +1,7 @@
 /** A model behind any endpoint that speaks OpenAI's chat completions. */
 import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
 import { PalimpsestError } from "../errors.ts";
-import type { ChosenModel } from "./chosen.ts";
+import type { SummaryModel } from "./chosen.ts";
 import { fetchEndpoint } from "./endpoint-fetch.ts";
 
 /** Assumed window, in tokens, of a model that nothing is said of: small enough for most. */
@@ -17,7 +17,8 @@ export interface EndpointOptions {
   readonly windowTokens?: number | undefined;
 }
 
-export type EndpointModel = ChosenModel & {
+export type EndpointModel = SummaryModel & {
+  readonly name: string;
   readonly model: ReturnType<ReturnType<typeof createOpenAICompatible>["chatModel"]>;
 };
 

@@ -1,6 +1,6 @@
 /** A model of Workers AI, over a Worker's binding. */
 import { createWorkersAI } from "workers-ai-provider";
-import type { ChosenModel } from "./chosen.ts";
+import type { SummaryModel } from "./chosen.ts";
 
 /** Used when no model is named: fast, multilingual, a long window. */
 const DEFAULT_MODEL = "@cf/zai-org/glm-4.7-flash";
@@ -25,4 +25,7 @@ export function workersAi(binding: Ai, modelId = DEFAULT_MODEL, options: Workers
   return { model, name: `workers-ai:${modelId}`, windowTokens };
 }
 
-export type WorkersAiModel = ChosenModel & { readonly model: ReturnType<ReturnType<typeof createWorkersAI>> };
+export type WorkersAiModel = SummaryModel & {
+  readonly name: string;
+  readonly model: ReturnType<ReturnType<typeof createWorkersAI>>;
+};

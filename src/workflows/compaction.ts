@@ -11,9 +11,10 @@
  * the overlay says `degraded`.
  */
 import { WorkflowEntrypoint, type WorkflowEvent, type WorkflowStep } from "cloudflare:workers";
-import { assert } from "../errors.ts";
 import type { Outcome } from "../memory/runs/runs.ts";
-import { withoutModel, type ChosenModel } from "../model/chosen.ts";
+import { PalimpsestError, assert } from "../errors.ts";
+import { checkModel, withoutModel, type ChosenModel, type ModelRequest, type SummaryModel } from "../model/chosen.ts";
+import { classifyError } from "../model/failures.ts";
 import { findNoRoom, fitPolicy, groupDrafts } from "../steps/plan/window.ts";
 import { planCut } from "../steps/plan/plan.ts";
 import { openPort, type AgentAddress } from "./agent-stub.ts";
@@ -30,12 +31,16 @@ export const PARALLEL_CHUNKS = 4;
 export interface CompactionParams {
   readonly runId: string;
   readonly agent: AgentAddress;
+  /** The session's choice of a model, by name. */
+  readonly model?: string;
 }
 
 /** What every step of one run works with. */
 interface Work {
   readonly step: WorkflowStep;
   readonly asked: Asked;
+  /** The models that parts of the span are summarised with: the same, unless the Workflow brings others. */
+  readonly askedForChunks: Asked;
   readonly port: () => CompactionPort;
 }
 
@@ -47,9 +52,25 @@ type Leaf = DraftReceipt & { readonly index: number };
  * stub that a reset of the agent kills.
  */
 export class CompactionWorkflow extends WorkflowEntrypoint<Cloudflare.Env, CompactionParams> {
-  /** The summariser: override it to bring your own. */
-  protected model(): ChosenModel {
-    return withoutModel();
+  /** The summariser: override it to bring your own. It is asked again in each replay of a run. What it throws fails the run. */
+  protected model({ choice }: ModelRequest): SummaryModel | Promise<SummaryModel> {
+    if (choice === null) return withoutModel();
+    throw new PalimpsestError(
+      "not_configured",
+      `A session asks for the model "${choice}", and this Workflow has none: override model() of ${this.constructor.name}.`,
+    );
+  }
+
+  /** The run's models, checked; or how the run ended for want of one. */
+  protected async models(params: CompactionParams, step: WorkflowStep): Promise<ChosenModel | RunEnded> {
+    const { runId, agent, model } = params;
+    try {
+      return checkModel(await this.model({ choice: model ?? null, runId, agentName: agent.name }));
+    } catch (error) {
+      return step.do("refuse the model", AGENT_CALL, (at) =>
+        this.port(params).refuseModel(markOf(at), classifyError(error).reason),
+      );
+    }
   }
 
   /** A fresh way to the run's agent. */
@@ -58,7 +79,9 @@ export class CompactionWorkflow extends WorkflowEntrypoint<Cloudflare.Env, Compa
   }
 
   override async run({ payload }: WorkflowEvent<CompactionParams>, step: WorkflowStep): Promise<Outcome> {
-    const done = await compact(step, this.model(), () => this.port(payload));
+    const model = await this.models(payload, step);
+    if ("outcome" in model) return model.outcome;
+    const done = await compact(step, model, () => this.port(payload));
     assert(done.kind === "ended", "Only a split goes on after its compaction, and it has a workflow of its own.");
     return done.outcome;
   }
@@ -73,17 +96,19 @@ export async function compact(
   const outline = await step.do("read outline", AGENT_CALL, (at) => port().readOutline(markOf(at)));
   if (outline.kind !== "outline") return outline;
 
-  const { models } = new Asked(model, []);
+  const models = [...new Asked(model, []).models, ...new Asked(model.chunks ?? model, []).models];
   const windowTokens = Math.min(...models.map((each) => each.windowTokens));
   const policy = fitPolicy(outline.policy, windowTokens);
   const noRoom = findNoRoom(outline.policy, windowTokens);
-  const names = models.map(({ name }) => name);
+  const names = [...new Set(models.map(({ name }) => name))];
   const plan = await step.do("plan the cut", AGENT_CALL, (at) =>
     port().recordPlan(markOf(at), noRoom ?? planCut(outline.outline, policy, outline.options), names),
   );
   if (plan.kind !== "planned") return plan;
 
-  const work: Work = { step, port, asked: new Asked(model, plan.resting) };
+  const asked = new Asked(model, plan.resting);
+  const askedForChunks = model.chunks === undefined ? asked : new Asked(model.chunks, plan.resting);
+  const work: Work = { step, port, asked, askedForChunks };
   const chunks = plan.parts.filter((part) => part.kind === "chunk");
   const drafted = await inParallel(PARALLEL_CHUNKS, plan.parts, async (part) =>
     part.kind === "chunk" ? summarize(work, part, chunks.length) : [part],
@@ -109,7 +134,7 @@ export async function compact(
 
 /** The draft of a chunk, or those of its two halves where no model could tell it whole. */
 async function summarize(work: Work, chunk: PlannedChunk, of: number | string): Promise<(Leaf | RunEnded)[]> {
-  const { step, port, asked } = work;
+  const { step, port, askedForChunks: asked } = work;
   const { index, draft: known } = chunk;
   if (known !== null) return [{ ...known, index }];
   const place = `${index + 1} of ${of} · ${chunk.digest.slice(0, 8)}`;

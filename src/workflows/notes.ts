@@ -18,7 +18,9 @@ import { AGENT_CALL } from "./retries.ts";
 
 export class NotesWorkflow extends CompactionWorkflow {
   override async run({ payload }: WorkflowEvent<CompactionParams>, step: WorkflowStep): Promise<Outcome> {
-    const done = await bringUpToDate(step, this.model(), () => this.port(payload));
+    const model = await this.models(payload, step);
+    if ("outcome" in model) return model.outcome;
+    const done = await bringUpToDate(step, model, () => this.port(payload));
     return done.outcome;
   }
 }

@@ -306,6 +306,8 @@ export interface CompactionPort {
   saveNotes(mark: StepMark, key: string): Promise<RunEnded>;
   /** Ends the run: no answer could be used, and the version before stays. */
   keepNotes(mark: StepMark): Promise<RunEnded>;
+  /** Ends the run as failed: its Workflow has no model for it, and would have none in another try. */
+  refuseModel(mark: StepMark, reason: string): Promise<RunEnded>;
   /** Of a split: opens the child and ends the parent, in one transaction, and the run with it. */
   switchToChild(mark: StepMark): Promise<RunEnded>;
 }
@@ -324,6 +326,7 @@ export const PORT_METHODS = [
   "auditDraft",
   "askApproval",
   "addCompaction",
+  "refuseModel",
   "switchToChild",
   "planNotes",
   "readNotes",

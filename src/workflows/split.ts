@@ -14,7 +14,9 @@ import { AGENT_CALL } from "./retries.ts";
 
 export class SplitWorkflow extends CompactionWorkflow {
   override async run({ payload }: WorkflowEvent<CompactionParams>, step: WorkflowStep): Promise<Outcome> {
-    const compacted = await compact(step, this.model(), () => this.port(payload));
+    const model = await this.models(payload, step);
+    if ("outcome" in model) return model.outcome;
+    const compacted = await compact(step, model, () => this.port(payload));
     if (compacted.kind === "ended") return compacted.outcome;
     const switched = await step.do("switch to the child", AGENT_CALL, (at) =>
       this.port(payload).switchToChild(markOf(at)),

@@ -2,6 +2,7 @@ import { generateText, streamText } from "ai";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { errorCode } from "../../src/errors.ts";
 import { chooseModel, type ModelEnv } from "../../src/model/choose.ts";
+import { checkModel } from "../../src/model/chosen.ts";
 import { extractiveModel } from "../../src/model/extractive.ts";
 import { buildPrompt } from "../../src/steps/draft/prompt.ts";
 import { DEFAULT_TEMPLATE, missingSections } from "../../src/steps/draft/template.ts";
@@ -11,8 +12,8 @@ const binding = { run: () => Promise.reject(new Error("not called")) } as unknow
 
 describe("the model follows from the environment", () => {
   it("is the extractive one with nothing set, and with empty variables", () => {
-    expect(chooseModel({}).name).toBe("palimpsest:palimpsest-extractive-1");
-    expect(chooseModel({ PALIMPSEST_MODEL_URL: "", PALIMPSEST_MODEL: " " }).name).toMatch("extractive");
+    expect(checkModel(chooseModel({})).name).toBe("palimpsest:palimpsest-extractive-1");
+    expect(checkModel(chooseModel({ PALIMPSEST_MODEL_URL: "", PALIMPSEST_MODEL: " " })).name).toMatch("extractive");
   });
 
   it("is Workers AI with the binding, with a default model and its window", () => {
@@ -32,6 +33,13 @@ describe("the model follows from the environment", () => {
       PALIMPSEST_MODEL_WINDOW: "64000",
     };
     expect(chooseModel(env)).toMatchObject({ name: "localhost:1:m", windowTokens: 64_000 });
+  });
+
+  it("is the one that a session chose, of the same provider", () => {
+    const endpoint = { PALIMPSEST_MODEL_URL: "http://localhost:1/v1", PALIMPSEST_MODEL: "m" };
+    expect(chooseModel(endpoint, "n").name).toBe("localhost:1:n");
+    expect(chooseModel({ AI: binding }, "@cf/x/y").name).toBe("workers-ai:@cf/x/y");
+    expect(checkModel(chooseModel({}, "n")).name).toMatch("extractive");
   });
 
   it("brings a fallback model of the same provider, where one is named", () => {

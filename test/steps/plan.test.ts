@@ -308,6 +308,8 @@ describe("policies", () => {
   });
 
   test.each([
+    [{ thresholdTokens: 10_000, model: " " }, /model is " "/],
+    [{ thresholdTokens: 10_000, model: 7 as unknown as string }, /model is 7/],
     [{ thresholdTokens: 0 }, /thresholdTokens is 0/],
     [{ thresholdTokens: Number.NaN }, /thresholdTokens is NaN/],
     [{ thresholdTokens: -5 }, /thresholdTokens is -5/],

@@ -1,7 +1,7 @@
 /** A chat on Palimpsest, with the model that its Workflow is given too. */
 import { callable, routeAgentRequest } from "agents";
 import { convertToModelMessages, streamText } from "ai";
-import { CompactingAgent, CompactionWorkflow as Base, Session, type ChosenModel } from "palimpsest";
+import { CompactingAgent, CompactionWorkflow as Base, Session, type SummaryModel } from "palimpsest";
 import { createWorkersAI } from "workers-ai-provider";
 
 const MODEL = "@cf/zai-org/glm-4.7-flash";
@@ -11,9 +11,9 @@ interface Env extends Cloudflare.Env {
 }
 
 export class CompactionWorkflow extends Base {
-  protected override model(): ChosenModel {
+  protected override model(): SummaryModel {
     const { AI: binding } = this.env as Env;
-    return { model: createWorkersAI({ binding })(MODEL), name: `workers-ai:${MODEL}`, windowTokens: 131_072 };
+    return { model: createWorkersAI({ binding })(MODEL), windowTokens: 131_072 };
   }
 }
 

@@ -114,6 +114,10 @@ export class RunPort implements CompactionPort {
     });
   }
 
+  async refuseModel(mark: StepMark, reason: string): Promise<RunEnded> {
+    return this.#inRun(mark, (call) => call.end({ kind: "failed", reason }));
+  }
+
   async readChunk(mark: StepMark, request: ChunkRequest): Promise<ChunkReading> {
     return this.#inRun(mark, (call) => {
       const { run, core } = call;

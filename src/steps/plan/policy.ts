@@ -11,6 +11,7 @@ import {
   HARD_LINE,
   HEAD_SHARE_OF_THRESHOLD,
   DEFAULT_TAIL_TOKENS,
+  MAX_NAME_CHARS,
   MAX_SUMMARY_TOKENS,
   MIN_SPAN_TOKENS,
   MIN_SUMMARY_TOKENS,
@@ -60,6 +61,8 @@ export interface Policy {
   readonly minSpanTokens: number;
   /** Most source tokens given to the summariser in one call. */
   readonly chunkTokens: number;
+  /** The session's choice of a model, by a name that its Workflow knows. */
+  readonly model?: string;
 }
 
 /** A {@link Policy} with defaults for all but the threshold. */
@@ -101,6 +104,7 @@ export function resolvePolicy(options: PolicyOptions): Policy {
     maxSummaryRatio: options.maxSummaryRatio ?? DEFAULT_SUMMARY_RATIO,
     minSpanTokens: options.minSpanTokens ?? Math.max(MIN_SPAN_TOKENS, Math.floor(threshold / SPAN_SHARE_OF_THRESHOLD)),
     chunkTokens: options.chunkTokens ?? DEFAULT_CHUNK_TOKENS,
+    ...(options.model !== undefined && { model: checkChoice(options.model) }),
   };
   whole("protectHead", policy.protectHead, 0);
   whole("headTokenBudget", policy.headTokenBudget, 0);
@@ -197,6 +201,13 @@ function requireFit(policy: Policy, overheadTokens: number): void {
       `summaryTokens (${summaryTokens}) does not fit beside tailTokenBudget (${tailTokenBudget}) under thresholdTokens (${thresholdTokens}, ${room} of it for messages). Lower one of the two or raise the threshold.`,
     );
   }
+}
+
+function checkChoice(model: string): string {
+  if (typeof model === "string" && model.trim() !== "" && model.length <= MAX_NAME_CHARS) return model;
+  throw invalid(
+    `model is ${JSON.stringify(model)}: give the name that your Workflow's model() is to be called with, at most ${MAX_NAME_CHARS} characters.`,
+  );
 }
 
 function whole(name: keyof PolicyOptions, value: number, least: number): void {
