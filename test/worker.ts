@@ -73,7 +73,7 @@ export class PalimpsestAgent extends CompactingAgent {
   /** As it is deployed, unless a test planned a fault. */
   override async compactionStep(runId: string, method: PortMethod, args: readonly unknown[]): Promise<unknown> {
     const work = (): Promise<unknown> => super.compactionStep(runId, method, args);
-    return faultyCall({ agentName: this.name, ctx: this.ctx }, { runId, method, args }, work);
+    return faultyCall({ agent: this, ctx: this.ctx }, { runId, method, args }, work);
   }
 
   /** Commits as a run that planned on the bare messages of a span would. */

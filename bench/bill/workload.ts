@@ -60,8 +60,8 @@ export interface Counted {
   readonly messageBytes: number;
   /** That an object takes which holds next to nothing. */
   readonly emptyBytes: number;
-  /** Of the outline, which is by far the largest result of a step, for each message of the view. */
-  readonly outlineBytesPerMessage: number;
+  /** Of the plan, which is the largest result of a step. */
+  readonly resultBytes: number;
 }
 
 export interface RunUnits {
@@ -112,7 +112,6 @@ export function monthOf(conversations: number, counted: Counted): Month {
   const said = messages * (counted.messageBytes + messageTokens * TOKEN_CHARS);
   const left = conversations * counted.emptyBytes + runs * counted.run.storedBytes;
   const storedBytes = ASSUMED.monthsStored * (said + left);
-  const outline = (counted.outlineBytesPerMessage * thresholdTokens) / messageTokens;
   return {
     conversations,
     messages,
@@ -141,7 +140,7 @@ export function monthOf(conversations: number, counted: Counted): Month {
       storedGigabytes: storedBytes / GIGABYTE,
       // One request opens a conversation's connection.
       workerRequests: conversations + runs,
-      workflowGigabytes: ((runs * outline) / GIGABYTE) * (ASSUMED.instanceDays / 30),
+      workflowGigabytes: ((runs * counted.resultBytes) / GIGABYTE) * (ASSUMED.instanceDays / 30),
     },
   };
 }
@@ -171,14 +170,13 @@ export function meanShareOf({ used, most }: Bound): number {
 /** The platform's limits, by what a month's busiest hour takes of each. The last two are of a design that nobody should choose. */
 export function boundsOf({ conversations, messages, runs, modelCalls, units }: Month, counted: Counted): Bound[] {
   const perSecond = (count: number): number => (count / MONTH_SECONDS) * ASSUMED.peak;
-  const outline = (counted.outlineBytesPerMessage * ASSUMED.thresholdTokens) / ASSUMED.messageTokens;
   const stored = units.storedGigabytes / conversations;
   const calls = messages * (1 + ASSUMED.viewsPerMessage);
   return [
     { limit: "model calls a minute", used: perSecond(modelCalls) * 60, most: LIMITS.modelCallsPerMinute },
     { limit: "workflow instances begun a second", used: perSecond(runs), most: LIMITS.instancesPerSecond },
     { limit: "instances at once", used: perSecond(runs) * ASSUMED.runSeconds, most: LIMITS.instancesAtOnce },
-    { limit: "bytes of a step's result", used: outline, most: LIMITS.stepResultBytes },
+    { limit: "bytes of a step's result", used: counted.resultBytes, most: LIMITS.stepResultBytes },
     { limit: "steps of an instance, the largest run above", used: counted.mostSteps, most: LIMITS.instanceSteps },
     { limit: "GB in one object, an object a conversation", used: stored, most: LIMITS.objectGigabytes },
     { limit: "GB in one object, one for all", used: units.storedGigabytes, most: LIMITS.objectGigabytes },

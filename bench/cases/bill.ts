@@ -128,7 +128,6 @@ async function countOperations(
   const [few = fail(), many = fail()] = views;
   const append = { read: mean(appends.map(({ read }) => read)), written: mean(appends.map(({ written }) => written)) };
   const typical = runs[ASSUMED.chunksOfARun - 1] ?? fail();
-  const seen = STORED[ASSUMED.chunksOfARun - 1]?.messages ?? fail();
   const counted: Counted = {
     first,
     append,
@@ -138,7 +137,7 @@ async function countOperations(
     mostSteps: Math.max(...runs.map(({ steps }) => steps)),
     messageBytes: bytes - textLength(),
     emptyBytes: empty,
-    outlineBytesPerMessage: typical.outlineBytes / seen,
+    resultBytes: typical.resultBytes,
   };
   const textBytes = textLength();
   const stored = {
@@ -301,7 +300,7 @@ function tableOfRuns(runs: readonly RunCost[]): Table {
       "largest step result, bytes",
       "stored, bytes",
     ],
-    rows: runs.map(({ chunks, steps, modelCalls, inputTokens, requests, rows, outlineBytes, storedBytes }, at) => [
+    rows: runs.map(({ chunks, steps, modelCalls, inputTokens, requests, rows, resultBytes, storedBytes }, at) => [
       chunks,
       STORED[at]?.messages ?? 0,
       steps,
@@ -310,7 +309,7 @@ function tableOfRuns(runs: readonly RunCost[]): Table {
       requests,
       rows.read,
       rows.written,
-      outlineBytes,
+      resultBytes,
       storedBytes,
     ]),
   };

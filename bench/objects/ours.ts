@@ -18,7 +18,7 @@ export class Ours extends CompactingAgent {
   readonly #rig: Rig;
   readonly #meter: Meter;
   #requests = 0;
-  #outlineBytes = 0;
+  #resultBytes = 0;
 
   constructor(ctx: AgentContext, env: Cloudflare.Env) {
     const meter = new Meter(ctx.storage, readSetting(ctx.id.name ?? "", "start") !== null);
@@ -64,7 +64,7 @@ export class Ours extends CompactingAgent {
     const { outcome, inputTokens, outputTokens } = run;
     const counts = { steps: steps.length, chunks: chunkDigests.length, modelCalls, inputTokens, outputTokens };
     const storedBytes = (await this.storedBytes()) - before;
-    return { outcome, ...counts, requests: this.#requests, outlineBytes: this.#outlineBytes, rows, storedBytes };
+    return { outcome, ...counts, requests: this.#requests, resultBytes: this.#resultBytes, rows, storedBytes };
   }
 
   /** Rows of the object's start and of its first message; of one whose name says `start`, before anything else. */
@@ -103,7 +103,7 @@ export class Ours extends CompactingAgent {
   override async compactionStep(runId: string, method: PortMethod, args: readonly unknown[]): Promise<unknown> {
     this.#requests += 1;
     const answer = await super.compactionStep(runId, method, args);
-    if (method === "readOutline") this.#outlineBytes = JSON.stringify(answer).length;
+    if (method === "recordPlan") this.#resultBytes = JSON.stringify(answer).length;
     return answer;
   }
 }
@@ -113,8 +113,8 @@ export interface RunCost extends Pick<RunRecord, "outcome" | "modelCalls" | "inp
   readonly steps: number;
   readonly chunks: number;
   readonly requests: number;
-  /** Of the newest outline: by far the largest result of a step. */
-  readonly outlineBytes: number;
+  /** Of the newest plan: the largest result of a step. */
+  readonly resultBytes: number;
   readonly rows: Rows;
   /** By which the database grew, in whole pages. */
   readonly storedBytes: number;

@@ -29,8 +29,8 @@ export interface RunEvent {
   readonly at: number;
 }
 
-/** Read, plan, audit, commit: what a workflow does beside its chunks. A split switches to the child as well. */
-const FIXED_STEPS = { compaction: 4, split: 5, notes: 2 } as const;
+/** Plan and commit: what a workflow does beside its drafts. A split switches to the child as well. */
+const FIXED_STEPS = { compaction: 2, split: 3, notes: 2 } as const;
 
 export function runEvent(run: RunRecord, at: number): RunEvent {
   const last = run.steps.at(-1);

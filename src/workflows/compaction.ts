@@ -1,7 +1,10 @@
 /**
  * One compaction, as a straight line of durable steps. Every decision is here; every callee is a verb.
  *
- *     read outline ─▶ plan the cut ─▶ summarize k of n … ─▶ merge … ─▶ audit (─▶ approval) ─▶ add compaction
+ *     plan the cut ─▶ summarize k of n … ─▶ merge … (─▶ approval) ─▶ add compaction
+ *
+ * The outline is read, cut and aligned inside the step that plans, here, off the agent's thread. A draft is audited in the
+ * call that stores it, and its receipt says whether it would do as the summary of the whole span.
  *
  * A step's result is kept by the engine, so a crash resumes behind the last one that finished; a step that did not is
  * run again, and its effects are idempotent (see port.ts). Step names are read by people in the Workflows dashboard and
@@ -16,12 +19,22 @@ import { PalimpsestError, assert } from "../errors.ts";
 import { checkModel, withoutModel, type ChosenModel, type ModelRequest, type SummaryModel } from "../model/chosen.ts";
 import { classifyError } from "../model/failures.ts";
 import { findNoRoom, fitPolicy, groupDrafts } from "../steps/plan/window.ts";
-import { planCut } from "../steps/plan/plan.ts";
+import { planCut, type Plan } from "../steps/plan/plan.ts";
 import { openPort, type AgentAddress } from "./agent-stub.ts";
 import { waitForApproval } from "./approval.ts";
 import { digestChunk, digestDrafts, foldDrafts, repairDraft, summarizeChunk } from "./draft.ts";
 import { Asked, climbDown, markOf, type Drafted } from "./ladder.ts";
-import type { Compacted, CompactionPort, DraftReceipt, PlannedChunk, PlannedOverlay, RunEnded } from "./port.ts";
+import type {
+  Compacted,
+  CompactionPort,
+  DraftReceipt,
+  OutlineRead,
+  PlannedChunk,
+  PlannedOverlay,
+  PlanReceipt,
+  RunEnded,
+  StepMark,
+} from "./port.ts";
 import { inParallel } from "./parallel.ts";
 import { AGENT_CALL } from "./retries.ts";
 
@@ -87,23 +100,20 @@ export class CompactionWorkflow extends WorkflowEntrypoint<Cloudflare.Env, Compa
   }
 }
 
+/** A plan as the engine keeps it. */
+type Planned = Omit<Extract<PlanReceipt, { kind: "planned" }>, "policy"> & {
+  /** Most tokens of one call's source, in the window of the smallest model. */
+  readonly chunkTokens: number;
+};
+
 /** The line from the outline to the overlay. What it comes to ends the run, unless something else is to follow. */
 export async function compact(
   step: WorkflowStep,
   model: ChosenModel,
   port: Work["port"],
 ): Promise<Compacted | RunEnded> {
-  const outline = await step.do("read outline", AGENT_CALL, (at) => port().readOutline(markOf(at)));
-  if (outline.kind !== "outline") return outline;
-
   const models = [...new Asked(model, []).models, ...new Asked(model.chunks ?? model, []).models];
-  const windowTokens = Math.min(...models.map((each) => each.windowTokens));
-  const policy = fitPolicy(outline.policy, windowTokens);
-  const noRoom = findNoRoom(outline.policy, windowTokens);
-  const names = [...new Set(models.map(({ name }) => name))];
-  const plan = await step.do("plan the cut", AGENT_CALL, (at) =>
-    port().recordPlan(markOf(at), noRoom ?? planCut(outline.outline, policy, outline.options), names),
-  );
+  const plan = await step.do("plan the cut", AGENT_CALL, (at) => planTheCut(port(), markOf(at), models));
   if (plan.kind !== "planned") return plan;
 
   const asked = new Asked(model, plan.resting);
@@ -118,18 +128,44 @@ export async function compact(
   if (ended !== undefined) return ended;
 
   const sources = parts.filter((part) => part.kind !== "ended");
-  const summary = await merge(work, sources, policy.chunkTokens);
+  const summary = await merge(work, sources, plan.chunkTokens);
   if (summary.kind === "ended") return summary;
 
-  const verdict = await step.do("audit", AGENT_CALL, (at) => port().auditDraft(markOf(at), summary.key));
-  if (verdict.kind === "ended") return verdict;
-  const sound = verdict.kind === "passed" ? summary : await digestAll(work, sources);
+  const sound = summary.unfit.length === 0 ? summary : await digestAll(work, sources);
   if (sound.kind === "ended") return sound;
-  const approved = verdict.needsApproval ? await waitForApproval(step, port, sound.key) : sound;
+  const approved = plan.needsApproval ? await waitForApproval(step, port, sound.key) : sound;
   if (approved.kind === "ended") return approved;
 
   const leaves = sources.flatMap((part) => (part.kind === "draft" ? [{ index: part.index, key: part.key }] : []));
-  return step.do("add compaction", AGENT_CALL, (at) => port().addCompaction(markOf(at), { key: approved.key, leaves }));
+  const commit = (name: string, key: string) =>
+    step.do(name, AGENT_CALL, (at) => port().addCompaction(markOf(at), { key, leaves }));
+  const added = await commit("add compaction", approved.key);
+  if (added.kind !== "unapproved") return added;
+  // The session has come to ask for approval since the run was planned.
+  const late = await waitForApproval(step, port, approved.key);
+  if (late.kind === "ended") return late;
+  const again = await commit("add compaction · approved", late.key);
+  assert(again.kind !== "unapproved", "The draft that was approved is the one that is committed.");
+  return again;
+}
+
+/** Reads the outline, cuts it and records the plan. The outline stays in here: the engine keeps what the plan came to. */
+async function planTheCut(
+  port: CompactionPort,
+  mark: StepMark,
+  models: readonly ChosenModel[],
+): Promise<Planned | Compacted | RunEnded> {
+  const names = [...new Set(models.map(({ name }) => name))];
+  const windowTokens = Math.min(...models.map((each) => each.windowTokens));
+  const read = await port.readOutline(mark, names);
+  const receipt = read.kind === "outline" ? await port.recordPlan(mark, planWithin(windowTokens, read), names) : read;
+  if (receipt.kind !== "planned") return receipt;
+  const { policy, ...planned } = receipt;
+  return { ...planned, chunkTokens: fitPolicy(policy, windowTokens).chunkTokens };
+}
+
+function planWithin(windowTokens: number, { outline, policy, options }: OutlineRead): Plan {
+  return findNoRoom(policy, windowTokens) ?? planCut(outline, fitPolicy(policy, windowTokens), options);
 }
 
 /** The draft of a chunk, or those of its two halves where no model could tell it whole. */

@@ -9,7 +9,7 @@
 import type { UIMessage } from "ai";
 import type { Outcome } from "../memory/runs/runs.ts";
 import type { FailureCode } from "../model/failures.ts";
-import type { AuditProblem } from "../steps/draft/audit.ts";
+import type { AuditProblem, AuditProblemKind } from "../steps/draft/audit.ts";
 import type { CallCost } from "../model/call-cost.ts";
 import type { NotesSection, NotesShape } from "../steps/notes/document.ts";
 import type { Outline } from "../steps/plan/outline.ts";
@@ -29,16 +29,18 @@ export interface Compacted {
   readonly kind: "compacted";
 }
 
+export interface OutlineRead {
+  readonly kind: "outline";
+  readonly outline: Outline;
+  readonly policy: Policy;
+  /** What the run was asked for, which decides how it plans. */
+  readonly options: PlanOptions;
+}
+
 export type OutlineReading =
-  | {
-      readonly kind: "outline";
-      readonly outline: Outline;
-      readonly policy: Policy;
-      /** What the run was asked for, which decides how it plans. */
-      readonly options: PlanOptions;
-    }
-  | Compacted
-  | RunEnded;
+  | OutlineRead
+  /** The plan of this run stands already. */
+  | PlanReceipt;
 
 /** A chunk by its place in the plan, with the digest of its exact source, which is in its step's name. */
 export interface PlannedChunk extends Pick<ChunkPlan, "index" | "tokens"> {
@@ -61,7 +63,13 @@ export type PlanReceipt =
   | {
       readonly kind: "planned";
       readonly digest: string;
+      readonly headTokens: number;
       readonly spanTokens: number;
+      readonly tailTokens: number;
+      /** The policy's, before it is fitted to a model's window. */
+      readonly policy: Policy;
+      /** A person is to be asked before the commit. */
+      readonly needsApproval: boolean;
       /** What the summary is made of, in the order of the path. */
       readonly parts: readonly (PlannedChunk | PlannedOverlay)[];
       /** Models that are not worth asking now: they were down lately, or their budget is spent. */
@@ -96,6 +104,8 @@ export interface DraftReceipt {
   readonly score: number;
   /** Most important facts that it lost, when it lost too many of them; it is whole all the same. */
   readonly lost: readonly string[];
+  /** What the audit says against it as the summary of the whole span; empty where it would do. */
+  readonly unfit: readonly AuditProblemKind[];
 }
 
 export interface ChunkRequest {
@@ -187,11 +197,6 @@ export type Answered =
     }
   | { readonly kind: "notes" };
 
-export type AuditVerdict =
-  | { readonly kind: "passed"; readonly tokens: number; readonly score: number; readonly needsApproval: boolean }
-  | { readonly kind: "failed"; readonly problems: readonly AuditProblem[]; readonly needsApproval: boolean }
-  | RunEnded;
-
 /** Ends a wait for approval. Sent by the agent, or by anybody: the ledger is asked what it means. */
 export const APPROVAL_EVENT = "approval";
 
@@ -205,6 +210,11 @@ export type ApprovalReading =
   | Approved
   /** How much longer (ms) before silence is an answer. */
   | { readonly kind: "waiting"; readonly timeoutMs: number };
+
+/** The commit was refused: the session asks for a person's yes, and this draft has none. Nothing was written. */
+export interface Unapproved {
+  readonly kind: "unapproved";
+}
 
 /** The draft that is committed, and those of its chunks, by which a later rebuild finds them. */
 export interface CommitRequest {
@@ -275,9 +285,12 @@ export interface StepMark {
 }
 
 export interface CompactionPort {
-  /** The content-free view that the run looks at, and its policy. */
-  readOutline(mark: StepMark): Promise<OutlineReading>;
-  /** Pins the plan: digests of the span and of each chunk. Ends the run when there is nothing to do or the view moved. */
+  /** The content-free view that the run looks at, and its policy; or the plan, once there is one. */
+  readOutline(mark: StepMark, models: readonly string[]): Promise<OutlineReading>;
+  /**
+   * Pins the plan: digests of the span and of each chunk. The first one stays, and is what a later call is answered with. Ends
+   * the run when there is nothing to do or the view moved.
+   */
   recordPlan(mark: StepMark, plan: Plan, models: readonly string[]): Promise<PlanReceipt>;
   /** A chunk's source, or the draft that was already paid for. */
   readChunk(mark: StepMark, request: ChunkRequest): Promise<ChunkReading>;
@@ -286,18 +299,17 @@ export interface CompactionPort {
   /** Drafts to be folded into one or to be repaired, or the result that was already paid for. */
   readDrafts(mark: StepMark, request: DraftsRequest): Promise<DraftsReading>;
   /**
-   * Audits a draft and stores it under its key: the first sound one wins, so a late attempt changes nothing. Audited there,
-   * because what a session counts with is a function, which cannot come here.
+   * Audits a draft, as what it was asked for and as the summary of the whole span, and stores it under its key: the first
+   * sound one wins, so a late attempt changes nothing. Audited there, because what a session counts with is a function,
+   * which cannot come here.
    */
   saveDraft(mark: StepMark, draft: DraftInput): Promise<DraftReceipt | RunEnded>;
   /** Tells of a call that got no answer. Told twice by one attempt, it counts once. */
   noteFailure(mark: StepMark, failure: ModelFailure): Promise<FailureReceipt | RunEnded>;
-  /** Checks a draft as the summary of the whole span. */
-  auditDraft(mark: StepMark, key: string): Promise<AuditVerdict>;
   /** Whether a person approved the draft, where the session asks for one. The first call begins the wait. */
   askApproval(mark: StepMark, key: string): Promise<ApprovalReading | RunEnded>;
   /** The fenced commit (C1, C2, C3, V3). Ends the run with its outcome, the same one however often it is called. */
-  addCompaction(mark: StepMark, commit: CommitRequest): Promise<Compacted | RunEnded>;
+  addCompaction(mark: StepMark, commit: CommitRequest): Promise<Compacted | Unapproved | RunEnded>;
   /** Of an update of notes: pins the version that it builds on and the messages that it reads. */
   planNotes(mark: StepMark, models: readonly string[], windowTokens: number): Promise<NotesPlanned>;
   /** What is read, or the draft that was already paid for. */
@@ -323,7 +335,6 @@ export const PORT_METHODS = [
   "readDrafts",
   "saveDraft",
   "noteFailure",
-  "auditDraft",
   "askApproval",
   "addCompaction",
   "refuseModel",

@@ -51,7 +51,7 @@ test("a connected client calls by name, and hears of a run from its start to its
   expect(ended.outcome).toMatchObject({ kind: "applied" });
   const events = client.events();
   expect(events[0]).toMatchObject({ state: "pending", step: null, runId: ended.runId });
-  expect(new Set(events.map((event) => event.step))).toContain("audit");
+  expect(new Set(events.map((event) => event.step))).toContain("plan the cut");
   for (const { done, total, outcome } of events) expect(done).toBeLessThan(outcome === null ? total : total + 1);
   expect(ended.done).toBe(ended.total);
 });

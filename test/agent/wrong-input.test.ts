@@ -171,7 +171,7 @@ const CALLS: Partial<Record<CallName, Call>> = {
   pauseRun: ofRun,
   resumeRun: ofRun,
   retryRun: ofRun,
-  retryRunFrom: { good: { runId: "r", stepName: "audit" }, fields: { runId: "id", stepName: "step" } },
+  retryRunFrom: { good: { runId: "r", stepName: "add compaction" }, fields: { runId: "id", stepName: "step" } },
   getProposal: ofRun,
   approveRun: { good: { runId: "r" }, fields: { runId: "id", summary: "summary" } },
   rejectRun: { good: { runId: "r" }, fields: { runId: "id", reason: "reason" } },

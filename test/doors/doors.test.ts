@@ -220,7 +220,8 @@ describe("what is another tenant's is unknown in one's own agent, as what never 
     for (const method of ofRuns) {
       for (const id of [runId, "run-that-never-was"]) {
         expect(
-          (await line.call(method, { runId: id, ...(method === "retryRunFrom" && { stepName: "audit" }) })).error,
+          (await line.call(method, { runId: id, ...(method === "retryRunFrom" && { stepName: "add compaction" }) }))
+            .error,
           method,
         ).toMatch(/^\[unknown_run\] /);
       }

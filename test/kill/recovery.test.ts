@@ -2,7 +2,7 @@
 import { PARALLEL_CHUNKS } from "../../src/workflows/compaction.ts";
 import type { UIMessage } from "ai";
 import { expect, test } from "vitest";
-import { everyNth, Stage } from "./stage.ts";
+import { everyNth, isMerged, Stage } from "./stage.ts";
 
 /** One run, applied once, by a model; every message as it was said; a view that fits; no answer paid for twice. */
 async function expectWhole(stage: Stage, kills: number): Promise<void> {
@@ -75,7 +75,7 @@ test(
   async () => {
     await using stage = await Stage.open();
     await stage.approach();
-    const killed = stage.killAt((event) => event.step === "audit");
+    const killed = stage.killAt(isMerged);
     await stage.say();
     await killed;
     const calls = stage.model.asked.length;

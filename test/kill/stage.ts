@@ -34,6 +34,11 @@ const SHORT_MS = 3;
 /** How long anything that must happen may take on a busy machine (ms). */
 const DEADLINE = 60_000;
 
+/** Of a run of several chunks: its last draft is stored, and nothing of it is committed. */
+export function isMerged({ step, done, total }: RunEvent): boolean {
+  return step?.startsWith("merge") === true && done === total - 1;
+}
+
 export class Stage {
   readonly model: ModelServer;
   readonly said: UIMessage[] = [];

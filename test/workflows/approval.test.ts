@@ -294,13 +294,15 @@ test("a split waits as well; no to its summary is no to the split", async () => 
 test("a live run's step is done again by name, without a second payment; other names are told which there are (R3)", async () => {
   const { agent, run, calls } = await runThatWaits();
   expect(await refusalOf(() => agent.retryRunFrom({ runId: run.id, stepName: "guess" }))).toMatch(
-    /\[invalid_input\].*"read outline"/,
+    /\[invalid_input\].*"plan the cut"/,
   );
   await agent.retryRunFrom({ runId: run.id, stepName: "plan the cut" });
   await agent.approveRun({ runId: run.id });
   expect((await agent.waitForRun({ runId: run.id })).outcome).toMatchObject({ kind: "applied" });
   expect(calls).toHaveLength(1);
-  expect(await refusalOf(() => agent.retryRunFrom({ runId: run.id, stepName: "audit" }))).toContain("[invalid_state]");
+  expect(await refusalOf(() => agent.retryRunFrom({ runId: run.id, stepName: "add compaction" }))).toContain(
+    "[invalid_state]",
+  );
 });
 
 test.for<[ApprovalOptions]>([

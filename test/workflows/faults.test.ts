@@ -116,7 +116,7 @@ test("a run that was recorded but never dispatched is started by the watchdog of
 
 // --- steps fail -----------------------------------------------------------------------------------------------------------
 
-test.each(["read outline", "plan the cut", "audit", "add compaction"])(
+test.each(["plan the cut", "add compaction"])(
   'the step "%s" may fail several times: the run is applied once, all the same (C1, R1)',
   async (name) => {
     await workflows.modifyAll((modifier) => modifier.mockStepError({ name }, new Error("the network is down"), 3));
@@ -286,7 +286,7 @@ test("an instance that is missing is created again (R1)", async () => {
 
 test("an instance that fails is restarted a few times, and then its run fails with the engine's reason (R1)", async () => {
   await workflows.modifyAll((modifier) =>
-    modifier.mockStepError({ name: "read outline" }, new Error("no way through")),
+    modifier.mockStepError({ name: "plan the cut" }, new Error("no way through")),
   );
   const { agent } = newAgent();
   const run = await startRun(agent);
@@ -307,7 +307,7 @@ test("a run whose instance failed goes on in a restarted one, from what was alre
   await runInDurableObject(stub, (instance: PalimpsestAgent) => {
     const step = instance.compactionStep.bind(instance);
     instance.compactionStep = async (runId, method, args) => {
-      if (method === "auditDraft") throw new Error("gone for long");
+      if (method === "addCompaction") throw new Error("gone for long");
       return step(runId, method, args);
     };
   });
@@ -323,7 +323,7 @@ test("a run whose instance failed goes on in a restarted one, from what was alre
 
 test("a cancel reaches a run whose instance has failed already (R1)", async () => {
   await workflows.modifyAll((modifier) =>
-    modifier.mockStepError({ name: "read outline" }, new Error("no way through")),
+    modifier.mockStepError({ name: "plan the cut" }, new Error("no way through")),
   );
   const { agent } = newAgent();
   const run = await startRun(agent);

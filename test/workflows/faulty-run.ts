@@ -9,6 +9,7 @@
  */
 import type { WorkflowStep, WorkflowStepConfig } from "cloudflare:workers";
 import type { CompactionParams } from "../../src/workflows/compaction.ts";
+import type { PalimpsestAgent } from "../worker.ts";
 import type { DraftInput, PortMethod, StepMark } from "../../src/workflows/port.ts";
 
 /** What befalls a call of the port, or, where it says so, a step. */
@@ -38,6 +39,10 @@ export interface FaultPlan {
   /** What happened: counted for every plan, so that one without a fault says how many places there are. */
   readonly calls: PortMethod[];
   readonly steps: string[];
+  /** What else happens to the agent when a call was answered, before the workflow is told. */
+  behind: ((agent: PalimpsestAgent, method: PortMethod) => Promise<unknown>) | null;
+  /** What the engine was given to keep of each. */
+  readonly results: Map<string, unknown>;
   fired: boolean;
   /** Texts of drafts that are safely stored. */
   readonly stored: Set<string>;
@@ -57,6 +62,8 @@ export function planFault(agentName: string, planned: Pick<FaultPlan, "fault" | 
     ...planned,
     calls: [],
     steps: [],
+    behind: null,
+    results: new Map(),
     fired: false,
     stored: new Set(),
     answered: new Set(),
@@ -72,7 +79,7 @@ export function planOf(agentName: string): FaultPlan | undefined {
 }
 
 interface Place {
-  readonly agentName: string;
+  readonly agent: PalimpsestAgent;
   readonly ctx: DurableObjectState;
 }
 
@@ -83,18 +90,16 @@ interface Call {
 }
 
 /** A call of the port as it arrives at the agent. */
-export async function faultyCall(
-  { agentName, ctx }: Place,
-  call: Call,
-  work: () => Promise<unknown>,
-): Promise<unknown> {
-  const plan = plans.get(agentName);
+export async function faultyCall({ agent, ctx }: Place, call: Call, work: () => Promise<unknown>): Promise<unknown> {
+  const plan = plans.get(agent.name);
   if (plan === undefined) return work();
   const hit = plan.calls.push(call.method) === plan.at && plan.fault !== "result lost";
   // Looked at again when the next call comes: what a reset took along was sent until then.
   if (hit || plan.fired)
     plan.underWay = Math.max(plan.underWay, [...plan.answered].filter((text) => !plan.stored.has(text)).length);
-  return befall(hit ? plan.fault : null, { plan, ctx, call, work });
+  const answer = await befall(hit ? plan.fault : null, { plan, ctx, call, work });
+  await plan.behind?.(agent, call.method);
+  return answer;
 }
 
 interface Happening {
@@ -157,6 +162,8 @@ export function faultyStep(agentName: string, step: WorkflowStep): WorkflowStep 
   return {
     do: (name: string, config: WorkflowStepConfig, body: Body) =>
       (step as unknown as Doing).do(name, config, work(name, body)),
+    waitForEvent: (name: string, options: Parameters<WorkflowStep["waitForEvent"]>[1]) =>
+      step.waitForEvent(name, options),
   } as unknown as WorkflowStep;
 }
 
@@ -170,6 +177,7 @@ async function tryStep(plan: FaultPlan, name: string, work: () => Promise<unknow
   const working = work();
   if (plan.fault === "comes late" && !plan.fired) return Promise.race([working, givenUp(plan, name, working)]);
   const result = await working;
+  plan.results.set(name, result);
   if (plan.steps.push(name) === plan.at && plan.fault === "result lost") {
     plan.fired = true;
     throw new Error("the result was lost");

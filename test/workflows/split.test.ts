@@ -168,7 +168,6 @@ const EFFECTS = [
   "recordPlan",
   "readChunk",
   "saveDraft",
-  "auditDraft",
   "addCompaction",
   "switchToChild",
 ] as const satisfies readonly PortMethod[];

@@ -83,20 +83,25 @@ export function askApproval(call: PortCall, key: string): ApprovalReading | RunE
   const now = core.platform.now();
   const standing = run.approval ?? null;
   const isOther = standing !== null && standing.approvedKey === null && standing.key !== key;
-  const asked = standing === null || isOther ? beginApproval(core, run, key) : standing;
+  const begun = standing === null || isOther ? beginApproval(core, run, key) : standing;
+  const asked = begun === null ? null : silenceAsYes(begun, now);
   if (asked === null) {
     call.close();
     return { kind: "approved", key };
   }
   call.note({ approval: asked });
-  if (asked.approvedKey === null && now >= asked.expiresAt && asked.onTimeout === "discard") {
+  if (asked.approvedKey === null && now >= asked.expiresAt) {
     return call.end(declined("Nobody approved the summary in time."));
   }
   call.close();
   if (asked.approvedKey !== null) return { kind: "approved", key: asked.approvedKey };
-  if (now >= asked.expiresAt) return { kind: "approved", key: asked.key };
   call.wait();
   return { kind: "waiting", timeoutMs: asked.expiresAt - now };
+}
+
+/** Whether a draft may not be committed yet: the session asks for a person's yes, and there is none for this one. */
+export function lacksApproval(core: Core, { sessionId, approval }: RunRecord, key: string): boolean {
+  return core.settings.get(sessionId).approval !== null && approval?.approvedKey !== key;
 }
 
 /** Null once the run no longer waits for a person. */
@@ -137,6 +142,12 @@ function beginApproval(core: Core, run: RunRecord, key: string): Approval | null
   const askedAt = core.platform.now();
   const { timeoutMs, onTimeout } = approval;
   return { key, askedAt, expiresAt: askedAt + timeoutMs, onTimeout, approvedKey: null };
+}
+
+/** Once the time is over, silence is what the session says that it means. */
+function silenceAsYes(asked: Approval, now: number): Approval {
+  const { key, approvedKey, expiresAt, onTimeout } = asked;
+  return approvedKey === null && onTimeout === "apply" && now >= expiresAt ? { ...asked, approvedKey: key } : asked;
 }
 
 /** Null when it is too late to decide anything. */

@@ -1,12 +1,11 @@
 /** What the summariser of one run is told beside the source, and the name under which its answer is found again. */
 import { MIN_SUMMARY_TOKENS } from "../../limits.ts";
-import type { RunRecord } from "../../memory/runs/runs.ts";
+import { planOf, type RunRecord } from "../../memory/runs/runs.ts";
 import { digest } from "../../steps/text/digest.ts";
 import type { ChunkPlan } from "../../steps/plan/plan.ts";
 import { PROMPT_VERSION } from "../../steps/draft/prompt.ts";
 import type { Brief } from "../../workflows/port.ts";
 import type { Core } from "../core.ts";
-import { planOf } from "./sources.ts";
 
 /** Largest share of the summaries that a rebuild replaces which the new one may be: room for the sentence around it. */
 const REBUILT_SUMMARY_RATIO = 0.9;

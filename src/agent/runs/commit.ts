@@ -5,7 +5,7 @@
  * the text was audited before it comes here, because what follows a refusal is each path's own business.
  */
 import type { Carried, OverlayDetails } from "../../memory/overlays/details.ts";
-import type { Outcome, RunRecord } from "../../memory/runs/runs.ts";
+import { planOf, type Outcome, type RunRecord } from "../../memory/runs/runs.ts";
 import type { Span } from "../../steps/plan/outline.ts";
 import type { Facts } from "../../steps/pinned/fact.ts";
 import { pinWithin } from "../../steps/pinned/keep.ts";
@@ -13,7 +13,6 @@ import { describeBoundary } from "./boundary.ts";
 import { promptTokens } from "../reports/usage.ts";
 import type { Core } from "../core.ts";
 import { endRun } from "./end-run.ts";
-import { planOf } from "./sources.ts";
 import { isReadyToSwitch, splitAfter, switchToChild } from "./split.ts";
 
 export interface Summary {

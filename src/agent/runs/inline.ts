@@ -14,7 +14,7 @@ import { PalimpsestError } from "../../errors.ts";
 import { DEFAULT_FUNCTION_LIMIT_MS, MAX_FUNCTION_LIMIT_MS, MAX_INSTANCE_RESTARTS } from "../../limits.ts";
 import type { History } from "../../memory/messages/history.ts";
 import type { Carried } from "../../memory/overlays/details.ts";
-import { closeStep, markStep, type FailureCode, type Outcome, type RunRecord } from "../../memory/runs/runs.ts";
+import { closeStep, markStep, planOf, type FailureCode, type Outcome, type RunRecord } from "../../memory/runs/runs.ts";
 import { auditSummary } from "../../steps/draft/audit.ts";
 import { headBefore } from "../../steps/plan/cut.ts";
 import { sumDigests } from "../../steps/text/digest.ts";
@@ -26,7 +26,6 @@ import { commitSummary, conclude } from "./commit.ts";
 import type { Core } from "../core.ts";
 import { redactionOf, type Redaction } from "../redaction.ts";
 import type { InlineCompaction, InlineSummary } from "../settings.ts";
-import { planOf } from "./sources.ts";
 import { visibleSpan } from "./visible-span.ts";
 
 export interface OnCompactionOptions {

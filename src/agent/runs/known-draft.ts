@@ -7,7 +7,8 @@
  */
 import type { DraftReceipt } from "../../workflows/port.ts";
 import type { PortCall } from "./port-call.ts";
-import { mustDraft, receiptOf } from "./sources.ts";
+import { receiptOf, verdictOf } from "./receipt.ts";
+import { mustDraft } from "./sources.ts";
 
 /** Null where nothing was paid for; otherwise the step is closed with it. `soundKey`: of the source that would be read. */
 export function reuseDraft(call: PortCall, soundKey: string): DraftReceipt | null {
@@ -17,6 +18,10 @@ export function reuseDraft(call: PortCall, soundKey: string): DraftReceipt | nul
   const draft = sound ?? (refused?.soundKey === soundKey ? mustDraft(core, run, refused.key) : null);
   if (draft === null) return null;
   // What this very step paid for is on its bill: it was used again, but not instead of a call.
-  call.close({ reused: !run.steps.some(({ name, calls }) => name === mark.step && calls > 0) });
-  return { ...receiptOf(draft, true), soundKey };
+  const receipt = { ...receiptOf(core, run, draft), soundKey };
+  call.close({
+    reused: !run.steps.some(({ name, calls }) => name === mark.step && calls > 0),
+    verdict: verdictOf(receipt),
+  });
+  return receipt;
 }

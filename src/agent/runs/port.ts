@@ -7,15 +7,14 @@
  */
 import { assert } from "../../errors.ts";
 import { LEAST_TRY_MS, MAX_OUTLINE_BYTES, MAX_OUTLINE_ROWS, MODEL_STEP_MS } from "../../limits.ts";
-import type { Outcome, RunRecord } from "../../memory/runs/runs.ts";
-import { auditSummary } from "../../steps/draft/audit.ts";
+import { planOf, type Outcome, type RunRecord } from "../../memory/runs/runs.ts";
 import type { CallCost } from "../../model/call-cost.ts";
 import { halveChunk } from "../../steps/plan/chunk.ts";
 import { digest } from "../../steps/text/digest.ts";
 import { measureMessage, type CountTokens } from "../../steps/message/measure.ts";
 import { mergeFacts } from "../../steps/pinned/merge.ts";
 import type { ChunkPlan, Plan } from "../../steps/plan/plan.ts";
-import { askApproval } from "./approval.ts";
+import { askApproval, lacksApproval } from "./approval.ts";
 import { auditAnswer } from "./audit-answer.ts";
 import { readCarried } from "./boundary.ts";
 import { briefOf, briefOfChunk, draftKey } from "./brief.ts";
@@ -26,14 +25,14 @@ import { reuseDraft } from "./known-draft.ts";
 import { redactionOf } from "../redaction.ts";
 import { keepNotes, planNotes, readNotes, saveNotes } from "../notes/port.ts";
 import { inRun, type PortCall } from "./port-call.ts";
-import { findSources, lineageOf, mustDraft, planOf, readSource, receiptOf, resolveEnds } from "./sources.ts";
+import { receiptOf, verdictOf } from "./receipt.ts";
+import { findSources, lineageOf, mustDraft, readSource, resolveEnds, type Sources } from "./sources.ts";
 import { mayAsk } from "./postpone.ts";
 import { tellBudget } from "../token-counter.ts";
 import { isReadyToSwitch, splitAfter, switchToChild } from "./split.ts";
 import {
   PORT_METHODS,
   type ApprovalReading,
-  type AuditVerdict,
   type ChunkReading,
   type ChunkRequest,
   type CommitRequest,
@@ -54,6 +53,7 @@ import {
   type PortMethod,
   type RunEnded,
   type StepMark,
+  type Unapproved,
 } from "../../workflows/port.ts";
 
 /** A chunk that no model could tell is cut in two from this many tokens on: smaller halves say nothing by themselves. */
@@ -68,11 +68,12 @@ export class RunPort implements CompactionPort {
     this.#runId = runId;
   }
 
-  async readOutline(mark: StepMark): Promise<OutlineReading> {
+  async readOutline(mark: StepMark, models: readonly string[]): Promise<OutlineReading> {
     return this.#inRun(mark, (call) => {
       const { run, core } = call;
       const history = core.memory.session(run.sessionId);
       if (run.split != null && run.split.overlayId !== null) return compacted(call);
+      if (run.planDigest !== null) return answerPlan(call, models);
       if (!history.has(run.leafId)) return call.end({ kind: "stale", reason: "gone" });
       const overheadTokens = unseenTokens(core, run.sessionId, history.tokens(run.leafId));
       const outline = history.outline(run.leafId, {
@@ -82,7 +83,6 @@ export class RunPort implements CompactionPort {
       });
       if (outline === null) return call.end({ kind: "stale", reason: "gone" });
       call.note({ partial: outline.truncated, tokensBefore: promptTokens(core, run.sessionId, run.leafId) });
-      call.close();
       return { kind: "outline", outline, policy: run.policy, options: { manual: run.manual, only: run.only } };
     });
   }
@@ -90,27 +90,20 @@ export class RunPort implements CompactionPort {
   async recordPlan(mark: StepMark, proposed: Plan, models: readonly string[]): Promise<PlanReceipt> {
     return this.#inRun(mark, (call) => {
       const { run, core } = call;
+      // An attempt that comes late must not pin the run to a view that its drafts know nothing of.
+      if (run.planDigest !== null) return answerPlan(call, models);
       if (proposed.kind === "nothing") {
         return concludeCompaction(call, { kind: "nothing", reason: proposed.reason, detail: proposed.detail });
       }
       const history = core.memory.session(run.sessionId);
       const span = resolveEnds(history, proposed);
       const found = history.spanDigest(span);
-      const sources = found === null ? null : findSources(core, run, { plan: proposed, whole: { span, found } });
+      const plan = { ...proposed, span };
+      const sources = found === null ? null : findSources(core, run, plan, found);
       if (found === null || sources === null) return call.end({ kind: "stale", reason: "gone" });
-      const { chunks, digests, parts } = sources;
-      // An attempt that comes late must not pin the run to an edit that its drafts know nothing of.
-      if (run.planDigest !== null && run.planDigest !== found.digest) {
-        return call.end({ kind: "stale", reason: "changed" });
-      }
-      // Nor may it take away what was added to this very plan since: the halves of its chunks.
-      const planned = run.planDigest !== null && digests.every((each, index) => run.chunkDigests[index] === each);
-      if (!planned) {
-        call.note({ plan: { ...proposed, span, chunks }, planDigest: found.digest, chunkDigests: digests });
-      }
-      call.close();
-      const resting = models.filter((model) => mayAsk(core, run, model).kind === "no");
-      return { kind: "planned", digest: found.digest, spanTokens: proposed.spanTokens, parts, resting };
+      const { chunks, digests } = sources;
+      call.note({ plan: { ...plan, chunks }, planDigest: found.digest, chunkDigests: digests });
+      return tellPlan(call, sources, models);
     });
   }
 
@@ -220,9 +213,11 @@ export class RunPort implements CompactionPort {
         if (audited.problems.length === 0) core.health.noteAnswer(input.model, now);
         else if (again) core.health.noteFailure(input.model, "unusable", now);
       }
-      const problems = audited.problems.map(({ kind }) => kind);
-      call.close(problems.length === 0 ? {} : { refused: { key, soundKey: input.key, problems } });
-      return { ...receiptOf(draft, false), soundKey: input.key };
+      const receipt = { ...receiptOf(core, call.run, draft), reused: false, soundKey: input.key };
+      const verdict = verdictOf(receipt);
+      const { problems } = verdict;
+      call.close({ verdict, ...(problems.length > 0 && { refused: { key, soundKey: input.key, problems } }) });
+      return receipt;
     });
   }
 
@@ -246,28 +241,18 @@ export class RunPort implements CompactionPort {
     });
   }
 
-  async auditDraft(mark: StepMark, key: string): Promise<AuditVerdict> {
-    return this.#inRun(mark, (call) => {
-      const { run, core } = call;
-      const { text, finishReason, score } = mustDraft(core, run, key);
-      // Whether its source had anything to tell was asked where the source was at hand.
-      const countTokens = core.counterOf(run.sessionId);
-      const audit = auditSummary({ text, finishReason, ...briefOf(core, run), hasMatter: () => false, countTokens });
-      call.close();
-      const needsApproval = core.settings.get(run.sessionId).approval !== null;
-      if (!audit.ok) return { kind: "failed", problems: audit.problems, needsApproval };
-      return { kind: "passed", tokens: audit.tokens, score, needsApproval };
-    });
-  }
-
   async askApproval(mark: StepMark, key: string): Promise<ApprovalReading | RunEnded> {
     return this.#inRun(mark, (call) => askApproval(call, key));
   }
 
-  async addCompaction(mark: StepMark, commit: CommitRequest): Promise<Compacted | RunEnded> {
+  async addCompaction(mark: StepMark, commit: CommitRequest): Promise<Compacted | Unapproved | RunEnded> {
     const carried = await readCarried(this.#core, this.#runId);
-    return this.#inRun(mark, (call) => {
+    return this.#inRun(mark, (call): Compacted | Unapproved | RunEnded => {
       const { run, core } = call;
+      if (lacksApproval(core, run, commit.key)) {
+        call.close();
+        return { kind: "unapproved" };
+      }
       const plan = planOf(run);
       const draft = mustDraft(core, run, commit.key);
       const { span, level } = plan;
@@ -330,6 +315,35 @@ export function callPort(port: CompactionPort, method: PortMethod, args: readonl
   assert(PORT_METHODS.includes(method), `A workflow asked for ${method}, which its port does not have.`);
   const call = port[method].bind(port) as (...args: readonly unknown[]) => Promise<unknown>;
   return call(...args);
+}
+
+/** The plan that stands, to whoever asks for it again. Ends the run when its messages have changed since. */
+function answerPlan(call: PortCall, models: readonly string[]): PlanReceipt {
+  const { run, core } = call;
+  const plan = planOf(run);
+  const found = core.memory.session(run.sessionId).spanDigest(plan.span);
+  if (found !== null && found.digest !== run.planDigest) return call.end({ kind: "stale", reason: "changed" });
+  // Behind its own chunks stand those that a rebuild reads again, and halves: they are found anew.
+  const own = plan.chunks.slice(0, plan.parts.filter(({ kind }) => kind === "chunk").length);
+  const sources = found === null ? null : findSources(core, run, { ...plan, chunks: own }, found);
+  return sources === null ? call.end({ kind: "stale", reason: "gone" }) : tellPlan(call, sources, models);
+}
+
+function tellPlan(call: PortCall, { parts }: Sources, models: readonly string[]): PlanReceipt {
+  const { run, core } = call;
+  const { headTokens, spanTokens, tailTokens } = planOf(run);
+  call.close();
+  return {
+    kind: "planned",
+    digest: run.planDigest ?? "",
+    headTokens,
+    spanTokens,
+    tailTokens,
+    policy: run.policy,
+    needsApproval: core.settings.get(run.sessionId).approval !== null,
+    parts,
+    resting: models.filter((model) => mayAsk(core, run, model).kind === "no"),
+  };
 }
 
 /** Ends the run with what its compaction came to, unless a switch is to follow. */

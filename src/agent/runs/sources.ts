@@ -9,17 +9,13 @@ import type { Draft } from "../../memory/drafts.ts";
 import type { History } from "../../memory/messages/history.ts";
 import type { Leaf } from "../../memory/overlays/details.ts";
 import type { OverlayRecord, SpanDigest } from "../../memory/overlays/overlays.ts";
-import type { RunRecord } from "../../memory/runs/runs.ts";
+import { planOf, type RunRecord } from "../../memory/runs/runs.ts";
 import type { Span } from "../../steps/plan/outline.ts";
 import { NO_FACTS, type Facts } from "../../steps/pinned/fact.ts";
 import type { ChunkPlan, PlanPart, SpanPlan } from "../../steps/plan/plan.ts";
 import type { CommitRequest, DraftReceipt, FoldSource, PlannedChunk, PlannedOverlay } from "../../workflows/port.ts";
 import type { Core } from "../core.ts";
-
-export function planOf(run: RunRecord): SpanPlan {
-  assert(run.plan !== null, "The plan is recorded before any step that needs it.");
-  return run.plan;
-}
+import { receiptOf } from "./receipt.ts";
 
 /** A span that starts or ends with an overlay has that overlay's id there: here it gets the overlay's own ends. */
 export function resolveEnds(history: History, { span, overlayIds }: SpanPlan): Span {
@@ -42,19 +38,15 @@ export interface Sources {
   readonly parts: readonly (PlannedChunk | PlannedOverlay)[];
 }
 
-/** Null when a message of the plan is gone or changed. `whole`: the span's own ends, and what it was found to hold. */
-export function findSources(
-  core: Core,
-  run: RunRecord,
-  { plan, whole }: { readonly plan: SpanPlan; readonly whole: { readonly span: Span; readonly found: SpanDigest } },
-): Sources | null {
+/** Null when a message of the plan is gone or changed. `found`: what its span was found to hold. */
+export function findSources(core: Core, run: RunRecord, plan: SpanPlan, found: SpanDigest): Sources | null {
   const history = core.memory.session(run.sessionId);
   // One that left force since the outline was read would be carried on over messages that it does not tell of (C3).
   if (plan.overlayIds.some((id) => history.overlay(id)?.state !== "active")) return null;
   const chunks: ChunkPlan[] = [...plan.chunks];
   // With nothing hidden in it, a span that is one chunk was walked already.
   const digests = chunks.map((chunk) =>
-    whole.found.overlayIds.length === 0 && isSpan(chunk, whole.span) ? whole.found.digest : history.sourceDigest(chunk),
+    found.overlayIds.length === 0 && isSpan(chunk, plan.span) ? found.digest : history.sourceDigest(chunk),
   );
   const planned = (index: number, draft: DraftReceipt | null): PlannedChunk => {
     const { tokens, halfOf } = chunks[index] ?? { tokens: 0 };
@@ -71,7 +63,10 @@ export function findSources(
       const now = history.sourceDigest(leaf);
       digests.push(now === leaf.digest ? now : null);
       const draft = core.drafts.get(run.sessionId, leaf.draftKey);
-      return planned(index, draft === null || draft.degraded || run.fresh ? null : receiptOf(draft, true));
+      return planned(
+        index,
+        draft === null || draft.degraded || run.fresh ? null : receiptOf(core, { ...run, plan }, draft),
+      );
     });
   };
   const parts = plan.parts.flatMap((part) => {
@@ -153,9 +148,4 @@ export function mustDraft(core: Core, run: RunRecord, key: string): Draft {
   const draft = core.drafts.get(run.sessionId, key);
   assert(draft !== null, `Draft ${key} is gone although its run is live.`);
   return draft;
-}
-
-export function receiptOf(draft: Draft, reused: boolean): DraftReceipt {
-  const { key, tokens, problems, score, lost } = draft;
-  return { kind: "draft", key, soundKey: key, tokens, reused, problems, score, lost };
 }

@@ -3,9 +3,10 @@
  *
  * Boundary: shapes, and how a step is noted in them; runs.ts stores them. Plain JSON, so that a record is one column.
  */
+import { assert } from "../../errors.ts";
 import type { AuditProblemKind } from "../../steps/draft/audit.ts";
 import type { Span } from "../../steps/plan/outline.ts";
-import type { NothingReason, Plan, PlanOptions, Policy } from "../../steps/plan/plan.ts";
+import type { NothingReason, PlanOptions, Policy, SpanPlan } from "../../steps/plan/plan.ts";
 import type { WhyNot } from "../../steps/decide/why-not.ts";
 import type { StaleReason } from "../overlays/overlays.ts";
 
@@ -99,10 +100,21 @@ export interface StepRecord {
   readonly reused: boolean;
   /** The newest attempt whose model gave no answer; absent while there is none. */
   readonly failure?: StepFailure;
+  /** What the audit said of the newest draft that the step stored or found: as what it was asked for, and as the whole summary. */
+  readonly verdict?: Verdict;
   /** The answer that an audit refused, why, and the key under which a sound one belongs: the step does not ask for it twice. */
   readonly refused?:
     | { readonly key: string; readonly soundKey: string; readonly problems: readonly AuditProblemKind[] }
     | undefined;
+}
+
+export interface Verdict {
+  readonly tokens: number;
+  /** Share of the facts of its source that it keeps, 0 to 1. */
+  readonly score: number;
+  readonly problems: readonly AuditProblemKind[];
+  /** What keeps it from being the summary of the whole span. */
+  readonly unfit: readonly AuditProblemKind[];
 }
 
 export interface StepFailure {
@@ -176,7 +188,7 @@ export interface RunRecord {
   /** When a step last called; the watchdog leaves a run alone that was heard lately. */
   readonly heardAt: number | null;
   readonly endedAt: number | null;
-  readonly plan: (Plan & { kind: "span" }) | null;
+  readonly plan: SpanPlan | null;
   readonly planDigest: string | null;
   readonly chunkDigests: readonly string[];
   readonly steps: readonly StepRecord[];
@@ -212,6 +224,11 @@ export type NewRun = Pick<
   | "fruitless"
   | "split"
 > & { readonly kind?: "notes" };
+
+export function planOf(run: RunRecord): SpanPlan {
+  assert(run.plan !== null, "The plan is recorded before any step that needs it.");
+  return run.plan;
+}
 
 /** Notes that attempt `attempt` of a step began; a step already there counts its attempts. */
 export function markStep(

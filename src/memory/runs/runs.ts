@@ -12,8 +12,8 @@ import { withoutWords, type NewRun, type Outcome, type RunRecord } from "./recor
 import type { Db } from "../db.ts";
 import { Statements } from "../statements.ts";
 
-export { closeStep, markStep } from "./record.ts";
-export type { Approval, FailureCode, Outcome, RunRecord, RunState, StepRecord, Trigger } from "./record.ts";
+export { closeStep, markStep, planOf } from "./record.ts";
+export type { Approval, FailureCode, Outcome, RunRecord, RunState, StepRecord, Trigger, Verdict } from "./record.ts";
 
 /** Pages of the ledger that are looked through for the newest run of a kind: notes are updated far oftener than summaries made. */
 const MAX_LEDGER_PAGES = 10;

@@ -13,7 +13,7 @@ const NOTHING: Counted = {
   mostSteps: 0,
   messageBytes: 0,
   emptyBytes: 0,
-  outlineBytesPerMessage: 0,
+  resultBytes: 0,
 };
 
 describe("a month", () => {

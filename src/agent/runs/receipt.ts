@@ -1,0 +1,25 @@
+/** What a workflow is told of a draft: its size, its worth, and what the audit says of it. The text stays in the agent. */
+import type { Draft } from "../../memory/drafts.ts";
+import type { RunRecord, Verdict } from "../../memory/runs/runs.ts";
+import { auditSummary, type AuditProblemKind } from "../../steps/draft/audit.ts";
+import type { DraftReceipt } from "../../workflows/port.ts";
+import { briefOf } from "./brief.ts";
+import type { Core } from "../core.ts";
+
+export function receiptOf(core: Core, run: RunRecord, draft: Draft): DraftReceipt {
+  const { key, tokens, problems, score, lost } = draft;
+  const unfit = run.kind === "notes" ? [] : findUnfit(core, run, draft);
+  return { kind: "draft", key, soundKey: key, tokens, reused: true, problems, score, lost, unfit };
+}
+
+/** The same for the ledger. */
+export function verdictOf({ tokens, score, problems, unfit }: DraftReceipt): Verdict {
+  return { tokens, score, problems: problems.map(({ kind }) => kind), unfit };
+}
+
+/** Whether its source had anything to tell was asked where the source was at hand. */
+function findUnfit(core: Core, run: RunRecord, { text, finishReason }: Draft): readonly AuditProblemKind[] {
+  const countTokens = core.counterOf(run.sessionId);
+  const audit = auditSummary({ text, finishReason, ...briefOf(core, run), hasMatter: () => false, countTokens });
+  return audit.ok ? [] : audit.problems.map(({ kind }) => kind);
+}
