@@ -7,6 +7,7 @@ export default defineConfig({
     models: "src/models.ts",
     "openai-compatible": "src/model/openai-compatible.ts",
     redact: "src/redact/secret-rules.ts",
+    turn: "src/agent/views/turn.ts",
     worker: "src/worker.ts",
     "workers-ai": "src/model/workers-ai.ts",
   },

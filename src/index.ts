@@ -33,7 +33,6 @@ export { sqliteBlock } from "./context/sqlite-block.ts";
 export { sqliteSearch } from "./context/sqlite-search.ts";
 export type { CreateSessionOptions, ListSessionsOptions, SessionInfo } from "./memory/sessions/sessions.ts";
 export type { SearchHit, SearchOptions } from "./memory/search/search.ts";
-export { keepTurn, viewBeforeStep, type KeptTurn, type TurnOptions, type ViewOptions } from "./agent/views/turn.ts";
 export type { ModelUsage, UsageReport } from "./agent/reports/usage.ts";
 export { isContextOverflow } from "./model/overflow.ts";
 export type { PlanReport, SummariserCost } from "./agent/reports/explain.ts";

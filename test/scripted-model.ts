@@ -5,6 +5,7 @@
  * Kept on globalThis, because a test and the Worker under test share an isolate but not every module.
  */
 import type {
+  LanguageModelV3CallOptions,
   LanguageModelV4,
   LanguageModelV4CallOptions,
   LanguageModelV4FinishReason,
@@ -116,7 +117,11 @@ export function scriptedModel(agentName: string, runId: string): LanguageModelV4
       if (prompt === null) throw new Error("The summariser was asked something that is no prompt of ours.");
       const call = part.calls.push(prompt) - 1;
       part.sizes.push(estimateTokens(JSON.stringify(options.prompt)));
-      if (part.script === null) return offline.doStream(options);
+      if (part.script === null)
+        return {
+          stream: (await offline.doStream(options as LanguageModelV3CallOptions))
+            .stream as ReadableStream<LanguageModelV4StreamPart>,
+        };
       return { stream: convertArrayToReadableStream(streamed(await part.script(prompt, call, runId))) };
     },
   });

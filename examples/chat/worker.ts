@@ -3,7 +3,6 @@ import { isStepCount, streamText, type LanguageModel } from "ai";
 import {
   CompactingAgent,
   isContextOverflow,
-  keepTurn,
   R2SkillProvider,
   SessionManager,
   sqliteSearch,
@@ -11,6 +10,7 @@ import {
   type Session,
 } from "palimpsest";
 import { chooseModel, type ModelEnv } from "palimpsest/models";
+import { keepTurn } from "palimpsest/turn";
 import { logbookTools } from "./logbook.ts";
 import { offlineModel } from "./offline-model.ts";
 import { SHELF, stockShelf } from "./skills.ts";

@@ -5,7 +5,7 @@
  * Boundary: imports every provider, so nothing but the Worker's entry imports it. Safe because it makes no request: a wrong
  * setting is told before anything is written, and with no setting at all the answer is the extractive model.
  */
-import type { LanguageModelV4, LanguageModelV4Middleware } from "@ai-sdk/provider";
+import type { LanguageModelV3, LanguageModelV4, LanguageModelV4Middleware } from "@ai-sdk/provider";
 import { wrapLanguageModel } from "ai";
 import { PalimpsestError } from "../errors.ts";
 import { MIN_WINDOW_TOKENS, withoutModel, type SummaryModel } from "./chosen.ts";
@@ -53,7 +53,9 @@ export function chooseModel(env: ModelEnv, choice: string | null = null): Summar
   return second ? { ...finish(first), fallback: finish(chooseProvider(env, second)) } : finish(first);
 }
 
-type Provided = Omit<SummaryModel, "model" | "fallback" | "chunks"> & { readonly model: LanguageModelV4 };
+/** Of the AI SDK 6 or 7. */
+type AnyModel = LanguageModelV3 | LanguageModelV4;
+type Provided = Omit<SummaryModel, "model" | "fallback" | "chunks"> & { readonly model: AnyModel };
 
 function chooseProvider(env: ModelEnv, id: string | undefined): Provided {
   const url = env.PALIMPSEST_MODEL_URL?.trim();
@@ -83,7 +85,7 @@ function readNumber(
 }
 
 /** The same model, answering later. An abort ends the wait at once, as it would a slow provider's. */
-function delayed(model: LanguageModelV4, delayMs: number): LanguageModelV4 {
+function delayed(model: AnyModel, delayMs: number): LanguageModelV4 {
   const middleware: LanguageModelV4Middleware = {
     specificationVersion: "v4",
     wrapGenerate: async ({ doGenerate, params }) => {

@@ -5,11 +5,11 @@
  * default and as the last resort because it cannot be down, cannot refuse and cannot invent.
  */
 import type {
-  LanguageModelV4,
-  LanguageModelV4CallOptions,
-  LanguageModelV4GenerateResult,
-  LanguageModelV4Prompt,
-  LanguageModelV4StreamPart,
+  LanguageModelV3,
+  LanguageModelV3CallOptions,
+  LanguageModelV3GenerateResult,
+  LanguageModelV3Prompt,
+  LanguageModelV3StreamPart,
 } from "@ai-sdk/provider";
 import { extractSummary, type ExtractInput as Extracted } from "../steps/extract/extract.ts";
 import { REFERENCE_RULE } from "../steps/draft/provenance.ts";
@@ -28,9 +28,10 @@ const DEFAULT_BUDGET = 1_000;
  * The extractive model, for `generateText` and `streamText`. It reads its task from a prompt that `buildPrompt` made;
  * any other text is summarised as if a user had said it.
  */
-export function extractiveModel(): LanguageModelV4 {
+export function extractiveModel(): LanguageModelV3 {
   return {
-    specificationVersion: "v4",
+    // The AI SDK 6 and 7 take it; "v4" is taken by 7 alone.
+    specificationVersion: "v3",
     provider: "palimpsest",
     modelId: "palimpsest-extractive-1",
     supportedUrls: {},
@@ -44,11 +45,11 @@ export function extract(task: ExtractInput): string {
   return extractSummary({ ...task, countTokens: estimateTokens });
 }
 
-type Answer = Pick<LanguageModelV4GenerateResult, "finishReason" | "usage" | "warnings"> & {
+type Answer = Pick<LanguageModelV3GenerateResult, "finishReason" | "usage" | "warnings"> & {
   content: [{ type: "text"; text: string }];
 };
 
-function answer({ prompt, maxOutputTokens }: LanguageModelV4CallOptions): Answer {
+function answer({ prompt, maxOutputTokens }: LanguageModelV3CallOptions): Answer {
   const asked = textOf(prompt);
   const told = prompt.map((message) => (message.role === "system" ? message.content : "")).join("\n");
   const references = `${told}\n${asked}`.includes(REFERENCE_RULE);
@@ -74,7 +75,7 @@ function readTask(asked: string): ExtractInput & { readonly kind?: ParsedPrompt[
   return { transcript, previous: null, drafts: [], template: DEFAULT_TEMPLATE, summaryTokens: DEFAULT_BUDGET };
 }
 
-function streamOf({ content, finishReason, usage, warnings }: Answer): ReadableStream<LanguageModelV4StreamPart> {
+function streamOf({ content, finishReason, usage, warnings }: Answer): ReadableStream<LanguageModelV3StreamPart> {
   return new ReadableStream({
     start(controller) {
       controller.enqueue({ type: "stream-start", warnings });
@@ -87,7 +88,7 @@ function streamOf({ content, finishReason, usage, warnings }: Answer): ReadableS
   });
 }
 
-function textOf(prompt: LanguageModelV4Prompt): string {
+function textOf(prompt: LanguageModelV3Prompt): string {
   return prompt
     .flatMap((message) =>
       message.role === "user" ? message.content.flatMap((part) => (part.type === "text" ? [part.text] : [])) : [],

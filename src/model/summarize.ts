@@ -44,8 +44,9 @@ export async function summarize(input: SummarizeInput): Promise<SummarizeResult>
   const costs = (): CallCost => costOf(answer.usage, `${system}\n${prompt}`, answer.written);
   try {
     const asked = { model, system, prompt, maxOutputTokens, maxRetries: 0, abortSignal: stop.signal };
-    const { stream } = streamText({ ...asked, onError: () => undefined });
-    for await (const part of readUntil(stream, stop.signal)) {
+    // By this name in the AI SDK 6 and 7.
+    const { fullStream } = streamText({ ...asked, onError: () => undefined });
+    for await (const part of readUntil(fullStream, stop.signal)) {
       answer.hear(part);
       if (answer.isFull) break;
     }
