@@ -4,41 +4,51 @@
  * The agent's methods, the groups in which they are opened to connected clients, and the types of a client all come from it.
  * A call parses its one input strictly before anything is read, so no later room has to think about a hostile caller.
  */
-import type { UIMessage } from "ai";
 import { z } from "zod";
 import { PalimpsestError } from "../errors.ts";
-import type { LoadEventsOptions, NewEvent } from "../events/log.ts";
-import { FORMATS } from "../import/import.ts";
-import {
-  MAX_BATCH_MESSAGES,
-  MAX_FOCUS_CHARS,
-  MAX_ID_CHARS,
-  MAX_LABEL_CHARS,
-  MAX_NAME_CHARS,
-  MAX_PAGE,
-  MAX_SEARCH_HITS,
-  MAX_SESSION_ID_CHARS,
-  RECALL_HITS,
-} from "../limits.ts";
-import { MAX_NOTES_BYTES, MAX_NOTES_SECTIONS } from "../limits-of-notes.ts";
+import { MAX_BATCH_MESSAGES, MAX_PAGE } from "../limits.ts";
 import type { RunRecord } from "../memory/runs/runs.ts";
-import type { SearchOptions } from "../memory/search/search.ts";
-import type { ExpandOptions } from "../memory/overlays/session-overlays.ts";
-import type { CreateSessionOptions, ListSessionsOptions } from "../memory/sessions/sessions.ts";
-import type { TruncateOptions } from "../steps/view/truncate.ts";
 import { findProposal, type Decided } from "./runs/approval.ts";
-import type { UsageReport } from "./reports/usage.ts";
 import type { Core } from "./core.ts";
 import { runEvent, runWithoutWords } from "./events.ts";
 import { reportHealth } from "./reports/health.ts";
-import type { ImportTranscriptOptions } from "./importing.ts";
-import { recallInput, type RecallRequest } from "./views/recall.ts";
-import type { PlanQuestion } from "./reports/plan.ts";
+import {
+  compactOptions,
+  content,
+  defined,
+  event,
+  eventOptions,
+  expandOptions,
+  exportOptions,
+  hits,
+  id,
+  ids,
+  importOptions,
+  label,
+  leafId,
+  message,
+  messages,
+  name,
+  newSession,
+  notesEdit,
+  page,
+  parentId,
+  parseInput,
+  planQuestion,
+  query,
+  recallFields,
+  searchOptions,
+  sessionId,
+  sessionsPage,
+  splitOptions,
+  turn,
+  usageReport,
+  viewOptions,
+  wholeNumber,
+  words,
+} from "./inputs.ts";
 import type { SessionManager } from "./session-manager.ts";
-import type { NotesEdit } from "./notes/session-notes.ts";
 import type { CompactOptions, CompactReceipt, Session } from "./session.ts";
-import type { GetViewOptions } from "./views/shown-view.ts";
-import type { SplitOptions } from "./runs/split.ts";
 
 /** Characters of a summary that a person wrote: some ten times the largest budget; the audit says what is too large. */
 const MAX_SUMMARY_CHARS = 200_000;
@@ -86,109 +96,6 @@ function call<const G extends Group, Input extends z.ZodObject, Result>(
   return entry;
 }
 
-/** A field for each of a method's options: an option that a call does not take, or takes too much, does not compile. */
-type FieldsOf<Options> = { readonly [Name in keyof Required<Options>]: z.ZodType<Options[Name]> };
-
-const isWellFormed = (text: string): boolean => text.isWellFormed();
-const words = (most: number) => z.string().max(most).refine(isWellFormed, "must be well-formed Unicode");
-const wholeNumber = z.number().int();
-
-const id = words(MAX_ID_CHARS).min(1);
-const sessionId = words(MAX_SESSION_ID_CHARS).default("");
-const parentId = id.nullable().optional();
-const leafId = id.optional();
-const name = words(MAX_NAME_CHARS);
-const label = words(MAX_LABEL_CHARS).min(1);
-const focus = z.string().max(MAX_FOCUS_CHARS).optional();
-const flag = z.boolean().default(false);
-const tokens = wholeNumber.nonnegative();
-const page = wholeNumber.positive().max(MAX_PAGE);
-const hits = wholeNumber.positive().max(MAX_SEARCH_HITS).optional();
-const ids = z.array(id).max(MAX_BATCH_MESSAGES);
-
-/** Messages keep what they came with; memory checks what they must be. */
-const message = z.custom<UIMessage>(
-  (value) => typeof value === "object" && value !== null,
-  "expected a UIMessage object",
-);
-const messages = z.array(message).max(MAX_BATCH_MESSAGES);
-
-/** What an event must be is checked where events are: see src/events/event.ts. */
-const event = z.custom<NewEvent>((value) => typeof value === "object" && value !== null, "expected an event object");
-
-/** What each may be is checked where messages are shortened: see src/steps/view/truncate.ts. */
-const truncate = z.strictObject({
-  keepRecent: z.number().optional(),
-  maxToolOutputChars: z.number().optional(),
-  maxTextChars: z.number().optional(),
-  step: z.number().optional(),
-} satisfies FieldsOf<TruncateOptions>);
-
-const viewOptions = {
-  leafId,
-  asOf: id.optional(),
-  maxTokens: wholeNumber.positive().optional(),
-  truncate: z.union([z.boolean(), truncate]).optional(),
-} satisfies FieldsOf<GetViewOptions>;
-
-const compactOptions = {
-  leafId,
-  focus,
-  fresh: flag,
-  rebuild: flag,
-  ignoreBudget: flag,
-} satisfies FieldsOf<CompactOptions>;
-
-const eventOptions = {
-  limit: page.optional(),
-  before: words(MAX_ID_CHARS).optional(),
-  leafId,
-  under: id.optional(),
-} satisfies FieldsOf<LoadEventsOptions>;
-
-const notesEdit = {
-  sections: z
-    .array(z.strictObject({ title: z.string(), text: z.string().max(MAX_NOTES_BYTES) }))
-    .max(MAX_NOTES_SECTIONS),
-  coveredId: parentId,
-  basedOn: tokens.optional(),
-} satisfies FieldsOf<NotesEdit>;
-
-const usageReport = {
-  inputTokens: tokens,
-  outputTokens: tokens.optional(),
-  cost: z.number().nonnegative().optional(),
-  model: name.optional(),
-  leafId,
-  viewTokens: tokens.optional(),
-} satisfies FieldsOf<UsageReport>;
-
-const splitOptions = {
-  focus: focus.nullable(),
-  fresh: flag,
-  ignoreBudget: flag,
-} satisfies FieldsOf<SplitOptions>;
-
-const newSession = {
-  parentSessionId: words(MAX_SESSION_ID_CHARS).optional(),
-  model: name.optional(),
-  source: name.optional(),
-} satisfies FieldsOf<CreateSessionOptions>;
-
-const sessionsPage = {
-  limit: page.default(50),
-  // A session as it was listed, of which nothing else counts.
-  before: z.object({ createdAt: wholeNumber, id: words(MAX_SESSION_ID_CHARS) }).optional(),
-} satisfies FieldsOf<ListSessionsOptions>;
-
-/** As the model's tool takes it, where a field that is not known is let pass: a model is not told to mend its call for that. */
-const recallFields = {
-  ...recallInput.shape,
-  ids: z.array(words(MAX_ID_CHARS)).max(RECALL_HITS).optional(),
-  around: words(MAX_ID_CHARS).optional(),
-  overlayId: words(MAX_ID_CHARS).optional(),
-} satisfies FieldsOf<RecallRequest>;
-
 const ofSession = z.strictObject({ sessionId });
 const ofBranch = z.strictObject({ sessionId, leafId: leafId.nullable() });
 const ofMessage = z.strictObject({ sessionId, id });
@@ -197,7 +104,7 @@ const ofOverlay = z.strictObject({ sessionId, overlayId: id });
 const ofRun = z.strictObject({ runId: id });
 const ofRuns = z.strictObject({ sessionId, limit: page.default(50), before: wholeNumber.positive().optional() });
 const withMessage = z.strictObject({ sessionId, message, parentId });
-const withContent = z.strictObject({ sessionId, label, content: z.string() });
+const withContent = z.strictObject({ sessionId, label, content });
 
 export const calls = {
   // --- watch ---------------------------------------------------------------------------------------------------------
@@ -214,10 +121,7 @@ export const calls = {
   plan: call({
     group: "watch",
     does: "Tells what a compaction would do now, and why, without doing it.",
-    input: z.strictObject({
-      sessionId,
-      ...({ leafId, manual: flag, rebuild: flag } satisfies FieldsOf<PlanQuestion>),
-    }),
+    input: z.strictObject({ sessionId, ...planQuestion }),
     run: ({ session }, { sessionId, ...question }) => session(sessionId).plan(question),
   }),
   runs: call({
@@ -321,19 +225,13 @@ export const calls = {
   search: call({
     group: "read",
     does: "Finds messages of a session that hold all the words of a query.",
-    input: z.strictObject({ sessionId, query: z.string(), limit: hits }),
+    input: z.strictObject({ sessionId, query, limit: hits }),
     run: ({ session }, { sessionId, query, limit }) => session(sessionId).search(query, { limit }),
   }),
   searchSessions: call({
     group: "read",
     does: "Finds messages of every session, or of one, that hold all the words of a query.",
-    input: z.strictObject({
-      query: z.string(),
-      ...({ sessionId: words(MAX_SESSION_ID_CHARS).optional(), limit: hits } satisfies Record<
-        keyof SearchOptions,
-        z.ZodType
-      >),
-    }),
+    input: z.strictObject({ query, ...searchOptions }),
     run: ({ manager }, { query, ...options }) => manager.search(query, defined(options)),
   }),
   recall: call({
@@ -351,7 +249,7 @@ export const calls = {
   exportTranscript: call({
     group: "read",
     does: "Writes a branch as JSON lines, whole: stream `Session.exportTranscript` for more than some 10 MB.",
-    input: z.strictObject({ sessionId, leafId, redact: flag }),
+    input: z.strictObject({ sessionId, leafId, ...exportOptions }),
     run: async ({ session }, { sessionId, leafId, redact }) =>
       (await Array.fromAsync(session(sessionId).exportTranscript(leafId, { redact }))).join(""),
   }),
@@ -367,11 +265,7 @@ export const calls = {
     input: z.strictObject({
       sessionId,
       overlayId: id,
-      ...({
-        depth: wholeNumber.positive().optional(),
-        limit: page.optional(),
-        after: id.optional(),
-      } satisfies FieldsOf<ExpandOptions>),
+      ...expandOptions,
     }),
     run: ({ session }, { sessionId, overlayId, ...options }) => session(sessionId).expand(overlayId, options),
   }),
@@ -483,20 +377,13 @@ export const calls = {
   persistTurn: call({
     group: "write",
     does: "Stores a whole turn behind what came meanwhile, all or nothing.",
-    input: z.strictObject({ sessionId, leafId: id.nullable(), messages }),
+    input: z.strictObject({ sessionId, ...turn }),
     run: ({ session }, { sessionId, ...turn }) => session(sessionId).persistTurn(turn),
   }),
   importTranscript: call({
     group: "write",
     does: "Appends a transcript file's conversation, its branches included, all or nothing.",
-    input: z.strictObject({
-      sessionId,
-      text: z.string(),
-      ...({
-        format: z.enum(FORMATS).optional(),
-        index: wholeNumber.nonnegative().optional(),
-      } satisfies FieldsOf<ImportTranscriptOptions>),
-    }),
+    input: z.strictObject({ sessionId, text: z.string(), ...importOptions }),
     run: ({ session }, { sessionId, text, ...options }) => session(sessionId).importTranscript(text, options),
   }),
   createSession: call({
@@ -577,7 +464,7 @@ export const calls = {
   rejectRun: call({
     group: "steer",
     does: "Says no to the summary that a run proposes: the run ends without effect.",
-    input: z.strictObject({ runId: id, reason: z.string().max(MAX_REASON_CHARS).optional() }),
+    input: z.strictObject({ runId: id, reason: words(MAX_REASON_CHARS).optional() }),
     run: async (context, { runId, reason }) =>
       showDecided(context, await context.core.dispatcher.reject(runId, reason)),
   }),
@@ -732,29 +619,6 @@ export async function runCall<Name extends CallName>(
   return entry.run(context, parseInput(entry.input, input));
 }
 
-function parseInput<Schema extends z.ZodObject>(schema: Schema, input: unknown): z.output<Schema> {
-  const parsed = schema.safeParse(input ?? {});
-  if (parsed.success) return parsed.data;
-  const wrong = parsed.error.issues.flatMap((issue) => describe(issue, []));
-  const known = Object.keys(schema.shape).join(", ");
-  throw new PalimpsestError("invalid_input", `${wrong.join("; ")}. Send one object; it may have: ${known}.`);
-}
-
-const line = (path: readonly PropertyKey[], what: string): string =>
-  `${path.map(String).join(".") || "input"}: ${what}`;
-
-/** One line for each field that is wrong. */
-function describe(issue: z.core.$ZodIssue, above: readonly PropertyKey[]): string[] {
-  const path = [...above, ...issue.path];
-  if (issue.code === "unrecognized_keys") return issue.keys.map((key) => line([...path, key], "no such field"));
-  if (issue.code === "invalid_union") {
-    // Of what may be one thing or another, the one that was meant is the one that was gone into.
-    const inside = issue.errors.flat().filter((each) => each.path.length > 0 || each.code === "unrecognized_keys");
-    if (inside.length > 0) return inside.flatMap((each) => describe(each, path));
-  }
-  return [line(path, issue.message)];
-}
-
 function mayOverride({ may }: CallContext, { ignoreBudget }: { readonly ignoreBudget: boolean }): void {
   if (!ignoreBudget || may("override")) return;
   throw new PalimpsestError(
@@ -774,11 +638,4 @@ function showReceipt(context: CallContext, { run, joined }: CompactReceipt): Com
 
 function showDecided(context: CallContext, decided: Decided): Decided {
   return decided.kind === "unsound" ? decided : { ...decided, run: showRun(context, decided.run) };
-}
-
-/** Without the fields that are undefined, for methods that tell those from absent ones. */
-function defined<T extends object>(options: T): { [Name in keyof T]: Exclude<T[Name], undefined> } {
-  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as {
-    [Name in keyof T]: Exclude<T[Name], undefined>;
-  };
 }

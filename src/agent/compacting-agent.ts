@@ -13,6 +13,7 @@ import { SessionManager } from "./session-manager.ts";
 import { callPort, RunPort } from "./runs/port.ts";
 import type { PortMethod } from "../workflows/port.ts";
 import { Session } from "./session.ts";
+import { checkFields } from "../known-fields.ts";
 
 export interface WithCompactionOptions {
   /** What connected clients may call. Default: `["watch"]`. */
@@ -116,8 +117,10 @@ function mix(Base: AgentClass, clientsOf: (agent: object) => Clients): AgentClas
  */
 export function withCompaction<Env extends Cloudflare.Env, Base extends Agent<Env>>(
   base: new (ctx: DurableObjectState, env: Env) => Base,
-  { clients = DEFAULT_CLIENTS }: WithCompactionOptions = {},
+  options: WithCompactionOptions = {},
 ): new (ctx: DurableObjectState, env: Env) => Base & CompactionSurface {
+  checkFields("withCompaction", options, { clients: true });
+  const { clients = DEFAULT_CLIENTS } = options;
   void new Doors(clients);
   return mix(base as unknown as AgentClass, () => clients) as unknown as new (
     ctx: DurableObjectState,

@@ -100,7 +100,7 @@ export abstract class Configured {
    * cannot be made) is thrown by every use of the session from then on.
    */
   withContext(label: string, options: BlockOptions = {}): this {
-    checkBlock({ label, maxTokens: options.maxTokens });
+    checkBlock(label, options);
     return this.tell({ context: (blocks) => blocks.withContext(label, options) });
   }
 

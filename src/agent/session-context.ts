@@ -10,6 +10,7 @@ import type { ContextBlocks } from "../context/blocks.ts";
 import type { ContextBlock } from "../context/render.ts";
 import type { SearchHit } from "../memory/search/search.ts";
 import type { PastView } from "../memory/overlays/time-travel.ts";
+import { defined, inputs, parseInput } from "./inputs.ts";
 import { recall, recallTool, type Recall, type RecallRequest } from "./views/recall.ts";
 import { SessionHistory } from "./session-history.ts";
 
@@ -108,13 +109,14 @@ export abstract class SessionContext extends SessionHistory {
    * Throws `invalid_input`.
    */
   async recall(request: RecallRequest): Promise<Recall> {
+    const checked = parseInput(inputs.recall, request);
     this.apply();
     const { memory } = this.core;
     const countTokens = this.core.counterOf(this.id);
     const { sessions } = memory;
     const ask = (sessionId: string): Recall => {
       const history = memory.session(sessionId);
-      return recall({ places: history.hiddenMessages(), notes: history.notes }, request, countTokens);
+      return recall({ places: history.hiddenMessages(), notes: history.notes }, checked, countTokens);
     };
     const own = ask(this.id);
     for (let id = sessions.earlierOf(this.id); own.kind === "nothing" && id !== null; id = sessions.earlierOf(id)) {
@@ -126,7 +128,7 @@ export abstract class SessionContext extends SessionHistory {
 
   /** Messages of this session that hold all the words; "phrases" in quotes, `prefix*`. Never a syntax error. */
   async search(query: string, options: { limit?: number | undefined } = {}): Promise<SearchHit[]> {
-    const limit = options.limit === undefined ? {} : { limit: options.limit };
-    return this.core.memory.search.find(query, { sessionId: this.id, ...limit });
+    const checked = defined(parseInput(inputs.search, { ...options, query }));
+    return this.core.memory.search.find(checked.query, { ...checked, sessionId: this.id });
   }
 }

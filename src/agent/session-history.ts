@@ -22,6 +22,7 @@ import type { Core } from "./core.ts";
 import { endRun } from "./runs/end-run.ts";
 import { noRules, redactionOf } from "./redaction.ts";
 import { readFile, storeFile, type ImportTranscriptOptions } from "./importing.ts";
+import { defined, inputs, parseInput } from "./inputs.ts";
 import type { SessionSettings } from "./settings.ts";
 import { shapeView, viewOptions, type GetViewOptions, type ShownView } from "./views/shown-view.ts";
 import { startNotesIfDue } from "./notes/trigger.ts";
@@ -139,7 +140,7 @@ export abstract class SessionHistory extends Configured {
 
   /** The path with overlays applied, one message at a time. */
   async *history(options: { leafId?: string; newestFirst?: boolean } = {}): AsyncGenerator<UIMessage> {
-    yield* this.stored.history(options);
+    yield* this.stored.history(defined(parseInput(inputs.history, options)));
   }
 
   async getMessage(id: string): Promise<UIMessage | null> {
@@ -188,7 +189,7 @@ export abstract class SessionHistory extends Configured {
 
   /** The newest part of the view within a byte budget; the leaf always. */
   async getRecentHistory(maxBytes: number, options: { leafId?: string } = {}): Promise<RecentHistory> {
-    return this.stored.recent(maxBytes, options);
+    return this.stored.recent(maxBytes, defined(parseInput(inputs.branch, options)));
   }
 
   /**
@@ -196,7 +197,7 @@ export abstract class SessionHistory extends Configured {
    * and says what was done for that. Throws `invalid_options`, `unknown_leaf`, `unknown_overlay`.
    */
   async getView(options?: string | GetViewOptions): Promise<ShownView> {
-    const checked = viewOptions(options);
+    const checked = parseInput(inputs.getView, viewOptions(options));
     const { leafId, asOf } = checked;
     const view = asOf === undefined ? this.stored.view(leafId) : this.stored.viewAsOf(asOf);
     return shapeView(this.core, this.id, { view: { ...view, messages: this.shown(view.messages) }, options: checked });
@@ -228,7 +229,7 @@ export abstract class SessionHistory extends Configured {
   /** The newest events of the view, oldest first: a projection of the same rows as messages. See src/events/log.ts. */
   async loadEvents(options: LoadEventsOptions = {}): Promise<ConversationEvent[]> {
     this.apply();
-    return loadEvents(this.core.memory, this.id, options);
+    return loadEvents(this.core.memory, this.id, parseInput(inputs.loadEvents, options));
   }
 
   /** All or none; an event that is there already changes nothing. */
@@ -243,7 +244,8 @@ export abstract class SessionHistory extends Configured {
 
   /** A whole turn at once, behind what came meanwhile: two requests never see each other's half turns. */
   async persistTurn(turn: Turn): Promise<PersistedTurn> {
-    return this.write(() => persistTurn(this.core.memory, this.id, turn));
+    const checked = parseInput(inputs.persistTurn, turn);
+    return this.write(() => persistTurn(this.core.memory, this.id, checked));
   }
 
   /** The same for what was added to a context that {@link loadEvents} and `buildWorkingContext` made. */
@@ -259,9 +261,10 @@ export abstract class SessionHistory extends Configured {
    * Throws `import_failed` naming the first bad lines, `rate_limited` while others are being read, and what appending throws.
    */
   async importTranscript(text: string, options: ImportTranscriptOptions = {}): Promise<ImportReceipt> {
+    const checked = parseInput(inputs.importTranscript, options);
     const { sessions } = this.core.memory;
     const existed = sessions.get(this.id) !== null;
-    const { encoded, conversation, ...read } = await readFile(this.core, this.stored, { text, ...options });
+    const { encoded, conversation, ...read } = await readFile(this.core, this.stored, { text, ...checked });
     // It may have been deleted meanwhile: then nothing brings it back.
     if (existed) sessions.mustGet(this.id);
     const inserted = this.write((history) => storeFile(history, conversation, encoded));
@@ -272,7 +275,8 @@ export abstract class SessionHistory extends Configured {
    * The path as it was stored, a JSON `UIMessage` a line; with `redact`, without what the session's rules take for a secret.
    * Throws `not_configured` where it has none.
    */
-  async *exportTranscript(leafId?: string, { redact = false }: { redact?: boolean } = {}): AsyncGenerator<string> {
+  async *exportTranscript(leafId?: string, options: { redact?: boolean } = {}): AsyncGenerator<string> {
+    const { redact } = parseInput(inputs.exportTranscript, options);
     const messages = this.stored.originals(leafId);
     const { secretRules } = this.settings;
     if (redact && secretRules === null) throw noRules(this.id);

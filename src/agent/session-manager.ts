@@ -16,6 +16,7 @@ import type { SearchHit, SearchOptions } from "../memory/search/search.ts";
 import type { CreateSessionOptions, ListSessionsOptions, SessionInfo } from "../memory/sessions/sessions.ts";
 import type { LeafInput, ParentInput } from "./branch-input.ts";
 import { Configured, type Told } from "./configured.ts";
+import { defined, inputs, parseInput } from "./inputs.ts";
 import { endRun } from "./runs/end-run.ts";
 import { inheritDrafts } from "./runs/inherited-drafts.ts";
 import { Session, type CompactReceipt, type CompactionHost } from "./session.ts";
@@ -24,9 +25,6 @@ import { startSplit, type SplitOptions } from "./runs/split.ts";
 /** Hits that the model's own search returns, and characters of each: a few hundred tokens, enough to know what to read. */
 const SESSION_SEARCH_HITS = 10;
 const SESSION_SEARCH_CHARS = 400;
-
-/** Sessions of one page of a list, unless told. */
-const DEFAULT_SESSIONS_PAGE = 50;
 
 export class SessionManager extends Configured {
   readonly #host: CompactionHost;
@@ -87,7 +85,7 @@ export class SessionManager extends Configured {
 
   /** Without a name it goes by the beginning of its first user message. Throws `invalid_input`, `unknown_session` for the parent. */
   create(name?: string, options: CreateSessionOptions = {}): SessionInfo {
-    return this.#sessions.create(crypto.randomUUID(), name, options);
+    return this.#sessions.create(crypto.randomUUID(), name, parseInput(inputs.createSession, options));
   }
 
   get(id: string): SessionInfo | null {
@@ -101,7 +99,7 @@ export class SessionManager extends Configured {
 
   /** Newest first, by creation, 50 a page unless told. Reads four rows for a session at most. */
   list(options: Partial<ListSessionsOptions> = {}): SessionInfo[] {
-    return this.#sessions.list({ limit: DEFAULT_SESSIONS_PAGE, ...options });
+    return this.#sessions.list(parseInput(inputs.listSessions, options));
   }
 
   /** A blank name gives the session its title back. Throws `unknown_session`, `invalid_input`. */
@@ -166,7 +164,8 @@ export class SessionManager extends Configured {
    */
   async compactAndSplit(id: string, name?: string, options: SplitOptions = {}): Promise<CompactReceipt> {
     const core = this.#core;
-    const receipt = core.transaction<CompactReceipt>(() => startSplit(core, id, { ...options, name }));
+    const checked = parseInput(inputs.split, { ...options, name });
+    const receipt = core.transaction<CompactReceipt>(() => startSplit(core, id, checked));
     return receipt;
   }
 
@@ -226,9 +225,10 @@ export class SessionManager extends Configured {
 
   // --- across sessions -----------------------------------------------------------------------------------------------
 
-  /** Messages of every session, or of one, that hold every word of the query. Throws `invalid_options`. */
+  /** Messages of every session, or of one, that hold every word of the query. Throws `invalid_input`. */
   async search(query: string, options: SearchOptions = {}): Promise<SearchHit[]> {
-    return this.#core.memory.search.find(query, options);
+    const checked = defined(parseInput(inputs.searchSessions, { ...options, query }));
+    return this.#core.memory.search.find(checked.query, checked);
   }
 
   /** `session_search`: lets a model look for what was said in any of this agent's conversations. */

@@ -6,6 +6,7 @@ import type { History } from "../memory/messages/history.ts";
 import { findNewest } from "../memory/sessions/lineage.ts";
 import type { CommitResult, OverlayRecord } from "../memory/overlays/overlays.ts";
 import type { ExpandOptions } from "../memory/overlays/session-overlays.ts";
+import { inputs, parseInput } from "./inputs.ts";
 import type { RunRecord } from "../memory/runs/runs.ts";
 import { PalimpsestError } from "../errors.ts";
 import type { Waiting } from "../steps/decide/why-not.ts";
@@ -152,7 +153,8 @@ export class Session extends SessionNotesHandle {
    * one thing to call after a model call. Throws `invalid_input`, `unknown_leaf`.
    */
   async recordUsage(report: UsageReport): Promise<void> {
-    this.write(() => recordUsage(this.core, this.#id, report));
+    const checked = parseInput(inputs.recordUsage, report);
+    this.write(() => recordUsage(this.core, this.#id, checked));
   }
 
   /** What was recorded, by model; the one that was called last comes first. */
@@ -168,7 +170,8 @@ export class Session extends SessionNotesHandle {
    * is known where it is asked.
    */
   async plan(question: PlanQuestion = {}): Promise<PlanReport> {
-    const report = await reportPlan(this.core, this.#id, { ...question, policy: this.#policy() });
+    const asked = parseInput(inputs.plan, question);
+    const report = await reportPlan(this.core, this.#id, { ...asked, policy: this.#policy() });
     if (report === null) throw this.#empty();
     return report;
   }
@@ -178,12 +181,13 @@ export class Session extends SessionNotesHandle {
    * down or the budget is spent, the run ends at once as `nothing` with that reason, unless `ignoreBudget` is true.
    */
   async compact(options: CompactOptions = {}): Promise<CompactReceipt> {
-    return this.#ask("manual", options);
+    return this.#ask("manual", parseInput(inputs.compact, options));
   }
 
   /** As {@link compact}, for the moment when a provider refused a prompt as too long. */
   async compactNow(options: CompactOptions & { reason?: "overflow" | "manual" } = {}): Promise<CompactReceipt> {
-    return this.#ask(options.reason ?? "overflow", options);
+    const { reason, ...checked } = parseInput(inputs.compactNow, options);
+    return this.#ask(reason, checked);
   }
 
   /** Resolves with the ledger row once the run has its outcome. */
@@ -214,10 +218,10 @@ export class Session extends SessionNotesHandle {
 
   /**
    * What lies under an overlay, oldest first: the originals, all or in pages, or with `depth` the narrower summaries just
-   * beneath. Throws `unknown_overlay`, `unknown_message` for `after`, `invalid_options`.
+   * beneath. Throws `unknown_overlay`, `unknown_message` for `after`, `invalid_input`.
    */
   async expand(overlayId: string, options: ExpandOptions = {}): Promise<UIMessage[]> {
-    return this.stored.expand(overlayId, options);
+    return this.stored.expand(overlayId, parseInput(inputs.expand, options));
   }
 
   /** Takes an overlay out of every view; what lies under it shows again. Nothing is deleted. */

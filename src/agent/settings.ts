@@ -7,6 +7,7 @@ import type { RunRecord, Trigger } from "../memory/runs/runs.ts";
 import type { AfterCompaction } from "./runs/after-compaction.ts";
 import type { ApprovalSettings } from "./runs/approval.ts";
 import type { KeepNotesOptions } from "./notes/settings.ts";
+import { checkFields, type FieldNames } from "../known-fields.ts";
 import type { SecretRules } from "../redact/secret-rules.ts";
 import type { CountTokens } from "../steps/message/measure.ts";
 import type { PreviewOptions } from "../steps/view/preview.ts";
@@ -79,6 +80,31 @@ export interface CompactAfterOptions extends Omit<PolicyOptions, "thresholdToken
   readonly carryBlocks?: readonly string[] | undefined;
 }
 
+const COMPACT_AFTER: FieldNames<CompactAfterOptions> = {
+  protectHead: true,
+  headTokenBudget: true,
+  firstMessageTokens: true,
+  openingTokens: true,
+  tailTokenBudget: true,
+  minTailMessages: true,
+  summaryTokens: true,
+  pinnedTokens: true,
+  stackTokens: true,
+  maxSummaryRatio: true,
+  minSpanTokens: true,
+  chunkTokens: true,
+  hardTokens: true,
+  windowTokens: true,
+  budget: true,
+  maxBreakEvenCalls: true,
+  prices: true,
+  overheadTokens: true,
+  tokenCounter: true,
+  template: true,
+  carryBlocks: true,
+  model: true,
+};
+
 const UNCONFIGURED: SessionSettings = {
   policy: null,
   when: null,
@@ -147,6 +173,7 @@ export function compactAfter(
   thresholdTokens: number,
   options: CompactAfterOptions = {},
 ): (settings: SessionSettings) => SessionSettings {
+  checkFields("compactAfter", options, COMPACT_AFTER);
   const { overheadTokens, tokenCounter, template, carryBlocks, ...rest } = options;
   const { hardTokens, windowTokens, budget, maxBreakEvenCalls, prices, ...limits } = rest;
   const policy = resolvePolicy({ ...limits, thresholdTokens, overheadTokens, hardTokens: hardTokens ?? windowTokens });

@@ -4,6 +4,7 @@
  * Boundary: decides what a block is; reads nothing. Throws before anything is called on the provider but `init`.
  */
 import { PalimpsestError } from "../errors.ts";
+import { checkFields, type FieldNames } from "../known-fields.ts";
 import { MAX_LABEL_CHARS } from "../limits.ts";
 import { shapeOf, type BlockProvider, type Shape } from "./provider.ts";
 import { claim, labelFor, release, sessionScope, SHARED_SCOPE, type BlockScope } from "./scope.ts";
@@ -34,9 +35,19 @@ export interface Declared {
   readonly shape: Shape;
 }
 
+const BLOCK_OPTIONS: FieldNames<BlockOptions> = {
+  description: true,
+  maxTokens: true,
+  provider: true,
+  whenChanged: true,
+  shared: true,
+};
+
 /** What can be said of a declaration without making it. Throws `invalid_options`. */
-export function checkBlock({ label, maxTokens }: Pick<BlockConfig, "label" | "maxTokens">): void {
+export function checkBlock(label: string, options: BlockOptions = {}): void {
   checkLabel(label);
+  checkFields(`Block "${label}"`, options, BLOCK_OPTIONS);
+  const { maxTokens } = options;
   if (maxTokens === undefined || (Number.isSafeInteger(maxTokens) && maxTokens > 0)) return;
   throw new PalimpsestError("invalid_options", `Block "${label}": maxTokens is a whole number above 0.`);
 }
@@ -47,8 +58,9 @@ export function declare(
   config: BlockConfig,
   host: Pick<BlockScope, "agentId" | "statements" | "transaction">,
 ): Declared {
-  const { label, shared = false } = config;
-  checkBlock(config);
+  const { label, ...options } = config;
+  const { shared = false } = options;
+  checkBlock(label, options);
   const place = { scope: shared ? SHARED_SCOPE : sessionScope(sessionId), label };
   const { agentId, statements, transaction } = host;
   const whose = shared ? null : sessionId;

@@ -6,6 +6,7 @@
  */
 import type { UIMessage } from "ai";
 import { PalimpsestError } from "../errors.ts";
+import { checkFields } from "../known-fields.ts";
 import { checkShape } from "../memory/messages/content.ts";
 import { repairMessages } from "../steps/view/repair.ts";
 import { truncateOlderMessages, type TruncateOptions } from "../steps/view/truncate.ts";
@@ -72,6 +73,7 @@ export function buildWorkingContext(
   events: readonly ConversationEvent[],
   options: WorkingContextOptions = {},
 ): WorkingContext {
+  checkFields("buildWorkingContext", options, { system: true, truncate: true });
   if (options.truncate !== undefined) truncateOlderMessages([], options.truncate);
   return new WorkingContext(events, options);
 }

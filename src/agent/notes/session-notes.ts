@@ -14,6 +14,7 @@ import { hintsOf } from "../../steps/notes/prompt.ts";
 import { withholdNotes } from "../../steps/notes/withhold.ts";
 import { NO_FACTS } from "../../steps/pinned/fact.ts";
 import { normalizeTitle } from "../../steps/draft/template.ts";
+import { inputs, parseInput } from "../inputs.ts";
 import { shapeOf } from "./settings.ts";
 import { claimFacts } from "./source.ts";
 import { askForNotes } from "../runs/ask.ts";
@@ -69,7 +70,7 @@ export abstract class SessionNotesHandle extends SessionContext {
    * `session_ended`.
    */
   async updateNotes(edit: NotesEdit): Promise<Notes> {
-    checkEdit(edit);
+    checkEdit(parseInput(inputs.updateNotes, edit));
     const shape = shapeOf(this.settings);
     return this.write((history) => {
       history.mustGoOn();
@@ -95,10 +96,11 @@ export abstract class SessionNotesHandle extends SessionContext {
    * Asks for an update now, or joins the one at work. Returns at once. With `ignoreBudget`, the default, the model is asked although
    * it is down or the budget is spent. Throws `not_configured`, `session_ended`, `invalid_state`.
    */
-  async refreshNotes({ ignoreBudget = true }: { readonly ignoreBudget?: boolean } = {}): Promise<{
+  async refreshNotes(options: { readonly ignoreBudget?: boolean } = {}): Promise<{
     readonly run: RunRecord;
     readonly joined: boolean;
   }> {
+    const { ignoreBudget = true } = parseInput(inputs.refreshNotes, options);
     this.apply();
     const receipt = this.core.transaction<{ run: RunRecord; joined: boolean }>(() =>
       askForNotes(this.core, this.id, { ignoreBudget }),

@@ -1,6 +1,7 @@
 /** What `keepNotes` was told, checked at once; and the numbers that follow once the threshold is known. */
 import { checkBlock } from "../../context/declared.ts";
 import { PalimpsestError } from "../../errors.ts";
+import { checkFields, type FieldNames } from "../../known-fields.ts";
 import {
   LEAST_NOTES_GROWTH_SHARE,
   LEAST_NOTES_GROWTH_TOKENS,
@@ -36,21 +37,27 @@ export interface NotesSettings {
   readonly waitMs: number;
 }
 
+const KEEP_NOTES: FieldNames<KeepNotesOptions> = {
+  sections: true,
+  sectionTokens: true,
+  maxTokens: true,
+  growthTokens: true,
+  toolCalls: true,
+  keep: true,
+  waitMs: true,
+  asBlock: true,
+};
+
 /** Throws `invalid_options`. */
 export function checkNotes(options: KeepNotesOptions): void {
-  if (!isObject(options) || !isObject(options.keep ?? {})) {
-    throw new PalimpsestError("invalid_options", "keepNotes takes an object, and so does its keep: see docs/notes.md.");
-  }
+  checkFields("keepNotes", options, KEEP_NOTES);
+  checkFields("keepNotes: keep", options.keep, { minTokens: true, minTextBlockMessages: true, maxTokens: true });
   resolveNotesShape(options, null);
   const { growthTokens = 1, toolCalls = 0, waitMs = 0, asBlock } = options;
   whole("growthTokens", growthTokens, { least: 1 });
   whole("toolCalls", toolCalls, { least: 0 });
   whole("waitMs", waitMs, { least: 0, most: MAX_NOTES_WAIT_MS });
-  if (asBlock !== undefined) checkBlock({ label: asBlock, maxTokens: undefined });
-}
-
-function isObject(value: unknown): boolean {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
+  if (asBlock !== undefined) checkBlock(asBlock);
 }
 
 export function resolveNotes(options: KeepNotesOptions, policy: Policy): NotesSettings {

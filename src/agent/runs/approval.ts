@@ -6,6 +6,7 @@
  * late, twice, or after an edit writes nothing. A text of a person's own passes the same audit as a model's.
  */
 import { PalimpsestError } from "../../errors.ts";
+import { checkFields } from "../../known-fields.ts";
 import { LEAST_APPROVAL_MS } from "../../limits.ts";
 import type { Approval, Outcome, RunRecord } from "../../memory/runs/runs.ts";
 import { auditSummary, type AuditProblem } from "../../steps/draft/audit.ts";
@@ -58,6 +59,7 @@ export type Decided =
 
 /** Throws `invalid_options`. */
 export function resolveApproval(options: ApprovalOptions = {}): ApprovalSettings {
+  checkFields("requireApproval", options, { timeoutMs: true, onTimeout: true });
   const { timeoutMs = DEFAULT_APPROVAL_MS, onTimeout = "discard" } = options;
   if (!Number.isSafeInteger(timeoutMs) || timeoutMs < LEAST_APPROVAL_MS || timeoutMs > MAX_APPROVAL_MS) {
     throw new PalimpsestError(

@@ -11,6 +11,7 @@
  */
 import type { UIMessage } from "ai";
 import { PalimpsestError } from "../../errors.ts";
+import { checkFields } from "../../known-fields.ts";
 import { DEFAULT_FUNCTION_LIMIT_MS, MAX_FUNCTION_LIMIT_MS, MAX_INSTANCE_RESTARTS } from "../../limits.ts";
 import type { History } from "../../memory/messages/history.ts";
 import type { Carried } from "../../memory/overlays/details.ts";
@@ -40,6 +41,7 @@ export interface InlineSettings {
 
 /** Throws `invalid_options`. */
 export function resolveInline(compact: InlineCompaction, options: OnCompactionOptions = {}): InlineSettings {
+  checkFields("onCompaction", options, { timeoutMs: true });
   const { timeoutMs = DEFAULT_FUNCTION_LIMIT_MS } = options;
   if (typeof compact !== "function") {
     throw new PalimpsestError("invalid_options", "onCompaction takes a function that returns a summary, or null.");

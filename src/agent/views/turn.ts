@@ -13,6 +13,7 @@
  */
 import { convertToModelMessages, type ModelMessage, type StepResult, type ToolSet } from "ai";
 import { MAX_NAME_CHARS, MESSAGE_OVERHEAD_TOKENS, MIN_VIEW_TOKENS } from "../../limits.ts";
+import { checkFields, type FieldNames } from "../../known-fields.ts";
 import { answerCalls, repairMessages } from "../../steps/view/repair.ts";
 import { isSaid, toolName, toolPart, type Part, type ToolPart } from "../../steps/message/tool-parts.ts";
 import { isTokenCount, type UsageReport } from "../reports/usage.ts";
@@ -39,12 +40,22 @@ export interface TurnOptions extends Omit<ViewOptions, "leafId"> {
   readonly replyId: string;
 }
 
+const TURN_OPTIONS: FieldNames<Omit<TurnOptions, "replyId">> = {
+  maxTokens: true,
+  onReduced: true,
+  tools: true,
+  truncate: true,
+  asOf: true,
+};
+const VIEW_OPTIONS: FieldNames<ViewOptions> = { ...TURN_OPTIONS, leafId: true };
+
 /**
  * A `prepareStep` that sends the session's view as it is now: a summary that lands in the middle of a turn is used by
  * the next step. For callers that store the turn's steps themselves, each before the next begins; see {@link keepTurn}.
  * Throws `invalid_options`.
  */
 export function viewBeforeStep(session: Session, options: ViewOptions = {}): KeptTurn["prepareStep"] {
+  checkFields("viewBeforeStep", options, VIEW_OPTIONS);
   checkLimits(options);
   return async (step) => {
     const reminder = await session.reminder();
@@ -78,6 +89,7 @@ export interface KeptTurn {
  * `unknown_message` for the reply.
  */
 export function keepTurn(session: Session, { replyId, ...options }: TurnOptions): KeptTurn {
+  checkFields("keepTurn", options, TURN_OPTIONS);
   checkLimits(options);
   const reply = new ReplyWriter(session, replyId);
   let sent: ShownView | null = null;

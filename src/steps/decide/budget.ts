@@ -6,6 +6,7 @@
  * not cut off, so a budget is overdrawn by one run at most.
  */
 import { PalimpsestError } from "../../errors.ts";
+import { checkFields } from "../../known-fields.ts";
 
 /** Tokens in and out of the summariser; null is without bound. */
 export interface Budget {
@@ -22,7 +23,9 @@ export interface Spend {
 }
 
 /** Throws `invalid_options`. */
-export function resolveBudget({ sessionTokens = null, dayTokens = null }: BudgetOptions = {}): Budget {
+export function resolveBudget(options: BudgetOptions = {}): Budget {
+  checkFields("budget", options, { sessionTokens: true, dayTokens: true });
+  const { sessionTokens = null, dayTokens = null } = options;
   for (const [name, value] of Object.entries({ sessionTokens, dayTokens })) {
     if (value === null || (Number.isSafeInteger(value) && value >= 0)) continue;
     throw new PalimpsestError(

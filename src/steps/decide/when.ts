@@ -6,6 +6,7 @@
  * waits no longer: where no model may be asked, the run ends in the digest that needs none.
  */
 import { PalimpsestError } from "../../errors.ts";
+import { checkFields } from "../../known-fields.ts";
 import { DEFAULT_MAX_BREAK_EVEN_CALLS, DEFAULT_PRICES, HARD_LINE } from "../../limits.ts";
 import type { Prices } from "./break-even.ts";
 import { resolveBudget, type Budget, type BudgetOptions } from "./budget.ts";
@@ -50,6 +51,7 @@ export function resolveWhen(thresholdTokens: number, options: WhenOptions): When
 }
 
 function resolvePrices(options: NonNullable<WhenOptions["prices"]>): Prices {
+  checkFields("prices", options, { input: true, output: true, cacheRead: true, cacheWrite: true });
   const prices = {
     input: options.input ?? DEFAULT_PRICES.input,
     output: options.output ?? DEFAULT_PRICES.output,

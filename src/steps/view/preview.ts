@@ -7,6 +7,7 @@
  */
 import type { UIMessage } from "ai";
 import { PalimpsestError } from "../../errors.ts";
+import { checkFields } from "../../known-fields.ts";
 import { jsonText, toolPart, type Part } from "../message/tool-parts.ts";
 import { shortenOutput } from "./truncate.ts";
 import { parseSyntheticId } from "./view.ts";
@@ -33,7 +34,9 @@ export function previewOutputs(messages: UIMessage[], { maxBytes }: PreviewOptio
 }
 
 /** Throws `invalid_options`. */
-export function checkPreviews({ maxBytes }: PreviewOptions): void {
+export function checkPreviews(options: PreviewOptions): void {
+  checkFields("previewToolOutputs", options, { maxBytes: true });
+  const { maxBytes } = options;
   if (Number.isSafeInteger(maxBytes) && maxBytes >= MIN_PREVIEW_BYTES) return;
   throw new PalimpsestError(
     "invalid_options",

@@ -14,6 +14,7 @@
  */
 import type { UIMessage } from "ai";
 import { PalimpsestError } from "../../errors.ts";
+import { checkFields } from "../../known-fields.ts";
 import {
   ENCODED_OUTPUT_CHARS,
   TRUNCATE_KEEP_RECENT,
@@ -47,6 +48,7 @@ const RUN_AGAIN = "Shortened to save context. Run the tool again to see all of i
  * wherever nothing was. Throws `invalid_options`.
  */
 export function truncateOlderMessages(history: UIMessage[], options: TruncateOptions = {}): UIMessage[] {
+  checkFields("truncate", options, { keepRecent: true, maxToolOutputChars: true, maxTextChars: true, step: true });
   const {
     keepRecent = TRUNCATE_KEEP_RECENT,
     maxToolOutputChars = TRUNCATE_OUTPUT_CHARS,

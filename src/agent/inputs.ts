@@ -1,0 +1,252 @@
+/**
+ * What calls and methods take, field by field: one schema for both, so that what a client may not send a caller's own code
+ * may not pass either.
+ *
+ * Boundary: shapes only. Whether what is named exists, and whether numbers go together, is asked where they are used.
+ */
+import type { UIMessage } from "ai";
+import { z } from "zod";
+import { PalimpsestError } from "../errors.ts";
+import type { LoadEventsOptions, NewEvent } from "../events/log.ts";
+import type { Turn } from "../events/persist.ts";
+import { FORMATS } from "../import/import.ts";
+import {
+  MAX_BATCH_MESSAGES,
+  MAX_FOCUS_CHARS,
+  MAX_ID_CHARS,
+  MAX_LABEL_CHARS,
+  MAX_NAME_CHARS,
+  MAX_PAGE,
+  MAX_SEARCH_HITS,
+  MAX_SESSION_ID_CHARS,
+  RECALL_HITS,
+} from "../limits.ts";
+import { MAX_NOTES_BYTES, MAX_NOTES_SECTIONS } from "../limits-of-notes.ts";
+import type { ExpandOptions } from "../memory/overlays/session-overlays.ts";
+import type { SearchOptions } from "../memory/search/search.ts";
+import type { CreateSessionOptions, ListSessionsOptions, SessionInfo } from "../memory/sessions/sessions.ts";
+import type { TruncateOptions } from "../steps/view/truncate.ts";
+import type { ImportTranscriptOptions } from "./importing.ts";
+import type { NotesEdit } from "./notes/session-notes.ts";
+import type { PlanQuestion } from "./reports/plan.ts";
+import type { UsageReport } from "./reports/usage.ts";
+import type { SplitOptions } from "./runs/split.ts";
+import type { CompactOptions } from "./session.ts";
+import { recallInput, type RecallRequest } from "./views/recall.ts";
+import type { GetViewOptions } from "./views/shown-view.ts";
+
+/** A field for each of a method's options: one that is missing here, or too much, does not compile. */
+type FieldsOf<Options> = { readonly [Name in keyof Required<Options>]: z.ZodType<Options[Name]> };
+
+const NOT_WELL_FORMED = "must be well-formed Unicode";
+const isWellFormed = (text: string): boolean => text.isWellFormed();
+export const words = (most: number) => z.string().max(most).refine(isWellFormed, NOT_WELL_FORMED);
+
+/** What is looked for: as long as a caller likes, of which the first words count. */
+export const query = z.string().refine(isWellFormed, NOT_WELL_FORMED);
+export const wholeNumber = z.number().int();
+
+export const id = words(MAX_ID_CHARS).min(1);
+export const sessionId = words(MAX_SESSION_ID_CHARS).default("");
+export const parentId = id.nullable().optional();
+export const leafId = id.optional();
+export const name = words(MAX_NAME_CHARS);
+export const label = words(MAX_LABEL_CHARS).min(1);
+export const focus = words(MAX_FOCUS_CHARS).optional();
+export const flag = z.boolean().default(false);
+export const tokens = wholeNumber.nonnegative();
+export const page = wholeNumber.positive().max(MAX_PAGE);
+export const hits = wholeNumber.positive().max(MAX_SEARCH_HITS).optional();
+export const ids = z.array(id).max(MAX_BATCH_MESSAGES);
+
+/** Messages keep what they came with; memory checks what they must be. */
+export const message = z.custom<UIMessage>(
+  (value) => typeof value === "object" && value !== null,
+  "expected a UIMessage object",
+);
+export const messages = z.array(message).max(MAX_BATCH_MESSAGES);
+
+/** What an event must be is checked where events are: see src/events/event.ts. */
+export const event = z.custom<NewEvent>(
+  (value) => typeof value === "object" && value !== null,
+  "expected an event object",
+);
+
+/** What each may be is checked where messages are shortened: see src/steps/view/truncate.ts. */
+const truncate = z.strictObject({
+  keepRecent: z.number().optional(),
+  maxToolOutputChars: z.number().optional(),
+  maxTextChars: z.number().optional(),
+  step: z.number().optional(),
+} satisfies FieldsOf<TruncateOptions>);
+
+export const viewOptions = {
+  leafId,
+  asOf: id.optional(),
+  maxTokens: wholeNumber.positive().optional(),
+  truncate: z.union([z.boolean(), truncate]).optional(),
+} satisfies FieldsOf<GetViewOptions>;
+
+export const compactOptions = {
+  leafId,
+  focus,
+  fresh: flag,
+  rebuild: flag,
+  ignoreBudget: flag,
+} satisfies FieldsOf<CompactOptions>;
+
+export const planQuestion = { leafId, manual: flag, rebuild: flag } satisfies FieldsOf<PlanQuestion>;
+
+export const importOptions = {
+  format: z.enum(FORMATS).optional(),
+  index: wholeNumber.nonnegative().optional(),
+} satisfies FieldsOf<ImportTranscriptOptions>;
+
+/** Of what a turn is: its messages are checked where messages are stored. */
+export const turn = {
+  leafId: id.nullable(),
+  messages,
+} satisfies FieldsOf<Turn>;
+
+export const exportOptions = { redact: flag };
+
+export const searchOptions = {
+  sessionId: words(MAX_SESSION_ID_CHARS).optional(),
+  limit: hits,
+} satisfies FieldsOf<SearchOptions>;
+
+export const expandOptions = {
+  depth: wholeNumber.positive().optional(),
+  limit: page.optional(),
+  after: id.optional(),
+} satisfies FieldsOf<ExpandOptions>;
+
+export const eventOptions = {
+  limit: page.optional(),
+  before: id.optional(),
+  leafId,
+  under: id.optional(),
+} satisfies FieldsOf<LoadEventsOptions>;
+
+export const notesEdit = {
+  sections: z
+    .array(z.strictObject({ title: z.string(), text: z.string().max(MAX_NOTES_BYTES) }))
+    .max(MAX_NOTES_SECTIONS),
+  coveredId: parentId,
+  basedOn: tokens.optional(),
+} satisfies FieldsOf<NotesEdit>;
+
+export const usageReport = {
+  inputTokens: tokens,
+  outputTokens: tokens.optional(),
+  cost: z.number().nonnegative().optional(),
+  model: name.optional(),
+  leafId,
+  viewTokens: tokens.optional(),
+} satisfies FieldsOf<UsageReport>;
+
+export const splitOptions = {
+  focus: focus.nullable(),
+  fresh: flag,
+  ignoreBudget: flag,
+} satisfies FieldsOf<SplitOptions>;
+
+export const newSession = {
+  parentSessionId: words(MAX_SESSION_ID_CHARS).min(1).optional(),
+  model: name.optional(),
+  source: name.optional(),
+} satisfies FieldsOf<CreateSessionOptions>;
+
+/** Sessions of one page of a list, unless told. */
+const DEFAULT_SESSIONS_PAGE = 50;
+
+/** A session as it was listed, whole or in the two fields that count. */
+const anything = z.unknown().optional();
+const listedSession = {
+  createdAt: wholeNumber,
+  id: words(MAX_SESSION_ID_CHARS),
+  name: anything,
+  lastMessageAt: anything,
+  parentSessionId: anything,
+  model: anything,
+  source: anything,
+  inputTokens: anything,
+  outputTokens: anything,
+  cost: anything,
+  endedAt: anything,
+  endReason: anything,
+  continuedBy: anything,
+} satisfies { readonly [Name in keyof SessionInfo]: z.ZodType };
+
+export const sessionsPage = {
+  limit: page.default(DEFAULT_SESSIONS_PAGE),
+  before: z.strictObject(listedSession).optional(),
+} satisfies FieldsOf<ListSessionsOptions>;
+
+/** As the model's tool takes it, where a field that is not known is let pass: a model is not told to mend its call for that. */
+export const recallFields = {
+  ...recallInput.shape,
+  query: words(MAX_FOCUS_CHARS).optional(),
+  section: words(MAX_FOCUS_CHARS).optional(),
+  ids: z.array(words(MAX_ID_CHARS)).max(RECALL_HITS).optional(),
+  around: words(MAX_ID_CHARS).optional(),
+  overlayId: words(MAX_ID_CHARS).optional(),
+} satisfies FieldsOf<RecallRequest>;
+
+/** A block's text. How long it may be is the block's to say. */
+export const content = z.string().refine(isWellFormed, NOT_WELL_FORMED);
+
+/** What methods of a session take as an object. */
+export const inputs = {
+  compact: z.strictObject(compactOptions),
+  compactNow: z.strictObject({ ...compactOptions, reason: z.enum(["overflow", "manual"]).default("overflow") }),
+  split: z.strictObject({ name: name.optional(), ...splitOptions }),
+  plan: z.strictObject(planQuestion),
+  getView: z.strictObject(viewOptions),
+  history: z.strictObject({ leafId, newestFirst: z.boolean().optional() }),
+  branch: z.strictObject({ leafId }),
+  loadEvents: z.strictObject(eventOptions),
+  persistTurn: z.strictObject({ ...turn, messages: z.array(message) }),
+  importTranscript: z.strictObject(importOptions),
+  exportTranscript: z.strictObject(exportOptions),
+  search: z.strictObject({ query, limit: hits }),
+  searchSessions: z.strictObject({ query, ...searchOptions }),
+  recall: z.strictObject(recallFields),
+  recordUsage: z.strictObject(usageReport),
+  expand: z.strictObject({ ...expandOptions, limit: wholeNumber.positive().optional() }),
+  refreshNotes: z.strictObject({ ignoreBudget: z.boolean().optional() }),
+  updateNotes: z.strictObject(notesEdit),
+  createSession: z.strictObject(newSession),
+  listSessions: z.strictObject(sessionsPage),
+};
+
+/** Throws `invalid_input` that names each field that is wrong, and each that there is not. */
+export function parseInput<Schema extends z.ZodObject>(schema: Schema, input: unknown): z.output<Schema> {
+  const parsed = schema.safeParse(input ?? {});
+  if (parsed.success) return parsed.data;
+  const wrong = parsed.error.issues.flatMap((issue) => describe(issue, []));
+  const known = Object.keys(schema.shape).join(", ");
+  throw new PalimpsestError("invalid_input", `${wrong.join("; ")}. Send one object; it may have: ${known}.`);
+}
+
+const line = (path: readonly PropertyKey[], what: string): string =>
+  `${path.map(String).join(".") || "input"}: ${what}`;
+
+/** One line for each field that is wrong. */
+function describe(issue: z.core.$ZodIssue, above: readonly PropertyKey[]): string[] {
+  const path = [...above, ...issue.path];
+  if (issue.code === "unrecognized_keys") return issue.keys.map((key) => line([...path, key], "no such field"));
+  if (issue.code === "invalid_union") {
+    // Of what may be one thing or another, the one that was meant is the one that was gone into.
+    const inside = issue.errors.flat().filter((each) => each.path.length > 0 || each.code === "unrecognized_keys");
+    if (inside.length > 0) return inside.flatMap((each) => describe(each, path));
+  }
+  return [line(path, issue.message)];
+}
+
+/** Without the fields that are undefined, for methods that tell those from absent ones. */
+export function defined<T extends object>(options: T): { [Name in keyof T]: Exclude<T[Name], undefined> } {
+  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as {
+    [Name in keyof T]: Exclude<T[Name], undefined>;
+  };
+}
