@@ -1,4 +1,4 @@
-import type { CompactionParams } from "../src/workflows/compaction.ts";
+import type { CompactionParams } from "../src/workflows/workflow.ts";
 import type { EmptyParams } from "./objects/workflows.ts";
 
 declare global {
@@ -12,7 +12,6 @@ declare global {
       HostedSdk032: DurableObjectNamespace;
       Client: DurableObjectNamespace;
       COMPACTION_WORKFLOW: Workflow<CompactionParams>;
-      NOTES_WORKFLOW: Workflow<CompactionParams>;
       EMPTY_WORKFLOW: Workflow<EmptyParams>;
     }
   }

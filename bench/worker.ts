@@ -2,7 +2,7 @@
 import { answer } from "./objects/door.ts";
 
 export { Client } from "./objects/client.ts";
-export { CompactionWorkflow, NotesWorkflow } from "./objects/compaction.ts";
+export { CompactionWorkflow } from "./objects/compaction.ts";
 export { HostedOurs } from "./objects/hosted/ours.ts";
 export { HostedSdk020 } from "./objects/hosted/sdk-020.ts";
 export { HostedSdk032 } from "./objects/hosted/sdk-032.ts";

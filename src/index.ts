@@ -67,13 +67,11 @@ export type { PastView } from "./memory/overlays/time-travel.ts";
 export type { ExpandOptions } from "./memory/overlays/session-overlays.ts";
 export type { Recall, RecallRequest, RecalledMessage } from "./agent/views/recall.ts";
 export type { OverlayRecord } from "./memory/overlays/overlays.ts";
-export { CompactionWorkflow, type CompactionParams } from "./workflows/compaction.ts";
-export { NotesWorkflow } from "./workflows/notes.ts";
+export { CompactionWorkflow, type CompactionParams } from "./workflows/workflow.ts";
 export type { KeepNotesOptions } from "./agent/notes/settings.ts";
 export type { Notes, NotesEdit } from "./agent/notes/session-notes.ts";
 export type { AfterCompaction } from "./agent/runs/after-compaction.ts";
 export type { NotesSection } from "./steps/notes/document.ts";
-export { SplitWorkflow } from "./workflows/split.ts";
 export type { ModelRequest, SummaryModel } from "./model/chosen.ts";
 export { exportJsonl } from "./import/export.ts";
 export {

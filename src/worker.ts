@@ -9,7 +9,7 @@ import { WORKER_THRESHOLD_TOKENS } from "./limits.ts";
 import type { ModelEnv } from "./models.ts";
 import { secretRules } from "./redact/secret-rules.ts";
 
-export { CompactionWorkflow, NotesWorkflow, SplitWorkflow } from "./models.ts";
+export { CompactionWorkflow } from "./models.ts";
 
 interface Env extends Cloudflare.Env, ModelEnv, WatchdogEnv, WorkerEnv, GuardEnv {
   /** Tokens of a view beyond which it is compacted. */

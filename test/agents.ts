@@ -14,10 +14,8 @@ export const ENOUGH = 17;
 export function skipRetryDelays(): void {
   beforeAll(async () => {
     // Never disposed: that aborts instances, and one that is about to end by itself would then never answer.
-    for (const workflow of [env.COMPACTION_WORKFLOW, env.SPLIT_WORKFLOW, env.NOTES_WORKFLOW]) {
-      const instances = await introspectWorkflow(workflow);
-      await instances.modifyAll((modifier) => modifier.disableRetryDelays());
-    }
+    const instances = await introspectWorkflow(env.COMPACTION_WORKFLOW);
+    await instances.modifyAll((modifier) => modifier.disableRetryDelays());
   });
 }
 

@@ -1,5 +1,5 @@
 import type * as worker from "./worker.ts";
-import type { CompactionParams } from "../src/workflows/compaction.ts";
+import type { CompactionParams } from "../src/workflows/workflow.ts";
 import type { BareAgent, BuiltAgent, DefaultAgent, PalimpsestAgent, StorageProbe, UnboundAgent } from "./worker.ts";
 
 declare global {
@@ -16,8 +16,6 @@ declare global {
       StorageProbe: DurableObjectNamespace<StorageProbe>;
       SKILLS: R2Bucket;
       COMPACTION_WORKFLOW: Workflow<CompactionParams>;
-      SPLIT_WORKFLOW: Workflow<CompactionParams>;
-      NOTES_WORKFLOW: Workflow<CompactionParams>;
     }
   }
 }

@@ -11,9 +11,7 @@ import type { CommitResult, OverlayRecord } from "../src/memory/overlays/overlay
 import type { Span } from "../src/steps/plan/outline.ts";
 import type { Outcome } from "../src/memory/runs/runs.ts";
 import type { ModelRequest, SummaryModel } from "../src/model/chosen.ts";
-import { CompactionWorkflow as RealCompactionWorkflow, type CompactionParams } from "../src/workflows/compaction.ts";
-import { NotesWorkflow as RealNotesWorkflow } from "../src/workflows/notes.ts";
-import { SplitWorkflow as RealSplitWorkflow } from "../src/workflows/split.ts";
+import { CompactionWorkflow as RealCompactionWorkflow, type CompactionParams } from "../src/workflows/workflow.ts";
 import type { PortMethod } from "../src/workflows/port.ts";
 import { isScripted, scriptedModel, windowOf } from "./scripted-model.ts";
 import { faultyCall, faultyStep } from "./workflows/faulty-run.ts";
@@ -109,10 +107,10 @@ export class BuiltAgent extends withCompaction(Notebook) {
     .compactAfter(2_000);
 }
 
-/** An agent whose Worker was deployed without its Workflows. */
+/** An agent whose Worker was deployed without its Workflow. */
 export class UnboundAgent extends CompactingAgent {
   constructor(ctx: DurableObjectState, env: Cloudflare.Env) {
-    const { COMPACTION_WORKFLOW: _left, SPLIT_WORKFLOW: _too, ...rest } = env;
+    const { COMPACTION_WORKFLOW: _left, ...rest } = env;
     super(ctx, rest as Cloudflare.Env);
   }
 
@@ -141,26 +139,6 @@ export class BareAgent extends CompactingAgent {
 }
 
 export class CompactionWorkflow extends RealCompactionWorkflow {
-  protected override model(request: ModelRequest): SummaryModel {
-    return modelOf(request);
-  }
-
-  override async run(event: WorkflowEvent<CompactionParams>, step: WorkflowStep): Promise<Outcome> {
-    return super.run(event, faultyStep(event.payload.agent.name, step));
-  }
-}
-
-export class NotesWorkflow extends RealNotesWorkflow {
-  protected override model(request: ModelRequest): SummaryModel {
-    return modelOf(request);
-  }
-
-  override async run(event: WorkflowEvent<CompactionParams>, step: WorkflowStep): Promise<Outcome> {
-    return super.run(event, faultyStep(event.payload.agent.name, step));
-  }
-}
-
-export class SplitWorkflow extends RealSplitWorkflow {
   protected override model(request: ModelRequest): SummaryModel {
     return modelOf(request);
   }

@@ -1,10 +1,9 @@
-/** Our workflows with the summariser that their agent's name asks for: see setting.ts. */
+/** Our workflow with the summariser that their agent's name asks for: see setting.ts. */
 import type { LanguageModelV4 } from "@ai-sdk/provider";
 import type { AgentWorkflowEvent, AgentWorkflowStep } from "agents/workflows";
 import type { Outcome } from "../../src/memory/runs/runs.ts";
 import type { ChosenModel } from "../../src/model/chosen.ts";
-import { CompactionWorkflow as RealCompaction, type CompactionParams } from "../../src/workflows/compaction.ts";
-import { NotesWorkflow as RealNotes } from "../../src/workflows/notes.ts";
+import { CompactionWorkflow as RealCompaction, type CompactionParams } from "../../src/workflows/workflow.ts";
 import type { SummariserName, Terms } from "../policies/host.ts";
 import { summarise } from "../policies/summariser.ts";
 import { answeringModel } from "./answering-model.ts";
@@ -17,19 +16,6 @@ const WINDOW = 128_000;
 type Event = AgentWorkflowEvent<CompactionParams>;
 
 export class CompactionWorkflow extends RealCompaction {
-  #agent = "";
-
-  protected override model(): ChosenModel {
-    return chooseModel(this.#agent);
-  }
-
-  override async run(event: Event, step: AgentWorkflowStep): Promise<Outcome> {
-    this.#agent = event.payload.agent.name;
-    return super.run(event, step);
-  }
-}
-
-export class NotesWorkflow extends RealNotes {
   #agent = "";
 
   protected override model(): ChosenModel {

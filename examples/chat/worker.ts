@@ -15,7 +15,7 @@ import { logbookTools } from "./logbook.ts";
 import { offlineModel } from "./offline-model.ts";
 import { SHELF, stockShelf } from "./skills.ts";
 
-export { CompactionWorkflow, NotesWorkflow, SplitWorkflow } from "palimpsest/models";
+export { CompactionWorkflow } from "palimpsest/models";
 
 interface Env extends Cloudflare.Env, ModelEnv {
   readonly SKILLS: R2Bucket;

@@ -55,7 +55,7 @@ export interface Platform {
   readonly agentId: string;
   now(): number;
   /** A fresh id that is unique across agents; letters, digits and `-` only. */
-  newId(): string;
+  newRunId(kind: RunRecord["kind"]): string;
   /** Lets work go on after the caller was answered. */
   background(work: Promise<unknown>): void;
   broadcast(event: RunEvent): void;
@@ -64,10 +64,10 @@ export interface Platform {
   /** Tells them that a caller's function did not take the news. */
   hookFailed(failure: HookFailure): void;
   /** Says once, loudly, when runs of this kind have no Workflow. */
-  needWorkflow(kind: RunRecord["kind"]): void;
+  needWorkflow(): void;
   /** Creates the workflow instance named after the run. Creating one that exists joins it. */
   createInstance(run: RunRecord): Promise<"created" | "joined">;
-  instance(run: Pick<RunRecord, "id" | "kind">): Promise<Instance>;
+  instance(runId: string): Promise<Instance>;
   /** Sees to it that `watch` is called again and again, also after the process died, until disarmed. */
   armWatchdog(): Promise<void>;
   disarmWatchdog(): Promise<void>;
@@ -176,8 +176,7 @@ export class Core {
   /** What a session is configured for is bound, or somebody is told: not only by the outcome of a run that nobody reads. */
   #lookForWorkflows({ policy, inline, notes }: SessionSettings): void {
     if (policy === null) return;
-    if (inline === null) this.platform.needWorkflow("compaction");
-    if (notes !== null) this.platform.needWorkflow("notes");
+    if (inline === null || notes !== null) this.platform.needWorkflow();
   }
 
   #reportFailure(run: RunRecord, reason: string): void {

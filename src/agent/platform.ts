@@ -9,17 +9,14 @@ import type { Agent } from "agents";
 import { PalimpsestError } from "../errors.ts";
 import { WATCHDOG_SECONDS } from "../limits.ts";
 import type { RunRecord } from "../memory/runs/runs.ts";
-import type { CompactionParams } from "../workflows/compaction.ts";
+import type { CompactionParams } from "../workflows/workflow.ts";
 import type { Instance, InstanceStatus, Platform } from "./core.ts";
 import { eventWithoutWords } from "./events.ts";
 import { Telemetry, type TelemetryEnv } from "./reports/telemetry.ts";
 
-/** The Workflow of each kind of run: the binding that leads to it, the class to export, a name for it. */
-const WORKFLOWS = {
-  compaction: { binding: "COMPACTION_WORKFLOW", className: "CompactionWorkflow", name: "palimpsest-compaction" },
-  notes: { binding: "NOTES_WORKFLOW", className: "NotesWorkflow", name: "palimpsest-notes" },
-  split: { binding: "SPLIT_WORKFLOW", className: "SplitWorkflow", name: "palimpsest-split" },
-} as const satisfies Record<RunRecord["kind"], object>;
+/** The binding that leads to the Workflow of every run. */
+const BINDING = "COMPACTION_WORKFLOW";
+const ADVICE = `There is no Workflow binding "${BINDING}", so each run fails. Export CompactionWorkflow from your Worker and add { "name": "palimpsest-compaction", "binding": "${BINDING}", "class_name": "CompactionWorkflow" } under "workflows" in wrangler.jsonc.`;
 
 /** What of a Worker's environment decides how runs are watched. */
 export interface WatchdogEnv {
@@ -39,12 +36,12 @@ export interface Surroundings {
 
 export function agentPlatform(agent: Watched, { ctx, env, clientsRead }: Surroundings): Platform {
   let armed = false;
-  const missed = new Set<RunRecord["kind"]>();
+  let missed = false;
   const telemetry = new Telemetry(agent, env as TelemetryEnv);
   return {
     agentId: ctx.id.toString(),
     now: () => Date.now(),
-    newId: () => `run-${crypto.randomUUID()}`,
+    newRunId: (kind) => `${kind}-${crypto.randomUUID()}`,
     background: (work) => ctx.waitUntil(work),
     broadcast: (event) => {
       agent.broadcast(JSON.stringify(clientsRead ? event : eventWithoutWords(event)));
@@ -52,14 +49,14 @@ export function agentPlatform(agent: Watched, { ctx, env, clientsRead }: Surroun
     },
     record: (run) => telemetry.record(run),
     hookFailed: (failure) => telemetry.emitHookFailure(failure, Date.now()),
-    needWorkflow: (kind) => {
-      if (missed.has(kind) || findWorkflow(env, kind) !== null) return;
-      missed.add(kind);
-      telemetry.emitMissingBinding(WORKFLOWS[kind].binding, Date.now());
-      console.error(`[not_configured] ${agent.constructor.name}: ${adviceToBind(kind)}`);
+    needWorkflow: () => {
+      if (missed || !lacksWorkflow(env)) return;
+      missed = true;
+      telemetry.emitMissingBinding(BINDING, Date.now());
+      console.error(`[not_configured] ${agent.constructor.name}: ${ADVICE}`);
     },
     createInstance: (run) => createInstance(agent, { ctx, env, run }),
-    instance: async ({ id, kind }) => openInstance(workflowOf(env, kind), id),
+    instance: async (runId) => openInstance(mustFindWorkflow(env), runId),
     armWatchdog: async () => {
       if (armed) return;
       await agent.scheduleEvery(watchdogSeconds(env as WatchdogEnv), "watchCompactions");
@@ -89,11 +86,16 @@ async function createInstance(
   agent: Watched,
   { ctx, env, run }: { ctx: DurableObjectState; env: Cloudflare.Env; run: RunRecord },
 ): Promise<"created" | "joined"> {
-  const workflow = workflowOf(env, run.kind);
+  const workflow = mustFindWorkflow(env);
   const binding = bindingOf(env, ctx.id, agent.name);
   const { model } = run.policy;
   const address = { binding, name: agent.name };
-  const params: CompactionParams = { runId: run.id, agent: address, ...(model !== undefined && { model }) };
+  const params: CompactionParams = {
+    runId: run.id,
+    kind: run.kind,
+    agent: address,
+    ...(model !== undefined && { model }),
+  };
   try {
     await workflow.create({ id: run.id, params });
     return "created";
@@ -103,24 +105,19 @@ async function createInstance(
   }
 }
 
-function workflowOf(env: Cloudflare.Env, kind: RunRecord["kind"]): Workflow<CompactionParams> {
-  const workflow = findWorkflow(env, kind);
+function mustFindWorkflow(env: Cloudflare.Env): Workflow<CompactionParams> {
+  const workflow = findWorkflow(env);
   if (workflow !== null) return workflow;
-  throw new PalimpsestError("not_configured", adviceToBind(kind));
+  throw new PalimpsestError("not_configured", ADVICE);
 }
 
-function findWorkflow(env: Cloudflare.Env, kind: RunRecord["kind"]): Workflow<CompactionParams> | null {
-  return (env as unknown as Record<string, Workflow<CompactionParams> | undefined>)[WORKFLOWS[kind].binding] ?? null;
+function findWorkflow(env: Cloudflare.Env): Workflow<CompactionParams> | null {
+  return (env as unknown as Record<string, Workflow<CompactionParams> | undefined>)[BINDING] ?? null;
 }
 
-function adviceToBind(kind: RunRecord["kind"]): string {
-  const { binding, className, name } = WORKFLOWS[kind];
-  return `There is no Workflow binding "${binding}", so each ${kind} run fails. Export ${className} from your Worker and add { "name": "${name}", "binding": "${binding}", "class_name": "${className}" } under "workflows" in wrangler.jsonc.`;
-}
-
-/** Whether no run could ever compact: then somebody has to be told before the first one fails. */
+/** Whether no Workflow could take a run: then somebody has to be told before the first one fails. */
 export function lacksWorkflow(env: Cloudflare.Env): boolean {
-  return findWorkflow(env, "compaction") === null;
+  return findWorkflow(env) === null;
 }
 
 /** The Durable Object binding that leads to this very object: the one whose id for our name is our id. */

@@ -13,14 +13,11 @@
  * The run always ends: where no model's answer passes its audit, a deterministic digest stands in (see ladder.ts) and
  * the overlay says `degraded`.
  */
-import { WorkflowEntrypoint, type WorkflowEvent, type WorkflowStep } from "cloudflare:workers";
-import type { Outcome } from "../memory/runs/runs.ts";
-import { PalimpsestError, assert } from "../errors.ts";
-import { checkModel, withoutModel, type ChosenModel, type ModelRequest, type SummaryModel } from "../model/chosen.ts";
-import { classifyError } from "../model/failures.ts";
+import type { WorkflowStep } from "cloudflare:workers";
+import { assert } from "../errors.ts";
+import type { ChosenModel } from "../model/chosen.ts";
 import { findNoRoom, fitPolicy, groupDrafts } from "../steps/plan/window.ts";
 import { planCut, type Plan } from "../steps/plan/plan.ts";
-import { openPort, type AgentAddress } from "./agent-stub.ts";
 import { waitForApproval } from "./approval.ts";
 import { digestChunk, digestDrafts, foldDrafts, repairDraft, summarizeChunk } from "./draft.ts";
 import { Asked, climbDown, markOf, type Drafted } from "./ladder.ts";
@@ -41,13 +38,6 @@ import { AGENT_CALL } from "./retries.ts";
 /** Chunks summarised at the same time: more would meet a provider's rate limit before it saved time. */
 export const PARALLEL_CHUNKS = 4;
 
-export interface CompactionParams {
-  readonly runId: string;
-  readonly agent: AgentAddress;
-  /** The session's choice of a model, by name. */
-  readonly model?: string;
-}
-
 /** What every step of one run works with. */
 interface Work {
   readonly step: WorkflowStep;
@@ -59,46 +49,6 @@ interface Work {
 
 /** A chunk's draft, with the chunk's place in the plan: what a later rebuild starts from. */
 type Leaf = DraftReceipt & { readonly index: number };
-
-/**
- * Not the SDK's AgentWorkflow: that one asks the agent before its first step, where nothing is tried again, and keeps a
- * stub that a reset of the agent kills.
- */
-export class CompactionWorkflow extends WorkflowEntrypoint<Cloudflare.Env, CompactionParams> {
-  /** The summariser: override it to bring your own. It is asked again in each replay of a run. What it throws fails the run. */
-  protected model({ choice }: ModelRequest): SummaryModel | Promise<SummaryModel> {
-    if (choice === null) return withoutModel();
-    throw new PalimpsestError(
-      "not_configured",
-      `A session asks for the model "${choice}", and this Workflow has none: override model() of ${this.constructor.name}.`,
-    );
-  }
-
-  /** The run's models, checked; or how the run ended for want of one. */
-  protected async models(params: CompactionParams, step: WorkflowStep): Promise<ChosenModel | RunEnded> {
-    const { runId, agent, model } = params;
-    try {
-      return checkModel(await this.model({ choice: model ?? null, runId, agentName: agent.name }));
-    } catch (error) {
-      return step.do("refuse the model", AGENT_CALL, (at) =>
-        this.port(params).refuseModel(markOf(at), classifyError(error).reason),
-      );
-    }
-  }
-
-  /** A fresh way to the run's agent. */
-  protected port({ runId, agent }: CompactionParams): CompactionPort {
-    return openPort(this.env, agent, runId);
-  }
-
-  override async run({ payload }: WorkflowEvent<CompactionParams>, step: WorkflowStep): Promise<Outcome> {
-    const model = await this.models(payload, step);
-    if ("outcome" in model) return model.outcome;
-    const done = await compact(step, model, () => this.port(payload));
-    assert(done.kind === "ended", "Only a split goes on after its compaction, and it has a workflow of its own.");
-    return done.outcome;
-  }
-}
 
 /** A plan as the engine keeps it. */
 type Planned = Omit<Extract<PlanReceipt, { kind: "planned" }>, "policy"> & {

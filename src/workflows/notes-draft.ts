@@ -19,7 +19,7 @@ import type { DraftReceipt, NotesReading } from "./port.ts";
 
 type Source = NotesReading & { readonly kind: "notes" };
 
-export async function updateNotes(by: Drafting): Promise<Drafted> {
+export async function draftNotes(by: Drafting): Promise<Drafted> {
   const source = await by.port.readNotes(by.mark, { model: by.model.name });
   return source.kind === "notes" ? ask(by, source, []) : source;
 }

@@ -7,25 +7,18 @@
  * once. What is missing is the last rung: notes that no model could write are kept as they are, so an update that fails, or
  * comes late, costs its calls and nothing else.
  */
-import type { WorkflowEvent, WorkflowStep } from "cloudflare:workers";
-import type { Outcome } from "../memory/runs/runs.ts";
+import type { WorkflowStep } from "cloudflare:workers";
 import type { ChosenModel } from "../model/chosen.ts";
-import { CompactionWorkflow, type CompactionParams } from "./compaction.ts";
 import { Asked, climbDown, markOf } from "./ladder.ts";
-import { repairNotes, updateNotes } from "./notes-draft.ts";
+import { draftNotes, repairNotes } from "./notes-draft.ts";
 import type { CompactionPort, RunEnded } from "./port.ts";
 import { AGENT_CALL } from "./retries.ts";
 
-export class NotesWorkflow extends CompactionWorkflow {
-  override async run({ payload }: WorkflowEvent<CompactionParams>, step: WorkflowStep): Promise<Outcome> {
-    const model = await this.models(payload, step);
-    if ("outcome" in model) return model.outcome;
-    const done = await bringUpToDate(step, model, () => this.port(payload));
-    return done.outcome;
-  }
-}
-
-async function bringUpToDate(step: WorkflowStep, model: ChosenModel, port: () => CompactionPort): Promise<RunEnded> {
+export async function updateNotes(
+  step: WorkflowStep,
+  model: ChosenModel,
+  port: () => CompactionPort,
+): Promise<RunEnded> {
   const { models } = new Asked(model, []);
   const names = models.map(({ name }) => name);
   const plan = await step.do("plan the notes", AGENT_CALL, (at) =>
@@ -37,7 +30,7 @@ async function bringUpToDate(step: WorkflowStep, model: ChosenModel, port: () =>
     asked: new Asked(model, plan.resting),
     verb: "update",
     place: `the notes · ${plan.digest.slice(0, 8)}`,
-    draft: (mark, by) => updateNotes({ port: port(), mark, model: by }),
+    draft: (mark, by) => draftNotes({ port: port(), mark, model: by }),
     repair: (mark, by, rejected) => repairNotes({ port: port(), mark, model: by }, rejected),
     digest: (mark) => port().keepNotes(mark),
   });

@@ -171,7 +171,7 @@ test("a session that is ended, empty or unknown, and a name that is none, are re
   expect(await refusalOf(() => agent.retryRun({ runId: run?.id ?? "" }))).toContain("[session_ended]");
 });
 
-test("an agent without a policy is told so; one without the second Workflow ends the run with advice, and stays open", async () => {
+test("an agent without a policy is told so; one without a Workflow ends the run with advice, and stays open", async () => {
   const bare = env.BareAgent.get(env.BareAgent.idFromName("split")) as unknown as BareAgent;
   await bare.append({ message: say(0) });
   expect(await refusalOf(() => bare.compactAndSplit({}))).toContain("[not_configured]");
@@ -180,7 +180,7 @@ test("an agent without a policy is told so; one without the second Workflow ends
   const { run } = await unbound.compactAndSplit({});
   const { outcome } = await unbound.waitForRun({ runId: run.id });
   expect(outcome).toMatchObject({ kind: "failed" });
-  expect(JSON.stringify(outcome)).toContain("SplitWorkflow");
+  expect(JSON.stringify(outcome)).toContain("CompactionWorkflow");
   expect(await unbound.append({ message: say(1) })).toMatchObject({ inserted: true });
 });
 

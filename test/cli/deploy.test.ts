@@ -18,7 +18,7 @@ test("the deployable Worker builds, with every binding that it needs, and fits t
   const env = { ...process.env, WRANGLER_SEND_METRICS: "false", FORCE_COLOR: "0" };
   await run("node", ["scripts/build-page.ts"], { cwd: ROOT, env });
   const { stdout } = await run("wrangler", ["deploy", "--dry-run", "--outdir", folder], { cwd: ROOT, env });
-  for (const binding of ["PalimpsestAgent", "COMPACTION_WORKFLOW", "SPLIT_WORKFLOW", "ASSETS"]) {
+  for (const binding of ["PalimpsestAgent", "COMPACTION_WORKFLOW", "ASSETS"]) {
     expect(stdout).toContain(`env.${binding}`);
   }
   expect(stdout).not.toMatch(/PALIMPSEST_SECRET|PALIMPSEST_MODEL_KEY/);

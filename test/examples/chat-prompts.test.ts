@@ -252,7 +252,7 @@ test("a conversation that is split in the middle of a turn goes on in the child,
   await chat.splitAt(10);
   const { id, text, sessionId } = await chat.chat("Please read pages 2 to 30.");
   expect(text).toContain("I have read up to page 30.");
-  expect(sessionId).toMatch(/^split-/);
+  expect(sessionId).toMatch(/^child-/);
   expect(sessionId).toBe((await chat.newestSession({})).id);
   const pages = pagesRead(await chat.getMessage({ id, sessionId }));
   expect(pages).toEqual(Array.from({ length: 29 }, (_, index) => index + 2));

@@ -5,7 +5,7 @@ import { wrapLanguageModel, type LanguageModel } from "ai";
 import type { Session } from "palimpsest";
 import { ChatAgent as Example } from "../../examples/chat/worker.ts";
 
-export { default, CompactionWorkflow, NotesWorkflow, SplitWorkflow } from "../../examples/chat/worker.ts";
+export { default, CompactionWorkflow } from "../../examples/chat/worker.ts";
 
 const isDown = async (): Promise<never> => {
   throw new Error("The bucket is down.");

@@ -280,10 +280,8 @@ const ACTS: Record<Verb, Act> = {
     onRun({ world, ...scene }, "ended", async (runId) => void (await world.agent.retryRun({ runId }))),
   terminate: ({ world, ...scene }) =>
     onRun({ world, ...scene }, "live", async (runId) => {
-      for (const engine of [env.COMPACTION_WORKFLOW, env.SPLIT_WORKFLOW, env.NOTES_WORKFLOW]) {
-        const instance = await engine.get(runId).catch(() => null);
-        await instance?.terminate().catch(() => undefined);
-      }
+      const instance = await env.COMPACTION_WORKFLOW.get(runId).catch(() => null);
+      await instance?.terminate().catch(() => undefined);
     }),
 
   importFile,

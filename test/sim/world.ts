@@ -188,12 +188,9 @@ export class World {
 
   /** What the engine says of a run; null when it knows none. */
   async #statusOf(runId: string): Promise<string | null> {
-    for (const engine of [env.COMPACTION_WORKFLOW, env.SPLIT_WORKFLOW, env.NOTES_WORKFLOW]) {
-      const found = await engine.get(runId).catch(() => null);
-      const status = await found?.status().catch(() => null);
-      if (status != null) return status.status;
-    }
-    return null;
+    const found = await env.COMPACTION_WORKFLOW.get(runId).catch(() => null);
+    const status = await found?.status().catch(() => null);
+    return status?.status ?? null;
   }
 }
 

@@ -239,7 +239,7 @@ test("a yes whose event was lost is told again by the watchdog, and a wait that 
     const instance = platform.instance.bind(platform);
     Object.assign(platform, {
       now: () => Date.now() + 3_600_000,
-      instance: async (of: RunRecord) => ({
+      instance: async (of: string) => ({
         ...(await instance(of)),
         nudge: async (event?: string) => void told.push(event),
       }),

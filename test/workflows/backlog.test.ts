@@ -48,8 +48,7 @@ function narrowAgent(hold: (call: number) => Promise<void> = async () => undefin
     plan?.answered.add(text);
     return text;
   });
-  const watch = (fault: Fault | null = null, at = 0) =>
-    planFault(name, { fault, at, workflow: env.COMPACTION_WORKFLOW });
+  const watch = (fault: Fault | null = null, at = 0) => planFault(name, { fault, at });
   return { name, agent: stubOf(name), sizes, asked, paid, watch };
 }
 

@@ -361,9 +361,9 @@ test("a run that cannot be looked at keeps no other run from its end (R1)", asyn
   await (await engine(other)).terminate();
   await runInDurableObject(stub, ({ palimpsest: { platform } }: PalimpsestAgent) => {
     const open = platform.instance.bind(platform);
-    platform.instance = async (run) => {
-      if (run.id === stuck.id) throw new Error("the engine is busy");
-      return open(run);
+    platform.instance = async (runId) => {
+      if (runId === stuck.id) throw new Error("the engine is busy");
+      return open(runId);
     };
   });
   pass(60);

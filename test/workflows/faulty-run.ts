@@ -7,8 +7,7 @@
  * Kept on globalThis, because a test and the Worker under test share an isolate but not every module. Sides look instead
  * of awaiting each other's promises: they are different requests (see scripted-model.ts).
  */
-import type { WorkflowStep, WorkflowStepConfig } from "cloudflare:workers";
-import type { CompactionParams } from "../../src/workflows/compaction.ts";
+import { env, type WorkflowStep, type WorkflowStepConfig } from "cloudflare:workers";
 import type { PalimpsestAgent } from "../worker.ts";
 import type { DraftInput, PortMethod, StepMark } from "../../src/workflows/port.ts";
 
@@ -33,7 +32,6 @@ export type Fault = (typeof FAULTS)[number];
 
 export interface FaultPlan {
   readonly fault: Fault | null;
-  readonly workflow: Workflow<CompactionParams>;
   /** Which call of the port, or which step for `result lost`, counted from 1. */
   readonly at: number;
   /** What happened: counted for every plan, so that one without a fault says how many places there are. */
@@ -57,7 +55,7 @@ export interface FaultPlan {
 const plans = ((globalThis as { palimpsestFaults?: Map<string, FaultPlan> }).palimpsestFaults ??= new Map());
 
 /** From now on, what the agent's runs do is counted, and the fault happens once. */
-export function planFault(agentName: string, planned: Pick<FaultPlan, "fault" | "at" | "workflow">): FaultPlan {
+export function planFault(agentName: string, planned: Pick<FaultPlan, "fault" | "at">): FaultPlan {
   const plan: FaultPlan = {
     ...planned,
     calls: [],
@@ -125,7 +123,7 @@ async function befall(fault: Fault | null, { plan, ctx, call, work }: Happening)
   if (method === "saveDraft") plan.stored.add((args[1] as DraftInput).text);
   if (fault === "throws after") throw new Error("the answer was lost");
   if (fault === "reset after") ctx.abort("reset by a test");
-  if (fault === "restart after") await (await plan.workflow.get(runId)).restart();
+  if (fault === "restart after") await (await env.COMPACTION_WORKFLOW.get(runId)).restart();
   if (plan.late?.step === step) {
     if (fault === "comes late") plan.late.done = true;
     // The commit itself is late: it comes when its second try has committed.

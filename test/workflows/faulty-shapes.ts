@@ -23,7 +23,7 @@ export interface Shape {
   readonly weakness?: (prompt: ParsedPrompt) => string | null;
   /** Whether a second model stands by. */
   readonly fallback?: boolean;
-  /** Whether the session is split, which another workflow does. */
+  /** Whether the session is split. */
   readonly splits?: boolean;
   /** Messages that are compacted before the run that is disturbed. */
   readonly before?: number;
@@ -130,8 +130,7 @@ export async function happen(shape: Shape, fault: Fault | null = null, at = 0): 
     await ended(name, sessionId, 1);
     paid.asked = paid.answers = 0;
   }
-  const workflow = shape.splits ? env.SPLIT_WORKFLOW : env.COMPACTION_WORKFLOW;
-  const plan = planFault(name, { fault, at, workflow });
+  const plan = planFault(name, { fault, at });
   const n = before > 0 ? 2 : 1;
   await persist(async () => shape.start(stubOf(name), sessionId));
   const run = await ended(name, sessionId, n);
@@ -166,7 +165,7 @@ const ENDED: ReadonlySet<string> = new Set(["complete", "errored", "terminated"]
 
 /** Until the engine is done with the run, and the call that came late has come. */
 async function untilQuiet({ id }: RunRecord, plan: FaultPlan): Promise<void> {
-  while (!ENDED.has((await (await plan.workflow.get(id)).status()).status)) await scheduler.wait(2);
+  while (!ENDED.has((await (await env.COMPACTION_WORKFLOW.get(id)).status()).status)) await scheduler.wait(2);
   while (plan.late?.done === false) await scheduler.wait(1);
 }
 

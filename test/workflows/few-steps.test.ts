@@ -11,7 +11,7 @@ skipRetryDelays();
 
 test("a run of one chunk takes three steps of the engine and five calls of the agent", async () => {
   const { name, agent } = newAgent((prompt) => summaryOf(prompt, "done"));
-  const plan = planFault(name, { fault: null, at: 0, workflow: env.COMPACTION_WORKFLOW });
+  const plan = planFault(name, { fault: null, at: 0 });
   const run = await startRun(agent);
   const ended = await agent.waitForRun({ runId: run.id });
   await settled(run.id);
@@ -22,7 +22,7 @@ test("a run of one chunk takes three steps of the engine and five calls of the a
 
 test("what the engine keeps of a run are ids, counts and digests: plan, chunks, audit and commit, and no word of the conversation (S2)", async () => {
   const { name, agent } = newAgent((prompt) => summaryOf(prompt, "quokka-summary"));
-  const { results } = planFault(name, { fault: null, at: 0, workflow: env.COMPACTION_WORKFLOW });
+  const { results } = planFault(name, { fault: null, at: 0 });
   const run = await startRun(agent, "long!6000", 49);
   const { outcome, steps } = await agent.waitForRun({ runId: run.id });
   await settled(run.id);
@@ -52,7 +52,7 @@ test("what the engine keeps of a run are ids, counts and digests: plan, chunks, 
 
 test("approval that is asked for only after the plan is waited for all the same: the commit refuses without it (C1)", async () => {
   const { name, agent } = newAgent((prompt) => summaryOf(prompt, "done"));
-  const plan = planFault(name, { fault: null, at: 0, workflow: env.COMPACTION_WORKFLOW });
+  const plan = planFault(name, { fault: null, at: 0 });
   plan.behind = async (found, method) =>
     method === "recordPlan" && Session.create(found).compactAfter(2_000).requireApproval().status();
   const run = await startRun(agent);
@@ -69,7 +69,7 @@ test("approval that is asked for only after the plan is waited for all the same:
 
 test("a plan that was recorded is the run's plan: when its step is done again it is answered, whatever the view has come to weigh (C1, R3)", async () => {
   const { name, agent, calls } = newAgent((prompt) => summaryOf(prompt, "done"));
-  const plan = planFault(name, { fault: "result lost", at: 1, workflow: env.COMPACTION_WORKFLOW });
+  const plan = planFault(name, { fault: "result lost", at: 1 });
   plan.behind = async (found, method) =>
     method === "recordPlan" && Session.create(found).recordUsage({ model: "x", inputTokens: 9_000, outputTokens: 1 });
   const run = await startRun(agent);

@@ -25,11 +25,11 @@ async function persist<T>(call: () => Promise<T>): Promise<T> {
 /** One update in a new agent, with at most one fault. */
 async function happen(fault: Fault | null = null, at = 0) {
   const { name, calls } = newAgent(noting);
-  const plan = planFault(name, { fault, at, workflow: env.NOTES_WORKFLOW });
+  const plan = planFault(name, { fault, at });
   await persist(async () => stubOf(name).appendAll({ sessionId: SESSION, messages: talk(0, 8) }));
   const runs = await persist(async () => rest(stubOf(name)));
   for (const { id } of runs) {
-    while ((await (await env.NOTES_WORKFLOW.get(id)).status()).status !== "complete") await scheduler.wait(1);
+    while ((await (await env.COMPACTION_WORKFLOW.get(id)).status()).status !== "complete") await scheduler.wait(1);
   }
   while (plan.late?.done === false) await scheduler.wait(1);
   const versions = await persist(async () => stubOf(name).notesHistory({ sessionId: SESSION }));

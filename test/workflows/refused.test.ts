@@ -38,7 +38,7 @@ async function update(fault: Fault | null, at = 0) {
   const { name, calls } = newAgent((prompt, n, runId) =>
     prompt.problems.length === 0 ? "I looked at it." : noting(prompt, n, runId),
   );
-  const plan = planFault(name, { fault, at, workflow: env.NOTES_WORKFLOW });
+  const plan = planFault(name, { fault, at });
   await stubOf(name).appendAll({ sessionId: SESSION, messages: talk(0, 8) });
   const [run] = await rest(stubOf(name));
   return { plan, calls: calls.length, outcome: run?.outcome };

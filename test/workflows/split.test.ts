@@ -13,10 +13,8 @@ import { planFault } from "./faulty-run.ts";
 import type { PalimpsestAgent } from "../worker.ts";
 
 beforeAll(async () => {
-  for (const workflow of [env.COMPACTION_WORKFLOW, env.SPLIT_WORKFLOW]) {
-    const instances = await introspectWorkflow(workflow);
-    await instances.modifyAll((modifier) => modifier.disableRetryDelays());
-  }
+  const instances = await introspectWorkflow(env.COMPACTION_WORKFLOW);
+  await instances.modifyAll((modifier) => modifier.disableRetryDelays());
 });
 
 afterEach(() => {
@@ -192,7 +190,7 @@ async function insist<T>(name: string, call: (agent: PalimpsestAgent) => Promise
 
 /** Until the engine has given the run's instance up. */
 async function untilErrored(run: RunRecord): Promise<void> {
-  const status = async () => (await (await env.SPLIT_WORKFLOW.get(run.id)).status()).status;
+  const status = async () => (await (await env.COMPACTION_WORKFLOW.get(run.id)).status()).status;
   while ((await status().catch(() => "missing")) !== "errored") await scheduler.wait(1);
 }
 
@@ -227,7 +225,7 @@ for (const [index, effect] of EFFECTS.entries()) {
     `R1, C1, M1: ${effect} %s: one outcome, one child, one open session at every look, no message lost`,
     async (fault) => {
       const { name } = await withParent();
-      const plan = planFault(name, { fault, at: index + 1, workflow: env.SPLIT_WORKFLOW });
+      const plan = planFault(name, { fault, at: index + 1 });
       const { run } = await insist(name, (agent) => agent.compactAndSplit({ sessionId: PARENT }));
       const said = await talkUntilEnded(name, run.id);
       expect([plan.fired, plan.calls[index]]).toEqual([true, effect]);

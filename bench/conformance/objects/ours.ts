@@ -7,7 +7,7 @@ import { SessionManager } from "../../../src/agent/session-manager.ts";
 import type { Outcome } from "../../../src/memory/runs/runs.ts";
 import type { ChosenModel } from "../../../src/model/chosen.ts";
 import { truncateOlderMessages } from "../../../src/steps/view/truncate.ts";
-import { CompactionWorkflow as RealWorkflow, type CompactionParams } from "../../../src/workflows/compaction.ts";
+import { CompactionWorkflow as RealWorkflow, type CompactionParams } from "../../../src/workflows/workflow.ts";
 import { answeringModel } from "../../objects/answering-model.ts";
 import { Meter } from "../../objects/meter.ts";
 import { Desk, keep, keepSummariser, type DeskMethods } from "../remote.ts";

@@ -72,7 +72,7 @@ function startNotes(
   request: Pick<RunRecord, "trigger" | "leafId"> & Partial<NotesRequest>,
 ): RunRecord {
   return core.runs.start({
-    id: core.platform.newId(),
+    id: core.platform.newRunId("notes"),
     kind: "notes",
     sessionId,
     trigger: request.trigger,

@@ -112,7 +112,7 @@ export class Dispatcher {
   async #reconcile(run: RunRecord): Promise<void> {
     if (isInline(this.#core, run)) return reviveInline(this.#core, run);
     if (this.#nudgedAt.has(run.id) && heardLately(run, this.#core.platform.now())) return;
-    const instance = await this.#core.platform.instance(run);
+    const instance = await this.#core.platform.instance(run.id);
     const { status, error } = await instance.status();
     if (!this.#isLive(run.id)) return;
     switch (status) {
@@ -167,7 +167,7 @@ export class Dispatcher {
       return;
     }
     this.#core.runs.change(run.id, { restarts: run.restarts + 1, heardAt: this.#core.platform.now() });
-    const instance = await this.#core.platform.instance(run);
+    const instance = await this.#core.platform.instance(run.id);
     await instance.restart();
   }
 
@@ -291,7 +291,7 @@ export class Dispatcher {
   }
 
   async #control(run: RunRecord, act: (instance: Instance) => Promise<void>): Promise<void> {
-    const instance = await this.#core.platform.instance(run);
+    const instance = await this.#core.platform.instance(run.id);
     const { status } = await instance.status();
     if (ENDED.has(status)) return;
     await act(instance);

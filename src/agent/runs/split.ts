@@ -103,7 +103,7 @@ export function switchToChild(core: Core, run: RunRecord): Outcome {
 }
 
 function childIdOf({ id }: RunRecord): string {
-  return id.replace(/^(?:run-)?/, "split-");
+  return id.replace(/^split-/, "child-");
 }
 
 /** In the ledger: their next step finds them ended, and does no more. The split is live or done then, so nothing follows them. */

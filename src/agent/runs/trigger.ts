@@ -102,7 +102,7 @@ export function startRun(core: Core, sessionId: string, request: RunRequest): Ru
   }
   const last = core.runs.latestEnded(sessionId);
   return core.runs.start({
-    id: core.platform.newId(),
+    id: core.platform.newRunId(request.split === undefined ? "compaction" : "split"),
     sessionId,
     trigger: request.trigger,
     focus: request.focus == null ? null : redactionOf(core.settings.get(sessionId)).text(request.focus),

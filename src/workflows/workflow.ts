@@ -1,0 +1,76 @@
+/**
+ * The one Workflow class: an instance is one run, and the run's kind says which line of durable steps it follows.
+ *
+ * An instance is named after its run, and a run's id begins with its kind, so a list of instances says what each is.
+ */
+import { WorkflowEntrypoint, type WorkflowEvent, type WorkflowStep } from "cloudflare:workers";
+import { assert, PalimpsestError } from "../errors.ts";
+import type { Outcome, RunRecord } from "../memory/runs/runs.ts";
+import { checkModel, withoutModel, type ChosenModel, type ModelRequest, type SummaryModel } from "../model/chosen.ts";
+import { classifyError } from "../model/failures.ts";
+import { openPort, type AgentAddress } from "./agent-stub.ts";
+import { compact } from "./compaction.ts";
+import { markOf } from "./ladder.ts";
+import { updateNotes } from "./notes.ts";
+import type { CompactionPort, RunEnded } from "./port.ts";
+import { AGENT_CALL } from "./retries.ts";
+import { split } from "./split.ts";
+
+export interface CompactionParams {
+  readonly runId: string;
+  readonly kind: RunRecord["kind"];
+  readonly agent: AgentAddress;
+  /** The session's choice of a model, by name. */
+  readonly model?: string;
+}
+
+type Line = (step: WorkflowStep, model: ChosenModel, port: () => CompactionPort) => Promise<RunEnded>;
+
+const LINES: Readonly<Record<RunRecord["kind"], Line>> = {
+  compaction: async (step, model, port) => {
+    const done = await compact(step, model, port);
+    assert(done.kind === "ended", "Only a split goes on after its compaction.");
+    return done;
+  },
+  split,
+  notes: updateNotes,
+};
+
+/**
+ * Not the SDK's AgentWorkflow: that one asks the agent before its first step, where nothing is tried again, and keeps a
+ * stub that a reset of the agent kills.
+ */
+export class CompactionWorkflow extends WorkflowEntrypoint<Cloudflare.Env, CompactionParams> {
+  /** The summariser: override it to bring your own. It is asked again in each replay of a run. What it throws fails the run. */
+  protected model({ choice }: ModelRequest): SummaryModel | Promise<SummaryModel> {
+    if (choice === null) return withoutModel();
+    throw new PalimpsestError(
+      "not_configured",
+      `A session asks for the model "${choice}", and this Workflow has none: override model() of ${this.constructor.name}.`,
+    );
+  }
+
+  /** The run's models, checked; or how the run ended for want of one. */
+  protected async models(params: CompactionParams, step: WorkflowStep): Promise<ChosenModel | RunEnded> {
+    const { runId, agent, model } = params;
+    try {
+      return checkModel(await this.model({ choice: model ?? null, runId, agentName: agent.name }));
+    } catch (error) {
+      return step.do("refuse the model", AGENT_CALL, (at) =>
+        this.port(params).refuseModel(markOf(at), classifyError(error).reason),
+      );
+    }
+  }
+
+  /** A fresh way to the run's agent. */
+  protected port({ runId, agent }: CompactionParams): CompactionPort {
+    return openPort(this.env, agent, runId);
+  }
+
+  override async run({ payload }: WorkflowEvent<CompactionParams>, step: WorkflowStep): Promise<Outcome> {
+    const model = await this.models(payload, step);
+    if ("outcome" in model) return model.outcome;
+    const { outcome } = await LINES[payload.kind](step, model, () => this.port(payload));
+    return outcome;
+  }
+}
