@@ -48,7 +48,7 @@ import {
   words,
 } from "./inputs.ts";
 import type { SessionManager } from "./session-manager.ts";
-import type { CompactOptions, CompactReceipt, Session } from "./session.ts";
+import type { CompactReceipt, Session } from "./session.ts";
 
 /** Characters of a summary that a person wrote: some ten times the largest budget; the audit says what is too large. */
 const MAX_SUMMARY_CHARS = 200_000;

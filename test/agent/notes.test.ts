@@ -142,6 +142,7 @@ describe("notes by hand", () => {
         { waitMs: 1e9 },
         { maxTokens: 0.5 },
         { asBlock: "a:b" },
+        { keep: { minTokens: 2, maxTokens: 1 } },
       ]) {
         expect(() => Session.create(instance).keepNotes(bad), JSON.stringify(bad)).toThrow(/\[invalid_options\]/);
       }

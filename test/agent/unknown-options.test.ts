@@ -6,7 +6,7 @@ import { Agent } from "agents";
 import { expect, test } from "vitest";
 import { withCompaction } from "../../src/agent/compacting-agent.ts";
 import { Session } from "../../src/agent/session.ts";
-import { SessionManager } from "../../src/agent/session-manager.ts";
+import type { SessionManager } from "../../src/agent/session-manager.ts";
 import { keepTurn, viewBeforeStep } from "../../src/agent/views/turn.ts";
 import { errorCode } from "../../src/errors.ts";
 import { buildWorkingContext } from "../../src/events/context.ts";

@@ -21,7 +21,8 @@ function sent(messages: readonly ModelMessage[]): { calls: string[]; results: st
 
 /** All but the open calls of the newest message that says anything, which can still be answered. */
 async function expectPaired(messages: UIMessage[]): Promise<ModelMessage[]> {
-  const converted = await convertToModelMessages(messages);
+  // A user's message of data alone would take back, for the SDK, what was asked before it.
+  const converted = await convertToModelMessages(messages.filter(({ parts }) => parts.some(isSaid)));
   const { calls, results } = sent(converted);
   const newest = messages.findLast(({ parts }) => parts.some(isSaid));
   const open = (newest?.parts ?? []).flatMap((part) =>
@@ -232,6 +233,17 @@ describe("what becomes of each kind of damage", () => {
     const repaired = repairMessages([say("1", "assistant", call("call_0")), say("2", "assistant", later)]);
     expect(repaired[0]?.parts[0]).toMatchObject({ state: "output-error", errorText: NO_RESULT });
     expect(repaired[1]?.parts[0]).toMatchObject({ state: "output-available", toolCallId: "call_0~2", output: 2 });
+  });
+
+  test("a call that waits for an approval is answered by no later call of the same id and input: nobody allowed it", () => {
+    const waits = { ...call("call_0"), state: "approval-requested", approval: { id: "a" } } as Part;
+    const repaired = repairMessages([say("1", "assistant", waits), say("2", "assistant", done("call_0", 2))]);
+    expect(repaired[0]?.parts[0]).toMatchObject({ state: "output-error", toolCallId: "call_0" });
+    expect(isStub(repaired[0]?.parts[0] as Part)).toBe(true);
+    expect(repaired[1]?.parts[0]).toMatchObject({ state: "output-available", toolCallId: "call_0~2", output: 2 });
+    // In one message, the first of them is still open.
+    const [message] = repairMessages([say("1", "assistant", waits, done("call_0", 2))]);
+    expect(message?.parts).toMatchObject([{ state: "approval-requested" }, { state: "output-available", output: 2 }]);
   });
 
   test("an error result keeps its words when it is folded", () => {

@@ -52,6 +52,8 @@ const KEEP_NOTES: FieldNames<KeepNotesOptions> = {
 export function checkNotes(options: KeepNotesOptions): void {
   checkFields("keepNotes", options, KEEP_NOTES);
   checkFields("keepNotes: keep", options.keep, { minTokens: true, minTextBlockMessages: true, maxTokens: true });
+  // Whether what is stated goes together does not hang on the threshold.
+  resolveNotesRange({ thresholdTokens: 1 }, options.keep ?? {});
   resolveNotesShape(options, null);
   const { growthTokens = 1, toolCalls = 0, waitMs = 0, asBlock } = options;
   whole("growthTokens", growthTokens, { least: 1 });

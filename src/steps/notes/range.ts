@@ -5,6 +5,7 @@
  * nothing is replaced that the notes do not cover, and because the boundary is one that {@link layOut} calls safe: V1 and
  * V2 hold as for any other plan.
  */
+import { PalimpsestError } from "../../errors.ts";
 import {
   DEFAULT_NOTES_MAX_TOKENS,
   DEFAULT_NOTES_MIN_TEXT_BLOCK_MESSAGES,
@@ -38,15 +39,21 @@ export type NotesRangeOptions = { readonly [Key in keyof NotesRange]?: number | 
 
 /**
  * The defaults, scaled down to a threshold under which they would not fit, each replaced by what was given where that is a
- * positive number. A largest below the least is raised to it.
+ * positive number. A stated most pulls the default least down to it. Throws `invalid_options` for a stated least above a stated most.
  */
 export function resolveNotesRange(policy: Pick<Policy, "thresholdTokens">, options: NotesRangeOptions): NotesRange {
   const { thresholdTokens } = policy;
   const share = (divisor: number): number => Math.max(1, Math.floor(thresholdTokens / divisor));
+  const [least, most] = [positive(options.minTokens), positive(options.maxTokens)];
+  if (least !== null && most !== null && least > most) {
+    throw new PalimpsestError(
+      "invalid_options",
+      `keep: minTokens (${least}) is above maxTokens (${most}). Lower one or raise the other, or leave one out.`,
+    );
+  }
   const minTokens =
-    positive(options.minTokens) ?? Math.min(DEFAULT_NOTES_MIN_TOKENS, share(NOTES_MIN_SHARE_OF_THRESHOLD));
-  const maxTokens =
-    positive(options.maxTokens) ?? Math.min(DEFAULT_NOTES_MAX_TOKENS, share(NOTES_MAX_SHARE_OF_THRESHOLD));
+    least ?? Math.min(DEFAULT_NOTES_MIN_TOKENS, share(NOTES_MIN_SHARE_OF_THRESHOLD), most ?? Infinity);
+  const maxTokens = most ?? Math.min(DEFAULT_NOTES_MAX_TOKENS, share(NOTES_MAX_SHARE_OF_THRESHOLD));
   return {
     minTokens,
     minTextBlockMessages: positive(options.minTextBlockMessages) ?? DEFAULT_NOTES_MIN_TEXT_BLOCK_MESSAGES,

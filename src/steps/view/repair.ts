@@ -146,10 +146,15 @@ function withResult(call: ToolPart, result: CallResult): ToolPart {
   return { ...part, state, approval: reason === null ? approval : { ...approval, reason } } as ToolPart;
 }
 
-/** A result answers an open call with its id, unless it shows that something else was asked under the same id. */
+/**
+ * A result answers an open call with its id, unless it shows that something else was asked under the same id. One that comes
+ * with a call of its own is no answer to a call that nobody has allowed.
+ */
 function answers(part: ToolPart, call: ToolPart): boolean {
   if (!hasResult(part)) return false;
-  return isBareResult(part) || call.state === "input-streaming" || jsonText(part.input) === jsonText(call.input);
+  if (isBareResult(part)) return true;
+  if (call.state === "approval-requested") return false;
+  return call.state === "input-streaming" || jsonText(part.input) === jsonText(call.input);
 }
 
 /** Some models reuse call ids from turn to turn; providers refuse that within one request. */

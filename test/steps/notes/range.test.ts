@@ -234,4 +234,13 @@ describe("resolveNotesRange", () => {
     });
     expect(resolveNotesRange({ thresholdTokens: 600 }, { minTokens: 1_000 }).maxTokens).toBe(1_000);
   });
+
+  test("a most that is stated holds: the default least gives way, and a stated least above it is refused", () => {
+    const policy = { thresholdTokens: 60_000 };
+    expect(resolveNotesRange(policy, { maxTokens: 5 })).toMatchObject({ minTokens: 5, maxTokens: 5 });
+    expect(resolveNotesRange(policy, { maxTokens: 5, minTokens: 0 })).toMatchObject({ minTokens: 5, maxTokens: 5 });
+    expect(() => resolveNotesRange(policy, { maxTokens: 5, minTokens: 6 })).toThrow(
+      /^\[invalid_options\].*minTokens \(6\).*maxTokens \(5\)/,
+    );
+  });
 });
