@@ -43,8 +43,9 @@ export function checkSize(
 
 /** Throws `invalid_input`. */
 export function checkText(text: unknown): void {
-  if (typeof text === "string") return;
-  throw new PalimpsestError("invalid_input", `This is of type ${typeof text}. Give a text.`);
+  if (typeof text === "string" && text.isWellFormed()) return;
+  const what = typeof text === "string" ? "holds half a character" : `is of type ${typeof text}`;
+  throw new PalimpsestError("invalid_input", `This ${what}. Give a well-formed text.`);
 }
 
 /** Throws `invalid_input`. */

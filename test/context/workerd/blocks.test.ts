@@ -90,6 +90,8 @@ describe("a block", () => {
           blocks.appendContextBlock("memory", undefined as never),
           blocks.setContextEntry("facts", { key: "k", content: {} as never }),
           blocks.searchContext("facts", null as never),
+          blocks.replaceContextBlock("memory", "half \ud83d"),
+          blocks.appendContextBlock("memory", "\ude00"),
         ].map((work) => codeOf(work));
         expect(await Promise.all(codes)).toEqual([
           "block_full",
@@ -99,7 +101,7 @@ describe("a block", () => {
           "invalid_input",
           "invalid_input",
           "block_full",
-          ...Array.from({ length: 6 }, () => "invalid_input"),
+          ...Array.from({ length: 8 }, () => "invalid_input"),
         ]);
         expect(store.written).toEqual([]);
         expect(dump(storage)).toEqual(NOTHING);
