@@ -25,6 +25,7 @@ const CODES = {
   invalid_options: { retryable: false },
   invalid_input: { retryable: false },
   invalid_state: { retryable: false },
+  host_owns_messages: { retryable: false },
   conflict: { retryable: false },
   import_failed: { retryable: false },
   not_configured: { retryable: false },

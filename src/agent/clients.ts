@@ -91,6 +91,26 @@ export function hangDoors(agent: Agent, doors: Doors, shadowed: ReadonlySet<stri
   openedIn.set(prototype, new Set(CALL_NAMES.filter((name) => doors.opens(name))));
 }
 
+/**
+ * Gives an agent's class the calls that were opened, and no other name: for a base class that has many of its own. A name that
+ * the class has already stays what it is.
+ */
+export function addOpenCalls(
+  agent: Agent,
+  doors: Doors,
+  run: (this: object, name: CallName, input: unknown) => unknown,
+): void {
+  const prototype = Object.getPrototypeOf(agent) as object;
+  for (const name of CALL_NAMES) {
+    if (!doors.opens(name) || name in prototype) continue;
+    const method: Method = function (input) {
+      return run.call(this, name, input);
+    };
+    callable({ description: calls[name].does })(method, NO_CONTEXT);
+    Object.defineProperty(prototype, name, { value: method, writable: true, configurable: true });
+  }
+}
+
 /** What `@callable()` is handed by the syntax, and does not look at. */
 const NO_CONTEXT = {} as ClassMethodDecoratorContext;
 

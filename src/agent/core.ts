@@ -22,6 +22,7 @@ import { Dispatcher } from "./runs/dispatch.ts";
 import type { NotesMark } from "./notes/trigger.ts";
 import { tellAfterCompaction, type HookFailure } from "./runs/after-compaction.ts";
 import { runEvent, type RunEvent } from "./events.ts";
+import type { HostedSession } from "./hosted-session.ts";
 import { redactionOf } from "./redaction.ts";
 import { SettingsTable, type SessionSettings } from "./settings.ts";
 
@@ -114,6 +115,8 @@ export class Core {
   importing = 0;
   /** Calls of a session's own function that are at work, by run. */
   readonly inlineCalls = new Map<string, AbortController>();
+  /** Sessions whose messages a host keeps. */
+  readonly hosted = new Map<string, HostedSession>();
   readonly #waiters = new Map<string, ((run: RunRecord) => void)[]>();
 
   constructor(storage: Storage, platform: Platform, configure: (sessionId: string) => void) {
@@ -154,6 +157,15 @@ export class Core {
   /** One transaction over messages and ledger. If it throws, nothing of it stays, in storage or in memory. */
   transaction<T>(work: (() => T) & (T extends PromiseLike<unknown> ? never : unknown)): T {
     return this.db.transaction<T>(work);
+  }
+
+  /**
+   * Does a read of a session's content, or a transaction that needs some. Where a host keeps the messages it may be done several
+   * times, until all that it needs is at hand.
+   */
+  async read<T>(sessionId: string, work: () => T | Promise<T>): Promise<T> {
+    const hosted = this.hosted.get(sessionId);
+    return hosted === undefined ? work() : hosted.read(work);
   }
 
   /** Tells clients where a live run stands. Called after the transaction, never inside it. */

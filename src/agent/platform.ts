@@ -25,7 +25,7 @@ export interface WatchdogEnv {
 }
 
 /** An agent that has the method which its watchdog's schedule calls. */
-type Watched = Agent & { watchCompactions(): Promise<void> };
+export type Watched = Agent & { watchCompactions(): Promise<void> };
 
 export interface Surroundings {
   readonly ctx: DurableObjectState;

@@ -36,7 +36,7 @@ export abstract class SessionContext extends SessionHistory {
    * `unknown_overlay`.
    */
   async getViewAsOf(overlayId: string): Promise<PastView> {
-    const view = this.stored.viewAsOf(overlayId);
+    const view = await this.read((history) => history.viewAsOf(overlayId));
     return { ...view, messages: this.shown(view.messages) };
   }
 
@@ -118,7 +118,7 @@ export abstract class SessionContext extends SessionHistory {
       const history = memory.session(sessionId);
       return recall({ places: history.hiddenMessages(), notes: history.notes }, checked, countTokens);
     };
-    const own = ask(this.id);
+    const own = await this.read(() => ask(this.id));
     for (let id = sessions.earlierOf(this.id); own.kind === "nothing" && id !== null; id = sessions.earlierOf(id)) {
       const answer = ask(id);
       if (answer.kind === "found") return answer;
@@ -129,6 +129,6 @@ export abstract class SessionContext extends SessionHistory {
   /** Messages of this session that hold all the words; "phrases" in quotes, `prefix*`. Never a syntax error. */
   async search(query: string, options: { limit?: number | undefined } = {}): Promise<SearchHit[]> {
     const checked = defined(parseInput(inputs.search, { ...options, query }));
-    return this.core.memory.search.find(checked.query, { ...checked, sessionId: this.id });
+    return this.read(() => this.core.memory.search.find(checked.query, { ...checked, sessionId: this.id }));
   }
 }

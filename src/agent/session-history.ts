@@ -15,11 +15,13 @@ import { exportJsonl } from "../import/export.ts";
 import type { Format } from "../import/import.ts";
 import type { CountTokens } from "../steps/message/measure.ts";
 import type { AppendResult, History, RecentHistory } from "../memory/messages/history.ts";
+import type { PastView } from "../memory/overlays/time-travel.ts";
+import type { View } from "../memory/messages/view.ts";
 import { unseenTokens } from "./reports/usage.ts";
 import { leafOf, parentOf, type LeafInput, type ParentInput } from "./branch-input.ts";
 import { Configured } from "./configured.ts";
+import { forgetWhatWasSaid } from "./clear-session.ts";
 import type { Core } from "./core.ts";
-import { endRun } from "./runs/end-run.ts";
 import { noRules, redactionOf } from "./redaction.ts";
 import { readFile, storeFile, type ImportTranscriptOptions } from "./importing.ts";
 import { defined, inputs, parseInput } from "./inputs.ts";
@@ -123,37 +125,38 @@ export abstract class SessionHistory extends Configured {
    * blocks, a frozen prompt, the session's name; so do numbers: runs, sums, what was learned of the provider's counts.
    */
   async clearMessages(): Promise<void> {
-    const { runs, contexts } = this.core;
     this.write((history) => {
       history.clear();
-      for (const run of runs.live(this.id)) endRun(this.core, run, { kind: "stale", reason: "gone" });
-      runs.forgetWords(this.id);
-      contexts.forgetLoaded(this.id);
-      this.core.hookOutbox.removeSession(this.id);
-      measureAfresh(this.core, this.id);
+      forgetWhatWasSaid(this.core, this.id);
     });
   }
 
   async getHistory(leaf?: LeafInput): Promise<UIMessage[]> {
-    return this.stored.getHistory(leafOf(leaf));
+    return this.read((history) => history.getHistory(leafOf(leaf)));
   }
 
   /** The path with overlays applied, one message at a time. */
   async *history(options: { leafId?: string; newestFirst?: boolean } = {}): AsyncGenerator<UIMessage> {
-    yield* this.stored.history(defined(parseInput(inputs.history, options)));
+    const checked = defined(parseInput(inputs.history, options));
+    if (this.isHosted) {
+      const messages = await this.getHistory(checked.leafId);
+      yield* checked.newestFirst === true ? messages.toReversed() : messages;
+    } else {
+      yield* this.stored.history(checked);
+    }
   }
 
   async getMessage(id: string): Promise<UIMessage | null> {
-    return this.stored.get(id);
+    return this.read((history) => history.get(id));
   }
 
   async getLatestLeaf(): Promise<UIMessage | null> {
-    return this.stored.latestLeaf();
+    return this.read((history) => history.latestLeaf());
   }
 
   /** The messages whose parent this is: more than one where the conversation branches. */
   async getBranches(id: string): Promise<UIMessage[]> {
-    return this.stored.branches(id);
+    return this.read((history) => history.branches(id));
   }
 
   /**
@@ -189,7 +192,8 @@ export abstract class SessionHistory extends Configured {
 
   /** The newest part of the view within a byte budget; the leaf always. */
   async getRecentHistory(maxBytes: number, options: { leafId?: string } = {}): Promise<RecentHistory> {
-    return this.stored.recent(maxBytes, defined(parseInput(inputs.branch, options)));
+    const checked = defined(parseInput(inputs.branch, options));
+    return this.read((history) => history.recent(maxBytes, checked));
   }
 
   /**
@@ -199,7 +203,9 @@ export abstract class SessionHistory extends Configured {
   async getView(options?: string | GetViewOptions): Promise<ShownView> {
     const checked = parseInput(inputs.getView, viewOptions(options));
     const { leafId, asOf } = checked;
-    const view = asOf === undefined ? this.stored.view(leafId) : this.stored.viewAsOf(asOf);
+    const view = await this.read<View | PastView>((history) =>
+      asOf === undefined ? history.view(leafId) : history.viewAsOf(asOf),
+    );
     return shapeView(this.core, this.id, { view: { ...view, messages: this.shown(view.messages) }, options: checked });
   }
 
@@ -229,7 +235,8 @@ export abstract class SessionHistory extends Configured {
   /** The newest events of the view, oldest first: a projection of the same rows as messages. See src/events/log.ts. */
   async loadEvents(options: LoadEventsOptions = {}): Promise<ConversationEvent[]> {
     this.apply();
-    return loadEvents(this.core.memory, this.id, parseInput(inputs.loadEvents, options));
+    const checked = parseInput(inputs.loadEvents, options);
+    return this.read(() => loadEvents(this.core.memory, this.id, checked));
   }
 
   /** All or none; an event that is there already changes nothing. */
@@ -277,10 +284,23 @@ export abstract class SessionHistory extends Configured {
    */
   async *exportTranscript(leafId?: string, options: { redact?: boolean } = {}): AsyncGenerator<string> {
     const { redact } = parseInput(inputs.exportTranscript, options);
-    const messages = this.stored.originals(leafId);
+    const messages = this.isHosted
+      ? await this.read((history) => [...history.originals(leafId)])
+      : this.stored.originals(leafId);
     const { secretRules } = this.settings;
     if (redact && secretRules === null) throw noRules(this.id);
-    yield* exportJsonl(redact ? messages.map(redactionOf({ secretRules }).message) : messages);
+    yield* exportJsonl(redact ? Iterator.from(messages).map(redactionOf({ secretRules }).message) : messages);
+  }
+
+  /** True where a host keeps the messages: reading may wait. */
+  protected get isHosted(): boolean {
+    return this.core.hosted.has(this.id);
+  }
+
+  /** Reads of the history, once everything that it needs is at hand. */
+  protected async read<T>(work: (history: History) => T): Promise<T> {
+    this.apply();
+    return this.core.read(this.id, () => work(this.stored));
   }
 
   /** One transaction: the change and, if it made the view too large, the run that will see to it. */

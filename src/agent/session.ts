@@ -154,7 +154,7 @@ export class Session extends SessionNotesHandle {
    */
   async recordUsage(report: UsageReport): Promise<void> {
     const checked = parseInput(inputs.recordUsage, report);
-    this.write(() => recordUsage(this.core, this.#id, checked));
+    await this.read(() => this.write(() => recordUsage(this.core, this.#id, checked)));
   }
 
   /** What was recorded, by model; the one that was called last comes first. */
@@ -171,7 +171,8 @@ export class Session extends SessionNotesHandle {
    */
   async plan(question: PlanQuestion = {}): Promise<PlanReport> {
     const asked = parseInput(inputs.plan, question);
-    const report = await reportPlan(this.core, this.#id, { ...asked, policy: this.#policy() });
+    const policy = this.#policy();
+    const report = await this.core.read(this.#id, () => reportPlan(this.core, this.#id, { ...asked, policy }));
     if (report === null) throw this.#empty();
     return report;
   }
@@ -200,10 +201,12 @@ export class Session extends SessionNotesHandle {
    * the characters that nobody sees. Throws `invalid_range`, `invalid_input`, `unknown_message`.
    */
   async addCompaction(summary: string, fromMessageId: string, toMessageId: string): Promise<OverlayRecord> {
-    const commit = this.write((history) => {
-      const span = visibleSpan(history, fromMessageId, toMessageId);
-      return history.addOverlay({ span, summary, pinnedTokens: this.settings.policy?.pinnedTokens });
-    });
+    const commit = await this.read(() =>
+      this.write((history) => {
+        const span = visibleSpan(history, fromMessageId, toMessageId);
+        return history.addOverlay({ span, summary, pinnedTokens: this.settings.policy?.pinnedTokens });
+      }),
+    );
     if (commit.kind !== "stale") return commit.overlay;
     throw new PalimpsestError(
       "invalid_range",
@@ -221,7 +224,8 @@ export class Session extends SessionNotesHandle {
    * beneath. Throws `unknown_overlay`, `unknown_message` for `after`, `invalid_input`.
    */
   async expand(overlayId: string, options: ExpandOptions = {}): Promise<UIMessage[]> {
-    return this.stored.expand(overlayId, parseInput(inputs.expand, options));
+    const checked = parseInput(inputs.expand, options);
+    return this.read((history) => history.expand(overlayId, checked));
   }
 
   /** Takes an overlay out of every view; what lies under it shows again. Nothing is deleted. */

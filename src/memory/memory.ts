@@ -5,11 +5,13 @@
  * between its statements; and because a session keeps only copies of rows, which {@link Db} drops with a rollback.
  */
 import type { UIMessage } from "ai";
-import { PalimpsestError } from "../errors.ts";
+import { assert, PalimpsestError } from "../errors.ts";
 import { MAX_SESSION_ID_CHARS } from "../limits.ts";
 import type { CountTokens } from "../steps/message/measure.ts";
 import { Drafts } from "./drafts.ts";
+import { HostedContents, StoredContents } from "./messages/contents.ts";
 import { History } from "./messages/history.ts";
+import type { MessageSource } from "./messages/message-source.ts";
 import type { Db } from "./db.ts";
 import { NotesStatements } from "./notes/statements.ts";
 import { MessageSearch } from "./search/search.ts";
@@ -38,6 +40,7 @@ export class Memory {
   readonly #notes: NotesStatements;
   readonly #options: MemoryOptions;
   readonly #histories = new Map<string, History>();
+  readonly #hosted = new Map<string, HostedContents>();
 
   constructor(db: Db, options: MemoryOptions) {
     this.db = db;
@@ -45,7 +48,9 @@ export class Memory {
     this.statements = new Statements(db);
     this.#notes = new NotesStatements(db);
     this.drafts = new Drafts(this.statements, options.now);
-    this.search = new MessageSearch(db, this.statements);
+    this.search = new MessageSearch(db, (sessionId, row) =>
+      (this.#hosted.get(sessionId) ?? new StoredContents(this.statements, sessionId)).read(row),
+    );
     const histories = this.#histories;
     db.cached({
       clear: () => histories.forEach((history) => history.forget()),
@@ -58,6 +63,14 @@ export class Memory {
       history: (sessionId) => this.session(sessionId),
       counterOf: options.counterOf,
     });
+  }
+
+  /** Says who keeps the messages of a session. To be called before it is first used. */
+  host(sessionId: string, source: MessageSource): HostedContents {
+    assert(!this.#histories.has(sessionId), `Session "${sessionId}" was used before its host was named.`);
+    const contents = new HostedContents(source);
+    this.#hosted.set(sessionId, contents);
+    return contents;
   }
 
   /** A session's conversation; `""` is the default session. Reads nothing. Throws `invalid_input` for a bad id. */
@@ -74,7 +87,7 @@ export class Memory {
     const notes = this.#notes;
     const { now, counterOf, redactMessage: redact = (message) => message } = this.#options;
     const redactMessage = (message: UIMessage): UIMessage => redact(message, sessionId);
-    const tree = new Tree(this.statements, sessionId, now);
+    const tree = new Tree(this.statements, sessionId, now, this.#hosted.get(sessionId));
     const countTokens = counterOf(sessionId);
     const history = new History(tree, { db, now, countTokens, redactMessage, search, drafts, notes });
     this.#histories.set(sessionId, history);

@@ -1,3 +1,4 @@
+import { isToBeReadAgain } from "../../memory/messages/contents.ts";
 /**
  * A session that brings its own compaction function (`onCompaction`): called in the agent, off the append's path, with the
  * ledger, the limits, the audit and the commit of every other run. The function itself is not durable: when its object dies,
@@ -98,7 +99,7 @@ export async function runInline(core: Core, pending: RunRecord): Promise<void> {
     const history = core.memory.session(run.sessionId);
     if (!history.has(run.leafId)) outcome = (live) => conclude(core, live, { kind: "stale", reason: "gone" });
     else {
-      const { messages, elements } = history.view(run.leafId);
+      const { messages, elements } = await core.read(run.sessionId, () => history.view(run.leafId));
       const shown = elements.map((element) => noteElement(history, element));
       const view = messages.map(redaction.message);
       const answer = await callInTime(run, inline, { view, call });
@@ -110,7 +111,8 @@ export async function runInline(core: Core, pending: RunRecord): Promise<void> {
   } finally {
     core.inlineCalls.delete(run.id);
   }
-  finish(core, run.id, outcome);
+  const end = outcome;
+  await core.read(run.sessionId, () => finish(core, run.id, end));
 }
 
 /** What the watchdog does about a live run of a function: its time may be over, or its object may have died. */
@@ -178,6 +180,7 @@ function finish(core: Core, runId: string, outcome: (live: RunRecord) => void): 
   try {
     end(outcome);
   } catch (error) {
+    if (isToBeReadAgain(error)) throw error;
     end((live) => conclude(core, live, failure(error, redactionOf(core.settings.get(live.sessionId)))));
   }
 }

@@ -287,8 +287,11 @@ export class RunPort implements CompactionPort {
     return this.#inRun(mark, keepNotes);
   }
 
-  #inRun<T>(mark: StepMark, work: (call: PortCall) => T): T | RunEnded {
-    return inRun(this.#core, { runId: this.#runId, mark }, work);
+  async #inRun<T>(mark: StepMark, work: (call: PortCall) => T): Promise<T | RunEnded> {
+    const core = this.#core;
+    const sessionId = core.hosted.size === 0 ? null : (core.runs.get(this.#runId)?.sessionId ?? null);
+    const call = (): T | RunEnded => inRun(core, { runId: this.#runId, mark }, work);
+    return sessionId === null ? call() : core.read(sessionId, call);
   }
 
   #halve(run: RunRecord, index: number): readonly ChunkPlan[] {

@@ -39,6 +39,7 @@ interface SplitRequest extends SplitOptions {
 export function startSplit(core: Core, sessionId: string, request: SplitRequest): { run: RunRecord; joined: boolean } {
   core.memory.sessions.mustGet(sessionId);
   const history = core.memory.session(sessionId);
+  history.mustKeepMessages();
   history.mustGoOn();
   const name = cleanText("name", request.name);
   const leafId = history.leafId();

@@ -11,7 +11,7 @@
  * the reply, so the prompt of a step begins with that of the step before, byte for byte, unless an overlay came between
  * or the view had to be made to fit: however many steps a turn has, none is sent more than its limit.
  */
-import { convertToModelMessages, type ModelMessage, type StepResult, type ToolSet } from "ai";
+import { convertToModelMessages, type ModelMessage, type StepResult, type ToolSet, type UIMessage } from "ai";
 import { MAX_NAME_CHARS, MESSAGE_OVERHEAD_TOKENS, MIN_VIEW_TOKENS } from "../../limits.ts";
 import { checkFields, type FieldNames } from "../../known-fields.ts";
 import { answerCalls, repairMessages } from "../../steps/view/repair.ts";
@@ -135,7 +135,7 @@ export function keepTurn(session: Session, { replyId, ...options }: TurnOptions)
   };
 }
 
-function usageOf({ usage, model }: StepResult<ToolSet>): UsageReport {
+export function usageOf({ usage, model }: StepResult<ToolSet>): UsageReport {
   return {
     inputTokens: countedTokens(usage.inputTokens),
     outputTokens: countedTokens(usage.outputTokens),
@@ -148,19 +148,21 @@ function countedTokens(tokens: number | undefined): number {
   return isTokenCount(tokens) ? tokens : 0;
 }
 
-interface Prompt {
+export interface Prompt {
   readonly view: ShownView;
   readonly messages: ModelMessage[];
 }
 
-interface PromptOptions extends ViewOptions {
+export interface PromptOptions extends ViewOptions {
   readonly reminder: string | null;
   /** What `prepareStep` was told of the turn so far; undefined for the prompt that the SDK begins with. */
   readonly step: StepBegun | undefined;
+  /** A message to send instead of one of the view. */
+  readonly replace?: (message: UIMessage) => UIMessage;
 }
 
 /** The view's messages, and at their end what changed in the context blocks since the system prompt was frozen. */
-async function nextPrompt(session: Session, options: PromptOptions): Promise<Prompt> {
+export async function nextPrompt(session: Session, options: PromptOptions): Promise<Prompt> {
   const { leafId, truncate, tools, onReduced, reminder, step, maxTokens = session.turnTokens ?? Infinity } = options;
   const room = withoutReminder(
     maxTokens,
@@ -170,10 +172,9 @@ async function nextPrompt(session: Session, options: PromptOptions): Promise<Pro
   if (view.fitted?.kind === "reduced") onReduced?.(view.fitted);
   // Of calls that are open in the view, or that it closed without.
   const results = firstResults(step);
+  const sent = options.replace === undefined ? view.messages : view.messages.map(options.replace);
   const answered =
-    results.size === 0
-      ? view.messages
-      : view.messages.map((message) => ({ ...message, parts: answerCalls(message.parts, results) }));
+    results.size === 0 ? sent : sent.map((message) => ({ ...message, parts: answerCalls(message.parts, results) }));
   // The model is asked now: nobody will run a call of the server's own that a crash cut off.
   const canBeAnswered = (call: ToolPart): boolean =>
     call.state !== "input-available" || tools?.[toolName(call)]?.execute === undefined;

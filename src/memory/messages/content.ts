@@ -10,6 +10,7 @@ import { errorCode, PalimpsestError } from "../../errors.ts";
 import { MAX_ID_CHARS, MESSAGE_MAX_BYTES, ROW_MAX_BYTES } from "../../limits.ts";
 import { digest } from "../../steps/text/digest.ts";
 import { measureMessage, type CountTokens, type Measure } from "../../steps/message/measure.ts";
+import { messageSteps } from "../../steps/message/slice.ts";
 
 /** Characters of what is stamped on a message about its steps and tool calls: it shares the row with the content. */
 const FACTS_MAX_CHARS = 100_000;
@@ -18,7 +19,13 @@ const FACTS_MAX_CHARS = 100_000;
 const MAX_DEPTH = 500;
 
 /** What planning knows of a message without its content. */
-export type Facts = Omit<Measure, "tokens">;
+export interface Facts extends Omit<Measure, "tokens"> {
+  /** Only where a host keeps the content: a digest of each step's parts. */
+  readonly stepDigests?: readonly string[];
+}
+
+/** Of a step's digest: it tells apart two contents of one step, and names nothing. */
+const STEP_DIGEST_CHARS = 16;
 
 /** As they are stored: a row of an earlier version does not say where its texts are, nor which tools it used. */
 type StoredFacts = Omit<Facts, "texts" | "tools"> & Partial<Pick<Facts, "texts" | "tools">>;
@@ -30,8 +37,8 @@ export interface Encoded {
   readonly bytes: number;
   readonly digest: string;
   readonly facts: string;
-  /** The JSON, in pieces that each fit into a row: one, nearly always. */
-  readonly pieces: readonly [string, ...string[]];
+  /** The JSON, in pieces that each fit into a row: one, nearly always; none where a host keeps the content. */
+  readonly pieces: readonly string[];
 }
 
 /** Throws `invalid_message` unless the value has the shape of a UIMessage. Its parts' content is not looked at. */
@@ -62,22 +69,46 @@ export function encodeMessage(message: UIMessage, countTokens: CountTokens): Enc
   const { bytes, pieces } = splitUtf8(json, ROW_MAX_BYTES);
   if (bytes > MESSAGE_MAX_BYTES) throw tooLarge(message.id);
   const { tokens, ...facts } = measure(message, countTokens);
-  const factsJson = JSON.stringify(facts satisfies Facts);
-  if (factsJson.length > FACTS_MAX_CHARS) {
-    throw new PalimpsestError(
-      "message_too_large",
-      `Message ${show(message.id)} has ${facts.steps.length} steps and ${facts.calls.length + facts.results.length} tool parts, more than one message may have. Start a new message for each turn.`,
-    );
-  }
-  return {
-    id: message.id,
-    role: message.role,
-    tokens,
-    bytes,
-    digest: digest(message.id, json),
-    facts: factsJson,
-    pieces,
-  };
+  const { id, role } = message;
+  return { id, role, tokens, bytes, digest: digest(id, json), facts: factsJson(message, facts), pieces };
+}
+
+/**
+ * All that is stored of a message whose content a host keeps: what can be asked of it without reading it. Throws
+ * `invalid_message`, `message_too_large`.
+ */
+export function encodeHosted(message: UIMessage, countTokens: CountTokens): Encoded {
+  checkShape(message);
+  const { tokens, ...measured } = measure(message, countTokens);
+  const stepDigests = messageSteps(message).map((parts) => digest(JSON.stringify(parts)).slice(0, STEP_DIGEST_CHARS));
+  const json = JSON.stringify(message);
+  const { id, role } = message;
+  const facts = factsJson(message, { ...measured, stepDigests });
+  return { id, role, tokens, bytes: utf8Length(json), digest: digest(id, json), facts, pieces: [] };
+}
+
+/** Names a message's exact content. */
+export function messageDigest(message: UIMessage): string {
+  return digest(message.id, JSON.stringify(message));
+}
+
+/** Names steps of a message whose content a host keeps, from its facts. */
+export function hostedSliceDigest(
+  { id, role, facts }: { readonly id: string; readonly role: string; readonly facts: string },
+  { fromStep, toStep }: { readonly fromStep: number; readonly toStep: number },
+): string | null {
+  const { stepDigests } = parseFacts(facts);
+  if (stepDigests === undefined) return null;
+  return digest(id, role, `${fromStep}-${toStep}`, ...stepDigests.slice(fromStep, toStep + 1));
+}
+
+function factsJson(message: UIMessage, facts: Facts): string {
+  const json = JSON.stringify(facts);
+  if (json.length <= FACTS_MAX_CHARS) return json;
+  throw new PalimpsestError(
+    "message_too_large",
+    `Message ${show(message.id)} has ${facts.steps.length} steps and ${facts.calls.length + facts.results.length} tool parts, more than one message may have. Start a new message for each turn.`,
+  );
 }
 
 /** Stands for a message whose row was damaged from outside: one bad row must not take the conversation with it. */

@@ -11,6 +11,7 @@ import type { UIMessage } from "ai";
 import { WHOLE_MESSAGE } from "../../steps/plan/outline.ts";
 import { hashOf } from "../../steps/message/reference.ts";
 import { parseSyntheticId, RECORD_PREFIX } from "../../steps/view/view.ts";
+import { isPruned } from "./contents.ts";
 import type { MessageSearch, SeqRange } from "../search/search.ts";
 import type { OverlayRow } from "../statements.ts";
 import type { Tree } from "./tree.ts";
@@ -114,10 +115,10 @@ export class HiddenMessages {
     }
   }
 
-  /** Null when the message was deleted, or is a record: what it tells of is in the session before this one. */
+  /** Null when the message was deleted or pruned, or is a record: what it tells of is in the session before this one. */
   read(seq: number): Original | null {
     const row = this.#tree.content(seq);
-    return row === undefined || row.id.startsWith(RECORD_PREFIX)
+    return row === undefined || row.id.startsWith(RECORD_PREFIX) || isPruned(row)
       ? null
       : { seq, message: this.#tree.decode(row), createdAt: row.createdAt };
   }

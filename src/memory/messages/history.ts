@@ -11,15 +11,17 @@ import { WHOLE_MESSAGE, type Outline } from "../../steps/plan/outline.ts";
 import { sliceMessage } from "../../steps/message/slice.ts";
 import { ownMark, parseSyntheticId, RESERVED_METADATA, RESERVED_PREFIX } from "../../steps/view/view.ts";
 import { findLeafAfter, listTips, type BranchTip } from "./branch-tips.ts";
-import { checkShape, encodeMessage, type Encoded } from "./content.ts";
+import { checkShape, encodeHosted, encodeMessage, hostedSliceDigest, type Encoded } from "./content.ts";
+import { isPruned } from "./contents.ts";
 import { invalidate } from "../overlays/invalidation.ts";
 import { sessionEnded } from "../sessions/lineage.ts";
 import { coveredSteps, type Steps } from "../overlays/record.ts";
-import { sliceDigest } from "../overlays/overlays.ts";
+import { partsDigest, sliceDigest } from "../overlays/overlays.ts";
 import { SessionOverlays } from "../overlays/session-overlays.ts";
 import type { OverlayRow, Place, ShapeRow } from "../statements.ts";
 import {
   elementMessage,
+  elementMessages,
   overlayMessage,
   readOutline,
   readRecent,
@@ -63,6 +65,7 @@ export class History extends SessionOverlays {
    * `message_too_large`, `unknown_parent`, `cyclic_parent`, `reserved_id`, `reserved_metadata`, `session_ended`, `storage_full`.
    */
   append(message: UIMessage, parentId?: string | null, known?: Encoded): AppendResult {
+    this.mustKeepMessages();
     checkShape(message);
     const existing = this.tree.findContent(message.id);
     if (existing !== null) return { inserted: false, synthetic: false, message: this.tree.decode(existing) };
@@ -72,14 +75,17 @@ export class History extends SessionOverlays {
     this.mustGoOn();
     this.options.db.mustHaveRoom();
     const encoded = known ?? this.encode(message);
-    const parentSeq = this.#parentSeq(message.id, parentId);
-    return this.options.db.transaction(() => {
+    this.#insert(encoded, this.#parentSeq(message.id, parentId));
+    return { inserted: true, synthetic: false, message };
+  }
+
+  #insert(encoded: Encoded, parentSeq: number | null): void {
+    this.options.db.transaction(() => {
       const leafSeq = this.tree.newest()?.seq ?? null;
       const seq = this.tree.insert(encoded, parentSeq);
       const before = leafSeq === null ? 0 : this.#total?.leafSeq === leafSeq ? this.#total.tokens : null;
       const grown = parentSeq === leafSeq && before !== null;
       this.#total = grown ? { leafSeq: seq, tokens: before + encoded.tokens } : null;
-      return { inserted: true, synthetic: false, message };
     });
   }
 
@@ -103,6 +109,7 @@ export class History extends SessionOverlays {
    * in the same transaction. Equal content writes nothing. Throws as {@link append}.
    */
   update(message: UIMessage): UIMessage | null {
+    this.mustKeepMessages();
     checkShape(message);
     const row = this.tree.find(message.id);
     if (row === null) return null;
@@ -111,8 +118,13 @@ export class History extends SessionOverlays {
     mustBeTheirs(message);
     this.mustGoOn();
     this.options.db.mustHaveRoom();
-    return this.options.db.transaction(() => {
-      const keeps = this.#unchangedPart(row.seq, message);
+    this.#replace(row, encoded, message);
+    return message;
+  }
+
+  #replace(row: ShapeRow, encoded: Encoded, message: UIMessage): void {
+    this.options.db.transaction(() => {
+      const keeps = this.#unchangedPart(row, encoded, message);
       const { reached, gone } = this.laid.invalidate([row], (overlay) => keeps(coveredSteps(overlay, row.seq)));
       this.notes.withdraw([row], keeps);
       this.tree.replace(row, encoded);
@@ -120,13 +132,16 @@ export class History extends SessionOverlays {
       this.options.search.replaced(this.sessionId, row.seq, message);
       const before = !reached && this.#total?.leafSeq === row.seq ? this.#total.tokens : null;
       this.#total = before === null ? null : { leafSeq: row.seq, tokens: before - row.tokens + encoded.tokens };
-      return message;
     });
   }
 
   /** Takes messages out, and hangs what was under them under their nearest ancestor that is left. Returns how many. */
   delete(ids: readonly string[]): number {
-    const rows = [...new Set(ids)].flatMap((id) => this.tree.find(id) ?? []);
+    this.mustKeepMessages();
+    return this.#remove([...new Set(ids)].flatMap((id) => this.tree.find(id) ?? []));
+  }
+
+  #remove(rows: readonly ShapeRow[]): number {
     if (rows.length === 0) return 0;
     return this.options.db.transaction(() => {
       const { reached, gone } = this.laid.invalidate(rows);
@@ -150,11 +165,95 @@ export class History extends SessionOverlays {
 
   /** Takes out every message, overlay and draft of the session (S2). */
   clear(): void {
+    this.mustKeepMessages();
+    this.#empty();
+  }
+
+  #empty(): void {
     this.options.db.transaction(() => {
       this.options.search.clearing(this.sessionId);
       this.tree.clear();
       this.options.db.forget(this.sessionId);
     });
+  }
+
+  // What a host did
+
+  /** What is kept of a message whose content the host keeps. Reads nothing. Throws `invalid_message`, `message_too_large`. */
+  measure(message: UIMessage): Encoded {
+    return encodeHosted(message, this.options.countTokens);
+  }
+
+  /** Takes in a message that the host stored, under the parent that the host chose. One that is known changes nothing. */
+  hear(message: Encoded, parentId?: string | null): void {
+    if (this.tree.find(message.id) !== null) return;
+    this.options.db.mustHaveRoom();
+    const parent = typeof parentId === "string" ? (this.tree.find(parentId)?.seq ?? null) : null;
+    this.#insert(message, parentId === undefined ? (this.tree.newest()?.seq ?? null) : parent);
+  }
+
+  /** Takes in a new content of a message that the host stored. */
+  hearUpdate(message: UIMessage): void {
+    const row = this.tree.find(message.id);
+    const encoded = this.measure(message);
+    if (row === null || (encoded.digest === row.digest && !isPruned(row))) return;
+    this.options.db.mustHaveRoom();
+    this.#replace(row, encoded, message);
+  }
+
+  /**
+   * Takes in that the host has these messages no more. Where it pruned its oldest by a rule of its own (`retention`), their
+   * places stay, and overlays above them hold.
+   */
+  hearDelete(ids: readonly string[], { retention }: { readonly retention: boolean }): void {
+    const rows = [...new Set(ids)].flatMap((id) => this.tree.find(id) ?? []);
+    if (!retention || !this.#areOldest(rows)) return void this.#remove(rows);
+    this.options.db.transaction(() => {
+      this.options.search.removed(this.sessionId, rows);
+      this.tree.prune(rows);
+      this.#total = null;
+    });
+  }
+
+  /** Takes in that the host has no message any more. */
+  hearClear(): void {
+    this.#empty();
+  }
+
+  /** True when the path begins with these rows, and goes on. */
+  #areOldest(rows: readonly ShapeRow[]): boolean {
+    const seqs = new Set(rows.map(({ seq }) => seq));
+    const newest = this.tree.newest();
+    const isRooted = (parentSeq: number | null): boolean =>
+      parentSeq === null || seqs.has(parentSeq) || isPruned(this.tree.shape(parentSeq));
+    return newest !== null && !seqs.has(newest.seq) && rows.every(({ parentSeq }) => isRooted(parentSeq));
+  }
+
+  /** Ids that the index knows and the host does not have, of those that are not pruned. Reads a row for each message. */
+  unknownTo(known: ReadonlySet<string>): string[] {
+    const rows = [...this.tree.sql.shapesDown(this.sessionId, this.tree.newest()?.seq ?? -1)];
+    return rows.flatMap((row) => (known.has(row.id) || isPruned(row) ? [] : [row.id]));
+  }
+
+  /** The digest of a stored message; empty for one that was pruned, null for an unknown one. */
+  digestOf(id: string): string | null {
+    const row = this.tree.find(id);
+    return row === null ? null : isPruned(row) ? "" : row.digest;
+  }
+
+  /** Whether a message with this id may be known: says yes a few times too often, and reads no row of it. */
+  mayHave(id: string): boolean {
+    return this.tree.mayHave(id);
+  }
+
+  /** Throws `host_owns_messages` where a host keeps the messages: only it may change them. */
+  mustKeepMessages(): void {
+    const { host } = this.tree.contents;
+    if (host === null) return;
+    throw new PalimpsestError(
+      "host_owns_messages",
+      `${host} keeps the messages of session "${this.sessionId}". Add, change and delete them through ${host}; compaction follows by itself.`,
+    );
   }
 
   #invalidate(gone: readonly OverlayRow[]): void {
@@ -184,7 +283,7 @@ export class History extends SessionOverlays {
 
   get(id: string): UIMessage | null {
     const row = this.tree.findContent(id);
-    return row === null ? null : this.tree.decode(row);
+    return row === null || isPruned(row) ? null : this.tree.decode(row);
   }
 
   /** The active leaf: the newest message that is left, on whichever branch. */
@@ -274,7 +373,10 @@ export class History extends SessionOverlays {
 
   /** The view's messages, root to leaf, as they are: tool calls are not paired. Throws `unknown_leaf`. */
   getHistory(leafId?: string | null): UIMessage[] {
-    return [...this.history({ leafId: leafId ?? null, newestFirst: true })].toReversed();
+    const start = this.#start(leafId);
+    return start === null
+      ? []
+      : elementMessages(this.tree, [...walkView(this.tree, start, { content: true })].toReversed());
   }
 
   /**
@@ -336,7 +438,7 @@ export class History extends SessionOverlays {
 
   #decodeAt(seq: number): UIMessage | null {
     const row = this.tree.content(seq);
-    return row === undefined ? null : this.tree.decode(row);
+    return row === undefined || isPruned(row) ? null : this.tree.decode(row);
   }
 
   /** The message that the view shows under a reserved id; null where it shows none, and for a caller's own id. */
@@ -367,11 +469,11 @@ export class History extends SessionOverlays {
   }
 
   /** Whether a part of a message is the same in its new content. */
-  #unchangedPart(seq: number, changed: UIMessage): (steps: Steps) => boolean {
+  #unchangedPart(row: ShapeRow, encoded: Encoded, message: UIMessage): (steps: Steps) => boolean {
     return (steps) => {
       if (steps.fromStep === 0 && steps.toStep === WHOLE_MESSAGE) return false;
-      const stored = this.#decodeAt(seq);
-      return stored !== null && sliceDigest(stored, steps) === sliceDigest(changed, steps);
+      const changed = hostedSliceDigest(encoded, steps) ?? partsDigest(message, steps);
+      return sliceDigest(this.tree, row, steps) === changed;
     };
   }
 

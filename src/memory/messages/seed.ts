@@ -116,7 +116,7 @@ function storeRecord({ to, countTokens, detailsOf }: Seed, overlay: OverlayRow, 
     parts: pieces.length,
     createdAt,
   } as const;
-  to.sql.insertMessage(to.sessionId, { ...row, content: pieces[0] });
+  to.sql.insertMessage(to.sessionId, { ...row, content: pieces[0] ?? "" });
   for (const [part, content] of pieces.entries()) {
     if (part > 0) to.sql.insertMessagePart(to.sessionId, seq, { part, content });
   }

@@ -11,7 +11,8 @@
 import type { UIMessage } from "ai";
 import { assert, PalimpsestError } from "../../errors.ts";
 import { hashId } from "../../steps/message/reference.ts";
-import { decodeMessage, type Encoded } from "./content.ts";
+import type { Encoded } from "./content.ts";
+import { PRUNED, StoredContents, type Contents } from "./contents.ts";
 import { Fingerprints } from "./fingerprints.ts";
 import type { ContentRow, ShapeRow, Statements } from "../statements.ts";
 
@@ -27,6 +28,7 @@ interface Top {
 export class Tree {
   readonly sessionId: string;
   readonly sql: Statements;
+  readonly contents: Contents;
   readonly #fingerprints: Fingerprints;
   readonly #now: () => number;
   /** Rises with every write that a cursor or a total kept from before must not outlive. */
@@ -34,9 +36,11 @@ export class Tree {
   /** The newest row and the next `seq`, once read. */
   #top: Top | null = null;
 
-  constructor(sql: Statements, sessionId: string, now: () => number) {
+  /** Without `contents`, of our own store. */
+  constructor(sql: Statements, sessionId: string, now: () => number, contents?: Contents) {
     this.sql = sql;
     this.sessionId = sessionId;
+    this.contents = contents ?? new StoredContents(sql, sessionId);
     this.#now = now;
     this.#fingerprints = new Fingerprints(sql, sessionId);
   }
@@ -75,6 +79,11 @@ export class Tree {
     return null;
   }
 
+  /** False for a message that is not here; true for all that are, and by chance for another. Reads no row of a message. */
+  mayHave(id: string): boolean {
+    return this.#fingerprints.candidates(id).next().done !== true;
+  }
+
   /** The messages whose ids have this hash: one, but for a collision. Reads a row for each. */
   findByHash(hash: number): ShapeRow[] {
     return [...this.#fingerprints.withHash(hash)].flatMap((seq) => {
@@ -110,9 +119,7 @@ export class Tree {
 
   /** The message as it was stored. */
   decode(row: ContentRow): UIMessage {
-    if (row.parts === 1) return decodeMessage([row.content], row);
-    const rest = this.sql.messageParts(this.sessionId, row.seq).map((piece) => piece.content);
-    return decodeMessage([row.content, ...rest], row);
+    return this.contents.read(row);
   }
 
   /** Stores a message under a row of this session, or as a root. Returns its `seq`. */
@@ -122,7 +129,7 @@ export class Tree {
     const seq = top.next;
     const { pieces, ...columns } = encoded;
     const branch = parentSeq === (top.newest?.seq ?? null) ? 0 : 1;
-    const row = { ...columns, seq, parentSeq, branch, parts: pieces.length, content: pieces[0] } as const;
+    const row = { ...columns, seq, parentSeq, branch, parts: pieces.length, content: pieces[0] ?? "" } as const;
     this.sql.insertMessage(this.sessionId, { ...row, createdAt: this.#now() });
     this.#insertRest(seq, pieces);
     this.#fingerprints.add(seq, encoded.id);
@@ -133,7 +140,8 @@ export class Tree {
   /** Puts a new content in the place of an old one. */
   replace(row: ShapeRow, encoded: Encoded): void {
     const { pieces, ...columns } = encoded;
-    this.sql.updateMessage(this.sessionId, { ...columns, seq: row.seq, parts: pieces.length, content: pieces[0] });
+    const content = pieces[0] ?? "";
+    this.sql.updateMessage(this.sessionId, { ...columns, seq: row.seq, parts: pieces.length, content });
     if (row.parts > 1) this.sql.deleteMessageParts(this.sessionId, row.seq);
     this.#insertRest(row.seq, pieces);
     this.touch();
@@ -160,6 +168,15 @@ export class Tree {
     if (top.newest !== null && gone.has(top.newest.seq)) {
       this.sql.raiseNextSeq(this.sessionId, top.next);
       this.#top = null;
+    }
+    this.touch();
+  }
+
+  /** Keeps the places of messages that a host pruned, and shows them no more. */
+  prune(rows: readonly ShapeRow[]): void {
+    for (const row of rows) {
+      const { seq, role, tokens, bytes, digest, facts } = row;
+      this.sql.updateMessage(this.sessionId, { seq, role, tokens, bytes, digest, facts, parts: PRUNED, content: "" });
     }
     this.touch();
   }

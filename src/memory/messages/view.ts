@@ -63,7 +63,7 @@ export function readView(tree: Tree, start: Place | null, overlays?: readonly Ov
   const walked = start === null ? [] : [...walkView(tree, start, options)].toReversed();
   const elements = walked.map(viewElement);
   return {
-    messages: repairMessages(walked.map((element) => elementMessage(tree, element))),
+    messages: repairMessages(elementMessages(tree, walked)),
     tokens: elements.reduce((sum, element) => sum + element.tokens, 0),
     elements,
   };
@@ -104,6 +104,12 @@ export function readRecent(tree: Tree, start: Place | null, maxBytes: number): R
 /** The message that stands in the view for an overlay. */
 export function overlayMessage(overlay: OverlayRow): UIMessage {
   return summaryMessage(summarySource({ ...toRecord(overlay), overlayId: overlay.overlayId }));
+}
+
+/** The messages of elements. Where a host keeps some of them, all are fetched at once. */
+export function elementMessages(tree: Tree, elements: readonly Element<ContentRow>[]): UIMessage[] {
+  tree.contents.need(elements.flatMap((element) => (element.kind === "message" ? [element.row] : [])));
+  return elements.map((element) => elementMessage(tree, element));
 }
 
 export function elementMessage(tree: Tree, element: Element<ContentRow>): UIMessage {

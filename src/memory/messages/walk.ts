@@ -9,6 +9,7 @@
  */
 import { WHOLE_MESSAGE } from "../../steps/plan/outline.ts";
 import { parseFacts } from "./content.ts";
+import { isPruned } from "./contents.ts";
 import type { ContentRow, OverlayRow, Place, ShapeRow } from "../statements.ts";
 import { PathReader, type Tree } from "./tree.ts";
 
@@ -50,6 +51,8 @@ export interface WalkOptions<Content extends boolean> {
   readonly floor?: Place;
   /** These overlays instead of those in force: to look back, or beneath one. */
   readonly overlays?: readonly OverlayRow[];
+  /** Also places of messages that the host pruned: they count in a digest, and nowhere else. */
+  readonly pruned?: boolean;
 }
 
 /** The elements from `start` down, newest first. Reaches the path's beginning, or `floor` if that is on the path. */
@@ -80,7 +83,8 @@ export function* walkView<Content extends boolean>(
     const row = reader.read(place.seq);
     const above = overlay?.toSeq === row.seq ? overlay.toStep + 1 : 0;
     const fromStep = Math.max(above, floor.seq === row.seq ? floor.step : 0);
-    if (above === 0 || fromStep < stepsOf(row)) yield { kind: "message", row, fromStep, toStep: place.step };
+    const visible = (above === 0 || fromStep < stepsOf(row)) && (options.pruned === true || !isPruned(row));
+    if (visible) yield { kind: "message", row, fromStep, toStep: place.step };
     place = above > 0 ? { seq: row.seq, step: above - 1 } : before(row.parentSeq);
   }
 }
@@ -124,13 +128,13 @@ export function isWhole(element: MessageElement<ShapeRow>): boolean {
   return element.fromStep === 0 && element.toStep === WHOLE_MESSAGE;
 }
 
-/** The elements of a closed range, newest first; null when `from` is not on the path of `to`. */
+/** The elements of a closed range with the places of pruned messages, newest first; null when `from` is not on the path of `to`. */
 export function walkSpan<Content extends boolean>(
   tree: Tree,
   span: { readonly from: Place; readonly to: Place },
   options: { readonly content: Content; readonly overlays?: readonly OverlayRow[] },
 ): Element<Content extends true ? ContentRow : ShapeRow>[] | null {
-  const elements = [...walkView(tree, span.to, { ...options, floor: span.from })];
+  const elements = [...walkView(tree, span.to, { ...options, floor: span.from, pruned: true })];
   const oldest = elements.at(-1);
   if (oldest === undefined) return null;
   const start = oldest.kind === "overlay" ? placeFrom(oldest.overlay) : { seq: oldest.row.seq, step: oldest.fromStep };

@@ -19,23 +19,15 @@ import { isBareResult, isOpenApproval, isSaid, toolPart, type Part } from "../..
 import { stripInvisible } from "../../steps/text/invisible-characters.ts";
 import { summaryMessage } from "../../steps/view/view.ts";
 import { findLeafAfter } from "../messages/branch-tips.ts";
-import { parseFacts } from "../messages/content.ts";
+import { hostedSliceDigest, parseFacts } from "../messages/content.ts";
+import { isPruned } from "../messages/contents.ts";
 import { addChange } from "./changes.ts";
 import { fillDetails, parseDetails } from "./details.ts";
 import { parseOverlay, checkSteps, type OverlayInput } from "./input.ts";
-import { summarySource, toRecord, type OverlayRecord, type OverlayState } from "./record.ts";
+import { summarySource, toRecord, type OverlayRecord, type OverlayState, type Steps } from "./record.ts";
 import type { OverlayRow, Place, ShapeRow } from "../statements.ts";
 import type { Tree } from "../messages/tree.ts";
-import {
-  comparePlaces,
-  elementTokens,
-  isWhole,
-  placeFrom,
-  placeTo,
-  walkSpan,
-  type Element,
-  type MessageElement,
-} from "../messages/walk.ts";
+import { comparePlaces, elementTokens, isWhole, placeFrom, placeTo, walkSpan, type Element } from "../messages/walk.ts";
 
 export type { OverlayInput } from "./input.ts";
 export type { OverlayRecord, OverlayState } from "./record.ts";
@@ -251,15 +243,7 @@ export class Overlays {
 
   #digestOf(element: Element): string {
     if (element.kind === "overlay") return element.overlay.spanDigest;
-    if (isWhole(element)) return element.row.digest;
-    return sliceDigest(this.#decode(element), element);
-  }
-
-  #decode(element: MessageElement<ShapeRow>): UIMessage {
-    const row = this.#tree.content(element.row.seq);
-    return row === undefined
-      ? ({ id: element.row.id, role: "user", parts: [] } satisfies UIMessage)
-      : this.#tree.decode(row);
+    return isWhole(element) ? element.row.digest : sliceDigest(this.#tree, element.row, element);
   }
 
   /** Partly over the range and partly not, on a path that both are on (C2). */
@@ -350,7 +334,9 @@ export class Overlays {
     const leaf = this.#tree.find(findLeafAfter(this.#tree, throughSeq));
     const answered = new Set<string>();
     for (const seq of this.#tree.pathDown(leaf?.seq ?? toSeq, fromSeq)) {
-      const message = this.#tree.decode(this.#tree.contentAt(seq));
+      const row = this.#tree.contentAt(seq);
+      if (isPruned(row)) continue;
+      const message = this.#tree.decode(row);
       const said = message.parts.filter(isSaid);
       const results = said.flatMap((part) => toolPart(part) ?? []).filter(isBareResult);
       if (results.length < said.length) {
@@ -385,15 +371,21 @@ function openApproval(messageId: string): PalimpsestError {
   );
 }
 
-/** Names the visible part of a message: its own parts only, so that it stays the same while the message grows after it. */
-export function sliceDigest(message: UIMessage, steps: { readonly fromStep: number; readonly toStep: number }): string {
-  const { fromStep, toStep } = steps;
-  return digest(
-    message.id,
-    message.role,
-    `${fromStep}-${toStep}`,
-    JSON.stringify(sliceMessage(message, fromStep, toStep).parts),
-  );
+/**
+ * Names the visible part of a stored message: its own parts only, so that it stays the same while the message grows after it.
+ * Reads its content, unless a host keeps that.
+ */
+export function sliceDigest(tree: Tree, row: ShapeRow, steps: Steps): string {
+  const known = hostedSliceDigest(row, steps);
+  if (known !== null) return known;
+  const stored = tree.content(row.seq);
+  return partsDigest(stored === undefined ? { id: row.id, role: "user", parts: [] } : tree.decode(stored), steps);
+}
+
+/** As {@link sliceDigest}, of a message of our own store. */
+export function partsDigest(message: UIMessage, { fromStep, toStep }: Steps): string {
+  const parts = JSON.stringify(sliceMessage(message, fromStep, toStep).parts);
+  return digest(message.id, message.role, `${fromStep}-${toStep}`, parts);
 }
 
 function idFor(...what: readonly string[]): string {

@@ -15,6 +15,7 @@ import { splitReferences, type BulletSource } from "../../steps/draft/provenance
 import { hashOf } from "../../steps/message/reference.ts";
 import { parseSyntheticId } from "../../steps/view/view.ts";
 import { parseFacts } from "../messages/content.ts";
+import { isPruned } from "../messages/contents.ts";
 import { parseDetails } from "./details.ts";
 import { Overlays, type CommitResult, type OverlayInput, type OverlayRecord, type SpanDigest } from "./overlays.ts";
 import { toRecord } from "./record.ts";
@@ -27,7 +28,7 @@ import { HiddenMessages } from "../messages/hidden-messages.ts";
 import type { OverlayRow, ShapeRow } from "../statements.ts";
 import { discloseOverlay, isUnchanged, listReplaced, readPastView, type PastView } from "./time-travel.ts";
 import type { Tree } from "../messages/tree.ts";
-import { elementMessage, outlineRow, overlayMessage } from "../messages/view.ts";
+import { elementMessages, outlineRow } from "../messages/view.ts";
 import { comparePlaces, placeFrom, placeTo, walkSpan, walkView, type Element } from "../messages/walk.ts";
 
 /** Names of tools that an overlay lists: more than any agent has, and far under what a row holds. */
@@ -177,7 +178,7 @@ export abstract class SessionOverlays {
         `There is no "${after}" under overlay "${overlayId}" at this depth. Give the id of the last message of the page before.`,
       );
     }
-    return elements.slice(start, start + limit).map((each) => this.#read(each));
+    return this.#read(elements.slice(start, start + limit));
   }
 
   /** For reading originals by their words, by name or by what stands around them, as the active branch shows them now. */
@@ -217,19 +218,20 @@ export abstract class SessionOverlays {
 
   /** A span's messages, hidden ones too, oldest first; null as for {@link spanDigest}. */
   spanMessages(span: Span): UIMessage[] | null {
-    return this.#sources(span, true)?.map((element) => elementMessage(this.tree, element)) ?? null;
+    const elements = this.#sources(span, true);
+    return elements === null ? null : elementMessages(this.tree, elements.filter(isThere));
   }
 
   /** As {@link spanMessages}; null also when they are not those that `expected` is the digest of. */
   sourceMessages(span: Span, expected: string): UIMessage[] | null {
     const elements = this.#sources(span, true);
     if (elements === null || this.laid.sum(elements).digest !== expected) return null;
-    return elements.map((element) => elementMessage(this.tree, element));
+    return elementMessages(this.tree, elements.filter(isThere));
   }
 
   /** A span's messages without content, as an outline has them; null as for {@link spanDigest}. */
   spanRows(span: Span): OutlineRow[] | null {
-    return this.#sources(span, false)?.map(outlineRow) ?? null;
+    return this.#sources(span, false)?.filter(isThere).map(outlineRow) ?? null;
   }
 
   /**
@@ -275,10 +277,17 @@ export abstract class SessionOverlays {
     );
   }
 
-  #read(element: Element): UIMessage {
-    if (element.kind === "overlay") return overlayMessage(element.overlay);
-    return elementMessage(this.tree, { ...element, row: this.tree.contentAt(element.row.seq) });
+  #read(elements: readonly Element[]): UIMessage[] {
+    const read = elements.map((element) =>
+      element.kind === "overlay" ? element : { ...element, row: this.tree.contentAt(element.row.seq) },
+    );
+    return elementMessages(this.tree, read);
   }
+}
+
+/** Not the place of a message that the host pruned: nothing of it can be read. */
+function isThere(element: Element): boolean {
+  return element.kind === "overlay" || !isPruned(element.row);
 }
 
 function addTools(names: Set<string>, element: Element): void {

@@ -15,12 +15,11 @@ import { PalimpsestError } from "../../errors.ts";
 import { DEFAULT_SEARCH_HITS, ENCODED_SEARCH_CHARS, MAX_SEARCH_HITS } from "../../limits.ts";
 import { isEncoded } from "../../steps/text/encoded.ts";
 import { fieldText, hasResult, innerParts, toolName, toolPart, type Part } from "../../steps/message/tool-parts.ts";
-import { decodeMessage } from "../messages/content.ts";
+import { isPruned, NotAtHand, type ReadableRow } from "../messages/contents.ts";
 import type { Db } from "../db.ts";
 import { fitWords, matchExpression, queryTerms } from "./words.ts";
 import { lastOf, placeOf, rowidOf, SearchStatements, type IndexedRow, type SourceRow } from "./statements.ts";
 import { snippetsFor } from "./snippet.ts";
-import type { Statements } from "../statements.ts";
 
 export interface SearchOptions {
   /** Default: all sessions. */
@@ -50,16 +49,22 @@ export interface SeqRange {
   readonly toSeq: number;
 }
 
+/** The content of a message's row. */
+type ReadContent = (sessionId: string, row: ReadableRow) => UIMessage;
+
+/** Messages that a search asks a host for together: enough to need few turns, few enough to hold in memory. */
+const FETCHED_AT_ONCE = 50;
+
 export class MessageSearch {
-  readonly #statements: Statements;
+  readonly #read: ReadContent;
   readonly #sql: SearchStatements;
   readonly #db: Db;
   /** By session; null for one that is not indexed. What is not in here was not asked for yet. */
   readonly #indexed: Map<string, IndexedRow | null>;
 
-  constructor(db: Db, statements: Statements) {
+  constructor(db: Db, read: ReadContent) {
     this.#db = db;
-    this.#statements = statements;
+    this.#read = read;
     this.#sql = new SearchStatements(db);
     this.#indexed = db.cached(new Map());
   }
@@ -164,25 +169,51 @@ export class MessageSearch {
     const indexed = this.#load(sessionId);
     const first = this.#sql.messageAfter(sessionId, indexed?.indexedTo ?? -1);
     if (first === undefined) return indexed;
-    return this.#db.transaction(() => {
+    let waiting: NotAtHand | null = null;
+    const reached = this.#db.transaction(() => {
       if (indexed === null) this.#sql.createIndex();
       const n = indexed?.n ?? this.#sql.insertIndexed(sessionId);
-      let indexedTo = first.seq;
+      let indexedTo = indexed?.indexedTo ?? -1;
       for (
         let row: SourceRow | undefined = first;
         row !== undefined;
         row = this.#sql.messageAfter(sessionId, row.seq)
       ) {
-        const { seq, parts, content } = row;
-        const rest = parts === 1 ? [] : this.#statements.messageParts(sessionId, seq).map((piece) => piece.content);
-        this.#insert({ n, indexedTo }, seq, decodeMessage([content, ...rest], row));
-        indexedTo = seq;
+        const message = this.#readOrWait(sessionId, row);
+        if (message instanceof NotAtHand) {
+          // What is done stays done: the next try goes on here.
+          waiting = message;
+          break;
+        }
+        if (message !== null) this.#insert({ n, indexedTo }, row.seq, message);
+        indexedTo = row.seq;
       }
       this.#sql.setIndexedTo(n, indexedTo);
       const caughtUp = { n, indexedTo };
       this.#indexed.set(sessionId, caughtUp);
       return caughtUp;
     });
+    if (waiting !== null) throw waiting;
+    return reached;
+  }
+
+  /** Null for a message that its host pruned; what is to be fetched, some messages at once, where it is not at hand. */
+  #readOrWait(sessionId: string, row: SourceRow): UIMessage | NotAtHand | null {
+    if (isPruned(row)) return null;
+    try {
+      return this.#read(sessionId, row);
+    } catch (error) {
+      if (!(error instanceof NotAtHand)) throw error;
+      const ids: string[] = [];
+      for (
+        let next: SourceRow | undefined = row;
+        next !== undefined && ids.length < FETCHED_AT_ONCE;
+        next = this.#sql.messageAfter(sessionId, next.seq)
+      ) {
+        if (!isPruned(next)) ids.push(next.id);
+      }
+      return new NotAtHand(ids);
+    }
   }
 
   #insert(indexed: IndexedRow, seq: number, message: UIMessage): void {

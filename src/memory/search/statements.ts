@@ -11,7 +11,7 @@ import type { Db } from "../db.ts";
 /** How far a session is indexed. `n` is its number in the index. */
 export type IndexedRow = { n: number; indexedTo: number };
 
-export type SourceRow = { seq: number; id: string; role: string; parts: number; content: string };
+export type SourceRow = { seq: number; id: string; role: string; parts: number; digest: string; content: string };
 export type MatchRow = { rowid: number; rank: number };
 export type FoundRow = { id: string; role: string; createdAt: number };
 
@@ -72,7 +72,7 @@ export class SearchStatements {
 
   /** The first message after `seq`. One at a time: a message may take megabytes. */
   messageAfter(sessionId: string, seq: number): SourceRow | undefined {
-    const sql = `SELECT seq, id, role, parts, content FROM palimpsest_messages
+    const sql = `SELECT seq, id, role, parts, digest, content FROM palimpsest_messages
        WHERE session_id = ? AND seq > ? ORDER BY seq LIMIT 1`;
     return this.#db.run<SourceRow>(sql, sessionId, seq)[0];
   }

@@ -12,6 +12,7 @@ import { MAX_NAME_CHARS, MAX_PAGE } from "../../limits.ts";
 import type { CountTokens } from "../../steps/message/measure.ts";
 import { titleOf } from "../../steps/message/title.ts";
 import { decodeMessage } from "../messages/content.ts";
+import { HOSTED } from "../messages/contents.ts";
 import type { Draft } from "../drafts.ts";
 import type { History } from "../messages/history.ts";
 import { nameSpansAnew } from "../messages/fork.ts";
@@ -159,6 +160,7 @@ export class Sessions {
   fork(sessionId: string, copy: { id: string; atMessageId: string; name?: string | undefined }): SessionInfo {
     const { db, statements, now } = this.#options;
     const { model } = this.mustGet(sessionId);
+    this.#options.history(sessionId).mustKeepMessages();
     const tree = new Tree(statements, sessionId, now);
     const at = tree.find(copy.atMessageId);
     if (at === null) {
@@ -271,6 +273,8 @@ export class Sessions {
     const opening = this.#sql.opening(sessionId);
     if (opening === undefined) return null;
     const { seq, parts, content } = opening;
+    // The host may be asked for its words, but not here, where nobody waits.
+    if (parts <= HOSTED) return null;
     const rest = parts === 1 ? [] : this.#options.statements.messageParts(sessionId, seq).map((part) => part.content);
     return titleOf(decodeMessage([content, ...rest], opening));
   }

@@ -1,0 +1,234 @@
+/**
+ * A session whose messages a host keeps: the host's feed on one side, reads that may have to wait on the other.
+ *
+ * Job: take each change of the host into the index in the turn of the event loop in which it was made, start what is due, and
+ * make the index equal again where a change was missed. Boundary: knows the port (memory/message-source.ts) and no host.
+ *
+ * Why it is safe: a listener that does not wait is committed by the platform together with the host's own write. After a failure
+ * nothing more is taken from the feed until the whole path was compared, so a gap cannot be built upon. The comparison
+ * writes in one transaction, and begins again when the host changed while it read.
+ */
+import type { UIMessage } from "ai";
+import { PalimpsestError } from "../errors.ts";
+import type { Encoded } from "../memory/messages/content.ts";
+import { HostDiffers, isToBeReadAgain, NotAtHand, type HostedContents } from "../memory/messages/contents.ts";
+import type { History } from "../memory/messages/history.ts";
+import type { MessageSource, SourceEvent } from "../memory/messages/message-source.ts";
+import { forgetWhatWasSaid } from "./clear-session.ts";
+import type { Core } from "./core.ts";
+import { mendIfUncovered } from "./runs/mend.ts";
+import { startNotesIfDue } from "./notes/trigger.ts";
+import { measureAfresh, triggerIfDue } from "./runs/trigger.ts";
+
+/** Rounds of fetching for one read, and of comparing: more mean that somebody changes the same messages all the time. */
+const MAX_ROUNDS = 20;
+
+/** What a comparison found: all that makes the index equal to the host's path. */
+interface Difference {
+  readonly gone: readonly string[];
+  /** Messages that are new, each with the one before it on the path. */
+  readonly added: readonly { readonly message: Encoded; readonly after: string | null }[];
+  readonly changed: readonly UIMessage[];
+}
+
+export class HostedSession {
+  readonly sessionId: string;
+  readonly #core: Core;
+  readonly #source: MessageSource;
+  readonly #contents: HostedContents;
+  /** Whether the index says what the host has. */
+  #isEqual = false;
+  /** Whether nothing but a comparison of everything will do. */
+  #isBehind = false;
+  #comparing: Promise<void> | null = null;
+  /** Rises with each change that the host tells. */
+  #changes = 0;
+  /** Messages that were found to differ from their rows. */
+  readonly #suspects = new Set<string>();
+  #reads = 0;
+
+  constructor(core: Core, sessionId: string, source: MessageSource) {
+    this.#core = core;
+    this.sessionId = sessionId;
+    this.#source = source;
+    this.#contents = core.memory.host(sessionId, source);
+    source.subscribe((event) => this.#hear(event));
+  }
+
+  /** Resolves once the index says what the host has. Throws what kept it from that. */
+  async ready(): Promise<void> {
+    if (this.#isEqual) return;
+    this.#comparing ??= this.#compare().finally(() => (this.#comparing = null));
+    await this.#comparing;
+  }
+
+  /** Does a read, as often as it takes: what it misses is fetched, and what it shows to be missed is taken in first. */
+  async read<T>(work: () => T | Promise<T>): Promise<T> {
+    this.#reads++;
+    try {
+      for (let round = 0; ; round++) {
+        await this.ready();
+        try {
+          return await work();
+        } catch (error) {
+          if (round >= MAX_ROUNDS) throw tooManyChanges(this.#source.name, error);
+          if (error instanceof NotAtHand) await this.#contents.fetch(error.ids);
+          else if (error instanceof HostDiffers) this.#suspect(error.id);
+          else throw error;
+        }
+      }
+    } finally {
+      this.#reads--;
+      if (this.#reads === 0) this.#contents.forget();
+    }
+  }
+
+  get #history(): History {
+    return this.#core.memory.session(this.sessionId);
+  }
+
+  // --- the feed ------------------------------------------------------------------------------------------------------
+
+  /** Never throws and never waits: the host goes on whatever becomes of us. */
+  #hear(event: SourceEvent): void {
+    this.#changes++;
+    this.#contents.forget();
+    if (!this.#isEqual) return;
+    try {
+      const continues = this.#history.leafId();
+      this.#core.transaction(() => this.#take(event));
+      this.#look(event.kind === "append" ? continues : null);
+    } catch (error) {
+      this.#fallBehind(error);
+    }
+  }
+
+  #take(event: SourceEvent): void {
+    const history = this.#history;
+    if (event.kind === "append") {
+      history.hear(history.measure(event.message), event.parentId);
+    } else if (event.kind === "update") {
+      history.hearUpdate(event.message);
+    } else if (event.kind === "delete") {
+      history.hearDelete(event.ids, event);
+      measureAfresh(this.#core, this.sessionId);
+    } else if (event.kind === "clear") {
+      history.hearClear();
+      forgetWhatWasSaid(this.#core, this.sessionId);
+    } else {
+      this.#isEqual = false;
+      this.#isBehind = true;
+    }
+  }
+
+  /** Starts what is due. In a transaction of its own: what cannot be read at once must not take the change with it. */
+  #look(continues: string | null): void {
+    const { sessionId } = this;
+    const core = this.#core;
+    const look = (): void =>
+      core.transaction(() => {
+        triggerIfDue(core, sessionId, continues);
+        mendIfUncovered(core, sessionId);
+        startNotesIfDue(core, sessionId);
+      });
+    try {
+      look();
+    } catch (error) {
+      if (!isToBeReadAgain(error)) throw error;
+      core.platform.background(this.read(look).catch((cause: unknown) => this.#tell(cause)));
+    }
+  }
+
+  #suspect(id: string): void {
+    this.#suspects.add(id);
+    this.#isEqual = false;
+    this.#isBehind = true;
+  }
+
+  #fallBehind(error: unknown): void {
+    this.#isEqual = false;
+    this.#isBehind = true;
+    this.#tell(error);
+    this.#catchUp();
+  }
+
+  #catchUp(): void {
+    const caughtUp = async (): Promise<void> => {
+      try {
+        await this.ready();
+      } catch (error) {
+        this.#tell(error);
+      }
+    };
+    this.#core.platform.background(caughtUp());
+  }
+
+  #tell(error: unknown): void {
+    const why = error instanceof Error ? error.message : String(error);
+    console.warn(`[palimpsest] Session "${this.sessionId}" goes on without compaction for now: ${why}`);
+  }
+
+  // --- comparing -----------------------------------------------------------------------------------------------------
+
+  async #compare(): Promise<void> {
+    for (let round = 0; round < MAX_ROUNDS; round++) {
+      const changes = this.#changes;
+      const difference = (await this.#looksEqual()) ? null : await this.#differ();
+      // What was read may be old by now.
+      if (this.#changes !== changes) continue;
+      if (difference !== null) this.#core.transaction(() => this.#apply(difference));
+      this.#isEqual = true;
+      this.#isBehind = false;
+      this.#suspects.clear();
+      if (difference !== null) this.#look(null);
+      return;
+    }
+    throw tooManyChanges(this.#source.name);
+  }
+
+  /** One look that costs a few rows: the newest message is the same, and every message in memory is known. */
+  async #looksEqual(): Promise<boolean> {
+    if (this.#isBehind) return false;
+    const leafId = await this.#source.leafId();
+    const history = this.#history;
+    return leafId === history.leafId() && this.#source.live().every(({ id }) => history.mayHave(id));
+  }
+
+  async #differ(): Promise<Difference> {
+    const history = this.#history;
+    const ids = await this.#source.path();
+    const live = new Map(this.#source.live().map((message) => [message.id, message]));
+    const added: { message: Encoded; after: string | null }[] = [];
+    const changed: UIMessage[] = [];
+    let after: string | null = null;
+    for (const id of ids) {
+      const known = history.digestOf(id);
+      const message = live.get(id) ?? (known === null || this.#suspects.has(id) ? await this.#source.get(id) : null);
+      // Measured at once: a whole conversation is not held in memory.
+      if (message !== null && known === null) added.push({ message: history.measure(message), after });
+      else if (message !== null && known !== this.#contents.digestOf(message)) changed.push(message);
+      if (message !== null || known !== null) after = id;
+    }
+    const onPath = new Set(ids);
+    const gone: string[] = [];
+    // What the path does not name may be on another branch, or older than the host reads back: the host is asked for each.
+    for (const id of history.unknownTo(onPath)) if ((await this.#source.get(id)) === null) gone.push(id);
+    return { gone, added, changed };
+  }
+
+  #apply({ gone, added, changed }: Difference): void {
+    const history = this.#history;
+    if (gone.length > 0) history.hearDelete(gone, { retention: this.#source.prunes() });
+    for (const message of changed) history.hearUpdate(message);
+    for (const { message, after } of added) history.hear(message, after);
+    measureAfresh(this.#core, this.sessionId);
+  }
+}
+
+function tooManyChanges(host: string, cause?: unknown): PalimpsestError {
+  return new PalimpsestError(
+    "conflict",
+    `The messages of ${host} changed each time that they were read. Make the call again once nothing writes them.`,
+    { cause },
+  );
+}
