@@ -3,6 +3,7 @@ import { defineConfig } from "tsdown";
 /** The package as it is published: ESM with one bundle of code and one of declarations for each subpath. */
 export default defineConfig({
   entry: {
+    "ai-chat": "src/ai-chat/with-compaction.ts",
     index: "src/index.ts",
     models: "src/models.ts",
     "openai-compatible": "src/model/openai-compatible.ts",

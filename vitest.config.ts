@@ -41,6 +41,19 @@ export default defineConfig({
         },
       },
       {
+        plugins: [
+          cloudflareTest({
+            wrangler: { configPath: "./test/ai-chat/wrangler.jsonc" },
+            remoteBindings: false,
+          }),
+        ],
+        test: {
+          name: "hosts",
+          include: ["test/{ai-chat,think,sessions-source}/**/*.test.ts"],
+          testTimeout: 60_000,
+        },
+      },
+      {
         test: {
           name: "bundle",
           environment: "node",

@@ -1,5 +1,6 @@
 import type * as worker from "./worker.ts";
 import type { CompactionParams } from "../src/workflows/workflow.ts";
+import type { Chat, StockChat } from "./ai-chat/worker.ts";
 import type { BareAgent, BuiltAgent, DefaultAgent, PalimpsestAgent, StorageProbe, UnboundAgent } from "./worker.ts";
 
 declare global {
@@ -14,6 +15,8 @@ declare global {
       BareAgent: DurableObjectNamespace<BareAgent>;
       DefaultAgent: DurableObjectNamespace<DefaultAgent>;
       StorageProbe: DurableObjectNamespace<StorageProbe>;
+      Chat: DurableObjectNamespace<Chat>;
+      StockChat: DurableObjectNamespace<StockChat>;
       SKILLS: R2Bucket;
       COMPACTION_WORKFLOW: Workflow<CompactionParams>;
     }

@@ -1,0 +1,101 @@
+/**
+ * Compaction for an agent whose base class keeps its messages in `agents/sessions`: what AIChatAgent and Think have in common.
+ *
+ * Job: put a core beside the base class and hear its sessions. Boundary: knows no base class by value; adds few names, because
+ * the base class has many.
+ */
+import { getCurrentAgent, type Agent } from "agents";
+import type { Sessions } from "agents/sessions";
+import type { CallContext, CallName } from "../agent/calls.ts";
+import { runCall } from "../agent/calls.ts";
+import { addOpenCalls, Doors, type Clients } from "../agent/clients.ts";
+import { Core } from "../agent/core.ts";
+import { HostedSession } from "../agent/hosted-session.ts";
+import { agentPlatform, lacksWorkflow, type Watched } from "../agent/platform.ts";
+import { Session } from "../agent/session.ts";
+import { SessionManager } from "../agent/session-manager.ts";
+import type { CompactAfterOptions } from "../agent/settings.ts";
+import { sessionsSource, type SessionsSourceOptions } from "./source.ts";
+
+/** What a session is told: `compactAfter(60_000)`, or a function of the session. */
+export type CompactionSettings = (session: Session) => unknown;
+
+/** Compacts a conversation when its view is estimated at more than `thresholdTokens`. Throws `invalid_options` when it is used. */
+export function compactAfter(thresholdTokens: number, options: CompactAfterOptions = {}): CompactionSettings {
+  return (session) => session.compactAfter(thresholdTokens, options);
+}
+
+/** The core of an agent whose base class keeps the messages. */
+export class HostedCore extends Core {
+  /** A session as the agent's own code uses it; the conversation without argument. */
+  session(sessionId = ""): Session {
+    return Session.create({ palimpsest: this }).forSession(sessionId);
+  }
+}
+
+export interface HostedAgentOptions {
+  readonly ctx: DurableObjectState;
+  readonly env: Cloudflare.Env;
+  readonly clients: Clients;
+  readonly sessions: Sessions;
+  readonly source: Omit<SessionsSourceOptions, "sessionId">;
+  /** Read when the session is first used. */
+  readonly settings: () => CompactionSettings | undefined;
+}
+
+/** Call it right behind `super()`: a subclass may put something else in the place of `sessions`. */
+export function hostCompaction(agent: Watched, options: HostedAgentOptions): HostedCore {
+  const { ctx, env, clients, sessions, source, settings } = options;
+  const doors = new Doors(clients);
+  const platform = agentPlatform(agent, { ctx, env, clientsRead: doors.grants("read") });
+  const core: HostedCore = new HostedCore(ctx.storage, platform, (sessionId) => {
+    const session = core.session(sessionId);
+    settings()?.(session);
+    session.apply();
+  });
+  const hosted = new HostedSession(core, "", sessionsSource(sessions, { ...source, sessionId: "" }));
+  core.hosted.set("", hosted);
+  addOpenCalls(agent, doors, function (name, input) {
+    const { palimpsest } = this as { palimpsest: HostedCore };
+    return call(palimpsest, doors, { name, input });
+  });
+  takeInOnStart(agent, hosted);
+  ctx.waitUntil(Promise.resolve().then(() => wake(core, env)));
+  return core;
+}
+
+async function call(core: HostedCore, doors: Doors, { name, input }: { name: CallName; input: unknown }) {
+  const { connection } = getCurrentAgent();
+  const context: CallContext = {
+    core,
+    manager: SessionManager.create({ palimpsest: core }),
+    session: (sessionId) => core.session(sessionId),
+    may: (grant) => connection === undefined || doors.grants(grant),
+  };
+  return runCall(name, context, input);
+}
+
+/** Once the base class has started, and before it answers anybody: so no change comes before the index is equal. */
+function takeInOnStart(agent: Agent, hosted: HostedSession): void {
+  const start = agent.onStart.bind(agent);
+  agent.onStart = async (props) => {
+    await start(props);
+    try {
+      await hosted.ready();
+    } catch (error) {
+      // The conversation goes on; the next use tries again, and says why when it fails.
+      console.warn(`[palimpsest] The conversation was not taken in: ${String(error)}`);
+    }
+  };
+}
+
+async function wake(core: HostedCore, env: Cloudflare.Env): Promise<void> {
+  if (lacksWorkflow(env)) {
+    try {
+      core.settings.get("");
+    } catch {
+      // Thrown again at the session's first use.
+    }
+  }
+  await core.dispatcher.wake();
+}

@@ -1,0 +1,73 @@
+/**
+ * `agents/sessions` as a {@link MessageSource}: the Agents SDK keeps the messages, an index of ours follows.
+ *
+ * Facts behind this file: the feed calls its listeners in the turn of its own write and goes on to the next one when a listener
+ * has returned; `parentId` of an append is what the caller asked for, with the meaning that the port has; a read of the path
+ * ends at 10,001 messages; a summary that the SDK stored of its own is no message.
+ */
+import type { UIMessage } from "ai";
+import type { SessionChangeEvent, SessionMessage, Sessions } from "agents/sessions";
+import type { MessageSource, SourceEvent } from "../memory/messages/message-source.ts";
+
+export interface SessionsSourceOptions {
+  /** What the host is called in advice. */
+  readonly name: string;
+  readonly sessionId: string;
+  /** What the host has in memory. */
+  readonly live: () => readonly UIMessage[];
+  /** Most messages that the host keeps; undefined for all. */
+  readonly keeps?: () => number | undefined;
+  /** A message as the host itself hands it out. */
+  readonly read?: (message: UIMessage) => UIMessage;
+}
+
+export function sessionsSource(sessions: Sessions, options: SessionsSourceOptions): MessageSource {
+  const { name, sessionId, live, keeps = () => undefined, read = (message) => message } = options;
+  const session = sessions.session(sessionId);
+  const messageOf = (message: SessionMessage): UIMessage => read(message as unknown as UIMessage);
+  return {
+    name,
+    live,
+    prunes: () => keeps() !== undefined,
+    subscribe: (listener) => {
+      const told = { messageOf, hasPruned: () => live().length === keeps() };
+      sessions.subscribe((event) => {
+        if (event.sessionId !== sessionId) return;
+        const heard = eventOf(event, told);
+        if (heard !== null) listener(heard);
+      });
+    },
+    leafId: async () => (await session.getLatestLeaf())?.id ?? null,
+    path: async () => (await session.getHistoryRowStats()).map(({ id }) => id),
+    get: async (id) => {
+      const message = await session.getMessage(id);
+      return message === null ? null : messageOf(message);
+    },
+  };
+}
+
+interface Telling {
+  readonly messageOf: (message: SessionMessage) => UIMessage;
+  /** Asked behind a delete: whether exactly as many messages are left as the host keeps. */
+  readonly hasPruned: () => boolean;
+}
+
+function eventOf(event: SessionChangeEvent, { messageOf, hasPruned }: Telling): SourceEvent | null {
+  switch (event.type) {
+    case "append":
+      if (!event.inserted) return null;
+      return { kind: "append", message: messageOf(event.message), parentId: event.parentId };
+    case "update":
+      return { kind: "update", message: messageOf(event.message) };
+    case "delete":
+      return { kind: "delete", ids: event.messageIds, retention: hasPruned() };
+    case "clear":
+      return { kind: "clear" };
+    case "import":
+      return { kind: "changed" };
+    case "compact":
+    case "compaction":
+      // A summary of the SDK's own changes no message.
+      return null;
+  }
+}

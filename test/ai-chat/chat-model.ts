@@ -1,0 +1,83 @@
+/** The model of a chat under test: it says what a test tells it, agent by agent, and keeps every prompt that it was sent. */
+import type { LanguageModelV4Message, LanguageModelV4StreamPart } from "@ai-sdk/provider";
+import { tool, type ModelMessage, type ToolSet } from "ai";
+import { convertArrayToReadableStream, MockLanguageModelV4 } from "ai/test";
+import { z } from "zod";
+import { estimateTokens } from "../../src/steps/tokens/tokens.ts";
+
+export type Prompt = readonly LanguageModelV4Message[];
+
+/** A text, or a call of a tool. */
+export type Said = string | { readonly tool: string; readonly id: string; readonly input?: unknown };
+
+interface Part {
+  /** What the model says to a prompt; `call` counts from 0. */
+  script: (prompt: Prompt, call: number) => Said | Promise<Said>;
+  readonly prompts: Prompt[];
+  /** What each turn began with. */
+  readonly turns: ModelMessage[][];
+}
+
+const parts = ((globalThis as { palimpsestChats?: Map<string, Part> }).palimpsestChats ??= new Map<string, Part>());
+
+export function partOf(name: string): Part {
+  const known = parts.get(name);
+  if (known !== undefined) return known;
+  const fresh: Part = { script: (_prompt, call) => `Answer ${call}.`, prompts: [], turns: [] };
+  parts.set(name, fresh);
+  return fresh;
+}
+
+export const tools = {
+  look: tool({
+    description: "Looks something up.",
+    inputSchema: z.object({ n: z.number() }),
+    execute: async ({ n }) => `Entry ${n}: ${"the ledger keeps its promise. ".repeat(12)}`,
+  }),
+  pay: tool({
+    description: "Pays. A person is asked first.",
+    inputSchema: z.object({ n: z.number() }),
+    needsApproval: true,
+    execute: async ({ n }) => `Paid ${n}.`,
+  }),
+  place: tool({ description: "Answered by the client.", inputSchema: z.object({ n: z.number() }) }),
+} satisfies ToolSet;
+
+export function chatModel(name: string) {
+  const part = partOf(name);
+  return new MockLanguageModelV4({
+    modelId: "chat",
+    doStream: async ({ prompt }) => {
+      const call = part.prompts.push(prompt) - 1;
+      return {
+        stream: convertArrayToReadableStream(streamed(await part.script(prompt, call), estimateTokens(textOf(prompt)))),
+      };
+    },
+  });
+}
+
+function textOf(prompt: Prompt): string {
+  return JSON.stringify(prompt.map(({ content }) => content));
+}
+
+function streamed(said: Said, inputTokens: number): LanguageModelV4StreamPart[] {
+  const usage = {
+    inputTokens: { total: inputTokens, noCache: undefined, cacheRead: undefined, cacheWrite: undefined },
+    outputTokens: { total: 10, text: undefined, reasoning: undefined },
+  };
+  const begin: LanguageModelV4StreamPart = { type: "stream-start", warnings: [] };
+  if (typeof said === "string") {
+    return [
+      begin,
+      { type: "text-start", id: "t" },
+      { type: "text-delta", id: "t", delta: said },
+      { type: "text-end", id: "t" },
+      { type: "finish", finishReason: { unified: "stop", raw: undefined }, usage },
+    ];
+  }
+  return [
+    begin,
+    { type: "tool-call", toolCallId: said.id, toolName: said.tool, input: JSON.stringify(said.input ?? { n: 1 }) },
+    { type: "finish", finishReason: { unified: "tool-calls", raw: undefined }, usage },
+  ];
+}

@@ -1,0 +1,112 @@
+/** A person with a browser: connects to a chat agent as `useAgentChat` does, and says things. */
+import { env, exports } from "cloudflare:workers";
+import { introspectWorkflow, runInDurableObject } from "cloudflare:test";
+import type { UIMessage } from "ai";
+import { beforeAll } from "vitest";
+import type { RunRecord } from "../../src/memory/runs/runs.ts";
+import { scriptModel, summaryOf, type Script } from "../scripted-model.ts";
+import { partOf } from "./chat-model.ts";
+import type { Chat } from "./worker.ts";
+
+type Frame = { readonly type: string; readonly id?: string; readonly done?: boolean } & Record<string, unknown>;
+
+let chats = 0;
+
+/** A chat that no other test knows, with a summariser that says what the script does. */
+export function newChat(
+  prefix = "chat",
+  script: Script = (prompt) => summaryOf(prompt, "What was said is told here."),
+) {
+  const name = `${prefix}-${chats++}`;
+  scriptModel(name, script);
+  return { name, part: partOf(name), stub: env.Chat.get(env.Chat.idFromName(name)) };
+}
+
+/** In this file no retry of a step waits. */
+export function skipRetryDelays(): void {
+  beforeAll(async () => {
+    const instances = await introspectWorkflow(env.COMPACTION_WORKFLOW);
+    await instances.modifyAll((modifier) => modifier.disableRetryDelays());
+  });
+}
+
+/** Does something inside the agent's own object. */
+export async function inside<T>(name: string, work: (agent: Chat) => T | Promise<T>): Promise<T> {
+  return runInDurableObject(env.Chat.get(env.Chat.idFromName(name)), (agent) => work(agent));
+}
+
+export async function messagesOf(name: string): Promise<UIMessage[]> {
+  const response = await exports.default.fetch(`http://test/agents/chat/${name}/get-messages`);
+  return response.json<UIMessage[]>();
+}
+
+/** Waits until the agent has ended as many runs as said; the newest first. */
+export async function ended(name: string, runs = 1): Promise<RunRecord[]> {
+  for (;;) {
+    const list = await inside(name, (agent) => agent.palimpsest.runs.list("", { limit: 50 }));
+    if (list.length >= runs && list.every((run) => run.outcome !== null)) return list;
+    await scheduler.wait(1);
+  }
+}
+
+export async function until<T>(find: () => T | undefined | Promise<T | undefined>): Promise<T> {
+  for (;;) {
+    const found = await find();
+    if (found !== undefined) return found;
+    await scheduler.wait(1);
+  }
+}
+
+export function user(id: string, text = `Please look at ${id}. ${"It matters to the ledger. ".repeat(32)}`): UIMessage {
+  return { id, role: "user", parts: [{ type: "text", text }] };
+}
+
+export async function connect(name: string) {
+  const response = await exports.default.fetch(`http://test/agents/chat/${name}`, {
+    headers: { Upgrade: "websocket" },
+  });
+  const socket = response.webSocket;
+  if (socket === null) throw new Error(`No WebSocket: ${response.status}`);
+  const heard: Frame[] = [];
+  socket.addEventListener("message", ({ data }) => void heard.push(JSON.parse(String(data)) as Frame));
+  socket.accept();
+  const send = (frame: object): void => socket.send(JSON.stringify(frame));
+  const request = (messages: readonly UIMessage[], trigger = "submit-message"): string => {
+    const id = crypto.randomUUID();
+    const body = JSON.stringify({ messages, trigger });
+    send({ type: "cf_agent_use_chat_request", id, init: { method: "POST", body } });
+    return id;
+  };
+  const finished = (id: string): Promise<Frame> =>
+    until(() => heard.find((frame) => frame.type === "cf_agent_use_chat_response" && frame.id === id && frame.done));
+  return {
+    heard,
+    send,
+    request,
+    finished,
+    close: () => socket.close(),
+    /** Sends what the person sees and one message more, and waits for the answer. */
+    async say(message: UIMessage): Promise<UIMessage[]> {
+      await finished(request([...(await messagesOf(name)), message]));
+      return messagesOf(name);
+    },
+    /** Sends these messages in the place of all others, and waits for the answer. */
+    async submit(messages: readonly UIMessage[], trigger?: string): Promise<UIMessage[]> {
+      await finished(request(messages, trigger));
+      return messagesOf(name);
+    },
+    async call(method: string, input?: unknown): Promise<Frame> {
+      const id = crypto.randomUUID();
+      send({ type: "rpc", id, method, args: input === undefined ? [] : [input] });
+      return until(() => heard.find((frame) => frame.id === id));
+    },
+  };
+}
+
+/** Says as many things as bring the first compaction about, and waits for it. */
+export async function talkUntilCompacted(name: string, says = 12): Promise<UIMessage[]> {
+  const person = await connect(name);
+  for (let n = 0; n < says; n++) await person.say(user(`u${n}`));
+  await ended(name);
+  return messagesOf(name);
+}

@@ -1,0 +1,40 @@
+/** The Worker of agents whose base class keeps the messages: the real packages, with a model that says what a test tells it. */
+import { AIChatAgent } from "@cloudflare/ai-chat";
+import { routeAgentRequest } from "agents";
+import { isStepCount, streamText } from "ai";
+import { compactAfter, withCompaction } from "../../src/ai-chat/with-compaction.ts";
+import { chatModel, partOf, tools } from "./chat-model.ts";
+
+export { CompactionWorkflow, StorageProbe } from "../worker.ts";
+
+/** The three lines of the guide. Agents are named after what is theirs: `keeps-n` prunes, `narrow` hydrates little. */
+export class Chat extends withCompaction(AIChatAgent)<Cloudflare.Env> {
+  override compaction = compactAfter(2_000, { chunkTokens: 1_500 });
+  override maxPersistedMessages = keepsOf(this.name);
+  override hydrationByteBudget = this.name.startsWith("narrow") ? 4_000 : 32 * 1024 * 1024;
+
+  override async onChatMessage(_onFinish: unknown, options?: { abortSignal?: AbortSignal | undefined }) {
+    const part = partOf(this.name);
+    const turn = await this.compacted({ tools });
+    part.turns.push(turn.messages);
+    return streamText({
+      model: chatModel(this.name),
+      tools,
+      ...turn,
+      stopWhen: isStepCount(8),
+      ...(options?.abortSignal !== undefined && { abortSignal: options.abortSignal }),
+    }).toUIMessageStreamResponse();
+  }
+}
+
+/** AIChatAgent as it comes. */
+export class StockChat extends AIChatAgent {}
+
+function keepsOf(name: string): number | undefined {
+  const keeps = /^keeps-(\d+)/.exec(name)?.[1];
+  return keeps === undefined ? undefined : Number(keeps);
+}
+
+export default {
+  fetch: async (request, env) => (await routeAgentRequest(request, env)) ?? new Response("Not found", { status: 404 }),
+} satisfies ExportedHandler<Cloudflare.Env>;
