@@ -8,6 +8,7 @@ import { Agent, getCurrentAgent } from "agents";
 import { CALL_NAMES, runCall, type CallContext, type CallMethods, type CallName } from "./calls.ts";
 import { DEFAULT_CLIENTS, Doors, hangDoors, type Clients } from "./clients.ts";
 import { Core } from "./core.ts";
+import { mustKeepNoMessages } from "./known-hosts.ts";
 import { agentPlatform, lacksWorkflow } from "./platform.ts";
 import { SessionManager } from "./session-manager.ts";
 import { callPort, RunPort } from "./runs/port.ts";
@@ -112,13 +113,14 @@ function mix(Base: AgentClass, clientsOf: (agent: object) => Clients): AgentClas
 }
 
 /**
- * Adds durable compaction to an agent class: `class Chat extends withCompaction(AIChatAgent<Env>) {}`. Throws
- * `invalid_options`.
+ * Adds durable compaction to an agent class: `class Chat extends withCompaction(MyAgent<Env>) {}`. Throws `invalid_options`,
+ * also for a class that keeps its messages itself: AIChatAgent has a `withCompaction` in `palimpsest/ai-chat`.
  */
 export function withCompaction<Env extends Cloudflare.Env, Base extends Agent<Env>>(
   base: new (ctx: DurableObjectState, env: Env) => Base,
   options: WithCompactionOptions = {},
 ): new (ctx: DurableObjectState, env: Env) => Base & CompactionSurface {
+  mustKeepNoMessages(base);
   checkFields("withCompaction", options, { clients: true });
   const { clients = DEFAULT_CLIENTS } = options;
   void new Doors(clients);

@@ -62,6 +62,14 @@ export class HostedSession {
     await this.#comparing;
   }
 
+  /**
+   * For the host's start. It joins no comparison that is under way: that one may be waiting for the start itself. Two at once do no
+   * harm, because what one has taken in changes nothing for the other.
+   */
+  async start(): Promise<void> {
+    await this.#compare();
+  }
+
   /** Does a read, as often as it takes: what it misses is fetched, and what it shows to be missed is taken in first. */
   async read<T>(work: () => T | Promise<T>): Promise<T> {
     this.#reads++;
@@ -171,7 +179,7 @@ export class HostedSession {
   // --- comparing -----------------------------------------------------------------------------------------------------
 
   async #compare(): Promise<void> {
-    for (let round = 0; round < MAX_ROUNDS; round++) {
+    for (let round = 0; round < MAX_ROUNDS && !this.#isEqual; round++) {
       const changes = this.#changes;
       const difference = (await this.#looksEqual()) ? null : await this.#differ();
       // What was read may be old by now.
@@ -181,8 +189,8 @@ export class HostedSession {
       this.#isBehind = false;
       this.#suspects.clear();
       if (difference !== null) this.#look(null);
-      return;
     }
+    if (this.#isEqual) return;
     throw tooManyChanges(this.#source.name);
   }
 

@@ -6,9 +6,9 @@
  */
 import type { AIChatAgent } from "@cloudflare/ai-chat";
 import type { Agent } from "agents";
-import { DEFAULT_CLIENTS, type Clients, type OpenCalls } from "../agent/clients.ts";
+import { DEFAULT_CLIENTS, Doors, type Clients, type OpenCalls } from "../agent/clients.ts";
 import type { CallMethods } from "../agent/calls.ts";
-import { PalimpsestError } from "../errors.ts";
+import { AI_CHAT, mustBeHost } from "../agent/known-hosts.ts";
 import { callPort, RunPort } from "../agent/runs/port.ts";
 import type { PortMethod } from "../workflows/port.ts";
 import { hostCompaction, type CompactionSettings, type HostedCore } from "../sessions-source/hosted-agent.ts";
@@ -62,8 +62,9 @@ export function withCompaction<
   options?: ChatCompactionOptions<Open>,
 ): new (ctx: DurableObjectState, env: Env) => Base & Opened<Open>;
 export function withCompaction(base: unknown, { clients = DEFAULT_CLIENTS }: ChatCompactionOptions = {}): unknown {
-  mustBeChat(base);
-  return mix(base, clients);
+  mustBeHost(base, AI_CHAT, "@cloudflare/ai-chat");
+  void new Doors(clients);
+  return mix(base as ChatClass, clients);
 }
 
 function mix(Base: ChatClass, clients: Clients) {
@@ -96,15 +97,4 @@ function mix(Base: ChatClass, clients: Clients) {
       await this.palimpsest.dispatcher.watch();
     }
   };
-}
-
-/** By what the base class is used for: its code is not imported. Throws `invalid_options`. */
-function mustBeChat(base: unknown): asserts base is ChatClass {
-  const prototype = typeof base === "function" ? (base.prototype as object | undefined) : undefined;
-  const needs = ["onChatMessage", "persistMessages", "saveMessages"];
-  if (prototype !== undefined && needs.every((name) => name in prototype)) return;
-  throw new PalimpsestError(
-    "invalid_options",
-    "withCompaction of palimpsest/ai-chat takes AIChatAgent of @cloudflare/ai-chat, or a class that extends it. For another Agent use withCompaction of palimpsest.",
-  );
 }

@@ -81,7 +81,7 @@ function takeInOnStart(agent: Agent, hosted: HostedSession): void {
   agent.onStart = async (props) => {
     await start(props);
     try {
-      await hosted.ready();
+      await hosted.start();
     } catch (error) {
       // The conversation goes on; the next use tries again, and says why when it fails.
       console.warn(`[palimpsest] The conversation was not taken in: ${String(error)}`);

@@ -1,0 +1,48 @@
+/**
+ * Base classes that keep their messages themselves, known by what they are used for: their code is not imported here.
+ */
+import { PalimpsestError } from "../errors.ts";
+
+interface KnownHost {
+  readonly name: string;
+  /** Where its `withCompaction` is. */
+  readonly door: string;
+  /** Methods that it has, all of them. */
+  readonly methods: readonly string[];
+}
+
+export const AI_CHAT: KnownHost = {
+  name: "AIChatAgent",
+  door: "palimpsest/ai-chat",
+  methods: ["onChatMessage", "persistMessages", "saveMessages"],
+};
+
+export const THINK: KnownHost = {
+  name: "Think",
+  door: "palimpsest/think",
+  methods: ["getModel", "configureSession", "beforeTurn", "beforeStep"],
+};
+
+export function isHost(base: unknown, { methods }: KnownHost): boolean {
+  const prototype: unknown = typeof base === "function" ? base.prototype : null;
+  return typeof prototype === "object" && prototype !== null && methods.every((name) => name in prototype);
+}
+
+/** Throws `invalid_options` for a base class that keeps its messages: compaction would never hear of them. */
+export function mustKeepNoMessages(base: unknown): void {
+  const host = [AI_CHAT, THINK].find((each) => isHost(base, each));
+  if (host === undefined) return;
+  throw new PalimpsestError(
+    "invalid_options",
+    `${host.name} keeps its messages itself. Import withCompaction from "${host.door}" for it.`,
+  );
+}
+
+/** Throws `invalid_options` for a base class that is not this host. */
+export function mustBeHost(base: unknown, host: KnownHost, from: string): void {
+  if (isHost(base, host)) return;
+  throw new PalimpsestError(
+    "invalid_options",
+    `withCompaction of ${host.door} takes ${host.name} of ${from}, or a class that extends it. For another Agent use withCompaction of palimpsest.`,
+  );
+}

@@ -1,0 +1,50 @@
+/** Names: what compaction adds to a class of the SDK, and that none of it is there already. */
+import { AIChatAgent } from "@cloudflare/ai-chat";
+import { env } from "cloudflare:workers";
+import { runInDurableObject } from "cloudflare:test";
+import { Agent } from "agents";
+import { expect, test } from "vitest";
+import { CALL_NAMES } from "../../src/agent/calls.ts";
+import { DEFAULT_CLIENTS, Doors } from "../../src/agent/clients.ts";
+import { withCompaction as withPlainCompaction } from "../../src/agent/compacting-agent.ts";
+import { withCompaction } from "../../src/ai-chat/with-compaction.ts";
+import { inside, newChat } from "./chat.ts";
+
+const ADDED = ["palimpsest", "compactionStep", "watchCompactions", "compacted", "compaction"];
+const OPEN = CALL_NAMES.filter((name) => new Doors(DEFAULT_CLIENTS).opens(name));
+
+/** Every name that an object has of itself or of a class under it. */
+function namesOf(value: object): Set<string> {
+  const names = new Set<string>();
+  for (let at: unknown = value; at !== null && at !== Object.prototype; at = Object.getPrototypeOf(at)) {
+    for (const name of Object.getOwnPropertyNames(at)) names.add(name);
+  }
+  return names;
+}
+
+test("no name that compaction adds is a name of Agent or AIChatAgent, of the class or of an object", async () => {
+  const taken = new Set([...namesOf(Agent.prototype), ...namesOf(AIChatAgent.prototype)]);
+  const stub = env.StockChat.get(env.StockChat.idFromName("names"));
+  await runInDurableObject(stub, (agent) => namesOf(agent).forEach((name) => taken.add(name)));
+  expect(taken.size).toBeGreaterThan(100);
+  expect([...ADDED, ...OPEN].filter((name) => taken.has(name))).toEqual([]);
+});
+
+test("a chat has five names more than AIChatAgent, and the calls that were opened", async () => {
+  const { name } = newChat();
+  const stock = await runInDurableObject(env.StockChat.get(env.StockChat.idFromName("more")), (agent) =>
+    namesOf(agent),
+  );
+  const ours = await inside(name, (agent) => namesOf(agent));
+  const added = [...ours].filter((each) => !stock.has(each) && each !== "onChatMessage");
+  expect(added.toSorted()).toEqual([...ADDED, ...OPEN].toSorted());
+});
+
+test("a class that keeps no messages, and one that does given to the other door, are refused with the way to go", () => {
+  expect(() => withCompaction(class extends Agent {} as never)).toThrow(
+    /invalid_options.*withCompaction of palimpsest\./,
+  );
+  expect(() => withCompaction(undefined as never)).toThrow(/invalid_options/);
+  expect(() => withPlainCompaction(AIChatAgent as never)).toThrow(/invalid_options.*palimpsest\/ai-chat/);
+  expect(() => withCompaction(AIChatAgent, { clients: ["nobody"] as never })).toThrow(/invalid_options.*nobody/);
+});
