@@ -63,11 +63,13 @@ function eventOf(event: SessionChangeEvent, { messageOf, hasPruned }: Telling): 
       return { kind: "delete", ids: event.messageIds, retention: hasPruned() };
     case "clear":
       return { kind: "clear" };
-    case "import":
-      return { kind: "changed" };
     case "compact":
     case "compaction":
       // A summary of the SDK's own changes no message.
       return null;
+    case "import":
+    default:
+      // Of what a later SDK may tell as well, the path knows more.
+      return { kind: "changed" };
   }
 }
