@@ -4,6 +4,7 @@ import { defineConfig } from "tsdown";
 export default defineConfig({
   entry: {
     "ai-chat": "src/ai-chat/with-compaction.ts",
+    client: "src/client.ts",
     index: "src/index.ts",
     models: "src/models.ts",
     "openai-compatible": "src/model/openai-compatible.ts",

@@ -1,19 +1,30 @@
 /**
  * Tries the package in projects of others: packed as it would be published, installed beside their own tools.
  *
- * Each project is a Worker with the README's code. It must type-check without an error under several sets of compiler
- * options and versions of TypeScript, bundle with wrangler, and answer when it is started.
+ * Each project is `examples/minimal`. It must type-check without an error under several sets of compiler options and versions
+ * of TypeScript, bundle with wrangler and with Vite, and a conversation with it must be compacted, over the SDK's own client:
+ * at the newest versions of what the package stands on, and at the oldest.
  *
  *     npm run consumers [-- --keep]     keep leaves the temporary folder and says where it is
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { createServer } from "node:net";
+import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
-import { createTestHarness } from "wrangler";
+import { inParallel } from "../src/workflows/parallel.ts";
 
 const ROOT = join(import.meta.dirname, "..");
+const EXAMPLE = join(ROOT, "examples/minimal");
+const FILES = ["worker.ts", "hello.ts", "wrangler.jsonc"] as const;
+
+const ENV = { ...process.env, WRANGLER_SEND_METRICS: "false", CI: "true" };
+const VITE_PLUGIN = "1.64.0";
+/** Most bytes of the package unpacked, its docs not counted. */
+const MOST_BYTES = 1_000_000;
+/** Longest that one command may take: two minutes. */
+const MOST_MS = 120_000;
 
 /** Versions of TypeScript by the name that each is installed under. */
 const COMPILERS = { typescript57: "5.7.3", typescript59: "5.9.3", typescript6: "6.0.3", typescript7: "7.0.2" } as const;
@@ -42,6 +53,7 @@ const PROJECTS: readonly Project[] = [
         allowJs: true,
         checkJs: false,
         noEmit: true,
+        allowImportingTsExtensions: true,
         isolatedModules: true,
         allowSyntheticDefaultImports: true,
         forceConsistentCasingInFileNames: true,
@@ -49,7 +61,7 @@ const PROJECTS: readonly Project[] = [
         skipLibCheck: true,
         types: [WORKER_TYPES, "node"],
       },
-      include: ["worker.ts", "worker-configuration.d.ts"],
+      include: ["worker.ts", "hello.ts", "worker-configuration.d.ts"],
     },
   },
   {
@@ -57,8 +69,8 @@ const PROJECTS: readonly Project[] = [
     whole: true,
     tsconfig: {
       extends: "agents/tsconfig",
-      compilerOptions: { types: ["node", WORKER_TYPES] },
-      include: ["worker.ts", "worker-configuration.d.ts"],
+      compilerOptions: { types: ["node", WORKER_TYPES], allowImportingTsExtensions: true, noEmit: true },
+      include: ["worker.ts", "hello.ts", "worker-configuration.d.ts"],
     },
   },
   {
@@ -71,6 +83,7 @@ const PROJECTS: readonly Project[] = [
         module: "esnext",
         moduleResolution: "bundler",
         noEmit: true,
+        allowImportingTsExtensions: true,
         strict: true,
         exactOptionalPropertyTypes: true,
         noUncheckedIndexedAccess: true,
@@ -86,113 +99,190 @@ const PROJECTS: readonly Project[] = [
         skipLibCheck: false,
         types: [WORKER_TYPES, "node"],
       },
-      include: ["worker.ts", "worker-configuration.d.ts"],
+      include: ["worker.ts", "hello.ts", "worker-configuration.d.ts"],
     },
   },
 ];
 
-const results: { readonly what: string; readonly errors: readonly string[] }[] = [];
+/** Both ends of what the package stands on. */
+const OLDEST = { agents: "0.24.0", ai: "6.0.324", zod: "4.1.8", typescript59: "5.9.3" } as const;
 
+const results: { readonly what: string; readonly errors: readonly string[] }[] = [];
 const folder = await mkdtemp(join(tmpdir(), "palimpsest-consumers-"));
+const started = performance.now();
 try {
-  await install();
-  for (const project of PROJECTS) await tryProject(project);
-  await bundleAndStart();
+  const manifest = JSON.parse(await readFile(join(ROOT, "package.json"), "utf8")) as {
+    readonly devDependencies: Record<string, string>;
+  };
+  const version = (name: string): string => manifest.devDependencies[name] ?? "latest";
+  const pick = (...names: string[]) => Object.fromEntries(names.map((name) => [name, version(name)]));
+  const tarball = await pack();
+
+  const newest = join(folder, "newest");
+  const compilers = Object.fromEntries(Object.entries(COMPILERS).map(([name, at]) => [name, `npm:typescript@${at}`]));
+  await install(newest, {
+    dependencies: { palimpsest: tarball, ...pick("agents", "ai", "zod") },
+    devDependencies: {
+      ...compilers,
+      "@cloudflare/vite-plugin": VITE_PLUGIN,
+      ...pick("@types/node", "vite", "wrangler", "@ai-sdk/openai-compatible", "workers-ai-provider"),
+    },
+  });
+  for (const project of PROJECTS) await makeProject(newest, project);
+  const checks = PROJECTS.flatMap((project) => Object.keys(COMPILERS).map((compiler) => ({ project, compiler })));
+  await inParallel(availableParallelism(), checks, ({ project, compiler }) => check(newest, project, compiler));
+  await tryVite(join(newest, "create-cloudflare"));
+  await tryWrangler(join(newest, "create-cloudflare"), "newest");
+
+  const oldest = join(folder, "oldest");
+  const { typescript59, ...peers } = OLDEST;
+  await install(oldest, {
+    dependencies: { palimpsest: tarball, ...peers },
+    devDependencies: { typescript59: `npm:typescript@${typescript59}`, ...pick("@types/node", "wrangler") },
+  });
+  const strictest = { ...(PROJECTS.find(({ name }) => name === "strictest") as Project), name: "strict" };
+  await makeProject(oldest, strictest);
+  await check(oldest, strictest, "typescript59");
+  await tryWrangler(join(oldest, "strict"), "oldest");
 } finally {
   if (process.argv.includes("--keep")) console.log(`kept: ${folder}`);
   else await rm(folder, { recursive: true, force: true });
 }
 
-for (const { what, errors } of results) {
-  console.log(`${errors.length === 0 ? "ok    " : "FAILED"} ${what}`);
-  for (const error of errors.slice(0, 10)) console.log(`         ${error}`);
-}
 const failed = results.filter(({ errors }) => errors.length > 0).length;
+console.log(`${Math.round((performance.now() - started) / 1000)} s`);
 console.log(`Consumers: ${results.length - failed} passed, ${failed} failed`);
 process.exit(failed === 0 ? 0 : 1);
 
-/** One set of installed packages for all projects, which are folders below it. */
-async function install(): Promise<void> {
+function report(what: string, errors: readonly string[]): void {
+  results.push({ what, errors });
+  console.log(`${errors.length === 0 ? "ok    " : "FAILED"} ${what}`);
+  for (const error of errors.slice(0, 10)) console.log(`         ${error}`);
+}
+
+/** What a command says at its end, where it failed. */
+function failure({ code, output }: Ran): string[] {
+  return code === 0 ? [] : output.trim().split("\n").slice(-10);
+}
+
+/** The path of the package as it would be published, which other tools look at too. */
+async function pack(): Promise<string> {
   const packed = await run("npm", ["pack", "--json", "--pack-destination", folder], ROOT);
-  if (packed.code !== 0) throw new Error(`The package cannot be packed: ${packed.output}`);
   const tarball = /palimpsest-[\w.-]+\.tgz/.exec(packed.output)?.[0];
-  if (tarball === undefined) throw new Error(`npm pack names no tarball: ${packed.output}`);
-  const ours = JSON.parse(await readFile(join(ROOT, "package.json"), "utf8")) as {
-    readonly devDependencies: Record<string, string>;
-    readonly overrides: Record<string, unknown>;
-  };
-  const version = (name: string): string => ours.devDependencies[name] ?? "latest";
-  const manifest = {
-    name: "consumers",
-    private: true,
-    type: "module",
-    dependencies: {
-      palimpsest: `file:./${tarball}`,
-      agents: version("agents"),
-      ai: version("ai"),
-      zod: version("zod"),
-    },
-    devDependencies: {
-      ...Object.fromEntries(Object.entries(COMPILERS).map(([name, at]) => [name, `npm:typescript@${at}`])),
-      "@types/node": version("@types/node"),
-      vite: version("vite"),
-      wrangler: version("wrangler"),
-    },
-    overrides: { miniflare: ours.overrides["miniflare"], workerd: ours.overrides["workerd"] },
-  };
-  await writeFile(join(folder, "package.json"), JSON.stringify(manifest, null, 2));
-  const installed = await run("npm", ["install", "--no-audit", "--no-fund", "--legacy-peer-deps=false"], folder);
-  const copies = await run("npm", ["ls", "agents", "ai", "--all", "--parseable"], folder);
-  const second = copies.output.split("\n").filter((line) => /palimpsest\/node_modules\/(?:agents|ai)$/.test(line));
-  results.push({ what: "npm install", errors: installed.code === 0 ? [] : installed.output.split("\n").slice(-10) });
-  results.push({ what: "one copy of agents and ai", errors: second });
+  if (packed.code !== 0 || tarball === undefined) throw new Error(`The package cannot be packed: ${packed.output}`);
+  const path = join(folder, tarball);
+  const unpacked = await run("tar", ["-xzf", path], folder);
+  const size = await run("sh", ["-c", "find package -type f ! -name '*.md' -printf '%s\\n'"], folder);
+  const bytes = size.output
+    .trim()
+    .split("\n")
+    .reduce((sum, each) => sum + Number(each), 0);
+  const within = unpacked.code === 0 && bytes <= MOST_BYTES;
+  report(`${bytes} bytes unpacked, docs not counted`, within ? [] : [`It should be at most ${MOST_BYTES}.`]);
+  report("publint", failure(await run(bin("publint"), ["--strict", path], ROOT)));
+  report("attw", failure(await run(bin("attw"), [path, "--profile", "esm-only", "--quiet"], ROOT)));
+  return `file:${path}`;
 }
 
-async function tryProject({ name, tsconfig, whole }: Project): Promise<void> {
-  const project = join(folder, name);
+function bin(name: string): string {
+  return join(ROOT, "node_modules/.bin", name);
+}
+
+/** One set of installed packages for all projects, which are folders below it. */
+async function install(into: string, manifest: object): Promise<void> {
+  await mkdir(into);
+  const whole = { name: "consumers", private: true, type: "module", ...manifest };
+  await writeFile(join(into, "package.json"), JSON.stringify(whole, null, 2));
+  const installed = await run("npm", ["install", "--no-audit", "--no-fund"], into);
+  report(`npm install: ${into.split("/").at(-1)}`, failure(installed));
+  const copies = await run("npm", ["ls", "agents", "ai", "zod", "--all", "--parseable"], into);
+  const second = copies.output.split("\n").filter((line) => /palimpsest\/node_modules\/(?:agents|ai|zod)$/.test(line));
+  report("one copy of agents, ai and zod", second);
+}
+
+async function makeProject(home: string, { name, tsconfig }: Project): Promise<void> {
+  const project = join(home, name);
   await mkdir(project);
+  for (const file of FILES) await cp(join(EXAMPLE, file), join(project, file));
   await writeFile(join(project, "tsconfig.json"), JSON.stringify(tsconfig, null, 2));
-  await writeFile(join(project, "worker.ts"), await readFile(join(ROOT, "examples/minimal/worker.ts"), "utf8"));
+  const typed = await run(process.execPath, [wranglerOf(home), "types"], project);
+  if (typed.code !== 0) report(`${name}: wrangler types`, failure(typed));
+}
+
+async function check(home: string, { name, whole }: Project, compiler: string): Promise<void> {
+  const tsc = join(home, "node_modules", compiler, "bin/tsc");
+  const checked = await run(process.execPath, [tsc, "-p", "."], join(home, name));
+  const errors = checked.output.split("\n").filter((line) => line.includes("error TS"));
+  const ours = errors.filter((line) => /^(?:worker|hello)\.ts|node_modules\/palimpsest\//.test(line));
+  const counted = whole ? errors : ours;
+  const broke = checked.code !== 0 && errors.length === 0 ? failure(checked) : [];
+  report(`${name}: ${compiler}`, [...counted, ...broke]);
+}
+
+async function tryVite(project: string): Promise<void> {
   await writeFile(
-    join(project, "wrangler.jsonc"),
-    await readFile(join(ROOT, "examples/minimal/wrangler.jsonc"), "utf8"),
+    join(project, "vite.config.ts"),
+    `import { cloudflare } from "@cloudflare/vite-plugin";
+import agents from "agents/vite";
+import { defineConfig } from "vite";
+
+export default defineConfig({ plugins: [agents(), cloudflare()], logLevel: "warn" });
+`,
   );
-  const typed = await run("npx", ["wrangler", "types"], project);
-  if (typed.code !== 0) results.push({ what: `${name}: wrangler types`, errors: typed.output.split("\n").slice(-5) });
-  for (const compiler of Object.keys(COMPILERS)) {
-    const checked = await run(
-      process.execPath,
-      [join(folder, "node_modules", compiler, "bin/tsc"), "-p", "."],
-      project,
-    );
-    const errors = checked.output.split("\n").filter((line) => line.includes("error TS"));
-    const ours = errors.filter((line) => /^worker\.ts|node_modules\/palimpsest\//.test(line));
-    results.push({ what: `${name}: ${compiler}`, errors: whole ? errors : ours });
-  }
+  const vite = join(project, "../node_modules/vite/bin/vite.js");
+  report(
+    "Vite with @cloudflare/vite-plugin bundles it",
+    failure(await run(process.execPath, [vite, "build"], project)),
+  );
 }
 
-async function bundleAndStart(): Promise<void> {
-  const project = join(folder, PROJECTS[0]?.name ?? "");
-  const bundled = await run("npx", ["wrangler", "deploy", "--dry-run", "--outdir", "out"], project);
-  results.push({
-    what: "wrangler bundles it",
-    errors: bundled.code === 0 ? [] : bundled.output.split("\n").slice(-10),
-  });
-  const size = /Total Upload: .*/.exec(bundled.output)?.[0];
-  if (size !== undefined) console.log(size);
-  const server = createTestHarness({ workers: [{ configPath: join(project, "wrangler.jsonc") }] });
+/** Bundles it, starts it, and talks to it until its conversation was compacted. */
+async function tryWrangler(project: string, what: string): Promise<void> {
+  const wrangler = wranglerOf(join(project, ".."));
+  const dry = await run(process.execPath, [wrangler, "deploy", "--dry-run", "--outdir", "out"], project);
+  report(`${what}: wrangler bundles it`, failure(dry));
+  const port = await freePort();
+  const dev = spawn(process.execPath, [wrangler, "dev", "--local", "--port", `${port}`], { cwd: project, env: ENV });
+  const said: string[] = [];
   try {
-    await server.listen();
-    const answer = await server.fetch("/agents/chat-agent/hello");
-    // The SDK answers a plain request to an agent without onRequest: that the object was constructed is what counts.
-    results.push({ what: "it starts and answers", errors: answer.status < 500 ? [] : [`status ${answer.status}`] });
+    await new Promise<void>((resolve, reject) => {
+      const hear = (chunk: Buffer): void => {
+        said.push(chunk.toString());
+        if (said.join("").includes("Ready on")) resolve();
+      };
+      dev.stdout.on("data", hear);
+      dev.stderr.on("data", hear);
+      dev.once("close", () => reject(new Error(`wrangler dev ended: ${said.join("").slice(-2_000)}`)));
+    });
+    const hello = await run(process.execPath, ["hello.ts", `localhost:${port}`], project);
+    const isCompacted = hello.code === 0 && hello.output.includes("compacted: applied");
+    report(`${what}: it says hello, and compacts`, isCompacted ? [] : hello.output.trim().split("\n").slice(-10));
   } finally {
-    await server.close();
+    dev.kill("SIGTERM");
+    if (dev.exitCode === null) await once(dev, "close");
   }
 }
 
-async function run(command: string, args: readonly string[], cwd: string): Promise<{ code: number; output: string }> {
-  const child = spawn(command, args, { cwd, env: { ...process.env, WRANGLER_SEND_METRICS: "false", CI: "true" } });
+function wranglerOf(home: string): string {
+  return join(home, "node_modules/wrangler/bin/wrangler.js");
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const address = server.address();
+  server.close();
+  if (address === null || typeof address === "string") throw new Error("There is no free port.");
+  return address.port;
+}
+
+interface Ran {
+  readonly code: number;
+  readonly output: string;
+}
+
+async function run(command: string, args: readonly string[], cwd: string): Promise<Ran> {
+  const child = spawn(command, args, { cwd, env: ENV, timeout: MOST_MS });
   const chunks: Buffer[] = [];
   child.stdout.on("data", (chunk: Buffer) => chunks.push(chunk));
   child.stderr.on("data", (chunk: Buffer) => chunks.push(chunk));

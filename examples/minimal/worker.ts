@@ -1,4 +1,4 @@
-import { routeAgentRequest } from "agents";
+import { callable, routeAgentRequest } from "agents";
 import { CompactingAgent, CompactionWorkflow, Session } from "palimpsest";
 
 export { CompactionWorkflow };
@@ -6,10 +6,13 @@ export { CompactionWorkflow };
 export class ChatAgent extends CompactingAgent {
   session = Session.create(this).compactAfter(60_000);
 
-  async say(id: string, text: string): Promise<number> {
-    await this.session.appendMessage({ id, role: "user", parts: [{ type: "text", text }] });
-    const view = await this.session.getView(); // what a model is sent: fits, and every tool call has its result
-    return view.tokens;
+  /** Answers with the tokens of the view: what a model would be sent now. */
+  @callable()
+  async say(text: string): Promise<number> {
+    await this.session.appendMessage({ id: crypto.randomUUID(), role: "user", parts: [{ type: "text", text }] });
+    const { messages, tokens } = await this.session.getView(); // pass `messages` to your model
+    console.log(`${messages.length} messages, some ${tokens} tokens`);
+    return tokens;
   }
 }
 

@@ -8,7 +8,7 @@ const server = createTestHarness({ workers: [{ configPath: resolve(root, "exampl
 afterAll(() => server.close());
 
 interface Chat {
-  say(id: string, text: string): Promise<number>;
+  say(text: string): Promise<number>;
   waitForRun(input: { runId: string }): Promise<{ outcome: { kind: string } }>;
   runs(input: object): Promise<{ id: string }[]>;
 }
@@ -26,7 +26,7 @@ test("the README's Worker, bundled for production, compacts a conversation that 
   const chat = env.ChatAgent.get(env.ChatAgent.idFromName("readme")) as unknown as Chat;
   const text = "We agreed to keep the ledger in one table, and to name a run after its session. ".repeat(200);
   let peak = 0;
-  for (let n = 0; n < 30; n++) peak = Math.max(peak, await chat.say(`m${n}`, `${n}: ${text}`));
+  for (let n = 0; n < 30; n++) peak = Math.max(peak, await chat.say(`${n}: ${text}`));
   expect(peak).toBeGreaterThan(60_000);
   const [run] = await chat.runs({});
   const { outcome } = await chat.waitForRun({ runId: run?.id ?? "" });

@@ -51,8 +51,7 @@ export function resolveNotesRange(policy: Pick<Policy, "thresholdTokens">, optio
       `keep: minTokens (${least}) is above maxTokens (${most}). Lower one or raise the other, or leave one out.`,
     );
   }
-  const minTokens =
-    least ?? Math.min(DEFAULT_NOTES_MIN_TOKENS, share(NOTES_MIN_SHARE_OF_THRESHOLD), most ?? Infinity);
+  const minTokens = least ?? Math.min(DEFAULT_NOTES_MIN_TOKENS, share(NOTES_MIN_SHARE_OF_THRESHOLD), most ?? Infinity);
   const maxTokens = most ?? Math.min(DEFAULT_NOTES_MAX_TOKENS, share(NOTES_MAX_SHARE_OF_THRESHOLD));
   return {
     minTokens,

@@ -1,0 +1,31 @@
+/**
+ * What a client needs to know of an agent: types of its open calls, and its events. Runs anywhere, in a browser too.
+ */
+import type { CallName } from "./agent/calls.ts";
+import type { Clients, CompactionClient, DEFAULT_CLIENTS } from "./agent/clients.ts";
+import type { CompactionSurface } from "./agent/compacting-agent.ts";
+import { RUN_EVENT, type RunEvent } from "./agent/events.ts";
+
+export type { Clients, CompactionClient } from "./agent/clients.ts";
+export { RUN_EVENT, type RunEvent } from "./agent/events.ts";
+
+/**
+ * An agent as its clients see it: its own methods, and the calls that its list opens. For the SDK's typed clients:
+ * `new AgentClient<ClientOf<ChatAgent, typeof ChatAgent.clients>>(…)`, or `ClientOf<ChatAgent>` without a list.
+ */
+export type ClientOf<Agent, List extends Clients = typeof DEFAULT_CLIENTS> = Omit<
+  Agent,
+  CallName | keyof CompactionSurface
+> &
+  CompactionClient<List>;
+
+/** The event of a run that a connection was sent, or null for any other message. */
+export function readRunEvent(data: unknown): RunEvent | null {
+  if (typeof data !== "string" || !data.includes(RUN_EVENT)) return null;
+  try {
+    const message = JSON.parse(data) as { readonly type?: unknown } | null;
+    return message?.type === RUN_EVENT ? (message as RunEvent) : null;
+  } catch {
+    return null;
+  }
+}

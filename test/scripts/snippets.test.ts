@@ -1,0 +1,57 @@
+/** Code in the pages, copied out of them: every snippet that imports what it uses compiles as it stands. */
+import { execFileSync } from "node:child_process";
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { afterAll, expect, test } from "vitest";
+
+const root = resolve(import.meta.dirname, "../..");
+const folder = join(root, ".state", `snippets-${process.pid}`);
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+const pages = ["README.md", "SECURITY.md", ...readdirSync(join(root, "docs")).map((name) => `docs/${name}`)];
+
+/** What pages call by a name that says enough. */
+const PRELUDE = `
+interface Env extends Cloudflare.Env { readonly AI: Ai }
+declare function userOf(request: Request, env: Env): Promise<string | null>;
+`;
+
+interface Snippet {
+  readonly page: string;
+  readonly line: number;
+  readonly code: string;
+}
+
+const snippets: Snippet[] = pages
+  .filter((page) => page.endsWith(".md"))
+  .flatMap((page) => {
+    const text = readFileSync(join(root, page), "utf8");
+    return [...text.matchAll(/^```ts\n([\s\S]*?)^```$/gm)]
+      .map(([, code = ""], index) => ({ page, code, line: index }))
+      .filter(({ code }) => /^(?:import|export \{)/m.test(code));
+  });
+
+test("whole snippets of the pages compile", () => {
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, "prelude.d.ts"), PRELUDE);
+  for (const { page, line, code } of snippets) {
+    writeFileSync(join(folder, `${page.replaceAll(/\W/g, "-")}-${line}.ts`), code);
+  }
+  const config = {
+    extends: join(root, "tsconfig.json"),
+    include: ["*.ts"],
+    exclude: [],
+    compilerOptions: { rootDir: root },
+  };
+  writeFileSync(join(folder, "tsconfig.json"), JSON.stringify(config));
+  expect(snippets.length).toBeGreaterThan(5);
+  expect(compile()).toBe("");
+});
+
+function compile(): string {
+  try {
+    return execFileSync(join(root, "node_modules/.bin/tsc"), ["-p", folder], { encoding: "utf8" });
+  } catch (error) {
+    return (error as { readonly stdout: string }).stdout;
+  }
+}
