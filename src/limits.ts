@@ -83,6 +83,12 @@ export const MAX_PAGE = 500;
 /** Entries of one import: all of them are in memory at once, and are stored in one transaction, which keeps others out. */
 export const MAX_IMPORT_ENTRIES = 50_000;
 
+/**
+ * Characters of one JSON value of an import, a line or a whole document: it is parsed in one go, which keeps others out. A quarter
+ * of the largest frame.
+ */
+export const MAX_IMPORT_VALUE_CHARS = 4_000_000;
+
 /** Bad entries after which an import is read no further: whoever mends a file mends their cause, not each of them. */
 export const MAX_BAD_ENTRIES = 1_000;
 

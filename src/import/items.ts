@@ -3,11 +3,12 @@
  *
  * Job: find the values of a file (one JSON document, an array, or one value a line) and hold each against a schema.
  * Boundary: knows no format. Safe because nothing is handed on before every value passed: a file is imported whole or
- * not at all. And because it is bounded: reading stops after so many entries, and after so many bad ones.
+ * not at all. And because it is bounded: reading stops after so many entries, and after so many bad ones, and no value that is
+ * parsed in one go is longer than so many characters.
  */
 import { z } from "zod";
 import { PalimpsestError } from "../errors.ts";
-import { MAX_BAD_ENTRIES, MAX_IMPORT_ENTRIES } from "../limits.ts";
+import { MAX_BAD_ENTRIES, MAX_IMPORT_ENTRIES, MAX_IMPORT_VALUE_CHARS } from "../limits.ts";
 import { Pace, type Pieces } from "./pieces.ts";
 
 /** A JSON value and where a person finds it: `line 17`, `item 3`, `item 3, message 5`. */
@@ -51,14 +52,8 @@ class Problems {
 export function* readItems(text: string): Pieces<Item[]> {
   const source = text.replace(/^\uFEFF/, "");
   if (source.trim() === "") throw importFailed("The text is empty: there is nothing to import");
-  const document = parseJson(source);
-  if (document.ok) {
-    const { value } = document;
-    if (!Array.isArray(value)) return [{ place: "line 1", value, size: source.length }];
-    checkCount(value.length);
-    const size = source.length / Math.max(1, value.length);
-    return value.map((each: unknown, index) => ({ place: `item ${index + 1}`, value: each, size }));
-  }
+  const document = readDocument(source);
+  if (document !== null) return document;
   const pace = new Pace();
   const items: Item[] = [];
   const problems = new Problems();
@@ -69,15 +64,37 @@ export function* readItems(text: string): Pieces<Item[]> {
       if (pace.isOver(line.length + 1)) yield;
       continue;
     }
-    const parsed = parseJson(line);
     const place = `line ${number}`;
+    const parsed: Parsed =
+      line.length > MAX_IMPORT_VALUE_CHARS ? { ok: false, reason: tooLong(line.length) } : parseJson(line);
     if (parsed.ok) items.push({ place, value: parsed.value, size: line.length });
-    else problems.add(place, () => `not JSON (${parsed.reason})`);
+    else problems.add(place, () => parsed.reason);
     checkCount(items.length);
     if (pace.isOverEntry(line.length)) yield;
   }
   problems.end();
   return items;
+}
+
+/** The values of a text that is one JSON document; null for one of lines. Throws `import_failed` for a document that is too long. */
+function readDocument(source: string): Item[] | null {
+  const size = source.length;
+  if (size > MAX_IMPORT_VALUE_CHARS && source.trim().length > MAX_IMPORT_VALUE_CHARS) {
+    // A bracket alone on the first line begins a document that goes over many.
+    if (/^\s*[[{][^\S\n]*\n/.test(source)) throw importFailed(`The document has ${tooLong(size)}`);
+    return null;
+  }
+  const parsed = parseJson(source);
+  if (!parsed.ok) return null;
+  const { value } = parsed;
+  if (!Array.isArray(value)) return [{ place: "line 1", value, size }];
+  checkCount(value.length);
+  const share = size / Math.max(1, value.length);
+  return value.map((each: unknown, index) => ({ place: `item ${index + 1}`, value: each, size: share }));
+}
+
+function tooLong(chars: number): string {
+  return `${chars} characters, and ${MAX_IMPORT_VALUE_CHARS} are read in one go: write a list of messages one a line, and append a larger message by itself`;
 }
 
 /** Throws `import_failed` for more entries than one import takes. */
@@ -174,6 +191,6 @@ function parseJson(text: string): Parsed {
   } catch (error) {
     // The engine's message quotes the input: keep its first words, never the content.
     const reason = error instanceof Error ? error.message.replace(/,? ?(?:"|\.\.\.).*$/s, "") : "unreadable";
-    return { ok: false, reason };
+    return { ok: false, reason: `not JSON (${reason})` };
   }
 }

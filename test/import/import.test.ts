@@ -4,7 +4,7 @@ import { describe, expect, test, vi } from "vitest";
 import { errorCode, PalimpsestError } from "../../src/errors.ts";
 import { exportJsonl } from "../../src/import/export.ts";
 import { detectFormat, FORMATS, importTranscript, readTranscript, type Format } from "../../src/import/import.ts";
-import { MAX_BAD_ENTRIES, MAX_IMPORT_ENTRIES } from "../../src/limits.ts";
+import { MAX_BAD_ENTRIES, MAX_IMPORT_ENTRIES, MAX_IMPORT_VALUE_CHARS } from "../../src/limits.ts";
 import * as fixtures from "./fixtures.ts";
 
 const FIXTURES: Readonly<Record<Format, string>> = {
@@ -40,6 +40,40 @@ function failure(run: () => unknown): unknown {
   }
   return undefined;
 }
+
+describe("one JSON value is bounded, because nobody is let in while it is read", () => {
+  const lineOf = (chars: number): string => {
+    const frame = JSON.stringify({ id: "m", role: "user", parts: [{ type: "text", text: "" }] });
+    return frame.replace('"text":""', `"text":"${"x".repeat(chars - frame.length)}"`);
+  };
+
+  test("a line of the most characters is read, and let others in behind it; one more is refused, with what to do", () => {
+    const most = lineOf(MAX_IMPORT_VALUE_CHARS);
+    expect(most).toHaveLength(MAX_IMPORT_VALUE_CHARS);
+    const pieces = [...readTranscript(`${EMPTY}${most}\n${most}`)];
+    expect(pieces.length).toBeGreaterThanOrEqual(2);
+    expect(importOne(`${EMPTY}${most}\n${most}`).messages).toHaveLength(3);
+    const over = messageOf(failure(() => importTranscript(`${EMPTY}${most}\n${lineOf(MAX_IMPORT_VALUE_CHARS + 1)}`)));
+    expect(over).toMatch(/^\[import_failed\] line 3: 4000001 characters.*4000000/);
+    expect(over).not.toContain("xxx");
+  });
+
+  test.each([
+    ["one message", () => lineOf(MAX_IMPORT_VALUE_CHARS + 1)],
+    ["a document of many", () => JSON.stringify([JSON.parse(lineOf(2_500_000)), JSON.parse(lineOf(2_500_000))])],
+    ["a first line before others", () => `${lineOf(MAX_IMPORT_VALUE_CHARS + 1)}\n${EMPTY}`],
+    ["a line that is no JSON", () => `${EMPTY}${"{".repeat(MAX_IMPORT_VALUE_CHARS + 1)}`],
+  ])("also %s, before it is parsed", (_what, make) => {
+    const text = make();
+    const parse = vi.spyOn(JSON, "parse");
+    try {
+      expect(messageOf(failure(() => importTranscript(text)))).toMatch(/^\[import_failed\].*4000000/);
+      for (const [parsed] of parse.mock.calls) expect(parsed.length).toBeLessThanOrEqual(MAX_IMPORT_VALUE_CHARS);
+    } finally {
+      parse.mockRestore();
+    }
+  });
+});
 
 describe("every format", () => {
   test.each(FORMATS)("%s is told apart without being named", (format) => {

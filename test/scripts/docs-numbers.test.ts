@@ -93,6 +93,7 @@ const HELD: Readonly<Record<string, readonly Held[]>> = {
     says`within \`timeoutMs\`: ${minutes(limits.DEFAULT_FUNCTION_LIMIT_MS)} minutes unless told otherwise, ${minutes(limits.MAX_FUNCTION_LIMIT_MS)} minutes at most |`,
     says`it is called anew up to ${limits.MAX_INSTANCE_RESTARTS} times |`,
     says`how many more there are is counted, up to ${limits.MAX_BAD_ENTRIES}. One import takes ${limits.MAX_IMPORT_ENTRIES} entries`,
+    says`A line, or a file that is one JSON document, takes ${limits.MAX_IMPORT_VALUE_CHARS} characters`,
     says`beyond which it is compacted (${limits.WORKER_THRESHOLD_TOKENS}) |`,
     says`between two looks at live runs (${limits.WATCHDOG_SECONDS}) |`,
     says`in the long run (${limits.CALLS_PER_SECOND}); a caller has ${word(limits.CALLER_SHARE)} times as many`,
