@@ -41,12 +41,13 @@ function failure(run: () => unknown): unknown {
   return undefined;
 }
 
-describe("one JSON value is bounded, because nobody is let in while it is read", () => {
-  const lineOf = (chars: number): string => {
-    const frame = JSON.stringify({ id: "m", role: "user", parts: [{ type: "text", text: "" }] });
-    return frame.replace('"text":""', `"text":"${"x".repeat(chars - frame.length)}"`);
-  };
+/** A message of so many characters. */
+function lineOf(chars: number): string {
+  const frame = JSON.stringify({ id: "m", role: "user", parts: [{ type: "text", text: "" }] });
+  return frame.replace('"text":""', `"text":"${"x".repeat(chars - frame.length)}"`);
+}
 
+describe("one JSON value is bounded, because nobody is let in while it is read", () => {
   test("a line of the most characters is read, and let others in behind it; one more is refused, with what to do", () => {
     const most = lineOf(MAX_IMPORT_VALUE_CHARS);
     expect(most).toHaveLength(MAX_IMPORT_VALUE_CHARS);
