@@ -8,7 +8,7 @@
 import { AgentClient } from "agents/client";
 import { RUN_EVENT, runEvent, type RunEvent } from "../src/agent/events.ts";
 import { writeAgentName } from "../src/doors/agent-name.ts";
-import type { CallInput, CallName, CallResult } from "../src/agent/calls.ts";
+import type { CallInput, CallName, CallResult } from "../src/rooms.ts";
 import { AGENT, askForTicket, findOddSecret, keepSecret } from "./door.ts";
 import { forgetLive, learn, liveIds, type KnownRuns } from "./runs/known-runs.ts";
 

@@ -7,7 +7,7 @@
 import { createContext, useCallback, useContext, useEffect, useState, useSyncExternalStore } from "react";
 import { errorCode } from "../src/errors.ts";
 import type { RunEvent } from "../src/agent/events.ts";
-import type { CallInput, CallName, CallResult } from "../src/agent/calls.ts";
+import type { CallInput, CallName, CallResult } from "../src/rooms.ts";
 import { Unanswered, type Connection, type Link } from "./connection.ts";
 
 export const ConnectionContext = createContext<Connection | null>(null);

@@ -7,7 +7,7 @@
 import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
 import type { RunEvent } from "../src/agent/events.ts";
 import { isAgentName, MAX_AGENT_NAME_CHARS } from "../src/doors/agent-name.ts";
-import type { ImportTranscriptOptions } from "../src/agent/importing.ts";
+import type { ImportTranscriptOptions } from "../src/import/into-session.ts";
 import { FORMATS } from "../src/import/import.ts";
 import { Remote, type Target } from "./cli/client.ts";
 import * as commands from "./cli/commands.ts";

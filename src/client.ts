@@ -1,9 +1,10 @@
 /**
  * What a client needs to know of an agent: types of its open calls, and its events. Runs anywhere, in a browser too.
  */
-import type { CallName } from "./agent/calls.ts";
-import type { Clients, CompactionClient, DEFAULT_CLIENTS } from "./agent/clients.ts";
+import type { Calls } from "./agent/calls.ts";
+import type { CompactionClient, DEFAULT_CLIENTS } from "./agent/clients.ts";
 import type { CompactionSurface } from "./agent/compacting-agent.ts";
+import type { Rooms } from "./agent/extension.ts";
 import { RUN_EVENT, type RunEvent } from "./agent/events.ts";
 
 export type { Clients, CompactionClient } from "./agent/clients.ts";
@@ -11,13 +12,13 @@ export { RUN_EVENT, type RunEvent } from "./agent/events.ts";
 
 /**
  * An agent as its clients see it: its own methods, and the calls that its list opens. For the SDK's typed clients:
- * `new AgentClient<ClientOf<ChatAgent, typeof ChatAgent.clients>>(…)`, or `ClientOf<ChatAgent>` without a list.
+ * `new AgentClient<ClientOf<ChatAgent, typeof ChatAgent.clients>>(…)`, or `ClientOf<ChatAgent>` without a list. An agent with rooms names them third.
  */
-export type ClientOf<Agent, List extends Clients = typeof DEFAULT_CLIENTS> = Omit<
+export type ClientOf<
   Agent,
-  CallName | keyof CompactionSurface
-> &
-  CompactionClient<List>;
+  List extends "all" | "none" | readonly string[] = typeof DEFAULT_CLIENTS,
+  R extends Rooms = readonly [],
+> = Omit<Agent, keyof Calls<R> | keyof CompactionSurface<R>> & CompactionClient<List, R>;
 
 /** The event of a run that a connection was sent, or null for any other message. */
 export function readRunEvent(data: unknown): RunEvent | null {

@@ -1,5 +1,6 @@
 /** The deployable Worker: one agent class with its workflows, reached at `/agents/palimpsest-agent/<name>`. */
-import { CompactingAgent } from "./agent/compacting-agent.ts";
+import { Agent } from "agents";
+import { withCompaction } from "./agent/compacting-agent.ts";
 import type { WatchdogEnv } from "./agent/platform.ts";
 import type { Session } from "./agent/session.ts";
 import { refuse } from "./doors/answers.ts";
@@ -8,6 +9,7 @@ import { guardConnections, type GuardEnv } from "./doors/guard.ts";
 import { WORKER_THRESHOLD_TOKENS } from "./limits.ts";
 import type { ModelEnv } from "./models.ts";
 import { secretRules } from "./redact/secret-rules.ts";
+import { ALL_ROOMS } from "./rooms.ts";
 
 export { CompactionWorkflow } from "./models.ts";
 
@@ -24,10 +26,8 @@ interface Env extends Cloudflare.Env, ModelEnv, WatchdogEnv, WorkerEnv, GuardEnv
   readonly PALIMPSEST_APPROVAL?: "apply" | "discard";
 }
 
-export class PalimpsestAgent extends CompactingAgent<Env> {
-  /** Whoever the door lets in may do everything. */
-  static override readonly clients = "all";
-
+/** Whoever the door lets in may do everything. */
+export class PalimpsestAgent extends withCompaction(Agent<Env>, { clients: "all", rooms: ALL_ROOMS }) {
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, env);
     guardConnections(this, ctx, env);

@@ -2,7 +2,8 @@
 import { DurableObject, type WorkflowEvent, type WorkflowStep } from "cloudflare:workers";
 import { Agent, routeAgentRequest } from "agents";
 import { CompactingAgent, withCompaction } from "../src/agent/compacting-agent.ts";
-import { Session } from "../src/agent/session.ts";
+import { ALL_ROOMS, type AllRooms } from "../src/rooms.ts";
+import { Session, type SessionOf } from "../src/agent/session.ts";
 import type { AfterCompaction } from "../src/agent/runs/after-compaction.ts";
 import type { KeepNotesOptions } from "../src/agent/notes/settings.ts";
 import type { InlineSettings } from "../src/agent/runs/inline.ts";
@@ -44,11 +45,9 @@ export const ownFunctions = ((
 ).palimpsestOwnFunctions ??= new Map<string, InlineSettings>());
 const afterCompaction: AfterCompaction = (event) => hooks.get(event.sessionId)?.(event);
 
-export class PalimpsestAgent extends CompactingAgent {
-  static override readonly clients = "all";
-
+export class PalimpsestAgent extends withCompaction(Agent, { clients: "all", rooms: ALL_ROOMS }) {
   /** Small numbers, so that a test's conversation is short. A session id that ends in `!n` has threshold n, one that begins with `wide` large chunks, `by m` chooses the model m. */
-  override configureSession(session: Session): void {
+  override configureSession(session: SessionOf<AllRooms>): void {
     const threshold = /!(\d+)$/.exec(session.id)?.[1];
     const chunkTokens = session.id.startsWith("wide") ? 8_000 : 1_500;
     const model = /^by (.+)$/.exec(session.id)?.[1];
@@ -93,7 +92,7 @@ class Notebook extends Agent {
 }
 
 /** Sessions as an agent's own code declares them: each in another order, with a function of its own or without. */
-export class BuiltAgent extends withCompaction(Notebook) {
+export class BuiltAgent extends withCompaction(Notebook, { rooms: ALL_ROOMS }) {
   /** Replaced by a test. */
   summarise: InlineCompaction = async () => null;
   readonly reported: { message: string; runId: string }[] = [];
@@ -121,8 +120,8 @@ export class UnboundAgent extends CompactingAgent {
 }
 
 /** An agent whose author said nothing of clients. Sessions are named after what is theirs: a person who is asked, a budget that one run uses up, notes, a function of its own that fails. */
-export class DefaultAgent extends CompactingAgent {
-  override configureSession(session: Session): void {
+export class DefaultAgent extends withCompaction(Agent, { rooms: ALL_ROOMS }) {
+  override configureSession(session: SessionOf<AllRooms>): void {
     const budget = session.id.startsWith("spent") ? { sessionTokens: 1 } : undefined;
     session.compactAfter(2_000, { chunkTokens: 1_500, budget }).withContext("memory");
     if (session.id.startsWith("told")) session.keepNotes(NOTED);

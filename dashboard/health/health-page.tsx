@@ -1,6 +1,6 @@
 /** How compaction fares: summarisers, failures, what was saved and spent, how well tokens are estimated. */
 import { useState } from "react";
-import type { CallResult } from "../../src/agent/calls.ts";
+import type { CallResult } from "../../src/rooms.ts";
 import { Empty, Shown } from "../frame/states.tsx";
 import { count, plural, when } from "../format.ts";
 import { showInvisible } from "../reading/inert-text.ts";

@@ -11,7 +11,7 @@ import {
   XAxis,
   YAxis,
 } from "recharts";
-import type { CallResult } from "../../src/agent/calls.ts";
+import type { CallResult } from "../../src/rooms.ts";
 import { Empty } from "../frame/states.tsx";
 import { count, short } from "../format.ts";
 

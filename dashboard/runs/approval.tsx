@@ -5,7 +5,7 @@ import { findInvisible, stripInvisible } from "../../src/steps/text/invisible-ch
 import { Empty, Shown, Told } from "../frame/states.tsx";
 import { plural, share, when } from "../format.ts";
 import { useAct, useCall } from "../use-agent.ts";
-import type { CallResult } from "../../src/agent/calls.ts";
+import type { CallResult } from "../../src/rooms.ts";
 
 export function Approval({ runId }: { runId: string }) {
   const proposal = useCall("getProposal", { runId });

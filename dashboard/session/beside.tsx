@@ -6,7 +6,7 @@ import { PlainText } from "../reading/markdown.tsx";
 import { showInvisible } from "../reading/inert-text.ts";
 import { formatRoute, type SessionRoute } from "../route.ts";
 import { useCall, useNow, type Asked } from "../use-agent.ts";
-import type { CallResult } from "../../src/agent/calls.ts";
+import type { CallResult } from "../../src/rooms.ts";
 import { NotesCard } from "./notes-card.tsx";
 import type { SessionData } from "./use-session.ts";
 

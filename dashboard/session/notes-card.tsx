@@ -1,6 +1,6 @@
 /** The session's notes: read and changed section by section, brought up to date, looked back at. */
 import { useState } from "react";
-import type { CallResult } from "../../src/agent/calls.ts";
+import type { CallResult } from "../../src/rooms.ts";
 import { Empty, Told } from "../frame/states.tsx";
 import { count, when } from "../format.ts";
 import { Markdown } from "../reading/markdown.tsx";

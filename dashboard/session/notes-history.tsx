@@ -1,6 +1,6 @@
 /** The versions of the notes that are kept, and what one says against another. */
 import { useState } from "react";
-import type { CallResult } from "../../src/agent/calls.ts";
+import type { CallResult } from "../../src/rooms.ts";
 import { Empty, Shown } from "../frame/states.tsx";
 import { count, when } from "../format.ts";
 import { showInvisible } from "../reading/inert-text.ts";

@@ -1,15 +1,8 @@
-import { callable, routeAgentRequest } from "agents";
+import { Agent, callable, routeAgentRequest } from "agents";
 import { isStepCount, streamText, type LanguageModel } from "ai";
-import {
-  CompactingAgent,
-  isContextOverflow,
-  R2SkillProvider,
-  SessionManager,
-  sqliteSearch,
-  type ModelUsage,
-  type Session,
-} from "palimpsest";
+import { isContextOverflow, SessionManager, type ModelUsage, withCompaction, type SessionOf } from "palimpsest";
 import { chooseModel, type ModelEnv } from "palimpsest/models";
+import { context, R2SkillProvider, sqliteSearch } from "palimpsest/context";
 import { keepTurn } from "palimpsest/turn";
 import { logbookTools } from "./logbook.ts";
 import { offlineModel } from "./offline-model.ts";
@@ -30,10 +23,14 @@ interface Reply {
 
 const PERSONA = "You are the clerk of a lighthouse's archive. Answer from its logbook, and say which page you read.";
 
-export class ChatAgent extends CompactingAgent<Env> {
-  /** What its client may call beside the methods below: only the agent itself says anything in a conversation. */
-  static override readonly clients = ["watch", "read", "renameSession"] as const;
+const ROOMS = [context()] as const;
 
+type Session = SessionOf<typeof ROOMS>;
+
+/** What its client may call beside the methods below: only the agent itself says anything in a conversation. */
+export const CLIENTS = ["watch", "read", "renameSession"] as const;
+
+export class ChatAgent extends withCompaction(Agent<Env>, { clients: CLIENTS, rooms: ROOMS }) {
   /** One agent is one user's: each conversation is a session of it, by an id that the client chooses. */
   sessions = SessionManager.create(this)
     .withContext("persona", { provider: { get: async () => PERSONA } })

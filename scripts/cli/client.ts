@@ -5,7 +5,7 @@
  * minute. So a connection that is lost is opened again by itself, and nothing lasting stands in anybody's log.
  */
 import { AgentClient } from "agents/client";
-import type { CallInput, CallName, CallResult } from "../../src/agent/calls.ts";
+import type { CallInput, CallName, CallResult } from "../../src/rooms.ts";
 import { RUN_EVENT, type RunEvent } from "../../src/agent/events.ts";
 import { writeAgentName } from "../../src/doors/agent-name.ts";
 import { CommandFailure, EXIT } from "./failure.ts";

@@ -5,7 +5,7 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { text } from "node:stream/consumers";
 import type { UIMessage } from "ai";
-import type { ImportTranscriptOptions } from "../../src/agent/importing.ts";
+import type { ImportTranscriptOptions } from "../../src/import/into-session.ts";
 import type { RunEvent } from "../../src/agent/events.ts";
 import type { RunRecord } from "../../src/memory/runs/runs.ts";
 import { secretRules } from "../../src/redact/secret-rules.ts";

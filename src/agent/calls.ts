@@ -6,7 +6,7 @@
  */
 import { z } from "zod";
 import { PalimpsestError } from "../errors.ts";
-import { MAX_BATCH_MESSAGES, MAX_PAGE } from "../limits.ts";
+import { MAX_PAGE } from "../limits.ts";
 import type { RunRecord } from "../memory/runs/runs.ts";
 import { findProposal, type Decided } from "./runs/approval.ts";
 import type { Core } from "./core.ts";
@@ -14,20 +14,15 @@ import { runEvent, runWithoutWords } from "./events.ts";
 import { reportHealth } from "./reports/health.ts";
 import {
   compactOptions,
-  content,
   defined,
-  event,
-  eventOptions,
   expandOptions,
-  exportOptions,
   hits,
   id,
-  ids,
-  importOptions,
-  label,
   leafId,
   message,
   messages,
+  ofMessages,
+  ofSession,
   name,
   newSession,
   notesEdit,
@@ -41,12 +36,12 @@ import {
   sessionId,
   sessionsPage,
   splitOptions,
-  turn,
   usageReport,
   viewOptions,
   wholeNumber,
   words,
 } from "./inputs.ts";
+import type { CallsOf, CallTable, Rooms } from "./extension.ts";
 import type { SessionManager } from "./session-manager.ts";
 import type { CompactReceipt, Session } from "./session.ts";
 
@@ -73,38 +68,39 @@ export type Group = "watch" | "read" | "write" | "steer" | "admin";
 export type Grant = Group | "override";
 
 /** What a call works with. */
-export interface CallContext {
+export interface CallContext<Added extends object = object> {
   readonly core: Core;
   readonly manager: SessionManager;
-  readonly session: (sessionId: string) => Session;
+  /** With what rooms add to it. */
+  readonly session: (sessionId: string) => Session & Added;
   /** Whether the caller may do this beside the call itself: true for whoever is no connected client. */
   readonly may: (grant: Grant) => boolean;
 }
 
 /** One entry of the table. */
-export interface Call<G extends Group, Input extends z.ZodObject, Result> {
+export interface Call<G extends Group, Input extends z.ZodObject, Result, Added extends object = object> {
   readonly group: G;
   /** What it is for, in a sentence. */
   readonly does: string;
   readonly input: Input;
-  readonly run: (context: CallContext, input: z.output<Input>) => Result;
+  run(context: CallContext<Added>, input: z.output<Input>): Result;
 }
 
-function call<const G extends Group, Input extends z.ZodObject, Result>(
-  entry: Call<G, Input, Result>,
-): Call<G, Input, Result> {
-  return entry;
+/** For a room's own calls: they work with sessions that have what the room adds. */
+export function callOf<Added extends object>() {
+  return <const G extends Group, Input extends z.ZodObject, Result>(
+    entry: Call<G, Input, Result, Added>,
+  ): Call<G, Input, Result, Added> => entry;
 }
 
-const ofSession = z.strictObject({ sessionId });
+const call = callOf<object>();
+
 const ofBranch = z.strictObject({ sessionId, leafId: leafId.nullable() });
 const ofMessage = z.strictObject({ sessionId, id });
-const ofMessages = z.strictObject({ sessionId, ids });
 const ofOverlay = z.strictObject({ sessionId, overlayId: id });
 const ofRun = z.strictObject({ runId: id });
 const ofRuns = z.strictObject({ sessionId, limit: page.default(50), before: wholeNumber.positive().optional() });
 const withMessage = z.strictObject({ sessionId, message, parentId });
-const withContent = z.strictObject({ sessionId, label, content });
 
 export const calls = {
   // --- watch ---------------------------------------------------------------------------------------------------------
@@ -240,19 +236,6 @@ export const calls = {
     input: z.strictObject({ sessionId, ...recallFields }),
     run: ({ session }, { sessionId, ...request }) => session(sessionId).recall(request),
   }),
-  loadEvents: call({
-    group: "read",
-    does: "Reads the newest events of a session as a log.",
-    input: z.strictObject({ sessionId, ...eventOptions }),
-    run: ({ session }, { sessionId, ...options }) => session(sessionId).loadEvents(options),
-  }),
-  exportTranscript: call({
-    group: "read",
-    does: "Writes a branch as JSON lines, whole: stream `Session.exportTranscript` for more than some 10 MB.",
-    input: z.strictObject({ sessionId, leafId, ...exportOptions }),
-    run: async ({ session }, { sessionId, leafId, redact }) =>
-      (await Array.fromAsync(session(sessionId).exportTranscript(leafId, { redact }))).join(""),
-  }),
   getCompactions: call({
     group: "read",
     does: "Lists a session's summaries in every state, oldest first.",
@@ -367,24 +350,6 @@ export const calls = {
     does: "Replaces a message; null when there is none with its id.",
     input: z.strictObject({ sessionId, message }),
     run: ({ session }, { sessionId, message }) => session(sessionId).updateMessage(message),
-  }),
-  appendEvents: call({
-    group: "write",
-    does: "Appends events, all or none; one that is there already changes nothing.",
-    input: z.strictObject({ sessionId, events: z.array(event).max(MAX_BATCH_MESSAGES) }),
-    run: ({ session }, { sessionId, events }) => session(sessionId).appendEvents(events),
-  }),
-  persistTurn: call({
-    group: "write",
-    does: "Stores a whole turn behind what came meanwhile, all or nothing.",
-    input: z.strictObject({ sessionId, ...turn }),
-    run: ({ session }, { sessionId, ...turn }) => session(sessionId).persistTurn(turn),
-  }),
-  importTranscript: call({
-    group: "write",
-    does: "Appends a transcript file's conversation, its branches included, all or nothing.",
-    input: z.strictObject({ sessionId, text: z.string(), ...importOptions }),
-    run: ({ session }, { sessionId, text, ...options }) => session(sessionId).importTranscript(text, options),
   }),
   createSession: call({
     group: "write",
@@ -502,12 +467,6 @@ export const calls = {
     input: ofMessages,
     run: ({ session }, { sessionId, ids }) => session(sessionId).deleteMessages(ids),
   }),
-  deleteEvents: call({
-    group: "admin",
-    does: "Deletes events; a call takes its result with it.",
-    input: ofMessages,
-    run: ({ session }, { sessionId, ids }) => session(sessionId).deleteEvents(ids),
-  }),
   clearMessages: call({
     group: "admin",
     does: "Deletes all that was said in a session; its name, blocks and sums stay.",
@@ -519,48 +478,6 @@ export const calls = {
     does: "Deletes all that was stored of a session; false when there was none.",
     input: ofSession,
     run: ({ manager }, { sessionId }) => manager.delete(sessionId),
-  }),
-  getContextBlocks: call({
-    group: "admin",
-    does: "Reads the context blocks that the system prompt is made of.",
-    input: ofSession,
-    run: ({ session }, { sessionId }) => session(sessionId).getContextBlocks(),
-  }),
-  getContextBlock: call({
-    group: "admin",
-    does: "Reads one context block; null when none of this label is declared.",
-    input: z.strictObject({ sessionId, label }),
-    run: ({ session }, { sessionId, label }) => session(sessionId).getContextBlock(label),
-  }),
-  replaceContextBlock: call({
-    group: "admin",
-    does: "Writes a context block anew.",
-    input: withContent,
-    run: ({ session }, { sessionId, label, content }) => session(sessionId).replaceContextBlock(label, content),
-  }),
-  appendContextBlock: call({
-    group: "admin",
-    does: "Adds to the end of a context block.",
-    input: withContent,
-    run: ({ session }, { sessionId, label, content }) => session(sessionId).appendContextBlock(label, content),
-  }),
-  freezeSystemPrompt: call({
-    group: "admin",
-    does: "Reads the system prompt: the same string at every call until it is refreshed.",
-    input: ofSession,
-    run: ({ session }, { sessionId }) => session(sessionId).freezeSystemPrompt(),
-  }),
-  refreshSystemPrompt: call({
-    group: "admin",
-    does: "Makes the system prompt of the context blocks as they are now.",
-    input: ofSession,
-    run: ({ session }, { sessionId }) => session(sessionId).refreshSystemPrompt(),
-  }),
-  reminder: call({
-    group: "admin",
-    does: "Tells what changed since the system prompt was frozen; null when nothing.",
-    input: ofSession,
-    run: ({ session }, { sessionId }) => session(sessionId).reminder(),
   }),
   recordUsage: call({
     group: "admin",
@@ -582,41 +499,55 @@ export const calls = {
   }),
 };
 
-type Calls = typeof calls;
+/** The calls that every agent has. */
+export type CoreCalls = typeof calls;
 
-/** The name of a call. */
-export type CallName = keyof Calls;
+/** The calls of an agent with these rooms. */
+export type Calls<R extends Rooms = readonly []> = CoreCalls & CallsOf<R>;
 
-/** What a call takes: one object. */
-export type CallInput<Name extends CallName> = Taken<z.input<Calls[Name]["input"]>>;
+/** What a call of a table takes: one object. */
+export type InputOf<Each> = Each extends { readonly input: infer Schema extends z.ZodObject }
+  ? Taken<z.input<Schema>>
+  : never;
 
 /** Nothing that is handed over is changed, so lists may be readonly. */
 type Taken<Input> = { readonly [Field in keyof Input]: Input[Field] extends infer Value ? ListTaken<Value> : never };
 type ListTaken<Value> = Value extends readonly (infer Each)[] ? readonly Each[] : Value;
 
-/** What a call answers. */
-export type CallResult<Name extends CallName> = Awaited<ReturnType<Calls[Name]["run"]>>;
+/** What a call of a table answers. */
+export type ResultOf<Each> = Each extends { run(...args: never): infer Result } ? Awaited<Result> : never;
 
 /** The arguments of a call's method: the input may be left out where nothing in it is required. */
-export type CallArguments<Name extends CallName> =
-  object extends CallInput<Name> ? [input?: CallInput<Name>] : [input: CallInput<Name>];
+type ArgumentsOf<Each> = object extends InputOf<Each> ? [input?: InputOf<Each>] : [input: InputOf<Each>];
 
-/** The agent's methods, one for each call. */
-export type CallMethods = {
-  [Name in CallName]: (...args: CallArguments<Name>) => Promise<CallResult<Name>>;
+/** Methods, one for each call of a table. */
+export type MethodsOfCalls<Table> = {
+  [Name in keyof Table]: (...args: ArgumentsOf<Table[Name]>) => Promise<ResultOf<Table[Name]>>;
 };
 
-export const CALL_NAMES = Object.keys(calls) as readonly CallName[];
+/** The table of an agent with these rooms. Throws `invalid_options` for two of one name. */
+export function tableOf(rooms: Rooms): CallTable {
+  const tables: readonly CallTable[] = [calls, ...rooms.map((room) => room.calls)];
+  const names = tables.flatMap((table) => Object.keys(table));
+  const twice = names.find((name, at) => names.indexOf(name) !== at);
+  if (twice === undefined) return Object.assign({}, ...tables) as CallTable;
+  throw new PalimpsestError("invalid_options", `rooms: two of them have a call "${twice}". Add each room once.`);
+}
 
 /** Parses a call's input and runs it. Throws `invalid_input` that names each field that is wrong, and what the call throws. */
-export async function runCall<Name extends CallName>(
-  name: Name,
+export async function runCall<Each extends AnyCall>(
+  entry: Each,
   context: CallContext,
   input: unknown,
-): Promise<CallResult<Name>> {
-  // The table's own type ties input and run of one entry together; over all entries at once TypeScript cannot.
-  const entry = calls[name] as unknown as Call<Group, z.ZodObject, CallResult<Name>>;
-  return entry.run(context, parseInput(entry.input, input));
+): Promise<ResultOf<Each>> {
+  // A table's own type ties input and run of one entry together; over all entries at once TypeScript cannot.
+  const run = entry.run.bind(entry) as (context: CallContext, input: unknown) => Promise<ResultOf<Each>>;
+  return run(context, parseInput(entry.input, input));
+}
+
+interface AnyCall {
+  readonly input: z.ZodObject;
+  run(context: never, input: never): unknown;
 }
 
 function mayOverride({ may }: CallContext, { ignoreBudget }: { readonly ignoreBudget: boolean }): void {

@@ -5,10 +5,10 @@ import { measureAfresh } from "./runs/trigger.ts";
 
 /** Ends live runs as `stale`, and forgets the words of others that are kept beside the messages (S2). Call inside the transaction. */
 export function forgetWhatWasSaid(core: Core, sessionId: string): void {
-  const { runs, contexts, hookOutbox } = core;
+  const { runs, rooms, hookOutbox } = core;
   for (const run of runs.live(sessionId)) endRun(core, run, { kind: "stale", reason: "gone" });
   runs.forgetWords(sessionId);
-  contexts.forgetLoaded(sessionId);
+  rooms.cleared(sessionId);
   hookOutbox.removeSession(sessionId);
   measureAfresh(core, sessionId);
 }

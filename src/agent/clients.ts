@@ -6,43 +6,54 @@
  */
 import { callable, type Agent } from "agents";
 import { PalimpsestError } from "../errors.ts";
-import { CALL_NAMES, calls, type CallMethods, type CallName, type Grant } from "./calls.ts";
+import type { Calls, Grant, MethodsOfCalls } from "./calls.ts";
+import type { CallTable, Rooms } from "./extension.ts";
 
 /** What clients may do: everything, nothing, or exactly what is listed, by group or by name. */
-export type Clients = "all" | "none" | readonly (Grant | CallName)[];
+export type Clients<R extends Rooms = Rooms> = "all" | "none" | readonly (Grant | (keyof Calls<R> & string))[];
 
 /** Open unless told otherwise: compactions are asked for and followed, and no answer holds a word of what was said. */
-export const DEFAULT_CLIENTS = ["watch"] as const satisfies Clients;
+export const DEFAULT_CLIENTS = ["watch"] as const satisfies Clients<readonly []>;
 
-/** The names of the calls that a list opens. */
-export type OpenCalls<List extends Clients> = List extends "all"
-  ? CallName
+/** The names of the calls of a table that a list opens. */
+export type Opened<Table, List> = List extends "all"
+  ? keyof Table
   : List extends readonly (infer Open)[]
     ? {
-        [Name in CallName]: Name extends Open ? Name : (typeof calls)[Name]["group"] extends Open ? Name : never;
-      }[CallName]
+        [Name in keyof Table]: Name extends Open
+          ? Name
+          : Table[Name] extends { readonly group: infer Group }
+            ? Group extends Open
+              ? Name
+              : never
+            : never;
+      }[keyof Table]
     : never;
 
 /**
- * What a client sees of an agent that was declared with this list: `new AgentClient<CompactionClient<["watch", "read"]>>(…)`.
+ * What a client sees of an agent that was declared with this list and these rooms:
+ * `new AgentClient<CompactionClient<["watch", "read"]>>(…)`.
  */
-export type CompactionClient<List extends Clients = typeof DEFAULT_CLIENTS> = Pick<CallMethods, OpenCalls<List>>;
+export type CompactionClient<
+  List extends "all" | "none" | readonly string[] = typeof DEFAULT_CLIENTS,
+  R extends Rooms = readonly [],
+> = Pick<MethodsOfCalls<Calls<R>>, Opened<Calls<R>, List>>;
 
 const GRANTS: ReadonlySet<string> = new Set<Grant>(["watch", "read", "write", "steer", "admin", "override"]);
 
-function isKnown(each: unknown): boolean {
-  return typeof each === "string" && (GRANTS.has(each) || Object.hasOwn(calls, each));
-}
-
 /** A checked list. */
 export class Doors {
-  readonly #list: Clients;
+  readonly #list: "all" | "none" | readonly string[];
+  readonly #table: CallTable;
 
-  /** Throws `invalid_options` for what is neither a group nor a call. */
-  constructor(list: Clients) {
+  /** Throws `invalid_options` for what is neither a group nor a call of the table. */
+  constructor(list: "all" | "none" | readonly string[], table: CallTable) {
     this.#list = list;
+    this.#table = table;
     if (list === "all" || list === "none") return;
-    const unknown = Array.isArray(list) ? list.filter((each) => !isKnown(each)) : [list];
+    const unknown = Array.isArray(list)
+      ? list.filter((each) => !GRANTS.has(each) && !Object.hasOwn(table, each))
+      : [list];
     if (unknown.length === 0) return;
     throw new PalimpsestError(
       "invalid_options",
@@ -55,11 +66,12 @@ export class Doors {
     return this.#holds(grant);
   }
 
-  opens(name: CallName): boolean {
-    return this.#holds(calls[name].group) || this.#holds(name);
+  opens(name: string): boolean {
+    const group = this.#table[name]?.group;
+    return group !== undefined && (this.#holds(group) || this.#holds(name));
   }
 
-  #holds(each: Grant | CallName): boolean {
+  #holds(each: string): boolean {
     return this.#list === "all" || (this.#list !== "none" && this.#list.includes(each));
   }
 }
@@ -67,28 +79,32 @@ export class Doors {
 type Method = (this: object, input?: unknown) => unknown;
 
 /** By prototype of a class whose doors are hung: the calls that were opened in it. */
-const openedIn = new WeakMap<object, ReadonlySet<CallName>>();
+const openedIn = new WeakMap<object, ReadonlySet<string>>();
 
 /**
  * Registers the open calls of an agent's class, once. Each class gets methods of its own: the SDK knows what is callable by
  * the function, and what one class opens must be open neither in its parent nor in a child that closes it. What an author
  * made callable stays so, but not where a call of ours took the place of a method of the base class (`shadowed`).
  */
-export function hangDoors(agent: Agent, doors: Doors, shadowed: ReadonlySet<string>): void {
+export function hangDoors(
+  agent: Agent,
+  table: CallTable,
+  { doors, shadowed }: { doors: Doors; shadowed: ReadonlySet<string> },
+): void {
   const prototype = Object.getPrototypeOf(agent) as Record<string, Method>;
   if (openedIn.has(prototype)) return;
   const authors = agent.getCallableMethods();
-  for (const name of CALL_NAMES) {
+  for (const [name, { does }] of Object.entries(table)) {
     const inherited = prototype[name];
     if (inherited === undefined) continue;
     const own: Method = function (input) {
       return inherited.call(this, input);
     };
     const isAuthors = authors.has(name) && !shadowed.has(name) && !isOpenedAbove(prototype, name);
-    if (doors.opens(name) || isAuthors) callable({ description: calls[name].does })(own, NO_CONTEXT);
+    if (doors.opens(name) || isAuthors) callable({ description: does })(own, NO_CONTEXT);
     Object.defineProperty(prototype, name, { value: own, writable: true, configurable: true });
   }
-  openedIn.set(prototype, new Set(CALL_NAMES.filter((name) => doors.opens(name))));
+  openedIn.set(prototype, new Set(Object.keys(table).filter((name) => doors.opens(name))));
 }
 
 /**
@@ -97,16 +113,16 @@ export function hangDoors(agent: Agent, doors: Doors, shadowed: ReadonlySet<stri
  */
 export function addOpenCalls(
   agent: Agent,
-  doors: Doors,
-  run: (this: object, name: CallName, input: unknown) => unknown,
+  table: CallTable,
+  { doors, run }: { doors: Doors; run: (this: object, name: string, input: unknown) => unknown },
 ): void {
   const prototype = Object.getPrototypeOf(agent) as object;
-  for (const name of CALL_NAMES) {
+  for (const [name, { does }] of Object.entries(table)) {
     if (!doors.opens(name) || name in prototype) continue;
     const method: Method = function (input) {
       return run.call(this, name, input);
     };
-    callable({ description: calls[name].does })(method, NO_CONTEXT);
+    callable({ description: does })(method, NO_CONTEXT);
     Object.defineProperty(prototype, name, { value: method, writable: true, configurable: true });
   }
 }
@@ -114,7 +130,7 @@ export function addOpenCalls(
 /** What `@callable()` is handed by the syntax, and does not look at. */
 const NO_CONTEXT = {} as ClassMethodDecoratorContext;
 
-function isOpenedAbove(prototype: object, name: CallName): boolean {
+function isOpenedAbove(prototype: object, name: string): boolean {
   for (let above: unknown = prototype; above !== null; above = Object.getPrototypeOf(above)) {
     if (openedIn.get(above as object)?.has(name) === true) return true;
   }

@@ -5,40 +5,51 @@
  * only, never by a client.
  */
 import { Agent, getCurrentAgent } from "agents";
-import { CALL_NAMES, runCall, type CallContext, type CallMethods, type CallName } from "./calls.ts";
+import { runCall, tableOf, type CallContext, type Calls, type MethodsOfCalls } from "./calls.ts";
 import { DEFAULT_CLIENTS, Doors, hangDoors, type Clients } from "./clients.ts";
-import { Core } from "./core.ts";
+import { Core, type CoreWith } from "./core.ts";
+import type { CallTable, Rooms } from "./extension.ts";
 import { mustKeepNoMessages } from "./known-hosts.ts";
 import { agentPlatform, lacksWorkflow } from "./platform.ts";
 import { SessionManager } from "./session-manager.ts";
 import { callPort, RunPort } from "./runs/port.ts";
 import type { PortMethod } from "../workflows/port.ts";
-import { Session } from "./session.ts";
+import { Session, type SessionOf } from "./session.ts";
 import { checkFields } from "../known-fields.ts";
 
-export interface WithCompactionOptions {
+export interface WithCompactionOptions<R extends Rooms = readonly []> {
   /** What connected clients may call. Default: `["watch"]`. */
-  readonly clients?: Clients;
+  readonly clients?: Clients<R>;
+  /** Optional rooms: what they add to sessions and calls is there only with them. Default: none. */
+  readonly rooms?: R;
 }
 
 /**
  * What an agent has with compaction. Its calls are for callers from outside, and see their caller as one: the agent's own
  * code uses {@link Session} and {@link SessionManager}.
  */
-export interface CompactionSurface extends CallMethods {
-  readonly palimpsest: Core;
+export type CompactionSurface<R extends Rooms = readonly []> = MethodsOfCalls<Calls<R>> & CompactionMembers<R>;
+
+interface CompactionMembers<R extends Rooms> {
+  readonly palimpsest: CoreWith<R>;
   /** Override to configure sessions that no other code names: `session.compactAfter(60_000)`. Called once per wake-up and session. */
-  configureSession(session: Session): void;
+  configureSession(session: SessionOf<R>): void;
   /** For workflows: all that one run may do to this agent. */
   compactionStep(runId: string, method: PortMethod, args: readonly unknown[]): Promise<unknown>;
   /** Called by the watchdog's alarm while runs are live. */
   watchCompactions(): Promise<void>;
 }
 
+interface Mixed {
+  readonly rooms: Rooms;
+  readonly clientsOf: (agent: object) => Clients;
+}
+
 /** Any agent class, as far as a mixin needs to know it. */
 type AgentClass = typeof Agent<Cloudflare.Env>;
 
-function mix(Base: AgentClass, clientsOf: (agent: object) => Clients): AgentClass {
+function mix(Base: AgentClass, { rooms, clientsOf }: Mixed): AgentClass {
+  const table = tableOf(rooms);
   // Callable methods of the base class under the name of a call: ours stands there now, and is asked for by name.
   const shadowed = new Set((Object.create(Base.prototype) as Agent).getCallableMethods().keys());
   class Compacting extends Base {
@@ -47,15 +58,15 @@ function mix(Base: AgentClass, clientsOf: (agent: object) => Clients): AgentClas
 
     constructor(ctx: DurableObjectState, env: Cloudflare.Env) {
       super(ctx, env);
-      this.#doors = new Doors(clientsOf(this));
-      hangDoors(this, this.#doors, shadowed);
+      this.#doors = new Doors(clientsOf(this), table);
+      hangDoors(this, table, { doors: this.#doors, shadowed });
       const configure = (sessionId: string): void => {
         const session = Session.create(this).forSession(sessionId);
         this.configureSession(session);
         session.apply();
       };
       const platform = agentPlatform(this, { ctx, env, clientsRead: this.#doors.grants("read") });
-      this.palimpsest = new Core(ctx.storage, platform, configure);
+      this.palimpsest = new Core(ctx.storage, platform, { configure, rooms });
       // Once the subclass's fields are there too: they may name sessions.
       ctx.waitUntil(Promise.resolve().then(() => this.#wake(env)));
     }
@@ -86,8 +97,8 @@ function mix(Base: AgentClass, clientsOf: (agent: object) => Clients): AgentClas
     }
 
     /** Not public over RPC: private names are no methods of a stub. */
-    async #call(name: CallName, input: unknown): Promise<unknown> {
-      return runCall(name, this.#context(), input);
+    async #call(entry: CallTable[string], input: unknown): Promise<unknown> {
+      return runCall(entry, this.#context(), input);
     }
 
     #context(): CallContext {
@@ -101,9 +112,9 @@ function mix(Base: AgentClass, clientsOf: (agent: object) => Clients): AgentClas
     }
 
     static {
-      for (const name of CALL_NAMES) {
+      for (const [name, entry] of Object.entries(table)) {
         const value = async function (this: Compacting, input?: unknown): Promise<unknown> {
-          return this.#call(name, input);
+          return this.#call(entry, input);
         };
         Object.defineProperty(this.prototype, name, { value, writable: true, configurable: true });
       }
@@ -113,36 +124,39 @@ function mix(Base: AgentClass, clientsOf: (agent: object) => Clients): AgentClas
 }
 
 /**
- * Adds durable compaction to an agent class: `class Chat extends withCompaction(MyAgent<Env>) {}`. Throws `invalid_options`,
- * also for a class that keeps its messages itself: AIChatAgent has a `withCompaction` in `palimpsest/ai-chat`.
+ * Adds durable compaction to an agent class: `class Chat extends withCompaction(Agent<Env>, { rooms: [context()] }) {}`.
+ * Throws `invalid_options`, also for a class that keeps its messages itself: AIChatAgent has a `withCompaction` in
+ * `palimpsest/ai-chat`.
  */
-export function withCompaction<Env extends Cloudflare.Env, Base extends Agent<Env>>(
+export function withCompaction<
+  Env extends Cloudflare.Env,
+  Base extends Agent<Env>,
+  const R extends Rooms = readonly [],
+>(
   base: new (ctx: DurableObjectState, env: Env) => Base,
-  options: WithCompactionOptions = {},
-): new (ctx: DurableObjectState, env: Env) => Base & CompactionSurface {
+  options: WithCompactionOptions<R> = {},
+): new (ctx: DurableObjectState, env: Env) => Base & CompactionSurface<R> {
   mustKeepNoMessages(base);
-  checkFields("withCompaction", options, { clients: true });
-  const { clients = DEFAULT_CLIENTS } = options;
-  void new Doors(clients);
-  return mix(base as unknown as AgentClass, () => clients) as unknown as new (
-    ctx: DurableObjectState,
-    env: Env,
-  ) => Base & CompactionSurface;
+  checkFields("withCompaction", options, { clients: true, rooms: true });
+  const { clients = DEFAULT_CLIENTS, rooms = [] } = options;
+  void new Doors(clients, tableOf(rooms));
+  const mixed = mix(base as unknown as AgentClass, { rooms, clientsOf: () => clients });
+  return mixed as unknown as new (ctx: DurableObjectState, env: Env) => Base & CompactionSurface<R>;
 }
 
 /** What {@link CompactingAgent} is, as a class. */
 export interface CompactingAgentClass {
   /** What connected clients may call. Default: `["watch"]`. */
-  readonly clients: Clients;
+  readonly clients: Clients<readonly []>;
   new <Env extends Cloudflare.Env = Cloudflare.Env, State = unknown>(
     ctx: DurableObjectState,
     env: Env,
   ): Agent<Env, State> & CompactionSurface;
 }
 
-const Mixed = mix(Agent, (agent) => (agent.constructor as unknown as CompactingAgentClass).clients);
+const clientsOf: Mixed["clientsOf"] = (agent) => (agent.constructor as unknown as CompactingAgentClass).clients;
 
-/** The Agents SDK's Agent with durable compaction: `class Chat extends CompactingAgent<Env> {}`. */
-export const CompactingAgent: CompactingAgentClass = Object.assign(Mixed, {
+/** The Agents SDK's Agent with durable compaction and no optional room: `class Chat extends CompactingAgent<Env> {}`. */
+export const CompactingAgent: CompactingAgentClass = Object.assign(mix(Agent, { rooms: [], clientsOf }), {
   clients: DEFAULT_CLIENTS,
 }) as unknown as CompactingAgentClass;

@@ -1,14 +1,14 @@
 /**
  * What a session can be told before it is used: one list, for a session and for a manager of all of them.
  *
- * Job: check what is said at once, and hand it on as a change of settings or of context blocks. Boundary: when it comes into
+ * Job: check what is said at once, and hand it on as a change of settings or as work for a room. Boundary: when it comes into
  * force is the business of whoever is told ({@link Configured.tell}): a session before its next use, a manager's sessions before
  * any code of their own.
  */
-import type { ContextBlocks, OnToolError } from "../context/blocks.ts";
-import { checkBlock, type BlockOptions } from "../context/declared.ts";
 import type { SecretRules } from "../redact/secret-rules.ts";
 import { checkPreviews, type PreviewOptions } from "../steps/view/preview.ts";
+import type { Core } from "./core.ts";
+import { notesText } from "./notes/session-notes.ts";
 import type { AfterCompaction } from "./runs/after-compaction.ts";
 import { resolveApproval, type ApprovalOptions } from "./runs/approval.ts";
 import { resolveInline, type OnCompactionOptions } from "./runs/inline.ts";
@@ -16,11 +16,11 @@ import { checkNotes, type KeepNotesOptions } from "./notes/settings.ts";
 import { checkRules } from "./redaction.ts";
 import { compactAfter, type CompactAfterOptions, type InlineCompaction, type SessionSettings } from "./settings.ts";
 
-/** One thing that was said: about a session's settings, or about its context blocks. */
+/** One thing that was said: about a session's settings, or to one of the agent's rooms. */
 export interface Told {
   settings?(settings: SessionSettings): SessionSettings;
-  /** `showNotes`: the notes of that session, as a model is shown them. */
-  context?(blocks: ContextBlocks, showNotes: () => Promise<string | null>): unknown;
+  /** What a room does about it once the session is used. */
+  apply?(sessionId: string, core: Core): void;
 }
 
 export abstract class Configured {
@@ -75,7 +75,8 @@ export abstract class Configured {
     return this.tell({
       settings: (settings) => ({ ...settings, notes: options }),
       ...(asBlock !== undefined && {
-        context: (blocks, showNotes) => blocks.withContext(asBlock, { description, provider: { get: showNotes } }),
+        apply: (sessionId, core) =>
+          core.rooms.declareText(sessionId, asBlock, { description, get: async () => notesText(core, sessionId) }),
       }),
     });
   }
@@ -92,28 +93,5 @@ export abstract class Configured {
   /** Is told of every run that ends in `failed`. What it throws is swallowed. */
   onCompactionError(onError: NonNullable<SessionSettings["onError"]>): this {
     return this.tell({ settings: (settings) => ({ ...settings, onError }) });
-  }
-
-  /**
-   * Declares a context block: writable and kept in SQLite unless a provider says otherwise. Throws `invalid_options`.
-   * What only shows once the session is known (a writable provider object that is another session's, a provider that
-   * cannot be made) is thrown by every use of the session from then on.
-   */
-  withContext(label: string, options: BlockOptions = {}): this {
-    checkBlock(label, options);
-    return this.tell({ context: (blocks) => blocks.withContext(label, options) });
-  }
-
-  /** Keeps the frozen system prompt across hibernation: in SQLite, or with a provider. */
-  withCachedPrompt(provider?: Parameters<ContextBlocks["withCachedPrompt"]>[0]): this {
-    return this.tell({ context: (blocks) => blocks.withCachedPrompt(provider) });
-  }
-
-  /**
-   * Is told what a context tool could not do, and in which session, beside the model, which is told the same. What it throws
-   * is swallowed.
-   */
-  onToolError(onError: OnToolError): this {
-    return this.tell({ context: (blocks) => blocks.onToolError(onError) });
   }
 }

@@ -5,7 +5,6 @@
  * folder works against this.
  */
 import type { UIMessage } from "ai";
-import { Contexts } from "../context/contexts.ts";
 import { PalimpsestError } from "../errors.ts";
 import type { Drafts } from "../memory/drafts.ts";
 import { Health } from "../memory/runs/health.ts";
@@ -23,6 +22,7 @@ import type { NotesMark } from "./notes/trigger.ts";
 import { tellAfterCompaction, type HookFailure } from "./runs/after-compaction.ts";
 import { runEvent, type RunEvent } from "./events.ts";
 import type { HostedSession } from "./hosted-session.ts";
+import { InstalledRooms, type Rooms } from "./extension.ts";
 import { redactionOf } from "./redaction.ts";
 import { SettingsTable, type SessionSettings } from "./settings.ts";
 
@@ -82,12 +82,24 @@ interface Unserved {
   readonly tokens: number;
 }
 
+interface CoreOptions {
+  /** Has a session configured that no code has named yet. */
+  readonly configure: (sessionId: string) => void;
+  readonly rooms: Rooms;
+}
+
+/** The core of an agent that was declared with these rooms. */
+export type CoreWith<R extends Rooms> = Core & { readonly declared: R };
+
 export class Core {
+  /** The rooms as they were declared: what {@link CoreWith} knows the types of. */
+  readonly declared: Rooms;
   readonly db: Db;
   readonly memory: Memory;
   readonly runs: Runs;
   readonly drafts: Drafts;
-  readonly contexts: Contexts;
+  /** The optional rooms that the agent was declared with. */
+  readonly rooms: InstalledRooms;
   readonly usage: Usage;
   /** How each summariser fares. */
   readonly health: Health;
@@ -97,7 +109,7 @@ export class Core {
   readonly platform: Platform;
   readonly dispatcher: Dispatcher;
   /** What builders were told and no session was used after yet. */
-  readonly unapplied = new Set<() => void>();
+  readonly pendingSettings = new Set<() => void>();
   /** By session: why what its builder was told cannot be put into force. The session is then refused at every use. */
   readonly refused = new Map<string, unknown>();
   /** For each live run, the newest leaf that is known to continue its branch: saves a walk per append. */
@@ -111,16 +123,15 @@ export class Core {
   /** Ended runs that a caller's function is yet to be told of, and those that it is being told of. */
   readonly hookOutbox: HookOutbox;
   readonly telling = new Set<string>();
-  /** Characters of the files that are being read. */
-  importing = 0;
   /** Calls of a session's own function that are at work, by run. */
   readonly inlineCalls = new Map<string, AbortController>();
   /** Sessions whose messages a host keeps. */
   readonly hosted = new Map<string, HostedSession>();
   readonly #waiters = new Map<string, ((run: RunRecord) => void)[]>();
 
-  constructor(storage: Storage, platform: Platform, configure: (sessionId: string) => void) {
+  constructor(storage: Storage, platform: Platform, { configure, rooms }: CoreOptions) {
     this.platform = platform;
+    this.declared = rooms;
     // Kept by those who are given it, while settings may change.
     const counterOf =
       (sessionId: string): CountTokens =>
@@ -130,7 +141,6 @@ export class Core {
     const redactMessage = (message: UIMessage, sessionId: string): UIMessage =>
       redactionOf(this.settings.get(sessionId)).message(message);
     this.memory = new Memory(this.db, { now: () => platform.now(), counterOf, redactMessage });
-    this.contexts = new Contexts(this.db, { agentId: platform.agentId, counterOf });
     this.runs = new Runs(this.db, {
       now: () => platform.now(),
       started: (run) => this.dispatcher.dispatch(run),
@@ -147,6 +157,7 @@ export class Core {
     this.unserved = this.db.cached(new Map());
     this.notesMarks = this.db.cached(new Map());
     this.dispatcher = new Dispatcher(this);
+    this.rooms = new InstalledRooms(this, rooms);
   }
 
   /** The one counter of a session, for whatever is counted there. */

@@ -7,9 +7,6 @@
 import type { UIMessage } from "ai";
 import { z } from "zod";
 import { PalimpsestError } from "../errors.ts";
-import type { LoadEventsOptions, NewEvent } from "../events/log.ts";
-import type { Turn } from "../events/persist.ts";
-import { FORMATS } from "../import/import.ts";
 import {
   MAX_BATCH_MESSAGES,
   MAX_FOCUS_CHARS,
@@ -26,7 +23,6 @@ import type { ExpandOptions } from "../memory/overlays/session-overlays.ts";
 import type { SearchOptions } from "../memory/search/search.ts";
 import type { CreateSessionOptions, ListSessionsOptions, SessionInfo } from "../memory/sessions/sessions.ts";
 import type { TruncateOptions } from "../steps/view/truncate.ts";
-import type { ImportTranscriptOptions } from "./importing.ts";
 import type { NotesEdit } from "./notes/session-notes.ts";
 import type { PlanQuestion } from "./reports/plan.ts";
 import type { UsageReport } from "./reports/usage.ts";
@@ -36,10 +32,10 @@ import { recallInput, type RecallRequest } from "./views/recall.ts";
 import type { GetViewOptions } from "./views/shown-view.ts";
 
 /** A field for each of a method's options: one that is missing here, or too much, does not compile. */
-type FieldsOf<Options> = { readonly [Name in keyof Required<Options>]: z.ZodType<Options[Name]> };
+export type FieldsOf<Options> = { readonly [Name in keyof Required<Options>]: z.ZodType<Options[Name]> };
 
-const NOT_WELL_FORMED = "must be well-formed Unicode";
-const isWellFormed = (text: string): boolean => text.isWellFormed();
+export const NOT_WELL_FORMED = "must be well-formed Unicode";
+export const isWellFormed = (text: string): boolean => text.isWellFormed();
 export const words = (most: number) => z.string().max(most).refine(isWellFormed, NOT_WELL_FORMED);
 
 /** What is looked for: as long as a caller likes, of which the first words count. */
@@ -66,12 +62,6 @@ export const message = z.custom<UIMessage>(
 );
 export const messages = z.array(message).max(MAX_BATCH_MESSAGES);
 
-/** What an event must be is checked where events are: see src/events/event.ts. */
-export const event = z.custom<NewEvent>(
-  (value) => typeof value === "object" && value !== null,
-  "expected an event object",
-);
-
 /** What each may be is checked where messages are shortened: see src/steps/view/truncate.ts. */
 const truncate = z.strictObject({
   keepRecent: z.number().optional(),
@@ -97,19 +87,6 @@ export const compactOptions = {
 
 export const planQuestion = { leafId, manual: flag, rebuild: flag } satisfies FieldsOf<PlanQuestion>;
 
-export const importOptions = {
-  format: z.enum(FORMATS).optional(),
-  index: wholeNumber.nonnegative().optional(),
-} satisfies FieldsOf<ImportTranscriptOptions>;
-
-/** Of what a turn is: its messages are checked where messages are stored. */
-export const turn = {
-  leafId: id.nullable(),
-  messages,
-} satisfies FieldsOf<Turn>;
-
-export const exportOptions = { redact: flag };
-
 export const searchOptions = {
   sessionId: words(MAX_SESSION_ID_CHARS).optional(),
   limit: hits,
@@ -120,13 +97,6 @@ export const expandOptions = {
   limit: page.optional(),
   after: id.optional(),
 } satisfies FieldsOf<ExpandOptions>;
-
-export const eventOptions = {
-  limit: page.optional(),
-  before: id.optional(),
-  leafId,
-  under: id.optional(),
-} satisfies FieldsOf<LoadEventsOptions>;
 
 export const notesEdit = {
   sections: z
@@ -193,8 +163,8 @@ export const recallFields = {
   overlayId: words(MAX_ID_CHARS).optional(),
 } satisfies FieldsOf<RecallRequest>;
 
-/** A block's text. How long it may be is the block's to say. */
-export const content = z.string().refine(isWellFormed, NOT_WELL_FORMED);
+export const ofSession = z.strictObject({ sessionId });
+export const ofMessages = z.strictObject({ sessionId, ids });
 
 /** What methods of a session take as an object. */
 export const inputs = {
@@ -205,10 +175,6 @@ export const inputs = {
   getView: z.strictObject(viewOptions),
   history: z.strictObject({ leafId, newestFirst: z.boolean().optional() }),
   branch: z.strictObject({ leafId }),
-  loadEvents: z.strictObject(eventOptions),
-  persistTurn: z.strictObject({ ...turn, messages: z.array(message) }),
-  importTranscript: z.strictObject(importOptions),
-  exportTranscript: z.strictObject(exportOptions),
   search: z.strictObject({ query, limit: hits }),
   searchSessions: z.strictObject({ query, ...searchOptions }),
   recall: z.strictObject(recallFields),

@@ -6,78 +6,46 @@
  */
 import { tool, type ToolSet, type UIMessage } from "ai";
 import { z } from "zod";
-import type { BlockOptions } from "../context/declared.ts";
-import { shapeOf, type SearchProvider, type WritableContextProvider } from "../context/provider.ts";
-import type { BlockScope } from "../context/scope.ts";
-import { PalimpsestError } from "../errors.ts";
 import type { AppendResult } from "../memory/messages/history.ts";
 import type { OverlayRecord } from "../memory/overlays/overlays.ts";
 import type { SearchHit, SearchOptions } from "../memory/search/search.ts";
 import type { CreateSessionOptions, ListSessionsOptions, SessionInfo } from "../memory/sessions/sessions.ts";
 import type { LeafInput, ParentInput } from "./branch-input.ts";
+import { addMethods } from "./compose.ts";
 import { Configured, type Told } from "./configured.ts";
 import { defined, inputs, parseInput } from "./inputs.ts";
+import type { ManagerMethodsOf, Rooms } from "./extension.ts";
 import { endRun } from "./runs/end-run.ts";
 import { inheritDrafts } from "./runs/inherited-drafts.ts";
-import { Session, type CompactReceipt, type CompactionHost } from "./session.ts";
+import { answerSearch } from "./session-search.ts";
+import { SessionState } from "./session-state.ts";
+import { Session, type SessionOf, type CompactReceipt, type CompactionHost } from "./session.ts";
 import { startSplit, type SplitOptions } from "./runs/split.ts";
 
-/** Hits that the model's own search returns, and characters of each: a few hundred tokens, enough to know what to read. */
-const SESSION_SEARCH_HITS = 10;
-const SESSION_SEARCH_CHARS = 400;
+/** A manager of the sessions of an agent with these rooms. */
+export type ManagerOf<R extends Rooms> = SessionManager<R> & ManagerMethodsOf<R>;
 
-export class SessionManager extends Configured {
-  readonly #host: CompactionHost;
+export class SessionManager<R extends Rooms = Rooms> extends Configured {
+  readonly #host: CompactionHost<R>;
 
-  private constructor(host: CompactionHost) {
+  private constructor(host: CompactionHost<R>) {
     super();
     this.#host = host;
+    const { palimpsest: core } = host;
+    for (const part of core.rooms.managerParts({ core, tell: (told) => void this.tell(told) })) addMethods(this, part);
   }
 
   /** A handle on the agent's sessions. Builder calls may come in any order; a session's own settings go before them. */
-  static create(agent: CompactionHost): SessionManager {
-    return new SessionManager(agent);
-  }
-
-  // --- what every session is told (configured.ts), before any code of its own ------------------------------------------
-
-  /**
-   * As {@link Session.withContext}: a block of this label in each session, with a content of its own. Throws
-   * `invalid_options`, also for a writable provider object: sessions would share what it stores (S1).
-   */
-  override withContext(label: string, options: BlockOptions = {}): this {
-    const { provider, shared = false } = options;
-    if (typeof provider === "object" && shapeOf(provider).writable && !shared) {
-      throw new PalimpsestError(
-        "invalid_options",
-        `Block "${label}": one writable provider object cannot be every session's. Give a function (scope) => provider to make one per session, or say shared: true.`,
-      );
-    }
-    return super.withContext(label, options);
-  }
-
-  /** As {@link Session.withCachedPrompt}, with a provider made for each session. Throws `invalid_options` for one object. */
-  override withCachedPrompt(provider?: (scope: BlockScope) => WritableContextProvider): this {
-    if (provider !== undefined && typeof provider !== "function") {
-      throw new PalimpsestError(
-        "invalid_options",
-        "One provider cannot keep every session's prompt (S1). Give a function (scope) => provider, which makes one per session, or nothing, which keeps prompts in SQLite.",
-      );
-    }
-    return super.withCachedPrompt(provider);
-  }
-
-  /** A searchable block over what was said in all of the agent's sessions. */
-  withSearchableHistory(label: string): this {
-    const provider: SearchProvider = {
-      get: async () => "All past conversations, found with search_context.",
-      search: (query) => this.#searchAnswer(query),
-    };
-    return this.withContext(label, { provider });
+  static create<R extends Rooms>(agent: CompactionHost<R>): ManagerOf<R> {
+    return new SessionManager(agent) as ManagerOf<R>;
   }
 
   protected override tell(told: Told): this {
-    this.#core.settings.tellEvery((sessionId) => Session.configure(this.#host, sessionId, told));
+    this.#core.settings.tellEvery((sessionId) => {
+      const state = new SessionState(this.#core, sessionId);
+      state.tell(told);
+      state.apply();
+    });
     return this;
   }
 
@@ -93,7 +61,7 @@ export class SessionManager extends Configured {
   }
 
   /** A handle; the session need not exist yet. */
-  getSession(id: string): Session {
+  getSession(id: string): SessionOf<R> {
     return Session.create(this.#host).forSession(id);
   }
 
@@ -129,7 +97,7 @@ export class SessionManager extends Configured {
       core.memory.session(id).clear();
       for (const run of live) endRun(core, run, { kind: "cancelled" });
       // Every room that keeps rows of a session; a test looks through all tables for one that is missing here (S2).
-      core.contexts.forgetSession(id);
+      core.rooms.deleted(id);
       core.usage.delete(id);
       core.spend.delete(id);
       core.hookOutbox.removeSession(id);
@@ -149,7 +117,7 @@ export class SessionManager extends Configured {
     const core = this.#core;
     return core.transaction<SessionInfo>(() => {
       const fork = this.#sessions.fork(id, { id: crypto.randomUUID(), atMessageId, name });
-      core.contexts.copySession(id, fork.id);
+      core.rooms.copied(id, fork.id);
       core.usage.copy(id, fork.id);
       return fork;
     });
@@ -238,21 +206,10 @@ export class SessionManager extends Configured {
         description:
           'Searches all past conversations, this one included. Every word must occur; "quoted words" side by side; begin* finds beginnings.',
         inputSchema: z.object({ query: z.string().min(1).describe("The words to look for.") }),
-        execute: async ({ query }) => (await this.#searchAnswer(query)) ?? "Nothing matches. Try fewer or other words.",
+        execute: async ({ query }) =>
+          (await answerSearch(this.#core, query)) ?? "Nothing matches. Try fewer or other words.",
       }),
     };
-  }
-
-  async #searchAnswer(query: string): Promise<string | null> {
-    const hits = await this.search(query, { limit: SESSION_SEARCH_HITS });
-    if (hits.length === 0) return null;
-    return hits.map((hit) => this.#describe(hit)).join("\n\n");
-  }
-
-  #describe({ sessionId, id, role, createdAt, snippet }: SearchHit): string {
-    const where = this.get(sessionId)?.name ?? sessionId;
-    const day = new Date(createdAt).toISOString().slice(0, 10);
-    return `${day}, ${role}, in "${where}" (session ${sessionId}, message ${id}):\n${snippet.slice(0, SESSION_SEARCH_CHARS)}`;
   }
 
   get #core() {

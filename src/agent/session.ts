@@ -1,5 +1,6 @@
 /**
- * One session, as the agent's own code uses it: its history (session-history.ts), how it is configured, and compaction.
+ * One session, as the agent's own code uses it: how it is configured, and compaction. Its messages (session-messages.ts), its
+ * notes and what the agent's rooms add are parts of it.
  */
 import type { UIMessage } from "ai";
 import type { History } from "../memory/messages/history.ts";
@@ -12,9 +13,13 @@ import { PalimpsestError } from "../errors.ts";
 import type { Waiting } from "../steps/decide/why-not.ts";
 import { listUsage, promptTokens, recordUsage, type ModelUsage, type UsageReport } from "./reports/usage.ts";
 import { diffSummaries, type SummaryDiff } from "../steps/recall/diff-summaries.ts";
-import type { Told } from "./configured.ts";
-import type { Core } from "./core.ts";
-import { SessionNotesHandle } from "./notes/session-notes.ts";
+import { addMethods, type Methods } from "./compose.ts";
+import { Configured, type Told } from "./configured.ts";
+import type { Core, CoreWith } from "./core.ts";
+import type { Rooms, SessionMethodsOf } from "./extension.ts";
+import { SessionNotes } from "./notes/session-notes.ts";
+import { SessionMessages } from "./session-messages.ts";
+import { SessionState } from "./session-state.ts";
 import type { PlanReport } from "./reports/explain.ts";
 import { reportPlan, type PlanQuestion } from "./reports/plan.ts";
 import type { SessionSettings } from "./settings.ts";
@@ -23,9 +28,9 @@ import { findReasonToWait } from "./runs/trigger.ts";
 import type { BulletSource } from "../steps/draft/provenance.ts";
 import { visibleSpan } from "./runs/visible-span.ts";
 
-/** Anything that holds a core: an agent made with `withCompaction`. */
-export interface CompactionHost {
-  readonly palimpsest: Core;
+/** Anything that holds a core: an agent made with `withCompaction`, and its rooms. */
+export interface CompactionHost<R extends Rooms = Rooms> {
+  readonly palimpsest: CoreWith<R>;
 }
 
 export interface CompactOptions {
@@ -69,81 +74,74 @@ export type CompactionDiff =
   | { readonly kind: "gone" }
   | { readonly kind: "withheld" };
 
-export class Session extends SessionNotesHandle {
-  #id = "";
-  #said: Told[] = [];
+/** A session of an agent with these rooms. */
+export type SessionOf<R extends Rooms> = Session & SessionMethodsOf<R>;
+
+// Its parts are added as it is made.
+// oxlint-disable-next-line typescript/no-unsafe-declaration-merging
+export interface Session extends Methods<SessionMessages>, Methods<SessionNotes> {}
+
+export class Session extends Configured {
+  readonly #state: SessionState;
+
+  private constructor(core: Core, id: string) {
+    super();
+    this.#state = new SessionState(core, id);
+    addMethods(this, new SessionMessages(this.#state));
+    addMethods(this, new SessionNotes(this.#state));
+    for (const part of core.rooms.sessionParts(this.#state, this)) addMethods(this, part);
+  }
 
   /**
    * A handle on the agent's default session; {@link forSession} names another. Builder calls may come in any order: they
    * are kept until all of them were made, and applied before the session is first used.
    */
-  static create(agent: CompactionHost): Session {
-    return new Session(agent.palimpsest);
+  static create<R extends Rooms>(agent: CompactionHost<R>): SessionOf<R> {
+    return new Session(agent.palimpsest, "") as SessionOf<R>;
   }
 
-  override get id(): string {
-    return this.#id;
+  get id(): string {
+    return this.#state.id;
   }
 
   forSession(sessionId: string): this {
-    this.#id = sessionId;
+    this.#state.id = sessionId;
     return this;
   }
 
   protected override tell(told: Told): this {
-    // A session may also be used past this handle, over RPC: what was said must be in force by then.
-    if (this.core.unapplied.size === 0) queueMicrotask(() => this.#settleAll());
-    this.#said.push(told);
-    this.core.unapplied.add(this.#settle);
+    this.#state.tell(told);
     return this;
   }
 
-  /** Past any handle: what a session manager was told of all sessions comes into force in one of them. */
-  static configure(agent: CompactionHost, sessionId: string, told: Told): void {
-    Session.create(agent).forSession(sessionId).tell(told).apply();
+  /** Puts into force what the builder was told. Happens by itself before the session is used. */
+  apply(): void {
+    this.#state.apply();
   }
 
-  override newest(): Session {
-    const id = findNewest(this.core.memory.statements, this.#id);
-    return id === this.#id ? this : new Session(this.core).forSession(id);
+  /** The session in which the conversation goes on once this one was split; itself until then. Reads a row for each split. */
+  newest(): this {
+    const id = findNewest(this.#core.memory.statements, this.id);
+    // Of the same agent, so with the same rooms.
+    return id === this.id ? this : (new Session(this.#core, id) as this);
   }
 
-  override apply(): void {
-    this.#settleAll();
-    if (this.core.refused.has(this.#id)) throw this.core.refused.get(this.#id);
+  /** What a turn's prompt ends with beside what is stored, from the agent's rooms; null for nothing. */
+  async reminderOfRooms(): Promise<string | null> {
+    this.apply();
+    return this.#core.rooms.reminder(this.id);
   }
-
-  /** Of every handle that was told something: two may be of one session. Never throws: nobody may be there to catch it. */
-  #settleAll(): void {
-    // In the order of saying: a session that is configured on the way applies what it is told there, not what waits here.
-    const told = [...this.core.unapplied];
-    this.core.unapplied.clear();
-    for (const settle of told) settle();
-  }
-
-  readonly #settle = (): void => {
-    const said = this.#said.splice(0);
-    try {
-      const settings = said.reduce((sofar, each) => each.settings?.(sofar) ?? sofar, this.core.settings.get(this.#id));
-      this.core.settings.set(this.#id, settings);
-      const showNotes = () => this.showNotes();
-      for (const each of said) each.context?.(this.core.contexts.session(this.#id), showNotes);
-    } catch (error) {
-      // Code is what is wrong, so it stays wrong until the object starts with other code.
-      this.core.refused.set(this.#id, error);
-    }
-  };
 
   async status(): Promise<SessionStatus> {
-    const { policy } = this.settings;
-    const leafId = this.stored.leafId();
+    const { policy } = this.#state.settings;
+    const leafId = this.#state.stored.leafId();
     return {
       leafId,
-      viewTokens: promptTokens(this.core, this.#id),
+      viewTokens: promptTokens(this.#core, this.id),
       thresholdTokens: policy?.thresholdTokens ?? null,
-      liveRunIds: this.core.runs.live(this.#id).map((run) => run.id),
-      waiting: findReasonToWait(this.core, this.#id, { leafId }),
-      partlySearched: this.core.memory.search.countPartial(this.#id),
+      liveRunIds: this.#core.runs.live(this.id).map((run) => run.id),
+      waiting: findReasonToWait(this.#core, this.id, { leafId }),
+      partlySearched: this.#core.memory.search.countPartial(this.id),
     };
   }
 
@@ -154,12 +152,12 @@ export class Session extends SessionNotesHandle {
    */
   async recordUsage(report: UsageReport): Promise<void> {
     const checked = parseInput(inputs.recordUsage, report);
-    await this.read(() => this.write(() => recordUsage(this.core, this.#id, checked)));
+    await this.#state.read(() => this.#state.write(() => recordUsage(this.#core, this.id, checked)));
   }
 
   /** What was recorded, by model; the one that was called last comes first. */
   async getUsage(): Promise<ModelUsage[]> {
-    return listUsage(this.core, this.#id);
+    return listUsage(this.#core, this.id);
   }
 
   // --- compaction ----------------------------------------------------------------------------------------------------
@@ -172,7 +170,7 @@ export class Session extends SessionNotesHandle {
   async plan(question: PlanQuestion = {}): Promise<PlanReport> {
     const asked = parseInput(inputs.plan, question);
     const policy = this.#policy();
-    const report = await this.core.read(this.#id, () => reportPlan(this.core, this.#id, { ...asked, policy }));
+    const report = await this.#core.read(this.id, () => reportPlan(this.#core, this.id, { ...asked, policy }));
     if (report === null) throw this.#empty();
     return report;
   }
@@ -193,7 +191,7 @@ export class Session extends SessionNotesHandle {
 
   /** Resolves with the ledger row once the run has its outcome. */
   async ended(runId: string): Promise<RunRecord> {
-    return this.core.ended(runId);
+    return this.#core.ended(runId);
   }
 
   /**
@@ -201,10 +199,10 @@ export class Session extends SessionNotesHandle {
    * the characters that nobody sees. Throws `invalid_range`, `invalid_input`, `unknown_message`.
    */
   async addCompaction(summary: string, fromMessageId: string, toMessageId: string): Promise<OverlayRecord> {
-    const commit = await this.read(() =>
-      this.write((history) => {
+    const commit = await this.#state.read(() =>
+      this.#state.write((history) => {
         const span = visibleSpan(history, fromMessageId, toMessageId);
-        return history.addOverlay({ span, summary, pinnedTokens: this.settings.policy?.pinnedTokens });
+        return history.addOverlay({ span, summary, pinnedTokens: this.#state.settings.policy?.pinnedTokens });
       }),
     );
     if (commit.kind !== "stale") return commit.overlay;
@@ -216,7 +214,7 @@ export class Session extends SessionNotesHandle {
 
   /** In every state, oldest first. Of one whose messages were edited or deleted since, the words are withheld. */
   async getCompactions(): Promise<OverlayRecord[]> {
-    return this.stored.overlays();
+    return this.#state.stored.overlays();
   }
 
   /**
@@ -225,16 +223,16 @@ export class Session extends SessionNotesHandle {
    */
   async expand(overlayId: string, options: ExpandOptions = {}): Promise<UIMessage[]> {
     const checked = parseInput(inputs.expand, options);
-    return this.read((history) => history.expand(overlayId, checked));
+    return this.#state.read((history) => history.expand(overlayId, checked));
   }
 
   /** Takes an overlay out of every view; what lies under it shows again. Nothing is deleted. */
   async rollback(overlayId: string): Promise<void> {
     const undo = (history: History): void => {
       history.rollback(overlayId);
-      this.core.runs.settle(this.#id, promptTokens(this.core, this.#id));
+      this.#core.runs.settle(this.id, promptTokens(this.#core, this.id));
     };
-    this.write(undo, { quiet: true });
+    this.#state.write(undo, { quiet: true });
   }
 
   /**
@@ -242,18 +240,18 @@ export class Session extends SessionNotesHandle {
    * says why it no longer fits, and nothing changed then. Throws `unknown_overlay`.
    */
   async restore(overlayId: string): Promise<CommitResult> {
-    return this.write((history) => history.restore(overlayId), { quiet: true });
+    return this.#state.write((history) => history.restore(overlayId), { quiet: true });
   }
 
   /** Which messages each bullet of an overlay's summary comes from, by lines from 0. Throws `unknown_overlay`. */
   async getProvenance(overlayId: string): Promise<BulletSource[]> {
-    return this.stored.provenance(overlayId);
+    return this.#state.stored.provenance(overlayId);
   }
 
   /** What an overlay's summary changed against the overlays that it took the place of. Throws `unknown_overlay`. */
   async diffCompaction(overlayId: string): Promise<CompactionDiff> {
-    const replaced = this.stored.replacedBy(overlayId);
-    const overlay = this.stored.overlays().find((each) => each.id === overlayId) ?? null;
+    const replaced = this.#state.stored.replacedBy(overlayId);
+    const overlay = this.#state.stored.overlays().find((each) => each.id === overlayId) ?? null;
     if (replaced === null || overlay === null) return { kind: "gone" };
     if ([overlay, ...replaced].some((each) => each.withheld === true)) return { kind: "withheld" };
     const { added, dropped, kept } = diffSummaries(
@@ -264,17 +262,17 @@ export class Session extends SessionNotesHandle {
   }
 
   #ask(trigger: "manual" | "overflow", options: CompactOptions): CompactReceipt {
-    const history = this.stored;
+    const history = this.#state.stored;
     const leafId = options.leafId ?? history.leafId();
     if (leafId === null) throw this.#empty();
     if (!history.has(leafId))
       throw new PalimpsestError(
         "unknown_leaf",
-        `There is no message "${leafId}" in session "${this.#id}". Leave leafId out for the active branch.`,
+        `There is no message "${leafId}" in session "${this.id}". Leave leafId out for the active branch.`,
       );
     this.#policy();
-    const receipt = this.core.transaction(() =>
-      askForRun(this.core, this.#id, {
+    const receipt = this.#core.transaction(() =>
+      askForRun(this.#core, this.id, {
         trigger,
         leafId,
         focus: options.focus ?? null,
@@ -290,16 +288,20 @@ export class Session extends SessionNotesHandle {
   #empty(): PalimpsestError {
     return new PalimpsestError(
       "invalid_state",
-      `Session "${this.#id}" has no messages yet: there is nothing to compact.`,
+      `Session "${this.id}" has no messages yet: there is nothing to compact.`,
     );
   }
 
   #policy(): NonNullable<SessionSettings["policy"]> {
-    const { policy } = this.settings;
+    const { policy } = this.#state.settings;
     if (policy !== null) return policy;
     throw new PalimpsestError(
       "not_configured",
-      `Session "${this.#id}" has no compaction policy. Call compactAfter(tokens) on it, where it is created or in configureSession().`,
+      `Session "${this.id}" has no compaction policy. Call compactAfter(tokens) on it, where it is created or in configureSession().`,
     );
+  }
+
+  get #core(): Core {
+    return this.#state.core;
   }
 }

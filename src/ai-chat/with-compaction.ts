@@ -6,8 +6,8 @@
  */
 import type { AIChatAgent } from "@cloudflare/ai-chat";
 import type { Agent } from "agents";
-import { DEFAULT_CLIENTS, Doors, type Clients, type OpenCalls } from "../agent/clients.ts";
-import type { CallMethods } from "../agent/calls.ts";
+import { tableOf, type CoreCalls, type MethodsOfCalls } from "../agent/calls.ts";
+import { DEFAULT_CLIENTS, Doors, type Clients as AnyClients, type Opened } from "../agent/clients.ts";
 import { AI_CHAT, mustBeHost } from "../agent/known-hosts.ts";
 import { callPort, RunPort } from "../agent/runs/port.ts";
 import type { PortMethod } from "../workflows/port.ts";
@@ -35,7 +35,9 @@ export interface ChatCompactionOptions<Open extends Clients = Clients> {
   readonly clients?: Open;
 }
 
-type Opened<Open extends Clients> = ChatCompaction & Pick<CallMethods, OpenCalls<Open>>;
+type Clients = AnyClients<readonly []>;
+
+type Compacted<Open extends Clients> = ChatCompaction & Pick<MethodsOfCalls<CoreCalls>, Opened<CoreCalls, Open>>;
 
 type ChatClass = typeof AIChatAgent<Cloudflare.Env>;
 
@@ -44,7 +46,7 @@ export interface CompactingChatClass<Open extends Clients> {
   new <Env extends Cloudflare.Env = Cloudflare.Env, State = unknown>(
     ctx: DurableObjectState,
     env: Env,
-  ): AIChatAgent<Env, State> & Opened<Open>;
+  ): AIChatAgent<Env, State> & Compacted<Open>;
 }
 
 /** `class Chat extends withCompaction(AIChatAgent)<Env> {}`. Throws `invalid_options`. */
@@ -60,10 +62,10 @@ export function withCompaction<
 >(
   base: new (ctx: DurableObjectState, env: Env) => Base,
   options?: ChatCompactionOptions<Open>,
-): new (ctx: DurableObjectState, env: Env) => Base & Opened<Open>;
+): new (ctx: DurableObjectState, env: Env) => Base & Compacted<Open>;
 export function withCompaction(base: unknown, { clients = DEFAULT_CLIENTS }: ChatCompactionOptions = {}): unknown {
   mustBeHost(base, AI_CHAT, "@cloudflare/ai-chat");
-  void new Doors(clients);
+  void new Doors(clients, tableOf([]));
   return mix(base as ChatClass, clients);
 }
 

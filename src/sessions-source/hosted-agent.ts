@@ -6,9 +6,9 @@
  */
 import { getCurrentAgent, type Agent } from "agents";
 import type { Sessions } from "agents/sessions";
-import type { CallContext, CallName } from "../agent/calls.ts";
-import { runCall } from "../agent/calls.ts";
+import { runCall, tableOf, type CallContext } from "../agent/calls.ts";
 import { addOpenCalls, Doors, type Clients } from "../agent/clients.ts";
+import type { CallTable } from "../agent/extension.ts";
 import { Core } from "../agent/core.ts";
 import { HostedSession } from "../agent/hosted-session.ts";
 import { agentPlatform, lacksWorkflow, type Watched } from "../agent/platform.ts";
@@ -36,7 +36,7 @@ export class HostedCore extends Core {
 export interface HostedAgentOptions {
   readonly ctx: DurableObjectState;
   readonly env: Cloudflare.Env;
-  readonly clients: Clients;
+  readonly clients: Clients<readonly []>;
   readonly sessions: Sessions;
   readonly source: Omit<SessionsSourceOptions, "sessionId">;
   /** Read when the session is first used. */
@@ -46,33 +46,37 @@ export interface HostedAgentOptions {
 /** Call it right behind `super()`: a subclass may put something else in the place of `sessions`. */
 export function hostCompaction(agent: Watched, options: HostedAgentOptions): HostedCore {
   const { ctx, env, clients, sessions, source, settings } = options;
-  const doors = new Doors(clients);
+  const table = tableOf([]);
+  const doors = new Doors(clients, table);
   const platform = agentPlatform(agent, { ctx, env, clientsRead: doors.grants("read") });
-  const core: HostedCore = new HostedCore(ctx.storage, platform, (sessionId) => {
+  const configure = (sessionId: string): void => {
     const session = core.session(sessionId);
     settings()?.(session);
     session.apply();
-  });
+  };
+  const core: HostedCore = new HostedCore(ctx.storage, platform, { configure, rooms: [] });
   const hosted = new HostedSession(core, "", sessionsSource(sessions, { ...source, sessionId: "" }));
   core.hosted.set("", hosted);
-  addOpenCalls(agent, doors, function (name, input) {
-    const { palimpsest } = this as { palimpsest: HostedCore };
-    return call(palimpsest, doors, { name, input });
+  addOpenCalls(agent, table, {
+    doors,
+    run(name, input) {
+      const { palimpsest } = this as { palimpsest: HostedCore };
+      return runCall(table[name] as CallTable[string], contextOf(palimpsest, doors), input);
+    },
   });
   takeInOnStart(agent, hosted);
   ctx.waitUntil(Promise.resolve().then(() => wake(core, env)));
   return core;
 }
 
-async function call(core: HostedCore, doors: Doors, { name, input }: { name: CallName; input: unknown }) {
+function contextOf(core: HostedCore, doors: Doors): CallContext {
   const { connection } = getCurrentAgent();
-  const context: CallContext = {
+  return {
     core,
     manager: SessionManager.create({ palimpsest: core }),
     session: (sessionId) => core.session(sessionId),
     may: (grant) => connection === undefined || doors.grants(grant),
   };
-  return runCall(name, context, input);
 }
 
 /** Once the base class has started, and before it answers anybody: so no change comes before the index is equal. */

@@ -81,7 +81,7 @@ async function prompt({ session, leaf, options }: Begun, step?: StepBegun): Prom
   const own = begins === -1 ? [] : brought.slice(begins);
   const maxTokens = options.maxTokens ?? session.turnTokens ?? Infinity;
   const taken = own.length === 0 ? 0 : session.countTokens(JSON.stringify(own));
-  const reminder = await session.reminder();
+  const reminder = await session.reminderOfRooms();
   const { view, messages } = await nextPrompt(session, {
     ...options,
     leafId: leaf?.id,

@@ -2,6 +2,8 @@
  * Tool calls that wait for an answer: from a person who approves them, or from a client that runs them. They reach the model as
  * what they are, through every view and format, whatever is compacted meanwhile.
  */
+import { Session } from "../../src/agent/session.ts";
+import type { FullSession } from "../rooms.ts";
 import { runInDurableObject } from "cloudflare:test";
 import type { LanguageModelV4GenerateResult, LanguageModelV4Prompt, LanguageModelV4StreamPart } from "@ai-sdk/provider";
 import {
@@ -17,7 +19,6 @@ import {
 import { convertArrayToReadableStream, MockLanguageModelV4 } from "ai/test";
 import { afterEach, describe, expect, test } from "vitest";
 import { z } from "zod";
-import { Session } from "../../src/agent/session.ts";
 import { keepTurn, viewBeforeStep, type KeptTurn } from "../../src/agent/views/turn.ts";
 import { buildWorkingContext } from "../../src/events/context.ts";
 import { isStub } from "../../src/steps/view/repair.ts";
@@ -101,7 +102,7 @@ async function stream(model: MockLanguageModelV4, tools: ToolSet, turn: KeptTurn
 }
 
 /** A question, and a reply whose call waits for a person's word. */
-async function ask(session: Session, before: readonly UIMessage[] = []): Promise<void> {
+async function ask(session: FullSession, before: readonly UIMessage[] = []): Promise<void> {
   await session.appendMessages([...before, say(90), { id: "reply", role: "assistant", parts: [] }]);
   await stream(
     scripted(deleting).model,
@@ -111,7 +112,7 @@ async function ask(session: Session, before: readonly UIMessage[] = []): Promise
 }
 
 /** What an application does when the person has answered: as docs/sessions.md has it. */
-async function answer(session: Session, approved: boolean, reason?: string): Promise<void> {
+async function answer(session: FullSession, approved: boolean, reason?: string): Promise<void> {
   const replyId = "reply";
   const asked = called(await session.getMessage(replyId));
   const approvalId = asked !== undefined && isToolUIPart(asked) ? asked.approval?.id : undefined;
@@ -142,7 +143,7 @@ function told(prompt: LanguageModelV4Prompt | undefined): Record<string, unknown
 const called = (message: UIMessage | null | undefined): Part | undefined =>
   message?.parts.find((part) => part.type === "tool-remove");
 
-function inSession<T>(sessionId: string, work: (session: Session) => Promise<T>): Promise<T> {
+function inSession<T>(sessionId: string, work: (session: FullSession) => Promise<T>): Promise<T> {
   const { stub } = newAgent((prompt) => summaryOf(prompt, "done"));
   return runInDurableObject(stub, (agent) => work(Session.create(agent).forSession(sessionId)));
 }

@@ -1,8 +1,8 @@
 /** What an overlay says of the moment in which it was laid (F8): every tool that was called before it, by name. */
+import { Session } from "../../src/agent/session.ts";
 import { runInDurableObject } from "cloudflare:test";
 import type { UIMessage } from "ai";
 import { afterEach, expect, test } from "vitest";
-import { Session } from "../../src/agent/session.ts";
 import type { ParsedPrompt } from "../../src/steps/draft/prompt.ts";
 import { newAgent, skipRetryDelays } from "../agents.ts";
 import { say, talk } from "../conversation.ts";

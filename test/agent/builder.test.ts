@@ -1,9 +1,10 @@
 /** Sessions as an agent's own code declares them, and compaction by a function of the caller's own. */
+import { SessionManager } from "../../src/agent/session-manager.ts";
+import { Session } from "../../src/agent/session.ts";
+import type { FullSession } from "../rooms.ts";
 import { env } from "cloudflare:workers";
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { expect, test } from "vitest";
-import { Session } from "../../src/agent/session.ts";
-import { SessionManager } from "../../src/agent/session-manager.ts";
 import type { InlineCompaction } from "../../src/agent/settings.ts";
 import { skipRetryDelays } from "../agents.ts";
 import { say, talk, textOf } from "../conversation.ts";
@@ -65,7 +66,7 @@ test("a block that cannot be declared is refused at every use of its session, by
     const four = session("four").withCachedPrompt(throws);
     // Whoever is not asked for is declared now: nothing may be thrown where nobody catches it.
     await scheduler.wait(0);
-    const uses = (used: Session) => [
+    const uses = (used: FullSession) => [
       used.appendMessage(say(0)),
       used.getView(),
       used.status(),

@@ -1,9 +1,9 @@
 /** The agent's callable surface: what a client hears, what it may page through, and what it is told when it asks wrongly. */
+import { Session } from "../../src/agent/session.ts";
 import { runInDurableObject } from "cloudflare:test";
 import { env, exports } from "cloudflare:workers";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { RUN_EVENT, type RunEvent } from "../../src/agent/events.ts";
-import { Session } from "../../src/agent/session.ts";
 import { newAgent, refusalOf, skipRetryDelays, startRun } from "../agents.ts";
 import { say, talk } from "../conversation.ts";
 import { makeGate, summaryOf } from "../scripted-model.ts";

@@ -2,12 +2,17 @@
  * What a method of a session takes, its call takes, and hands on: walked over both. That the fields of a call are those of the
  * method's options, no more and no less, is held by the compiler where the table is written.
  */
+import { runInDurableObject } from "cloudflare:test";
 import { expect, test } from "vitest";
-import { CALL_NAMES, calls, runCall, type CallContext, type CallName } from "../../src/agent/calls.ts";
+import { CALL_NAMES, calls } from "../rooms.ts";
+import type { CallName } from "../../src/rooms.ts";
+import { runCall, type CallContext } from "../../src/agent/calls.ts";
 import type { Core } from "../../src/agent/core.ts";
 import { SessionManager } from "../../src/agent/session-manager.ts";
 import { Session } from "../../src/agent/session.ts";
+import { newAgent } from "../agents.ts";
 import { say } from "../conversation.ts";
+import type { PalimpsestAgent } from "../worker.ts";
 
 /** Calls of the ledger, of the dispatcher and of the tree, which no method of a session stands behind. */
 const WITHOUT_A_METHOD: ReadonlySet<CallName> = new Set<CallName>([
@@ -137,7 +142,7 @@ async function callWithEverything(name: CallName): Promise<{ told: Told; input: 
   const fields = Object.keys(calls[name].input.shape);
   const input = Object.fromEntries(fields.map((field) => [field, field === "before" ? PAGES[name] : VALUES[field]]));
   for (const field of fields) expect(input[field], `a value for ${name}.${field}`).toBeDefined();
-  await runCall(name, context, input);
+  await runCall(calls[name], context, input);
   expect(heard, name).toHaveLength(1);
   const told = heard[0] as Told;
   return { told: { ...told, args: [...sessions, ...told.args] }, input };
@@ -148,8 +153,10 @@ const WITH_A_METHOD = CALL_NAMES.filter((name) => !WITHOUT_A_METHOD.has(name));
 test.each(WITH_A_METHOD)("%s hands every field that it takes to the method of its name", async (name) => {
   const { told, input } = await callWithEverything(name);
   expect(told.method).toBe(NAMED_OTHERWISE[name] ?? name);
-  const owner = told.on === "session" ? Session : SessionManager;
-  expect(Reflect.get(owner.prototype, told.method)).toBeTypeOf("function");
+  await runInDurableObject(newAgent().stub, (agent: PalimpsestAgent) => {
+    const owner = told.on === "session" ? Session.create(agent) : SessionManager.create(agent);
+    expect(Reflect.get(owner, told.method)).toBeTypeOf("function");
+  });
   const handed = new Map<string, unknown>();
   for (const arg of told.args) {
     if (typeof arg === "object" && arg !== null && !Array.isArray(arg) && !("parts" in arg))

@@ -3,7 +3,7 @@ import { Agent } from "agents";
 import { AgentClient } from "agents/client";
 import type { UIMessage } from "ai";
 import { describe, expectTypeOf, test } from "vitest";
-import type { CallInput, CallName, CallResult } from "../../src/agent/calls.ts";
+import type { AllRooms, CallInput, CallName, CallResult } from "../../src/rooms.ts";
 import type { Clients, CompactionClient } from "../../src/agent/clients.ts";
 import { CompactingAgent, withCompaction } from "../../src/agent/compacting-agent.ts";
 
@@ -43,7 +43,7 @@ describe("the compiler knows", () => {
   });
 
   test("the calls that are open, and no other", () => {
-    type Open<List extends Clients> = keyof CompactionClient<List>;
+    type Open<List extends Clients> = keyof CompactionClient<List, AllRooms>;
     expectTypeOf<keyof CompactionClient>().toEqualTypeOf<
       "cancelRun" | "compact" | "getRun" | "liveRuns" | "plan" | "runs" | "status"
     >();

@@ -1,9 +1,10 @@
 /** Whatever configures a session configures the sessions of a manager: nobody has to know which of the two they hold. */
+import { SessionManager } from "../../src/agent/session-manager.ts";
+import { Configured } from "../../src/agent/configured.ts";
+import { Session } from "../../src/agent/session.ts";
 import { runInDurableObject } from "cloudflare:test";
 import { expect, test } from "vitest";
 import { secretRules } from "../../src/redact/secret-rules.ts";
-import { Session } from "../../src/agent/session.ts";
-import { SessionManager } from "../../src/agent/session-manager.ts";
 import { newAgent, skipRetryDelays } from "../agents.ts";
 import { say, talk } from "../conversation.ts";
 import { summaryOf } from "../scripted-model.ts";
@@ -11,38 +12,21 @@ import type { PalimpsestAgent } from "../worker.ts";
 
 skipRetryDelays();
 
-/** Methods of a session that answer at once and are no settings: of everything else there, one that does is a builder's. */
-const NO_SETTINGS = new Set([
-  "apply",
-  "constructor",
-  "editor",
-  "forSession",
-  "editor",
-  "history",
-  "newest",
-  "removeContext",
-  "shown",
-  "tell",
-  "write",
-]);
+/** Names of methods that stand on a prototype. */
+const named = (prototype: object): string[] =>
+  Object.getOwnPropertyNames(prototype).filter((name) => !["constructor", "tell"].includes(name));
 
-/** Public methods with those that they inherit: of each name, whether it answers at once. */
-function methodsOf(prototype: object): Map<string, boolean> {
-  const methods = new Map<string, boolean>();
-  for (let each = prototype; each !== Object.prototype; each = Object.getPrototypeOf(each) as object) {
-    for (const [name, { value }] of Object.entries(Object.getOwnPropertyDescriptors(each))) {
-      if (typeof value !== "function" || methods.has(name)) continue;
-      methods.set(name, !/^async\b/.test(Function.prototype.toString.call(value)));
+test("every builder method of a session is one of a session manager, under the same name, those of rooms too", async () => {
+  const { stub } = newAgent();
+  await runInDurableObject(stub, (instance: PalimpsestAgent) => {
+    const [session, manager] = [Session.create(instance), SessionManager.create(instance)];
+    const builders = [...named(Configured.prototype), "withContext", "withCachedPrompt", "onToolError"];
+    expect(builders).toEqual(expect.arrayContaining(["compactAfter", "keepNotes", "requireApproval", "redactSecrets"]));
+    for (const name of builders) {
+      expect(Reflect.get(session, name), name).toBeTypeOf("function");
+      expect(Reflect.get(manager, name), name).toBeTypeOf("function");
     }
-  }
-  return methods;
-}
-
-test("every builder method of a session is one of a session manager, under the same name", () => {
-  const [session, manager] = [methodsOf(Session.prototype), methodsOf(SessionManager.prototype)];
-  const builders = [...session].filter(([name, atOnce]) => atOnce && !NO_SETTINGS.has(name)).map(([name]) => name);
-  expect(builders).toEqual(expect.arrayContaining(["compactAfter", "keepNotes", "requireApproval", "redactSecrets"]));
-  expect(builders.filter((name) => manager.get(name) !== true)).toEqual([]);
+  });
 });
 
 const SECRET = "sk-proj-abcdefghijklmnopqrstuvwxyz0123456789ABCD";

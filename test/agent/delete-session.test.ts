@@ -1,6 +1,6 @@
 /** What is left of a session that was deleted or cleared, in every table there is: nothing that it should not leave. */
+import type { FullManager } from "../rooms.ts";
 import { expect, test } from "vitest";
-import type { SessionManager } from "../../src/agent/session-manager.ts";
 import { sqliteSearch } from "../../src/context/sqlite-search.ts";
 import type { Draft } from "../../src/memory/drafts.ts";
 import { NO_FACTS } from "../../src/steps/pinned/fact.ts";
@@ -29,7 +29,7 @@ function isFilled(name: string, text: string): boolean {
 }
 
 /** Puts something of the session into every table. */
-async function fillTables(manager: SessionManager, agent: PalimpsestAgent): Promise<void> {
+async function fillTables(manager: FullManager, agent: PalimpsestAgent): Promise<void> {
   const session = manager.getSession(SESSION);
   session.withContext("memory").withContext("facts", { provider: sqliteSearch }).withCachedPrompt();
   session.withContext("skills", { provider: { get: async () => WORD, load: async () => WORD } });

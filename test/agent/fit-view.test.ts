@@ -1,8 +1,8 @@
 /** A view that always fits, as a session hands it out: whatever becomes of compaction, however the provider counts. */
+import { Session } from "../../src/agent/session.ts";
 import { runInDurableObject } from "cloudflare:test";
 import { convertToModelMessages, type UIMessage } from "ai";
 import { afterEach, expect, test } from "vitest";
-import { Session } from "../../src/agent/session.ts";
 import type { Fitted } from "../../src/agent/views/shown-view.ts";
 import { repairMessages } from "../../src/steps/view/repair.ts";
 import { newAgent, refusalOf, skipRetryDelays } from "../agents.ts";

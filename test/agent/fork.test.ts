@@ -1,8 +1,8 @@
 /** A fork goes on from where its parent is: with its memory, its loaded skills and what it learned; and by itself. */
+import { SessionManager } from "../../src/agent/session-manager.ts";
+import type { FullManager, FullSession } from "../rooms.ts";
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { expect, test } from "vitest";
-import type { Session } from "../../src/agent/session.ts";
-import { SessionManager } from "../../src/agent/session-manager.ts";
 import { sqliteSearch } from "../../src/context/sqlite-search.ts";
 import { newAgent, skipRetryDelays, startRun, stubOf } from "../agents.ts";
 import { say, talk } from "../conversation.ts";
@@ -14,7 +14,7 @@ skipRetryDelays();
 
 const PARENT = "zqparent!9000";
 
-type Work<T> = (manager: SessionManager, storage: DurableObjectStorage) => Promise<T>;
+type Work<T> = (manager: FullManager, storage: DurableObjectStorage) => Promise<T>;
 
 /** Runs a test where the agent's own code runs, its sessions declared as a deployed agent declares them. */
 function inside<T>({ stub }: Pick<ReturnType<typeof newAgent>, "stub">, work: Work<T>): Promise<T> {
@@ -35,7 +35,7 @@ function newStub(name: string) {
 }
 
 /** A session that has said, loaded, written, frozen and recorded something. */
-async function fillParent(manager: SessionManager): Promise<Session> {
+async function fillParent(manager: FullManager): Promise<FullSession> {
   const parent = manager.getSession(PARENT);
   await parent.appendMessages(talk(0, 10));
   const input = { label: "skills", key: "pdf" };
@@ -51,7 +51,7 @@ async function fillParent(manager: SessionManager): Promise<Session> {
   return parent;
 }
 
-async function loadPdf(session: Session): Promise<string> {
+async function loadPdf(session: FullSession): Promise<string> {
   return session.context.loadSkill("skills", "pdf");
 }
 

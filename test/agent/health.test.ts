@@ -1,8 +1,8 @@
 /** What an operator is told: the health of an agent, the SDK's diagnostics events, a point for each ended run; never a word of what was said. */
+import { Session } from "../../src/agent/session.ts";
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { runInDurableObject } from "cloudflare:test";
 import { expect, test } from "vitest";
-import { Session } from "../../src/agent/session.ts";
 import { Telemetry, type TelemetryEnv } from "../../src/agent/reports/telemetry.ts";
 import { newAgent, skipRetryDelays, startRun } from "../agents.ts";
 import { say, talk } from "../conversation.ts";

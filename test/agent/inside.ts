@@ -2,12 +2,13 @@
 import { runInDurableObject } from "cloudflare:test";
 import { SessionManager } from "../../src/agent/session-manager.ts";
 import type { newAgent } from "../agents.ts";
+import type { FullManager } from "../rooms.ts";
 import type { PalimpsestAgent } from "../worker.ts";
 
 /** Runs a test where the agent's own code runs. */
 export function inside<T>(
   { stub }: Pick<ReturnType<typeof newAgent>, "stub">,
-  work: (manager: SessionManager, agent: PalimpsestAgent, storage: DurableObjectStorage) => T | Promise<T>,
+  work: (manager: FullManager, agent: PalimpsestAgent, storage: DurableObjectStorage) => T | Promise<T>,
 ): Promise<T> {
   return runInDurableObject(stub, (agent: PalimpsestAgent, { storage }) =>
     work(SessionManager.create(agent), agent, storage),

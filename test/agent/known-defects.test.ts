@@ -2,11 +2,11 @@
  * Defects of earlier session memories that show only with a summariser at work. Which test guards which of them, and
  * those of the store alone, are in ../memory/known-defects.test.ts.
  */
+import { SessionManager } from "../../src/agent/session-manager.ts";
 import { env } from "cloudflare:workers";
 import { runInDurableObject } from "cloudflare:test";
 import type { UIMessage } from "ai";
 import { expect, test } from "vitest";
-import { SessionManager } from "../../src/agent/session-manager.ts";
 import type { InlineCompaction } from "../../src/agent/settings.ts";
 import { MAX_CHARS_PER_TOKEN } from "../../src/limits.ts";
 import { estimateTokens } from "../../src/steps/tokens/tokens.ts";

@@ -1,7 +1,7 @@
 /** Undo, redo and time travel as a caller has them, and the examples of docs/recall.md, run. */
+import { Session } from "../../src/agent/session.ts";
 import { runInDurableObject } from "cloudflare:test";
 import { expect, test, vi } from "vitest";
-import { Session } from "../../src/agent/session.ts";
 import { newAgent, refusalOf } from "../agents.ts";
 import { say, talk } from "../conversation.ts";
 

@@ -1,7 +1,7 @@
 /** What a person writes into the notes: kept as it is, shown within bounds, never overwritten unseen, withheld with care. */
+import { Session } from "../../src/agent/session.ts";
 import { runInDurableObject } from "cloudflare:test";
 import { afterEach, describe, expect, test } from "vitest";
-import { Session } from "../../src/agent/session.ts";
 import { estimateTokens } from "../../src/steps/tokens/tokens.ts";
 import { secretRules } from "../../src/redact/secret-rules.ts";
 import { newAgent, refusalOf, skipRetryDelays } from "../agents.ts";

@@ -1,8 +1,9 @@
 /** What keeps notes from serving, told end to end; when a run waits for them, and what asking costs. */
+import { Session } from "../../src/agent/session.ts";
+import type { FullSession } from "../rooms.ts";
 import { runInDurableObject } from "cloudflare:test";
 import type { UIMessage } from "ai";
 import { afterEach, describe, expect, test } from "vitest";
-import { Session } from "../../src/agent/session.ts";
 import type { RunRecord } from "../../src/memory/runs/runs.ts";
 import { newAgent, skipRetryDelays } from "../agents.ts";
 import { say, talk } from "../conversation.ts";
@@ -16,7 +17,11 @@ afterEach(openGates);
 type Made = ReturnType<typeof newAgent>;
 
 /** Changes a session of the test's agent as the agent's own code would. */
-async function change({ stub }: Pick<Made, "stub">, work: (session: Session) => unknown, id = SESSION): Promise<void> {
+async function change(
+  { stub }: Pick<Made, "stub">,
+  work: (session: FullSession) => unknown,
+  id = SESSION,
+): Promise<void> {
   await runInDurableObject(stub, (agent: PalimpsestAgent) => void work(Session.create(agent).forSession(id)));
 }
 

@@ -1,9 +1,10 @@
 /** Where notes are cut, the line that says so names what to ask `recall` for, and that answers the whole text. */
+import { Session } from "../../src/agent/session.ts";
+import type { FullSession } from "../rooms.ts";
 import { runInDurableObject } from "cloudflare:test";
 import type { UIMessage } from "ai";
 import { expect, test } from "vitest";
 import { NOTES_VERSIONS } from "../../src/limits-of-notes.ts";
-import { Session } from "../../src/agent/session.ts";
 import { newAgent, skipRetryDelays } from "../agents.ts";
 import { say, talk } from "../conversation.ts";
 import { rest, sayAll } from "../noted.ts";
@@ -29,20 +30,20 @@ function shownText(messages: readonly UIMessage[]): string {
 }
 
 /** The model's own tool. */
-async function ask(session: Session, request: Record<string, unknown>): Promise<string> {
+async function ask(session: FullSession, request: Record<string, unknown>): Promise<string> {
   const { recall } = await session.tools();
   return (await recall?.execute?.(request as never, { toolCallId: "c", messages: [], context: {} } as never)) as string;
 }
 
 /** Asks on as the answer says, until it says no more: all that was read, without the words around it. */
-async function askAll(session: Session, request: Record<string, unknown>): Promise<string[]> {
+async function askAll(session: FullSession, request: Record<string, unknown>): Promise<string[]> {
   const answer = await ask(session, request);
   const [next] = pointersIn(answer);
   const body = answer.replace(/^\[[^\n]*\]\n/, "").replace(/\n\n\([^\n]*\)$/, "");
   return next === undefined ? [body] : [body, ...(await askAll(session, next))];
 }
 
-function inNoted<T>(work: (session: Session, agent: PalimpsestAgent) => Promise<T>): Promise<T> {
+function inNoted<T>(work: (session: FullSession, agent: PalimpsestAgent) => Promise<T>): Promise<T> {
   return runInDurableObject(newAgent().stub, (agent: PalimpsestAgent) =>
     work(Session.create(agent).compactAfter(20_000).keepNotes(KEPT), agent),
   );

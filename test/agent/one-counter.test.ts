@@ -1,4 +1,5 @@
 /** A session's own token counter is the only one that its budgets know, wherever something is held against a number. */
+import type { FullSession } from "../rooms.ts";
 import { runInDurableObject } from "cloudflare:test";
 import { expect, test } from "vitest";
 import { Session } from "../../src/agent/session.ts";
@@ -26,7 +27,7 @@ function words(tokens: number): string {
 type Options = NonNullable<Parameters<Session["compactAfter"]>[1]>;
 
 /** An agent whose default session counts so, over a threshold of 4,000: some seventeen messages. */
-async function counted(script: Script | null, build: (session: Session) => Session = (session) => session) {
+async function counted(script: Script | null, build: (session: FullSession) => Session = (session) => session) {
   const made = newAgent(script);
   const options: Options = { chunkTokens: 3_000, tokenCounter: twice };
   await runInDurableObject(made.stub, async (agent: PalimpsestAgent) => {

@@ -1,9 +1,9 @@
 /** A session's own compaction function: as limited, controlled, checked and recorded as any other run. */
+import { Session } from "../../src/agent/session.ts";
 import { env } from "cloudflare:workers";
 import { abortAllDurableObjects, runInDurableObject } from "cloudflare:test";
 import { afterEach, describe, expect, test } from "vitest";
 import { secretRules } from "../../src/redact/secret-rules.ts";
-import { Session } from "../../src/agent/session.ts";
 import type { InlineCompaction, InlineContext } from "../../src/agent/settings.ts";
 import { MAX_FUNCTION_LIMIT_MS, MAX_INSTANCE_RESTARTS } from "../../src/limits.ts";
 import type { RunRecord } from "../../src/memory/runs/runs.ts";

@@ -1,10 +1,11 @@
 /** The beginning of a conversation, which is usually the task itself: what is kept of it, and who says so (E5). */
+import { Session } from "../../src/agent/session.ts";
+import type { FullSession } from "../rooms.ts";
 import { runInDurableObject } from "cloudflare:test";
 import type { UIMessage } from "ai";
 import { afterEach, describe, expect, test } from "vitest";
 import type { CompactAfterOptions } from "../../src/agent/settings.ts";
 import type { RunRecord } from "../../src/memory/runs/runs.ts";
-import { Session } from "../../src/agent/session.ts";
 import { secretRules } from "../../src/redact/secret-rules.ts";
 import { newAgent, skipRetryDelays } from "../agents.ts";
 import { say, talk, textOf } from "../conversation.ts";
@@ -27,7 +28,7 @@ function task(tokens: number): UIMessage {
 function begin<T>(
   tokens: number,
   options: CompactAfterOptions,
-  look: (session: Session, lastRun: () => RunRecord | undefined) => Promise<T>,
+  look: (session: FullSession, lastRun: () => RunRecord | undefined) => Promise<T>,
 ): Promise<T> {
   const { stub } = newAgent((prompt) => summaryOf(prompt, "done"));
   return runInDurableObject(stub, async (agent) => {
@@ -39,7 +40,7 @@ function begin<T>(
 }
 
 /** Waits until no run is at work. */
-async function settle(session: Session): Promise<void> {
+async function settle(session: FullSession): Promise<void> {
   for (;;) {
     const { liveRunIds } = await session.status();
     if (liveRunIds.length === 0) return;
@@ -47,7 +48,7 @@ async function settle(session: Session): Promise<void> {
   }
 }
 
-const shown = async (session: Session): Promise<string> => textOf((await session.getView()).messages);
+const shown = async (session: FullSession): Promise<string> => textOf((await session.getView()).messages);
 
 describe("by default", () => {
   test("the user's first message is kept whole up to a quarter of the threshold, though it is more than a tenth", async () => {

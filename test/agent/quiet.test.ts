@@ -1,8 +1,8 @@
 /** After a run: what is asked for again and when, and what is not asked for over and over. Each bug was somebody's. */
+import { Session } from "../../src/agent/session.ts";
 import type { UIMessage } from "ai";
 import { runInDurableObject } from "cloudflare:test";
 import { afterEach, expect, test } from "vitest";
-import { Session } from "../../src/agent/session.ts";
 import { newAgent, skipRetryDelays, startRun } from "../agents.ts";
 import { say, talk } from "../conversation.ts";
 import { makeGate, openGates, summaryOf } from "../scripted-model.ts";

@@ -1,9 +1,10 @@
 /** `recall`: a model reads what its summaries stand for, word for word, within a budget, and nothing of anybody else's. */
+import { SessionManager } from "../../src/agent/session-manager.ts";
+import { Session } from "../../src/agent/session.ts";
+import type { FullSession } from "../rooms.ts";
 import { runInDurableObject } from "cloudflare:test";
 import type { UIMessage } from "ai";
 import { expect, test } from "vitest";
-import { Session } from "../../src/agent/session.ts";
-import { SessionManager } from "../../src/agent/session-manager.ts";
 import { RECALL_TOKENS } from "../../src/limits.ts";
 import { referenceTo } from "../../src/steps/message/reference.ts";
 import { estimateTokens } from "../../src/steps/tokens/tokens.ts";
@@ -18,7 +19,9 @@ function told(id: string, text: string): UIMessage {
 }
 
 /** A session of 60 messages; the 10th holds the secret and lies under three nested overlays. */
-async function nested<T>(work: (session: Session, agent: Parameters<typeof SessionManager.create>[0]) => Promise<T>) {
+async function nested<T>(
+  work: (session: FullSession, agent: Parameters<typeof SessionManager.create>[0]) => Promise<T>,
+) {
   const { stub } = newAgent();
   return runInDurableObject(stub, async (agent) => {
     const session = Session.create(agent).forSession("nested!1000000");

@@ -1,8 +1,9 @@
 /** A transaction that is taken back leaves nothing: not in storage, and not in what is kept in memory of it. */
+import { Session } from "../../src/agent/session.ts";
+import type { FullSession } from "../rooms.ts";
 import type { UIMessage } from "ai";
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { afterEach, expect, test } from "vitest";
-import { Session } from "../../src/agent/session.ts";
 import { newAgent, refusalOf, skipRetryDelays, startRun, stubOf } from "../agents.ts";
 import { say, talk } from "../conversation.ts";
 import { makeGate, openGates, summaryOf } from "../scripted-model.ts";
@@ -14,7 +15,7 @@ skipRetryDelays();
 afterEach(openGates);
 
 /** Does the work in a transaction of the agent's own code, which then fails for a reason of its own. */
-async function takeBack(stub: DurableObjectStub, work: (agent: PalimpsestAgent, session: Session) => unknown) {
+async function takeBack(stub: DurableObjectStub, work: (agent: PalimpsestAgent, session: FullSession) => unknown) {
   await runInDurableObject(stub, async (instance: PalimpsestAgent) => {
     const refused = await refusalOf(async () =>
       instance.palimpsest.transaction<void>(() => {

@@ -1,6 +1,6 @@
 /** What tests of when a run starts have in common: policies, a summariser that answers, and waiting for the end. */
-import { runInDurableObject } from "cloudflare:test";
 import { Session } from "../../src/agent/session.ts";
+import { runInDurableObject } from "cloudflare:test";
 import type { CompactAfterOptions } from "../../src/agent/settings.ts";
 import type { RunRecord } from "../../src/memory/runs/runs.ts";
 import { newAgent } from "../agents.ts";

@@ -1,10 +1,10 @@
 /** Several sessions in one agent: what all are told, and what is done by id. */
+import { Session } from "../../src/agent/session.ts";
+import type { FullManager, FullSession } from "../rooms.ts";
 import type { UIMessage } from "ai";
 import { evictDurableObject } from "cloudflare:test";
 import { expect, test } from "vitest";
 import type { LeafInput } from "../../src/agent/branch-input.ts";
-import type { SessionManager } from "../../src/agent/session-manager.ts";
-import { Session } from "../../src/agent/session.ts";
 import { buildWorkingContext } from "../../src/events/context.ts";
 import { errorCode } from "../../src/errors.ts";
 import { SCHEMA_VERSION } from "../../src/memory/schema.ts";
@@ -88,7 +88,7 @@ test("every method works on a session that was not touched since the object woke
     await manager.append(session.id, say(6), "m3");
     return session.id;
   });
-  const cold = async <T>(work: (manager: SessionManager) => T | Promise<T>): Promise<T> => {
+  const cold = async <T>(work: (manager: FullManager) => T | Promise<T>): Promise<T> => {
     await evictDurableObject(made.stub);
     return inside({ stub: newStub(made.name) }, work);
   };
@@ -210,7 +210,7 @@ test("compacting a fork asks no model for what its parent has a draft of (R3)", 
   });
 });
 
-async function compact(session: Session) {
+async function compact(session: FullSession) {
   const { run } = await session.compact();
   const { outcome, steps } = await session.ended(run.id);
   if (outcome?.kind !== "applied") throw new Error(`The run came to ${outcome?.kind}.`);
@@ -239,7 +239,7 @@ function loading(label: string, output: string): UIMessage {
   return { id: `of ${label}`, role: "assistant", parts: [{ type: "tool-load_context", ...call }] };
 }
 
-async function shown(session: Session): Promise<string> {
+async function shown(session: FullSession): Promise<string> {
   return textOf((await session.getView()).messages);
 }
 

@@ -1,10 +1,10 @@
 /** Splitting by hand: what a child has of its parent, who may ask, and what is refused with advice. */
+import { SessionManager } from "../../src/agent/session-manager.ts";
+import { Session } from "../../src/agent/session.ts";
 import { convertToModelMessages, type UIMessage } from "ai";
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
-import { Session } from "../../src/agent/session.ts";
-import { SessionManager } from "../../src/agent/session-manager.ts";
 import type { RunRecord } from "../../src/memory/runs/runs.ts";
 import { newAgent, refusalOf } from "../agents.ts";
 import { say, talk } from "../conversation.ts";

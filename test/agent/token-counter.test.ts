@@ -1,7 +1,7 @@
 /** A token counter that fails costs nobody a message: the estimate stands in. */
+import { Session } from "../../src/agent/session.ts";
 import { runInDurableObject } from "cloudflare:test";
 import { afterEach, expect, test, vi } from "vitest";
-import { Session } from "../../src/agent/session.ts";
 import type { CompactAfterOptions } from "../../src/agent/settings.ts";
 import { newAgent } from "../agents.ts";
 import { say, talk } from "../conversation.ts";

@@ -1,12 +1,12 @@
 /** A turn never goes on after a step that was lost, never brings back what was deleted, and goes where its session goes. */
+import { SessionManager } from "../../src/agent/session-manager.ts";
+import type { FullManager, FullSession } from "../rooms.ts";
 import { runInDurableObject } from "cloudflare:test";
 import { generateText, isStepCount, streamText, tool, type ToolSet, type UIMessage } from "ai";
 import type { MockLanguageModelV4 } from "ai/test";
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { MESSAGE_MAX_BYTES } from "../../src/limits.ts";
-import { SessionManager } from "../../src/agent/session-manager.ts";
-import type { Session } from "../../src/agent/session.ts";
 import { keepTurn } from "../../src/agent/views/turn.ts";
 import { newAgent, skipRetryDelays } from "../agents.ts";
 import { say, talk } from "../conversation.ts";
@@ -16,14 +16,14 @@ import { looker, tools } from "./looker.ts";
 skipRetryDelays();
 
 /** Calls one tool a step, as often as `look` is there to answer, in a reply of its own; how it came out. */
-async function takeTurn(session: Session, steps: number, look: (n: number) => Promise<unknown>) {
+async function takeTurn(session: FullSession, steps: number, look: (n: number) => Promise<unknown>) {
   const model = looker(steps);
   const looking = { look: tool({ inputSchema: z.object({ n: z.number() }), execute: ({ n }) => look(n) }) };
   return { ...(await streamed(session, model, looking)), calls: model.doStreamCalls.length };
 }
 
 /** As an application does it: the first error that it hears of, from the stream or from the turn. */
-async function streamed(session: Session, model: MockLanguageModelV4, tools: ToolSet) {
+async function streamed(session: FullSession, model: MockLanguageModelV4, tools: ToolSet) {
   const turn = keepTurn(session, { replyId: "reply", tools });
   let failure: unknown;
   const { textStream } = streamText({
@@ -44,12 +44,12 @@ async function streamed(session: Session, model: MockLanguageModelV4, tools: Too
 }
 
 /** A session with a question, and a reply that is still empty. */
-async function begin(session: Session, before: readonly UIMessage[] = []): Promise<Session> {
+async function begin(session: FullSession, before: readonly UIMessage[] = []): Promise<FullSession> {
   await session.appendMessages([...before, say(90), { id: "reply", role: "assistant", parts: [] }]);
   return session;
 }
 
-function withManager<T>(work: (manager: SessionManager) => Promise<T>): Promise<T> {
+function withManager<T>(work: (manager: FullManager) => Promise<T>): Promise<T> {
   const { stub } = newAgent((prompt) => summaryOf(prompt, "done"));
   return runInDurableObject(stub, (agent) => work(SessionManager.create(agent)));
 }

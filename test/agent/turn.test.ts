@@ -1,9 +1,10 @@
 /** A turn that lives in its session while it runs: what each step is sent, and what is left of it. */
+import { Session } from "../../src/agent/session.ts";
+import type { FullSession } from "../rooms.ts";
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import type { LanguageModelV4, LanguageModelV4Message } from "@ai-sdk/provider";
 import { convertToModelMessages, generateText, isStepCount, streamText, type UIMessage } from "ai";
 import { expect, test } from "vitest";
-import { Session } from "../../src/agent/session.ts";
 import { keepTurn, viewBeforeStep, type TurnOptions } from "../../src/agent/views/turn.ts";
 import { newAgent, skipRetryDelays } from "../agents.ts";
 import { say, talk } from "../conversation.ts";
@@ -13,7 +14,7 @@ import { looker, tools, type Prompt } from "./looker.ts";
 skipRetryDelays();
 
 /** A turn in a session that holds one question; the prompts that the model was sent. */
-async function turn(session: Session, model: LanguageModelV4, options: Partial<TurnOptions> = {}): Promise<void> {
+async function turn(session: FullSession, model: LanguageModelV4, options: Partial<TurnOptions> = {}): Promise<void> {
   await session.appendMessage({ id: "question", role: "user", parts: [{ type: "text", text: "Look it all up." }] });
   await session.appendMessage({ id: "reply", role: "assistant", parts: [] });
   await generateText({

@@ -6,7 +6,7 @@ import { Agent } from "agents";
 import { expect, test } from "vitest";
 import { withCompaction } from "../../src/agent/compacting-agent.ts";
 import { Session } from "../../src/agent/session.ts";
-import type { SessionManager } from "../../src/agent/session-manager.ts";
+import type { FullManager, FullSession } from "../rooms.ts";
 import { keepTurn, viewBeforeStep } from "../../src/agent/views/turn.ts";
 import { errorCode } from "../../src/errors.ts";
 import { buildWorkingContext } from "../../src/events/context.ts";
@@ -32,7 +32,7 @@ async function refusalOf(call: () => unknown): Promise<{ code: string | undefine
   }
 }
 
-const BUILDERS: Readonly<Record<string, (told: Session | SessionManager) => unknown>> = {
+const BUILDERS: Readonly<Record<string, (told: FullSession | FullManager) => unknown>> = {
   compactAfter: (told) => told.compactAfter(2_000, misspelt({})),
   "compactAfter: budget": (told) => told.compactAfter(2_000, { budget: misspelt({}) }),
   "compactAfter: prices": (told) => told.compactAfter(2_000, { prices: misspelt({}) }),
@@ -54,7 +54,7 @@ test.each(Object.entries(BUILDERS))("%s refuses an option that it has not", asyn
   });
 });
 
-const OTHERS: Readonly<Record<string, (session: Session) => unknown>> = {
+const OTHERS: Readonly<Record<string, (session: FullSession) => unknown>> = {
   withCompaction: () => withCompaction(Agent, { client: "all" } as object),
   keepTurn: (session) => keepTurn(session, misspelt({ replyId: "m1" })),
   viewBeforeStep: (session) => viewBeforeStep(session, misspelt({})),
@@ -70,7 +70,7 @@ test.each(Object.entries(OTHERS))("%s refuses an option that it has not", async 
   });
 });
 
-const METHODS: Readonly<Record<string, (session: Session, manager: SessionManager) => unknown>> = {
+const METHODS: Readonly<Record<string, (session: FullSession, manager: FullManager) => unknown>> = {
   compact: (session) => session.compact(misspelt({})),
   compactNow: (session) => session.compactNow(misspelt({})),
   plan: (session) => session.plan(misspelt({})),

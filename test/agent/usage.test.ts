@@ -1,9 +1,10 @@
 /** What a provider's count changes: when a session compacts, and what it says of its size. Never what is stored. */
+import { SessionManager } from "../../src/agent/session-manager.ts";
+import { Session } from "../../src/agent/session.ts";
+import type { FullSession } from "../rooms.ts";
 import { MAX_CALL_TOKENS } from "../../src/agent/reports/usage.ts";
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { expect, test } from "vitest";
-import { Session } from "../../src/agent/session.ts";
-import { SessionManager } from "../../src/agent/session-manager.ts";
 import type { UsageReport } from "../../src/agent/reports/usage.ts";
 import { newAgent, skipRetryDelays } from "../agents.ts";
 import { say, talk } from "../conversation.ts";
@@ -15,7 +16,7 @@ skipRetryDelays();
 async function talked(messages: number) {
   const made = newAgent((prompt) => summaryOf(prompt, "done"));
   if (messages > 0) await made.agent.appendAll({ messages: talk(0, messages) });
-  const within = <T>(work: (session: Session) => Promise<T>): Promise<T> =>
+  const within = <T>(work: (session: FullSession) => Promise<T>): Promise<T> =>
     runInDurableObject(made.stub, (agent) => work(Session.create(agent)));
   return { ...made, within, record: (report: UsageReport) => within((session) => session.recordUsage(report)) };
 }

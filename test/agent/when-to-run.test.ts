@@ -1,11 +1,11 @@
 /** When a run is asked for and when it waits, with its reason; and that waiting never costs a message or many calls. */
+import { SessionManager } from "../../src/agent/session-manager.ts";
+import { Session } from "../../src/agent/session.ts";
 import { MAX_WASTED_CALLS } from "../../src/workflows/ladder.ts";
 import { PARALLEL_CHUNKS } from "../../src/workflows/compaction.ts";
 import { APICallError } from "@ai-sdk/provider";
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { afterEach, expect, test, vi } from "vitest";
-import { Session } from "../../src/agent/session.ts";
-import { SessionManager } from "../../src/agent/session-manager.ts";
 import { COOLDOWNS_MS, FAILURES_TO_OPEN } from "../../src/limits.ts";
 import { newAgent, refusalOf, skipRetryDelays, startRun, stubOf } from "../agents.ts";
 import { say, talk } from "../conversation.ts";

@@ -1,7 +1,8 @@
 /** Every callable, asked wrongly in every field and in fields that it does not have: a typed error that names what is wrong, and not one row written. */
 import { runInDurableObject } from "cloudflare:test";
 import { expect, test } from "vitest";
-import { calls, type CallName } from "../../src/agent/calls.ts";
+import { calls } from "../rooms.ts";
+import type { CallName } from "../../src/rooms.ts";
 import { newAgent, skipRetryDelays } from "../agents.ts";
 import { say, talk } from "../conversation.ts";
 import { tables } from "../rows.ts";

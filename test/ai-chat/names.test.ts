@@ -4,14 +4,15 @@ import { env } from "cloudflare:workers";
 import { runInDurableObject } from "cloudflare:test";
 import { Agent } from "agents";
 import { expect, test } from "vitest";
-import { CALL_NAMES } from "../../src/agent/calls.ts";
+import { tableOf } from "../../src/agent/calls.ts";
 import { DEFAULT_CLIENTS, Doors } from "../../src/agent/clients.ts";
 import { withCompaction as withPlainCompaction } from "../../src/agent/compacting-agent.ts";
 import { withCompaction } from "../../src/ai-chat/with-compaction.ts";
 import { inside, newChat } from "./chat.ts";
 
 const ADDED = ["palimpsest", "compactionStep", "watchCompactions", "compacted", "compaction"];
-const OPEN = CALL_NAMES.filter((name) => new Doors(DEFAULT_CLIENTS).opens(name));
+const TABLE = tableOf([]);
+const OPEN = Object.keys(TABLE).filter((name) => new Doors(DEFAULT_CLIENTS, TABLE).opens(name));
 
 /** Every name that an object has of itself or of a class under it. */
 function namesOf(value: object): Set<string> {

@@ -3,7 +3,10 @@ import { runInDurableObject } from "cloudflare:test";
 import { env, exports } from "cloudflare:workers";
 import { Agent, callable } from "agents";
 import { expect, test, vi } from "vitest";
-import { CALL_NAMES, calls, runCall, type CallContext, type CallName } from "../../src/agent/calls.ts";
+import { CALL_NAMES, calls } from "../rooms.ts";
+import { ALL_ROOMS, type AllRooms, type CallName } from "../../src/rooms.ts";
+import { runCall, type CallContext } from "../../src/agent/calls.ts";
+import { tableOf } from "../../src/agent/calls.ts";
 import { Doors, type Clients } from "../../src/agent/clients.ts";
 import { SessionManager } from "../../src/agent/session-manager.ts";
 import { Session } from "../../src/agent/session.ts";
@@ -206,7 +209,7 @@ async function openedBy(
 const inGroups = (...groups: string[]): string[] =>
   CALL_NAMES.filter((name) => groups.includes(calls[name].group)).toSorted();
 
-const of = (clients: Clients) => class extends withCompaction(Agent, { clients }) {};
+const of = (clients: Clients<AllRooms>) => class extends withCompaction(Agent, { clients, rooms: ALL_ROOMS }) {};
 
 test("a list opens exactly its groups and names; all, none and nothing said are what they say", async () => {
   const opened = await openedBy(
@@ -217,9 +220,7 @@ test("a list opens exactly its groups and names; all, none and nothing said are 
     of(["read"]),
     of(["watch", "write", "getView"]),
     of(["override"]),
-    class extends CompactingAgent {
-      static override readonly clients = ["admin", "append"] as const;
-    },
+    of(["admin", "append"]),
   );
   expect(opened).toEqual([
     inGroups("watch"),
@@ -235,13 +236,13 @@ test("a list opens exactly its groups and names; all, none and nothing said are 
 
 test("a class opens nothing in its parent or its children, whichever of them wakes first", async () => {
   class Parent extends CompactingAgent {
-    static override readonly clients: Clients = ["append", "status"];
+    static override readonly clients: Clients<readonly []> = ["append", "status"];
   }
   class Child extends Parent {
-    static override readonly clients: Clients = ["status", "getView"];
+    static override readonly clients: Clients<readonly []> = ["status", "getView"];
   }
   class Closed extends Child {
-    static override readonly clients: Clients = "none";
+    static override readonly clients: Clients<readonly []> = "none";
   }
   const expected = [["append", "status"], ["getView", "status"], []];
   expect(await openedBy(Parent, Child, Closed)).toEqual(expected);
@@ -254,7 +255,7 @@ test("a class opens nothing in its parent or its children, whichever of them wak
 
 test("what an author made callable is callable, in a class that opens nothing too", async () => {
   class Author extends CompactingAgent {
-    static override readonly clients: Clients = "none";
+    static override readonly clients: Clients<readonly []> = "none";
     async note(): Promise<string> {
       return "noted";
     }
@@ -284,7 +285,7 @@ test("a callable method of a base class opens no call of ours that took its plac
 test.each([[["reed"]], [["append", "everything"]], ["some"], [null], [7]])(
   "clients: %j is refused where it stands",
   (clients) => {
-    expect(() => new Doors(clients as never)).toThrow(/^\[invalid_options\] clients: /);
+    expect(() => new Doors(clients as never, tableOf([]))).toThrow(/^\[invalid_options\] clients: /);
     expect(() => withCompaction(Agent, { clients: clients as never })).toThrow(/\[invalid_options\]/);
   },
 );
@@ -325,17 +326,17 @@ test("without `override` no call goes past a spent budget, whatever else is open
       may: (grant) => may || grant !== "override",
     });
     for (const name of ["compact", "compactNow", "compactAndSplit"] as const) {
-      const asked = runCall(name, context(false), { sessionId, ignoreBudget: true });
+      const asked = runCall(calls[name], context(false), { sessionId, ignoreBudget: true });
       await expect(asked).rejects.toThrow(/^\[unauthorized\] .*override/);
     }
-    expect((await runCall("retryRun", context(false), { runId })).run.outcome).toMatchObject(spent);
-    expect((await runCall("refreshNotes", context(false), { sessionId })).run.outcome).toMatchObject(spent);
+    expect((await runCall(calls["retryRun"], context(false), { runId })).run.outcome).toMatchObject(spent);
+    expect((await runCall(calls["refreshNotes"], context(false), { sessionId })).run.outcome).toMatchObject(spent);
     for (const [name, input] of [
       ["refreshNotes", { sessionId }],
       ["retryRun", { runId }],
       ["compact", { sessionId, ignoreBudget: true }],
     ] as const) {
-      const { run } = await runCall(name, context(true), input);
+      const { run } = await runCall(calls[name], context(true), input);
       expect(run.outcome, name).toBeNull();
       agent.palimpsest.runs.end(run.id, { kind: "cancelled" });
     }

@@ -2,7 +2,7 @@
 import { runInDurableObject } from "cloudflare:test";
 import * as fc from "fast-check";
 import { expect, test, vi } from "vitest";
-import { CALL_NAMES } from "../../src/agent/calls.ts";
+import { CALL_NAMES } from "../rooms.ts";
 import { fullBucket, takeToken } from "../../src/doors/bucket.ts";
 import { guardConnections, type GuardEnv } from "../../src/doors/guard.ts";
 import { MAX_REQUEST_BYTES } from "../../src/limits.ts";

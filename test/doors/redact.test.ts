@@ -1,7 +1,7 @@
 /** Secrets in a conversation: with the option, no summariser is shown one; what is stored stays; an export may leave them out. */
+import { Session } from "../../src/agent/session.ts";
 import { runInDurableObject } from "cloudflare:test";
 import { expect, test } from "vitest";
-import { Session } from "../../src/agent/session.ts";
 import { secretRules } from "../../src/redact/secret-rules.ts";
 import { newAgent, refusalOf, skipRetryDelays } from "../agents.ts";
 import { say, talk } from "../conversation.ts";

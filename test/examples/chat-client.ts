@@ -5,7 +5,7 @@ import type { UIMessage } from "ai";
 import { onTestFinished } from "vitest";
 import type { TestHarness } from "wrangler";
 import type { CompactionClient, ModelUsage } from "palimpsest";
-import type { ChatAgent } from "../../examples/chat/worker.ts";
+import type { CLIENTS } from "../../examples/chat/worker.ts";
 
 export interface Reply {
   readonly id: string;
@@ -14,7 +14,7 @@ export interface Reply {
 }
 
 /** What these tests call of the agent. */
-export interface Chat extends CompactionClient<typeof ChatAgent.clients> {
+export interface Chat extends CompactionClient<typeof CLIENTS> {
   chat(text: string, sessionId?: string): Promise<Reply>;
   regenerate(messageId: string, sessionId?: string): Promise<Reply>;
   refreshPrompt(sessionId?: string): Promise<string>;
@@ -38,8 +38,7 @@ export async function connect<Known extends Chat = Chat>(server: TestHarness, na
 }
 
 export async function storedMessages(chat: Chat, sessionId = ""): Promise<UIMessage[]> {
-  const lines = (await chat.exportTranscript({ sessionId })).trim().split("\n");
-  return lines.map((line) => JSON.parse(line) as UIMessage);
+  return chat.getHistory({ sessionId });
 }
 
 export function pagesRead(message: UIMessage | null): number[] {

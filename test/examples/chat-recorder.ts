@@ -1,8 +1,8 @@
 /** The chat example as it is, with a record of what its model was sent. */
+import type { FullSession } from "../rooms.ts";
 import type { LanguageModelV4, LanguageModelV4Prompt } from "@ai-sdk/provider";
 import { callable } from "agents";
 import { wrapLanguageModel, type LanguageModel } from "ai";
-import type { Session } from "palimpsest";
 import { ChatAgent as Example } from "../../examples/chat/worker.ts";
 
 export { default, CompactionWorkflow } from "../../examples/chat/worker.ts";
@@ -33,7 +33,7 @@ export class ChatAgent extends Example {
     this.#callsToSplit = calls;
   }
 
-  protected override model(session: Session): LanguageModel {
+  protected override model(session: FullSession): LanguageModel {
     return wrapLanguageModel({
       model: super.model(session) as LanguageModelV4,
       middleware: {

@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { expect, test } from "vitest";
-import { CALL_NAMES, calls } from "../../src/agent/calls.ts";
+import { CALL_NAMES, calls } from "../rooms.ts";
 
 const page = (name: string): string => readFileSync(resolve(import.meta.dirname, "../..", name), "utf8");
 const namesIn = (text: string): string[] => [...text.matchAll(/`(\w+)`/g)].map(([, name]) => name ?? "");

@@ -4,10 +4,10 @@
  * Boundary: judges nothing but that whatever is refused is refused by a stable code. The agent goes first: what it
  * refuses never happens to the twin.
  */
+import { Session } from "../../src/agent/session.ts";
 import { abortAllDurableObjects, evictDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import type { UIMessage } from "ai";
-import { Session } from "../../src/agent/session.ts";
 import { errorCode } from "../../src/errors.ts";
 import { inheritBlock, writeBlock } from "./blocks.ts";
 import { forgeRecord, importFile } from "./import-acts.ts";

@@ -3,6 +3,7 @@
  *
  * Boundary: reads only. All reading is done in one piece inside of the object, so that no run moves while it is looked at.
  */
+import { Session } from "../../src/agent/session.ts";
 import { convertToModelMessages, type UIMessage } from "ai";
 import type { Draft } from "../../src/memory/drafts.ts";
 import type { OverlayRecord } from "../../src/memory/overlays/overlays.ts";
@@ -13,7 +14,6 @@ import { WHOLE_MESSAGE } from "../../src/steps/plan/outline.ts";
 import { hasResult, isSaid, toolPart } from "../../src/steps/message/tool-parts.ts";
 import { tables } from "../rows.ts";
 import type { PalimpsestAgent } from "../worker.ts";
-import { Session } from "../../src/agent/session.ts";
 import { checkBlock } from "./blocks.ts";
 import { checkNotes } from "./check-notes.ts";
 import { checkOverlays } from "./check-overlays.ts";

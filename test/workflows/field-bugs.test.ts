@@ -5,10 +5,10 @@
  * evictions in faults.test.ts, races with appends, edits and branches in races.test.ts, turns that outgrow the window in
  * test/agent/turn.test.ts, wrong counts in test/agent/usage.test.ts, answers that are no summaries in outcomes.test.ts.
  */
+import { Session } from "../../src/agent/session.ts";
 import type { UIMessage } from "ai";
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { afterEach, expect, test } from "vitest";
-import { Session } from "../../src/agent/session.ts";
 import type { RunRecord } from "../../src/memory/runs/runs.ts";
 import { WHOLE_MESSAGE } from "../../src/steps/plan/outline.ts";
 import type { ParsedPrompt } from "../../src/steps/draft/prompt.ts";

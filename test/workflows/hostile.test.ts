@@ -2,10 +2,10 @@
  * A model that obeys what is hidden in the transcript, through the real Workflow: what it may write, and what no summary
  * can do to the view that a conversation goes on from.
  */
+import { SessionManager } from "../../src/agent/session-manager.ts";
 import { runInDurableObject } from "cloudflare:test";
 import type { UIMessage } from "ai";
 import { expect, test } from "vitest";
-import { SessionManager } from "../../src/agent/session-manager.ts";
 import { settle } from "../agent/runs.ts";
 import { newAgent, refusalOf, skipRetryDelays } from "../agents.ts";
 import { talk, textOf } from "../conversation.ts";

@@ -1,7 +1,7 @@
 /** Notes beside summaries that hide what they cover: what is told is neither counted nor read again (R4). */
+import { Session } from "../../src/agent/session.ts";
 import { runInDurableObject } from "cloudflare:test";
 import { afterEach, expect, test } from "vitest";
-import { Session } from "../../src/index.ts";
 import { newAgent, skipRetryDelays } from "../agents.ts";
 import { say } from "../conversation.ts";
 import { noting, ofKind, rest, sayAll, sayWithNotes, SESSION } from "../noted.ts";

@@ -1,8 +1,8 @@
 /** An answer that an audit refused was paid for as well: whose step is done again is told of it, unless somebody asks for the step (R3). */
+import { Session } from "../../src/agent/session.ts";
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
-import { Session } from "../../src/agent/session.ts";
 import { newAgent, skipRetryDelays, startRun, stubOf } from "../agents.ts";
 import { talk } from "../conversation.ts";
 import { noting, rest, SESSION } from "../noted.ts";

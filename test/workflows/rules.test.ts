@@ -1,7 +1,7 @@
 /** A user's rule is in every later view, word for word, whichever way a summary came over it (pinned facts, decision 6). */
+import { SessionManager } from "../../src/agent/session-manager.ts";
 import { runInDurableObject } from "cloudflare:test";
 import { expect, test } from "vitest";
-import { SessionManager } from "../../src/agent/session-manager.ts";
 import { newAgent, skipRetryDelays, startRun } from "../agents.ts";
 import { say, talk, textOf } from "../conversation.ts";
 import { summaryOf } from "../scripted-model.ts";

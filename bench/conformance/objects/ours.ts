@@ -2,8 +2,10 @@
 import type { AgentContext } from "agents";
 import type { AgentWorkflowEvent, AgentWorkflowStep } from "agents/workflows";
 import type { WorkflowStepConfig } from "cloudflare:workers";
-import { CompactingAgent } from "../../../src/agent/compacting-agent.ts";
-import { SessionManager } from "../../../src/agent/session-manager.ts";
+import { Agent } from "agents";
+import { withCompaction } from "../../../src/agent/compacting-agent.ts";
+import { ALL_ROOMS, type AllRooms } from "../../../src/rooms.ts";
+import { SessionManager, type ManagerOf } from "../../../src/agent/session-manager.ts";
 import type { Outcome } from "../../../src/memory/runs/runs.ts";
 import type { ChosenModel } from "../../../src/model/chosen.ts";
 import { truncateOlderMessages } from "../../../src/steps/view/truncate.ts";
@@ -14,9 +16,9 @@ import { Desk, keep, keepSummariser, type DeskMethods } from "../remote.ts";
 import type { Block, SessionStore, Summariser } from "../store.ts";
 import { blockProvider } from "./blocks.ts";
 
-export class Ours extends CompactingAgent implements DeskMethods {
+export class Ours extends withCompaction(Agent, { rooms: ALL_ROOMS }) implements DeskMethods {
   readonly #desk: Desk;
-  readonly manager: SessionManager;
+  readonly manager: ManagerOf<AllRooms>;
   /** Gone after an eviction: then the model is down. */
   model: ((prompt: string) => Promise<string>) | null = null;
 

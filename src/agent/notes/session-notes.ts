@@ -18,7 +18,8 @@ import { inputs, parseInput } from "../inputs.ts";
 import { shapeOf } from "./settings.ts";
 import { claimFacts } from "./source.ts";
 import { askForNotes } from "../runs/ask.ts";
-import { SessionContext } from "../session-context.ts";
+import type { Core } from "../core.ts";
+import type { SessionState } from "../session-state.ts";
 import type { RunRecord } from "../../memory/runs/runs.ts";
 
 /** A version of the notes, as it is handed out. */
@@ -44,24 +45,22 @@ export interface NotesEdit {
 /** Characters of a section's title. */
 const TITLE_CHARS = 120;
 
-export abstract class SessionNotesHandle extends SessionContext {
+export class SessionNotes {
+  readonly #state: SessionState;
+
+  constructor(state: SessionState) {
+    this.#state = state;
+  }
+
   /** The newest version that holds for the active branch; null when there is none. */
   async getNotes(): Promise<Notes | null> {
-    const current = this.stored.notes.current();
+    const current = this.#state.stored.notes.current();
     return current === null ? null : show(current);
   }
 
   /** The versions that are kept, newest first; of those that no longer hold, what a person wrote. */
   async notesHistory(): Promise<Notes[]> {
-    return withholdNotes(this.stored.notes.list()).map(show);
-  }
-
-  /** What the model is shown of the notes all the time, within their budgets; null while they say nothing. */
-  protected async showNotes(): Promise<string | null> {
-    const shape = shapeOf(this.settings);
-    const current = this.stored.notes.current();
-    if (current === null || !hasContent(current.sections, hintsOf(shape))) return null;
-    return renderNotes(fitVersion(current, shape, this.settings.countTokens));
+    return withholdNotes(this.#state.stored.notes.list()).map(show);
   }
 
   /**
@@ -71,8 +70,8 @@ export abstract class SessionNotesHandle extends SessionContext {
    */
   async updateNotes(edit: NotesEdit): Promise<Notes> {
     checkEdit(parseInput(inputs.updateNotes, edit));
-    const shape = shapeOf(this.settings);
-    return this.write((history) => {
+    const shape = shapeOf(this.#state.settings);
+    return this.#state.write((history) => {
       history.mustGoOn();
       const current = history.notes.current();
       checkBase(edit.basedOn, current?.n ?? 0);
@@ -85,9 +84,9 @@ export abstract class SessionNotesHandle extends SessionContext {
       const { runId = null, model = null, told = null } = current ?? {};
       const facts =
         covered.kind === "to"
-          ? claimFacts(this.core, history, { base: current, end: covered })
+          ? claimFacts(this.#state.core, history, { base: current, end: covered })
           : (current?.facts ?? NO_FACTS);
-      this.core.notesMarks.delete(this.id);
+      this.#state.core.notesMarks.delete(this.#state.id);
       return show(history.notes.add({ sections, covered, told, by: "hand", runId, model, facts }));
     });
   }
@@ -101,25 +100,35 @@ export abstract class SessionNotesHandle extends SessionContext {
     readonly joined: boolean;
   }> {
     const { ignoreBudget = true } = parseInput(inputs.refreshNotes, options);
-    this.apply();
-    const receipt = this.core.transaction<{ run: RunRecord; joined: boolean }>(() =>
-      askForNotes(this.core, this.id, { ignoreBudget }),
+    this.#state.apply();
+    const receipt = this.#state.core.transaction<{ run: RunRecord; joined: boolean }>(() =>
+      askForNotes(this.#state.core, this.#state.id, { ignoreBudget }),
     );
     return receipt;
   }
 
   #coverage(given: string | null): NotesCoverage {
-    const leafId = this.stored.leafId();
+    const leafId = this.#state.stored.leafId();
     const messageId = given ?? leafId;
     // Before the first message: of whatever comes with it from elsewhere.
     if (messageId === null) return { kind: "unknown" };
-    const end = this.stored.notes.endOf(messageId);
-    if (end !== null && leafId !== null && this.stored.isOnPath(messageId, leafId)) return { kind: "to", ...end };
+    const end = this.#state.stored.notes.endOf(messageId);
+    if (end !== null && leafId !== null && this.#state.stored.isOnPath(messageId, leafId))
+      return { kind: "to", ...end };
     throw new PalimpsestError(
       "unknown_message",
       `There is no message "${messageId}" on the active branch. Give the id of the last message that the notes tell of.`,
     );
   }
+}
+
+/** What a model is shown of a session's notes all the time, within their budgets; null while they say nothing. */
+export function notesText(core: Core, sessionId: string): string | null {
+  const settings = core.settings.get(sessionId);
+  const shape = shapeOf(settings);
+  const current = core.memory.session(sessionId).notes.current();
+  if (current === null || !hasContent(current.sections, hintsOf(shape))) return null;
+  return renderNotes(fitVersion(current, shape, settings.countTokens));
 }
 
 /** Without the facts: they are what compaction pins, and far longer than the text. */

@@ -1,4 +1,6 @@
 /** What `keepNotes` was told, checked at once; and the numbers that follow once the threshold is known. */
+// The label that notes are shown under is a block's.
+// oxlint-disable-next-line no-restricted-imports
 import { checkBlock } from "../../context/declared.ts";
 import { PalimpsestError } from "../../errors.ts";
 import { checkFields, type FieldNames } from "../../known-fields.ts";

@@ -66,10 +66,9 @@ export async function readCarried(core: Core, runId: string): Promise<readonly C
 export async function carriedIn(core: Core, sessionId: string): Promise<readonly Carried[]> {
   const settings = core.settings.get(sessionId);
   const { carryBlocks, countTokens } = settings;
-  const blocks = core.contexts.session(sessionId);
   const read = carryBlocks.map(async (label): Promise<Carried[]> => {
-    const block = await blocks.getContextBlock(label).catch(() => null);
-    const text = block?.content.trim() ?? "";
+    const read = await core.rooms.carriedText(sessionId, label).catch(() => null);
+    const text = read?.trim() ?? "";
     return text === "" ? [] : [{ label, text: cutSection(text, CARRIED_TOKENS, { pointer: "[…]", countTokens }) }];
   });
   return redactionOf(settings).carried((await Promise.all(read)).flat());

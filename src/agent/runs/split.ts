@@ -94,7 +94,7 @@ export function switchToChild(core: Core, run: RunRecord): Outcome {
       facts: factsOf(core, overlay, sessionId),
     }),
   });
-  core.contexts.copySession(sessionId, childId);
+  core.rooms.copied(sessionId, childId);
   core.usage.copy(sessionId, childId);
   cancelOthers(core, run);
   // What a plan did not reach, or the tail alone, may be over the threshold of the child.

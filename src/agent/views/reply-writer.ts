@@ -15,7 +15,8 @@ import { answerCalls, withoutMark } from "../../steps/view/repair.ts";
 import { isSaid, toolPart, type CallResult, type Part } from "../../steps/message/tool-parts.ts";
 import { shortenOutput } from "../../steps/view/truncate.ts";
 import type { Session } from "../session.ts";
-import type { ChangeParts, WriteOptions } from "../session-history.ts";
+import type { ChangeParts } from "../session-messages.ts";
+import type { WriteOptions } from "../session-state.ts";
 
 /** Characters of a tool's output that are kept where a turn's reply has no room for it, tried from the most to the least. */
 const KEPT_OUTPUT_CHARS: readonly number[] = [1_000_000, 100_000, 10_000, 1_000];

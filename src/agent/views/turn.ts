@@ -58,13 +58,13 @@ export function viewBeforeStep(session: Session, options: ViewOptions = {}): Kep
   checkFields("viewBeforeStep", options, VIEW_OPTIONS);
   checkLimits(options);
   return async (step) => {
-    const reminder = await session.reminder();
+    const reminder = await session.reminderOfRooms();
     return { messages: (await nextPrompt(session, { ...options, step, reminder })).messages };
   };
 }
 
 /** What to spread into `streamText` or `generateText`, which take the first three. */
-export interface KeptTurn {
+export interface KeptTurn<S extends Session = Session> {
   /**
    * The session's view as it is now, with what the SDK itself put to it: the results of calls that a person approved. Throws
    * what `mustBeKept` does: nothing is paid for after a step that was lost.
@@ -81,14 +81,14 @@ export interface KeptTurn {
    */
   mustBeKept(): void;
   /** The session that the reply is in: the one that the turn began in, or where that went on when it was split. */
-  session(): Session;
+  session(): S;
 }
 
 /**
  * Stores a turn step by step in the reply `replyId`, and sends each step the view up to it. Throws `invalid_options`,
  * `unknown_message` for the reply.
  */
-export function keepTurn(session: Session, { replyId, ...options }: TurnOptions): KeptTurn {
+export function keepTurn<S extends Session>(session: S, { replyId, ...options }: TurnOptions): KeptTurn<S> {
   checkFields("keepTurn", options, TURN_OPTIONS);
   checkLimits(options);
   const reply = new ReplyWriter(session, replyId);
@@ -111,14 +111,15 @@ export function keepTurn(session: Session, { replyId, ...options }: TurnOptions)
   };
   return {
     mustBeKept,
-    session: () => reply.session,
+    // Of the same agent as the one that was given.
+    session: () => reply.session as S,
     prepareStep: async (step) => {
       mustBeKept();
       hasBegun ||= step !== undefined;
       const results = firstResults(step);
       if (results.size > 0) await keep(() => reply.answer(results));
       // Of the session that the turn began in: it is that one's system prompt which the model is sent to the end.
-      const reminder = await session.reminder();
+      const reminder = await session.reminderOfRooms();
       const { view, messages } = await nextPrompt(reply.session, { ...options, leafId: replyId, reminder, step });
       sent = view;
       return { messages };

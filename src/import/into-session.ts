@@ -1,17 +1,15 @@
 /**
  * A file becomes messages of a session while others are answered.
  *
- * Job: read and measure it in pieces, between which others are let in; then store it at once. Boundary: formats are the
- * business of src/import. Safe because nothing is stored before all was read, and all of it is stored in one transaction.
+ * Job: read and measure it in pieces, between which others are let in; then store it at once. Safe because nothing is stored before all was read, and all of it is stored in one transaction.
  */
 import type { UIMessage } from "ai";
 import { PalimpsestError } from "../errors.ts";
-import { readTranscript, type Conversation, type Format } from "../import/import.ts";
-import { inPieces, Pace, type Pieces } from "../import/pieces.ts";
+import { readTranscript, type Conversation, type Format } from "./import.ts";
+import { inPieces, Pace, type Pieces } from "./pieces.ts";
 import { MAX_IMPORTING_CHARS } from "../limits.ts";
 import type { Encoded } from "../memory/messages/content.ts";
 import type { History } from "../memory/messages/history.ts";
-import type { Core } from "./core.ts";
 
 export interface ImportTranscriptOptions {
   readonly format?: Format | undefined;
@@ -26,21 +24,26 @@ interface ReadFile {
   readonly encoded: readonly Encoded[];
 }
 
+/** How many characters of files one agent is reading. */
+export interface Reading {
+  chars: number;
+}
+
 /** Throws `import_failed`, `invalid_input` for an index that the file has not, `rate_limited`, and what appending throws. */
 export async function readFile(
-  core: Core,
+  reading: Reading,
   history: History,
   { text, ...options }: { text: string } & ImportTranscriptOptions,
 ): Promise<ReadFile> {
   // Each file that is being read takes memory: so there are no more than fit there.
-  if (core.importing > 0 && core.importing + text.length > MAX_IMPORTING_CHARS) {
+  if (reading.chars > 0 && reading.chars + text.length > MAX_IMPORTING_CHARS) {
     throw new PalimpsestError("rate_limited", "Other imports are being read. Send this one again when they are done.");
   }
-  core.importing += text.length;
+  reading.chars += text.length;
   try {
     return await inPieces(read(history, text, options), () => scheduler.wait(0));
   } finally {
-    core.importing -= text.length;
+    reading.chars -= text.length;
   }
 }
 

@@ -1,0 +1,141 @@
+/**
+ * The seam on which optional rooms hang: what a room adds to an agent that was declared with it, and when it is told.
+ *
+ * The core names no room. `withCompaction(Base, { rooms: [context(), events()] })` adds two: their methods stand on each
+ * session, their calls in the table of calls, and a Worker that adds none has none of their code.
+ */
+import type { ToolSet, UIMessage } from "ai";
+import type { z } from "zod";
+import { PalimpsestError } from "../errors.ts";
+import type { Call, Group } from "./calls.ts";
+import type { Told } from "./configured.ts";
+import type { Core } from "./core.ts";
+import type { Session } from "./session.ts";
+import type { SessionState } from "./session-state.ts";
+
+/** A table of calls: see calls.ts. */
+export type CallTable = Readonly<Record<string, Call<Group, z.ZodObject, unknown>>>;
+
+/** What a room may do to a manager of all sessions. */
+export interface ManagerState {
+  readonly core: Core;
+  readonly tell: (told: Told) => void;
+}
+
+/** A room at work in one agent. What it is told, it is told inside the transaction that the news is about. */
+export interface Installed<SessionMethods extends object, ManagerMethods extends object> {
+  /** An object whose methods each handle of a session has. */
+  readonly session: (state: SessionState, handle: Session) => SessionMethods;
+  /** An object whose methods each manager of sessions has. */
+  readonly manager?: (state: ManagerState) => ManagerMethods;
+  /** What was said in a session was deleted. */
+  readonly cleared?: (sessionId: string) => void;
+  /** A session was deleted: nothing of it may be left. */
+  readonly deleted?: (sessionId: string) => void;
+  /** A session was made as a copy of another. */
+  readonly copied?: (fromId: string, toId: string) => void;
+  /** Leaves out of a view what the room says is not to be shown. */
+  readonly shown?: (sessionId: string, messages: UIMessage[]) => UIMessage[];
+  /** Tools for a model. `newest` names the session in which the conversation goes on. */
+  readonly tools?: (sessionId: string, newest: () => string) => ToolSet;
+  /** What a turn's prompt ends with, beside what is stored; null for nothing. */
+  readonly reminder?: (sessionId: string) => Promise<string | null>;
+  /** The text of a block that summaries carry along; null for a label that the room does not know. */
+  readonly carriedText?: (sessionId: string, label: string) => Promise<string | null>;
+  /** Shows a model a text all the time, under a label. */
+  readonly declareText?: (sessionId: string, label: string, text: ShownText) => void;
+}
+
+export interface ShownText {
+  readonly description: string;
+  readonly get: () => Promise<string | null>;
+}
+
+/** An optional room, as an agent is declared with it. */
+export interface Extension<
+  SessionMethods extends object = object,
+  ManagerMethods extends object = object,
+  Table extends CallTable = CallTable,
+> {
+  readonly name: string;
+  readonly calls: Table;
+  readonly install: (core: Core) => Installed<SessionMethods, ManagerMethods>;
+}
+
+export type Rooms = readonly Extension[];
+
+type Both<Union> = (Union extends unknown ? (each: Union) => void : never) extends (all: infer All) => void
+  ? All
+  : never;
+
+/** What a list of rooms adds to a session, to a manager of sessions, and to the table of calls. */
+export type SessionMethodsOf<R extends Rooms> = Both<
+  R[number] extends infer Each ? (Each extends Extension<infer Added> ? Added : never) : never
+>;
+export type ManagerMethodsOf<R extends Rooms> = Both<
+  R[number] extends infer Each ? (Each extends Extension<object, infer Added> ? Added : never) : never
+>;
+export type CallsOf<R extends Rooms> = Both<
+  R[number] extends infer Each ? (Each extends Extension<object, object, infer Table> ? Table : never) : never
+>;
+
+/** The rooms of one agent, at work. */
+export class InstalledRooms {
+  readonly #rooms: readonly Installed<object, object>[];
+
+  constructor(core: Core, rooms: Rooms) {
+    this.#rooms = rooms.map((room) => room.install(core));
+  }
+
+  sessionParts(state: SessionState, handle: Session): object[] {
+    return this.#rooms.map((room) => room.session(state, handle));
+  }
+
+  managerParts(state: ManagerState): object[] {
+    return this.#rooms.flatMap((room) => room.manager?.(state) ?? []);
+  }
+
+  cleared(sessionId: string): void {
+    for (const room of this.#rooms) room.cleared?.(sessionId);
+  }
+
+  deleted(sessionId: string): void {
+    for (const room of this.#rooms) room.deleted?.(sessionId);
+  }
+
+  copied(fromId: string, toId: string): void {
+    for (const room of this.#rooms) room.copied?.(fromId, toId);
+  }
+
+  shown(sessionId: string, messages: UIMessage[]): UIMessage[] {
+    return this.#rooms.reduce((left, room) => room.shown?.(sessionId, left) ?? left, messages);
+  }
+
+  tools(sessionId: string, newest: () => string): ToolSet {
+    return Object.assign({}, ...this.#rooms.map((room) => room.tools?.(sessionId, newest))) as ToolSet;
+  }
+
+  async reminder(sessionId: string): Promise<string | null> {
+    const said = await Promise.all(this.#rooms.map(async (room) => room.reminder?.(sessionId) ?? null));
+    const texts = said.filter((each) => each !== null);
+    return texts.length === 0 ? null : texts.join("\n\n");
+  }
+
+  async carriedText(sessionId: string, label: string): Promise<string | null> {
+    for (const room of this.#rooms) {
+      const text = await room.carriedText?.(sessionId, label);
+      if (text !== undefined && text !== null) return text;
+    }
+    return null;
+  }
+
+  /** Throws `not_configured` where no room shows texts. */
+  declareText(sessionId: string, label: string, text: ShownText): void {
+    const room = this.#rooms.find(({ declareText }) => declareText !== undefined);
+    if (room?.declareText !== undefined) return room.declareText(sessionId, label, text);
+    throw new PalimpsestError(
+      "not_configured",
+      `Block "${label}" needs context blocks. Add the room where the agent is declared: withCompaction(Base, { rooms: [context()] }).`,
+    );
+  }
+}

@@ -1,0 +1,20 @@
+/** What a model's own search over all of an agent's conversations answers. */
+import type { SearchHit } from "../memory/search/search.ts";
+import type { Core } from "./core.ts";
+
+/** Hits that the model's own search returns, and characters of each: a few hundred tokens, enough to know what to read. */
+const SESSION_SEARCH_HITS = 10;
+const SESSION_SEARCH_CHARS = 400;
+
+/** Null when nothing matches. */
+export async function answerSearch({ memory }: Pick<Core, "memory">, query: string): Promise<string | null> {
+  const hits = memory.search.find(query, { limit: SESSION_SEARCH_HITS });
+  if (hits.length === 0) return null;
+  const named = (id: string): string => memory.sessions.get(id)?.name ?? id;
+  return hits.map((hit) => describe(hit, named(hit.sessionId))).join("\n\n");
+}
+
+function describe({ sessionId, id, role, createdAt, snippet }: SearchHit, where: string): string {
+  const day = new Date(createdAt).toISOString().slice(0, 10);
+  return `${day}, ${role}, in "${where}" (session ${sessionId}, message ${id}):\n${snippet.slice(0, SESSION_SEARCH_CHARS)}`;
+}

@@ -1,0 +1,56 @@
+/** The calls that the room of context blocks adds: what a model is told beside the conversation, for admins. */
+import { z } from "zod";
+import { callOf } from "../agent/calls.ts";
+import { isWellFormed, label, NOT_WELL_FORMED, ofSession, sessionId } from "../agent/inputs.ts";
+import type { ContextMethods } from "./room.ts";
+
+const call = callOf<ContextMethods>();
+/** A block's text. How long it may be is the block's to say. */
+const content = z.string().refine(isWellFormed, NOT_WELL_FORMED);
+
+const withContent = z.strictObject({ sessionId, label, content });
+
+export const contextCalls = {
+  getContextBlocks: call({
+    group: "admin",
+    does: "Reads the context blocks that the system prompt is made of.",
+    input: ofSession,
+    run: ({ session }, { sessionId }) => session(sessionId).getContextBlocks(),
+  }),
+  getContextBlock: call({
+    group: "admin",
+    does: "Reads one context block; null when none of this label is declared.",
+    input: z.strictObject({ sessionId, label }),
+    run: ({ session }, { sessionId, label }) => session(sessionId).getContextBlock(label),
+  }),
+  replaceContextBlock: call({
+    group: "admin",
+    does: "Writes a context block anew.",
+    input: withContent,
+    run: ({ session }, { sessionId, label, content }) => session(sessionId).replaceContextBlock(label, content),
+  }),
+  appendContextBlock: call({
+    group: "admin",
+    does: "Adds to the end of a context block.",
+    input: withContent,
+    run: ({ session }, { sessionId, label, content }) => session(sessionId).appendContextBlock(label, content),
+  }),
+  freezeSystemPrompt: call({
+    group: "admin",
+    does: "Reads the system prompt: the same string at every call until it is refreshed.",
+    input: ofSession,
+    run: ({ session }, { sessionId }) => session(sessionId).freezeSystemPrompt(),
+  }),
+  refreshSystemPrompt: call({
+    group: "admin",
+    does: "Makes the system prompt of the context blocks as they are now.",
+    input: ofSession,
+    run: ({ session }, { sessionId }) => session(sessionId).refreshSystemPrompt(),
+  }),
+  reminder: call({
+    group: "admin",
+    does: "Tells what changed since the system prompt was frozen; null when nothing.",
+    input: ofSession,
+    run: ({ session }, { sessionId }) => session(sessionId).reminder(),
+  }),
+};

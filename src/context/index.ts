@@ -1,0 +1,9 @@
+/** `palimpsest/context`: context blocks, the system prompt made of them, skills and search, as a room of an agent. */
+export { context, type ContextMethods, type ManagerContextMethods } from "./room.ts";
+export type { BlockOptions } from "./declared.ts";
+export type { ContextProvider, SearchProvider, SkillProvider, WritableContextProvider } from "./provider.ts";
+export { R2SkillProvider, WritableR2SkillProvider } from "./r2-skills.ts";
+export type { ContextBlock } from "./render.ts";
+export type { BlockScope } from "./scope.ts";
+export { sqliteBlock } from "./sqlite-block.ts";
+export { sqliteSearch } from "./sqlite-search.ts";

@@ -1,0 +1,212 @@
+/**
+ * The room of context blocks: what a model is told beside the conversation, the system prompt made of it, and the tools by
+ * which a model changes it.
+ */
+import type { ToolSet } from "ai";
+import type { Methods } from "../agent/compose.ts";
+import type { Told } from "../agent/configured.ts";
+import type { Core } from "../agent/core.ts";
+import type { Extension, Installed, ManagerState } from "../agent/extension.ts";
+import { answerSearch } from "../agent/session-search.ts";
+import type { SessionState } from "../agent/session-state.ts";
+import { PalimpsestError } from "../errors.ts";
+import type { ContextBlocks, OnToolError } from "./blocks.ts";
+import { contextCalls } from "./calls.ts";
+import { Contexts, type ContextsOptions } from "./contexts.ts";
+import { checkBlock, type BlockOptions } from "./declared.ts";
+import { shapeOf, type SearchProvider, type WritableContextProvider } from "./provider.ts";
+import type { ContextBlock } from "./render.ts";
+import type { BlockScope } from "./scope.ts";
+
+type Tell = (told: Told) => void;
+type PromptProvider = Parameters<ContextBlocks["withCachedPrompt"]>[0];
+
+/** What is told of blocks before a session is used. */
+interface ContextBuilder {
+  /**
+   * Declares a context block: writable and kept in SQLite unless a provider says otherwise. Throws `invalid_options`.
+   * What only shows once the session is known (a writable provider object that is another session's, a provider that
+   * cannot be made) is thrown by every use of the session from then on. A manager refuses a writable provider object at once:
+   * sessions would share what it stores (S1).
+   */
+  withContext(label: string, options?: BlockOptions): this;
+  /** Keeps the frozen system prompt across hibernation: in SQLite, or with a provider, which a manager has made for each session. */
+  withCachedPrompt(provider?: PromptProvider): this;
+  /**
+   * Is told what a context tool could not do, and in which session, beside the model, which is told the same. What it throws
+   * is swallowed.
+   */
+  onToolError(onError: OnToolError): this;
+}
+
+class ContextSettings implements ContextBuilder {
+  readonly #contexts: Contexts;
+  readonly #tellSession: Tell;
+
+  constructor(contexts: Contexts, tell: Tell) {
+    this.#contexts = contexts;
+    this.#tellSession = tell;
+  }
+
+  withContext(label: string, options: BlockOptions = {}): this {
+    checkBlock(label, options);
+    return this.#tell((blocks) => blocks.withContext(label, options));
+  }
+
+  withCachedPrompt(provider?: PromptProvider): this {
+    return this.#tell((blocks) => blocks.withCachedPrompt(provider));
+  }
+
+  onToolError(onError: OnToolError): this {
+    return this.#tell((blocks) => blocks.onToolError(onError));
+  }
+
+  #tell(apply: (blocks: ContextBlocks) => unknown): this {
+    this.#tellSession({ apply: (sessionId) => void apply(this.#contexts.session(sessionId)) });
+    return this;
+  }
+}
+
+class SessionContext extends ContextSettings {
+  readonly #state: SessionState;
+  readonly #contexts: Contexts;
+
+  constructor(state: SessionState, contexts: Contexts) {
+    super(contexts, (told) => state.tell(told));
+    this.#state = state;
+    this.#contexts = contexts;
+  }
+
+  /** The session's blocks, with everything that they can do. */
+  get context(): ContextBlocks {
+    // Asked for first: that is when a session is told what all sessions are told, its blocks included.
+    void this.#state.settings;
+    return this.#contexts.session(this.#state.id);
+  }
+
+  /** Declares a block while the session is in use. Throws `block_exists`, `invalid_options`, `provider_failed`. */
+  async addContext(label: string, options: BlockOptions = {}): Promise<ContextBlock> {
+    return this.context.addContext(label, options);
+  }
+
+  /** Takes a block out of prompt and tools; its content stays where it is. */
+  removeContext(label: string): boolean {
+    return this.context.removeContext(label);
+  }
+
+  async getContextBlock(label: string): Promise<ContextBlock | null> {
+    return this.context.getContextBlock(label);
+  }
+
+  async getContextBlocks(): Promise<ContextBlock[]> {
+    return this.context.getContextBlocks();
+  }
+
+  /** Throws `unknown_block`, `readonly_block`, `block_full`, `provider_failed`. */
+  async replaceContextBlock(label: string, content: string): Promise<ContextBlock> {
+    return this.context.replaceContextBlock(label, content);
+  }
+
+  async appendContextBlock(label: string, content: string): Promise<ContextBlock> {
+    return this.context.appendContextBlock(label, content);
+  }
+
+  /** Frees what a skill took of the context; the stored messages stay as they are. */
+  async unloadSkill(label: string, key: string): Promise<boolean> {
+    return this.context.unloadSkill(label, key);
+  }
+
+  async getLoadedSkillKeys(): Promise<Set<string>> {
+    return this.context.getLoadedSkillKeys();
+  }
+
+  /** The same string at every call until {@link refreshSystemPrompt}, so that a provider's prompt cache holds. */
+  async freezeSystemPrompt(): Promise<string> {
+    return this.context.freezeSystemPrompt();
+  }
+
+  async refreshSystemPrompt(): Promise<string> {
+    return this.context.refreshSystemPrompt();
+  }
+
+  /** What changed since the prompt was frozen, to be sent at the end of the conversation and not stored; null when nothing. */
+  async reminder(): Promise<string | null> {
+    return this.context.reminder();
+  }
+}
+class ManagerContext extends ContextSettings {
+  readonly #core: Core;
+
+  constructor({ core, tell }: ManagerState, contexts: Contexts) {
+    super(contexts, tell);
+    this.#core = core;
+  }
+
+  override withContext(label: string, options: BlockOptions = {}): this {
+    const { provider, shared = false } = options;
+    if (typeof provider === "object" && shapeOf(provider).writable && !shared) {
+      throw new PalimpsestError(
+        "invalid_options",
+        `Block "${label}": one writable provider object cannot be every session's. Give a function (scope) => provider to make one per session, or say shared: true.`,
+      );
+    }
+    return super.withContext(label, options);
+  }
+
+  override withCachedPrompt(provider?: PromptProvider): this {
+    if (provider !== undefined && typeof provider !== "function") {
+      throw new PalimpsestError(
+        "invalid_options",
+        "One provider cannot keep every session's prompt (S1). Give a function (scope) => provider, which makes one per session, or nothing, which keeps prompts in SQLite.",
+      );
+    }
+    return super.withCachedPrompt(provider);
+  }
+
+  /** A searchable block over what was said in all of the agent's sessions. */
+  withSearchableHistory(label: string): this {
+    const provider: SearchProvider = {
+      get: async () => "All past conversations, found with search_context.",
+      search: (query) => answerSearch(this.#core, query),
+    };
+    return this.withContext(label, { provider });
+  }
+}
+
+/** What the room adds to a session. */
+export interface ContextMethods extends Methods<Omit<SessionContext, keyof ContextBuilder>>, ContextBuilder {}
+
+/** What it adds to a manager of sessions. */
+export interface ManagerContextMethods extends ContextBuilder {
+  withCachedPrompt(provider?: (scope: BlockScope) => WritableContextProvider): this;
+  /** A searchable block over what was said in all of the agent's sessions. */
+  withSearchableHistory(label: string): this;
+}
+
+/** Context blocks for each session: `withCompaction(Base, { rooms: [context()] })`. */
+export function context(): Extension<ContextMethods, ManagerContextMethods, typeof contextCalls> {
+  return { name: "context", calls: contextCalls, install };
+}
+
+function install(core: Core): Installed<ContextMethods, ManagerContextMethods> {
+  const counterOf: ContextsOptions["counterOf"] = (sessionId) => (text) => core.counterOf(sessionId)(text);
+  const contexts = new Contexts(core.db, { agentId: core.platform.agentId, counterOf });
+  return {
+    // As each of them answers with itself, a builder's method answers with the handle that it was called on.
+    session: (state) => new SessionContext(state, contexts),
+    manager: (state) => new ManagerContext(state, contexts),
+    cleared: (sessionId) => contexts.forgetLoaded(sessionId),
+    deleted: (sessionId) => contexts.forgetSession(sessionId),
+    copied: (fromId, toId) => contexts.copySession(fromId, toId),
+    // Without what was loaded into the context and unloaded again.
+    shown: (sessionId, messages) => contexts.session(sessionId).hideUnloadedSkills(messages),
+    tools: (sessionId, newest): ToolSet => contexts.session(sessionId).tools(() => contexts.session(newest())),
+    reminder: (sessionId) => contexts.session(sessionId).reminder(),
+    carriedText: async (sessionId, label) => {
+      const block = await contexts.session(sessionId).getContextBlock(label);
+      return block?.content ?? null;
+    },
+    declareText: (sessionId, label, { description, get }) =>
+      void contexts.session(sessionId).withContext(label, { description, provider: { get } }),
+  };
+}

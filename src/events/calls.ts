@@ -1,0 +1,59 @@
+/** The calls that the room of events adds. */
+import { z } from "zod";
+import { callOf } from "../agent/calls.ts";
+import { id, leafId, message, messages, ofMessages, page, sessionId, type FieldsOf } from "../agent/inputs.ts";
+import { MAX_BATCH_MESSAGES } from "../limits.ts";
+import type { LoadEventsOptions, NewEvent } from "./log.ts";
+import type { Turn } from "./persist.ts";
+import type { EventMethods } from "./room.ts";
+
+const call = callOf<EventMethods>();
+
+/** What an event must be is checked where events are: see event.ts. */
+const event = z.custom<NewEvent>((value) => typeof value === "object" && value !== null, "expected an event object");
+
+/** Of what a turn is: its messages are checked where messages are stored. */
+const turn = {
+  leafId: id.nullable(),
+  messages,
+} satisfies FieldsOf<Turn>;
+
+const eventOptions = {
+  limit: page.optional(),
+  before: id.optional(),
+  leafId,
+  under: id.optional(),
+} satisfies FieldsOf<LoadEventsOptions>;
+
+export const eventCalls = {
+  loadEvents: call({
+    group: "read",
+    does: "Reads the newest events of a session as a log.",
+    input: z.strictObject({ sessionId, ...eventOptions }),
+    run: ({ session }, { sessionId, ...options }) => session(sessionId).loadEvents(options),
+  }),
+  appendEvents: call({
+    group: "write",
+    does: "Appends events, all or none; one that is there already changes nothing.",
+    input: z.strictObject({ sessionId, events: z.array(event).max(MAX_BATCH_MESSAGES) }),
+    run: ({ session }, { sessionId, events }) => session(sessionId).appendEvents(events),
+  }),
+  persistTurn: call({
+    group: "write",
+    does: "Stores a whole turn behind what came meanwhile, all or nothing.",
+    input: z.strictObject({ sessionId, ...turn }),
+    run: ({ session }, { sessionId, ...turn }) => session(sessionId).persistTurn(turn),
+  }),
+  deleteEvents: call({
+    group: "admin",
+    does: "Deletes events; a call takes its result with it.",
+    input: ofMessages,
+    run: ({ session }, { sessionId, ids }) => session(sessionId).deleteEvents(ids),
+  }),
+};
+
+/** What methods of a session take as an object. */
+export const eventInputs = {
+  loadEvents: z.strictObject(eventOptions),
+  persistTurn: z.strictObject({ ...turn, messages: z.array(message) }),
+};

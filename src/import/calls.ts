@@ -1,0 +1,38 @@
+/** The calls that the room of transcripts adds. */
+import { z } from "zod";
+import { callOf } from "../agent/calls.ts";
+import { flag, leafId, sessionId, wholeNumber, type FieldsOf } from "../agent/inputs.ts";
+import { FORMATS } from "./import.ts";
+import type { ImportTranscriptOptions } from "./into-session.ts";
+import type { TranscriptMethods } from "./room.ts";
+
+const call = callOf<TranscriptMethods>();
+
+const importOptions = {
+  format: z.enum(FORMATS).optional(),
+  index: wholeNumber.nonnegative().optional(),
+} satisfies FieldsOf<ImportTranscriptOptions>;
+
+const exportOptions = { redact: flag };
+
+export const transcriptCalls = {
+  exportTranscript: call({
+    group: "read",
+    does: "Writes a branch as JSON lines, whole: stream `Session.exportTranscript` for more than some 10 MB.",
+    input: z.strictObject({ sessionId, leafId, ...exportOptions }),
+    run: async ({ session }, { sessionId, leafId, redact }) =>
+      (await Array.fromAsync(session(sessionId).exportTranscript(leafId, { redact }))).join(""),
+  }),
+  importTranscript: call({
+    group: "write",
+    does: "Appends a transcript file's conversation, its branches included, all or nothing.",
+    input: z.strictObject({ sessionId, text: z.string(), ...importOptions }),
+    run: ({ session }, { sessionId, text, ...options }) => session(sessionId).importTranscript(text, options),
+  }),
+};
+
+/** What methods of a session take as an object. */
+export const transcriptInputs = {
+  importTranscript: z.strictObject(importOptions),
+  exportTranscript: z.strictObject(exportOptions),
+};

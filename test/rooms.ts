@@ -1,0 +1,11 @@
+/** The agents under test have every room: their calls, sessions and managers of sessions. */
+import { tableOf, type Calls } from "../src/agent/calls.ts";
+import type { ManagerOf } from "../src/agent/session-manager.ts";
+import type { SessionOf } from "../src/agent/session.ts";
+import { ALL_ROOMS, type AllRooms, type CallName } from "../src/rooms.ts";
+
+export const calls = tableOf(ALL_ROOMS) as unknown as Calls<AllRooms>;
+export const CALL_NAMES = Object.keys(calls) as readonly CallName[];
+
+export type FullSession = SessionOf<AllRooms>;
+export type FullManager = ManagerOf<AllRooms>;
