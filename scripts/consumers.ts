@@ -125,12 +125,20 @@ try {
     devDependencies: {
       ...compilers,
       "@cloudflare/vite-plugin": VITE_PLUGIN,
-      ...pick("@types/node", "vite", "wrangler", "@ai-sdk/openai-compatible", "workers-ai-provider"),
+      ...pick(
+        "@types/node",
+        "vite",
+        "wrangler",
+        "@ai-sdk/openai-compatible",
+        "@ai-sdk/provider",
+        "workers-ai-provider",
+      ),
     },
   });
   for (const project of PROJECTS) await makeProject(newest, project);
   const checks = PROJECTS.flatMap((project) => Object.keys(COMPILERS).map((compiler) => ({ project, compiler })));
   await inParallel(availableParallelism(), checks, ({ project, compiler }) => check(newest, project, compiler));
+  await tryChat(newest);
   await tryVite(join(newest, "create-cloudflare"));
   await tryWrangler(join(newest, "create-cloudflare"), "newest");
 
@@ -217,6 +225,16 @@ async function check(home: string, { name, whole }: Project, compiler: string): 
   const counted = whole ? errors : ours;
   const broke = checked.code !== 0 && errors.length === 0 ? failure(checked) : [];
   report(`${name}: ${compiler}`, [...counted, ...broke]);
+}
+
+/** The larger example, as it is. */
+async function tryChat(home: string): Promise<void> {
+  const project = join(home, "chat");
+  await cp(join(ROOT, "examples/chat"), project, { recursive: true });
+  await run(process.execPath, [wranglerOf(home), "types"], project);
+  await check(home, { name: "chat", tsconfig: {}, whole: true }, "typescript59");
+  const dry = await run(process.execPath, [wranglerOf(home), "deploy", "--dry-run", "--outdir", "out"], project);
+  report("chat: wrangler bundles it", failure(dry));
 }
 
 async function tryVite(project: string): Promise<void> {

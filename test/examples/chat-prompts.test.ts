@@ -3,12 +3,17 @@ import { resolve } from "node:path";
 import type { LanguageModelV4Message, LanguageModelV4Prompt } from "@ai-sdk/provider";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createTestHarness, unstable_readConfig } from "wrangler";
+import { ALIAS } from "./config.ts";
 import { connect, pagesRead, storedMessages, type RecordedChat } from "./chat-client.ts";
 
 const example = resolve(import.meta.dirname, "../../examples/chat/wrangler.jsonc");
 // What the harness takes is a file's content; read, it also holds this default, which a file cannot.
 const { triggers: _, ...config } = unstable_readConfig({ config: example });
-const recorder = { ...config, main: resolve(import.meta.dirname, "chat-recorder.ts") };
+const recorder = {
+  ...config,
+  main: resolve(import.meta.dirname, "chat-recorder.ts"),
+  alias: ALIAS,
+};
 const server = createTestHarness({ workers: [{ config: recorder }] });
 beforeAll(async () => void (await server.listen()));
 afterAll(() => server.close());

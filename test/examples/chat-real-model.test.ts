@@ -1,11 +1,11 @@
 /** The chat example, unchanged, with a model at an OpenAI-compatible endpoint: what goes over the wire. */
-import { resolve } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { createTestHarness } from "wrangler";
+import { configOf } from "./config.ts";
 import { connect, storedMessages, type Chat } from "./chat-client.ts";
 import { countTokens, startEndpoint, type Said } from "./chat-endpoint.ts";
 
-const configPath = resolve(import.meta.dirname, "../../examples/chat/wrangler.jsonc");
+const configPath = configOf("chat");
 
 async function newChat(script: readonly Said[], maxChars = 1_000_000) {
   const endpoint = await startEndpoint(script, maxChars);

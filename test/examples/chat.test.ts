@@ -3,10 +3,11 @@ import { resolve } from "node:path";
 import { convertToModelMessages } from "ai";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createTestHarness } from "wrangler";
+import { configOf } from "./config.ts";
 import { connect, pagesRead, storedMessages, type Chat, type Reply } from "./chat-client.ts";
 
 const root = resolve(import.meta.dirname, "../..");
-const server = createTestHarness({ workers: [{ configPath: resolve(root, "examples/chat/wrangler.jsonc") }] });
+const server = createTestHarness({ workers: [{ configPath: configOf("chat") }] });
 beforeAll(async () => void (await server.listen()));
 afterAll(() => server.close());
 

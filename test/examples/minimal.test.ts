@@ -2,9 +2,10 @@ import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { afterAll, expect, test } from "vitest";
 import { createTestHarness } from "wrangler";
+import { configOf } from "./config.ts";
 
 const root = resolve(import.meta.dirname, "../..");
-const server = createTestHarness({ workers: [{ configPath: resolve(root, "examples/minimal/wrangler.jsonc") }] });
+const server = createTestHarness({ workers: [{ configPath: configOf("minimal") }] });
 afterAll(() => server.close());
 
 interface Chat {

@@ -1,0 +1,27 @@
+/** Examples are projects of their own, with the package installed. Here they are bundled with its sources instead. */
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+
+const root = resolve(import.meta.dirname, "../..");
+
+const { compilerOptions } = JSON.parse(readFileSync(join(root, "tsconfig.json"), "utf8")) as {
+  readonly compilerOptions: { readonly paths: Record<string, readonly [string]> };
+};
+
+/** Where the package's subpaths lead. */
+export const ALIAS: Readonly<Record<string, string>> = Object.fromEntries(
+  Object.entries(compilerOptions.paths).map(([name, [path]]) => [name, join(root, path)]),
+);
+
+/** The path of an example's configuration, as it is but for where its imports lead. */
+export function configOf(example: "chat" | "minimal"): string {
+  const folder = join(root, "examples", example);
+  const config = readFileSync(join(folder, "wrangler.jsonc"), "utf8").replace(
+    '"main": "worker.ts"',
+    `"main": ${JSON.stringify(join(folder, "worker.ts"))}, "alias": ${JSON.stringify(ALIAS)}`,
+  );
+  const written = join(root, ".state", `example-${example}-${process.pid}`, "wrangler.jsonc");
+  mkdirSync(resolve(written, ".."), { recursive: true });
+  writeFileSync(written, config);
+  return written;
+}
