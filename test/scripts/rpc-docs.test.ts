@@ -2,6 +2,7 @@
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { expect, test } from "vitest";
+import { apiPage } from "../../scripts/api/page.ts";
 import { CALL_NAMES, calls } from "../rooms.ts";
 
 const page = (name: string): string => readFileSync(resolve(import.meta.dirname, "../..", name), "utf8");
@@ -28,4 +29,8 @@ test("SECURITY.md begins with the calls that are open unless more is opened", ()
 
 test("each call says what it is for in one sentence", () => {
   for (const name of CALL_NAMES) expect(calls[name].does, name).toMatch(/^[A-Z][^.]*(?:`[^`]*`[^.]*)*\.$/);
+});
+
+test("docs/api.md is the table of calls as it is now (`npm run api` writes it)", () => {
+  expect(page("docs/api.md")).toBe(apiPage());
 });

@@ -1,0 +1,76 @@
+/** The page of calls, made of the table: names, groups, what each is for and takes. */
+import { z } from "zod";
+import { calls, type Group } from "../../src/agent/calls.ts";
+import { contextCalls } from "../../src/context/calls.ts";
+import { eventCalls } from "../../src/events/calls.ts";
+import type { CallTable } from "../../src/agent/extension.ts";
+import { transcriptCalls } from "../../src/import/calls.ts";
+
+const GROUPS: Readonly<Record<Group, string>> = {
+  watch: "Ask for compactions and follow them. Open by default; no answer holds a word of what was said.",
+  read: "All that was said, and what became of it.",
+  write: "Say more, in any role.",
+  steer: "Decide how summaries come about and which of them hold.",
+  admin: "Delete, and change what the model is told beside the conversation.",
+};
+
+const ROOMS: readonly (readonly [name: string, table: CallTable])[] = [
+  ["", calls as unknown as CallTable],
+  ["context", contextCalls as unknown as CallTable],
+  ["events", eventCalls as unknown as CallTable],
+  ["transcripts", transcriptCalls as unknown as CallTable],
+];
+
+const HEAD = `# Calls
+
+Each call of an agent takes one object and answers with a promise. Over the agent's stub all of them are there; a connected client may make those
+that the agent's class opens, by group or by name ([sessions.md](sessions.md#over-rpc)). A field that a call does not have is refused as
+\`invalid_input\` that names it. A field with a question mark may be left out; \`sessionId\` is \`""\` then, the agent's default session.
+
+This page is made from the table of calls (\`npm run api\`).
+`;
+
+export function apiPage(): string {
+  const groups = Object.entries(GROUPS).map(([group, does]) => {
+    const rows = ROOMS.flatMap(([room, table]) =>
+      Object.entries(table).flatMap(([name, entry]) => (entry.group === group ? [row(name, room, entry)] : [])),
+    );
+    return `## ${group}\n\n${does}\n\n| Call | Takes | What it is for |\n|---|---|---|\n${rows.join("\n")}\n`;
+  });
+  return [HEAD, ...groups].join("\n");
+}
+
+function row(name: string, room: string, { input, does }: CallTable[string]): string {
+  const fields = Object.entries(input.shape).map(([field, schema]) => {
+    const mayBeLeftOut = schema.safeParse(undefined).success;
+    return `\`${field}${mayBeLeftOut ? "?" : ""}\` ${typeOf(schema)}`;
+  });
+  const where = room === "" ? "" : ` With the room \`${room}()\`.`;
+  return `| \`${name}\` | ${fields.join(", ") || "nothing"} | ${does}${where} |`;
+}
+
+/** In a word or two; what a schema of ours checks by hand is an object. */
+function typeOf(schema: z.core.$ZodType): string {
+  const json = z.toJSONSchema(schema, { unrepresentable: "any", io: "input" }) as Json;
+  return wordOf(json);
+}
+
+interface Json {
+  readonly type?: string;
+  readonly enum?: readonly unknown[];
+  readonly anyOf?: readonly Json[];
+  readonly items?: Json;
+  readonly const?: unknown;
+}
+
+function wordOf(json: Json): string {
+  if (json.enum !== undefined) return json.enum.map((each) => JSON.stringify(each)).join(" or ");
+  if (json.anyOf !== undefined) return [...new Set(json.anyOf.map(wordOf))].join(" or ");
+  if (json.type === "array") return `list of ${json.items === undefined ? "objects" : plural(wordOf(json.items))}`;
+  if (json.type === "integer") return "whole number";
+  return json.type ?? "object";
+}
+
+function plural(word: string): string {
+  return word.endsWith("s") ? word : `${word}s`;
+}
