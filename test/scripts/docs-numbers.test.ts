@@ -211,6 +211,9 @@ function prose(name: string): string {
 const CODE = /```.*?```|`[^`]*`/g;
 const NUMBER = /(?<![\w@#.,-])\d(?:[\d,.]*\d)?/g;
 
+/** Versions of what we stand on: `scripts/consumers.ts` tries them. */
+const VERSIONS = /\b(?:AI SDK|TypeScript|Node(?:\.js)?)(?:,? (?:or|to|and)? ?\d+(?:\.\d+)?)+/g;
+
 /** Where a sentence stands, with no digit beside it that would make another number of its first or last. */
 function places(text: string, sentence: string): number[] {
   const found: number[] = [];
@@ -248,6 +251,7 @@ describe.each(PAGES.filter((name) => !MEASURED.has(name)))("%s", (name) => {
     for (const code of text.matchAll(CODE)) know(code.index, code.index + code[0].length);
     for (const decision of text.matchAll(/\bdecisions? \d+/g))
       know(decision.index, decision.index + decision[0].length);
+    for (const version of text.matchAll(VERSIONS)) know(version.index, version.index + version[0].length);
     const unheld = [...text.matchAll(NUMBER)]
       .filter(({ index }) => !known.has(index))
       .map(({ index }) => text.slice(Math.max(0, index - 50), index + 40));
