@@ -36,7 +36,6 @@ export class HostedSession {
   readonly #core: Core;
   readonly #source: MessageSource;
   readonly #contents: HostedContents;
-  /** Whether the index says what the host has. */
   #isEqual = false;
   /** Whether nothing but a comparison of everything will do. */
   #isBehind = false;
@@ -53,6 +52,11 @@ export class HostedSession {
     this.#source = source;
     this.#contents = core.memory.host(sessionId, source);
     source.subscribe((event) => this.#hear(event));
+  }
+
+  /** Whether the index says what the host has. */
+  get isEqual(): boolean {
+    return this.#isEqual;
   }
 
   /** Resolves once the index says what the host has. Throws what kept it from that. */
@@ -74,15 +78,22 @@ export class HostedSession {
   async read<T>(work: () => T | Promise<T>): Promise<T> {
     this.#reads++;
     try {
-      for (let round = 0; ; round++) {
+      const fetched = new Set<string>();
+      for (let differed = 0; ; ) {
         await this.ready();
         try {
           return await work();
         } catch (error) {
-          if (round >= MAX_ROUNDS) throw tooManyChanges(this.#source.name, error);
-          if (error instanceof NotAtHand) await this.#contents.fetch(error.ids);
-          else if (error instanceof HostDiffers) this.#suspect(error.id);
-          else throw error;
+          if (!isToBeReadAgain(error)) throw error;
+          const isNew = error instanceof NotAtHand && error.ids.some((id) => !fetched.has(id));
+          // A read that asks for new messages comes to an end by itself.
+          if (!isNew && ++differed > MAX_ROUNDS) throw tooManyChanges(this.#source.name, error);
+          if (error instanceof HostDiffers) {
+            this.#suspect(error.id);
+          } else {
+            await this.#contents.fetch(error.ids);
+            for (const id of error.ids) fetched.add(id);
+          }
         }
       }
     } finally {

@@ -146,7 +146,7 @@ export class SessionMessages {
   }
 
   async getPathLength(leaf?: LeafInput): Promise<number> {
-    return this.#state.stored.pathLength(leafOf(leaf));
+    return this.#state.read((history) => history.pathLength(leafOf(leaf)));
   }
 
   /** The newest part of the view within a byte budget; the leaf always. */

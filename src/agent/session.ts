@@ -133,16 +133,17 @@ export class Session extends Configured {
   }
 
   async status(): Promise<SessionStatus> {
-    const { policy } = this.#state.settings;
-    const leafId = this.#state.stored.leafId();
-    return {
-      leafId,
-      viewTokens: promptTokens(this.#core, this.id),
-      thresholdTokens: policy?.thresholdTokens ?? null,
-      liveRunIds: this.#core.runs.live(this.id).map((run) => run.id),
-      waiting: findReasonToWait(this.#core, this.id, { leafId }),
-      partlySearched: this.#core.memory.search.countPartial(this.id),
-    };
+    return this.#state.read((history) => {
+      const leafId = history.leafId();
+      return {
+        leafId,
+        viewTokens: promptTokens(this.#core, this.id),
+        thresholdTokens: this.#state.settings.policy?.thresholdTokens ?? null,
+        liveRunIds: this.#core.runs.live(this.id).map((run) => run.id),
+        waiting: findReasonToWait(this.#core, this.id, { leafId }),
+        partlySearched: this.#core.memory.search.countPartial(this.id),
+      };
+    });
   }
 
   /**
@@ -214,7 +215,7 @@ export class Session extends Configured {
 
   /** In every state, oldest first. Of one whose messages were edited or deleted since, the words are withheld. */
   async getCompactions(): Promise<OverlayRecord[]> {
-    return this.#state.stored.overlays();
+    return this.#state.read((history) => history.overlays());
   }
 
   /**

@@ -1,4 +1,5 @@
 /** The room of transcripts: other tools' conversations come into a session, and one leaves it. */
+import type { UIMessage } from "ai";
 import type { Methods } from "../agent/compose.ts";
 import type { Extension } from "../agent/extension.ts";
 import { noRules, redactionOf } from "../agent/redaction.ts";
@@ -18,6 +19,9 @@ export interface ImportReceipt {
   /** What was left out, in words. */
   readonly notes: readonly string[];
 }
+
+/** Messages that a host is asked for together: enough to need few turns, few enough to hold in memory. */
+const HOSTED_PAGE = 50;
 
 class SessionTranscripts {
   readonly #state: SessionState;
@@ -50,12 +54,18 @@ class SessionTranscripts {
    */
   async *exportTranscript(leafId?: string, options: { redact?: boolean } = {}): AsyncGenerator<string> {
     const { redact } = parseInput(transcriptInputs.exportTranscript, options);
-    const messages = this.#state.isHosted
-      ? await this.#state.read((history) => [...history.originals(leafId)])
-      : this.#state.stored.originals(leafId);
     const { secretRules } = this.#state.settings;
     if (redact && secretRules === null) throw noRules(this.#state.id);
-    yield* exportJsonl(redact ? Iterator.from(messages).map(redactionOf({ secretRules }).message) : messages);
+    const shown = redact ? redactionOf({ secretRules }).message : (message: UIMessage): UIMessage => message;
+    if (!this.#state.isHosted) {
+      yield* exportJsonl(this.#state.stored.originals(leafId).map(shown));
+      return;
+    }
+    const numbers = await this.#state.read((history) => history.pathNumbers(leafId));
+    for (let at = 0; at < numbers.length; at += HOSTED_PAGE) {
+      const page = numbers.slice(at, at + HOSTED_PAGE);
+      yield* exportJsonl((await this.#state.read((history) => history.originalsAt(page))).map(shown));
+    }
   }
 }
 

@@ -3,6 +3,7 @@ import type { LanguageModelV4Message, LanguageModelV4StreamPart } from "@ai-sdk/
 import { tool, type ModelMessage, type ToolSet } from "ai";
 import { convertArrayToReadableStream, MockLanguageModelV4 } from "ai/test";
 import { z } from "zod";
+import type { Chat } from "./worker.ts";
 import { estimateTokens } from "../../src/steps/tokens/tokens.ts";
 
 export type Prompt = readonly LanguageModelV4Message[];
@@ -11,8 +12,8 @@ export type Prompt = readonly LanguageModelV4Message[];
 export type Said = string | { readonly tool: string; readonly id: string; readonly input?: unknown };
 
 interface Part {
-  /** What the model says to a prompt; `call` counts from 0. */
-  script: (prompt: Prompt, call: number) => Said | Promise<Said>;
+  /** What the model says to a prompt; `call` counts from 0. It may do something to the agent first. */
+  script: (prompt: Prompt, call: number, agent: Chat) => Said | Promise<Said>;
   readonly prompts: Prompt[];
   /** What each turn began with. */
   readonly turns: ModelMessage[][];
@@ -43,14 +44,14 @@ export const tools = {
   place: tool({ description: "Answered by the client.", inputSchema: z.object({ n: z.number() }) }),
 } satisfies ToolSet;
 
-export function chatModel(name: string) {
-  const part = partOf(name);
+export function chatModel(agent: Chat) {
+  const part = partOf(agent.name);
   return new MockLanguageModelV4({
     modelId: "chat",
     doStream: async ({ prompt }) => {
       const call = part.prompts.push(prompt) - 1;
       return {
-        stream: convertArrayToReadableStream(streamed(await part.script(prompt, call), estimateTokens(textOf(prompt)))),
+        stream: convertArrayToReadableStream(streamed(await part.script(prompt, call, agent), estimateTokens(textOf(prompt)))),
       };
     },
   });

@@ -40,6 +40,16 @@ export async function messagesOf(name: string): Promise<UIMessage[]> {
   return response.json<UIMessage[]>();
 }
 
+/** What the index says, read through its digests, and what the host has: always the same. */
+export async function both(name: string): Promise<{ readonly ours: unknown; readonly host: unknown }> {
+  return inside(name, async (agent) => {
+    const { palimpsest, sessions } = agent;
+    const history = palimpsest.memory.session("");
+    const ours = await palimpsest.read("", () => history.originalsAt(history.pathNumbers()));
+    return { ours, host: await sessions.session().getHistory() };
+  });
+}
+
 /** Waits until the agent has ended as many runs as said; the newest first. */
 export async function ended(name: string, runs = 1): Promise<RunRecord[]> {
   for (;;) {

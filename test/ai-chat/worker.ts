@@ -13,12 +13,17 @@ export class Chat extends withCompaction(AIChatAgent)<Cloudflare.Env> {
   override maxPersistedMessages = keepsOf(this.name);
   override hydrationByteBudget = this.name.startsWith("narrow") ? 4_000 : 32 * 1024 * 1024;
 
+  constructor(ctx: DurableObjectState, env: Cloudflare.Env) {
+    const { COMPACTION_WORKFLOW: _left, ...rest } = env;
+    super(ctx, isUnbound(ctx) ? (rest as Cloudflare.Env) : env);
+  }
+
   override async onChatMessage(_onFinish: unknown, options?: { abortSignal?: AbortSignal | undefined }) {
     const part = partOf(this.name);
     const turn = await this.compacted({ tools });
     part.turns.push(turn.messages);
     return streamText({
-      model: chatModel(this.name),
+      model: chatModel(this),
       tools,
       ...turn,
       stopWhen: isStepCount(8),
@@ -29,6 +34,11 @@ export class Chat extends withCompaction(AIChatAgent)<Cloudflare.Env> {
 
 /** AIChatAgent as it comes. */
 export class StockChat extends AIChatAgent {}
+
+/** An agent whose Worker was deployed without the Workflow. */
+function isUnbound({ id }: DurableObjectState): boolean {
+  return id.name?.startsWith("unbound") === true;
+}
 
 function keepsOf(name: string): number | undefined {
   const keeps = /^keeps-(\d+)/.exec(name)?.[1];

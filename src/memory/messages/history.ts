@@ -361,12 +361,23 @@ export class History extends SessionOverlays {
 
   /** The path's messages as they were stored, overlays or not, oldest first. Throws `unknown_leaf`. */
   *originals(leafId?: string | null): Generator<UIMessage> {
-    const leaf = this.#leafSeq(leafId);
-    if (leaf === null) return;
-    for (const seq of [...this.tree.pathDown(leaf, 0)].toReversed()) {
+    for (const seq of this.pathNumbers(leafId)) {
       const message = this.#decodeAt(seq);
       if (message !== null) yield message;
     }
+  }
+
+  /** Where the path's messages are, oldest first. Throws `unknown_leaf`. */
+  pathNumbers(leafId?: string | null): number[] {
+    const leaf = this.#leafSeq(leafId);
+    return leaf === null ? [] : [...this.tree.pathDown(leaf, 0)].toReversed();
+  }
+
+  /** Some of these messages, as they were stored; without those that were deleted meanwhile. */
+  originalsAt(numbers: readonly number[]): UIMessage[] {
+    const rows = numbers.flatMap((seq) => this.tree.content(seq) ?? []).filter((row) => !isPruned(row));
+    this.tree.contents.need(rows);
+    return rows.map((row) => this.tree.decode(row));
   }
 
   // Reading the view

@@ -1,0 +1,176 @@
+/** What people and their clients do to a conversation that is compacted: the base class decides, and the index follows. */
+import type { UIMessage } from "ai";
+import { expect, onTestFinished, test } from "vitest";
+import { makeGate } from "../scripted-model.ts";
+import { both, connect, ended, inside, messagesOf, newChat, skipRetryDelays, talkUntilCompacted, until, user } from "./chat.ts";
+import type { Prompt } from "./chat-model.ts";
+
+skipRetryDelays();
+
+const textOf = (message: UIMessage | undefined): string => JSON.stringify(message?.parts);
+
+/** The ids of calls and of results in a prompt, in their order. */
+function toolsIn(prompt: Prompt | undefined): { readonly calls: string[]; readonly results: string[] } {
+  const parts = (prompt ?? []).flatMap(({ content }): readonly { type: string; toolCallId?: string }[] =>
+    typeof content === "string" ? [] : content,
+  );
+  const ids = (wanted: string): string[] => parts.flatMap(({ type, toolCallId }) => (type === wanted ? (toolCallId ?? []) : []));
+  return { calls: ids("tool-call"), results: ids("tool-result") };
+}
+
+async function expectEqual(name: string): Promise<void> {
+  const { ours, host } = await both(name);
+  expect(ours).toEqual(host);
+}
+
+async function overlays(name: string): Promise<string[]> {
+  return inside(name, async ({ palimpsest }) => (await palimpsest.session().getCompactions()).map(({ state }) => state));
+}
+
+test("regenerate: the answer is taken back and given again, and a summary of what was before stays", async () => {
+  const { name, part } = newChat();
+  const before = await talkUntilCompacted(name);
+  const person = await connect(name);
+  part.script = () => "Another answer.";
+  const after = await person.submit(before.slice(0, -1), "regenerate-message");
+  expect(after.slice(0, -1)).toEqual(before.slice(0, -1));
+  expect(textOf(after.at(-1))).toContain("Another answer.");
+  await expectEqual(name);
+  expect(await overlays(name)).toContain("active");
+});
+
+test("an edit of a message under a summary takes the summary out of the model's view", async () => {
+  const { name, part } = newChat();
+  const before = await talkUntilCompacted(name);
+  const person = await connect(name);
+  // The next summary waits: what is seen until then is the conversation itself.
+  await inside(name, (agent) => (agent.compaction = undefined as never));
+  const edited = before.map((message) => (message.id === "u4" ? user("u4", "Please look at the quokka.") : message));
+  person.send({ type: "cf_agent_chat_messages", messages: edited });
+  await until(async () => ((await messagesOf(name)).some((each) => textOf(each).includes("quokka")) ? true : undefined));
+  await person.say(user("next", "And now?"));
+  expect(JSON.stringify(part.prompts.at(-1))).toContain("quokka");
+  expect((await overlays(name))[0]).toBe("invalidated");
+  await expectEqual(name);
+});
+
+test("delete and clear: nothing of what was taken away is left on our side", async () => {
+  const { name, part } = newChat();
+  await talkUntilCompacted(name);
+  await inside(name, (agent) => agent.sessions.session().deleteMessages(["u4"]));
+  expect(await overlays(name)).toContain("invalidated");
+  await expectEqual(name);
+  const person = await connect(name);
+  person.send({ type: "cf_agent_chat_clear" });
+  await until(async () => ((await messagesOf(name)).length === 0 ? true : undefined));
+  await expectEqual(name);
+  expect(await overlays(name)).toEqual([]);
+  await person.submit([user("again", "A new beginning.")]);
+  expect(JSON.stringify(part.prompts.at(-1))).not.toContain("What was said is told here.");
+  await expectEqual(name);
+});
+
+test("tool loop: each step is sent the view and all that the turn has brought; a summary that lands in the middle is used by the next step", async () => {
+  const { name, part } = newChat();
+  const person = await connect(name);
+  for (let n = 0; n < 5; n++) await person.say(user(`u${n}`));
+  const from = part.prompts.length;
+  part.script = async (_prompt, call, agent) => {
+    const step = call - from;
+    if (step === 2) await agent.palimpsest.session().addCompaction("They looked at five things.", "u0", "u3");
+    return step < 4 ? { tool: "look", id: `look-${step}`, input: { n: step } } : "Done.";
+  };
+  const after = await person.say(user("loop", "Look around."));
+  const prompts = part.prompts.slice(from);
+  expect(prompts).toHaveLength(5);
+  for (const [step, prompt] of prompts.entries()) {
+    const expected = Array.from({ length: step }, (_, n) => `look-${n}`);
+    expect(toolsIn(prompt)).toEqual({ calls: expected, results: expected });
+    expect(JSON.stringify(prompt).includes("They looked at five things.")).toBe(step > 2);
+    expect(JSON.stringify(prompt).includes("Please look at u1.")).toBe(step <= 2);
+    expect(JSON.stringify(prompt)).toContain("Look around.");
+  }
+  expect(after.filter(({ role }) => role === "assistant")).toHaveLength(6);
+  expect(after.some((message) => textOf(message).includes("They looked at five things."))).toBe(false);
+  await expectEqual(name);
+});
+
+test("approval: a call that a person allows is run once, and stands once in the prompt", async () => {
+  const { name, part } = newChat();
+  await talkUntilCompacted(name);
+  const person = await connect(name);
+  part.script = (prompt) => (toolsIn(prompt).results.includes("pay-1") ? "It is paid." : { tool: "pay", id: "pay-1", input: { n: 7 } });
+  await person.say(user("pay", "Pay it."));
+  person.send({ type: "cf_agent_tool_approval", toolCallId: "pay-1", approved: true, autoContinue: true });
+  await until(async () => (textOf((await messagesOf(name)).at(-1)).includes("It is paid.") ? true : undefined));
+  expect(toolsIn(part.prompts.at(-1))).toEqual({ calls: ["pay-1"], results: ["pay-1"] });
+  expect(JSON.stringify(part.prompts.at(-1))).toContain("Paid 7.");
+  expect(JSON.stringify(part.prompts.at(-1))).toContain("What was said is told here.");
+  await expectEqual(name);
+});
+
+test("client tool: the result that a browser gives is in the next prompt, once", async () => {
+  const { name, part } = newChat();
+  await talkUntilCompacted(name);
+  const person = await connect(name);
+  part.script = (prompt) => (toolsIn(prompt).results.includes("place-1") ? "You are there." : { tool: "place", id: "place-1" });
+  await person.say(user("where", "Where am I?"));
+  person.send({ type: "cf_agent_tool_result", toolCallId: "place-1", toolName: "place", output: "at home", autoContinue: true });
+  await until(async () => (textOf((await messagesOf(name)).at(-1)).includes("You are there.") ? true : undefined));
+  expect(toolsIn(part.prompts.at(-1))).toEqual({ calls: ["place-1"], results: ["place-1"] });
+  expect(JSON.stringify(part.prompts.at(-1))).toContain("at home");
+  await expectEqual(name);
+});
+
+test("two tabs: both speak, both see everything, and the index has each message once", async () => {
+  const { name } = newChat();
+  const [one, two] = [await connect(name), await connect(name)];
+  await one.say(user("from-one", "One."));
+  await two.say(user("from-two", "Two."));
+  const seen = await one.say(user("from-one-again", "Again."));
+  expect(seen.filter(({ role }) => role === "user").map(({ id }) => id)).toEqual(["from-one", "from-two", "from-one-again"]);
+  expect(two.heard.some(({ type }) => type === "cf_agent_chat_messages")).toBe(true);
+  await expectEqual(name);
+});
+
+test("a stream that goes on while the person is away is stored and in the index when they are back", async () => {
+  const { name, part } = newChat();
+  const gate = makeGate();
+  onTestFinished(gate.open);
+  part.script = async () => {
+    await gate.pass();
+    return "Said while nobody looked.";
+  };
+  const person = await connect(name);
+  person.request([user("u0", "Hello?")]);
+  await gate.reached();
+  person.close();
+  const back = await connect(name);
+  back.send({ type: "cf_agent_stream_resume_request" });
+  gate.open();
+  await until(async () => (textOf((await messagesOf(name)).at(-1)).includes("nobody looked") ? true : undefined));
+  await expectEqual(name);
+});
+
+test("abort: what was said until then is what the base class keeps, and what the index has", async () => {
+  const { name, part } = newChat();
+  const gate = makeGate();
+  onTestFinished(gate.open);
+  part.script = async (_prompt, call) => {
+    if (call === 0) return { tool: "look", id: "look-1" };
+    await gate.pass();
+    return "Never heard.";
+  };
+  const person = await connect(name);
+  const id = person.request([user("u0", "Look.")]);
+  await gate.reached();
+  person.send({ type: "cf_agent_chat_request_cancel", id });
+  await person.finished(id);
+  gate.open();
+  await expectEqual(name);
+  expect(textOf((await messagesOf(name)).at(-1))).not.toContain("Never heard.");
+  part.script = () => "Here I am.";
+  await person.say(user("u1", "Still there?"));
+  await expectEqual(name);
+  await ended(name, 0);
+});

@@ -1,0 +1,168 @@
+/** What the base class keeps, forgets and holds in memory, and what happens when we miss some of it. */
+import { evictDurableObject } from "cloudflare:test";
+import type { UIMessage } from "ai";
+import { expect, onTestFinished, test, vi } from "vitest";
+import { talk } from "../conversation.ts";
+import { both, connect, ended, inside, messagesOf, newChat, skipRetryDelays, until, user } from "./chat.ts";
+
+skipRetryDelays();
+
+async function expectEqual(name: string): Promise<void> {
+  const { ours, host } = await both(name);
+  expect(ours).toEqual(host);
+}
+
+/** Stores messages as a client's setMessages does, without a turn. */
+async function store(name: string, messages: readonly UIMessage[]): Promise<void> {
+  await inside(name, (agent) => agent.persistMessages([...agent.messages, ...messages]));
+}
+
+test("retention: what the base class prunes ends no summary, and is in no view, search or list of originals", async () => {
+  const { name, part } = newChat("keeps-20");
+  const person = await connect(name);
+  for (let n = 0; n < 12; n++) await person.say(user(`u${n}`));
+  await ended(name);
+  for (let n = 12; n < 16; n++) await person.say(user(`u${n}`, "Short."));
+  expect(await messagesOf(name)).toHaveLength(20);
+  await inside(name, async ({ palimpsest }) => {
+    const session = palimpsest.session();
+    const [first] = await session.getCompactions();
+    expect(first?.state).toBe("active");
+    expect(await session.search("u3")).toEqual([]);
+    const beneath = (await session.expand(first?.id ?? "")).map(({ id }) => id);
+    expect(beneath).not.toContain("u3");
+    expect((await session.getView()).messages.map(({ id }) => id)).not.toContain("u0");
+  });
+  await person.say(user("more", "And now?"));
+  expect(JSON.stringify(part.prompts.at(-1))).toContain("What was said is told here.");
+  await expectEqual(name);
+});
+
+test("hydration: messages that are not in memory are read where they are, for views, originals and summaries", async () => {
+  const { name, stub } = newChat("narrow");
+  await store(name, talk(0, 40));
+  await ended(name);
+  await evictDurableObject(stub);
+  await inside(name, async (agent) => {
+    const session = agent.palimpsest.session();
+    expect(agent.messages.length).toBeLessThan(20);
+    const [overlay] = await session.getCompactions();
+    expect(overlay?.state).toBe("active");
+    const beneath = await session.expand(overlay?.id ?? "");
+    expect(beneath.length).toBeGreaterThan(10);
+    expect(talk(0, 40)).toEqual(expect.arrayContaining(beneath));
+    expect((await session.getView()).messages.at(-1)).toEqual(talk(39, 40)[0]);
+    await session.compact({ rebuild: true });
+  });
+  await ended(name, 2);
+  await expectEqual(name);
+  await inside(name, async ({ palimpsest }) => {
+    expect((await palimpsest.session().search("parser")).length).toBeGreaterThan(3);
+  });
+});
+
+test("a listener that failed: the chat goes on, one line says why, and the index catches up by itself", async () => {
+  const { name } = newChat();
+  const said = vi.spyOn(console, "warn").mockImplementation(() => undefined);
+  onTestFinished(() => said.mockRestore());
+  await store(name, talk(0, 3));
+  await inside(name, async (agent) => {
+    const broken = vi.spyOn(agent.palimpsest.memory.session(""), "hear").mockImplementationOnce(() => {
+      throw new Error("disk on fire");
+    });
+    await agent.persistMessages([...agent.messages, ...talk(3, 6)]);
+    expect(broken).toHaveBeenCalled();
+  });
+  expect(said.mock.calls.flat().join(" ")).toContain("disk on fire");
+  await expectEqual(name);
+  expect(await messagesOf(name)).toHaveLength(6);
+});
+
+test("a crash between the base's write and ours, and changes that were missed: the next wake makes the index equal", async () => {
+  const { name, stub } = newChat();
+  const said = vi.spyOn(console, "warn").mockImplementation(() => undefined);
+  onTestFinished(() => said.mockRestore());
+  await store(name, talk(0, 10));
+  await inside(name, async (agent) => {
+    await agent.palimpsest.session().addCompaction("They spoke of files.", "m1", "m4");
+    // Nothing of ours is written until the object dies.
+    vi.spyOn(agent.palimpsest, "transaction").mockImplementation(() => {
+      throw new Error("dead");
+    });
+    const host = agent.sessions.session();
+    await host.deleteMessages(["m2"]);
+    await host.appendMessage({ id: "late", role: "user", parts: [{ type: "text", text: "Said and not heard." }] });
+  });
+  await evictDurableObject(stub);
+  await expectEqual(name);
+  await inside(name, async ({ palimpsest }) => {
+    const session = palimpsest.session();
+    expect((await session.getCompactions())[0]?.state).toBe("invalidated");
+    expect((await session.getView()).messages.map(({ id }) => id)).toEqual(["m0", "m1", ...talk(3, 10).map(({ id }) => id), "late"]);
+  });
+});
+
+test("an edit that was missed is noticed when the message is read, and the summary over it gives way", async () => {
+  const { name } = newChat();
+  const said = vi.spyOn(console, "warn").mockImplementation(() => undefined);
+  onTestFinished(() => said.mockRestore());
+  await store(name, talk(0, 10));
+  await inside(name, async (agent) => {
+    const session = agent.palimpsest.session();
+    const overlay = await session.addCompaction("They spoke of files.", "m1", "m4");
+    agent.messages = agent.messages.map((message) => (message.id === "m2" ? { ...message, parts: [{ type: "text", text: "Other." }] } : message));
+    expect((await session.expand(overlay.id)).map(({ id }) => id)).toEqual(["m1", "m2", "m3", "m4"]);
+    expect((await session.getCompactions())[0]?.state).toBe("invalidated");
+  });
+});
+
+test("1,000 messages that were there before are taken in on the first wake, whole and without their content; later wakes read a few rows", async () => {
+  const { name, stub } = newChat();
+  const said = vi.spyOn(console, "warn").mockImplementation(() => undefined);
+  onTestFinished(() => said.mockRestore());
+  await inside(name, async (agent) => {
+    vi.spyOn(agent.palimpsest, "transaction").mockImplementation(() => {
+      throw new Error("not installed yet");
+    });
+    for (const message of talk(0, 1_000)) await agent.sessions.session().appendMessage(message);
+  });
+  await evictDurableObject(stub);
+  await inside(name, async (agent) => {
+    await agent.palimpsest.session().status();
+    expect(agent.palimpsest.memory.session("").pathLength()).toBe(1_000);
+    const [row] = agent.sql<{ kept: number }>`SELECT count(*) AS kept FROM palimpsest_messages WHERE content <> ''`;
+    expect(row?.kept).toBe(0);
+    expect(agent.palimpsest.db.meter.rowsWritten).toBeLessThan(1_100);
+  });
+  await ended(name);
+  await evictDurableObject(stub);
+  await inside(name, async (agent) => {
+    await agent.palimpsest.session().getCompactions();
+    await until(() => agent.palimpsest.hosted.get("")?.isEqual || undefined);
+    expect(agent.palimpsest.db.meter.rowsRead).toBeLessThan(60);
+    expect(agent.palimpsest.db.meter.rowsWritten).toBe(0);
+  });
+});
+
+test("no append waits for a summariser", async () => {
+  const { name } = newChat("slow", () => new Promise(() => undefined));
+  const seen = await (async () => {
+    const person = await connect(name);
+    for (let n = 0; n < 14; n++) await person.say(user(`u${n}`));
+    return messagesOf(name);
+  })();
+  expect(seen).toHaveLength(28);
+  await inside(name, ({ palimpsest }) => expect(palimpsest.runs.live("")).toHaveLength(1));
+});
+
+test("a deployment without the Workflow: the chat goes on with the whole conversation, and one line says what to add", async () => {
+  const { name, part } = newChat("unbound");
+  const said = vi.spyOn(console, "error").mockImplementation(() => undefined);
+  onTestFinished(() => said.mockRestore());
+  const person = await connect(name);
+  for (let n = 0; n < 12; n++) await person.say(user(`u${n}`));
+  expect(JSON.stringify(part.prompts.at(-1))).toContain("Please look at u1.");
+  expect(await messagesOf(name)).toHaveLength(24);
+  expect(said.mock.calls.flat().filter((line) => String(line).includes("COMPACTION_WORKFLOW"))).toHaveLength(1);
+});
+
