@@ -36,6 +36,7 @@ export class HostedSession {
   readonly #core: Core;
   readonly #source: MessageSource;
   readonly #contents: HostedContents;
+  /** Whether the index says what the host has. */
   #isEqual = false;
   /** Whether nothing but a comparison of everything will do. */
   #isBehind = false;
@@ -52,11 +53,6 @@ export class HostedSession {
     this.#source = source;
     this.#contents = core.memory.host(sessionId, source);
     source.subscribe((event) => this.#hear(event));
-  }
-
-  /** Whether the index says what the host has. */
-  get isEqual(): boolean {
-    return this.#isEqual;
   }
 
   /** Resolves once the index says what the host has. Throws what kept it from that. */
@@ -79,7 +75,7 @@ export class HostedSession {
     this.#reads++;
     try {
       const fetched = new Set<string>();
-      for (let differed = 0; ; ) {
+      for (let differed = 0; ;) {
         await this.ready();
         try {
           return await work();

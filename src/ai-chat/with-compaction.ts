@@ -21,7 +21,7 @@ export type { CompactedOptions, CompactedTurn } from "../sessions-source/turn.ts
 export interface ChatCompaction {
   readonly palimpsest: HostedCore;
   /** When the conversation is compacted: `compaction = compactAfter(60_000)`. Never without it. */
-  compaction?: CompactionSettings;
+  compaction?: CompactionSettings | undefined;
   /** What to spread into `streamText`: the view, and a `prepareStep` that sends it as it is at each step. */
   compacted(options?: CompactedOptions): Promise<CompactedTurn>;
   /** For workflows: all that one run may do to this agent. */
@@ -72,7 +72,7 @@ export function withCompaction(base: unknown, { clients = DEFAULT_CLIENTS }: Cha
 function mix(Base: ChatClass, clients: Clients) {
   return class Compacting extends Base implements ChatCompaction {
     readonly palimpsest: HostedCore;
-    declare compaction?: CompactionSettings;
+    declare compaction?: CompactionSettings | undefined;
 
     constructor(ctx: DurableObjectState, env: Cloudflare.Env) {
       super(ctx, env);

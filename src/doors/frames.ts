@@ -17,8 +17,19 @@ export interface Call {
 const UNREADABLE = 1003;
 const TOO_BIG = 1009;
 
-/** The call that a frame is; null when it is none, and its sender was told. */
-export function readCall(connection: Connection, message: WSMessage): Call | null {
+/** A frame of the protocol that the agent's base class speaks with its own clients. */
+export interface HostFrame {
+  readonly type: string;
+}
+
+/** Frames of a chat: messages, streams, tools. Not those that set an agent's state. */
+const HOST_FRAME = /^cf_agent_(?:use_chat|chat|stream|tool|message)_[a-z_]+$/;
+
+/**
+ * The call that a frame is, or the frame of a host where the agent has one (`hosts`); null when it is neither, and its sender was
+ * told.
+ */
+export function readFrame(connection: Connection, message: WSMessage, hosts: boolean): Call | HostFrame | null {
   if (typeof message !== "string") {
     connection.close(UNREADABLE, "Send text.");
     return null;
@@ -33,14 +44,19 @@ export function readCall(connection: Connection, message: WSMessage): Call | nul
     return null;
   }
   const frame = parse(message);
-  if (isCall(frame)) return frame;
+  if (isCall(frame) || (hosts && isHostFrame(frame))) return frame;
   tell(connection, "invalid_input", 'Send calls: { "type": "rpc", "id": "…", "method": "…", "args": [{ … }] }.');
   return null;
 }
 
-export function answerError(connection: Connection, { id }: Call, [code, advice]: [ErrorCode, string]): void {
+export function answerError(
+  connection: Connection,
+  frame: Call | HostFrame,
+  [code, advice]: [ErrorCode, string],
+): void {
+  if (!("method" in frame)) return tell(connection, code, advice);
   const { message: error } = new PalimpsestError(code, advice);
-  connection.send(JSON.stringify({ type: "rpc", id, success: false, error }));
+  connection.send(JSON.stringify({ type: "rpc", id: frame.id, success: false, error }));
 }
 
 function parse(message: string): unknown {
@@ -56,6 +72,12 @@ function isCall(frame: unknown): frame is Call {
   const { type, id, method, args } = frame as Record<string, unknown>;
   if (type !== "rpc" || typeof id !== "string" || id.length > MAX_ID_CHARS) return false;
   return typeof method === "string" && method.length <= MAX_ID_CHARS && Array.isArray(args);
+}
+
+function isHostFrame(frame: unknown): frame is HostFrame {
+  if (typeof frame !== "object" || frame === null) return false;
+  const { type } = frame as Record<string, unknown>;
+  return typeof type === "string" && HOST_FRAME.test(type);
 }
 
 /** For what is no call, and so has no id to be answered by. */

@@ -1,6 +1,8 @@
 /**
  * What guards an agent's open door: who comes in a second time on one ticket, who asks too often, what is no call.
  *
+ * A base class with a protocol of its own, as AIChatAgent has, is spoken with in its frames: they are counted as calls are.
+ *
  * Job: refuse a ticket that was spent; give each connection, and each caller over all of its connections, a budget of calls;
  * let calls of listed methods through. So no frame sets the agent's state, reaches a method that is not listed, or keeps the
  * object busy for others. Boundary: knows nothing of what a call means; its input is checked where it is parsed
@@ -8,12 +10,13 @@
  */
 import type { Agent, Connection } from "agents";
 import { calls } from "../agent/calls.ts";
+import { AI_CHAT, isHost, THINK } from "../agent/known-hosts.ts";
 import { PalimpsestError } from "../errors.ts";
 import { CALLER_SHARE, CALLS_IN_A_ROW, CALLS_PER_SECOND } from "../limits.ts";
 import { refuse } from "./answers.ts";
 import type { Rate } from "./bucket.ts";
 import { Budgets } from "./budgets.ts";
-import { answerError, readCall } from "./frames.ts";
+import { answerError, readFrame } from "./frames.ts";
 import { spendTicket, type Spending } from "./used-tickets.ts";
 import { readVisit, type Visit } from "./visit.ts";
 
@@ -53,6 +56,7 @@ export function guardConnections(agent: Agent, ctx: Pick<DurableObjectState, "st
     return caller === null ? tags : [...tags, CALLER_TAG + caller];
   };
 
+  const hosts = isHost(agent.constructor, AI_CHAT) || isHost(agent.constructor, THINK);
   const pass = agent.onMessage.bind(agent);
   agent.onMessage = async (connection, message) => {
     const now = Date.now();
@@ -60,14 +64,14 @@ export function guardConnections(agent: Agent, ctx: Pick<DurableObjectState, "st
     const mine = ofConnections.take(connection.id, now);
     // What a connection is refused for itself costs its caller's other connections nothing.
     const ours = !mine || caller === null || ofCallers.take(caller, now);
-    const call = readCall(connection, message);
-    if (call === null) return;
-    if (!mine) return answerError(connection, call, ["rate_limited", describeRate(ofConnections, "this connection")]);
-    if (!ours) return answerError(connection, call, ["rate_limited", describeRate(ofCallers, "all your connections")]);
-    if (!agent.getCallableMethods().has(call.method)) {
-      const closed = Object.hasOwn(calls, call.method) ? " Its author can open it: see `clients`." : "";
-      const advice = `This agent has no method ${JSON.stringify(call.method)} for its clients.${closed}`;
-      return answerError(connection, call, ["invalid_input", advice]);
+    const frame = readFrame(connection, message, hosts);
+    if (frame === null) return;
+    if (!mine) return answerError(connection, frame, ["rate_limited", describeRate(ofConnections, "this connection")]);
+    if (!ours) return answerError(connection, frame, ["rate_limited", describeRate(ofCallers, "all your connections")]);
+    if ("method" in frame && !agent.getCallableMethods().has(frame.method)) {
+      const closed = Object.hasOwn(calls, frame.method) ? " Its author can open it: see `clients`." : "";
+      const advice = `This agent has no method ${JSON.stringify(frame.method)} for its clients.${closed}`;
+      return answerError(connection, frame, ["invalid_input", advice]);
     }
     await pass(connection, message);
   };

@@ -2,7 +2,18 @@
 import type { UIMessage } from "ai";
 import { expect, onTestFinished, test } from "vitest";
 import { makeGate } from "../scripted-model.ts";
-import { both, connect, ended, inside, messagesOf, newChat, skipRetryDelays, talkUntilCompacted, until, user } from "./chat.ts";
+import {
+  both,
+  connect,
+  ended,
+  inside,
+  messagesOf,
+  newChat,
+  skipRetryDelays,
+  talkUntilCompacted,
+  until,
+  user,
+} from "./chat.ts";
 import type { Prompt } from "./chat-model.ts";
 
 skipRetryDelays();
@@ -14,7 +25,8 @@ function toolsIn(prompt: Prompt | undefined): { readonly calls: string[]; readon
   const parts = (prompt ?? []).flatMap(({ content }): readonly { type: string; toolCallId?: string }[] =>
     typeof content === "string" ? [] : content,
   );
-  const ids = (wanted: string): string[] => parts.flatMap(({ type, toolCallId }) => (type === wanted ? (toolCallId ?? []) : []));
+  const ids = (wanted: string): string[] =>
+    parts.flatMap(({ type, toolCallId }) => (type === wanted ? (toolCallId ?? []) : []));
   return { calls: ids("tool-call"), results: ids("tool-result") };
 }
 
@@ -24,7 +36,9 @@ async function expectEqual(name: string): Promise<void> {
 }
 
 async function overlays(name: string): Promise<string[]> {
-  return inside(name, async ({ palimpsest }) => (await palimpsest.session().getCompactions()).map(({ state }) => state));
+  return inside(name, async ({ palimpsest }) =>
+    (await palimpsest.session().getCompactions()).map(({ state }) => state),
+  );
 }
 
 test("regenerate: the answer is taken back and given again, and a summary of what was before stays", async () => {
@@ -44,10 +58,12 @@ test("an edit of a message under a summary takes the summary out of the model's 
   const before = await talkUntilCompacted(name);
   const person = await connect(name);
   // The next summary waits: what is seen until then is the conversation itself.
-  await inside(name, (agent) => (agent.compaction = undefined as never));
+  await inside(name, (agent) => (agent.compaction = undefined));
   const edited = before.map((message) => (message.id === "u4" ? user("u4", "Please look at the quokka.") : message));
   person.send({ type: "cf_agent_chat_messages", messages: edited });
-  await until(async () => ((await messagesOf(name)).some((each) => textOf(each).includes("quokka")) ? true : undefined));
+  await until(async () =>
+    (await messagesOf(name)).some((each) => textOf(each).includes("quokka")) ? true : undefined,
+  );
   await person.say(user("next", "And now?"));
   expect(JSON.stringify(part.prompts.at(-1))).toContain("quokka");
   expect((await overlays(name))[0]).toBe("invalidated");
@@ -99,7 +115,8 @@ test("approval: a call that a person allows is run once, and stands once in the 
   const { name, part } = newChat();
   await talkUntilCompacted(name);
   const person = await connect(name);
-  part.script = (prompt) => (toolsIn(prompt).results.includes("pay-1") ? "It is paid." : { tool: "pay", id: "pay-1", input: { n: 7 } });
+  part.script = (prompt) =>
+    toolsIn(prompt).results.includes("pay-1") ? "It is paid." : { tool: "pay", id: "pay-1", input: { n: 7 } };
   await person.say(user("pay", "Pay it."));
   person.send({ type: "cf_agent_tool_approval", toolCallId: "pay-1", approved: true, autoContinue: true });
   await until(async () => (textOf((await messagesOf(name)).at(-1)).includes("It is paid.") ? true : undefined));
@@ -113,9 +130,16 @@ test("client tool: the result that a browser gives is in the next prompt, once",
   const { name, part } = newChat();
   await talkUntilCompacted(name);
   const person = await connect(name);
-  part.script = (prompt) => (toolsIn(prompt).results.includes("place-1") ? "You are there." : { tool: "place", id: "place-1" });
+  part.script = (prompt) =>
+    toolsIn(prompt).results.includes("place-1") ? "You are there." : { tool: "place", id: "place-1" };
   await person.say(user("where", "Where am I?"));
-  person.send({ type: "cf_agent_tool_result", toolCallId: "place-1", toolName: "place", output: "at home", autoContinue: true });
+  person.send({
+    type: "cf_agent_tool_result",
+    toolCallId: "place-1",
+    toolName: "place",
+    output: "at home",
+    autoContinue: true,
+  });
   await until(async () => (textOf((await messagesOf(name)).at(-1)).includes("You are there.") ? true : undefined));
   expect(toolsIn(part.prompts.at(-1))).toEqual({ calls: ["place-1"], results: ["place-1"] });
   expect(JSON.stringify(part.prompts.at(-1))).toContain("at home");
@@ -128,7 +152,11 @@ test("two tabs: both speak, both see everything, and the index has each message 
   await one.say(user("from-one", "One."));
   await two.say(user("from-two", "Two."));
   const seen = await one.say(user("from-one-again", "Again."));
-  expect(seen.filter(({ role }) => role === "user").map(({ id }) => id)).toEqual(["from-one", "from-two", "from-one-again"]);
+  expect(seen.filter(({ role }) => role === "user").map(({ id }) => id)).toEqual([
+    "from-one",
+    "from-two",
+    "from-one-again",
+  ]);
   expect(two.heard.some(({ type }) => type === "cf_agent_chat_messages")).toBe(true);
   await expectEqual(name);
 });
@@ -136,7 +164,7 @@ test("two tabs: both speak, both see everything, and the index has each message 
 test("a stream that goes on while the person is away is stored and in the index when they are back", async () => {
   const { name, part } = newChat();
   const gate = makeGate();
-  onTestFinished(gate.open);
+  onTestFinished(() => gate.open());
   part.script = async () => {
     await gate.pass();
     return "Said while nobody looked.";
@@ -155,7 +183,7 @@ test("a stream that goes on while the person is away is stored and in the index 
 test("abort: what was said until then is what the base class keeps, and what the index has", async () => {
   const { name, part } = newChat();
   const gate = makeGate();
-  onTestFinished(gate.open);
+  onTestFinished(() => gate.open());
   part.script = async (_prompt, call) => {
     if (call === 0) return { tool: "look", id: "look-1" };
     await gate.pass();
@@ -173,4 +201,18 @@ test("abort: what was said until then is what the base class keeps, and what the
   await person.say(user("u1", "Still there?"));
   await expectEqual(name);
   await ended(name, 0);
+});
+
+test("behind a guard a chat goes on: its frames are counted as calls are, and one too many is answered", async () => {
+  const { name } = newChat("guarded");
+  const person = await connect(name);
+  await person.submit([user("u0", "Hello?")]);
+  expect(await messagesOf(name)).toHaveLength(2);
+  person.send({ type: "cf_agent_state", state: { mine: true } });
+  for (let n = 0; n < 80; n++) person.send({ type: "cf_agent_stream_resume_request" });
+  await until(() => person.heard.find((frame) => String(frame["error"]).includes("rate_limited")));
+  expect(person.heard.find((frame) => String(frame["error"]).includes("invalid_input"))).toMatchObject({
+    type: "palimpsest:error",
+  });
+  expect(await inside(name, (agent) => agent.state)).not.toMatchObject({ mine: true });
 });

@@ -51,7 +51,9 @@ export function chatModel(agent: Chat) {
     doStream: async ({ prompt }) => {
       const call = part.prompts.push(prompt) - 1;
       return {
-        stream: convertArrayToReadableStream(streamed(await part.script(prompt, call, agent), estimateTokens(textOf(prompt)))),
+        stream: convertArrayToReadableStream(
+          streamed(await part.script(prompt, call, agent), estimateTokens(textOf(prompt))),
+        ),
       };
     },
   });

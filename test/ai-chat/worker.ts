@@ -3,19 +3,21 @@ import { AIChatAgent } from "@cloudflare/ai-chat";
 import { routeAgentRequest } from "agents";
 import { isStepCount, streamText } from "ai";
 import { compactAfter, withCompaction } from "../../src/ai-chat/with-compaction.ts";
+import { guardConnections } from "../../src/doors/guard.ts";
 import { chatModel, partOf, tools } from "./chat-model.ts";
 
 export { CompactionWorkflow, StorageProbe } from "../worker.ts";
 
-/** The three lines of the guide. Agents are named after what is theirs: `keeps-n` prunes, `narrow` hydrates little. */
+/** The three lines of the guide. Agents are named after what is theirs: `keeps-n` prunes, `narrow` hydrates little, `idle` does not compact. */
 export class Chat extends withCompaction(AIChatAgent)<Cloudflare.Env> {
-  override compaction = compactAfter(2_000, { chunkTokens: 1_500 });
+  override compaction = this.name.startsWith("idle") ? undefined : compactAfter(2_000, { chunkTokens: 1_500 });
   override maxPersistedMessages = keepsOf(this.name);
   override hydrationByteBudget = this.name.startsWith("narrow") ? 4_000 : 32 * 1024 * 1024;
 
   constructor(ctx: DurableObjectState, env: Cloudflare.Env) {
     const { COMPACTION_WORKFLOW: _left, ...rest } = env;
     super(ctx, isUnbound(ctx) ? (rest as Cloudflare.Env) : env);
+    if (ctx.id.name?.startsWith("guarded") === true) guardConnections(this, ctx, { PALIMPSEST_CALLS_PER_SECOND: "10" });
   }
 
   override async onChatMessage(_onFinish: unknown, options?: { abortSignal?: AbortSignal | undefined }) {
