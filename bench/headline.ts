@@ -1,6 +1,5 @@
 /** The figures that the README shows: read from what was measured, written between two marks, and never by hand. */
 import type { Cell } from "./finding.ts";
-import { tellMissed } from "./missed.ts";
 import { renderTable } from "./report.ts";
 import type { Results } from "./results.ts";
 import { listLosses } from "./worse.ts";
@@ -25,26 +24,16 @@ interface Line {
   readonly places: Place | ((results: Results) => readonly Cell[]);
 }
 
-const COLUMNS = ["", "ours", "ours, with notes", "agents 0.32", "agents 0.20", "head and tail"];
-const POLICIES = ["ours", "ours with notes", "sdk 0.32", "sdk 0.20", "head and tail"];
+const COLUMNS = ["", "Palimpsest", "agents 0.32", "agents 0.20", "head and tail"];
+const POLICIES = ["ours", "sdk 0.32", "sdk 0.20", "head and tail"];
 
 const LINES: readonly Line[] = [
   {
-    says: "Names that come again: in view after 20 compactions",
+    says: "Names still in view after 20 compactions",
     places: { of: "fidelity", caption: "a coding session", column: "view, after 20", rows: POLICIES },
   },
   {
-    says: "in view, or in one answer of `recall` or search",
-    // Head and tail is given no search here.
-    places: {
-      of: "fidelity",
-      caption: "a coding session",
-      column: "view or recall, after 20",
-      rows: [...POLICIES.slice(0, -1), null],
-    },
-  },
-  {
-    says: "Rules of the user in view, mean over 20 compactions",
+    says: "Rules of the user in view, mean over 20",
     places: {
       of: "fidelity",
       caption: "a coding session, summariser extractive: in view over all",
@@ -53,16 +42,7 @@ const LINES: readonly Line[] = [
     },
   },
   {
-    says: "Rare words that come again, whatever they are: in view, mean over 20",
-    places: {
-      of: "fidelity",
-      caption: "a coding session, summariser extractive: in view over all",
-      column: "rare words",
-      rows: POLICIES,
-    },
-  },
-  {
-    says: "Dollars for that session, a threshold of 60,000: agent and summariser",
+    says: "Dollars for that session, all calls",
     places: {
       of: "cost-of-a-conversation",
       caption: "the coding session, threshold 60,000: the bill",
@@ -71,24 +51,20 @@ const LINES: readonly Line[] = [
     },
   },
   {
-    says: "Rows read by the first view of 14 messages of 9,000",
+    says: "Rows read by the first view of 9,000 messages",
     places: (results) => readsOf(results, "first view"),
   },
   {
-    says: "and before it by the start of its object",
-    places: (results) => readsOf(results, "start"),
-  },
-  {
-    says: "Milliseconds of the worst append while a summariser takes 5 s, from when it was due",
+    says: "Worst append (ms) while a summariser takes 5 s",
     places: {
       of: "behind-summariser",
       caption: "from when each was due",
       column: "worst ms",
-      rows: ["Ours", null, "Sdk032", "Sdk020", null],
+      rows: ["Ours", "Sdk032", "Sdk020", null],
     },
   },
   {
-    says: "Model calls in a minute in which every call fails",
+    says: "Model calls in a minute in which all fail",
     places: (results) => failingMinute(results),
   },
 ];
@@ -101,20 +77,17 @@ export function showFigures(readme: string, results: Results): string {
 }
 
 function renderFigures(results: Results): string {
+  return [renderHeadline(results), describeLosses(results)].filter((part) => part !== "").join("\n\n");
+}
+
+/** The lines that say most, of ours and of the others. */
+export function renderHeadline(results: Results): string {
   const rows = LINES.flatMap(({ says, places }) => {
     const cells = cellsOf(places, results);
     // What was measured of nobody has no line.
     return cells.every((cell) => cell === NONE) ? [] : [[says, ...cells]];
   });
-  return [
-    renderTable({ columns: COLUMNS, rows }, []),
-    tellMissed(results, `${PAGE}#bounds-that-are-missed`),
-    describeLosses(results),
-    "![Names still in view, compaction by compaction](docs/images/bench-fidelity.svg)",
-    "![Rows read, as a conversation grows](docs/images/bench-growth-rows.svg)",
-  ]
-    .filter((part) => part !== "")
-    .join("\n\n");
+  return renderTable({ columns: COLUMNS, rows }, []);
 }
 
 function cellsOf(places: Line["places"], results: Results): readonly Cell[] {
@@ -129,11 +102,11 @@ function find(results: Results, { of, caption = "", column }: Place, row: string
   return cell ?? NONE;
 }
 
-function readsOf(results: Results, asked: "first view" | "start"): readonly Cell[] {
+function readsOf(results: Results, asked: "first view"): readonly Cell[] {
   const table = results["growth"]?.finding.tables[0];
   const row = table?.rows.find(([operation, size]) => operation === asked && size === 9_000);
   const at = (column: string): Cell => row?.[table?.columns.indexOf(column) ?? -1] ?? NONE;
-  return [at("ours read"), NONE, at("0.32 read"), at("0.20 read"), NONE];
+  return [at("ours read"), at("0.32 read"), at("0.20 read"), NONE];
 }
 
 function failingMinute(results: Results): readonly Cell[] {
@@ -142,14 +115,16 @@ function failingMinute(results: Results): readonly Cell[] {
     const row = table?.rows.find(([kind, name]) => kind === "fails" && name === store);
     return row?.[table?.columns.indexOf("model calls") ?? -1] ?? NONE;
   };
-  return [calls("Ours"), NONE, calls("Sdk032"), calls("Sdk020"), NONE];
+  return [calls("Ours"), calls("Sdk032"), calls("Sdk020"), NONE];
 }
 
 function describeLosses(results: Results): string {
-  const list = listLosses(results).map(({ title, losses }) => {
-    const names = new Set(losses.map(({ name }) => name));
-    return `- ${title}: ${[...names].join("; ")}`;
-  });
+  const list = listLosses(results).map(({ title, losses }) => `${title.toLowerCase()} (${losses.length})`);
   if (list.length === 0) return "";
-  return `Another is better ([by how much](${PAGE}#where-another-is-better)) in:\n\n${list.join("\n")}`;
+  return wrap(`Another is better in [these numbers](${PAGE}#where-another-is-better): ${list.join(", ")}.`);
+}
+
+/** In lines that a terminal shows whole. */
+function wrap(text: string): string {
+  return text.replace(/(.{1,118})(?: |$)/g, "$1\n").trimEnd();
 }

@@ -1,7 +1,8 @@
 /** What was measured, as it is kept: bench/results.json, and the pages and pictures that are made from it. */
-import { readFile, writeFile } from "node:fs/promises";
+import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { showFigures } from "./headline.ts";
+import { isKept } from "./finding.ts";
+import { renderHeadline, showFigures } from "./headline.ts";
 import { listMissed } from "./missed.ts";
 import type { Settled } from "./noise.ts";
 import { drawPlot } from "./plot.ts";
@@ -12,6 +13,8 @@ import { listLosses, READ } from "./worse.ts";
 
 const HERE = import.meta.dirname;
 const FILE = join(HERE, "results.json");
+/** The folder with a page of each case. */
+const CASES = "results";
 const README = join(HERE, "../README.md");
 
 /** Of each finding: what it was measured with. */
@@ -48,6 +51,12 @@ export async function renderResults(): Promise<void> {
   const findings = Object.values(results).map(({ finding }) => finding);
   await writeFile(README, showFigures(await readFile(README, "utf8"), results));
   await writeFile(join(HERE, "RESULTS.md"), renderPage(results));
+  // What has no case any more leaves no page behind.
+  await rm(join(HERE, CASES), { recursive: true, force: true });
+  await mkdir(join(HERE, CASES));
+  for (const [name, result] of Object.entries(results)) {
+    await writeFile(join(HERE, CASES, `${name}.md`), renderCase(result));
+  }
   for (const plot of findings.flatMap(({ plots }) => plots ?? [])) {
     await writeFile(join(HERE, "../docs/images", pictureOf(plot.file)), drawPlot(plot));
   }
@@ -60,18 +69,43 @@ function pictureOf(file: string): string {
   return `bench-${file}.svg`;
 }
 
-/** The page of all findings. */
+/** What was asked, what came out, and where another is better: for a reader with ten minutes. */
 export function renderPage(results: Results): string {
-  const stamps = new Map<string, string[]>();
-  for (const [name, result] of Object.entries(results)) {
-    const stamp = describe(result);
-    stamps.set(stamp, [...(stamps.get(stamp) ?? []), name]);
-  }
-  const measured = [...stamps].map(([stamp, names]) => `- ${stamp}${stamps.size === 1 ? "" : `: ${names.join(", ")}`}`);
-  const head = `Written by \`npm run bench\`. Rows, requests, steps, tokens and shares are exact. Times are of one machine with others at work on it: read the ratios, each taken within one run. Where a case of times was measured twice, \`~\` marks a number that differed by more than a fifth between the two measurements of the same build, and a promise shows both: their mean is judged, of exact numbers the worse; times below a tenth of a millisecond count only where many operations were timed in one stretch.`;
-  const findings = Object.values(results).map(({ finding }) => renderFinding(finding, showPicture));
-  const parts = ["# Benchmark", head, SOURCES, measured.join("\n"), renderMissed(results), renderLosses(results)];
-  return `${[...parts, ...findings].filter((part) => part !== "").join("\n\n")}\n`;
+  const parts = [
+    "# Benchmark",
+    INTRODUCTION,
+    "## In short",
+    renderHeadline(results),
+    "## The cases",
+    "A bound is what a case promises; the page of a case has its tables and all of them. Run one with `npm run bench -- NAME`.",
+    renderCases(results),
+    renderMissed(results),
+    renderLosses(results),
+    "## Where the conversations are from",
+    SOURCES,
+  ];
+  return `${parts.filter((part) => part !== "").join("\n\n")}\n`;
+}
+
+const INTRODUCTION = `Written by \`npm run bench\`, which measures Palimpsest beside the sessions of two versions of the Agents SDK and beside a policy that
+keeps the head and the tail: the same messages, the same summariser, views of the same size. \`npm run bench -- --quick\` shows in two minutes that
+all of it still runs. The data are in [results.json](results.json).
+
+Rows, requests, steps, tokens and shares are exact. Times are of one machine with others at work on it, so read the ratios. Each is taken within one
+run, and where a case was measured twice, the mean of both is judged, and \`~\` marks a number that differed by more than a fifth.`;
+
+function renderCases(results: Results): string {
+  const rows = Object.entries(results).map(([name, { finding }]) => {
+    const kept = finding.checks.filter(isKept).length;
+    const bounds = finding.checks.length === 0 ? "none" : `${kept} of ${finding.checks.length}`;
+    return `| [${finding.title}](${CASES}/${name}.md) | \`${name}\` | ${bounds} |`;
+  });
+  return ["| Case | Name | Bounds kept |", "| --- | --- | ---: |", ...rows].join("\n");
+}
+
+/** The page of one case. */
+export function renderCase(result: Results[string]): string {
+  return `${renderFinding(result.finding, showPicture).replace(/^## /, "# ")}\n\n${describe(result)}.\n`;
 }
 
 function renderMissed(results: Results): string {
@@ -83,12 +117,12 @@ function renderLosses(results: Results): string {
   const lists = listLosses(results).map(
     ({ title, losses }) => `**${title}**\n\n${losses.map(({ says }) => `- ${says}`).join("\n")}`,
   );
-  const about = `Read from the tables below: ${READ}. Of these, each number of ours that is worse than another's; of times, by more than a twentieth. What else the tables show is not compared here.`;
+  const about = `Read from the tables of the cases: ${READ}. Of these, each number of ours that is worse than another's; of times, by more than a twentieth. What else the tables show is not compared here.`;
   return ["## Where another is better", about, ...lists].join("\n\n");
 }
 
 function showPicture(file: string, title: string): string {
-  return `![${title}](../docs/images/${pictureOf(file)})`;
+  return `![${title}](../../docs/images/${pictureOf(file)})`;
 }
 
 function describe({ date, commit, versions }: Stamp): string {

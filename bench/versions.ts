@@ -10,7 +10,9 @@ const PACKAGES = { agents: "..", "upstream-020": ".", ai: "..", wrangler: "..", 
 
 /** What is measured, and with what; without the pages that measuring writes beside it. */
 const SOURCES = ["../src", ".", ":!node_modules"];
-const WRITTEN = ["results.json", "RESULTS.md", "conformance.json", "CONFORMANCE.md"].map((file) => `:!${file}`);
+const WRITTEN = ["results.json", "RESULTS.md", "results", "conformance.json", "CONFORMANCE.md"].map(
+  (file) => `:!${file}`,
+);
 
 /** The commit of the sources, as git names it; with "+" where they were changed since. `here` is the folder of this package. */
 export async function readCommit(here: string): Promise<string> {

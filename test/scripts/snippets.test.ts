@@ -1,4 +1,4 @@
-/** Code in the pages, copied out of them: every snippet that imports what it uses compiles as it stands. */
+/** Code in the pages, copied out of them: every snippet that imports what it uses compiles as it stands, under the name that its page gives it. */
 import { execFileSync } from "node:child_process";
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
@@ -18,7 +18,7 @@ declare function userOf(request: Request, env: Env): Promise<string | null>;
 
 interface Snippet {
   readonly page: string;
-  readonly line: number;
+  readonly file: string;
   readonly code: string;
 }
 
@@ -26,20 +26,22 @@ const snippets: Snippet[] = pages
   .filter((page) => page.endsWith(".md"))
   .flatMap((page) => {
     const text = readFileSync(join(root, page), "utf8");
-    return [...text.matchAll(/^```ts\n([\s\S]*?)^```$/gm)]
-      .map(([, code = ""], index) => ({ page, code, line: index }))
+    return [...text.matchAll(/(?:^`([\w-]+\.ts)`:\n\n)?^```ts\n([\s\S]*?)^```$/gm)]
+      .map(([, name, code = ""], index) => ({ page, code, file: name ?? `${index}.ts` }))
       .filter(({ code }) => /^(?:import|export \{)/m.test(code));
   });
 
 test("whole snippets of the pages compile", () => {
   mkdirSync(folder, { recursive: true });
   writeFileSync(join(folder, "prelude.d.ts"), PRELUDE);
-  for (const { page, line, code } of snippets) {
-    writeFileSync(join(folder, `${page.replaceAll(/\W/g, "-")}-${line}.ts`), code);
+  for (const { page, file, code } of snippets) {
+    const ofPage = join(folder, page.replaceAll(/\W/g, "-"));
+    mkdirSync(ofPage, { recursive: true });
+    writeFileSync(join(ofPage, file), code);
   }
   const config = {
     extends: join(root, "tsconfig.json"),
-    include: ["*.ts"],
+    include: ["**/*.ts"],
     exclude: [],
     compilerOptions: { rootDir: root },
   };
