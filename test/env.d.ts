@@ -1,7 +1,15 @@
 import type * as worker from "./worker.ts";
 import type { CompactionParams } from "../src/workflows/workflow.ts";
 import type { Chat, StockChat } from "./ai-chat/worker.ts";
-import type { BareAgent, BuiltAgent, DefaultAgent, PalimpsestAgent, StorageProbe, UnboundAgent } from "./worker.ts";
+import type {
+  BareAgent,
+  BuiltAgent,
+  DefaultAgent,
+  PalimpsestAgent,
+  PlainAgent,
+  StorageProbe,
+  UnboundAgent,
+} from "./worker.ts";
 
 declare global {
   namespace Cloudflare {
@@ -14,6 +22,7 @@ declare global {
       UnboundAgent: DurableObjectNamespace<UnboundAgent>;
       BareAgent: DurableObjectNamespace<BareAgent>;
       DefaultAgent: DurableObjectNamespace<DefaultAgent>;
+      PlainAgent: DurableObjectNamespace<PlainAgent>;
       StorageProbe: DurableObjectNamespace<StorageProbe>;
       Chat: DurableObjectNamespace<Chat>;
       StockChat: DurableObjectNamespace<StockChat>;

@@ -1,5 +1,11 @@
 /** What is stored in a Durable Object, table by table: what a test of "nothing is left" or "nothing was written" looks at. */
 
+/** A table's rows; none where nothing was written to it yet, because then there is no table. */
+export function rowsOf({ sql }: DurableObjectStorage, table: string): Record<string, SqlStorageValue>[] {
+  const found = sql.exec("SELECT 1 FROM sqlite_master WHERE name = ?", table).toArray();
+  return found.length === 0 ? [] : sql.exec(`SELECT * FROM ${table}`).toArray();
+}
+
 /** The rows of every table of ours, by table, as texts. What keeps no rows of a session is left out. */
 export function tables(storage: DurableObjectStorage): Map<string, string> {
   // FTS5 writes what it holds back when a savepoint begins.

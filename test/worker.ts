@@ -130,6 +130,9 @@ export class DefaultAgent extends withCompaction(Agent, { rooms: ALL_ROOMS }) {
   }
 }
 
+/** An agent of the SDK alone. */
+export class PlainAgent extends Agent {}
+
 /** An agent with no policy, or, in sessions that say so, with one that cannot work. */
 export class BareAgent extends CompactingAgent {
   override configureSession(session: Session): void {

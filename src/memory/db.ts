@@ -3,9 +3,11 @@
  *
  * What is kept in memory of rows is registered with {@link Db.cached}. A rollback drops all of it, so that nothing in
  * memory can say what was taken back. News of a change waits with {@link Db.afterCommit} until the change stands.
+ *
+ * A table is made in the transaction that first writes to it. Until then a statement that reads it finds nothing.
  */
 import { errorCode, PalimpsestError } from "../errors.ts";
-import { migrate, type Storage } from "./schema.ts";
+import { makeFamily, needsOf, openSchema, type Family, type Needs, type Storage } from "./schema.ts";
 
 /** Kept for the ledger, summaries and deletions once no more messages are taken (bytes): the largest message is a fifth of it. */
 const RESERVED_BYTES = 100_000_000;
@@ -34,16 +36,32 @@ export class Db {
   readonly #storage: Storage;
   readonly #caches: Cache[] = [];
   readonly #news: (() => void)[] = [];
+  /** By statement. There are as many as are written down in the code. */
+  readonly #needs = new Map<string, Needs>();
+  /** The tables that are there, by family. Never changed in place: a rollback puts back the set from before. */
+  #made: ReadonlySet<Family>;
   #depth = 0;
 
-  /** Brings the database to the current schema. Throws `newer_schema`. */
+  /** Throws `newer_schema`. */
   constructor(storage: Storage) {
-    migrate(storage);
+    this.#made = openSchema(storage);
     this.#storage = storage;
   }
 
   /** Runs one statement; its rows. Throws `storage_full`. */
   run<Found extends Row>(sql: string, ...bindings: readonly Binding[]): Found[] {
+    const { makes, reads } = this.#needsOf(sql);
+    if (!reads.every((family) => this.#made.has(family))) return [];
+    if (makes !== null && !this.#made.has(makes)) return this.transaction(() => this.#runNew(makes, sql, bindings));
+    return this.#exec(sql, bindings);
+  }
+
+  #runNew<Found extends Row>(family: Family, sql: string, bindings: readonly Binding[]): Found[] {
+    this.#made = makeFamily(this.#storage, family, this.#made);
+    return this.#exec(sql, bindings);
+  }
+
+  #exec<Found extends Row>(sql: string, bindings: readonly Binding[]): Found[] {
     try {
       const cursor = this.#storage.sql.exec<Found>(sql, ...bindings);
       const rows = cursor.toArray();
@@ -56,6 +74,7 @@ export class Db {
 
   /** Rows as they are asked for. Never kept over a write: a rollback aborts the cursor. */
   *each<Found extends Row>(sql: string, ...bindings: readonly Binding[]): Generator<Found> {
+    if (!this.#needsOf(sql).reads.every((family) => this.#made.has(family))) return;
     const cursor = this.#storage.sql.exec<Found>(sql, ...bindings);
     let counted = 0;
     for (const row of cursor) {
@@ -72,12 +91,14 @@ export class Db {
    */
   transaction<T>(work: () => T): T {
     const waiting = this.#news.length;
+    const made = this.#made;
     let result: T;
     this.#depth++;
     try {
       result = this.#storage.transactionSync(work);
     } catch (error) {
       this.#news.length = waiting;
+      this.#made = made;
       for (const cache of this.#caches) cache.clear();
       throw explained(error);
     } finally {
@@ -110,6 +131,14 @@ export class Db {
   /** Drops what is kept in memory of a session whose rows were taken away. */
   forget(sessionId: string): void {
     for (const cache of this.#caches) cache.delete?.(sessionId);
+  }
+
+  #needsOf(sql: string): Needs {
+    const known = this.#needs.get(sql);
+    if (known !== undefined) return known;
+    const needs = needsOf(sql);
+    this.#needs.set(sql, needs);
+    return needs;
   }
 
   #tellNews(): void {

@@ -1,5 +1,6 @@
 /**
- * The tables, and how a database of any past version becomes one of this version.
+ * The tables, in families. A family is made when a row of it is first written ({@link Db}), so that an agent pays for
+ * what it uses: most have no notes, no search and no context blocks.
  *
  * Job: own the DDL. Boundary: no query of rows lives here (statements.ts), and nothing outside src/memory sees SQL.
  *
@@ -13,7 +14,7 @@
  * - An overlay hangs on its last message (`to_seq`, `to_step`): a walk from a leaf meets it without knowing it exists,
  *   and among overlays that end in one place the widest comes first, then the newest.
  *
- * M2: the version only rises, all migrations that are due are one transaction with its version, and code older than the database refuses to open it.
+ * M2: code older than the database refuses to open it.
  */
 import { PalimpsestError } from "../errors.ts";
 
@@ -23,8 +24,14 @@ export interface Storage {
   transactionSync<T>(closure: () => T): T;
 }
 
-const MIGRATIONS: readonly (readonly string[])[] = [
-  [
+/** The version of the tables below. They may change in place until the first release, and never after it. */
+export const SCHEMA_VERSION = 1;
+
+/** What is made together. Statements that read several tables read those of one family. */
+export type Family = keyof typeof FAMILIES;
+
+const FAMILIES = {
+  conversation: [
     `CREATE TABLE palimpsest_sessions (
        session_id        TEXT PRIMARY KEY,
        name              TEXT,
@@ -37,8 +44,11 @@ const MIGRATIONS: readonly (readonly string[])[] = [
        output_tokens     INTEGER NOT NULL DEFAULT 0,
        cost              REAL NOT NULL DEFAULT 0,
        ended_at          INTEGER,
-       end_reason        TEXT
+       end_reason        TEXT,
+       continued_by      TEXT
      ) WITHOUT ROWID`,
+    // Sessions by age. One more row is written when a session is created, none later; a page of a list reads that page.
+    `CREATE INDEX palimpsest_sessions_by_age ON palimpsest_sessions (created_at, session_id)`,
     // Small columns first: SQLite then reads a row's facts without loading the pages that hold a long content.
     `CREATE TABLE palimpsest_messages (
        session_id TEXT NOT NULL,
@@ -57,6 +67,8 @@ const MIGRATIONS: readonly (readonly string[])[] = [
        PRIMARY KEY (session_id, seq)
      ) WITHOUT ROWID`,
     `CREATE INDEX palimpsest_branches ON palimpsest_messages (session_id, parent_seq) WHERE branch = 1`,
+  ],
+  messageParts: [
     `CREATE TABLE palimpsest_message_parts (
        session_id TEXT NOT NULL,
        seq        INTEGER NOT NULL,
@@ -64,13 +76,18 @@ const MIGRATIONS: readonly (readonly string[])[] = [
        content    TEXT NOT NULL,
        PRIMARY KEY (session_id, seq, part)
      ) WITHOUT ROWID`,
+  ],
+  fingerprints: [
     `CREATE TABLE palimpsest_fingerprints (
        session_id TEXT NOT NULL,
        page       INTEGER NOT NULL,
        hashes     BLOB NOT NULL,
        PRIMARY KEY (session_id, page)
      ) WITHOUT ROWID`,
-    // `n` counts a session's overlays; the newest wins where two cover exactly the same span.
+  ],
+  overlays: [
+    // `n` counts a session's overlays; the newest wins where two cover exactly the same span. `top_seq` is the newest message
+    // when it was added, `changes` how its state changed since (overlays/changes.ts).
     `CREATE TABLE palimpsest_overlays (
        session_id    TEXT NOT NULL,
        n             INTEGER NOT NULL,
@@ -90,6 +107,8 @@ const MIGRATIONS: readonly (readonly string[])[] = [
        details       TEXT NOT NULL,
        created_at    INTEGER NOT NULL,
        summary       TEXT NOT NULL,
+       top_seq       INTEGER NOT NULL,
+       changes       TEXT NOT NULL DEFAULT '[]',
        PRIMARY KEY (session_id, n)
      ) WITHOUT ROWID`,
     // Overlays are few and written once per run, so both ways of finding one may have an index. The second holds only
@@ -97,7 +116,9 @@ const MIGRATIONS: readonly (readonly string[])[] = [
     `CREATE UNIQUE INDEX palimpsest_overlay_ids ON palimpsest_overlays (session_id, overlay_id)`,
     `CREATE INDEX palimpsest_active_overlays
        ON palimpsest_overlays (session_id, to_seq DESC, to_step DESC, from_seq ASC, from_step ASC, n DESC) WHERE state = 'active'`,
-    // What was already paid for: a chunk's summary by the digest of its source, prompt version and model.
+  ],
+  // What was already paid for: a chunk's summary by the digest of its source, prompt version and model.
+  drafts: [
     `CREATE TABLE palimpsest_drafts (
        session_id    TEXT NOT NULL,
        key           TEXT NOT NULL,
@@ -107,7 +128,9 @@ const MIGRATIONS: readonly (readonly string[])[] = [
        text          TEXT NOT NULL,
        PRIMARY KEY (session_id, key)
      ) WITHOUT ROWID`,
-    // The ledger. `live = 1` until the one outcome is written; the partial index is what a wake-up reads.
+  ],
+  // The ledger. `live = 1` until the one outcome is written; the partial index is what a wake-up reads.
+  runs: [
     `CREATE TABLE palimpsest_runs (
        session_id TEXT NOT NULL,
        n          INTEGER NOT NULL,
@@ -119,47 +142,16 @@ const MIGRATIONS: readonly (readonly string[])[] = [
     `CREATE UNIQUE INDEX palimpsest_run_ids ON palimpsest_runs (run_id)`,
     `CREATE INDEX palimpsest_live_runs ON palimpsest_runs (session_id, n) WHERE live = 1`,
   ],
-  // Context blocks (src/context). `scope` is one session's, or the one that is shared on purpose.
-  [
-    `CREATE TABLE palimpsest_blocks (
-       scope   TEXT NOT NULL,
-       label   TEXT NOT NULL,
-       content TEXT NOT NULL,
-       PRIMARY KEY (scope, label)
+  // Ends of runs that a caller's function is yet to be told of (runs/hook-outbox.ts).
+  hookOutbox: [
+    `CREATE TABLE palimpsest_hook_outbox (
+       run_id     TEXT PRIMARY KEY,
+       session_id TEXT NOT NULL,
+       attempts   INTEGER NOT NULL
      ) WITHOUT ROWID`,
-    // No row: nothing is frozen. An empty prompt is a row.
-    `CREATE TABLE palimpsest_prompts (scope TEXT PRIMARY KEY, prompt TEXT NOT NULL) WITHOUT ROWID`,
-    `CREATE TABLE palimpsest_loaded_skills (
-       scope TEXT NOT NULL,
-       label TEXT NOT NULL,
-       key   TEXT NOT NULL,
-       PRIMARY KEY (scope, label, key)
-     ) WITHOUT ROWID`,
-    `CREATE TABLE palimpsest_block_entries (
-       id      INTEGER PRIMARY KEY,
-       scope   TEXT NOT NULL,
-       label   TEXT NOT NULL,
-       key     TEXT NOT NULL,
-       content TEXT NOT NULL,
-       UNIQUE (scope, label, key)
-     )`,
-    // Keeps no text of its own: the entry with the same id has it, so an entry is replaced by its id, without a scan.
-    // `shelf` is one word that names scope and label: the index itself looks at one block's entries only.
-    `CREATE VIRTUAL TABLE palimpsest_block_index
-       USING fts5 (shelf, words, content = '', contentless_delete = 1, tokenize = 'porter unicode61')`,
   ],
-  // Search. How far each session is indexed; none is until it is searched, which is when the index itself is made.
-  [
-    `CREATE TABLE palimpsest_searched_sessions (
-       n          INTEGER PRIMARY KEY,
-       session_id TEXT NOT NULL UNIQUE,
-       indexed_to INTEGER NOT NULL
-     )`,
-  ],
-  // Sessions by age. One more row is written when a session is created, none later; a page of a list reads that page.
-  [`CREATE INDEX palimpsest_sessions_by_age ON palimpsest_sessions (created_at, session_id)`],
-  // What model calls were counted at, by session and model (usage-statements.ts).
-  [
+  // What model calls were counted at, by session and model (runs/usage-statements.ts).
+  usage: [
     `CREATE TABLE palimpsest_usage (
        session_id       TEXT NOT NULL,
        model            TEXT NOT NULL,
@@ -174,20 +166,8 @@ const MIGRATIONS: readonly (readonly string[])[] = [
        PRIMARY KEY (session_id, model)
      ) WITHOUT ROWID`,
   ],
-  // Time travel (overlays/changes.ts): the newest message when an overlay was added, and how its state changed since.
-  // Of one that left force before this was written down, no more is known than that it was in force when it came.
-  [
-    `ALTER TABLE palimpsest_overlays ADD COLUMN top_seq INTEGER NOT NULL DEFAULT 0`,
-    `ALTER TABLE palimpsest_overlays ADD COLUMN changes TEXT NOT NULL DEFAULT '[]'`,
-    `UPDATE palimpsest_overlays AS overlay SET
-       top_seq = max(to_seq, coalesce((SELECT seq FROM palimpsest_messages AS message
-         WHERE message.session_id = overlay.session_id AND message.created_at <= overlay.created_at
-         ORDER BY seq DESC LIMIT 1), 0)),
-       changes = iif(state = 'active', '[]',
-         json_array(json_object('state', state, 'afterN', n, 'at', created_at)))`,
-  ],
-  // How summarisers fare, agent-wide, and what they cost (health-statements.ts).
-  [
+  // How summarisers fare, agent-wide, and what they cost (runs/health-statements.ts).
+  health: [
     `CREATE TABLE palimpsest_health (
        model    TEXT PRIMARY KEY,
        failures INTEGER NOT NULL,
@@ -200,72 +180,137 @@ const MIGRATIONS: readonly (readonly string[])[] = [
     `CREATE TABLE palimpsest_spend (session_id TEXT PRIMARY KEY, tokens INTEGER NOT NULL) WITHOUT ROWID`,
     `CREATE TABLE palimpsest_day_spend (day INTEGER PRIMARY KEY, tokens INTEGER NOT NULL)`,
   ],
-  // Splitting: the session in which the conversation of an ended one goes on.
-  [`ALTER TABLE palimpsest_sessions ADD COLUMN continued_by TEXT`],
-  // Notes (notes.ts): the last versions of each session.
-  [
+  // The last versions of each session. They tell of a message as far as a step: it may grow behind that. Absent: to its end.
+  notes: [
     `CREATE TABLE palimpsest_notes (
-       session_id  TEXT NOT NULL,
-       n           INTEGER NOT NULL,
-       standing    INTEGER NOT NULL,
-       covers      TEXT NOT NULL,
-       covered_seq INTEGER,
-       covered_id  TEXT,
-       created_at  INTEGER NOT NULL,
-       sections    TEXT NOT NULL,
-       details     TEXT NOT NULL,
+       session_id   TEXT NOT NULL,
+       n            INTEGER NOT NULL,
+       standing     INTEGER NOT NULL,
+       covers       TEXT NOT NULL,
+       told_seq     INTEGER,
+       told_step    INTEGER,
+       covered_id   TEXT,
+       covered_step INTEGER,
+       created_at   INTEGER NOT NULL,
+       sections     TEXT NOT NULL,
+       details      TEXT NOT NULL,
        PRIMARY KEY (session_id, n)
      ) WITHOUT ROWID`,
   ],
-  // Skills: those that were unloaded again are told from those that were never loaded here.
-  [`ALTER TABLE palimpsest_loaded_skills ADD COLUMN loaded INTEGER NOT NULL DEFAULT 1`],
-  // Search: words are kept in other forms (search/words.ts). Each session is indexed anew when it is next searched.
-  [`DROP TABLE IF EXISTS palimpsest_search`, `DELETE FROM palimpsest_searched_sessions`],
-  // Ends of runs that a caller's function is yet to be told of (hook-outbox.ts).
-  [
-    `CREATE TABLE palimpsest_hook_outbox (
-       run_id     TEXT PRIMARY KEY,
-       session_id TEXT NOT NULL,
-       attempts   INTEGER NOT NULL
+  search: [
+    // How far each session is indexed; none is until it is searched.
+    `CREATE TABLE palimpsest_searched_sessions (
+       n          INTEGER PRIMARY KEY,
+       session_id TEXT NOT NULL UNIQUE,
+       indexed_to INTEGER NOT NULL
+     )`,
+    `CREATE VIRTUAL TABLE palimpsest_search USING fts5 (words, tokenize = 'unicode61 remove_diacritics 2')`,
+    "INSERT INTO palimpsest_search (palimpsest_search, rank) VALUES ('secure-delete', 1)",
+    // Messages that are too long to be searched whole.
+    `CREATE TABLE palimpsest_search_partial (number INTEGER PRIMARY KEY)`,
+  ],
+  // Context blocks (src/context). `scope` is one session's, or the one that is shared on purpose.
+  blocks: [
+    `CREATE TABLE palimpsest_blocks (
+       scope   TEXT NOT NULL,
+       label   TEXT NOT NULL,
+       content TEXT NOT NULL,
+       PRIMARY KEY (scope, label)
      ) WITHOUT ROWID`,
   ],
-  // Notes tell of a message as far as a step: it may grow behind that. Absent: to its end.
-  // `covered_seq` stays and is used no more: to rename or drop a column writes every row of the schema anew, in each new object.
-  [
-    `ALTER TABLE palimpsest_notes ADD COLUMN told_seq INTEGER`,
-    `UPDATE palimpsest_notes SET told_seq = covered_seq`,
-    `ALTER TABLE palimpsest_notes ADD COLUMN told_step INTEGER`,
-    `ALTER TABLE palimpsest_notes ADD COLUMN covered_step INTEGER`,
+  // No row: nothing is frozen. An empty prompt is a row.
+  prompts: [`CREATE TABLE palimpsest_prompts (scope TEXT PRIMARY KEY, prompt TEXT NOT NULL) WITHOUT ROWID`],
+  // `loaded` is 0 for a skill that was unloaded again.
+  skills: [
+    `CREATE TABLE palimpsest_loaded_skills (
+       scope  TEXT NOT NULL,
+       label  TEXT NOT NULL,
+       key    TEXT NOT NULL,
+       loaded INTEGER NOT NULL,
+       PRIMARY KEY (scope, label, key)
+     ) WITHOUT ROWID`,
   ],
-  // Search: messages that are too long to be searched whole. Each session is indexed anew when it is next searched.
-  [
-    `CREATE TABLE palimpsest_search_partial (number INTEGER PRIMARY KEY)`,
-    `DROP TABLE IF EXISTS palimpsest_search`,
-    `DELETE FROM palimpsest_searched_sessions`,
+  entries: [
+    `CREATE TABLE palimpsest_block_entries (
+       id      INTEGER PRIMARY KEY,
+       scope   TEXT NOT NULL,
+       label   TEXT NOT NULL,
+       key     TEXT NOT NULL,
+       content TEXT NOT NULL,
+       UNIQUE (scope, label, key)
+     )`,
+    // Keeps no text of its own: the entry with the same id has it, so an entry is replaced by its id, without a scan.
+    // `shelf` is one word that names scope and label: the index itself looks at one block's entries only.
+    `CREATE VIRTUAL TABLE palimpsest_block_index
+       USING fts5 (shelf, words, content = '', contentless_delete = 1, tokenize = 'porter unicode61')`,
   ],
-];
+} as const satisfies Record<string, readonly string[]>;
 
-export const SCHEMA_VERSION = MIGRATIONS.length;
+const NAME = /palimpsest_\w+/g;
 
-/** Brings a database to {@link SCHEMA_VERSION}. Costs one read when it already is there. Throws `newer_schema`. */
-export function migrate(storage: Storage): void {
-  const { sql } = storage;
-  sql.exec(
-    "CREATE TABLE IF NOT EXISTS palimpsest_schema (one INTEGER PRIMARY KEY CHECK (one = 1), version INTEGER NOT NULL)",
-  );
-  const found = sql.exec<{ version: number }>("SELECT version FROM palimpsest_schema").toArray()[0]?.version ?? 0;
-  if (found > SCHEMA_VERSION) {
+/** The family of each table. */
+const FAMILY_OF: ReadonlyMap<string, Family> = new Map(
+  (Object.keys(FAMILIES) as Family[]).flatMap((family) =>
+    FAMILIES[family].flatMap((statement) => {
+      const name = /^CREATE (?:VIRTUAL )?TABLE (\w+)/.exec(statement)?.[1];
+      return name === undefined ? [] : [[name, family] as const];
+    }),
+  ),
+);
+
+/** What a statement needs to be there. */
+export interface Needs {
+  /** What it writes new rows into; null for any other statement. */
+  readonly makes: Family | null;
+  /** Where one of these is not there, the statement finds nothing and changes nothing. */
+  readonly reads: readonly Family[];
+}
+
+/** What a statement needs, by the tables that it names. */
+export function needsOf(sql: string): Needs {
+  const target = /^\s*(?:INSERT|REPLACE)\b[^]*?\bINTO\s+(palimpsest_\w+)/.exec(sql);
+  const makes = FAMILY_OF.get(target?.[1] ?? "") ?? null;
+  const source = makes === null ? sql : sql.slice(sql.search(/\bSELECT\b/));
+  const copies = makes === null || /\bSELECT\b/.test(sql);
+  const names = copies ? (source.match(NAME) ?? []) : [];
+  const families = names.map((name) => FAMILY_OF.get(name)).filter((family) => family !== undefined);
+  return { makes, reads: [...new Set(families)] };
+}
+
+/** The families that are there. Reads one row. Throws `newer_schema`. */
+export function openSchema({ sql }: Storage): ReadonlySet<Family> {
+  const row = readSchema(sql);
+  if (row === null) return new Set();
+  if (row.version > SCHEMA_VERSION) {
     throw new PalimpsestError(
       "newer_schema",
-      `This database is at schema version ${found}; this code knows versions up to ${SCHEMA_VERSION}. Deploy the newer code again: rolling back past a migration is not supported.`,
+      `This database is at schema version ${row.version}; this code knows versions up to ${SCHEMA_VERSION}. Deploy the newer code again: rolling back past a migration is not supported.`,
     );
   }
-  if (found === SCHEMA_VERSION) return;
-  storage.transactionSync(() => {
-    for (const statement of MIGRATIONS.slice(found).flat()) sql.exec(statement);
-    sql.exec(
-      "INSERT INTO palimpsest_schema (one, version) VALUES (1, ?) ON CONFLICT (one) DO UPDATE SET version = excluded.version",
-      SCHEMA_VERSION,
-    );
-  });
+  return new Set(row.made.split(" ") as Family[]);
+}
+
+/** Makes a family, and writes down which are there now. Call inside a transaction. */
+export function makeFamily({ sql }: Storage, family: Family, before: ReadonlySet<Family>): ReadonlySet<Family> {
+  const made = new Set([...before, family]);
+  if (before.size === 0) sql.exec(SCHEMA);
+  for (const statement of FAMILIES[family]) sql.exec(statement);
+  sql.exec("INSERT OR REPLACE INTO palimpsest_schema VALUES (1, ?, ?)", SCHEMA_VERSION, [...made].join(" "));
+  return made;
+}
+
+/** One row: the version, and the families that were made. */
+const SCHEMA =
+  "CREATE TABLE palimpsest_schema (one INTEGER PRIMARY KEY CHECK (one = 1), version INTEGER NOT NULL, made TEXT NOT NULL)";
+
+type SchemaRow = { version: number; made: string };
+
+/** Null in a database that holds nothing of ours yet. Asked for and not looked up: the list of tables would be read whole. */
+function readSchema(sql: Storage["sql"]): SchemaRow | null {
+  try {
+    return sql.exec<SchemaRow>("SELECT version, made FROM palimpsest_schema").toArray()[0] ?? null;
+  } catch (error) {
+    if (error instanceof Error && /no such table/.test(error.message)) return null;
+    throw error;
+  }
 }

@@ -97,7 +97,9 @@ test("S2: a run is in no table of the SDK's, alive, ended or deleted with its se
   });
   const mentions = (): Promise<string[]> =>
     inside(made, (_manager, _agent, storage) =>
-      [...everyTable(storage)].filter(([, text]) => holds(text) || text.includes("run-")).map(([name]) => name),
+      [...everyTable(storage)]
+        .filter(([, text]) => holds(text) || /compaction-[0-9a-f]{8}-/.test(text))
+        .map(([name]) => name),
     );
   const ours = /^palimpsest_/;
   const run = await startRun(made.agent, SESSION);

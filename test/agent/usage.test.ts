@@ -9,6 +9,7 @@ import type { UsageReport } from "../../src/agent/reports/usage.ts";
 import { newAgent, skipRetryDelays } from "../agents.ts";
 import { say, talk } from "../conversation.ts";
 import { summaryOf } from "../scripted-model.ts";
+import { rowsOf } from "../rows.ts";
 
 skipRetryDelays();
 
@@ -159,7 +160,7 @@ test("a deleted session leaves no usage behind (S2), and no other session sees i
     expect((await other!.status()).viewTokens).toBeLessThan(600);
     await SessionManager.create(agent).delete("one");
     expect(await one!.getUsage()).toEqual([]);
-    expect(state.storage.sql.exec("SELECT * FROM palimpsest_usage").toArray()).toEqual([]);
+    expect(rowsOf(state.storage, "palimpsest_usage")).toEqual([]);
   });
 });
 

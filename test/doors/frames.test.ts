@@ -295,6 +295,7 @@ async function quiet(stub: DurableObjectStub<PalimpsestAgent>): Promise<void> {
     runInDurableObject(
       stub,
       (_agent: PalimpsestAgent, { storage }) =>
+        (tables(storage).get("palimpsest_runs") ?? "") !== "" &&
         storage.sql.exec("SELECT 1 FROM palimpsest_runs WHERE live = 1").toArray().length > 0,
     );
   while (await isLive()) await scheduler.wait(1);

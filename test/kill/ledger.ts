@@ -43,19 +43,21 @@ export async function readLedger(stateDir: string): Promise<Ledger> {
 function read(path: string): Ledger {
   const db = new DatabaseSync(path);
   try {
-    const count = (table: string): number =>
-      (db.prepare(`SELECT count(*) AS n FROM ${table}`).get() as { n: number }).n;
-    const drafts = db.prepare("SELECT text FROM palimpsest_drafts").all() as { text: string }[];
-    const rows = db.prepare("SELECT record FROM palimpsest_runs ORDER BY n").all() as { record: string }[];
+    // A table is made when it is first written to.
+    const all = <Row>(table: string, columns: string): Row[] => {
+      const found = db.prepare("SELECT 1 FROM sqlite_master WHERE name = ?").get(table);
+      return found === undefined ? [] : (db.prepare(`SELECT ${columns} FROM ${table}`).all() as Row[]);
+    };
+    const count = (table: string): number => all<{ n: number }>(table, "count(*) AS n")[0]?.n ?? 0;
+    const drafts = all<{ text: string }>("palimpsest_drafts", "text");
+    const rows = all<{ n: number; record: string }>("palimpsest_runs", "n, record").toSorted((a, b) => a.n - b.n);
     return {
       runs: rows.map(({ record }) => JSON.parse(record) as RunRecord),
       messages: count("palimpsest_messages"),
       overlays: count("palimpsest_overlays"),
       drafts: drafts.length,
       draftTexts: drafts.map(({ text }) => text),
-      notes: db
-        .prepare("SELECT n, standing, sections FROM palimpsest_notes ORDER BY n")
-        .all() as unknown as Ledger["notes"],
+      notes: all<Ledger["notes"][number]>("palimpsest_notes", "n, standing, sections").toSorted((a, b) => a.n - b.n),
     };
   } finally {
     db.close();

@@ -284,8 +284,8 @@ describe("changing", () => {
         fill(session, 1, 70);
         session.append(say("big", "x".repeat(2_000_000)));
         session.addOverlay({ span: span("m1", "m9"), summary: `S of ${session.sessionId}` });
-        const draft = "INSERT INTO palimpsest_drafts VALUES (?, 'k', 1, '{}', 1, 'text')";
-        storage.sql.exec(draft, session.sessionId);
+        const draft = { tokens: 1, details: "{}", createdAt: 1, text: "text" };
+        memory.statements.insertDraft(session.sessionId, "k", draft);
       }
       one.update(say("m20", "only here"));
       one.delete(["m30"]);

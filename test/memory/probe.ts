@@ -6,6 +6,7 @@ import type { History } from "../../src/memory/messages/history.ts";
 import { Memory } from "../../src/memory/memory.ts";
 import { Db, type Meter } from "../../src/memory/db.ts";
 import { WHOLE_MESSAGE, type Span } from "../../src/steps/plan/outline.ts";
+import { rowsOf } from "../rows.ts";
 import { estimateTokens } from "../../src/steps/tokens/tokens.ts";
 
 let made = 0;
@@ -86,8 +87,8 @@ export function dump(storage: DurableObjectStorage, sessionId: string): Record<s
   const tables = ["messages", "message_parts", "fingerprints", "overlays", "drafts"];
   return Object.fromEntries(
     tables.map((table) => {
-      const query = `SELECT count(*) AS n FROM palimpsest_${table} WHERE session_id = ?`;
-      return [table, storage.sql.exec<{ n: number }>(query, sessionId).one().n];
+      const rows = rowsOf(storage, `palimpsest_${table}`);
+      return [table, rows.filter((row) => row["session_id"] === sessionId).length];
     }),
   );
 }

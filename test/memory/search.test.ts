@@ -278,7 +278,7 @@ describe("the index", () => {
   });
 
   test("agrees with the rows after any sequence of changes, searches, rollbacks and wake-ups", async () => {
-    await withProbe(({ memory, reopen }) => {
+    await withProbe(({ reopen }) => {
       const word = fc.constantFrom("alpha", "beta", "gamma", "文字列", "delta");
       const change = fc.oneof(
         fc.record({ do: fc.constant("append" as const), text: fc.array(word, { minLength: 1 }) }),
@@ -290,7 +290,7 @@ describe("the index", () => {
       fc.assert(
         fc.property(fc.array(change, { minLength: 5, maxLength: 30 }), (changes) => {
           const sessionId = `s${run++}`;
-          let current = memory;
+          let current = reopen();
           const stored = new Map<string, string>();
           const check = (): void => {
             for (const each of ["alpha", "beta", "gamma", "字列", "delta"]) {

@@ -30,14 +30,6 @@ function past(history: History, overlayId: string): string[] {
   });
 }
 
-/** Takes out the tables of all later versions. */
-function goBackTo({ sql }: DurableObjectStorage, schema: { version: number; lastTable: string }): void {
-  const later = `SELECT name FROM sqlite_master WHERE type = 'table' AND name LIKE 'palimpsest_%'
-     AND rowid > (SELECT rowid FROM sqlite_master WHERE name = ?)`;
-  for (const { name } of sql.exec<{ name: string }>(later, schema.lastTable).toArray()) sql.exec(`DROP TABLE ${name}`);
-  sql.exec("UPDATE palimpsest_schema SET version = ?", schema.version);
-}
-
 describe("the view as of an overlay", () => {
   test("is the view that there was right after it came into force, whatever came later", async () => {
     await withProbe(({ history, reopen }) => {
@@ -114,31 +106,6 @@ describe("the view as of an overlay", () => {
       expect(history.viewAsOf(other.id).changed.toSorted()).toEqual([inner.id, other.id].toSorted());
       history.clear();
       expect(() => history.viewAsOf(other.id)).toThrow("[unknown_overlay]");
-    });
-  });
-
-  test("is known of a database that was written before changes were noted, as far as it can be (M2)", async () => {
-    const probes = (env as unknown as { StorageProbe: DurableObjectNamespace }).StorageProbe;
-    const stub = probes.get(probes.idFromName("time-travel-migration"));
-    const first = await runInDurableObject(stub, (_object, { storage }) => {
-      const history = new Memory(new Db(storage), { counterOf: () => estimateTokens, now: () => 1_000 }).session("");
-      fill(history, 1, 6);
-      const { id } = add(history, span("m1", "m2"), "one");
-      add(history, span("m1", "m4"), "two");
-      history.rollback(id);
-      return id;
-    });
-    // No table is dropped while a cursor is open: those of an object close with it.
-    await evictDurableObject(stub);
-    await runInDurableObject(stub, (_object, { storage }) => {
-      goBackTo(storage, { version: 5, lastTable: "palimpsest_usage" });
-      storage.sql.exec("ALTER TABLE palimpsest_overlays DROP COLUMN top_seq");
-      storage.sql.exec("ALTER TABLE palimpsest_overlays DROP COLUMN changes");
-      storage.sql.exec("ALTER TABLE palimpsest_sessions DROP COLUMN continued_by");
-      storage.sql.exec("ALTER TABLE palimpsest_loaded_skills DROP COLUMN loaded");
-      const later = new Memory(new Db(storage), { counterOf: () => estimateTokens, now: () => 2_000 }).session("");
-      expect(shown(later)).toEqual(["[two]", "m5", "m6"]);
-      expect(past(later, first)).toEqual(["[one]", "m3", "m4", "m5", "m6"]);
     });
   });
 });

@@ -23,6 +23,7 @@ import { marksIn, standingRules } from "./said.ts";
 import { count } from "./tally.ts";
 import { weigh, type TwinElement } from "./twin.ts";
 import { holds, type Seat, type World } from "./world.ts";
+import { rowsOf } from "../rows.ts";
 
 /** Leaves of one session that are looked at in one go: the newest ones. */
 const LEAVES = 4;
@@ -92,16 +93,13 @@ function checkSeat(world: World, { instance, storage, seat }: Place, options: Ch
     return view;
   });
   count(world.tally.checks, "M1", leaves.length);
-  const rows = storage.sql.exec<{ text: string; details: string }>(
-    "SELECT text, details FROM palimpsest_drafts WHERE session_id = ?",
-    seat.id,
-  );
+  const rows = rowsOf(storage, "palimpsest_drafts").filter((row) => row["session_id"] === seat.id);
   // A digest may say the same as an answer that was refused.
-  const sound = [...rows].filter(({ details }) => {
-    const { problems, degraded } = JSON.parse(details) as Draft;
+  const sound = rows.filter(({ details }) => {
+    const { problems, degraded } = JSON.parse(String(details)) as Draft;
     return problems.length === 0 && !degraded;
   });
-  return [{ seat, views, drafts: new Set(sound.map(({ text }) => text)) }];
+  return [{ seat, views, drafts: new Set(sound.map(({ text }) => String(text))) }];
 }
 
 /** What changes when a run does something to a session. */

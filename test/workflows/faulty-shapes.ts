@@ -15,6 +15,7 @@ import { say, talk } from "../conversation.ts";
 import { scriptModel, summaryOf } from "../scripted-model.ts";
 import type { PalimpsestAgent } from "../worker.ts";
 import { planFault, planOf, type Fault, type FaultPlan } from "./faulty-run.ts";
+import { rowsOf } from "../rows.ts";
 
 export interface Shape {
   readonly name: string;
@@ -181,7 +182,7 @@ async function stateOf(name: string, sessionId: string): Promise<unknown> {
   const stub = env.PalimpsestAgent.get(env.PalimpsestAgent.idFromName(name));
   const inside = await runInDurableObject(stub, async (instance: PalimpsestAgent, { storage }) => ({
     schedules: (await instance.listSchedules()).length,
-    drafts: storage.sql.exec("SELECT key, text FROM palimpsest_drafts ORDER BY key").toArray(),
+    drafts: rowsOf(storage, "palimpsest_drafts").map(({ key, text }) => ({ key, text })),
     stored: storage.sql.exec("SELECT count(*) AS n FROM palimpsest_messages").one(),
   }));
   const [outcome] = runs.map((run) => run.outcome);

@@ -7,6 +7,7 @@ import { say, talk, textOf } from "../conversation.ts";
 import { settled } from "../engine.ts";
 import { makeGate, summaryOf } from "../scripted-model.ts";
 import type { PalimpsestAgent } from "../worker.ts";
+import { rowsOf } from "../rows.ts";
 
 skipRetryDelays();
 
@@ -172,9 +173,7 @@ test("clear ends the run as stale at once, and what its model says later is kept
   expect(status).toBe("complete");
   expect(await agent.getHistory({})).toEqual(talk(100, 102));
   expect(await agent.getCompactions({})).toEqual([]);
-  const drafts = await runInDurableObject(stub, (_instance, { storage }) =>
-    storage.sql.exec("SELECT * FROM palimpsest_drafts").toArray(),
-  );
+  const drafts = await runInDurableObject(stub, (_instance, { storage }) => rowsOf(storage, "palimpsest_drafts"));
   expect(drafts).toEqual([]);
 });
 

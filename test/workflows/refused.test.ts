@@ -1,7 +1,6 @@
 /** An answer that an audit refused was paid for as well: whose step is done again is told of it, unless somebody asks for the step (R3). */
 import { Session } from "../../src/agent/session.ts";
 import { runInDurableObject } from "cloudflare:test";
-import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
 import { newAgent, skipRetryDelays, startRun, stubOf } from "../agents.ts";
 import { talk } from "../conversation.ts";

@@ -171,7 +171,6 @@ export class MessageSearch {
     if (first === undefined) return indexed;
     let waiting: NotAtHand | null = null;
     const reached = this.#db.transaction(() => {
-      if (indexed === null) this.#sql.createIndex();
       const n = indexed?.n ?? this.#sql.insertIndexed(sessionId);
       let indexedTo = indexed?.indexedTo ?? -1;
       for (

@@ -41,12 +41,6 @@ export class SearchStatements {
     this.#db = db;
   }
 
-  createIndex(): void {
-    this.#db.run(`CREATE VIRTUAL TABLE IF NOT EXISTS palimpsest_search
-       USING fts5 (words, tokenize = 'unicode61 remove_diacritics 2')`);
-    this.#db.run("INSERT INTO palimpsest_search (palimpsest_search, rank) VALUES ('secure-delete', 1)");
-  }
-
   sessionIds(): { sessionId: string }[] {
     return this.#db.run("SELECT session_id AS sessionId FROM palimpsest_sessions");
   }

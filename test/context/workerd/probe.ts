@@ -8,6 +8,7 @@ import type { ContextProvider, WritableContextProvider } from "../../../src/cont
 import { errorCode } from "../../../src/errors.ts";
 import { Db, type Meter } from "../../../src/memory/db.ts";
 import { estimateTokens } from "../../../src/steps/tokens/tokens.ts";
+import { rowsOf } from "../../rows.ts";
 
 let made = 0;
 
@@ -86,12 +87,7 @@ export async function callTool(tools: ToolSet, name: string, input: Record<strin
 /** Rows of every table of context blocks. */
 export function dump(storage: DurableObjectStorage): Record<string, number> {
   const tables = ["blocks", "prompts", "loaded_skills", "block_entries", "block_index"];
-  return Object.fromEntries(
-    tables.map((table) => [
-      table,
-      storage.sql.exec<{ n: number }>(`SELECT count(*) AS n FROM palimpsest_${table}`).one().n,
-    ]),
-  );
+  return Object.fromEntries(tables.map((table) => [table, rowsOf(storage, `palimpsest_${table}`).length]));
 }
 
 export const NOTHING = { blocks: 0, prompts: 0, loaded_skills: 0, block_entries: 0, block_index: 0 };
