@@ -30,7 +30,7 @@ export interface WithCompactionOptions<R extends Rooms = readonly []> {
  */
 export type CompactionSurface<R extends Rooms = readonly []> = MethodsOfCalls<Calls<R>> & CompactionMembers<R>;
 
-interface CompactionMembers<R extends Rooms> {
+export interface CompactionMembers<R extends Rooms> {
   readonly palimpsest: CoreWith<R>;
   /** Override to configure sessions that no other code names: `session.compactAfter(60_000)`. Called once per wake-up and session. */
   configureSession(session: SessionOf<R>): void;

@@ -10,6 +10,14 @@ import { withCompaction as withPlainCompaction } from "../../src/agent/compactin
 import { withCompaction } from "../../src/ai-chat/with-compaction.ts";
 import { inside, newChat } from "./chat.ts";
 
+/** As far as a front door can tell. */
+class ThinkLike extends Agent {
+  getModel(): void {}
+  configureSession(): void {}
+  beforeTurn(): void {}
+  beforeStep(): void {}
+}
+
 const ADDED = ["palimpsest", "compactionStep", "watchCompactions", "compacted", "compaction"];
 const TABLE = tableOf([]);
 const OPEN = Object.keys(TABLE).filter((name) => new Doors(DEFAULT_CLIENTS, TABLE).opens(name));
@@ -47,5 +55,6 @@ test("a class that keeps no messages, and one that does given to the other door,
   );
   expect(() => withCompaction(undefined as never)).toThrow(/invalid_options/);
   expect(() => withPlainCompaction(AIChatAgent as never)).toThrow(/invalid_options.*palimpsest\/ai-chat/);
+  expect(() => withPlainCompaction(ThinkLike as never)).toThrow(/invalid_options.*Think keeps its messages itself/);
   expect(() => withCompaction(AIChatAgent, { clients: ["nobody"] as never })).toThrow(/invalid_options.*nobody/);
 });
