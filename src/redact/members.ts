@@ -1,9 +1,10 @@
 /** Objects: a member's name says that its value is a secret, whatever that value looks like. */
-import { OF_A_NAME, STRONG, WEAK } from "./names.ts";
+import { OF_A_NAME, PIN, PIN_VALUE, STRONG, WEAK } from "./names.ts";
 
 const BLANK = "[redacted: secret]";
 
 const IS_SECRET = new RegExp(String.raw`(?:^|_)(?:${STRONG}|${WEAK}|authorization|cookie)${OF_A_NAME}$`, "i");
+const IS_PIN = new RegExp(String.raw`(?:^|_)${PIN}$`, "i");
 /** Several of them: an object under such a name holds secrets by names of its own. */
 const ARE_SECRETS = new RegExp(
   String.raw`(?:^|_)(?:${STRONG}|secret|pass|creds?|credential|${"api_?key"})(?:s|es)$`,
@@ -36,6 +37,8 @@ function blankMember(key: string, value: unknown, redactText: (text: string) => 
   // What joins a call to its result stays.
   if (key === "toolCallId" || key === "type") return value;
   const words = key.replaceAll(/(?<=[a-z0-9])(?=[A-Z])|[\s.-]/g, "_");
+  const isPin = IS_PIN.test(words) && (typeof value === "number" || typeof value === "string");
+  if (isPin && PIN_VALUE.test(String(value))) return BLANK;
   if (/tokens$/i.test(words) || !IS_SECRET.test(words)) return blankMembers(value, redactText);
   if (typeof value === "number") return ARE_COUNTED.test(words) ? value : BLANK;
   if (typeof value === "string") return isSaid(words, value) ? redactText(value) : BLANK;

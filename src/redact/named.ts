@@ -5,15 +5,15 @@
  * Every name that stands in a text is looked at once. What may follow it is read forward, a bounded number of characters,
  * and then judged: a variable, a type, a placeholder or a word of a sentence is no secret.
  */
-import { FAINT, OF_A_NAME, STRONG, WEAK } from "./names.ts";
+import { FAINT, OF_A_NAME, PIN, PIN_VALUE, STRONG, WEAK } from "./names.ts";
 import type { Finding } from "./finding.ts";
 
 const NAME = new RegExp(
-  String.raw`(?:(?<strong>${STRONG})|(?<weak>${WEAK})|(?:${FAINT}))${OF_A_NAME}(?![\p{Script=Latin}\p{Script=Cyrillic}\d_]|-\w|\.\w)`,
+  String.raw`(?:(?<strong>${STRONG})|(?<weak>${WEAK})|(?<pin>${PIN})|(?:${FAINT}))${OF_A_NAME}(?![\p{Script=Latin}\p{Script=Cyrillic}\d_]|-\w|\.\w)`,
   "giu",
 );
-/** Words that end in one of these are no name: `compass`, `bypass`. */
-const SHORT = /^(?:pass\b|pass[^wpc]|pw|creds?|auth|key)/i;
+/** Words that end in one of these are no name: `compass`, `bypass`, `spin`. */
+const SHORT = /^(?:pass\b|pass[^wpc]|pw|creds?|auth|key|pin)/i;
 
 /** Several of these are a number: `max_tokens=4096`, `passes: 3`. */
 const ARE_COUNTED = /^(?:tokens|passes)$/i;
@@ -26,7 +26,7 @@ interface Named {
   /** Where the name begins and ends. */
   readonly from: number;
   readonly to: number;
-  readonly strength: "strong" | "weak" | "faint";
+  readonly strength: "strong" | "weak" | "faint" | "pin";
 }
 
 interface Value {
@@ -41,8 +41,9 @@ export function* findNamed(text: string): Iterable<Finding> {
     const { index: from, groups } = match;
     if (from < blanked || isPartOfWord(text, from, match[0]) || ARE_COUNTED.test(match[0])) continue;
     const named = { text, from, to: from + match[0].length, strength: strengthOf(groups) } as const;
-    for (const value of valuesOf(named)) {
-      blanked = value.end;
+    const values = valuesOf(named);
+    for (const value of values.length === 0 ? only(valueBefore(named)) : values) {
+      blanked = Math.max(from, value.end);
       yield { start: value.start, end: value.end, kind: "secret" };
     }
   }
@@ -50,6 +51,7 @@ export function* findNamed(text: string): Iterable<Finding> {
 
 function strengthOf(groups: Readonly<Record<string, string | undefined>> = {}): Named["strength"] {
   if (groups["strong"] !== undefined) return "strong";
+  if (groups["pin"] !== undefined) return "pin";
   return groups["weak"] === undefined ? "faint" : "weak";
 }
 
@@ -123,6 +125,28 @@ function valuesOf(named: Named): readonly Value[] {
   if (told !== null) return [told];
   const beside = behind(BESIDE, text, closed);
   return only(beside === null ? null : judge(named, "beside", readValue(text, beside)));
+}
+
+/** "use hunter22 as the password": in quotes, or one word. */
+const BEFORE =
+  /(?:(?<quote>["'`])(?<quoted>[^"'`\n]{3,100})\k<quote>|(?<=^|\s)(?<bare>[^\s"'`,;]{4,100})) (?<as>(?:as|for) (?:(?:the|an?|my|your|our|his|her|its|their|this|that)(?: [\w-]{1,20}){0,2} )?)$/i;
+/** What a password has, and is not: "as the password hash". */
+const OF_A_PASSWORD =
+  /^[ _-](?:hash|field|column|input|reset|algorithm|encod|manager|prompt|store|file|type|format|length|polic|rule)/i;
+
+function valueBefore({ text, from, to, strength }: Named): Value | null {
+  const line = text.slice(Math.max(0, from - 180), from);
+  const groups = BEFORE.exec(line)?.groups;
+  if (groups === undefined || strength === "pin" || strength === "faint") return null;
+  if (OF_A_PASSWORD.test(text.slice(to, to + 12))) return null;
+  const { quoted, bare, as = "" } = groups;
+  const word = quoted ?? bare ?? "";
+  const end = from - as.length - 1 - (quoted === undefined ? 0 : 1);
+  const value = { start: end - word.length, end, quoted: quoted !== undefined };
+  if (isStandIn(word, value) || /\s/.test(word)) return null;
+  if (strength === "weak")
+    return word.length >= 8 && isMixed(word) && !WORDS.test(word) && !isCode(word) ? value : null;
+  return isTold(word) ? value : null;
 }
 
 function linkOf([, before = "", sign = "", after = ""]: RegExpExecArray): Link {
@@ -227,7 +251,7 @@ function readList(named: Named, from: number): readonly Value[] {
 const PLACEHOLDER = /^(?:[[<{(]|\$\(|\$?\$[{\w]|%[a-z_({]|\*{3}|\.{3}|…|•|(.)\1{3,}$)/i;
 /** A type, a constant, or a word that stands for the value. */
 const NO_VALUE =
-  /^(?:string|str|text|bytes?|number|boolean|bool|int|char|varchar|any|unknown|object|true|false|null|nil|none|undefined|required|optional|empty|hidden|redacted|yes|no|ok|password|passwd|pass|secret|token|x+|n\/a)\b/i;
+  /^(?:string|str|text|bytes?|number|boolean|bool|int|char|varchar|any|unknown|object|true|false|null|nil|none|undefined|required|optional|empty|hidden|redacted|yes|no|ok|password|passwd|pass|secret|token|x+$|n\/a)\b/i;
 /** A text on a form, or the name of a field: `passwordInput`, `Password must be …`. */
 /** Words that hold a sentence together. A passphrase has none. */
 const OF_A_SENTENCE =
@@ -252,7 +276,7 @@ function judge(named: Named, link: Link, value: Value | null): Value | null {
   const word = named.text.slice(value.start, value.end);
   if (isStandIn(word, value)) return null;
   const given = { named, word, link, value };
-  const isIt = { strong: isStrong, weak: isWeak, faint: isFaint }[named.strength](given);
+  const isIt = { strong: isStrong, weak: isWeak, faint: isFaint, pin: isPin }[named.strength](given);
   return isIt ? value : null;
 }
 
@@ -308,6 +332,10 @@ function isWeak({ named: { text, from, to }, word, link, value }: Given): boolea
   if (link === "said") return isMixed(word) && !WORDS.test(word);
   if (value.quoted) return !/^\d{1,3}(?:\.\d{1,3}){1,3}/.test(word);
   return !isCode(word) && !WORDS.test(word);
+}
+
+function isPin({ word, link }: Given): boolean {
+  return link !== "call" && link !== "beside" && PIN_VALUE.test(word);
 }
 
 function isFaint({ word, link }: Given): boolean {

@@ -44,5 +44,9 @@ export const WEAK = [
 /** Any other key. Only a value that nobody would write by hand is a secret there. */
 export const FAINT = String.raw`(?<!public[_. -]?)key|oauth2?-bearer|auth`;
 
+/** A number that opens a card, a telephone or a door. A pin of a chip has fewer digits. */
+export const PIN = "pin";
+export const PIN_VALUE = /^\d{4,12}$/;
+
 /** Behind the name, and still of it: `password1`, `passwords`, `TOKEN_PROD`. */
 export const OF_A_NAME = String.raw`s?(?:[_-]?\d{1,2})?(?:_(?:prod(?:uction)?|dev(?:elopment)?|test(?:ing)?|stag(?:e|ing)|live|old|new|main|root|admin|default|value))?`;

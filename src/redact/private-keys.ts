@@ -8,6 +8,8 @@ import type { Finding } from "./finding.ts";
 
 const FIRST_LINE = /-{4,5} ?BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)? ?-{4,5}/g;
 const LAST_LINE = /-{4,5} ?END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)? ?-{4,5}/g;
+const EITHER_LINE = /-{4,5} ?(?:BEGIN|END) [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)? ?-{4,5}/g;
+const LAST_WORD = /^-+ ?END/;
 const PUTTY = /\bPrivate-Lines: \d{1,3}/g;
 const KIND = "private key";
 
@@ -22,6 +24,14 @@ const HEADER = /(?:Proc-Type|DEK-Info|Version|Comment|Hash|Charset|MessageID|Pri
 const RUN = /[\w+/=]{16,}/y;
 /** The last line of a body may be short. It ends a line. */
 const SHORT_RUN = /[\w+/]{1,15}={0,2}(?=\s*$|\\{1,7}[nr]|["'`\n])/y;
+
+/** What parts lines, also of a text within JSON. */
+const LINE_END = /(\n|\\{1,7}[nr])/;
+/** What may stand before a line's run of base64, and what may stand behind it. */
+const BEFORE_RUN = /^[\s"'`+|>#*,.\\-]*(?:\d{1,6}(?:\\{1,7}t|[\s:|→.)])+)?[\s"'`+|>-]*/;
+const RUN_ALONE = /^=?[\w+/]+={0,2}[\s"'`+,\\]*$/;
+/** Behind something else on its line, such as the name of a member. */
+const RUN_AT_END = /(?=[\w+/=]{0,60}\d)[\w+/]{24,}={0,2}[\s"'`+,\\]*$/;
 
 export function* findPrivateKeys(text: string): Iterable<Finding> {
   const firsts = [...text.matchAll(FIRST_LINE)];
@@ -38,11 +48,48 @@ export function* findPrivateKeys(text: string): Iterable<Finding> {
     blanked = end;
     yield { start, end, kind: KIND };
   }
+  yield* findCutOff(text);
   for (const { index, 0: line } of text.matchAll(PUTTY)) {
     const bodyAt = index + line.length;
     const end = endOfBody(text, bodyAt);
     if (HAS_BODY.test(text.slice(bodyAt, end))) yield { start: bodyAt, end, kind: KIND };
   }
+}
+
+/** Bodies whose beginning was cut off: of a last line, the lines of base64 right before it. */
+function* findCutOff(text: string): Iterable<Finding> {
+  let from = 0;
+  for (const { index, 0: line } of text.matchAll(EITHER_LINE)) {
+    if (LAST_WORD.test(line)) {
+      const start = startOfBody(text, Math.max(from, index - MAX_BODY), index);
+      const end = index + line.length;
+      if (HAS_BODY.test(text.slice(start, index))) yield { start, end, kind: KIND };
+    }
+    // What is between two such lines was looked at above.
+    from = index + line.length;
+  }
+}
+
+/** Where the lines of base64 begin that end at `to`, no further back than `least`. */
+function startOfBody(text: string, least: number, to: number): number {
+  let start = to;
+  let at = to;
+  // What parts them stands between them.
+  for (const [n, line] of text.slice(least, to).split(LINE_END).toReversed().entries()) {
+    at -= line.length;
+    if (n % 2 === 1) continue;
+    const before = BEFORE_RUN.exec(line)?.[0].length ?? 0;
+    const run = line.slice(before);
+    if (start === to && run === "") continue;
+    if (!RUN_ALONE.test(run)) {
+      const found = RUN_AT_END.exec(line)?.index;
+      return found === undefined ? start : at + found;
+    }
+    // The last line of a body may be short.
+    if (start < to && run.length < 16) break;
+    start = at + before;
+  }
+  return start;
 }
 
 function exec(pattern: RegExp, text: string, from: number): RegExpExecArray | null {

@@ -25,7 +25,7 @@ export interface SecretRules {
 }
 
 /** Raise this when a change of the rules finds more: drafts that older rules let through are then made anew. */
-const RULES_ID = "palimpsest-2+secretlint-13.0.7";
+const RULES_ID = "palimpsest-3+secretlint-13.0.7";
 
 /** In this order: of findings that begin at the same place, the first one names the kind. */
 const OWN_FINDERS: readonly ((text: string) => Iterable<Finding>)[] = [

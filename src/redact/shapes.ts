@@ -43,6 +43,7 @@ const KEYS: readonly (readonly [kind: string, keys: readonly string[]])[] = [
       // A beginning that words have, too, so the key may not be such words.
       String.raw`sk-(?=[\w-]{0,60}\d)[\w-]{20,}`,
       String.raw`hf_[0-9A-Za-z]{30,}|r8_[0-9A-Za-z]{30,}|(?:gsk_|xai-|pplx-|tvly-|fw_|llx-|tgp_v1_)[\w-]{24,}`,
+      String.raw`api_org_[0-9A-Za-z]{30,}`,
     ],
   ],
   [
@@ -69,6 +70,8 @@ const KEYS: readonly (readonly [kind: string, keys: readonly string[]])[] = [
       String.raw`EAA[A-Za-z0-9]{60,}|IGQV[\w-]{60,}`,
     ],
   ],
+  // Of 1Password's accounts, as its emergency kit prints it.
+  ["vault key", [String.raw`A3-[A-Z0-9]{6}-(?:[A-Z0-9]{11}|[A-Z0-9]{6}-[A-Z0-9]{5})(?:-[A-Z0-9]{5}){3}(?!\w)`]],
   ["phone key", [String.raw`SK[0-9a-fA-F]{32}(?!\w)`]],
   [
     "data key",

@@ -62,9 +62,23 @@ describe("what is a secret by its shape or place goes, and what stands around it
       `https://hooks.slack.com/services/T000/B000/${letters(24)}`,
       "https://hooks.slack.com/services/[redacted: chat token]",
     ],
+    ["Use hunter22! as the password.", "Use [redacted: secret] as the password."],
+    ["I set 'Tr0ub4dor' as my new admin password", "I set '[redacted: secret]' as my new admin password"],
+    ["Try s3cr3tw0rd for the database password", "Try [redacted: secret] for the database password"],
+    [`Take ${letters(20)} as the api key`, "Take [redacted: secret] as the api key"],
+    ["My PIN is 4821.", "My PIN is [redacted: secret]."],
+    ["door_pin=902134", "door_pin=[redacted: secret]"],
+    ['{"simPin": 48213}', '{"simPin": [redacted: secret]}'],
+    [`A3-ABC123-${"ABCDE6".repeat(2).slice(0, 11)}-ABCD5-ABC45-AB345`, "[redacted: vault key]"],
+    [`A3-ABC123-ABC456-ABC78-ABCD5-ABC45-AB345`, "[redacted: vault key]"],
+    [`api_org_${letters(34)}`, "[redacted: model key]"],
   ])("%s", (text, clean) => expect(redactText(text)).toBe(clean));
 
   test.each([
+    "Use sha256 as the password hash, and utf8 for the password field",
+    "We take bcrypt as the password algorithm and port 5432 for the password reset",
+    "pin 13 is an output, PIN=7, spin: 2000, pinned: 2019, the pin: blue, { pin: true }",
+    "api_org_settings and A3-PAPER-SIZE",
     "The token: estimated, the secret: patience, the password: none.",
     "connect({ password, token, secret: secretOf(env), pwd: cwd() })",
     "connect(host, password=password, token=tokenizer)",
@@ -117,6 +131,9 @@ describe("of a private key the whole body goes, however it is laid out", () => {
     ],
     ["of OpenSSH", [FIRST("OPENSSH PRIVATE KEY"), ...KEY_LINES, LAST("OPENSSH PRIVATE KEY")]],
     ["cut off before its end", plain.slice(0, -1)],
+    ["cut off before its beginning", plain.slice(1)],
+    ["cut off at its beginning, behind line numbers", plain.slice(1).map((line, n) => `${n + 31}\t${line}`)],
+    ["cut off at its beginning, in a difference", plain.slice(1).map((line) => `-${line}`)],
     ["cut off, behind line numbers", plain.slice(0, -1).map((line, n) => `${String(n + 1).padStart(6)}\t${line}`)],
   ])("%s", (_, lines) => {
     for (const text of [
@@ -479,7 +496,7 @@ test.each([
   expectLinear(
     (size) => word.repeat(Math.ceil(size / word.length)),
     (text) => redactText(text),
-    40_000,
+    80_000,
   );
 });
 
@@ -492,4 +509,15 @@ function partWithSecrets(size: number): UIMessage["parts"][number] {
 
 test("a part with many secrets in many members is read once", () => {
   expectLinear(partWithSecrets, (each) => redactMessage({ id: "m", role: "user", parts: [each] }), 1_000);
+});
+
+test("a number of four digits or more under the name of a pin goes, and what else is called so stays", () => {
+  const data = { pin: 4821, simPin: "90213", gpio: { pin: 13, pins: ["A0", "A1"] }, pinned: 2019, pin_to: "top" };
+  const { parts } = redactMessage({ id: "m", role: "user", parts: [{ type: "data-form", data }] });
+  expect(parts).toEqual([
+    {
+      type: "data-form",
+      data: { ...data, pin: "[redacted: secret]", simPin: "[redacted: secret]" },
+    },
+  ]);
 });
