@@ -1,7 +1,16 @@
 import { defineConfig } from "tsdown";
 
-/** The package as it is published: ESM with one bundle of code and one of declarations for each subpath. */
-export default defineConfig({
+const shared = {
+  format: "esm",
+  target: "es2023",
+  tsconfig: "tsconfig.build.json",
+  deps: { neverBundle: [/^cloudflare:/, /^node:/] },
+  logLevel: "warn",
+} as const;
+
+/** ESM with one bundle of code and one of declarations for each subpath. */
+const subpaths = defineConfig({
+  ...shared,
   entry: {
     "ai-chat": "src/ai-chat/with-compaction.ts",
     client: "src/client.ts",
@@ -17,15 +26,24 @@ export default defineConfig({
     worker: "src/worker.ts",
     "workers-ai": "src/model/workers-ai.ts",
   },
-  format: "esm",
   platform: "neutral",
-  target: "es2023",
-  tsconfig: "tsconfig.build.json",
   dts: true,
   clean: true,
   outDir: "dist/package",
-  deps: { neverBundle: [/^cloudflare:/, /^node:/] },
   // Editors read the comments in the declarations; a bundler has no use for them in the code.
   outputOptions: { comments: false },
-  logLevel: "warn",
 });
+
+/** The command line, which Node runs and nobody imports. */
+const commandLine = defineConfig({
+  ...shared,
+  entry: { palimpsest: "scripts/palimpsest.ts" },
+  platform: "node",
+  dts: false,
+  minify: true,
+  outDir: "dist/bin",
+  outputOptions: { banner: "#!/usr/bin/env node" },
+});
+
+/** The package as it is published. */
+export default [subpaths, commandLine];

@@ -1,5 +1,5 @@
 /**
- * `npm run palimpsest -- <command>`: sessions and runs of an agent, near or far, from a terminal or a script.
+ * `npx palimpsest <command>`: sessions and runs of an agent, near or far, from a terminal or a script.
  *
  * Answers go to stdout, as a table or with `--json` as JSON; progress and errors go to stderr, with `--json` an error as JSON
  * as well, whoever found it. Exit codes: see scripts/cli/failure.ts.
