@@ -17,7 +17,7 @@ import { manySessions } from "./cases/many-sessions.ts";
 import { memory } from "./cases/memory.ts";
 import { millionTokens } from "./cases/million-tokens.ts";
 import { notes } from "./cases/notes.ts";
-import { pinned } from "./cases/pinned.ts";
+import { rescued } from "./cases/rescued.ts";
 import { runCost } from "./cases/run-cost.ts";
 import { runTime } from "./cases/run-time.ts";
 import { sideBySide } from "./cases/side-by-side.ts";
@@ -33,8 +33,8 @@ export const CASES: readonly Case[] = [
   behaviours,
   cost,
   fidelity,
+  rescued,
   drift,
-  pinned,
   notes,
   durability,
   invariants,

@@ -35,21 +35,37 @@ export const TAIL_SHARE_OF_THRESHOLD = 3;
 export const DEFAULT_MIN_TAIL_MESSAGES = 2;
 
 /**
- * Default size of a summary: a twentieth of the threshold, so that three of them, with what is pinned beside each, fit a
- * stack while a fourth is made; inside these bounds (tokens). Below, sections do not fit; above, it is a copy.
+ * All that stands for what a view hides, its summaries and the names: a fifteenth of the threshold unless told otherwise, and no
+ * fewer tokens than a summary of a sentence and some names take. A summary is a sixth of that at most, and so many tokens (above, it
+ * is a copy); beyond a third, summaries are folded, so that names have the other two (decision 6).
  */
-export const SUMMARY_SHARE_OF_THRESHOLD = 20;
-export const MIN_SUMMARY_TOKENS = 400;
+export const STACK_SHARE_OF_THRESHOLD = 15;
+export const MIN_STACK_TOKENS = 160;
+export const MIN_SUMMARY_TOKENS = 40;
+export const SUMMARIES_IN_A_STACK = 6;
+export const FOLD_BEYOND = 3;
 export const MAX_SUMMARY_TOKENS = 4_000;
+
+/** What is still in force beside a summary: a thirtieth of the threshold, at least so many tokens, at most a fifth. */
+export const PINNED_SHARE_OF_THRESHOLD = 30;
+export const MIN_PINNED_TOKENS = 400;
+export const MOST_PINNED_OF_THRESHOLD = 5;
+
+/**
+ * A model's answer is not refused for its length up to so many tokens, whatever it was asked for: below that, how long an answer
+ * comes out is chance.
+ */
+export const TOLERATED_SUMMARY_TOKENS = 400;
 
 /** Largest share of its source that a summary may be: beyond it a compaction frees too little for its cost. */
 export const DEFAULT_SUMMARY_RATIO = 0.8;
 
 /** Tokens of the sentence that a summary is shown behind, of the heading over what is pinned, and around the message. */
-export const SUMMARY_FRAME_TOKENS = 80;
+export const SUMMARY_FRAME_TOKENS = 25;
 
-/** What is pinned beside a summary that a caller lays in a session without a policy (tokens). */
+/** What is in force beside a summary that a caller lays in a session without a policy, and the names beside it (tokens). */
 export const DEFAULT_PINNED_TOKENS = 1_000;
+export const DEFAULT_NAMES_TOKENS = 1_000;
 
 /** Default least span: a twentieth of the threshold, at least this many tokens. */
 export const SPAN_SHARE_OF_THRESHOLD = 20;
@@ -163,9 +179,8 @@ export const ANSWER_CHARS_PER_TOKEN = 16;
 export const MAX_FACT_CHARS = 200;
 export const MAX_RULE_CHARS = 400;
 
-/** Rules and names that the facts of a span hold: with the rest, 70 to 150 kB of JSON, kept with each draft. */
+/** Rules that the facts of a span hold: with the rest, up to 100 kB of JSON, kept with each draft. */
 export const MAX_RULES = 200;
-export const MAX_IDENTIFIERS = 600;
 
 /** Open tasks and failures that the facts of a span hold, and the messages after which one was forgotten or is settled. */
 export const MAX_OPEN_MESSAGES = 100;

@@ -14,7 +14,7 @@ import type { RunRecord } from "../../src/memory/runs/runs.ts";
 import type { Fact } from "../../src/steps/pinned/fact.ts";
 import { gatherFacts } from "../../src/steps/pinned/gather.ts";
 import { sayingIn } from "../../src/steps/pinned/said.ts";
-import { rankFacts } from "../../src/steps/pinned/worth.ts";
+import { heatOf } from "../../src/steps/salience/table.ts";
 import { parseSyntheticId } from "../../src/steps/view/view.ts";
 import type { Case } from "../case.ts";
 import type { Cell, Check, Finding } from "../finding.ts";
@@ -125,10 +125,12 @@ async function keptBy(agent: DemoAgent, { id, span }: OverlayRecord, messages: r
   const summaries = view.messages.filter((message) => parseSyntheticId(message.id)?.kind === "overlay");
   const says = sayingIn(summaries.map(textOf).join("\n"));
   const end = messages.findIndex((message) => message.id === span.toId);
-  const { identifiers, rules } = gatherFacts(messages.slice(0, end + 1));
-  const share = (facts: readonly Fact[]): number =>
+  const { words, rules } = gatherFacts(messages.slice(0, end + 1));
+  const warmest = words.rows.toSorted((one, other) => heatOf(other) - heatOf(one));
+  const names = warmest.slice(0, NAMES_ASKED).map(([value]) => ({ value }));
+  const share = (facts: readonly Pick<Fact, "value">[]): number =>
     facts.length === 0 ? 1 : facts.filter(({ value }) => says(value)).length / facts.length;
-  return { names: share(rankFacts(identifiers).slice(0, NAMES_ASKED)), rules: share(rules) };
+  return { names: share(names), rules: share(rules) };
 }
 
 function textOf({ parts }: UIMessage): string {

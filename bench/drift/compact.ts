@@ -9,15 +9,16 @@
  */
 import { SOURCE_PER_SUMMARY_TOKEN } from "../../src/agent/runs/brief.ts";
 import type { UIMessage } from "ai";
-import { MIN_SUMMARY_TOKENS } from "../../src/limits.ts";
+import { SUMMARY_FRAME_TOKENS } from "../../src/limits.ts";
 import { groupDrafts } from "../../src/steps/plan/window.ts";
 import { measureMessage } from "../../src/steps/message/measure.ts";
 import { WHOLE_MESSAGE, type Outline, type OutlineRow, type Span } from "../../src/steps/plan/outline.ts";
 import type { Facts, Pinned } from "../../src/steps/pinned/fact.ts";
 import { gatherFacts } from "../../src/steps/pinned/gather.ts";
-import { pinWithin } from "../../src/steps/pinned/keep.ts";
+import { lookAround } from "../../src/steps/pinned/around.ts";
+import { NAME_CHARS_PER_TOKEN, pinWithin, type Around } from "../../src/steps/pinned/keep.ts";
 import { mergeFacts } from "../../src/steps/pinned/merge.ts";
-import { renderPinned } from "../../src/steps/pinned/render.ts";
+import { renderInForce, renderNames } from "../../src/steps/pinned/render.ts";
 import { planCut, type Plan } from "../../src/steps/plan/plan.ts";
 import type { Policy } from "../../src/steps/plan/policy.ts";
 import { sliceMessage } from "../../src/steps/message/slice.ts";
@@ -53,6 +54,8 @@ export interface Compaction {
   readonly plan: SpanPlan;
   /** Oldest first. */
   readonly standing: readonly Standing[];
+  /** What the view shows then. */
+  readonly after: Outline;
 }
 
 export type SpanPlan = Extract<Plan, { kind: "span" }>;
@@ -77,7 +80,7 @@ export function* compactAlong({ messages, policy, summariser, most, rebuilds }: 
     const plan = planCut(outline, policy);
     if (plan.kind === "nothing") continue;
     view.lay(plan, overlayOf(view, plan, { policy, summariser, id: `overlay ${++made}` }));
-    yield { outline, plan, standing: view.standing() };
+    yield { outline, plan, standing: view.standing(), after: view.outline() };
     if (made === most) return;
   }
 }
@@ -100,7 +103,7 @@ function overlayOf(view: View, plan: SpanPlan, { policy, summariser, id }: Makin
     if (chunk === undefined) return [];
     const source = view.source(chunk);
     // What a chunk's draft may take: see the port's brief of one.
-    const share = Math.max(MIN_SUMMARY_TOKENS, Math.ceil(chunk.tokens / SOURCE_PER_SUMMARY_TOKEN));
+    const share = Math.ceil(chunk.tokens / SOURCE_PER_SUMMARY_TOKEN);
     const told = summariser.tell(source, Math.min(policy.summaryTokens, share));
     const draft = { ...told, facts: gatherFacts(source), generation: 1 };
     leaves.push(draft);
@@ -108,12 +111,20 @@ function overlayOf(view: View, plan: SpanPlan, { policy, summariser, id }: Makin
   });
   const draft = foldAll(parts, { policy, summariser, id });
   const { spanTokens } = plan;
+  const { around, summaryTokens } = view.around(plan);
   const { pinned } = pinWithin(draft.text, draft.facts, {
     countTokens: estimateTokens,
     spanTokens,
     pinnedTokens: policy.pinnedTokens,
+    namesTokens: Math.max(0, policy.stackTokens - summaryTokens - roomOf(draft)),
+    around,
   });
   return { ...draft, id, level: plan.level, pinned, leaves };
+}
+
+/** What a summary takes of the room that it shares with names. */
+function roomOf({ text }: Draft): number {
+  return Math.ceil(text.length / NAME_CHARS_PER_TOKEN) + SUMMARY_FRAME_TOKENS;
 }
 
 /** In rounds, as the workflow merges. */
@@ -130,9 +141,10 @@ function foldAll(parts: readonly Draft[], { policy, summariser }: Making): Draft
   }
 }
 
-/** Tokens of an overlay as it stands in the view. */
-export function weigh({ tokens, pinned }: Standing): number {
-  return tokens + estimateTokens(renderPinned(pinned));
+/** Tokens of an overlay as it stands in the view: the last one has the names. */
+export function weigh({ tokens, pinned }: Standing, isLast: boolean): number {
+  const names = isLast ? estimateTokens(renderNames(pinned.names)) : 0;
+  return SUMMARY_FRAME_TOKENS + tokens + names + estimateTokens(renderInForce(pinned));
 }
 
 /** A path of messages with overlays over it. */
@@ -160,8 +172,28 @@ class View {
   }
 
   outline(): Outline {
-    const tokens = this.#rows.reduce((sum, row) => sum + row.tokens, 0);
-    return { sessionId: "", leafId: "", overheadTokens: 0, tokens, rows: [...this.#rows], truncated: false };
+    const last = this.#rows.findLastIndex(({ kind }) => kind === "overlay");
+    const rows = this.#rows.map((row, at) =>
+      row.kind === "overlay" ? this.#rowOf(this.overlay(row.id), at === last) : row,
+    );
+    const tokens = rows.reduce((sum, row) => sum + row.tokens, 0);
+    return { sessionId: "", leafId: "", overheadTokens: 0, tokens, rows, truncated: false };
+  }
+
+  /** What a new overlay's names are chosen by: what stays in view beside its span, and what else is hidden. */
+  around({ span, overlayIds, keptId }: SpanPlan): { around: Around; summaryTokens: number } {
+    const from = this.#rows.findIndex(({ id }) => id === span.fromId || overlayIds.includes(id));
+    const kept = this.#rows.findIndex(({ id }) => id === keptId);
+    const to = kept === -1 ? this.#rows.length : Math.max(kept, from);
+    const read = (rows: readonly OutlineRow[]): UIMessage[] => rows.flatMap((row) => this.#messages.get(row.id) ?? []);
+    const others = this.#rows.slice(0, from).flatMap((row) => (row.kind === "overlay" ? [this.overlay(row.id)] : []));
+    const around = lookAround({
+      head: read(this.#rows.slice(0, from)),
+      tail: read(this.#rows.slice(to)),
+      summaries: others.map(({ text, pinned }) => `${text}\n${renderInForce(pinned)}`),
+      hidden: others.map(({ facts }) => facts.words),
+    });
+    return { around, summaryTokens: others.reduce((sum, other) => sum + roomOf(other), 0) };
   }
 
   overlay(id: string): Standing {
@@ -189,15 +221,15 @@ class View {
     if (first === undefined || last === undefined) throw new Error("The span is not in the view.");
     const before = span.fromStep > first.firstStep ? [visible(first, first.firstStep, span.fromStep - 1)] : [];
     const after = span.toStep === WHOLE_MESSAGE ? [] : [visible(last, span.toStep + 1, WHOLE_MESSAGE)];
-    this.#rows.splice(from, to - from + 1, ...before, this.#rowOf(overlay), ...after);
+    this.#rows.splice(from, to - from + 1, ...before, this.#rowOf(overlay, true), ...after);
   }
 
   standing(): Standing[] {
     return this.#rows.flatMap((row) => (row.kind === "overlay" ? [this.overlay(row.id)] : []));
   }
 
-  #rowOf(overlay: Standing): OutlineRow {
-    const tokens = weigh(overlay);
+  #rowOf(overlay: Standing, isLast: boolean): OutlineRow {
+    const tokens = weigh(overlay, isLast);
     const { id, level } = overlay;
     return {
       kind: "overlay",
@@ -211,7 +243,12 @@ class View {
       results: [],
       texts: [],
       group: null,
-      overlay: { level, generation: this.#rebuilds ? overlay.generation : 1, degraded: false },
+      overlay: {
+        level,
+        generation: this.#rebuilds ? overlay.generation : 1,
+        degraded: false,
+        summaryTokens: overlay.tokens + SUMMARY_FRAME_TOKENS,
+      },
     };
   }
 }

@@ -25,10 +25,11 @@ export interface Told {
 
 /** The user's rules, a quarter of all at most, and names evenly from all over the chunk. */
 function factsOf(messages: readonly UIMessage[], most: number): Told[] {
-  const { rules, identifiers } = gatherFacts(messages);
+  const { rules, words } = gatherFacts(messages);
+  const names = words.rows.map(([value]) => ({ kind: "name", value }));
   const ruled = rules.slice(-Math.ceil(most / 4));
-  const room = Math.min(most - ruled.length, identifiers.length);
-  const named = Array.from({ length: room }, (_, n) => identifiers[Math.floor((n * identifiers.length) / room)]);
+  const room = Math.min(most - ruled.length, names.length);
+  const named = Array.from({ length: room }, (_, n) => names[Math.floor((n * names.length) / room)]);
   return [...ruled, ...named].flatMap((fact) =>
     fact === undefined ? [] : [{ value: fact.value.replaceAll("\n", " "), rule: fact.kind === "rule" }],
   );

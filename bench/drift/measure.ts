@@ -95,7 +95,7 @@ function textOf({ text, pinned }: Standing): string {
 }
 
 function sizeOf(standing: readonly Standing[]): number {
-  return standing.reduce((tokens, each) => tokens + weigh(each), 0);
+  return standing.reduce((tokens, each, at) => tokens + weigh(each, at === standing.length - 1), 0);
 }
 
 function prefixKept(before: readonly Standing[], after: readonly Standing[]): number {

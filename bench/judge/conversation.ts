@@ -8,6 +8,7 @@
 import type { UIMessage } from "ai";
 import { extractIdentifiers, type IdentifierKind } from "../../src/steps/facts/facts.ts";
 import { gatherFacts, readSayings } from "../../src/steps/pinned/gather.ts";
+import { NO_WORDS } from "../../src/steps/salience/table.ts";
 import { mergeFacts } from "../../src/steps/pinned/merge.ts";
 import { NO_FACTS, type Fact, type Facts } from "../../src/steps/pinned/fact.ts";
 
@@ -87,7 +88,7 @@ function standingAfter(messages: readonly UIMessage[]): Conversation["standing"]
   let facts = NO_FACTS;
   return messages.map((message) => {
     // Names are not asked for here, and adding them up for each message would take most of the time.
-    facts = { ...mergeFacts([facts, { ...gatherFacts([message]), identifiers: [] }]), identifiers: [] };
+    facts = mergeFacts([facts, { ...gatherFacts([message]), words: NO_WORDS }]);
     const { rules, tasks, failures }: Readonly<Record<"rules" | "tasks" | "failures", readonly Fact[]>> = facts;
     return { rules, tasks, failures };
   });

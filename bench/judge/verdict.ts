@@ -5,6 +5,7 @@
  * said is not replaced, whatever ids a policy gives its messages, and a fact is reachable when its characters are.
  */
 import type { UIMessage } from "ai";
+import type { IdentifierKind } from "../../src/steps/facts/facts.ts";
 import type { FactKind } from "../../src/steps/pinned/fact.ts";
 import { readSayings } from "../../src/steps/pinned/gather.ts";
 import { sayingIn } from "../../src/steps/pinned/said.ts";
@@ -15,7 +16,7 @@ const RARE = 3;
 
 /** One thing that matters after a compaction. */
 export interface Judged {
-  readonly kind: FactKind | "word";
+  readonly kind: FactKind | IdentifierKind | "word";
   readonly value: string;
   /** Who says it again; of rules and of what is open, nobody is waited for. */
   readonly again: Readonly<Record<Use, boolean>>;

@@ -77,11 +77,13 @@ function PinnedFacts({ data }: { data: SessionData }) {
   const pinned = data.overlays.filter(({ id }) => shown.has(id)).map(({ details }) => details.pinned);
   const rules = pinned.flatMap((each) => each.rules);
   const facts = pinned.flatMap((each) => each.facts);
-  if (rules.length + facts.length === 0) return null;
+  // The last overlay of a view has the names of all that it hides.
+  const names = (pinned.at(-1)?.names ?? []).map((value) => ({ kind: "name" as const, value, messageId: "" }));
+  if (rules.length + facts.length + names.length === 0) return null;
   return (
     <section className="card" aria-labelledby="pinned">
       <h2 id="pinned">Pinned, word for word</h2>
-      <FactList facts={[...rules, ...facts]} />
+      <FactList facts={[...rules, ...facts, ...names]} />
     </section>
   );
 }
@@ -98,7 +100,7 @@ export function FactList({ facts }: { facts: readonly PinnedFact[] }) {
               <span
                 className="fact"
                 key={`${fact.messageId}/${fact.value}`}
-                title={`from message ${fact.messageId}`}
+                title={fact.messageId === "" ? undefined : `from message ${fact.messageId}`}
                 dir="auto"
               >
                 {showInvisible(fact.value)}

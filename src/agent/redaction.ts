@@ -8,6 +8,7 @@ import { PalimpsestError } from "../errors.ts";
 import type { Carried } from "../memory/overlays/details.ts";
 import type { SecretRules } from "../redact/secret-rules.ts";
 import type { Fact, Facts } from "../steps/pinned/fact.ts";
+import type { WordRow } from "../steps/salience/table.ts";
 import type { SessionSettings } from "./settings.ts";
 
 export interface Redaction {
@@ -60,14 +61,22 @@ function redactWith(rules: SecretRules): Redaction {
     names: ["redacted", rules.id],
     text,
     message: (message) => rules.redactMessage(message),
-    facts: ({ rules: orders, identifiers, tasks, failures, worked, ...rest }) => ({
+    facts: ({ rules: orders, words, tasks, failures, worked, ...rest }) => ({
       ...rest,
       rules: orders.map(fact),
-      identifiers: identifiers.map(fact),
+      words: { ...words, rows: keepClean(words.rows, text) },
       tasks: tasks.map(fact),
       failures: failures.map(fact),
       worked: worked.map(text),
     }),
     carried: (carried) => carried.map((each) => ({ ...each, text: text(each.text) })),
   };
+}
+
+/** The words that the rules leave as they are. Read all at once: rules take as long for one word as for a page of them. */
+function keepClean(rows: readonly WordRow[], text: (said: string) => string): readonly WordRow[] {
+  const said = rows.map(([word]) => word);
+  const left = text(said.join("\n")).split("\n");
+  const clean = left.length === said.length ? left : said.map(text);
+  return rows.filter(([word], at) => clean[at] === word);
 }

@@ -203,7 +203,8 @@ export class Session extends Configured {
     const commit = await this.#state.read(() =>
       this.#state.write((history) => {
         const span = visibleSpan(history, fromMessageId, toMessageId);
-        return history.addOverlay({ span, summary, pinnedTokens: this.#state.settings.policy?.pinnedTokens });
+        const { pinnedTokens, stackTokens: namesTokens } = this.#state.settings.policy ?? {};
+        return history.addOverlay({ span, summary, pinnedTokens, namesTokens });
       }),
     );
     if (commit.kind !== "stale") return commit.overlay;

@@ -90,6 +90,7 @@ const COMPACT_AFTER: FieldNames<CompactAfterOptions> = {
   summaryTokens: true,
   pinnedTokens: true,
   stackTokens: true,
+  share: true,
   maxSummaryRatio: true,
   minSpanTokens: true,
   chunkTokens: true,

@@ -6,7 +6,7 @@
  */
 import type { AuditProblem } from "../steps/draft/audit.ts";
 import type { Span } from "../steps/plan/outline.ts";
-import type { Facts } from "../steps/pinned/fact.ts";
+import { NO_FACTS, type Facts } from "../steps/pinned/fact.ts";
 import type { Statements } from "./statements.ts";
 
 export interface Draft {
@@ -59,7 +59,7 @@ export class Drafts {
     const row = this.#sql.draft(sessionId, key);
     if (row === undefined) return null;
     const details = JSON.parse(row.details) as Omit<Draft, "key" | "text" | "tokens">;
-    return { key, text: row.text, tokens: row.tokens, ...details };
+    return { key, text: row.text, tokens: row.tokens, ...details, facts: { ...NO_FACTS, ...details.facts } };
   }
 
   /** Stores a draft unless its key is taken: the first stored wins, so that every reader sees one text. */

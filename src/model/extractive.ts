@@ -55,7 +55,10 @@ function answer({ prompt, maxOutputTokens }: LanguageModelV3CallOptions): Answer
   const references = `${told}\n${asked}`.includes(REFERENCE_RULE);
   const task = { ...readTask(asked), references };
   const bounded = { ...task, summaryTokens: Math.min(task.summaryTokens, maxOutputTokens ?? Infinity) };
-  const text = task.kind === "notes" ? extractEdits({ ...bounded, countTokens: estimateTokens }) : extract(bounded);
+  const text =
+    task.kind === "notes"
+      ? extractEdits({ ...bounded, countTokens: estimateTokens })
+      : extract({ ...bounded, pinsBeside: task.kind !== undefined });
   const [input, output] = [estimateTokens(asked), estimateTokens(text)];
   return {
     content: [{ type: "text", text }],

@@ -14,7 +14,7 @@ import { summarize, type SummarizeResult } from "../model/summarize.ts";
 import type { AuditProblemKind } from "../steps/draft/audit.ts";
 import { digest } from "../steps/text/digest.ts";
 import { tellsSomething } from "../steps/extract/summary-shape.ts";
-import { LEAST_TRY_MS, MAX_CHARS_PER_TOKEN, MODEL_CALL_MS } from "../limits.ts";
+import { LEAST_TRY_MS, MAX_CHARS_PER_TOKEN, MODEL_CALL_MS, TOLERATED_SUMMARY_TOKENS } from "../limits.ts";
 import type { Facts } from "../steps/pinned/fact.ts";
 import { gatherFacts } from "../steps/pinned/gather.ts";
 import { buildPrompt, type PromptInput } from "../steps/draft/prompt.ts";
@@ -172,7 +172,9 @@ async function ask(
   // What our own digest finds nothing in has nothing to tell, and an answer may say so.
   const { transcript = null, previous = null, drafts = [] } = input;
   const hints = brief.template.sections.map(({ hint }) => hint);
-  const hasMatter = tellsSomething(text, hints) || tellsSomething(extract({ ...brief, transcript, previous, drafts }));
+  const hasMatter =
+    tellsSomething(text, hints) ||
+    tellsSomething(extract({ ...brief, summaryTokens: TOLERATED_SUMMARY_TOKENS, transcript, previous, drafts }));
   return saveAnswer(by, {
     key,
     text,
@@ -235,7 +237,7 @@ export async function askOnce(
     model: by.model.model,
     system,
     prompt,
-    maxOutputTokens: answerTokens * 2,
+    maxOutputTokens: Math.max(answerTokens, TOLERATED_SUMMARY_TOKENS) * 2,
     // A timed-out step leaves its body running: without this the request would go on, and be paid for, beside its retry.
     limitMs: Math.max(LEAST_TRY_MS, Math.min(MODEL_CALL_MS, leftMs)),
   });

@@ -4,7 +4,7 @@ import { runInDurableObject } from "cloudflare:test";
 import { expect, test } from "vitest";
 import { Session } from "../../src/agent/session.ts";
 import { viewBeforeStep } from "../../src/agent/views/turn.ts";
-import { renderPinned } from "../../src/steps/pinned/render.ts";
+import { renderInForce } from "../../src/steps/pinned/render.ts";
 import { estimateTokens } from "../../src/steps/tokens/tokens.ts";
 import { newAgent, skipRetryDelays, startRun } from "../agents.ts";
 import { say, talk } from "../conversation.ts";
@@ -165,7 +165,7 @@ test("what stands beside a summary word for word keeps to its budget by the sess
   const [overlay] = await agent.getCompactions({});
   const { pinned } = overlay?.details ?? {};
   expect(pinned?.rules.length).toBeGreaterThan(0);
-  expect(pinned === undefined ? 0 : twice(renderPinned(pinned))).toBeLessThanOrEqual(run?.policy.pinnedTokens ?? 0);
+  expect(pinned === undefined ? 0 : twice(renderInForce(pinned))).toBeLessThanOrEqual(run?.policy.pinnedTokens ?? 0);
 });
 
 test("what a reminder takes of a step's prompt is the session's count", async () => {

@@ -84,6 +84,7 @@ describe("the view as of an overlay", () => {
       const pinned = {
         rules: [{ kind: "rule" as const, value: "a secret rule", messageId: "m3" }],
         facts: [],
+        names: [],
         left: 0,
       };
       const added = history.addOverlay({ span: span("m2", "m3"), summary: "secret inner", details: { pinned } });

@@ -82,7 +82,7 @@ function answered(messages: UIMessage[]): UIMessage[] {
 }
 
 const RULE = "Never deploy to Lisbon on a Friday.";
-const pinnedRule = { rules: [{ kind: "rule", value: RULE, messageId: "m4" }], facts: [], left: 0 } as const;
+const pinnedRule = { rules: [{ kind: "rule", value: RULE, messageId: "m4" }], facts: [], names: [], left: 0 } as const;
 /** Where a rule may stand: in what a user said, at once or to an agent at work, or beside a summary of this session or of its parent. */
 const ruling: fc.Arbitrary<(before: string, behind: string) => UIMessage> = fc.constantFrom(
   (before, behind) => say("ruled", "user", text(before + RULE + behind)),

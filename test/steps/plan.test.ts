@@ -249,37 +249,24 @@ test("V2: the view after any cut converts with each call paired once, and no res
 });
 
 describe("policies", () => {
-  test("three overlays fit a stack, each with all that may be pinned beside it, at every threshold from 8,000 on", () => {
+  test("two summaries fit the third of a stack that is theirs, at every threshold, share and summary", () => {
+    const share = fc.option(fc.double({ min: 0.001, max: 0.25, noNaN: true }), { nil: undefined });
     fc.assert(
-      fc.property(fc.integer({ min: 8_000, max: 1_000_000 }), (thresholdTokens) => {
-        const { summaryTokens, pinnedTokens, stackTokens } = resolvePolicy({ thresholdTokens });
-        expect(3 * (summaryTokens + pinnedTokens)).toBeLessThanOrEqual(stackTokens);
+      fc.property(fc.integer({ min: 100, max: 1_000_000 }), share, (thresholdTokens, given) => {
+        const { summaryTokens, stackTokens } = resolvePolicy({ thresholdTokens, share: given });
+        if (summaryTokens > 40) expect(2 * summaryTokens).toBeLessThanOrEqual(stackTokens / 3);
+        expect(stackTokens).toBeLessThanOrEqual(Math.max(160, thresholdTokens * (given ?? 1 / 15)));
       }),
     );
-  });
-
-  test("under 8,000, what the overlays of a full stack leave of it is for what is pinned, and none fits less for that", () => {
-    expect(resolvePolicy({ thresholdTokens: 4_000 })).toMatchObject({
-      summaryTokens: 400,
-      pinnedTokens: 500,
-      stackTokens: 1_000,
+    expect(resolvePolicy({ thresholdTokens: 100_000, summaryTokens: 8_000 }).stackTokens).toBe(24_000);
+    expect(resolvePolicy({ thresholdTokens: 60_000, share: 1 / 30 })).toMatchObject({
+      stackTokens: 2_000,
+      summaryTokens: 333,
     });
-    fc.assert(
-      fc.property(fc.integer({ min: 5, max: 7_999 }), (thresholdTokens) => {
-        const { summaryTokens, pinnedTokens, stackTokens } = resolvePolicy({ thresholdTokens });
-        const [least, most] = [Math.floor(summaryTokens / 1.5), Math.floor(summaryTokens * 1.25)];
-        const fit = (pinned: number): number => Math.max(1, Math.floor(stackTokens / (summaryTokens + pinned)));
-        expect(pinnedTokens).toBeGreaterThanOrEqual(least);
-        expect(fit(pinnedTokens)).toBe(fit(least));
-        if (least < pinnedTokens && pinnedTokens < most)
-          expect(fit(least) * (summaryTokens + pinnedTokens + 1)).toBeGreaterThan(stackTokens);
-      }),
-    );
   });
 
-  test("from 8,000 on it is two thirds of a summary, however much of a threshold is taken", () => {
-    expect(resolvePolicy({ thresholdTokens: 60_000, overheadTokens: 20_000 }).pinnedTokens).toBe(2_000);
-    expect(resolvePolicy({ thresholdTokens: 100_000, summaryTokens: 8_000 }).pinnedTokens).toBe(5_333);
+  test.each([0, -1, 0.3, Number.NaN])("a share of %d is refused", (share) => {
+    expect(() => resolvePolicy({ thresholdTokens: 60_000, share })).toThrowError(/share is/);
   });
 
   test("defaults scale with the threshold, and always leave something to compact", () => {
@@ -292,9 +279,9 @@ describe("policies", () => {
       openingTokens: 1_000,
       tailTokenBudget: 20_000,
       minTailMessages: 2,
-      summaryTokens: 4_000,
-      pinnedTokens: 2_666,
-      stackTokens: 25_000,
+      summaryTokens: 1_111,
+      pinnedTokens: 3_333,
+      stackTokens: 6_666,
       maxSummaryRatio: 0.8,
       minSpanTokens: 5_000,
       chunkTokens: 48_000,

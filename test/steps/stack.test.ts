@@ -191,7 +191,7 @@ function endsOf(cells: Layout["cells"], { span }: SpanPlan): [from: number, to: 
 }
 
 function weightOf(standing: readonly Standing[]): number {
-  return standing.reduce((sum, each) => sum + weigh(each), 0);
+  return standing.reduce((sum, each) => sum + weigh(each, true), 0);
 }
 
 /** Rows of 100 tokens: `u` begins a user's, anything else an assistant's. */

@@ -143,7 +143,7 @@ export function auditNotes(
   const before = wordSections(core, run, { base, shape });
   const audit = auditEdits({ answer: text, finishReason, before, shape, countTokens });
   const all = redactionOf(settings).facts(mergeFacts([base?.facts ?? NO_FACTS, facts]));
-  const budget = { budgetTokens: run.policy.pinnedTokens, countTokens };
+  const budget = { pinnedTokens: run.policy.pinnedTokens, namesTokens: run.policy.stackTokens, countTokens };
   const { survival } = keepFacts(renderNotes(audit.ok ? audit.sections : before), all, budget);
   return { problems: audit.ok ? [] : audit.problems, survival };
 }

@@ -21,7 +21,6 @@ import type { Facts } from "../../steps/pinned/fact.ts";
 import { gatherFacts } from "../../steps/pinned/gather.ts";
 import { pinWithin } from "../../steps/pinned/keep.ts";
 import type { SpanPlan } from "../../steps/plan/plan.ts";
-import type { Policy } from "../../steps/plan/policy.ts";
 import { summaryMessage } from "../../steps/view/view.ts";
 import { openingOf } from "../runs/boundary.ts";
 import { unseenTokens } from "../reports/usage.ts";
@@ -37,8 +36,8 @@ export interface ReadyNotes {
   readonly version: NotesVersion;
   readonly summary: string;
   readonly facts: Facts;
-  /** Most tokens of what is pinned beside it. */
-  readonly pinnedTokens: number;
+  /** Most tokens of the names beside it. */
+  readonly namesTokens: number;
   /** Estimated tokens that the view would then have. */
   readonly tokensAfter: number;
 }
@@ -148,7 +147,7 @@ function wordNotes(
 
 function judge(
   run: Asked,
-  draft: Omit<ReadyNotes, "pinnedTokens" | "tokensAfter"> & { readonly shape: NotesShape },
+  draft: Omit<ReadyNotes, "namesTokens" | "tokensAfter"> & { readonly shape: NotesShape },
   { outline, carried, countTokens, openingOf }: Circumstances,
 ): NotesVerdict {
   const { shape, ...ready } = draft;
@@ -165,8 +164,9 @@ function judge(
     const kinds = audit.problems.map(({ kind }) => kind).join(", ");
     return decline("unsound", `The notes do not pass as a summary: ${kinds}.`);
   }
-  const pinnedTokens = pinnedBeside(shape, run.policy);
-  const budget = { spanTokens: plan.spanTokens, pinnedTokens, countTokens };
+  // Notes have a budget of their own, so that the names have all that summaries would.
+  const { pinnedTokens, stackTokens: namesTokens } = run.policy;
+  const budget = { spanTokens: plan.spanTokens, pinnedTokens, namesTokens, countTokens };
   const { pinned, survival } = pinWithin(summary, facts, budget);
   if (survival.score < MIN_SURVIVAL) {
     return decline("lost-too-much", `With the notes, ${survival.score.toFixed(2)} of what they tell of would be kept.`);
@@ -180,12 +180,7 @@ function judge(
       `The view would still be ${tokensAfter} tokens: ${plan.tailTokens} are kept behind the notes.`,
     );
   }
-  return { ...ready, pinnedTokens, tokensAfter };
-}
-
-/** Notes stand alone where a stack of summaries would: beside them stands what two of those may pin, if the stack's room holds it. */
-function pinnedBeside({ maxTokens }: NotesShape, { pinnedTokens, stackTokens }: Policy): number {
-  return Math.max(pinnedTokens, Math.min(2 * pinnedTokens, stackTokens - maxTokens));
+  return { ...ready, namesTokens, tokensAfter };
 }
 
 /** What was asked for that notes cannot give. */

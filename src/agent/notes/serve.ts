@@ -41,7 +41,7 @@ function commit(
   found: RunRecord,
   ready: ReadyNotes & { readonly carried: readonly Carried[] },
 ): NonNullable<RunRecord["whyModel"]> | null {
-  const { plan, summary, facts, pinnedTokens, version, carried } = ready;
+  const { plan, summary, facts, namesTokens, version, carried } = ready;
   const at = core.platform.now();
   const steps = closeStep(markStep(found.steps, { name: STEP, attempt: 1, at }), STEP, { endedAt: at });
   const run: RunRecord = {
@@ -54,7 +54,7 @@ function commit(
     heardAt: at,
   };
   const lineage = { model: "notes", degraded: false, level: plan.level, generation: 1, notesVersion: version.n };
-  const made = { span: plan.span, text: summary, facts, lineage, carried, pinnedTokens };
+  const made = { span: plan.span, text: summary, facts, lineage, carried, namesTokens };
   const outcome = commitSummary(core, run, made);
   if (outcome.kind === "stale") {
     return { reason: outcome.reason, detail: "The notes' summary did not pass the fence of the commit." };

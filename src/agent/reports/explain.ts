@@ -1,5 +1,5 @@
 /** A plan in words: what would be cut, why each boundary is where it is, what it would cost, and what it would save. */
-import { MAX_REFERENCED_RATIO, SUMMARY_FRAME_TOKENS } from "../../limits.ts";
+import { MAX_REFERENCED_RATIO, SUMMARY_FRAME_TOKENS, TOLERATED_SUMMARY_TOKENS } from "../../limits.ts";
 import { breakEven, type Prices } from "../../steps/decide/break-even.ts";
 import type { Outline } from "../../steps/plan/outline.ts";
 import type { KeptHead } from "../../steps/plan/cut.ts";
@@ -188,11 +188,12 @@ function shownTokens(
   { spanTokens }: SpanPlan,
   { policy, besideTokens }: Pick<Circumstances, "policy" | "besideTokens">,
 ): { budget: number; most: number } {
-  const { summaryTokens, pinnedTokens } = policy;
+  const { stackTokens, summaryTokens, pinnedTokens } = policy;
   const around = pinnedTokens + SUMMARY_FRAME_TOKENS + besideTokens;
+  const written = Math.max(summaryTokens, TOLERATED_SUMMARY_TOKENS) * MAX_REFERENCED_RATIO;
   return {
-    budget: Math.min(spanTokens, summaryTokens + around),
-    most: Math.min(spanTokens, summaryTokens * MAX_REFERENCED_RATIO + around),
+    budget: Math.min(spanTokens, stackTokens + around),
+    most: Math.min(spanTokens, Math.max(stackTokens, written) + around),
   };
 }
 

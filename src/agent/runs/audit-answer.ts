@@ -5,6 +5,7 @@
  * to a budget is counted with the same one.
  */
 import { MIN_SURVIVAL } from "../../limits.ts";
+import { DEFAULT_NAMES_TOKENS } from "../../limits.ts";
 import type { Draft } from "../../memory/drafts.ts";
 import type { RunRecord } from "../../memory/runs/runs.ts";
 import { auditSummary } from "../../steps/draft/audit.ts";
@@ -28,7 +29,10 @@ export function auditAnswer(core: Core, run: RunRecord, answer: DraftInput): Aud
   const { spanTokens, hasMatter } = answers;
   const brief = { ...briefOf(core, run), spanTokens };
   const audit = auditSummary({ text, finishReason, ...brief, hasMatter: () => hasMatter, countTokens });
-  const { survival } = keepFacts(text, facts, { budgetTokens: run.policy.pinnedTokens, countTokens });
+  const { pinnedTokens, stackTokens } = run.policy;
+  // Which names find room is known when it is laid, and no draft is sent back for them.
+  const namesTokens = Math.max(stackTokens, DEFAULT_NAMES_TOKENS);
+  const { survival } = keepFacts(text, facts, { pinnedTokens, namesTokens, countTokens });
   // A digest is taken as it is: there is nothing below it, and the commit still refuses what would not shrink.
   if (answer.cost === null) return { tokens, problems: [], score: survival.score, lost: [] };
   return { tokens, problems: audit.ok ? [] : audit.problems, ...lossOf(survival) };

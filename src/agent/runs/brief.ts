@@ -1,5 +1,5 @@
 /** What the summariser of one run is told beside the source, and the name under which its answer is found again. */
-import { MIN_SUMMARY_TOKENS } from "../../limits.ts";
+import { TOLERATED_SUMMARY_TOKENS } from "../../limits.ts";
 import { planOf, type RunRecord } from "../../memory/runs/runs.ts";
 import { digest } from "../../steps/text/digest.ts";
 import type { ChunkPlan } from "../../steps/plan/plan.ts";
@@ -27,8 +27,8 @@ export function briefOf(core: Core, run: RunRecord): Brief {
 /** Of one chunk. Only the whole must shrink: a part shorter than a summary's headings can be told in no fewer words. */
 export function briefOfChunk(core: Core, run: RunRecord, { tokens }: ChunkPlan): Brief {
   const whole = briefOf(core, run);
-  const share = Math.max(MIN_SUMMARY_TOKENS, Math.ceil(tokens / SOURCE_PER_SUMMARY_TOKEN));
-  const least = Math.ceil(MIN_SUMMARY_TOKENS / whole.policy.maxSummaryRatio);
+  const share = Math.ceil(tokens / SOURCE_PER_SUMMARY_TOKEN);
+  const least = Math.ceil(TOLERATED_SUMMARY_TOKENS / whole.policy.maxSummaryRatio);
   return {
     ...whole,
     spanTokens: Math.max(tokens, least),

@@ -4,11 +4,14 @@
  * Job: pin what the text does not say, pass the fence, and put the same details beside the overlay on every path. Boundary:
  * the text was audited before it comes here, because what follows a refusal is each path's own business.
  */
+import { withoutEmptySections } from "../../steps/draft/empty-sections.ts";
 import type { Carried, OverlayDetails } from "../../memory/overlays/details.ts";
 import { planOf, type Outcome, type RunRecord } from "../../memory/runs/runs.ts";
 import type { Span } from "../../steps/plan/outline.ts";
 import type { Facts } from "../../steps/pinned/fact.ts";
-import { pinWithin } from "../../steps/pinned/keep.ts";
+import { NAME_CHARS_PER_TOKEN, pinWithin } from "../../steps/pinned/keep.ts";
+import { SUMMARY_FRAME_TOKENS } from "../../limits.ts";
+import { readAround } from "./around.ts";
 import { describeBoundary } from "./boundary.ts";
 import { promptTokens } from "../reports/usage.ts";
 import type { Core } from "../core.ts";
@@ -23,8 +26,8 @@ export interface Summary {
   readonly lineage: Lineage;
   /** What context blocks said when it was made. */
   readonly carried: readonly Carried[];
-  /** Most tokens of what is pinned beside it; the policy's where it does not say. */
-  readonly pinnedTokens?: number;
+  /** Most tokens of the names beside it; what the summaries of the view leave of their room where it does not say. */
+  readonly namesTokens?: number;
 }
 
 /** Who wrote a summary, and what it is made of. */
@@ -37,8 +40,13 @@ export type Lineage = Pick<OverlayDetails, "model" | "degraded" | "level" | "gen
  */
 export function commitSummary(core: Core, run: RunRecord, summary: Summary): Outcome {
   const plan = planOf(run);
-  const { span, text, facts, lineage, carried, pinnedTokens = run.policy.pinnedTokens } = summary;
-  const budget = { spanTokens: plan.spanTokens, pinnedTokens, countTokens: core.counterOf(run.sessionId) };
+  const { span, text, facts, lineage, carried } = summary;
+  const { pinnedTokens, stackTokens } = run.policy;
+  const countTokens = core.counterOf(run.sessionId);
+  const { around, summaryTokens } = readAround(core, run, plan);
+  const own = Math.ceil(withoutEmptySections(text).length / NAME_CHARS_PER_TOKEN) + SUMMARY_FRAME_TOKENS;
+  const namesTokens = summary.namesTokens ?? Math.max(0, stackTokens - summaryTokens - own);
+  const budget = { spanTokens: plan.spanTokens, pinnedTokens, namesTokens, countTokens, around };
   const { pinned, survival } = pinWithin(text, facts, budget);
   const history = core.memory.session(run.sessionId);
   const result = history.addOverlay({

@@ -7,6 +7,7 @@ import type { UIMessage } from "ai";
 import type { Outline, OutlineRow, Span } from "../../steps/plan/outline.ts";
 import { repairMessages } from "../../steps/view/repair.ts";
 import { sliceMessage } from "../../steps/message/slice.ts";
+import { NOTHING_PINNED } from "../../steps/pinned/fact.ts";
 import { summaryMessage } from "../../steps/view/view.ts";
 import { parseFacts, utf8Length } from "./content.ts";
 import { parseDetails } from "../overlays/details.ts";
@@ -102,8 +103,9 @@ export function readRecent(tree: Tree, start: Place | null, maxBytes: number): R
 }
 
 /** The message that stands in the view for an overlay. */
-export function overlayMessage(overlay: OverlayRow): UIMessage {
-  return summaryMessage(summarySource({ ...toRecord(overlay), overlayId: overlay.overlayId }));
+export function overlayMessage(overlay: OverlayRow, isLast = true): UIMessage {
+  const source = summarySource({ ...toRecord(overlay), overlayId: overlay.overlayId });
+  return summaryMessage(isLast ? source : { ...source, pinned: { ...NOTHING_PINNED, ...source.pinned, names: [] } });
 }
 
 /** The messages of elements. Where a host keeps some of them, all are fetched at once. */
@@ -113,7 +115,7 @@ export function elementMessages(tree: Tree, elements: readonly Element<ContentRo
 }
 
 export function elementMessage(tree: Tree, element: Element<ContentRow>): UIMessage {
-  if (element.kind === "overlay") return overlayMessage(element.overlay);
+  if (element.kind === "overlay") return overlayMessage(element.overlay, element.isLast);
   const message = tree.decode(element.row);
   return isWhole(element) ? message : sliceMessage(message, element.fromStep, element.toStep);
 }
@@ -129,10 +131,18 @@ export function viewElement(element: Element): ViewElement {
 
 export function outlineRow(element: Element): OutlineRow {
   if (element.kind === "overlay") {
-    const { overlayId: id, tokens, details } = element.overlay;
-    const { level, generation, degraded } = parseDetails(details);
+    const { overlayId: id, details } = element.overlay;
+    const { level, generation, degraded, weights } = parseDetails(details);
+    const tokens = elementTokens(element);
     const nothing = { firstStep: 0, steps: [tokens], complete: true, calls: [], results: [], texts: [], group: null };
-    return { kind: "overlay", id, role: "user", tokens, ...nothing, overlay: { level, generation, degraded } };
+    return {
+      kind: "overlay",
+      id,
+      role: "user",
+      tokens,
+      ...nothing,
+      overlay: { level, generation, degraded, summaryTokens: weights.summary },
+    };
   }
   const { row, fromStep, toStep } = element;
   const facts = parseFacts(row.facts);

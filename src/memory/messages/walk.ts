@@ -8,6 +8,7 @@
  * Cost: one row for each visible message and two for each overlay, however many messages and overlays are hidden.
  */
 import { WHOLE_MESSAGE } from "../../steps/plan/outline.ts";
+import { parseDetails } from "../overlays/details.ts";
 import { parseFacts } from "./content.ts";
 import { isPruned } from "./contents.ts";
 import type { ContentRow, OverlayRow, Place, ShapeRow } from "../statements.ts";
@@ -24,6 +25,8 @@ export interface MessageElement<Row extends ShapeRow> {
 export interface OverlayElement {
   readonly kind: "overlay";
   readonly overlay: OverlayRow;
+  /** Whether no other overlay of the walk comes behind it: the last one has the names of all that is hidden. */
+  readonly isLast: boolean;
 }
 
 export type Element<Row extends ShapeRow = ShapeRow> = MessageElement<Row> | OverlayElement;
@@ -70,13 +73,15 @@ export function* walkView<Content extends boolean>(
   let place: Place | null = start;
   let overlay = overlayAt(start);
   let seenEpoch = tree.epoch;
+  let isLast = true;
   while (place !== null && comparePlaces(place, floor) >= 0) {
     if ((overlay !== null && comparePlaces(placeTo(overlay), place) > 0) || tree.epoch !== seenEpoch) {
       overlay = overlayAt(place);
       seenEpoch = tree.epoch;
     }
     if (overlay !== null && comparePlaces(placeTo(overlay), place) === 0) {
-      yield { kind: "overlay", overlay };
+      yield { kind: "overlay", overlay, isLast };
+      isLast = false;
       place = placeBefore(placeFrom(overlay), reader);
       continue;
     }
@@ -113,7 +118,10 @@ function stepsOf(row: ShapeRow): number {
 
 /** Estimated tokens of what is visible of an element. */
 export function elementTokens(element: Element): number {
-  if (element.kind === "overlay") return element.overlay.tokens;
+  if (element.kind === "overlay") {
+    const { tokens, details } = element.overlay;
+    return element.isLast ? tokens : tokens - parseDetails(details).weights.names;
+  }
   if (isWhole(element)) return element.row.tokens;
   return visibleSteps(element).reduce((sum, tokens) => sum + tokens, 0);
 }

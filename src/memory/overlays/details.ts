@@ -5,7 +5,7 @@
  * value of an overlay that a caller laid by hand.
  */
 import type { Span } from "../../steps/plan/outline.ts";
-import type { Facts, Pinned } from "../../steps/pinned/fact.ts";
+import { NO_FACTS, NOTHING_PINNED, type Facts, type Pinned } from "../../steps/pinned/fact.ts";
 import type { Survival } from "../../steps/pinned/survival.ts";
 
 /** A chunk as a run cut it, and the draft that was made of it. */
@@ -65,6 +65,8 @@ export interface OverlayDetails {
   readonly draftKey: string | null;
   /** Kept word for word, and shown with it. */
   readonly pinned: Pinned;
+  /** Of its tokens as it is shown, those of the names, and those of its summary with the line before it. */
+  readonly weights: { readonly names: number; readonly summary: number };
   /** What summary and pinned facts keep of the span; null when nobody measured. */
   readonly survival: Survival | null;
   /** The version of the session's notes that it shows; null for a summary. */
@@ -79,8 +81,6 @@ export interface OverlayDetails {
   readonly context: string | null;
 }
 
-export const NOTHING_PINNED: Pinned = { rules: [], facts: [], left: 0 };
-
 const BY_HAND: OverlayDetails = {
   model: "caller",
   degraded: false,
@@ -92,6 +92,7 @@ const BY_HAND: OverlayDetails = {
   facts: null,
   draftKey: null,
   pinned: NOTHING_PINNED,
+  weights: { names: 0, summary: 0 },
   survival: null,
   notesVersion: null,
   boundary: null,
@@ -105,5 +106,11 @@ export function parseDetails(json: string): OverlayDetails {
 }
 
 export function fillDetails(details: Partial<OverlayDetails>): OverlayDetails {
-  return { ...BY_HAND, ...details };
+  const { facts = null, pinned } = details;
+  return {
+    ...BY_HAND,
+    ...details,
+    facts: facts === null ? null : { ...NO_FACTS, ...facts },
+    pinned: { ...NOTHING_PINNED, ...pinned },
+  };
 }

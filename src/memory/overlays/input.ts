@@ -19,6 +19,8 @@ export interface OverlayInput {
   readonly details?: Partial<OverlayDetails>;
   /** Most tokens of what is pinned beside a summary that comes without facts. */
   readonly pinnedTokens?: number | undefined;
+  /** And of the names beside it. */
+  readonly namesTokens?: number | undefined;
 }
 
 /**

@@ -6,10 +6,10 @@
  * messages is still the one that it was made of, and comes in through the same fence as any overlay (C2, C3, V3): old
  * text is never seen again. What the overlay had folded in needs nothing: it lies beneath, and shows by itself.
  */
-import { DEFAULT_PINNED_TOKENS } from "../../limits.ts";
+import { DEFAULT_NAMES_TOKENS, DEFAULT_PINNED_TOKENS } from "../../limits.ts";
 import type { CountTokens } from "../../steps/message/measure.ts";
 import { pinWithin } from "../../steps/pinned/keep.ts";
-import { renderPinned } from "../../steps/pinned/render.ts";
+import { renderInForce } from "../../steps/pinned/render.ts";
 import type { Drafts } from "../drafts.ts";
 import type { Leaf, Opening } from "./details.ts";
 import { toRecord } from "./record.ts";
@@ -26,7 +26,7 @@ export interface Standing {
 export function invalidate(standing: Standing, gone: readonly OverlayRow[]): void {
   for (const row of gone) {
     const { details } = toRecord(row);
-    const pinnedTokens = Math.max(DEFAULT_PINNED_TOKENS, standing.countTokens(renderPinned(details.pinned)));
+    const pinnedTokens = Math.max(DEFAULT_PINNED_TOKENS, standing.countTokens(renderInForce(details.pinned)));
     const { opening, madeOf } = details;
     for (const part of madeOf) if (part.kind === "leaf") showLeaf(standing, part, { pinnedTokens, opening });
   }
@@ -55,7 +55,7 @@ function showLeaf(
       madeOf: [leaf],
       draftKey,
       opening: opening !== null && laid.isWithin(opening.messageId, range) ? opening : null,
-      ...pinWithin(text, facts, { spanTokens: tokens, pinnedTokens, countTokens }),
+      ...pinWithin(text, facts, { spanTokens: tokens, pinnedTokens, namesTokens: DEFAULT_NAMES_TOKENS, countTokens }),
     },
   });
 }

@@ -273,7 +273,12 @@ export class Overlays {
 
   #newRow(input: OverlayInput, place: { range: Range; found: SpanDigest; overlayId: string }): OverlayRow {
     const { range, found, overlayId } = place;
-    const details = fillDetails(input.details ?? {});
+    const given = fillDetails(input.details ?? {});
+    const shown = { overlayId, summary: input.summary, spanMessages: found.messages };
+    const tokens = this.#measure({ ...shown, details: given });
+    const { names: _, ...pinned } = given.pinned;
+    const names = tokens - this.#measure({ ...shown, details: { ...given, pinned: { ...pinned, names: [] } } });
+    const details = { ...given, weights: { names, summary: this.#measure({ ...shown, details: fillDetails({}) }) } };
     return {
       n: this.#tree.sql.lastOverlayNumber(this.#tree.sessionId) + 1,
       overlayId,
@@ -284,7 +289,7 @@ export class Overlays {
       toStep: range.to.step,
       fromId: input.span.fromId,
       toId: input.span.toId,
-      tokens: this.#measure({ overlayId, summary: input.summary, spanMessages: found.messages, details }),
+      tokens,
       spanTokens: found.tokens,
       spanMessages: found.messages,
       spanDigest: found.digest,

@@ -6,7 +6,7 @@
  */
 import type { UIMessage } from "ai";
 import { PalimpsestError } from "../../errors.ts";
-import { DEFAULT_PINNED_TOKENS } from "../../limits.ts";
+import { DEFAULT_NAMES_TOKENS, DEFAULT_PINNED_TOKENS } from "../../limits.ts";
 import type { CountTokens } from "../../steps/message/measure.ts";
 import { gatherFacts } from "../../steps/pinned/gather.ts";
 import { pinWithin } from "../../steps/pinned/keep.ts";
@@ -98,13 +98,14 @@ export abstract class SessionOverlays {
 
   /** A summary that comes without what its span holds, a caller's own, is given it here: no way in loses a rule. */
   #withFacts(input: OverlayInput): OverlayInput {
-    const { details = {}, span, summary, pinnedTokens = DEFAULT_PINNED_TOKENS } = input;
+    const { details = {}, span, summary } = input;
+    const { pinnedTokens = DEFAULT_PINNED_TOKENS, namesTokens = DEFAULT_NAMES_TOKENS } = input;
     const known = details.facts != null || details.draftKey != null || details.pinned !== undefined;
     if (known || typeof summary !== "string") return input;
     const spanTokens = this.spanDigest(span)?.tokens;
     if (spanTokens === undefined) return input;
     const facts = gatherFacts((this.spanMessages(span) ?? []).map(this.options.redactMessage));
-    const budget = { spanTokens, pinnedTokens, countTokens: this.options.countTokens };
+    const budget = { spanTokens, pinnedTokens, namesTokens, countTokens: this.options.countTokens };
     return { ...input, details: { ...details, facts, ...pinWithin(summary, facts, budget) } };
   }
 

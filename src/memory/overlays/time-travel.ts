@@ -8,9 +8,10 @@
  */
 import { WHOLE_MESSAGE } from "../../steps/plan/outline.ts";
 import { wasInForce } from "./changes.ts";
-import { NOTHING_PINNED, parseDetails, type OverlayDetails } from "./details.ts";
+import { parseDetails, type OverlayDetails } from "./details.ts";
 import { toRecord, type OverlayRecord } from "./record.ts";
 import type { Overlays } from "./overlays.ts";
+import { NOTHING_PINNED } from "../../steps/pinned/fact.ts";
 import type { OverlayRow } from "../statements.ts";
 import type { Tree } from "../messages/tree.ts";
 import { overlayMessage, readView, type View } from "../messages/view.ts";
@@ -83,7 +84,15 @@ export function discloseOverlay(past: Past, row: OverlayRow): OverlayRecord {
   const overlay = toRecord(row);
   const holds = row.state === "active" || (row.state === "rolled-back" && isUnchanged(past, row));
   if (holds) return overlay;
-  const silent = { pinned: NOTHING_PINNED, facts: null, survival: null, carried: [], opening: null, context: null };
+  const silent = {
+    pinned: NOTHING_PINNED,
+    weights: { names: 0, summary: 0 },
+    facts: null,
+    survival: null,
+    carried: [],
+    opening: null,
+    context: null,
+  };
   return { ...overlay, summary: "", withheld: true, details: { ...overlay.details, ...silent } };
 }
 
@@ -121,6 +130,7 @@ function withhold(row: OverlayRow, overlays: Overlays): OverlayRow {
   const details = JSON.stringify({
     ...parseDetails(row.details),
     pinned: NOTHING_PINNED,
+    weights: { names: 0, summary: 0 },
     opening: null,
   } satisfies OverlayDetails);
   const silent = { ...row, summary: WITHHELD, details };

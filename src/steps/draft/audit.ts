@@ -5,7 +5,8 @@
  * survived is measured from pinned facts elsewhere. Safe because nothing is trusted for looking plausible: each answer
  * that models are known to give instead of a summary has its own check, named so that a repair can be asked for.
  */
-import { MAX_REFERENCED_RATIO } from "../../limits.ts";
+import { withoutEmptySections } from "./empty-sections.ts";
+import { MAX_REFERENCED_RATIO, TOLERATED_SUMMARY_TOKENS } from "../../limits.ts";
 import { tellsSomething } from "../extract/summary-shape.ts";
 import type { CountTokens } from "../message/measure.ts";
 import type { Policy } from "../plan/policy.ts";
@@ -72,7 +73,7 @@ const COPIED_LINES = 3;
 /** Audits one draft as the summary of its whole source. */
 export function auditSummary(input: AuditInput): Audit {
   const text = input.text.trim();
-  const tokens = input.countTokens(text);
+  const tokens = input.countTokens(withoutEmptySections(text));
   const problems = [...findFalseAnswers(text, input.finishReason), ...findMisfits(text, tokens, input)];
   return problems.length === 0 ? { ok: true, tokens } : { ok: false, problems };
 }
@@ -115,8 +116,9 @@ function findMisfits(text: string, tokens: number, input: AuditInput): AuditProb
   const { policy, spanTokens, template } = input;
   const problems: AuditProblem[] = [];
   const share = Math.floor(spanTokens * policy.maxSummaryRatio);
-  const most = policy.summaryTokens * MAX_REFERENCED_RATIO;
-  const words = input.countTokens(dropReferences(text));
+  const budget = Math.max(policy.summaryTokens, TOLERATED_SUMMARY_TOKENS);
+  const most = budget * MAX_REFERENCED_RATIO;
+  const words = input.countTokens(dropReferences(withoutEmptySections(text)));
   const tooLarge = (count: number, most: number, why: string): unknown =>
     problems.push({
       kind: "too-large",
@@ -124,7 +126,7 @@ function findMisfits(text: string, tokens: number, input: AuditInput): AuditProb
     });
   // Whatever stands in it must be smaller than the source; the budget is for words, not for where they come from.
   if (tokens > share) tooLarge(tokens, share, `${policy.maxSummaryRatio} of the ${spanTokens} that it replaces`);
-  else if (words > policy.summaryTokens) tooLarge(words, policy.summaryTokens, "the budget");
+  else if (words > budget) tooLarge(words, budget, "the budget");
   else if (tokens > most) tooLarge(tokens, most, "with its references");
   const missing = text === "" ? [] : missingSections(text, template);
   if (missing.length > 0) {

@@ -4,6 +4,7 @@
  * Boundary: conversation, earlier summary and drafts in, markdown out. It invents nothing (every bullet is a slice of
  * the input behind at most one fixed label), is the same for the same input, and stays within its budget.
  */
+import { withoutEmptySections } from "../draft/empty-sections.ts";
 import { MAX_BULLET_REFERENCES } from "../../limits.ts";
 import { clip, lineOf, type Bullet, type Topic } from "./bullet.ts";
 import { carryOn } from "./carry-on.ts";
@@ -25,11 +26,13 @@ export interface ExtractInput {
   /** Summaries of parts of the conversation, oldest first, which are folded into one. */
   readonly drafts: readonly string[];
   readonly template: Template;
-  /** Most tokens of the result. A budget below the bare headings gives the bare headings. */
+  /** Most tokens of the result as it is shown, without empty sections; where that has no room for a bullet, one is clipped. */
   readonly summaryTokens: number;
   readonly countTokens: CountTokens;
   /** What the reader cares for most, in plain words. */
   readonly focus?: string | null | undefined;
+  /** Whether rules and names are pinned beside it, so that room for saying them twice is saved. Default: no. */
+  readonly pinsBeside?: boolean | undefined;
   /** Ends each bullet with the messages that it comes from: see provenance.ts. A list of names has none: each is its own key. */
   readonly references?: boolean | undefined;
 }
@@ -66,20 +69,25 @@ export function extractSummary(input: ExtractInput): string {
   const { entries, summaries } = readTranscript(input.transcript ?? "");
   const carried = [...(input.previous === null ? [] : [input.previous]), ...input.drafts, ...summaries];
   const fresh = gatherEvidence(entries, { focus: input.focus ?? "", continues: input.continues ?? carried.length > 0 });
-  const bullets = carryOn(carried, fresh).map((bullet) => ({
+  const pinsBeside = input.pinsBeside === true;
+  const told = carryOn(carried, fresh).filter(({ topic }) => !pinsBeside || topic !== "constraints");
+  const bullets = told.map((bullet) => ({
     ...bullet,
     references: input.references === true ? bullet.references.slice(-MAX_BULLET_REFERENCES) : [],
   }));
-  const total = input.summaryTokens - input.countTokens(layOut(titles, new Map()));
+  const total = input.summaryTokens;
   const cost: Cost = (bullet) => input.countTokens(`- ${lineOf(bullet)}\n`);
-  const chosen = choose(bullets, total * (1 - NAMES_SHARE), cost);
-  let left = chosen.left + total * NAMES_SHARE;
-  for (const bullet of listNames(entries, carried, chosen.bullets)) {
+  const namesTokens = pinsBeside ? 0 : total * NAMES_SHARE;
+  const chosen = choose(bullets, total - namesTokens, cost);
+  let left = chosen.left + namesTokens;
+  for (const bullet of pinsBeside ? [] : listNames(entries, carried, chosen.bullets)) {
     if (cost(bullet) > left) continue;
     chosen.bullets.push(bullet);
     left -= cost(bullet);
   }
-  return settle(titles, chosen.bullets, input);
+  const worthiest = bullets.toSorted((one, other) => worth(other) - worth(one)).slice(0, 1);
+  const least = worthiest.map((bullet) => ({ ...bullet, text: clip(bullet.text, CONDENSED), references: [] }));
+  return settle(titles, chosen.bullets.length === 0 ? least : chosen.bullets, input);
 }
 
 /** Lays the bullets out; gives the least of them up while the whole is over the budget. */
@@ -91,7 +99,8 @@ function settle(
   const kept = bullets.toSorted((one, other) => worth(other) - worth(one));
   for (;;) {
     const text = layOut(titles, sortIntoSections(titles, kept));
-    if (countTokens(text) <= summaryTokens || kept.length === 0) return text;
+    // A summary that says nothing is none: one short bullet stays, whatever the budget.
+    if (kept.length <= 1 || countTokens(withoutEmptySections(text)) <= summaryTokens) return text;
     kept.pop();
   }
 }

@@ -3,7 +3,7 @@
  *
  * Boundary: sentences in, numbers out. Safe to repeat: no randomness, one pass over the words, ties broken by order.
  */
-import { extractIdentifiers } from "../facts/facts.ts";
+import { wordsIn } from "../salience/words.ts";
 
 const STOP_WORDS = new Set(
   `a about after all also am an and any are as at be because been before being but by can could did do does doing done
@@ -55,7 +55,7 @@ export function createRanker(sentences: readonly string[]): (sentence: string) =
       if (count > 0) sum += (Math.log(1 + count) * Math.log(1 + total / count)) / Math.log(1 + total);
     }
     const about = sum / Math.sqrt(words.size + 4);
-    const names = Math.min(4, extractIdentifiers(sentence).length);
+    const names = Math.min(4, wordsIn(sentence).length);
     return Math.min(1, about / 4 + names * 0.1);
   };
 }

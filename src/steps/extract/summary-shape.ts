@@ -4,6 +4,7 @@
  * Boundary: text to bullets and back. A heading is known by its words, so that a template of other headings, or a
  * summary that a model wrote, reads as well as our own.
  */
+import { isNothing } from "../draft/empty-sections.ts";
 import { SECTION_BUDGET } from "../draft/template.ts";
 import { oneLine, type Topic } from "./bullet.ts";
 
@@ -55,16 +56,7 @@ export function layOut(titles: readonly string[], bodies: ReadonlyMap<string, re
 
 const LIST_MARK = /^(?:[-*+•]|\d{1,3}[.)])\s+/;
 
-/** What is said where there is nothing to say. */
-const EMPTY_WORDS =
-  /^(?:none|nothing|nil|n\/?a|n a|not applicable|not yet)(?: (?:yet|so far|at (?:this|the) (?:time|moment)|known|noted|recorded|to (?:note|report)|here))?$/i;
 const MARKUP = /[^\p{L}\p{N}/]+/gu;
-
-/** Whether one line tells nothing: no word at all, or "None." however it is written and dressed. */
-function isNothing(line: string): boolean {
-  const words = line.replaceAll(MARKUP, " ").trim();
-  return words === "" || EMPTY_WORDS.test(words);
-}
 
 /**
  * Whether a summary, or what stands under one heading of it, tells anything: false for headings alone, for "None." under

@@ -8,7 +8,7 @@ import type { UIMessage } from "ai";
 import type { CountTokens } from "../message/measure.ts";
 import { NO_FACTS } from "../pinned/fact.ts";
 import { gatherRules } from "../pinned/gather.ts";
-import { pickPinned } from "../pinned/pick.ts";
+import { pickInForce } from "../pinned/pick.ts";
 import { sayingIn } from "../pinned/said.ts";
 import { renderTranscript, wholeCharacters } from "../draft/render.ts";
 import { fieldText } from "../message/tool-parts.ts";
@@ -31,7 +31,7 @@ export function beginningWords(message: UIMessage, tokens: number, countTokens: 
   if (beginning === said) return said;
   const says = sayingIn(beginning);
   const rules = gatherRules([message]).filter(({ value }) => !says(value));
-  const { rules: kept } = pickPinned({ ...NO_FACTS, rules }, { budgetTokens: tokens, countTokens });
+  const { rules: kept } = pickInForce({ ...NO_FACTS, rules }, { budgetTokens: tokens, countTokens });
   const lines = kept.map(({ value }) => `- ${value}`);
   return [`${beginning} […]`, ...(lines.length === 0 ? [] : ["", "Its rules:", ...lines])].join("\n");
 }

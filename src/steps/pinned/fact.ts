@@ -1,14 +1,14 @@
 /**
- * What a conversation holds that a summary must not lose: the rules of the user, the names of things, open tasks and
+ * What a conversation holds that a summary must not lose: the rules of the user, the words that name things, open tasks and
  * errors that nothing has put right.
  *
  * Boundary: shapes only. Safe to store: plain JSON, bounded in number and size by those who make it (gather.ts,
  * merge.ts), so that it fits a row however long the conversation is.
  */
-import type { IdentifierKind } from "../facts/facts.ts";
+import { NO_WORDS, type Words } from "../salience/table.ts";
 
 /** `rule`: an order or a wish of the user; `task`: an open task or question; `failure`: an error not yet put right. */
-export type FactKind = IdentifierKind | "rule" | "task" | "failure";
+export type FactKind = "rule" | "task" | "failure" | "name";
 
 /** One fact, word for word. */
 export interface Fact {
@@ -19,8 +19,6 @@ export interface Fact {
   readonly messageId: string;
   /** Messages read after the last one that said it: 0 when that was the last of all. */
   readonly age: number;
-  /** How warm it is: each message that says it adds to that, and all of it fades as the conversation goes on. */
-  readonly heat: number;
   /** Of a failure, the call that failed; of a task, who has it. */
   readonly about?: string;
   /** Of a rule: it may take back an earlier one, for it is plainly the user's own and not pasted. */
@@ -33,20 +31,21 @@ export interface Facts {
   readonly messages: number;
   /** In the user's own words. One that a later one took back is gone, the later one stays. At most `MAX_RULES`. */
   readonly rules: readonly Fact[];
-  /** At most `MAX_IDENTIFIERS`, those of most worth. */
-  readonly identifiers: readonly Fact[];
+  /** The words that name something, and how warm each is. */
+  readonly words: Words;
   readonly tasks: readonly Fact[];
   readonly failures: readonly Fact[];
   /** Calls that worked: each puts right what failed of the same call before. */
   readonly worked: readonly string[];
 }
 
-export const NO_FACTS: Facts = { messages: 0, rules: [], identifiers: [], tasks: [], failures: [], worked: [] };
+export const NO_FACTS: Facts = { messages: 0, rules: [], words: NO_WORDS, tasks: [], failures: [], worked: [] };
 
 /** A fact as it stands beside a summary. */
 export interface PinnedFact {
   readonly kind: FactKind;
   readonly value: string;
+  /** Empty for a name: it was said all over. */
   readonly messageId: string;
 }
 
@@ -54,10 +53,17 @@ export interface PinnedFact {
 export interface Pinned {
   /** In the order in which they were said, so that the later one is seen to hold. */
   readonly rules: readonly PinnedFact[];
-  /** The most useful first. */
+  /** Open tasks and failures, the newest first. */
   readonly facts: readonly PinnedFact[];
-  /** How many facts found no room. */
+  /**
+   * Words that name something, in the order in which they were said last: of all that a view hides where this overlay is its
+   * last one. Where another one follows, that one has them.
+   */
+  readonly names: readonly string[];
+  /** How many rules, tasks and failures found no room. */
   readonly left: number;
   /** How many of those are rules; absent for none. */
   readonly leftRules?: number;
 }
+
+export const NOTHING_PINNED: Pinned = { rules: [], facts: [], names: [], left: 0 };

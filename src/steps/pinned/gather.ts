@@ -8,7 +8,8 @@
 import type { UIMessage } from "ai";
 import { MAX_FACT_CHARS, MAX_RULE_CHARS, MAX_TASKS } from "../../limits.ts";
 import { isQuestion, isRequest, isTodo } from "../extract/cues.ts";
-import { extractIdentifiers, looksLikeData } from "../facts/facts.ts";
+import { looksLikeData } from "../facts/facts.ts";
+import { gatherWords } from "../salience/table.ts";
 import { splitSentences } from "../text/sentences.ts";
 import {
   fieldText,
@@ -23,9 +24,8 @@ import {
 import { isRecord, isSummary, parseSyntheticId, recordedRules } from "../view/view.ts";
 import { NO_FACTS, type Fact, type FactKind, type Facts } from "./fact.ts";
 import { findRules } from "./ledger.ts";
-import { addRules, boundIdentifiers, boundRules, mergeFacts } from "./merge.ts";
+import { addRules, boundRules, mergeFacts } from "./merge.ts";
 import { readPinnedRules } from "./render.ts";
-import { OUTPUT_HEAT, WRITTEN_HEAT } from "./worth.ts";
 
 /** Who put a text into a message. Reasoning counts as an output: what came of it is in the reply. */
 type Source = "user" | "assistant" | "call" | "output";
@@ -68,27 +68,27 @@ function rulesIn(message: UIMessage): readonly Fact[] {
   if (isSummary(message)) {
     const [part] = message.parts;
     const pinned = part?.type === "text" ? readPinnedRules(fieldText(part.text)) : [];
-    return pinned.map((rule) => ({ ...rule, age: 0, heat: WRITTEN_HEAT }));
+    return pinned.map((rule) => ({ ...rule, age: 0 }));
   }
   const asked =
     message.role === "user" ? message.parts : message.parts.filter(({ type }) => type === "steering-message");
   const messageId = originOf(message.id);
   return readRules(
     asked.flatMap((part) => readPart(part, "user")),
-    (kind, value) => ({ kind, value, messageId, age: 0, heat: WRITTEN_HEAT }),
+    (kind, value) => ({ kind, value, messageId, age: 0 }),
   );
 }
 
 function readMessage(message: UIMessage, calls: Map<string, string>): Facts {
   const messageId = originOf(message.id);
-  const fact: MakeFact = (kind, value, more) => ({ kind, value, messageId, age: 0, heat: WRITTEN_HEAT, ...more });
+  const fact: MakeFact = (kind, value, more) => ({ kind, value, messageId, age: 0, ...more });
   const sayings = readSayings(message);
   const outcomes = message.parts.flatMap((part) => readOutcome(part, calls));
   return {
     ...NO_FACTS,
     messages: 1,
     rules: isRecord(message) ? readRecorded(message, fact) : readRules(sayings, fact),
-    identifiers: readNames(sayings, fact),
+    words: gatherWords(sayings.map(({ by, text }) => ({ written: by !== "output", text }))),
     tasks: readTasks(sayings, fact),
     failures: outcomes.flatMap(({ call, error }) => (error === null ? [] : [fact("failure", error, { about: call })])),
     worked: outcomes.flatMap(({ call, error }) => (error === null ? [call] : [])),
@@ -110,8 +110,9 @@ function originOf(id: string): string {
 function readPart(part: Part, speaker: Source): Saying[] {
   const tool = toolPart(part);
   if (tool !== null) {
-    const asked: Saying = { by: "call", text: stringsOf(tool.input) };
-    return hasResult(tool) ? [asked, { by: "output", text: stringsOf(tool.errorText ?? tool.output) }] : [asked];
+    const asked: Saying = { by: "call", text: stringsOf(tool.input, "with-keys") };
+    if (!hasResult(tool)) return [asked];
+    return [asked, { by: "output", text: stringsOf(tool.errorText ?? tool.output, "with-keys") }];
   }
   if (part.type === "text") return [{ by: speaker, text: fieldText(part.text) }];
   if (part.type === "reasoning") return [{ by: "output", text: fieldText(part.text) }];
@@ -121,15 +122,16 @@ function readPart(part: Part, speaker: Source): Saying[] {
 }
 
 /** What is no object stands a line each: the marks and escapes of JSON are no part of a name. */
-function stringsOf(value: unknown): string {
+function stringsOf(value: unknown, keys?: "with-keys"): string {
   if (typeof value !== "object" || value === null) return jsonText(value ?? undefined);
   const lines: string[] = [];
   const waiting: unknown[] = [value];
   while (waiting.length > 0) {
     const each = waiting.pop();
-    if (typeof each === "object" && each !== null)
+    if (typeof each === "object" && each !== null) {
+      if (keys === "with-keys" && !Array.isArray(each)) lines.push(Object.keys(each).join(" "));
       for (const inner of Object.values(each).toReversed()) waiting.push(inner);
-    else lines.push(fieldText(each));
+    } else lines.push(fieldText(each));
   }
   return lines.join("\n");
 }
@@ -149,19 +151,6 @@ function readRules(sayings: readonly Saying[], fact: MakeFact): readonly Fact[] 
       .map(({ text, revises }) => fact("rule", text, revises && at === 0 ? { revises } : {})),
   );
   return addRules([], boundRules(rules));
-}
-
-function readNames(sayings: readonly Saying[], fact: MakeFact): readonly Fact[] {
-  const names = new Map<string, Fact>();
-  for (const { by, text } of sayings) {
-    const heat = by === "output" ? OUTPUT_HEAT : WRITTEN_HEAT;
-    for (const { kind, value } of extractIdentifiers(text)) {
-      const key = `${kind} ${value}`;
-      if (value.length > MAX_FACT_CHARS || (names.get(key)?.heat ?? 0) >= heat) continue;
-      names.set(key, fact(kind, value, { heat }));
-    }
-  }
-  return boundIdentifiers([...names.values()]);
 }
 
 /** What a user asked for and what an assistant says is left. The next asks, or rests, take the place of these. */

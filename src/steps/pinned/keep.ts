@@ -1,27 +1,59 @@
-/** What stands beside a summary, and what the two of them together keep of the source. */
+/**
+ * What stands beside a summary, and what the two of them together keep of the source.
+ *
+ * Boundary: a text, facts and budgets in, a choice and its score out. Two budgets, never mixed: what is still in force has its
+ * own, and names take what the summaries of a view leave of theirs.
+ */
 import { SUMMARY_FRAME_TOKENS } from "../../limits.ts";
-import { NO_FACTS, type Facts, type Pinned } from "./fact.ts";
-import { pickPinned, type PickOptions } from "./pick.ts";
-import { renderPinned } from "./render.ts";
-import { sayingIn } from "./said.ts";
 import type { CountTokens } from "../message/measure.ts";
+import { chooseWords, NO_TALK, type Talk } from "../salience/choose.ts";
+import { mergeWords, type Words } from "../salience/table.ts";
+import { wordsIn } from "../salience/words.ts";
+import { NO_FACTS, type Facts, type Pinned } from "./fact.ts";
+import { pickInForce } from "./pick.ts";
+import { NAMES_HEADING, renderInForce, renderNames, renderPinned } from "./render.ts";
+import { sayingIn } from "./said.ts";
 import { scoreSurvival, type Survival } from "./survival.ts";
 
-/** Pins what the summary itself does not say, and the rules, within the budget, and scores the whole. */
+/** What a view shows and hides beside one summary. */
+export interface Around {
+  /** The words of what earlier summaries of the view hide, oldest first. */
+  readonly hidden: readonly Words[];
+  /** What is talked of in the messages that stay. */
+  readonly talk: Talk;
+  /** True for a word that the view shows anyway. */
+  readonly shows: (word: string) => boolean;
+}
+
+export const NOTHING_AROUND: Around = { hidden: [], talk: NO_TALK, shows: () => false };
+
+export interface KeepBudget {
+  /** Of what is still in force. */
+  readonly pinnedTokens: number;
+  /** Of the names. */
+  readonly namesTokens: number;
+  readonly countTokens: CountTokens;
+}
+
+/** Pins what is in force and the names that the reader does not see anyway, within the budgets, and scores the whole. */
 export function keepFacts(
   summary: string,
   facts: Facts,
-  budget: Pick<PickOptions, "budgetTokens" | "countTokens">,
+  { pinnedTokens, namesTokens, countTokens, around = NOTHING_AROUND }: KeepBudget & { readonly around?: Around },
 ): { pinned: Pinned; survival: Survival } {
-  const pinned = pickPinned(facts, { ...budget, omit: sayingIn(summary) });
+  const inForce = pickInForce(facts, { budgetTokens: pinnedTokens, countTokens, omit: sayingIn(summary) });
+  const said = sayingWords(`${summary}\n${renderInForce(inForce)}`);
+  const isShown = (word: string): boolean => said(word) || around.shows(word);
+  const words = mergeWords([...around.hidden, facts.words]);
+  const names = pickNames(words, { budgetTokens: namesTokens, countTokens, talk: around.talk, isShown });
+  const pinned = { ...inForce, names };
   return { pinned, survival: scoreSurvival(`${summary}\n${renderPinned(pinned)}`, facts) };
 }
 
 /** What may stand beside a summary, and the size of what both replace. */
-export interface PinBudget {
+export interface PinBudget extends KeepBudget {
   readonly spanTokens: number;
-  readonly pinnedTokens: number;
-  readonly countTokens: CountTokens;
+  readonly around?: Around;
 }
 
 /**
@@ -31,10 +63,47 @@ export interface PinBudget {
 export function pinWithin(
   summary: string,
   facts: Facts,
-  { spanTokens, pinnedTokens, countTokens }: PinBudget,
+  { spanTokens, pinnedTokens, namesTokens, countTokens, around = NOTHING_AROUND }: PinBudget,
 ): { pinned: Pinned; survival: Survival } {
   const room = spanTokens - countTokens(summary) - SUMMARY_FRAME_TOKENS;
-  const rules = pickPinned({ ...NO_FACTS, rules: facts.rules }, { budgetTokens: pinnedTokens, countTokens });
-  const least = countTokens(renderPinned(rules));
-  return keepFacts(summary, facts, { budgetTokens: Math.max(least, Math.min(pinnedTokens, room)), countTokens });
+  const rules = pickInForce({ ...NO_FACTS, rules: facts.rules }, { budgetTokens: pinnedTokens, countTokens });
+  const least = countTokens(renderInForce(rules));
+  const inForce = Math.max(least, Math.min(pinnedTokens, room));
+  const names = Math.min(namesTokens, room - inForce);
+  return keepFacts(summary, facts, { pinnedTokens: inForce, namesTokens: names, countTokens, around });
+}
+
+/**
+ * Characters that are taken for a token of names, whatever a session counts with: estimates read long numbers and ids far higher
+ * than tokenizers do.
+ */
+export const NAME_CHARS_PER_TOKEN = 3.3;
+/** By the session's counter, names take at most this many times their budget. */
+const MOST_COUNTED = 2;
+/** Tries until they do: each one comes close to it. */
+const TRIES = 5;
+
+/** The names that fit the budget as they are shown. */
+function pickNames(
+  words: Words,
+  {
+    budgetTokens,
+    countTokens,
+    ...room
+  }: { budgetTokens: number; countTokens: CountTokens; talk: Talk; isShown: (word: string) => boolean },
+): readonly string[] {
+  let characters = budgetTokens * NAME_CHARS_PER_TOKEN - NAMES_HEADING.length - 1;
+  for (let at = 0; at < TRIES && characters > 0; at++) {
+    const names = chooseWords(words, { ...room, characters });
+    const counted = countTokens(renderNames(names));
+    if (counted <= budgetTokens * MOST_COUNTED) return names;
+    characters *= Math.min(0.98, (budgetTokens * MOST_COUNTED) / counted);
+  }
+  return [];
+}
+
+/** A question to a text: does one of its words hold this one? */
+export function sayingWords(text: string): (word: string) => boolean {
+  const words = [...new Set(wordsIn(text))].join("\n");
+  return (word) => words.includes(word);
 }

@@ -1,23 +1,24 @@
 /**
  * Adds up the facts of parts of a conversation.
  *
- * Boundary: {@link Facts} in and out; no message is read again. Safe in any number of rounds: a heat fades by the same
- * factor for each message, a rule goes only when a later one takes it back (ledger.ts), and every list is bounded.
+ * Boundary: {@link Facts} in and out; no message is read again. Safe in any number of rounds: a word cools by the same factor
+ * for each message, a rule goes only when a later one takes it back (ledger.ts), and every list is bounded.
  */
-import { MAX_FAILURES, MAX_IDENTIFIERS, MAX_OPEN_MESSAGES, MAX_RULES, MAX_TASKS, MAX_WORKED } from "../../limits.ts";
+import { MAX_FAILURES, MAX_OPEN_MESSAGES, MAX_RULES, MAX_TASKS, MAX_WORKED } from "../../limits.ts";
 import { prohibits } from "../facts/prohibitions.ts";
+import { mergeWords, NO_WORDS } from "../salience/table.ts";
 import { NO_FACTS, type Fact, type Facts } from "./fact.ts";
 import { readRevision } from "./ledger.ts";
-import { fade, rankFacts } from "./worth.ts";
 
 /** The facts of all parts, which are given oldest first. */
 export function mergeFacts(parts: readonly Facts[]): Facts {
-  return parts.reduce(mergeTwo, NO_FACTS);
+  const words = mergeWords(parts.map((part) => part.words));
+  return { ...parts.reduce(mergeTwo, NO_FACTS), words };
 }
 
+/** All but the words. */
 function mergeTwo(earlier: Facts, later: Facts): Facts {
-  const aged = (facts: readonly Fact[]): Fact[] =>
-    facts.map((fact) => ({ ...fact, age: fact.age + later.messages, heat: fade(fact.heat, later.messages) }));
+  const aged = (facts: readonly Fact[]): Fact[] => facts.map((fact) => ({ ...fact, age: fact.age + later.messages }));
   const settled = new Set([...later.worked, ...later.failures.map(({ about }) => about)]);
   const assigned = new Set(later.tasks.map(({ about }) => about));
   const open = (facts: readonly Fact[], closed: ReadonlySet<string | undefined>): Fact[] =>
@@ -25,7 +26,7 @@ function mergeTwo(earlier: Facts, later: Facts): Facts {
   return {
     messages: earlier.messages + later.messages,
     rules: boundRules(addRules(aged(earlier.rules), later.rules)),
-    identifiers: boundIdentifiers(addIdentifiers(aged(earlier.identifiers), later.identifiers)),
+    words: NO_WORDS,
     tasks: [...open(earlier.tasks, assigned), ...later.tasks].slice(-MAX_TASKS),
     failures: [...open(earlier.failures, settled), ...later.failures].slice(-MAX_FAILURES),
     worked: [...new Set([...earlier.worked, ...later.worked].toReversed())].slice(0, MAX_WORKED).toReversed(),
@@ -49,25 +50,4 @@ export function boundRules(rules: readonly Fact[]): readonly Fact[] {
   let over = rules.length - MAX_RULES;
   if (over <= 0) return rules;
   return rules.filter(({ value }) => prohibits(value) || over-- <= 0).slice(-MAX_RULES);
-}
-
-function addIdentifiers(earlier: readonly Fact[], later: readonly Fact[]): Fact[] {
-  const all = new Map(earlier.map((fact) => [keyOf(fact), fact]));
-  for (const fact of later) {
-    const before = all.get(keyOf(fact));
-    all.delete(keyOf(fact));
-    all.set(keyOf(fact), before === undefined ? fact : { ...fact, heat: fact.heat + before.heat });
-  }
-  return [...all.values()];
-}
-
-/** Those of most worth, in the order that they have. */
-export function boundIdentifiers(facts: readonly Fact[]): readonly Fact[] {
-  if (facts.length <= MAX_IDENTIFIERS) return facts;
-  const kept = new Set(rankFacts(facts).slice(0, MAX_IDENTIFIERS));
-  return facts.filter((fact) => kept.has(fact));
-}
-
-function keyOf({ kind, value }: Fact): string {
-  return `${kind} ${value}`;
 }

@@ -1,15 +1,13 @@
 /**
- * Chooses what stands beside a summary: rules first, then what is open, then the names most likely to be needed again.
+ * Chooses what is still in force beside a summary: rules first, then open tasks and failures.
  *
  * Boundary: facts and a budget in, a choice out. Safe because the budget is held by measuring the rendering itself: the
  * estimates below only decide what is tried.
  */
 import type { CountTokens } from "../message/measure.ts";
 import { prohibits } from "../facts/prohibitions.ts";
-import type { Fact, Facts, Pinned, PinnedFact } from "./fact.ts";
-import { isName, LEFT_RULES_NOTE, PINNED_HEADING, renderPinned } from "./render.ts";
-import { sayingIn } from "./said.ts";
-import { rankFacts } from "./worth.ts";
+import { NOTHING_PINNED, type Fact, type Facts, type Pinned, type PinnedFact } from "./fact.ts";
+import { IN_FORCE_HEADING, LEFT_RULES_NOTE, renderInForce } from "./render.ts";
 
 /** What the rendering grows by where it counts up to 999 rules. */
 const COUNTED = `\n${LEFT_RULES_NOTE}999`;
@@ -28,10 +26,10 @@ export interface PickOptions {
 }
 
 /**
- * Rules: prohibitions before wishes, the newest first where not all fit; then open tasks, failures, and names by worth. Rules
- * without room are counted in the rendering, which may take the place of one more, but never of the only one.
+ * Rules: prohibitions before wishes, the newest first where not all fit; then open tasks and failures. Rules without room are
+ * counted in the rendering, which may take the place of one more, but never of the only one.
  */
-export function pickPinned(facts: Facts, options: PickOptions): Pinned {
+export function pickInForce(facts: Facts, options: PickOptions): Pinned {
   const countTokens = options.countTokens(COUNTED);
   const whole = choose(facts, options, 0);
   if (whole.rules.length === facts.rules.length || options.budgetTokens < COUNT_FROM * countTokens) return whole;
@@ -41,33 +39,26 @@ export function pickPinned(facts: Facts, options: PickOptions): Pinned {
 
 /** Chooses; where room is kept back to count the rules that are left out, it does. */
 function choose(facts: Facts, { budgetTokens, omit, countTokens: count }: PickOptions, keptBack: number): Pinned {
-  const wanted = (list: readonly Fact[]): Fact[] => list.filter(({ value }) => omit?.(value) !== true);
   const { rules } = facts;
   const newest = Object.groupBy(rules.toReversed(), ({ value }) => (omit?.(value) === true ? "seen" : "unseen"));
-  const queue = [
-    ...prohibitionsFirst(newest.unseen),
-    ...prohibitionsFirst(newest.seen),
-    ...wanted([...facts.tasks, ...facts.failures]).toReversed(),
-    ...rankFacts(wanted(facts.identifiers)),
-  ];
-  let chosen: readonly Fact[] = [];
-  let room = budgetTokens - keptBack - count(PINNED_HEADING);
+  const open = [...facts.tasks, ...facts.failures].filter(({ value }) => omit?.(value) !== true);
+  const queue = [...prohibitionsFirst(newest.unseen), ...prohibitionsFirst(newest.seen), ...open.toReversed()];
+  const chosen: Fact[] = [];
+  let room = budgetTokens - keptBack - count(IN_FORCE_HEADING);
   let left = 0;
   for (const fact of queue) {
-    if (isName(fact) && chosen.some((longer) => says(longer, fact))) continue;
-    const parts = chosen.filter((shorter) => isName(shorter) && isName(fact) && says(fact, shorter));
-    const cost = costOf(fact, chosen, count) - parts.reduce((sum, part) => sum + count(`, ${part.value}`), 0);
+    const cost = count(renderInForce(layOut([fact], [fact], 0))) - count(IN_FORCE_HEADING);
     if (cost > room) {
       left++;
       continue;
     }
-    chosen = [...chosen.filter((each) => !parts.includes(each)), fact];
+    chosen.push(fact);
     room -= cost;
   }
   for (;;) {
     const pinned = { ...layOut(rules, chosen, left), ...(keptBack > 0 ? countLeft(rules, chosen) : {}) };
-    if (chosen.length === 0 || count(renderPinned(pinned)) <= budgetTokens) return pinned;
-    chosen = chosen.slice(0, -1);
+    if (chosen.length === 0 || count(renderInForce(pinned)) <= budgetTokens) return pinned;
+    chosen.pop();
     left++;
   }
 }
@@ -76,20 +67,10 @@ function prohibitionsFirst(rules: readonly Fact[] = []): Fact[] {
   return [...rules.filter(({ value }) => prohibits(value)), ...rules.filter(({ value }) => !prohibits(value))];
 }
 
-/** True when the longer of two says the other: a path the name of its file. */
-function says(longer: Fact, shorter: Fact): boolean {
-  return longer.value.includes(shorter.value) && sayingIn(longer.value)(shorter.value);
-}
-
-/** About what the rendering grows by. */
-function costOf(fact: Fact, chosen: readonly Fact[], count: CountTokens): number {
-  if (isName(fact) && chosen.some(isName)) return count(`, ${fact.value}`);
-  return count(renderPinned(layOut([fact], [fact], 0))) - count(PINNED_HEADING);
-}
-
 function layOut(rules: readonly Fact[], chosen: readonly Fact[], left: number): Pinned {
   const taken = new Set(chosen);
   return {
+    ...NOTHING_PINNED,
     rules: rules.filter((fact) => taken.has(fact)).map(pin),
     facts: chosen.filter(({ kind }) => kind !== "rule").map(pin),
     left,

@@ -1,5 +1,6 @@
 /**
- * Writes pinned facts as the model reads them: one heading, a line for each rule and for whatever is open, and one for all names.
+ * Writes what is pinned as the model reads it: what is still in force under a heading of its own, a line for each rule and for
+ * whatever is open, and the names on one line.
  *
  * Boundary: facts in, markdown out. Safe with hostile values: each stands inside a line that begins with our own words, so
  * none can open a heading, a fence, a list or a message, and none can close a tag of a prompt.
@@ -7,20 +8,17 @@
 import type { FactKind, Pinned, PinnedFact } from "./fact.ts";
 import { oneLine } from "./said.ts";
 
-/** First line of the rendering. */
-export const PINNED_HEADING = "## Pinned facts";
+/** Over what holds whatever a summary says: it has a budget of its own. */
+export const IN_FORCE_HEADING = "## Still in force";
+/** Over the names. */
+export const NAMES_HEADING = "## Names";
 /** Both of two rules that differ are shown where it is not plain that one took back the other. */
 const RULES_NOTE = "- The user's rules, word for word; where two differ, the later holds:";
 
 /** Before the number of rules that found no room: who reads this should know that there is more to ask for. */
 export const LEFT_RULES_NOTE = "- Rules said earlier that found no room here (use recall): ";
 
-/** Kinds that may hold commas and blanks: each value has a line. All others share one: a name tells what it names. */
-const LABELS: Readonly<Partial<Record<FactKind, string>>> = {
-  task: "Open",
-  failure: "Not put right",
-  command: "Command",
-};
+const LABELS: Readonly<Partial<Record<FactKind, string>>> = { task: "Open", failure: "Not put right" };
 
 /** A rule's line, as it is written below: no id holds a bracket. */
 const RULE_LINE = /^- Rule \(([^()]*)\): (.+)$/;
@@ -28,36 +26,39 @@ const RULE_LINE = /^- Rule \(([^()]*)\): (.+)$/;
 /** Characters of a message's id that tell it from others. */
 const ID_CHARS = 16;
 
-/** Empty when nothing is pinned; otherwise a heading and at least one line, without a break at the end. */
+/** All of it, a blank line between its parts; empty when nothing is pinned. */
 export function renderPinned(pinned: Pinned): string {
+  return [renderNames(pinned.names), renderInForce(pinned)].filter((part) => part !== "").join("\n\n");
+}
+
+/** Empty when nothing is in force; otherwise a heading and at least one line, without a break at the end. */
+export function renderInForce(pinned: Omit<Pinned, "names">): string {
   const rules = pinned.rules.map(({ value, messageId }) => `- Rule (${shortId(messageId)}): ${oneLine(value)}`);
   if (rules.length > 1) rules.unshift(RULES_NOTE);
   const lines = pinned.facts.flatMap(({ kind, value }) => {
     const label = LABELS[kind];
     return label === undefined ? [] : [`- ${label}: ${oneLine(value)}`];
   });
-  const names = pinned.facts.filter(isName).map(({ value }) => oneLine(value));
-  if (names.length > 0) lines.push(`- Names: ${names.join(", ")}`);
   const { leftRules = 0 } = pinned;
   if (leftRules > 0) lines.push(`${LEFT_RULES_NOTE}${leftRules}`);
-  return rules.length + lines.length === 0 ? "" : [PINNED_HEADING, ...rules, ...lines].join("\n");
+  return rules.length + lines.length === 0 ? "" : [IN_FORCE_HEADING, ...rules, ...lines].join("\n");
+}
+
+/** Empty for none. No name holds a blank, so that one parts them. */
+export function renderNames(names: readonly string[]): string {
+  return names.length === 0 ? "" : `${NAMES_HEADING}\n${names.map(oneLine).join(" ")}`;
 }
 
 /** The rules that a text as the above stands in says, with their messages' ids as they are shown there. */
 export function readPinnedRules(text: string): PinnedFact[] {
   const lines = text.split("\n");
-  const from = lines.lastIndexOf(PINNED_HEADING) + 1;
+  const from = lines.lastIndexOf(IN_FORCE_HEADING) + 1;
   if (from === 0) return [];
   const end = lines.findIndex((line, at) => at >= from && !line.startsWith("- "));
   return lines.slice(from, end === -1 ? lines.length : end).flatMap((line) => {
     const [, messageId = "", value = ""] = RULE_LINE.exec(line) ?? [];
     return value === "" ? [] : [{ kind: "rule", value, messageId }];
   });
-}
-
-/** True for what shares a line with others. */
-export function isName({ kind }: { readonly kind: FactKind }): boolean {
-  return kind !== "rule" && LABELS[kind] === undefined;
 }
 
 function shortId(messageId: string): string {

@@ -9,7 +9,7 @@ import { prohibits } from "../facts/prohibitions.ts";
 import type { Fact, FactKind, Facts, PinnedFact } from "./fact.ts";
 import { contentWords } from "./ledger.ts";
 import { sayingIn } from "./said.ts";
-import { rankFacts, usefulness } from "./worth.ts";
+import { heatOf } from "../salience/table.ts";
 
 export interface Survival {
   /** From 0 (nothing is left) to 1 (everything is): half of it for rules, three tenths for names, the rest for what is open. 1 for no facts. */
@@ -22,9 +22,12 @@ export interface Survival {
 /** A kind of loss: what it makes of the score, and of which facts, each with its weight within. */
 interface Part {
   readonly share: number;
-  readonly facts: readonly Fact[];
-  readonly weigh: (fact: Fact) => number;
-  readonly says: (fact: Fact) => boolean;
+  readonly facts: readonly Weighed[];
+  readonly says: (fact: PinnedFact) => boolean;
+}
+
+interface Weighed extends PinnedFact {
+  readonly weight: number;
 }
 
 /** A prohibition counts as this many wishes. */
@@ -38,19 +41,28 @@ export function scoreSurvival(text: string, facts: Facts): Survival {
   const sentences = text
     .split(/\n|(?<=[.!?;])\s/)
     .map((each) => ({ words: contentWords(each), forbids: prohibits(each) }));
-  const saysSentence = ({ value }: Fact): boolean => says(value) || sentences.some((each) => saysTheSame(each, value));
+  const saysSentence = ({ value }: PinnedFact): boolean =>
+    says(value) || sentences.some((each) => saysTheSame(each, value));
   const parts: readonly Part[] = [
     {
       share: 0.5,
-      facts: facts.rules.toReversed().toSorted((one, other) => weighRule(other) - weighRule(one)),
-      weigh: weighRule,
+      facts: facts.rules
+        .toReversed()
+        .map((rule) => ({ ...rule, weight: weighRule(rule) }))
+        .toSorted((one, other) => other.weight - one.weight),
       says: saysSentence,
     },
-    { share: 0.2, facts: [...facts.tasks, ...facts.failures], weigh: () => 1, says: saysSentence },
+    {
+      share: 0.2,
+      facts: [...facts.tasks, ...facts.failures].map((open) => ({ ...open, weight: 1 })),
+      says: saysSentence,
+    },
     {
       share: 0.3,
-      facts: rankFacts(facts.identifiers).slice(0, MAX_SCORED_NAMES),
-      weigh: usefulness,
+      facts: facts.words.rows
+        .map((row) => ({ kind: "name" as const, value: row[0], messageId: "", weight: heatOf(row) }))
+        .toSorted((one, other) => other.weight - one.weight)
+        .slice(0, MAX_SCORED_NAMES),
       says: ({ value }) => says(value),
     },
   ];
@@ -62,8 +74,8 @@ function addUp(parts: readonly Part[]): Survival {
   const missing: PinnedFact[] = [];
   let kept = 0;
   let all = 0;
-  for (const { share, facts, weigh, says } of parts) {
-    const total = facts.reduce((sum, fact) => sum + weigh(fact), 0);
+  for (const { share, facts, says } of parts) {
+    const total = facts.reduce((sum, { weight }) => sum + weight, 0);
     if (total === 0) continue;
     all += share;
     for (const fact of facts) {
@@ -72,7 +84,7 @@ function addUp(parts: readonly Part[]): Survival {
       count.of++;
       if (says(fact)) {
         count.kept++;
-        kept += (share * weigh(fact)) / total;
+        kept += (share * fact.weight) / total;
       } else if (missing.length < MAX_MISSING_FACTS) missing.push({ kind, value, messageId });
     }
   }

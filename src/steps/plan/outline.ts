@@ -32,6 +32,8 @@ export interface OverlayShape {
   readonly generation: number;
   /** True when no model wrote it, or a part of it. */
   readonly degraded: boolean;
+  /** Estimated tokens of its summary alone, with the line before it; all of its tokens where it does not say. */
+  readonly summaryTokens?: number;
 }
 
 export interface OutlineRow {

@@ -8,28 +8,28 @@ import {
   DEFAULT_PROTECT_HEAD,
   DEFAULT_SUMMARY_RATIO,
   FIRST_MESSAGE_SHARE_OF_THRESHOLD,
+  FOLD_BEYOND,
   HARD_LINE,
   HEAD_SHARE_OF_THRESHOLD,
   DEFAULT_TAIL_TOKENS,
   MAX_NAME_CHARS,
   MAX_SUMMARY_TOKENS,
+  MIN_PINNED_TOKENS,
+  MOST_PINNED_OF_THRESHOLD,
+  PINNED_SHARE_OF_THRESHOLD,
   MIN_SPAN_TOKENS,
+  MIN_STACK_TOKENS,
   MIN_SUMMARY_TOKENS,
   OPENING_SHARE_OF_THRESHOLD,
   OPENING_TOKENS,
   SPAN_SHARE_OF_THRESHOLD,
-  SUMMARY_SHARE_OF_THRESHOLD,
+  STACK_SHARE_OF_THRESHOLD,
+  SUMMARIES_IN_A_STACK,
   TAIL_SHARE_OF_THRESHOLD,
 } from "../../limits.ts";
 
-/** Most that is pinned where overlays leave some of the stack, in summaries: names last longest there (decision 6). */
-const MOST_PINNED_SUMMARIES = 1.25;
-
-/** What is pinned beside a summary, as a divisor of the largest summary: the most with which three overlays still fit a stack (decision 6). */
-const PINNED_SHARE_OF_SUMMARY = 1.5;
-
-/** Most of a threshold that the overlays of a view may take together, as a divisor; never less than one of them needs. */
-const STACK_SHARE_OF_THRESHOLD = 4;
+/** Most of a threshold that summaries and names may be given: with tail and head, more leaves too little room to grow. */
+const MOST_SHARE = 1 / 4;
 
 /** What a run may do to a view: resolved, validated numbers. Recorded with the run, so that a replay plans alike. */
 export interface Policy {
@@ -51,9 +51,12 @@ export interface Policy {
   readonly minTailMessages: number;
   /** A summary may be at most this many tokens. */
   readonly summaryTokens: number;
-  /** What is kept word for word beside one summary may take at most this many tokens. */
+  /** What is still in force beside one summary, word for word, may take at most this many tokens. */
   readonly pinnedTokens: number;
-  /** All summaries of a view together, with what is kept beside them: beyond it, neighbours are folded into one. */
+  /**
+   * All that stands for what a view hides: its summaries, of which neighbours are folded into one beyond a third of it, and the names
+   * that take what summaries leave. What is still in force has a budget of its own.
+   */
   readonly stackTokens: number;
   /** A summary must be at most this share of the tokens it replaces. */
   readonly maxSummaryRatio: number;
@@ -74,25 +77,38 @@ export type PolicyOptions = {
   readonly hardTokens?: number | undefined;
   /** Tokens beside the messages (system prompt, tools): room that the view never has. Default 0. */
   readonly overheadTokens?: number | undefined;
+  /** The share of the threshold that summaries and names take together. Default: a fifteenth. */
+  readonly share?: number | undefined;
 };
 
 /** Fills in the defaults and checks each number and how they fit together. Throws `invalid_options`. */
 export function resolvePolicy(options: PolicyOptions): Policy {
   const threshold = options.thresholdTokens;
   whole("thresholdTokens", threshold, 1);
-  const summaryDefault = Math.min(
-    MAX_SUMMARY_TOKENS,
-    Math.max(MIN_SUMMARY_TOKENS, Math.floor(threshold / SUMMARY_SHARE_OF_THRESHOLD)),
-  );
+  const share = options.share ?? 1 / STACK_SHARE_OF_THRESHOLD;
+  if (!(share > 0 && share <= MOST_SHARE)) {
+    throw invalid(
+      `share is ${share}: give the part of the threshold for summaries and names, over 0 and up to ${MOST_SHARE}.`,
+    );
+  }
   const plannedHead = options.headTokenBudget ?? Math.floor(threshold / HEAD_SHARE_OF_THRESHOLD);
   const tailTokenBudget =
     options.tailTokenBudget ?? Math.min(DEFAULT_TAIL_TOKENS, Math.floor(threshold / TAIL_SHARE_OF_THRESHOLD));
-  const summaryTokens = options.summaryTokens ?? Math.min(summaryDefault, Math.ceil(threshold / 2));
-  const stackRoom = Math.min(
-    Math.floor(threshold / STACK_SHARE_OF_THRESHOLD),
-    threshold - (options.overheadTokens ?? 0) - plannedHead - tailTokenBudget,
-  );
-  const pinnedTokens = options.pinnedTokens ?? pinnedBeside(summaryTokens, { threshold, stackRoom });
+  const stackDefault = Math.min(Math.max(MIN_STACK_TOKENS, Math.floor(threshold * share)), Math.ceil(threshold / 5));
+  const stated = options.stackTokens ?? stackDefault;
+  const summaryTokens =
+    options.summaryTokens ??
+    Math.min(
+      MAX_SUMMARY_TOKENS,
+      Math.max(MIN_SUMMARY_TOKENS, Math.floor(stated / SUMMARIES_IN_A_STACK)),
+      Math.ceil(threshold / 5),
+    );
+  const pinnedTokens =
+    options.pinnedTokens ??
+    Math.min(
+      Math.max(MIN_PINNED_TOKENS, Math.floor(threshold / PINNED_SHARE_OF_THRESHOLD)),
+      Math.floor(threshold / MOST_PINNED_OF_THRESHOLD),
+    );
   const policy: Policy = {
     thresholdTokens: threshold,
     ...resolveHead(options, { plannedHead, tailTokenBudget }),
@@ -100,7 +116,7 @@ export function resolvePolicy(options: PolicyOptions): Policy {
     minTailMessages: options.minTailMessages ?? DEFAULT_MIN_TAIL_MESSAGES,
     summaryTokens,
     pinnedTokens,
-    stackTokens: options.stackTokens ?? Math.max(stackRoom, summaryTokens + pinnedTokens),
+    stackTokens: options.stackTokens ?? Math.max(stackDefault, summaryTokens * FOLD_BEYOND),
     maxSummaryRatio: options.maxSummaryRatio ?? DEFAULT_SUMMARY_RATIO,
     minSpanTokens: options.minSpanTokens ?? Math.max(MIN_SPAN_TOKENS, Math.floor(threshold / SPAN_SHARE_OF_THRESHOLD)),
     chunkTokens: options.chunkTokens ?? DEFAULT_CHUNK_TOKENS,
@@ -156,25 +172,10 @@ function resolveHead(
   };
 }
 
-/**
- * What is pinned beside a summary by default. Where the threshold is too small for summaries to be in proportion to it, also what
- * the overlays that fit a stack leave of it: no fewer fit for that.
- */
-function pinnedBeside(
-  summaryTokens: number,
-  { threshold, stackRoom }: { threshold: number; stackRoom: number },
-): number {
-  const least = Math.floor(summaryTokens / PINNED_SHARE_OF_SUMMARY);
-  if (threshold >= MIN_SUMMARY_TOKENS * SUMMARY_SHARE_OF_THRESHOLD) return least;
-  const overlays = Math.max(1, Math.floor(stackRoom / (summaryTokens + least)));
-  const left = Math.floor(stackRoom / overlays) - summaryTokens;
-  return Math.max(least, Math.min(left, Math.floor(summaryTokens * MOST_PINNED_SUMMARIES)));
-}
-
 /** After a compaction the view holds the overhead, the head, the tail and a summary: that must be under the threshold. */
 function requireFit(policy: Policy, overheadTokens: number): void {
   whole("overheadTokens", overheadTokens, 0);
-  const { thresholdTokens, headTokenBudget, tailTokenBudget, summaryTokens, pinnedTokens, stackTokens } = policy;
+  const { thresholdTokens, headTokenBudget, tailTokenBudget, summaryTokens, stackTokens } = policy;
   if (overheadTokens >= thresholdTokens) {
     throw invalid(
       `overheadTokens (${overheadTokens}) is not under thresholdTokens (${thresholdTokens}): every append would compact. Raise the threshold or shorten the system prompt and tools.`,
@@ -191,7 +192,7 @@ function requireFit(policy: Policy, overheadTokens: number): void {
       `headTokenBudget (${headTokenBudget}) and tailTokenBudget (${tailTokenBudget}) leave nothing to compact under thresholdTokens (${thresholdTokens}, ${room} of it for messages). Lower one of the two or raise the threshold.`,
     );
   }
-  if (stackTokens >= room - tailTokenBudget && stackTokens > summaryTokens + pinnedTokens) {
+  if (stackTokens >= room - tailTokenBudget && stackTokens > summaryTokens * FOLD_BEYOND) {
     throw invalid(
       `stackTokens (${stackTokens}) does not fit beside tailTokenBudget (${tailTokenBudget}) under thresholdTokens (${thresholdTokens}, ${room} of it for messages). Lower one of the two or raise the threshold.`,
     );

@@ -6,7 +6,9 @@
  * for each level, whatever the number of compactions, and what is older stays as it is, byte for byte. A stack that would
  * outgrow its budget folds more; a text that would be written anew too often is made from its first drafts again.
  */
+import { FOLD_BEYOND } from "../../limits.ts";
 import { tokensBetween, type Layout } from "./align.ts";
+import type { OutlineRow } from "./outline.ts";
 import type { Policy } from "./policy.ts";
 
 /** How often a message's text may be written anew before its summary is made from the first drafts again. */
@@ -45,29 +47,27 @@ export function coverAll(layout: Layout, from: number): Stacked | null {
   const to = layout.cells.length;
   const last = lastOverlay(layout, { from, to });
   if (last === -1) return null;
-  const levels = layout.cells.flatMap(({ row }) => (row.kind === "overlay" ? [shapeOf(row.overlay).level] : []));
+  const levels = layout.cells.flatMap(({ row }) => (row.kind === "overlay" ? [shapeOf(row).level] : []));
   return { from, to: last + 1, level: Math.max(...levels), rebuild: true };
 }
 
 /** What follows the last overlay of the range, and the overlays before it that are folded in. */
 export function stackUp(layout: Layout, range: { from: number; to: number }, policy: Policy): Stacked {
   const overlays = layout.cells.flatMap(({ row }, at) =>
-    row.kind === "overlay" && at >= range.from && at < range.to
-      ? [{ at, tokens: row.tokens, ...shapeOf(row.overlay) }]
-      : [],
+    row.kind === "overlay" && at >= range.from && at < range.to ? [{ at, ...shapeOf(row) }] : [],
   );
   const last = overlays.at(-1);
   let from = last === undefined ? range.from : last.at + 1;
-  let standing = overlays.reduce((sum, each) => sum + each.tokens, 0);
+  let standing = overlays.reduce((sum, each) => sum + each.summaryTokens, 0);
   let level = 0;
   let generation = 1;
   let degraded = false;
-  const own = policy.summaryTokens + policy.pinnedTokens;
+  const room = policy.stackTokens / FOLD_BEYOND - policy.summaryTokens;
   for (const overlay of overlays.toReversed()) {
     const safe = layout.ties[from] === null;
-    if (safe && overlay.level > level && standing + own <= policy.stackTokens) break;
+    if (safe && overlay.level > level && standing <= room) break;
     from = overlay.at;
-    standing -= overlay.tokens;
+    standing -= overlay.summaryTokens;
     level = Math.max(level, overlay.level) + 1;
     generation = Math.max(generation, overlay.generation);
     degraded ||= overlay.degraded;
@@ -77,8 +77,8 @@ export function stackUp(layout: Layout, range: { from: number; to: number }, pol
   return { from, to: range.to, level, rebuild: level > 0 && (degraded || generation >= MAX_GENERATION) };
 }
 
-function shapeOf(shape: { level: number; generation: number; degraded: boolean } | undefined) {
-  return shape ?? { level: 0, generation: 1, degraded: false };
+function shapeOf({ overlay, tokens }: OutlineRow): Required<NonNullable<OutlineRow["overlay"]>> {
+  return { level: 0, generation: 1, degraded: false, summaryTokens: tokens, ...overlay };
 }
 
 function lastOverlay(layout: Layout, range: { from: number; to: number }): number {

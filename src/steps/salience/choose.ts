@@ -34,6 +34,8 @@ const WIDE = 3.5;
 /** Names that are compared with each other: far more than any room holds. */
 const MAX_CHOICE = 3_000;
 
+export const NO_TALK: Talk = new Map();
+
 /** What the messages that stay in view talk of: each one's table, the newest last. */
 export function talkOf(tables: readonly Words[]): Talk {
   const talk = new Map<string, number>();

@@ -6,8 +6,8 @@
  */
 import { wordsIn } from "./words.ts";
 
-/** Naming words that the table of a span holds, the warmest, and places of each: some 50 kB of JSON, kept with each draft. */
-export const MAX_WORDS = 1_000;
+/** Naming words that the table of a span holds, the warmest, and places of each: some 150 kB of JSON, kept with each draft. */
+export const MAX_WORDS = 3_000;
 export const MAX_WORD_PLACES = 4;
 
 /** A text of one message. `written`: a user or the agent put it there, in a message or as what a tool was asked. */
@@ -38,8 +38,8 @@ export interface Words {
 
 export const NO_WORDS: Words = { messages: 0, places: 0, rows: [] };
 
-/** What is left of a heat one message later: half of it after 69 messages, about one task of a coding session. */
-const FADES_TO = 0.99;
+/** What is left of a heat one message later: half of it after 34 messages. */
+const FADES_TO = 0.98;
 /** A name that nobody but a tool said is a third as likely to be written soon as one that was written before. */
 export const READ_SHARE = 0.35;
 /** Characters of one place: words that stand this close belong together. */
@@ -130,8 +130,9 @@ function* cutIntoPlaces(text: string): Generator<string> {
     piece = piece === "" ? line : `${piece}\n${line}`;
     let from = 0;
     while (piece.length - from > 2 * PLACE_CHARS) {
-      const blank = piece.lastIndexOf(" ", from + PLACE_CHARS);
-      const to = blank > from ? blank : from + PLACE_CHARS;
+      // Looked for in this place alone: a line without a blank would be read back to its beginning each time.
+      const blank = piece.slice(from, from + PLACE_CHARS).lastIndexOf(" ");
+      const to = from + (blank > 0 ? blank : PLACE_CHARS);
       yield piece.slice(from, to);
       from = to;
     }

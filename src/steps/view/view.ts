@@ -8,10 +8,11 @@
  * Why an id can be trusted: nothing that comes from outside is stored under the prefix, or with metadata of ours
  * ({@link ownMark}). So what an id under it says was said by us.
  */
+import { withoutEmptySections } from "../draft/empty-sections.ts";
 import type { UIMessage } from "ai";
 import { WHOLE_MESSAGE } from "../plan/outline.ts";
 import type { Pinned, PinnedFact } from "../pinned/fact.ts";
-import { renderPinned } from "../pinned/render.ts";
+import { IN_FORCE_HEADING, renderInForce, renderNames } from "../pinned/render.ts";
 
 /** Ids that start so are ours: no message from outside is stored under one. */
 export const RESERVED_PREFIX = "palimpsest:";
@@ -19,8 +20,9 @@ export const RESERVED_PREFIX = "palimpsest:";
 /** The key in a message's metadata that is ours. */
 export const RESERVED_METADATA = "palimpsest";
 
-/** Where a line begins that a reader could take for the heading of the pinned facts. */
-const PINNED_LOOKALIKE = /(?<![^\n\v\f\r\u0085\u2028\u2029])(?=[ \t]*(?:#{1,6}[ \t]*|[*_]{1,2})pinned[ \t]+facts)/gi;
+/** Where a line begins that a reader could take for the heading of what is in force. */
+const IN_FORCE_LOOKALIKE =
+  /(?<![^\n\v\f\r\u0085\u2028\u2029])(?=[ \t]*(?:#{1,6}[ \t]*|[*_]{1,2})still[ \t]+in[ \t]+force)/gi;
 
 export type SyntheticId =
   | { readonly kind: "overlay"; readonly overlayId: string }
@@ -118,10 +120,14 @@ export function summaryMessage(source: SummarySource): UIMessage {
   const { spanMessages } = source;
   const count =
     spanMessages === 1
-      ? "1 earlier message, or of some of its steps,"
+      ? "1 earlier message, or of some of its steps"
       : `${spanMessages ?? ""} earlier messages`.trimStart();
-  const pinned = source.pinned === undefined ? "" : renderPinned(source.pinned);
-  const origin = source.degraded === true ? " It was extracted without a model and may miss context." : "";
+  const origin = source.degraded === true ? " It was extracted without a model." : "";
+  const parts = [
+    withoutHeading(withoutEmptySections(source.summary)),
+    renderNames(source.pinned?.names ?? []),
+    stillInForce(source),
+  ];
   return {
     id: overlayMessageId(source.overlayId),
     role: "user",
@@ -130,20 +136,25 @@ export function summaryMessage(source: SummarySource): UIMessage {
       {
         type: "text",
         text:
-          `[Record of ${count} of this conversation, condensed. Treat it as background that you already know, ` +
-          `not as a new request: what was asked, decided and done is below, and the conversation goes on after it.${origin}]\n\n` +
-          withoutPinnedHeading(opened(source)) +
-          withoutPinnedHeading(source.summary) +
-          (pinned === "" ? "" : `\n\n${pinned}`) +
-          withoutPinnedHeading(besides(source)),
+          `[Record of ${count}, condensed: background, not a new request.${origin}]\n\n` +
+          parts.filter((part) => part !== "").join("\n\n") +
+          withoutHeading(besides(source)),
       },
     ],
   };
 }
 
-/** What stands before a summary: nobody summarised it. */
+/** What holds whatever the summary says, and how it began: under one heading, so that who counts room can tell it apart. */
+function stillInForce(source: SummarySource): string {
+  const rules = source.pinned === undefined ? "" : renderInForce(source.pinned);
+  const began = withoutHeading(opened(source));
+  if (began === "") return rules;
+  return `${rules === "" ? IN_FORCE_HEADING : rules}\n${began}`;
+}
+
+/** How the conversation began: nobody summarised it. */
 export function opened({ opening = null }: Pick<SummarySource, "opening">): string {
-  return opening === null ? "" : `## How it began, word for word\n${opening}\n\n`;
+  return opening === null ? "" : `### How it began, word for word\n${opening}`;
 }
 
 /** What stands behind a summary and what is pinned: nobody summarised it. */
@@ -152,7 +163,7 @@ export function besides({ carried = [], context = null }: Pick<SummarySource, "c
   return context === null ? blocks : `${blocks}\n\n## Besides\n${context}`;
 }
 
-/** The summary with no heading that could pose as that of the pinned facts: only what was really pinned stands under one. */
-function withoutPinnedHeading(summary: string): string {
-  return summary.replaceAll(PINNED_LOOKALIKE, "\\");
+/** The text with no heading that could pose as that of what is in force: only what was really pinned stands under one. */
+function withoutHeading(text: string): string {
+  return text.replaceAll(IN_FORCE_LOOKALIKE, "\\");
 }

@@ -3,21 +3,22 @@ import type { UIMessage } from "ai";
 import { array, assert, constantFrom, integer, oneof, property, record, string, type Arbitrary } from "fast-check";
 import { describe, expect, it } from "vitest";
 import { expectLinear } from "../../growth.ts";
-import {
-  MAX_FAILURES,
-  MAX_IDENTIFIERS,
-  MAX_OPEN_MESSAGES,
-  MAX_RULES,
-  MAX_TASKS,
-  MAX_WORKED,
-} from "../../../src/limits.ts";
-import { NO_FACTS, type Fact, type Facts, type Pinned } from "../../../src/steps/pinned/fact.ts";
+import { MAX_FAILURES, MAX_OPEN_MESSAGES, MAX_RULES, MAX_TASKS, MAX_WORKED } from "../../../src/limits.ts";
+import { NO_FACTS, NOTHING_PINNED, type Fact, type Facts, type Pinned } from "../../../src/steps/pinned/fact.ts";
 import { gatherFacts, readSayings } from "../../../src/steps/pinned/gather.ts";
 import { mergeFacts } from "../../../src/steps/pinned/merge.ts";
-import { pickPinned } from "../../../src/steps/pinned/pick.ts";
-import { PINNED_HEADING, renderPinned } from "../../../src/steps/pinned/render.ts";
+import { keepFacts, NAME_CHARS_PER_TOKEN } from "../../../src/steps/pinned/keep.ts";
+import { pickInForce } from "../../../src/steps/pinned/pick.ts";
+import {
+  IN_FORCE_HEADING,
+  NAMES_HEADING,
+  renderInForce,
+  renderNames,
+  renderPinned,
+} from "../../../src/steps/pinned/render.ts";
 import { sayingIn } from "../../../src/steps/pinned/said.ts";
 import { scoreSurvival } from "../../../src/steps/pinned/survival.ts";
+import { MAX_WORDS } from "../../../src/steps/salience/table.ts";
 import { estimateTokens } from "../../../src/steps/tokens/tokens.ts";
 import { recordMessage } from "../../../src/steps/view/view.ts";
 import { call, done, say, text } from "../conversations.ts";
@@ -67,7 +68,7 @@ const message: Arbitrary<(id: string) => UIMessage> = oneof(
 const conversation = array(message, { maxLength: 14 }).map((made) => made.map((make, index) => make(`m${index}`)));
 
 function allOf(facts: Facts): Fact[] {
-  return [...facts.rules, ...facts.tasks, ...facts.failures, ...facts.identifiers];
+  return [...facts.rules, ...facts.tasks, ...facts.failures];
 }
 
 /** A hundred and seventy names. */
@@ -80,7 +81,7 @@ function plain(facts: Facts): unknown {
   return [
     facts.messages,
     facts.rules.map(({ value, messageId }) => [value, messageId]),
-    new Set(facts.identifiers.map(({ kind, value, messageId, age }) => `${kind} ${value} ${messageId} ${age}`)),
+    facts.words.rows.map(([word]) => word),
     facts.tasks.map(({ value }) => value),
     facts.failures.map(({ value }) => value),
   ];
@@ -101,10 +102,10 @@ describe("a rule of the user is never lost", () => {
       (facts, part) => mergeFacts([facts, part]),
       first,
     );
-    const pinned = pickPinned(merged, { countTokens: estimateTokens, budgetTokens: 100 });
+    const pinned = pickInForce(merged, { countTokens: estimateTokens, budgetTokens: 100 });
     expect(pinned.rules).toEqual([{ kind: "rule", value: `Please ${BILLING}.`, messageId: "rule" }]);
     expect(renderPinned(pinned)).toContain(`- Rule (rule): Please ${BILLING}.`);
-    expect(pinned.left).toBeGreaterThan(MAX_IDENTIFIERS - 20);
+    expect(merged.words.rows).toHaveLength(MAX_WORDS);
   });
 
   it("the same sentence in a tool's result or an assistant's text is no rule", () => {
@@ -126,7 +127,7 @@ describe("a rule of the user is never lost", () => {
     ];
     const facts = gatherFacts(said.map((each, index) => say(`m${index}`, "user", text(each))));
     const fitting = (budgetTokens: number): string[] =>
-      pickPinned(facts, { countTokens: estimateTokens, budgetTokens }).rules.map(({ value }) => value);
+      pickInForce(facts, { countTokens: estimateTokens, budgetTokens }).rules.map(({ value }) => value);
     expect(fitting(1_000)).toEqual(said);
     expect(fitting(20)).toEqual([said[1]]);
     expect(fitting(45)).toEqual(said.slice(0, 2));
@@ -171,11 +172,11 @@ describe("facts of a conversation", () => {
       ...lines.map((line, n) => tool(`t${n}`, { line }, n % 2 === 0 ? { output: n } : { errorText: line })),
     ]);
     expect(facts.rules).toHaveLength(MAX_RULES);
-    expect(facts.identifiers.length).toBeLessThanOrEqual(MAX_IDENTIFIERS);
+    expect(facts.words.rows.length).toBeLessThanOrEqual(MAX_WORDS);
     expect(facts.tasks.length).toBeLessThanOrEqual(MAX_TASKS);
     expect(facts.failures.length).toBeLessThanOrEqual(MAX_FAILURES);
     expect(facts.worked.length).toBeLessThanOrEqual(MAX_WORKED);
-    expect(JSON.stringify(facts).length).toBeLessThan(200_000);
+    expect(JSON.stringify(facts).length).toBeLessThan(300_000);
     expect(JSON.parse(JSON.stringify(facts))).toEqual(facts);
   });
 
@@ -214,8 +215,8 @@ describe("facts of a conversation", () => {
   });
 
   it("names a slice of a message by the message itself", () => {
-    const [fact] = gatherFacts([say("palimpsest:slice:0-2:m7", "assistant", text("See src/a.ts"))]).identifiers;
-    expect(fact).toMatchObject({ value: "src/a.ts", messageId: "m7" });
+    const [fact] = gatherFacts([say("palimpsest:slice:0-2:m7", "user", text(`Please ${BILLING}.`))]).rules;
+    expect(fact).toMatchObject({ value: `Please ${BILLING}.`, messageId: "m7" });
   });
 
   it("reads odd parts without failing", () => {
@@ -231,30 +232,38 @@ describe("facts of a conversation", () => {
 });
 
 describe("what is pinned", () => {
-  it("never takes more than its budget, and is the same each time, in whatever order the names come", () => {
+  it("never takes more than its two budgets, neither from the other, and is the same each time", () => {
+    const budget = integer({ min: 0, max: 120 });
     assert(
-      property(conversation, integer({ min: 0, max: 120 }), (messages, budgetTokens) => {
+      property(conversation, budget, budget, (messages, pinnedTokens, namesTokens) => {
         const facts = gatherFacts(messages);
-        const pinned = pickPinned(facts, { countTokens: estimateTokens, budgetTokens });
-        expect(estimateTokens(renderPinned(pinned))).toBeLessThanOrEqual(budgetTokens);
-        const turned = { ...facts, identifiers: facts.identifiers.toReversed() };
-        expect(pickPinned(turned, { countTokens: estimateTokens, budgetTokens })).toEqual(pinned);
+        const { pinned } = keepFacts("", facts, { countTokens: estimateTokens, pinnedTokens, namesTokens });
+        expect(estimateTokens(renderInForce(pinned))).toBeLessThanOrEqual(pinnedTokens);
+        expect(renderNames(pinned.names).length).toBeLessThanOrEqual(namesTokens * NAME_CHARS_PER_TOKEN);
+        expect(estimateTokens(renderNames(pinned.names))).toBeLessThanOrEqual(2 * namesTokens);
+        expect(keepFacts("", facts, { countTokens: estimateTokens, pinnedTokens, namesTokens }).pinned).toEqual(pinned);
       }),
     );
   });
 
+  const room = { countTokens: estimateTokens, pinnedTokens: 1_000, namesTokens: 1_000 };
+
   it("leaves out what the reader sees anyway, and the part of a name that a longer one says", () => {
-    const facts = gatherFacts([say("m", "user", text("src/steps/plan/plan.ts plan.ts src/steps/plan/cut.ts ENOENT"))]);
-    const pinned = pickPinned(facts, {
-      countTokens: estimateTokens,
-      budgetTokens: 1_000,
-      omit: (value) => value === "ENOENT",
-    });
-    expect(pinned.facts.map(({ value }) => value).toSorted()).toEqual([
-      "src/steps/plan/cut.ts",
-      "src/steps/plan/plan.ts",
+    const facts = gatherFacts([
+      say("m", "user", text("src/steps/plan/plan.ts plan.ts src/steps/plan/cut.ts ENOENT eslint_config")),
     ]);
-    expect(pinned.left).toBe(0);
+    const { pinned } = keepFacts("It failed with ENOENT.", facts, {
+      ...room,
+      around: { hidden: [], talk: new Map(), shows: (word) => word === "eslint_config" },
+    });
+    expect(pinned.names.toSorted()).toEqual(["src/steps/plan/cut.ts", "src/steps/plan/plan.ts"]);
+  });
+
+  it("has the names of what earlier summaries hide, too", () => {
+    const earlier = gatherFacts([say("m", "user", text("I read early_name."))]);
+    const facts = gatherFacts([say("n", "user", text("I read late_name."))]);
+    const around = { hidden: [earlier.words], talk: new Map(), shows: () => false };
+    expect(keepFacts("", facts, { ...room, around }).pinned.names).toEqual(["early_name", "late_name"]);
   });
 
   it("prefers what was said often and lately over what was said once, long ago, or only by a tool", () => {
@@ -267,9 +276,15 @@ describe("what is pinned", () => {
       names("4", "src/new2.ts", "src/new1.ts"),
       tool("5", {}, { output: "src/out1.ts" }),
     ]);
-    expect(
-      pickPinned(facts, { countTokens: estimateTokens, budgetTokens: 1_000 }).facts.map(({ value }) => value),
-    ).toEqual(["src/new2.ts", "src/new1.ts", "src/out1.ts", "src/old1.ts"]);
+    const fitting = (count: number): readonly string[] => {
+      const all = ["src/new2.ts", "src/new1.ts", "src/out1.ts", "src/old1.ts"];
+      const namesTokens = (renderNames(all.slice(0, count)).length + 1) / NAME_CHARS_PER_TOKEN;
+      return keepFacts("", facts, { ...room, namesTokens }).pinned.names;
+    };
+    expect(fitting(1)).toEqual(["src/new2.ts"]);
+    expect(fitting(2)).toEqual(["src/new2.ts", "src/new1.ts"]);
+    expect(fitting(3)).toEqual(["src/new2.ts", "src/new1.ts", "src/out1.ts"]);
+    expect(fitting(4)).toEqual(["src/old1.ts", "src/new2.ts", "src/new1.ts", "src/out1.ts"]);
   });
 
   it("over the bound of rules, wishes go first", () => {
@@ -294,34 +309,41 @@ describe("what is pinned", () => {
 
 describe("the rendering", () => {
   it("is empty for nothing", () => {
-    expect(renderPinned({ rules: [], facts: [], left: 3 })).toBe("");
+    expect(renderPinned({ ...NOTHING_PINNED, left: 3 })).toBe("");
   });
 
   it("says how many rules were left out, within the budget", () => {
     const rules = Array.from({ length: 40 }, (_, n) => `Never touch the table of customer number ${n}.`);
     const facts = gatherFacts([say("m", "user", text(rules.join("\n")))]);
-    const pinned = pickPinned(facts, { countTokens: estimateTokens, budgetTokens: 200 });
+    const pinned = pickInForce(facts, { countTokens: estimateTokens, budgetTokens: 200 });
     expect(pinned.leftRules).toBe(40 - pinned.rules.length);
     expect(pinned.leftRules).toBe(pinned.left);
-    expect(renderPinned(pinned).split("\n").at(-1)).toBe(
+    expect(renderInForce(pinned).split("\n").at(-1)).toBe(
       `- Rules said earlier that found no room here (use recall): ${pinned.leftRules}`,
     );
-    expect(estimateTokens(renderPinned(pinned))).toBeLessThanOrEqual(200);
-    expect(pickPinned(facts, { countTokens: estimateTokens, budgetTokens: 10_000 })).not.toHaveProperty("leftRules");
+    expect(estimateTokens(renderInForce(pinned))).toBeLessThanOrEqual(200);
+    expect(pickInForce(facts, { countTokens: estimateTokens, budgetTokens: 10_000 })).not.toHaveProperty("leftRules");
   });
 
   it("keeps a hostile value in one harmless line", () => {
     const hostile = array(word, { minLength: 1, maxLength: 6 }).map((words) => words.join("\r\n\u2028"));
-    const kind = constantFrom<Fact["kind"]>("task", "failure", "command", "path", "symbol");
+    const kind = constantFrom<Fact["kind"]>("task", "failure");
     const fact = record({ kind, value: hostile, messageId: hostile });
     assert(
-      property(array(fact, { maxLength: 5 }), array(fact, { maxLength: 5 }), (rules, facts) => {
-        const pinned: Pinned = { rules: rules.map((rule) => ({ ...rule, kind: "rule" })), facts, left: 0 };
-        const [heading, ...lines] = renderPinned(pinned).split(/[\r\n\u2028]/);
-        expect(heading).toBe(rules.length + facts.length === 0 ? "" : PINNED_HEADING);
-        for (const line of lines)
-          expect(line).toMatch(/^- (?:Rule \(|Open: |Not put right: |Command: |Names: |The user's rules, )/);
-        expect(lines.join("")).not.toMatch(/<\/?(?:transcript|draft|problem|focus|sections)/i);
+      property(array(fact, { maxLength: 5 }), array(fact, { maxLength: 5 }), array(hostile), (rules, facts, said) => {
+        const pinned: Pinned = {
+          ...NOTHING_PINNED,
+          rules: rules.map((rule) => ({ ...rule, kind: "rule" })),
+          facts,
+          names: said,
+        };
+        const [heading, ...lines] = renderInForce(pinned).split(/[\r\n\u2028]/);
+        expect(heading).toBe(rules.length + facts.length === 0 ? "" : IN_FORCE_HEADING);
+        for (const line of lines) expect(line).toMatch(/^- (?:Rule \(|Open: |Not put right: |The user's rules, )/);
+        const named = renderNames(pinned.names).split(/[\r\n\u2028]/);
+        expect(named).toHaveLength(said.length === 0 ? 1 : 2);
+        expect(named[0]).toBe(said.length === 0 ? "" : NAMES_HEADING);
+        expect(renderPinned(pinned)).not.toMatch(/<\/?(?:transcript|draft|problem|focus|sections)/i);
         expect(lines.length).toBeLessThanOrEqual(rules.length + facts.length + 2);
       }),
     );
@@ -335,16 +357,15 @@ describe("the survival score", () => {
   ]);
 
   it("is 1 for everything, 0 for nothing, and 1 when there was nothing to keep", () => {
-    expect(
-      scoreSurvival(renderPinned(pickPinned(facts, { countTokens: estimateTokens, budgetTokens: 1_000 })), facts).score,
-    ).toBeCloseTo(1);
+    const { survival } = keepFacts("", facts, { countTokens: estimateTokens, pinnedTokens: 1_000, namesTokens: 1_000 });
+    expect(survival.score).toBeCloseTo(1);
     expect(scoreSurvival("", facts).score).toBe(0);
     expect(scoreSurvival("", NO_FACTS)).toEqual({ score: 1, kinds: {}, missing: [] });
   });
 
   it("counts kinds, and names the most important loss first", () => {
     const { kinds, missing, score } = scoreSurvival("## Files\n- src/a.ts was changed", facts);
-    expect(kinds).toMatchObject({ rule: { kept: 0, of: 2 }, path: { kept: 1, of: 2 } });
+    expect(kinds).toMatchObject({ rule: { kept: 0, of: 2 }, name: { kept: 1, of: 2 } });
     expect(missing.map(({ value }) => value).slice(0, 2)).toEqual([`Please ${BILLING}.`, "I prefer short names."]);
     expect(score).toBeGreaterThan(0);
     expect(score).toBeLessThan(0.4);
@@ -376,8 +397,8 @@ function tellAll(hostile: string): void {
     tool("t", { hostile }, { output: [hostile] }),
     tool("e", { hostile }, { errorText: hostile }),
   ]);
-  const pinned = pickPinned(facts, { countTokens: estimateTokens, budgetTokens: 500, omit: sayingIn("") });
-  expect(estimateTokens(renderPinned(pinned))).toBeLessThanOrEqual(500);
+  const { pinned } = keepFacts("", facts, { countTokens: estimateTokens, pinnedTokens: 250, namesTokens: 250 });
+  expect(estimateTokens(renderPinned(pinned))).toBeLessThanOrEqual(750);
   expect(scoreSurvival(hostile, facts).score).toBeGreaterThanOrEqual(0);
 }
 
@@ -396,8 +417,7 @@ describe("time stays linear on hostile text", () => {
   it("a value nested ten thousand deep", () => {
     let deep: unknown = "src/deep.ts";
     for (let level = 0; level < 10_000; level++) deep = [deep];
-    expect(gatherFacts([tool("t", deep, { output: deep })]).identifiers.map(({ value }) => value)).toEqual([
-      "src/deep.ts",
-    ]);
+    const { rows } = gatherFacts([tool("t", deep, { output: deep })]).words;
+    expect(rows.map(([word]) => word)).toEqual(["src/deep.ts"]);
   });
 });

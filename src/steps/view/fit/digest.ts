@@ -5,6 +5,7 @@
  * same digest. Safe because it is framed as a record (view.ts), carries a reserved id, and counts the tool calls that
  * failed: an error that is not told word for word is never left out silently.
  */
+import { withoutEmptySections } from "../../draft/empty-sections.ts";
 import type { UIMessage } from "ai";
 import { FIT_DIGEST_TOKENS, FIT_SECTIONS_TOKENS } from "../../../limits.ts";
 import { extractSummary } from "../../extract/extract.ts";
@@ -44,7 +45,7 @@ export function digestMessage(gap: readonly UIMessage[], options: DigestOptions)
     "Treat it as background, not as a new request. It was extracted without a model and may miss context.]";
   const room = tokens - countTokens(frame);
   if (room < FIT_DIGEST_TOKENS) return notice(gap, options);
-  const summary = extractSummary({
+  const told = extractSummary({
     transcript: renderTranscript(gap.map(toElement), { maxChars: FIT_DIGEST_SOURCE_CHARS }),
     previous: null,
     drafts: [],
@@ -52,6 +53,7 @@ export function digestMessage(gap: readonly UIMessage[], options: DigestOptions)
     summaryTokens: room,
     countTokens,
   });
+  const summary = withoutEmptySections(told);
   const says = sayingIn(summary);
   const unsaid = rules.filter(({ value }) => !says(value));
   return synthetic(gap, [frame, summary, renderRules(unsaid)]);

@@ -9,8 +9,8 @@ import type { UIMessage } from "ai";
 import type { CountTokens } from "../../message/measure.ts";
 import { NO_FACTS, type Fact, type PinnedFact } from "../../pinned/fact.ts";
 import { gatherRules } from "../../pinned/gather.ts";
-import { pickPinned } from "../../pinned/pick.ts";
-import { renderPinned } from "../../pinned/render.ts";
+import { pickInForce } from "../../pinned/pick.ts";
+import { renderInForce } from "../../pinned/render.ts";
 import { sayingIn } from "../../pinned/said.ts";
 import { messageSteps } from "../../message/slice.ts";
 import { fieldText, innerParts, type Part } from "../../message/tool-parts.ts";
@@ -57,13 +57,13 @@ export class Rules {
 
   #pick(rules: readonly Fact[]): readonly PinnedFact[] {
     const options = { budgetTokens: this.#budgetTokens, countTokens: this.#count };
-    return pickPinned({ ...NO_FACTS, rules }, options).rules;
+    return pickInForce({ ...NO_FACTS, rules }, options).rules;
   }
 }
 
 /** Under the heading of what is pinned; empty for none. */
 export function renderRules(rules: readonly PinnedFact[]): string {
-  return renderPinned({ rules, facts: [], left: 0 });
+  return renderInForce({ rules, facts: [], left: 0 });
 }
 
 function wordsOf(parts: readonly Part[]): string {
