@@ -1,6 +1,6 @@
 import type * as worker from "./worker.ts";
 import type { CompactionParams } from "../src/workflows/workflow.ts";
-import type { Chat, StockChat } from "./ai-chat/worker.ts";
+import type { Chat, RoomyChat, StockChat } from "./ai-chat/worker.ts";
 import type {
   BareAgent,
   BuiltAgent,
@@ -25,6 +25,7 @@ declare global {
       PlainAgent: DurableObjectNamespace<PlainAgent>;
       StorageProbe: DurableObjectNamespace<StorageProbe>;
       Chat: DurableObjectNamespace<Chat>;
+      RoomyChat: DurableObjectNamespace<RoomyChat>;
       StockChat: DurableObjectNamespace<StockChat>;
       SKILLS: R2Bucket;
       COMPACTION_WORKFLOW: Workflow<CompactionParams>;

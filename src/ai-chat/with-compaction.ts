@@ -6,10 +6,13 @@
  */
 import type { AIChatAgent } from "@cloudflare/ai-chat";
 import type { Agent } from "agents";
-import { tableOf, type CoreCalls, type MethodsOfCalls } from "../agent/calls.ts";
-import { DEFAULT_CLIENTS, Doors, type Clients as AnyClients, type Opened } from "../agent/clients.ts";
+import { tableOf, type Calls, type MethodsOfCalls } from "../agent/calls.ts";
+import { DEFAULT_CLIENTS, Doors, type Clients, type Opened } from "../agent/clients.ts";
+import type { Rooms } from "../agent/extension.ts";
 import { AI_CHAT, mustBeHost } from "../agent/known-hosts.ts";
 import { callPort, RunPort } from "../agent/runs/port.ts";
+import type { SessionOf } from "../agent/session.ts";
+import { checkFields } from "../known-fields.ts";
 import type { PortMethod } from "../workflows/port.ts";
 import { hostCompaction, type CompactionSettings, type HostedCore } from "../sessions-source/hosted-agent.ts";
 import { compactedTurn, type CompactedOptions, type CompactedTurn } from "../sessions-source/turn.ts";
@@ -18,10 +21,10 @@ export { compactAfter, type CompactionSettings } from "../sessions-source/hosted
 export type { CompactedOptions, CompactedTurn } from "../sessions-source/turn.ts";
 
 /** What an AIChatAgent has with compaction, beside the calls that were opened to clients. */
-export interface ChatCompaction {
-  readonly palimpsest: HostedCore;
+export interface ChatCompaction<R extends Rooms = readonly []> {
+  readonly palimpsest: HostedCore<R>;
   /** When the conversation is compacted: `compaction = compactAfter(60_000)`. Never without it. */
-  compaction?: CompactionSettings | undefined;
+  compaction?: ((session: SessionOf<R>) => unknown) | undefined;
   /** What to spread into `streamText`: the view, and a `prepareStep` that sends it as it is at each step. */
   compacted(options?: CompactedOptions): Promise<CompactedTurn>;
   /** For workflows: all that one run may do to this agent. */
@@ -30,48 +33,51 @@ export interface ChatCompaction {
   watchCompactions(): Promise<void>;
 }
 
-export interface ChatCompactionOptions<Open extends Clients = Clients> {
+export interface ChatCompactionOptions<R extends Rooms = readonly [], Open extends Clients<R> = Clients<R>> {
   /** What connected clients may call. Default: `["watch"]`. */
   readonly clients?: Open;
+  /** Optional rooms: what they add to sessions and calls is there only with them. Default: none. */
+  readonly rooms?: R;
 }
 
-type Clients = AnyClients<readonly []>;
-
-type Compacted<Open extends Clients> = ChatCompaction & Pick<MethodsOfCalls<CoreCalls>, Opened<CoreCalls, Open>>;
+type Compacted<R extends Rooms, Open> = ChatCompaction<R> & Pick<MethodsOfCalls<Calls<R>>, Opened<Calls<R>, Open>>;
 
 type ChatClass = typeof AIChatAgent<Cloudflare.Env>;
 
 /** AIChatAgent with compaction, its type parameters still to be given. */
-export interface CompactingChatClass<Open extends Clients> {
+export interface CompactingChatClass<R extends Rooms, Open> {
   new <Env extends Cloudflare.Env = Cloudflare.Env, State = unknown>(
     ctx: DurableObjectState,
     env: Env,
-  ): AIChatAgent<Env, State> & Compacted<Open>;
+  ): AIChatAgent<Env, State> & Compacted<R, Open>;
 }
 
 /** `class Chat extends withCompaction(AIChatAgent)<Env> {}`. Throws `invalid_options`. */
-export function withCompaction<const Open extends Clients = typeof DEFAULT_CLIENTS>(
-  base: typeof AIChatAgent,
-  options?: ChatCompactionOptions<Open>,
-): CompactingChatClass<Open>;
+export function withCompaction<
+  const R extends Rooms = readonly [],
+  const Open extends Clients<R> = typeof DEFAULT_CLIENTS,
+>(base: typeof AIChatAgent, options?: ChatCompactionOptions<R, Open>): CompactingChatClass<R, Open>;
 /** The same for a subclass of it. */
 export function withCompaction<
   Env extends Cloudflare.Env,
   Base extends Agent<Env>,
-  const Open extends Clients = typeof DEFAULT_CLIENTS,
+  const R extends Rooms = readonly [],
+  const Open extends Clients<R> = typeof DEFAULT_CLIENTS,
 >(
   base: new (ctx: DurableObjectState, env: Env) => Base,
-  options?: ChatCompactionOptions<Open>,
-): new (ctx: DurableObjectState, env: Env) => Base & Compacted<Open>;
-export function withCompaction(base: unknown, { clients = DEFAULT_CLIENTS }: ChatCompactionOptions = {}): unknown {
+  options?: ChatCompactionOptions<R, Open>,
+): new (ctx: DurableObjectState, env: Env) => Base & Compacted<R, Open>;
+export function withCompaction(base: unknown, options: ChatCompactionOptions<Rooms, Clients> = {}): unknown {
   mustBeHost(base, AI_CHAT, "@cloudflare/ai-chat");
-  void new Doors(clients, tableOf([]));
-  return mix(base as ChatClass, clients);
+  checkFields("withCompaction", options, { clients: true, rooms: true });
+  const { clients = DEFAULT_CLIENTS, rooms = [] } = options;
+  void new Doors(clients, tableOf(rooms));
+  return mix(base as ChatClass, { clients, rooms });
 }
 
-function mix(Base: ChatClass, clients: Clients) {
-  return class Compacting extends Base implements ChatCompaction {
-    readonly palimpsest: HostedCore;
+function mix(Base: ChatClass, { clients, rooms }: { readonly clients: Clients; readonly rooms: Rooms }) {
+  return class Compacting extends Base implements ChatCompaction<Rooms> {
+    readonly palimpsest: HostedCore<Rooms>;
     declare compaction?: CompactionSettings | undefined;
 
     constructor(ctx: DurableObjectState, env: Cloudflare.Env) {
@@ -81,6 +87,7 @@ function mix(Base: ChatClass, clients: Clients) {
         ctx,
         env,
         clients,
+        rooms,
         sessions,
         source: { name: "AIChatAgent", live: () => this.messages, keeps: () => this.maxPersistedMessages },
         settings: () => this.compaction,

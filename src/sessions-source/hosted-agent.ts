@@ -8,11 +8,11 @@ import { getCurrentAgent, type Agent } from "agents";
 import type { Sessions } from "agents/sessions";
 import { runCall, tableOf, type CallContext } from "../agent/calls.ts";
 import { addOpenCalls, Doors, type Clients } from "../agent/clients.ts";
-import type { CallTable } from "../agent/extension.ts";
-import { Core } from "../agent/core.ts";
+import { Core, type CoreWith } from "../agent/core.ts";
+import type { CallTable, Rooms } from "../agent/extension.ts";
 import { HostedSession } from "../agent/hosted-session.ts";
 import { agentPlatform, lacksWorkflow, type Watched } from "../agent/platform.ts";
-import { Session } from "../agent/session.ts";
+import { Session, type SessionOf } from "../agent/session.ts";
 import { SessionManager } from "../agent/session-manager.ts";
 import type { CompactAfterOptions } from "../agent/settings.ts";
 import { sessionsSource, type SessionsSourceOptions } from "./source.ts";
@@ -26,8 +26,12 @@ export function compactAfter(thresholdTokens: number, options: CompactAfterOptio
 }
 
 /** The core of an agent whose base class keeps the messages. */
-export class HostedCore extends Core {
+export type HostedCore<R extends Rooms = readonly []> = CoreWith<R> & {
   /** A session as the agent's own code uses it; the conversation without argument. */
+  session(sessionId?: string): SessionOf<R>;
+};
+
+class CoreOfHost extends Core {
   session(sessionId = ""): Session {
     return Session.create({ palimpsest: this }).forSession(sessionId);
   }
@@ -36,7 +40,8 @@ export class HostedCore extends Core {
 export interface HostedAgentOptions {
   readonly ctx: DurableObjectState;
   readonly env: Cloudflare.Env;
-  readonly clients: Clients<readonly []>;
+  readonly clients: Clients;
+  readonly rooms: Rooms;
   readonly sessions: Sessions;
   readonly source: Omit<SessionsSourceOptions, "sessionId">;
   /** Read when the session is first used. */
@@ -44,9 +49,9 @@ export interface HostedAgentOptions {
 }
 
 /** Call it right behind `super()`: a subclass may put something else in the place of `sessions`. */
-export function hostCompaction(agent: Watched, options: HostedAgentOptions): HostedCore {
-  const { ctx, env, clients, sessions, source, settings } = options;
-  const table = tableOf([]);
+export function hostCompaction(agent: Watched, options: HostedAgentOptions): HostedCore<Rooms> {
+  const { ctx, env, clients, rooms, sessions, source, settings } = options;
+  const table = tableOf(rooms);
   const doors = new Doors(clients, table);
   const platform = agentPlatform(agent, { ctx, env, clientsRead: doors.grants("read") });
   const configure = (sessionId: string): void => {
@@ -54,13 +59,13 @@ export function hostCompaction(agent: Watched, options: HostedAgentOptions): Hos
     settings()?.(session);
     session.apply();
   };
-  const core: HostedCore = new HostedCore(ctx.storage, platform, { configure, rooms: [] });
+  const core: CoreOfHost = new CoreOfHost(ctx.storage, platform, { configure, rooms });
   const hosted = new HostedSession(core, "", sessionsSource(sessions, { ...source, sessionId: "" }));
   core.hosted.set("", hosted);
   addOpenCalls(agent, table, {
     doors,
     run(name, input) {
-      const { palimpsest } = this as { palimpsest: HostedCore };
+      const { palimpsest } = this as { palimpsest: CoreOfHost };
       return runCall(table[name] as CallTable[string], contextOf(palimpsest, doors), input);
     },
   });
@@ -69,7 +74,7 @@ export function hostCompaction(agent: Watched, options: HostedAgentOptions): Hos
   return core;
 }
 
-function contextOf(core: HostedCore, doors: Doors): CallContext {
+function contextOf(core: CoreOfHost, doors: Doors): CallContext {
   const { connection } = getCurrentAgent();
   return {
     core,
@@ -93,7 +98,7 @@ function takeInOnStart(agent: Agent, hosted: HostedSession): void {
   };
 }
 
-async function wake(core: HostedCore, env: Cloudflare.Env): Promise<void> {
+async function wake(core: Core, env: Cloudflare.Env): Promise<void> {
   if (lacksWorkflow(env)) {
     try {
       core.settings.get("");

@@ -149,6 +149,34 @@ test("1,000 messages that were there before are taken in on the first wake, whol
   });
 });
 
+test(
+  "a conversation longer than the SDK reads back loses nothing when a change was missed",
+  { timeout: 120_000 },
+  async () => {
+    const { name, stub } = newChat("idle");
+    const said = vi.spyOn(console, "warn").mockImplementation(() => undefined);
+    onTestFinished(() => said.mockRestore());
+    const count = 10_100;
+    await inside(name, async (agent) => {
+      const host = agent.sessions.session();
+      for (let n = 0; n < count; n++) await host.appendMessage(user(`n${n}`, `Line ${n}.`));
+      await agent.palimpsest.session().addCompaction("The beginning.", "n1", "n50");
+      vi.spyOn(agent.palimpsest, "transaction").mockImplementation(() => {
+        throw new Error("dead");
+      });
+      await host.appendMessage(user("late", "Said and not heard."));
+    });
+    await evictDurableObject(stub);
+    expect((await messagesOf(name)).length).toBeLessThan(count);
+    await inside(name, async ({ palimpsest }) => {
+      const session = palimpsest.session();
+      expect(await session.getPathLength()).toBe(count + 1);
+      expect((await session.getCompactions())[0]?.state).toBe("active");
+      expect(await session.getMessage("n3")).toEqual(user("n3", "Line 3."));
+    });
+  },
+);
+
 test("no append waits for a summariser", async () => {
   const { name } = newChat("slow", () => new Promise(() => undefined));
   const seen = await (async () => {

@@ -8,6 +8,7 @@ import { tableOf } from "../../src/agent/calls.ts";
 import { DEFAULT_CLIENTS, Doors } from "../../src/agent/clients.ts";
 import { withCompaction as withPlainCompaction } from "../../src/agent/compacting-agent.ts";
 import { withCompaction } from "../../src/ai-chat/with-compaction.ts";
+import { talk } from "../conversation.ts";
 import { inside, newChat } from "./chat.ts";
 
 /** As far as a front door can tell. */
@@ -57,4 +58,16 @@ test("a class that keeps no messages, and one that does given to the other door,
   expect(() => withPlainCompaction(AIChatAgent as never)).toThrow(/invalid_options.*palimpsest\/ai-chat/);
   expect(() => withPlainCompaction(ThinkLike as never)).toThrow(/invalid_options.*Think keeps its messages itself/);
   expect(() => withCompaction(AIChatAgent, { clients: ["nobody"] as never })).toThrow(/invalid_options.*nobody/);
+});
+
+test("an optional room adds its methods to the session and, of its calls, what was opened to the class", async () => {
+  const stub = env.RoomyChat.get(env.RoomyChat.idFromName("roomy"));
+  await runInDurableObject(stub, async (agent) => {
+    for (const message of talk(0, 3)) await agent.sessions.session().appendMessage(message);
+    const lines = await Array.fromAsync(agent.palimpsest.session().exportTranscript());
+    expect(lines.map((line) => JSON.parse(line) as unknown)).toEqual(talk(0, 3));
+    expect(await agent.exportTranscript()).toBe(lines.join(""));
+    expect("importTranscript" in agent).toBe(false);
+    await expect(agent.palimpsest.session().importTranscript(lines.join(""))).rejects.toThrow(/host_owns_messages/);
+  });
 });

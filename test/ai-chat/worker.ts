@@ -4,6 +4,7 @@ import { routeAgentRequest } from "agents";
 import { isStepCount, streamText } from "ai";
 import { compactAfter, withCompaction } from "../../src/ai-chat/with-compaction.ts";
 import { guardConnections } from "../../src/doors/guard.ts";
+import { transcripts } from "../../src/import/room.ts";
 import { chatModel, partOf, tools } from "./chat-model.ts";
 
 export { CompactionWorkflow, StorageProbe } from "../worker.ts";
@@ -33,6 +34,12 @@ export class Chat extends withCompaction(AIChatAgent)<Cloudflare.Env> {
     }).toUIMessageStreamResponse();
   }
 }
+
+/** A chat with an optional room, of which clients may use one call. */
+export class RoomyChat extends withCompaction(AIChatAgent, {
+  rooms: [transcripts()],
+  clients: ["watch", "exportTranscript"],
+})<Cloudflare.Env> {}
 
 /** AIChatAgent as it comes. */
 export class StockChat extends AIChatAgent {}
