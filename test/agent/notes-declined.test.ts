@@ -134,7 +134,11 @@ describe("a run asks a model although notes are kept, and says why", () => {
     const made = newAgent(noting);
     const { agent } = made;
     const sessionId = `${SESSION}!8000`;
-    await change(made, (session) => void session.compactAfter(8_000, { pinnedTokens: 130, stackTokens: 50 }), sessionId);
+    await change(
+      made,
+      (session) => void session.compactAfter(8_000, { pinnedTokens: 130, stackTokens: 50 }),
+      sessionId,
+    );
     await agent.appendAll({ sessionId, messages: Array.from({ length: 12 }, (_, n) => naming(n)) });
     await rest(agent, sessionId);
     const sections = [
