@@ -1,5 +1,5 @@
 /** What a summariser that is down, or answers nothing of use, costs: model calls, appends that wait, and the view. */
-import { MAX_WASTED_CALLS } from "../../src/workflows/ladder.ts";
+import { MAX_WASTED_CALLS } from "../../src/workflows/retries.ts";
 import { HARD_LINE } from "../../src/limits.ts";
 import type { Case } from "../case.ts";
 import type { Cell, Check, Finding } from "../finding.ts";

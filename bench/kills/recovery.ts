@@ -1,5 +1,5 @@
 /** One kill of the deployable Worker at a chosen moment of a run, and what came after it by itself. */
-import { PARALLEL_CHUNKS } from "../../src/workflows/compaction.ts";
+import { PARALLEL_CHUNKS } from "../../src/workflows/parallel.ts";
 import { isMerged, NOTED, SMALL, Stage } from "../../test/kill/stage.ts";
 import { countDamaged } from "./damage.ts";
 import { fatesOf, type Fates } from "./fates.ts";

@@ -284,7 +284,7 @@ export function openSchema({ sql }: Storage): ReadonlySet<Family> {
   if (row.version > SCHEMA_VERSION) {
     throw new PalimpsestError(
       "newer_schema",
-      `This database is at schema version ${row.version}; this code knows versions up to ${SCHEMA_VERSION}. Deploy the newer code again: rolling back past a migration is not supported.`,
+      `This database is at schema version ${row.version}; this code knows versions up to ${SCHEMA_VERSION}. Deploy the newer code again: rolling back past a schema version is not supported.`,
     );
   }
   return new Set(row.made.split(" ") as Family[]);

@@ -32,11 +32,8 @@ import type {
   RunEnded,
   StepMark,
 } from "./port.ts";
-import { inParallel } from "./parallel.ts";
+import { inParallel, PARALLEL_CHUNKS } from "./parallel.ts";
 import { AGENT_CALL } from "./retries.ts";
-
-/** Chunks summarised at the same time: more would meet a provider's rate limit before it saved time. */
-export const PARALLEL_CHUNKS = 4;
 
 /** What every step of one run works with. */
 interface Work {

@@ -7,10 +7,7 @@ import type { WorkflowStep } from "cloudflare:workers";
 import type { ChosenModel } from "../model/chosen.ts";
 import { SOURCE_FAULT } from "./draft.ts";
 import type { DraftReceipt, RunEnded, StepMark } from "./port.ts";
-import { AGENT_CALL, MODEL_CALL } from "./retries.ts";
-
-/** Answers that could not be used, repair included, after which a run asks that model no more. */
-export const MAX_WASTED_CALLS = 3;
+import { AGENT_CALL, MAX_WASTED_CALLS, MODEL_CALL } from "./retries.ts";
 
 export type Drafted = DraftReceipt | RunEnded;
 

@@ -1,3 +1,6 @@
+/** Chunks summarised at the same time: more would meet a provider's rate limit before it saved time. */
+export const PARALLEL_CHUNKS = 4;
+
 /** Maps with at most `atOnce` calls at work. Results stand in the order of the items. The first failure is thrown, and nothing new is begun then. */
 export async function inParallel<Item, Result>(
   atOnce: number,

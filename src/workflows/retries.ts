@@ -12,3 +12,6 @@ export const MODEL_CALL = {
   retries: { limit: 4, delay: "3 seconds", backoff: "exponential" },
   timeout: "5 minutes",
 } as const satisfies WorkflowStepConfig;
+
+/** Answers that could not be used, repair included, after which a run asks that model no more. */
+export const MAX_WASTED_CALLS = 3;

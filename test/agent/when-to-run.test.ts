@@ -1,8 +1,8 @@
 /** When a run is asked for and when it waits, with its reason; and that waiting never costs a message or many calls. */
 import { SessionManager } from "../../src/agent/session-manager.ts";
 import { Session } from "../../src/agent/session.ts";
-import { MAX_WASTED_CALLS } from "../../src/workflows/ladder.ts";
-import { PARALLEL_CHUNKS } from "../../src/workflows/compaction.ts";
+import { MAX_WASTED_CALLS } from "../../src/workflows/retries.ts";
+import { PARALLEL_CHUNKS } from "../../src/workflows/parallel.ts";
 import { APICallError } from "@ai-sdk/provider";
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { afterEach, expect, test, vi } from "vitest";

@@ -1,5 +1,5 @@
 /** The Worker dies in the middle of a run and starts again on the same storage. Nobody nudges; the run ends by itself. */
-import { PARALLEL_CHUNKS } from "../../src/workflows/compaction.ts";
+import { PARALLEL_CHUNKS } from "../../src/workflows/parallel.ts";
 import type { UIMessage } from "ai";
 import { expect, test } from "vitest";
 import { everyNth, isMerged, Stage } from "./stage.ts";

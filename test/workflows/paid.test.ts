@@ -1,5 +1,5 @@
 /** What a summariser writes is bounded, and what it costs is on the bill, whether the answer was of use or not. */
-import { MAX_WASTED_CALLS } from "../../src/workflows/ladder.ts";
+import { MAX_WASTED_CALLS } from "../../src/workflows/retries.ts";
 import { afterEach, expect, test, vi } from "vitest";
 import { MODEL_CALL_MS, MODEL_STEP_MS } from "../../src/limits.ts";
 import type { RunRecord } from "../../src/memory/runs/runs.ts";
