@@ -14,6 +14,7 @@ const subpaths = defineConfig({
   entry: {
     "ai-chat": "src/ai-chat/with-compaction.ts",
     client: "src/client.ts",
+    compat: "src/compat/index.ts",
     index: "src/index.ts",
     context: "src/context/index.ts",
     doors: "src/doors/index.ts",

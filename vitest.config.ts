@@ -22,7 +22,7 @@ export default defineConfig({
         test: {
           name: "pure",
           environment: "node",
-          include: ["test/{steps,redact,import,model,scripts,dashboard,{context,events}/pure}/**/*.test.ts"],
+          include: ["test/{steps,compat,redact,import,model,scripts,dashboard,{context,events}/pure}/**/*.test.ts"],
           testTimeout: 60_000,
         },
       },

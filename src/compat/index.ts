@@ -1,0 +1,167 @@
+/**
+ * The helpers that code written for the Agents SDK's sessions knows, by their names, on this project's own steps.
+ *
+ * Boundary: pure functions over messages, for who moves here; nothing else in the project uses them.
+ */
+import type { UIMessage } from "ai";
+import { PalimpsestError } from "../errors.ts";
+import type { InlineSummary } from "../agent/settings.ts";
+import { buildPrompt } from "../steps/draft/prompt.ts";
+import { renderTranscript } from "../steps/draft/render.ts";
+import { DEFAULT_TEMPLATE } from "../steps/draft/template.ts";
+import { measureMessage } from "../steps/message/measure.ts";
+import { toolPart } from "../steps/message/tool-parts.ts";
+import { estimateTokens } from "../steps/tokens/tokens.ts";
+import { repairMessages } from "../steps/view/repair.ts";
+import { isSummary } from "../steps/view/view.ts";
+
+export { truncateOlderMessages, type TruncateOptions } from "../steps/view/truncate.ts";
+
+/** Begins the id of a message that stands for a summary there. */
+export const COMPACTION_PREFIX = "compaction_";
+
+/** Messages at the start that are kept, tokens and messages at the end, where nothing else is said. */
+const HEAD_MESSAGES = 3;
+const TAIL_TOKENS = 20_000;
+const TAIL_MESSAGES = 2;
+
+/** A summary may take this share of its source, at least so many tokens and at most so many. */
+const SUMMARY_SHARE = 0.2;
+const LEAST_SUMMARY_TOKENS = 100;
+const MOST_SUMMARY_TOKENS = 8_000;
+
+/** Of theirs or of ours. */
+export function isCompactionMessage(message: Pick<UIMessage, "id" | "parts">): boolean {
+  return message.id.startsWith(COMPACTION_PREFIX) || isSummary(message);
+}
+
+export function estimateStringTokens(text: string): number {
+  return estimateTokens(text);
+}
+
+export function estimateMessageTokens(messages: readonly UIMessage[]): number {
+  return messages.reduce((sum, message) => sum + measureMessage(message, estimateTokens).tokens, 0);
+}
+
+/** The messages with every tool call paired with its one result, ready for `convertToModelMessages`. */
+export function sanitizeToolPairs(messages: UIMessage[]): UIMessage[] {
+  return repairMessages(messages);
+}
+
+/** The first boundary from `index` on that separates no tool call from its result. */
+export function alignBoundaryForward(messages: readonly UIMessage[], index: number): number {
+  const held = heldBoundaries(messages);
+  let at = index;
+  while (held.has(at)) at++;
+  return at;
+}
+
+/** The last boundary up to `index` that separates no tool call from its result. */
+export function alignBoundaryBackward(messages: readonly UIMessage[], index: number): number {
+  const held = heldBoundaries(messages);
+  let at = index;
+  while (held.has(at)) at--;
+  return at;
+}
+
+/** Boundaries with a call before and its result behind them. Boundary `n` lies before message `n`. */
+function heldBoundaries(messages: readonly UIMessage[]): ReadonlySet<number> {
+  const held = new Set<number>();
+  const calledAt = new Map<string, number>();
+  for (const [index, message] of messages.entries()) {
+    for (const part of message.parts) {
+      const tool = toolPart(part);
+      if (tool === null) continue;
+      const called = calledAt.get(tool.toolCallId);
+      if (called === undefined) calledAt.set(tool.toolCallId, index);
+      else for (let boundary = called + 1; boundary <= index; boundary++) held.add(boundary);
+    }
+  }
+  return held;
+}
+
+/** Where the tail begins: the newest messages within the budget, at least so many, never before `headEnd`. */
+export function findTailCutByTokens(
+  messages: readonly UIMessage[],
+  headEnd: number,
+  tailTokenBudget = TAIL_TOKENS,
+  minTailMessages = TAIL_MESSAGES,
+): number {
+  let cut = messages.length;
+  let tokens = 0;
+  while (cut > headEnd) {
+    tokens += estimateMessageTokens(messages.slice(cut - 1, cut));
+    if (tokens > tailTokenBudget && messages.length - cut >= minTailMessages) break;
+    cut--;
+  }
+  return Math.max(headEnd, alignBoundaryBackward(messages, cut));
+}
+
+/** Tokens that a summary of these messages may take. */
+export function computeSummaryBudget(messages: readonly UIMessage[]): number {
+  const share = Math.floor(estimateMessageTokens(messages) * SUMMARY_SHARE);
+  return Math.min(MOST_SUMMARY_TOKENS, Math.max(LEAST_SUMMARY_TOKENS, share));
+}
+
+/** A prompt that asks for a summary in sections. Whatever the messages say in it is data to the model. */
+export function buildSummaryPrompt(
+  messages: readonly UIMessage[],
+  previousSummary: string | null,
+  budget: number,
+): string {
+  const { system, prompt } = buildPrompt({
+    kind: "chunk",
+    transcript: renderTranscript(messages.map((message) => ({ kind: "message", message }))),
+    previous: previousSummary,
+    template: DEFAULT_TEMPLATE,
+    summaryTokens: budget,
+    boundary: crypto.randomUUID(),
+  });
+  return `${system}\n\n${prompt}`;
+}
+
+export interface CompactOptions {
+  /** Calls a model with a prompt. */
+  readonly summarize: (prompt: string) => Promise<string>;
+  /** Messages at the start that are kept. Default 3. */
+  readonly protectHead?: number | undefined;
+  /** Newest tokens that are kept. Default 20,000. */
+  readonly tailTokenBudget?: number | undefined;
+  /** The same, by its newer name. */
+  readonly keepRecentTokens?: number | undefined;
+  /** Newest messages that are kept, whatever they weigh. Default 2. */
+  readonly minTailMessages?: number | undefined;
+}
+
+/**
+ * A function for `session.onCompaction(…)`: it keeps head and tail, and has the middle summarised, an earlier summary in it
+ * brought up to date. Null where there is nothing between the two, or the answer is empty. Throws `invalid_options`.
+ */
+export function createCompactFunction(
+  options: CompactOptions,
+): (messages: readonly UIMessage[]) => Promise<InlineSummary | null> {
+  const { summarize, protectHead = HEAD_MESSAGES, minTailMessages = TAIL_MESSAGES } = options;
+  const tailTokenBudget = options.tailTokenBudget ?? options.keepRecentTokens ?? TAIL_TOKENS;
+  for (const [name, value] of Object.entries({ protectHead, minTailMessages, tailTokenBudget })) {
+    if (Number.isSafeInteger(value) && value >= 0) continue;
+    throw new PalimpsestError("invalid_options", `${name} is ${String(value)}: give a whole number of at least 0.`);
+  }
+  return async (messages) => {
+    const from = alignBoundaryForward(messages, Math.min(protectHead, messages.length));
+    const to = findTailCutByTokens(messages, from, tailTokenBudget, minTailMessages);
+    const middle = messages.slice(from, to);
+    const [first] = middle;
+    const last = middle.at(-1);
+    if (first === undefined || last === undefined) return null;
+    const earlier = middle.filter(isCompactionMessage).map(textOf).join("\n\n");
+    const source = middle.filter((message) => !isCompactionMessage(message));
+    if (source.length === 0) return null;
+    const prompt = buildSummaryPrompt(source, earlier === "" ? null : earlier, computeSummaryBudget(middle));
+    const summary = (await summarize(prompt)).trim();
+    return summary === "" ? null : { summary, fromMessageId: first.id, toMessageId: last.id };
+  };
+}
+
+function textOf({ parts }: UIMessage): string {
+  return parts.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("\n");
+}

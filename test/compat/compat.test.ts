@@ -1,0 +1,117 @@
+/** Names that code for the SDK's sessions knows: what each promises, on our own steps. */
+import type { UIMessage } from "ai";
+import { describe, expect, it } from "vitest";
+import {
+  alignBoundaryBackward,
+  alignBoundaryForward,
+  buildSummaryPrompt,
+  COMPACTION_PREFIX,
+  computeSummaryBudget,
+  createCompactFunction,
+  estimateMessageTokens,
+  estimateStringTokens,
+  findTailCutByTokens,
+  isCompactionMessage,
+  sanitizeToolPairs,
+} from "../../src/compat/index.ts";
+
+const say = (id: string, text = `This is what ${id} says.`): UIMessage => ({
+  id,
+  role: "user",
+  parts: [{ type: "text", text }],
+});
+const call = (id: string, output?: string): UIMessage => ({
+  id,
+  role: "assistant",
+  parts: [
+    output === undefined
+      ? { type: "tool-read", toolCallId: "c1", state: "input-available", input: { page: 1 } }
+      : { type: "tool-read", toolCallId: "c1", state: "output-available", input: { page: 1 }, output },
+  ],
+});
+const summarize = async (): Promise<string> => "";
+const talk = Array.from({ length: 12 }, (_, n) => say(`m${n}`, `${n}: ${"a few words that are said ".repeat(20)}`));
+
+describe("a boundary", () => {
+  const apart = [say("a"), call("b"), say("c"), call("d", "page one"), say("e")];
+
+  it("moves forward or backward, off the way from a call to its result", () => {
+    expect([0, 1, 2, 3, 4, 5].map((at) => alignBoundaryForward(apart, at))).toEqual([0, 1, 4, 4, 4, 5]);
+    expect([0, 1, 2, 3, 4, 5].map((at) => alignBoundaryBackward(apart, at))).toEqual([0, 1, 1, 1, 4, 5]);
+  });
+
+  it("of the tail keeps a budget, a number of messages, and never passes the head", () => {
+    const each = estimateMessageTokens(talk.slice(0, 1));
+    expect(findTailCutByTokens(talk, 3, each * 4.5)).toBe(8);
+    expect(findTailCutByTokens(talk, 3, 0, 5)).toBe(7);
+    expect(findTailCutByTokens(talk, 3, 1_000_000)).toBe(3);
+  });
+});
+
+describe("a compact function", () => {
+  it("has the middle summarised, and names its ends", async () => {
+    const asked: string[] = [];
+    const compact = createCompactFunction({
+      summarize: async (prompt) => {
+        asked.push(prompt);
+        return " The summary. ";
+      },
+      keepRecentTokens: 1,
+    });
+    expect(await compact(talk)).toEqual({ summary: "The summary.", fromMessageId: "m3", toMessageId: "m9" });
+    expect(asked).toHaveLength(1);
+    expect(asked[0]).toContain("3: a few words");
+    expect(asked[0]).not.toContain("10: a few words");
+  });
+
+  it("brings an earlier summary up to date, and does not tell it as a message", async () => {
+    const earlier = say(`${COMPACTION_PREFIX}1`, "What the summary before said.");
+    let asked = "";
+    const compact = createCompactFunction({
+      summarize: async (prompt) => {
+        asked = prompt;
+        return "New.";
+      },
+      tailTokenBudget: 1,
+    });
+    const result = await compact([...talk.slice(0, 3), earlier, ...talk.slice(3)]);
+    expect(result).toMatchObject({ fromMessageId: earlier.id, toMessageId: "m9" });
+    expect(asked.split("What the summary before said.")).toHaveLength(2);
+  });
+
+  it("has nothing to do in a short conversation, where a summary alone is between, or for an empty answer", async () => {
+    const compact = createCompactFunction({ summarize: async () => "A summary.", tailTokenBudget: 1 });
+    expect(await compact(talk.slice(0, 4))).toBeNull();
+    expect(await compact([...talk.slice(0, 3), say(`${COMPACTION_PREFIX}1`), ...talk.slice(3, 5)])).toBeNull();
+    const blank = createCompactFunction({ summarize: async () => " ", tailTokenBudget: 1 });
+    expect(await blank(talk)).toBeNull();
+  });
+
+  it("refuses numbers that are none", () => {
+    expect(() => createCompactFunction({ summarize, protectHead: -1 })).toThrow("protectHead is -1");
+    expect(() => createCompactFunction({ summarize, tailTokenBudget: Number.NaN })).toThrow("tailTokenBudget is NaN");
+  });
+});
+
+it("knows a summary of theirs", () => {
+  expect(isCompactionMessage(say(`${COMPACTION_PREFIX}x`))).toBe(true);
+  expect(isCompactionMessage(say("m1"))).toBe(false);
+});
+
+it("gives a call without a result one, before anything else is said", () => {
+  const [, repaired] = sanitizeToolPairs([say("a"), call("b"), say("c")]);
+  expect(repaired?.parts[0]).toMatchObject({ type: "tool-read", state: "output-error" });
+});
+
+it("counts and budgets: a fifth of the source, within bounds", () => {
+  expect(estimateStringTokens("a few words")).toBeGreaterThan(0);
+  expect(computeSummaryBudget([say("a")])).toBe(100);
+  expect(computeSummaryBudget(talk)).toBe(Math.floor(estimateMessageTokens(talk) / 5));
+  expect(computeSummaryBudget([say("long", "many words here ".repeat(100_000))])).toBe(8_000);
+});
+
+it("asks with what was said as data, within a budget", () => {
+  const prompt = buildSummaryPrompt([say("a", "Keep the ledger in one table.")], "Before.", 1_000);
+  expect(prompt).toContain("Keep the ledger in one table.");
+  expect(prompt).toContain("Before.");
+});
