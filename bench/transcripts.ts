@@ -1,4 +1,6 @@
 /** The real conversations that cases replay. They are not part of the project: where they are absent, a case says so and makes do. */
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import type { UIMessage } from "ai";
 import { importTranscript } from "../src/import/import.ts";
 import { readTranscript } from "../test/steps/transcripts.ts";
@@ -9,6 +11,16 @@ const FILES = { coding: "pi-coding-session.jsonl", service: "tau-airline-100.jso
 export function readConversations(which: keyof typeof FILES): (readonly UIMessage[])[] {
   const text = readTranscript(FILES[which]);
   return text === null ? [] : importTranscript(text).conversations.map(({ messages }) => messages);
+}
+
+/** Real sessions of many sources, one a file that is named by its source first, as lines of messages; none where they are absent. */
+export function listSessions(): readonly { readonly name: string; readonly text: string }[] {
+  const root = process.env["PALIMPSEST_TRANSCRIPTS"] ?? join(import.meta.dirname, "../../shared/transcripts");
+  const folder = join(root, "sessions");
+  const files = existsSync(folder) ? readdirSync(folder).filter((file) => file.endsWith(".jsonl")) : [];
+  return files
+    .toSorted()
+    .map((file) => ({ name: file.replace(/\.jsonl$/, ""), text: readFileSync(join(folder, file), "utf8") }));
 }
 
 /** For `unmeasured` of a case that went without. */

@@ -1,6 +1,5 @@
 /** By a ruler that knows nothing of how names are chosen: what summary and names bring back of what a view hides. */
 import type { UIMessage } from "ai";
-import { listSessions } from "../../test/steps/transcripts.ts";
 import type { Case } from "../case.ts";
 import { makeReturning } from "../drift/conversation.ts";
 import { mean } from "../drift/measure.ts";
@@ -8,7 +7,7 @@ import type { Check, Finding, Table } from "../finding.ts";
 import type { Lab } from "../lab.ts";
 import { readRuler, type RareWords } from "../ruler/rare-words.ts";
 import { measureRescue, type Rescue } from "../ruler/rescue.ts";
-import { ABSENT } from "../transcripts.ts";
+import { ABSENT, listSessions } from "../transcripts.ts";
 
 /** Shares of the threshold for summaries and names: the default, and one for small views. */
 const SHARES = [
