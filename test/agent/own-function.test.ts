@@ -54,6 +54,29 @@ async function start(agent: BuiltAgent, from = 0): Promise<RunRecord> {
   return run;
 }
 
+test("plan says that the function names the range, and nothing of what the workflow would do", async () => {
+  const { agent } = await newBuilt(async () => null);
+  await agent.appendAll({ sessionId, messages: talk(0, 4) });
+  expect((await agent.plan({ sessionId })).plan).toMatchObject({ kind: "nothing", reason: "under-threshold" });
+  const before = await agent.runs({ sessionId });
+  for (const report of [
+    await agent.plan({ sessionId, manual: true }),
+    await agent.appendAll({ sessionId, messages: talk(4, 17) }).then(() => agent.plan({ sessionId })),
+  ]) {
+    expect(report).toMatchObject({
+      plan: { kind: "nothing", reason: "own-function" },
+      cost: { calls: 0 },
+      modelTokens: 0,
+      breakEvenCalls: null,
+      savedTokensPerCall: 0,
+    });
+    expect(report.expectedTokens).toBe(report.viewTokens);
+    expect(report.lines.join(" ")).toContain("onCompaction");
+    expect(report.lines.join(" ")).not.toMatch(/summariser|chunk/i);
+  }
+  expect(before).toEqual([]);
+});
+
 const cover = (summary: string, from = 1, to = 9): InlineCompaction => {
   return async (messages) => ({
     summary,

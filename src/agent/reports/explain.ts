@@ -9,8 +9,8 @@ import { waitFor, type Waiting } from "../../steps/decide/why-not.ts";
 import { describeDecline, type NotesForecast } from "../notes/forecast.ts";
 
 export interface PlanReport {
-  /** Where the notes serve, what they would take the place of: its chunks are read by nobody. */
-  readonly plan: Plan;
+  /** Where the notes serve, what they would take the place of: its chunks are read by nobody. `own-function`: nothing is planned. */
+  readonly plan: Plan | { readonly kind: "nothing"; readonly reason: "own-function"; readonly detail: string };
   /** Whether the session's notes would be the summary, and if not, why; null where none are kept. */
   readonly notes: NotesForecast | null;
   readonly policy: Policy;
@@ -92,6 +92,28 @@ export function explainPlan(outline: Outline, plan: Plan, circumstances: Circums
     modelTokens: sourceTokens(plan),
     lines: summariser,
   });
+}
+
+/** Of a session whose own function compacts: what it replaces, and whether it does, is known when it answers. */
+export function explainFunction(
+  outline: Outline,
+  { policy, waiting, notes }: Pick<Circumstances, "policy" | "waiting" | "notes">,
+): PlanReport {
+  const detail = "A function of the session's own (onCompaction) is called, and names what it replaces.";
+  const lines = [describeView(outline, policy), detail, ...(notes?.kind === "declined" ? describeDecline(notes) : [])];
+  return {
+    plan: { kind: "nothing", reason: "own-function", detail },
+    notes,
+    policy,
+    viewTokens: outline.tokens,
+    expectedTokens: outline.tokens,
+    savedTokensPerCall: 0,
+    modelTokens: 0,
+    cost: FREE,
+    breakEvenCalls: null,
+    waiting,
+    lines,
+  };
 }
 
 /** The same of a run that notes would serve. */

@@ -1,11 +1,12 @@
 /** What a run would do now, and why, without doing it: the run's own planning, and what the session is configured with. */
 import { HOOK_TOKENS } from "../../limits-of-notes.ts";
+import type { Plan } from "../../steps/plan/plan.ts";
 import type { Policy } from "../../steps/plan/policy.ts";
 import { besides, opened } from "../../steps/view/view.ts";
 import { carriedIn, openingOf } from "../runs/boundary.ts";
 import type { Core } from "../core.ts";
 import { planNow } from "../runs/dry-run.ts";
-import { explainNotes, explainPlan, type PlanReport } from "./explain.ts";
+import { explainFunction, explainNotes, explainPlan, type PlanReport } from "./explain.ts";
 import { foreseeNotes } from "../notes/forecast.ts";
 import { findReasonToWait } from "../runs/trigger.ts";
 
@@ -29,14 +30,21 @@ export async function reportPlan(
   if (found === null) return null;
   const { outline, plan } = found;
   const branch = { sessionId, leafId: outline.leafId };
-  const { when, afterCompaction, countTokens } = core.settings.get(sessionId);
+  const { when, afterCompaction, countTokens, inline } = core.settings.get(sessionId);
   const waiting = asked.manual ? null : findReasonToWait(core, sessionId, branch);
   const circumstances = { policy, prices: when?.prices, waiting };
   const foreseen = foreseeNotes(core, { ...branch, ...asked, policy, focus: null, fresh: false }, carried);
   if (foreseen !== null && foreseen.plan !== null) return explainNotes(outline, foreseen, circumstances);
+  if (inline !== null && !isBefore(plan))
+    return explainFunction(outline, { policy, waiting, notes: foreseen?.notes ?? null });
   // Most that stands around a summary: how it began, blocks that are carried, as they are now, and what a caller's code may add.
   const opening = plan.kind === "span" ? openingOf(core, { sessionId, policy }, plan) : null;
   const around = countTokens(opened({ opening: opening?.text ?? null })) + countTokens(besides({ carried }));
   const besideTokens = around + (afterCompaction === null ? 0 : HOOK_TOKENS);
   return explainPlan(outline, plan, { ...circumstances, besideTokens, notes: foreseen?.notes ?? null });
+}
+
+/** Whether nothing is asked at all, neither a summariser nor a function. */
+function isBefore(plan: Plan): boolean {
+  return plan.kind === "nothing" && (plan.reason === "empty" || plan.reason === "under-threshold");
 }
