@@ -1,6 +1,6 @@
 /** One kill of the deployable Worker at a chosen moment of a run, and what came after it by itself. */
 import { PARALLEL_CHUNKS } from "../../src/workflows/parallel.ts";
-import { isMerged, NOTED, SMALL, Stage } from "../../test/kill/stage.ts";
+import { lastDraftStored, NOTED, SMALL, Stage } from "../../test/kill/stage.ts";
 import { countDamaged } from "./damage.ts";
 import { fatesOf, type Fates } from "./fates.ts";
 
@@ -92,7 +92,7 @@ async function dieSummarising(stage: Stage): Promise<null> {
 
 async function dieBeforeCommit(stage: Stage): Promise<null> {
   await stage.approach();
-  const killed = stage.killAt(isMerged);
+  const killed = stage.killAt(lastDraftStored());
   await stage.say();
   await killed;
   return null;

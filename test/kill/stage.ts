@@ -34,9 +34,15 @@ const SHORT_MS = 3;
 /** How long anything that must happen may take on a busy machine (ms). */
 const DEADLINE = 60_000;
 
-/** Of a run of several chunks: its last draft is stored, and nothing of it is committed. */
-export function isMerged({ step, done, total }: RunEvent): boolean {
-  return step?.startsWith("merge") === true && done === total - 1;
+/** The moment when the last draft of a run of several chunks is stored, and nothing of it is committed. */
+export function lastDraftStored(): (event: RunEvent) => boolean {
+  let before: number | null = null;
+  return ({ step, modelCalls }) => {
+    // A single merge in its round is the last one; it is on the bill when its draft is stored.
+    if (step?.startsWith("merge 1 of 1 ") !== true) return false;
+    before ??= modelCalls;
+    return modelCalls > before;
+  };
 }
 
 export class Stage {
