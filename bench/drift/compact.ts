@@ -16,7 +16,7 @@ import { WHOLE_MESSAGE, type Outline, type OutlineRow, type Span } from "../../s
 import type { Facts, Pinned } from "../../src/steps/pinned/fact.ts";
 import { gatherFacts } from "../../src/steps/pinned/gather.ts";
 import { lookAround } from "../../src/steps/pinned/around.ts";
-import { NAME_CHARS_PER_TOKEN, pinWithin, type Around } from "../../src/steps/pinned/keep.ts";
+import { NAME_CHARS_PER_TOKEN, NOTHING_AROUND, pinWithin, type Around } from "../../src/steps/pinned/keep.ts";
 import { mergeFacts } from "../../src/steps/pinned/merge.ts";
 import { renderInForce, renderNames } from "../../src/steps/pinned/render.ts";
 import { planCut, type Plan } from "../../src/steps/plan/plan.ts";
@@ -68,10 +68,12 @@ export interface Replay {
   readonly most: number;
   /** False for who keeps no first drafts: text is then rewritten for ever. */
   readonly rebuilds: boolean;
+  /** Whether names are chosen by what the view shows and hides besides, as in a session: it reads the view each time. Default: no. */
+  readonly looks?: boolean | undefined;
 }
 
 /** Compacts wherever the conversation crosses the threshold. */
-export function* compactAlong({ messages, policy, summariser, most, rebuilds }: Replay): Generator<Compaction> {
+export function* compactAlong({ messages, policy, summariser, most, rebuilds, looks }: Replay): Generator<Compaction> {
   const view = new View(messages, rebuilds);
   let made = 0;
   for (const message of messages) {
@@ -79,19 +81,19 @@ export function* compactAlong({ messages, policy, summariser, most, rebuilds }: 
     const outline = view.outline();
     const plan = planCut(outline, policy);
     if (plan.kind === "nothing") continue;
-    view.lay(plan, overlayOf(view, plan, { policy, summariser, id: `overlay ${++made}` }));
+    view.lay(plan, overlayOf(view, plan, { policy, summariser, looks, id: `overlay ${++made}` }));
     yield { outline, plan, standing: view.standing(), after: view.outline() };
     if (made === most) return;
   }
 }
 
-interface Making {
+interface Making extends Pick<Replay, "looks"> {
   readonly policy: Policy;
   readonly summariser: Summariser;
   readonly id: string;
 }
 
-function overlayOf(view: View, plan: SpanPlan, { policy, summariser, id }: Making): Standing {
+function overlayOf(view: View, plan: SpanPlan, { policy, summariser, id, looks = false }: Making): Standing {
   const leaves: Draft[] = [];
   const parts = plan.parts.flatMap((part): readonly Draft[] => {
     if (part.kind === "overlay") {
@@ -111,7 +113,7 @@ function overlayOf(view: View, plan: SpanPlan, { policy, summariser, id }: Makin
   });
   const draft = foldAll(parts, { policy, summariser, id });
   const { spanTokens } = plan;
-  const { around, summaryTokens } = view.around(plan);
+  const { around, summaryTokens } = looks ? view.around(plan) : { around: NOTHING_AROUND, summaryTokens: 0 };
   const { pinned } = pinWithin(draft.text, draft.facts, {
     countTokens: estimateTokens,
     spanTokens,

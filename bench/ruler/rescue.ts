@@ -54,7 +54,7 @@ export function measureRescue(messages: readonly UIMessage[], rareWords: RareWor
   const thresholdTokens = Math.floor(Math.max(LEAST_THRESHOLD, Math.min(MOST_THRESHOLD, whole / THRESHOLD_SHARE)));
   const policy: Policy = resolvePolicy({ thresholdTokens, share });
   let [compactions, open, rescued, floor, size] = [0, 0, 0, 0, 0];
-  const along = compactAlong({ messages, policy, summariser: offline, most: MOST, rebuilds: true });
+  const along = compactAlong({ messages, policy, summariser: offline, most: MOST, rebuilds: true, looks: true });
   for (const [at, compaction] of withPlaces(along, told)) {
     const said = sayBeside(compaction);
     const shown = new Set(compaction.after.rows.flatMap(({ kind, id }) => (kind === "message" ? [id] : [])));
