@@ -129,6 +129,7 @@ function Hit({ agent, hit, sessions }: { agent: string; hit: SearchHit; sessions
         <b>{showInvisible(session === undefined ? hit.sessionId : nameOf(session))}</b>
         <span className="dim">
           {hit.role}, {when(hit.createdAt)}
+          {hit.missing.length > 0 && `, without ${hit.missing.map(showInvisible).join(", ")}`}
         </span>
         <span className="snippet" dir="auto">
           {showInvisible(hit.snippet)}

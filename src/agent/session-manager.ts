@@ -193,7 +193,7 @@ export class SessionManager<R extends Rooms = Rooms> extends Configured {
 
   // --- across sessions -----------------------------------------------------------------------------------------------
 
-  /** Messages of every session, or of one, that hold every word of the query. Throws `invalid_input`. */
+  /** Messages of every session, or of one, that hold every word of the query; where none does, most of them. Throws `invalid_input`. */
   async search(query: string, options: SearchOptions = {}): Promise<SearchHit[]> {
     const checked = defined(parseInput(inputs.searchSessions, { ...options, query }));
     return this.#core.memory.search.find(checked.query, checked);
@@ -204,7 +204,7 @@ export class SessionManager<R extends Rooms = Rooms> extends Configured {
     return {
       session_search: tool({
         description:
-          'Searches all past conversations, this one included. Every word must occur; "quoted words" side by side; begin* finds beginnings.',
+          'Searches all past conversations, this one included. Finds what holds all the words or, where nothing does, most of them, and says which are missing; "quoted words" side by side; begin* finds beginnings.',
         inputSchema: z.object({ query: z.string().min(1).describe("The words to look for.") }),
         execute: async ({ query }) =>
           (await answerSearch(this.#core, query)) ?? "Nothing matches. Try fewer or other words.",

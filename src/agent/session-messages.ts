@@ -237,7 +237,7 @@ export class SessionMessages {
     return own;
   }
 
-  /** Messages of this session that hold all the words; "phrases" in quotes, `prefix*`. Never a syntax error. */
+  /** Messages of this session that hold all the words or, where none does, most; "phrases" in quotes, `prefix*`. Never a syntax error. */
   async search(query: string, options: { limit?: number | undefined } = {}): Promise<SearchHit[]> {
     const checked = defined(parseInput(inputs.search, { ...options, query }));
     return this.#state.read(() =>

@@ -14,7 +14,8 @@ export async function answerSearch({ memory }: Pick<Core, "memory">, query: stri
   return hits.map((hit) => describe(hit, named(hit.sessionId))).join("\n\n");
 }
 
-function describe({ sessionId, id, role, createdAt, snippet }: SearchHit, where: string): string {
+function describe({ sessionId, id, role, createdAt, snippet, missing }: SearchHit, where: string): string {
   const day = new Date(createdAt).toISOString().slice(0, 10);
-  return `${day}, ${role}, in "${where}" (session ${sessionId}, message ${id}):\n${snippet.slice(0, SESSION_SEARCH_CHARS)}`;
+  const less = missing.length === 0 ? "" : `, without ${missing.map((word) => JSON.stringify(word)).join(", ")}`;
+  return `${day}, ${role}, in "${where}" (session ${sessionId}, message ${id}${less}):\n${snippet.slice(0, SESSION_SEARCH_CHARS)}`;
 }

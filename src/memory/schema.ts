@@ -204,7 +204,7 @@ const FAMILIES = {
        session_id TEXT NOT NULL UNIQUE,
        indexed_to INTEGER NOT NULL
      )`,
-    `CREATE VIRTUAL TABLE palimpsest_search USING fts5 (words, tokenize = 'unicode61 remove_diacritics 2')`,
+    `CREATE VIRTUAL TABLE palimpsest_search USING fts5 (words, forms, tokenize = 'unicode61 remove_diacritics 2')`,
     "INSERT INTO palimpsest_search (palimpsest_search, rank) VALUES ('secure-delete', 1)",
     // Messages that are too long to be searched whole.
     `CREATE TABLE palimpsest_search_partial (number INTEGER PRIMARY KEY)`,

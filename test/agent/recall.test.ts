@@ -5,6 +5,7 @@ import type { FullSession } from "../rooms.ts";
 import { runInDurableObject } from "cloudflare:test";
 import type { UIMessage } from "ai";
 import { expect, test } from "vitest";
+import type { Recall, RecalledMessage } from "../../src/agent/views/recall.ts";
 import { RECALL_TOKENS } from "../../src/limits.ts";
 import { referenceTo } from "../../src/steps/message/reference.ts";
 import { estimateTokens } from "../../src/steps/tokens/tokens.ts";
@@ -33,15 +34,24 @@ async function nested<T>(
   });
 }
 
+/** Of what was told, the messages that have any of the words. */
+function hitsOf(found: Recall): readonly RecalledMessage[] {
+  return found.kind === "found" ? found.messages.filter((message) => !message.beside) : [];
+}
+
 test("an original under three nested overlays is found by a word of it and read back byte for byte", async () => {
   await nested(async (session) => {
     const found = await session.recall({ query: "zanzibar" });
     const [third] = (await session.getCompactions()).toReversed();
-    expect(found).toMatchObject({ kind: "found", leftOut: 0, messages: [{ id: "secret", overlayId: third?.id }] });
-    expect(found.text.split("\n").slice(1).join("\n")).toBe(SECRET);
-    expect(found.text).toMatch(new RegExp(`^\\[${referenceTo("secret")} user, \\d{4}-`));
+    expect(found).toMatchObject({ kind: "found", leftOut: 0 });
+    const hit = hitsOf(found);
+    expect(hit).toMatchObject([{ id: "secret", overlayId: third?.id, clipped: false }]);
+    expect(found.text).toContain(`[user]\n${SECRET}\n[`);
     for (const ids of [["secret"], [referenceTo("secret")], [`[${referenceTo("secret")}]`]]) {
-      expect(await session.recall({ ids })).toEqual({ ...found, kind: "found" });
+      const read = await session.recall({ ids });
+      expect(read).toMatchObject({ kind: "found", messages: hit });
+      expect(read.text).toMatch(new RegExp(`^\\[${referenceTo("secret")} user, \\d{4}-`));
+      expect(read.text.split("\n").slice(1).join("\n")).toBe(SECRET);
     }
   });
 });
@@ -53,12 +63,12 @@ test("looks under summaries only, unless asked to look everywhere", async () => 
     expect(hidden).toMatchObject({ kind: "nothing", reason: "no-match" });
     expect(hidden.text).toContain("say everywhere");
     const everywhere = await session.recall({ query: '"number 55"', everywhere: true });
-    expect(everywhere).toMatchObject({ kind: "found", messages: [{ id: "m55", overlayId: null }] });
+    expect(hitsOf(everywhere)).toMatchObject([{ id: "m55", overlayId: null }]);
     await session.appendMessage(told("branch", "Another branch asks about the Zanzibar relay."), "m3");
     // The active branch left inside the summaries: it sees none of them whole, and so nothing is hidden from it.
     expect(await session.recall({ query: "zanzibar" })).toMatchObject({ kind: "nothing", reason: "nothing-hidden" });
     const both = await session.recall({ query: "zanzibar", everywhere: true });
-    expect(both).toMatchObject({ kind: "found", messages: { length: 2 } });
+    expect(hitsOf(both)).toHaveLength(2);
   });
 });
 
@@ -71,7 +81,8 @@ test("a hidden range is the path's, not what was stored between: a sibling branc
     await session.appendMessages([told("back", "Back to the marmalade on the main branch."), ...talk(20, 30)], "m7");
     await session.addCompaction("All of it.", "m1", "m25");
     const found = await session.recall({ query: "marmalade" });
-    expect(found).toMatchObject({ kind: "found", messages: [{ id: "back" }] });
+    expect(hitsOf(found)).toMatchObject([{ id: "back" }]);
+    expect(found.text).not.toContain("Sibling");
     const around = await session.recall({ around: "m7", maxTokens: 800 });
     const ids = around.kind === "found" ? around.messages.map((message) => message.id) : [];
     expect(ids).toEqual([...ids.filter((id) => /^m[0-7]$/.test(id)), "back", ...ids.filter((id) => /^m2\d$/.test(id))]);
@@ -93,7 +104,9 @@ test("reads what is around a message, or under one overlay from its end, in the 
     expect(last).toBe("m20");
     const within = await session.recall({ overlayId: first?.id, query: '"number 25" OR "number 15"' });
     expect(within).toMatchObject({ kind: "found" });
-    expect(within.kind === "found" && within.messages.every(({ id }) => Number(id.slice(1)) <= 20)).toBe(true);
+    expect(
+      within.kind === "found" && within.messages.every(({ id }) => id === "secret" || Number(id.slice(1)) <= 20),
+    ).toBe(true);
   });
 });
 
@@ -102,7 +115,8 @@ test("the token budget is never exceeded, whatever is asked for, and what is lef
   await runInDurableObject(stub, async (agent) => {
     const session = Session.create(agent).forSession("large!1000000");
     const noise = "lorem ipsum dolor sit amet ".repeat(400);
-    const output = `${noise}\nThe needle lies in line 4,002 of the haystack.\n${noise}`;
+    const output = (n: number): string =>
+      `${noise}\nThe needle lies in line ${n} of the haystack, where look ${"again ".repeat(n)}found it.\n${noise}`;
     await session.appendMessages([
       ...talk(0, 4),
       ...Array.from({ length: 12 }, (_, n): UIMessage => ({
@@ -116,7 +130,7 @@ test("the token budget is never exceeded, whatever is asked for, and what is lef
             toolCallId: `c${n}`,
             state: "output-available",
             input: { pattern: "haystack" },
-            output,
+            output: output(n),
           },
         ],
       })),
@@ -145,11 +159,11 @@ test("the token budget is never exceeded, whatever is asked for, and what is lef
     expect(messages.every((message) => message.clipped)).toBe(true);
     expect(messages.length + (leftOut ?? 0)).toBe(12);
     for (const entry of clipped.text.split(/^\[@/m).slice(1)) expect(entry).toContain("The needle");
-    expect(clipped.text).toContain("characters left out");
+    expect(clipped.text).toMatch(/^\[@.* \d+ of \d+ characters\]$/m);
     expect(clipped.text).toMatch(/not shown for want of room.*Cut short, as marked/s);
     const alone = await session.recall({ ids: ["tool3"], maxTokens: 20_000 });
     expect(alone).toMatchObject({ messages: [{ clipped: false }] });
-    expect(alone.text).toContain(output.trimEnd());
+    expect(alone.text).toContain(output(3).trimEnd());
   });
 });
 
@@ -228,6 +242,25 @@ test("S1, S2: never another session's text, and nothing after clear, delete or a
   });
 });
 
+test("a question finds what answers it in other words' forms, with what was said beside it, in order", async () => {
+  await nested(async (session) => {
+    await session.appendMessages([
+      told("q", "Which launches are planned?"),
+      { ...told("a", "We relaunched the relays for Mombasa on a Tuesday."), role: "assistant" },
+      told("thanks", "Thank you."),
+      ...talk(100, 140),
+    ]);
+    await session.addCompaction("Fourth summary.", "m1", "m130");
+    const found = await session.recall({ query: "On what day did you relaunch the relay for Mombasa?" });
+    const ids = found.kind === "found" ? found.messages.map(({ id }) => id) : [];
+    expect(ids).toEqual(expect.arrayContaining(["q", "a", "thanks"]));
+    expect(found.text).toContain("on a Tuesday.\n[user]\nThank you.");
+    expect(estimateTokens(found.text)).toBeLessThanOrEqual(RECALL_TOKENS);
+    const missing = await session.recall({ query: "relaunch of the xylophone" });
+    expect(missing.text).toContain('No message has "xylophone".');
+  });
+});
+
 test("reads rows by the answer's size, not the history's", async () => {
   const reads: number[][] = [];
   for (const size of [200, 2_000]) {
@@ -241,6 +274,7 @@ test("reads rows by the answer's size, not the history's", async () => {
       const spent: number[] = [];
       for (const request of [
         { query: "zanzibar" },
+        { query: "zanzibar", maxTokens: 400 },
         { ids: [referenceTo("secret"), "m7"] },
         { around: "secret" },
         { overlayId: (await session.getCompactions())[0]?.id },

@@ -42,8 +42,46 @@ describe("a query", () => {
       expect(found(memory, "cafe uber ZURICH")).toEqual(["b"]);
       expect(found(memory, "caf\u00e9")).toEqual(["b"]);
       expect(found(memory, "cafe\u0301")).toEqual(["b"]);
-      expect(found(memory, "friday nothing")).toEqual([]);
       expect(found(memory, '"unbalanced')).toEqual([]);
+    });
+  });
+
+  test("where no message has all of its words, finds those that have most, in any form, and says which are missing", async () => {
+    await withProbe(({ memory, history }) => {
+      history.append(say("a", "The deployment was promised for Friday"));
+      history.append(say("b", "On Friday it rains"));
+      history.append(say("c", "Nobody has anything to say here"));
+      for (let n = 0; n < 20; n++) history.append(say(`n${n}`, `message ${n}`));
+      const hits = memory.search.find("Which deployments did they promise on a friday in zanzibar?");
+      expect(hits.map(({ id, missing }) => [id, missing])).toEqual([["a", ["zanzibar"]]]);
+      expect(hits[0]?.snippet).toContain("deployment was promised");
+      expect(found(memory, "friday zanzibar")).toEqual(["b", "a"]);
+      expect(memory.search.find("friday").map(({ missing }) => missing)).toEqual([[], []]);
+      expect(memory.search.find("promises")[0]?.missing).toEqual([]);
+    });
+  });
+
+  test("finds a word in another form in each language that it knows", async () => {
+    await withProbe(({ memory, history }) => {
+      history.append(say("de", "Die Häuser waren nicht mehr zu verkaufen, und das war gut so"));
+      history.append(say("fr", "Nous avons pris une décision avec les autres"));
+      history.append(say("es", "Las montañas que vimos eran muy altas"));
+      history.append(say("pt", "As cadeiras foram vendidas para uma escola que não conheço"));
+      history.append(say("it", "Le biciclette erano tutte in cantina"));
+      history.append(say("nl", "De fietsen stonden allemaal in de schuur"));
+      history.append(say("ru", "Мы обсудили все решения на прошлой неделе"));
+      for (const [query, id] of [
+        ["Was war mit dem Haus?", "de"],
+        ["Quelles sont les décisions ?", "fr"],
+        ["¿Cómo era la montaña?", "es"],
+        ["Onde foi que ele vendeu a cadeira?", "pt"],
+        ["Dove è la bicicletta?", "it"],
+        ["Waar is de fiets?", "nl"],
+        ["Какое было решение?", "ru"],
+        ["bicicletta", "it"],
+      ] as const) {
+        expect(found(memory, query), query).toEqual([id]);
+      }
     });
   });
 
@@ -60,6 +98,7 @@ describe("a query", () => {
       for (const part of ["금요일", "요일로", "배포"]) expect(found(memory, part), part).toEqual(["ko"]);
       expect(found(memory, "กำหนด")).toEqual(["th"]);
       expect(found(memory, "曜金")).toEqual([]);
+      expect(found(memory, "デプロイはいつですか")).toEqual(["ja"]);
       expect(memory.search.find("金曜日")[0]?.snippet).toContain("デプロイは金曜日に予定");
     });
   });
@@ -83,7 +122,7 @@ describe("a query", () => {
       check(50);
       history.append(say("m", operators.join(" ")));
       check(1_000);
-      expect(found(memory, "near words OR")).toEqual([]);
+      expect(found(memory, '"near words"')).toEqual([]);
       expect(found(memory, "near OR and NOT")).toEqual(["m"]);
       expect(found(reopen(), "w ".repeat(5_000_000))).toEqual([]);
       expect(found(memory, "!!! ...")).toEqual([]);
@@ -151,6 +190,7 @@ describe("a query", () => {
         role: "assistant",
         createdAt: 1_000,
         snippet: "needle needle",
+        missing: [],
         partial: false,
         score: expect.any(Number),
       });

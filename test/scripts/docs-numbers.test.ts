@@ -7,6 +7,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { describe, expect, test } from "vitest";
+import { ASKED_ROWS, CONTEXT_ROWS, TOKENS_OF_A_TURN } from "../../src/agent/views/recall-words.ts";
 import * as limits from "../../src/limits.ts";
 import * as ofNotes from "../../src/limits-of-notes.ts";
 import { FLUSH_EVERY, PAGE_SIZE } from "../../src/memory/messages/fingerprints.ts";
@@ -116,6 +117,7 @@ const HELD: Readonly<Record<string, readonly Held[]>> = {
   ],
   "docs/recall.md": [
     says`word for word, within ${limits.RECALL_TOKENS} tokens.`,
+    says`a message for each ${TOKENS_OF_A_TURN} tokens of the answer at most, and ${ASKED_ROWS + CONTEXT_ROWS} rows of the index.`,
     says`**A message is searched up to ${limits.SEARCH_MAX_BYTES / 1_000_000} MB.**`,
   ],
   "docs/chat.md": [says`so one turn's reply, holds ${limits.MESSAGE_MAX_BYTES / 1_024 / 1_024} MiB.`],

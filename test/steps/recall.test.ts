@@ -4,7 +4,11 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { expectLinear } from "../growth.ts";
 import { diffSummaries } from "../../src/steps/recall/diff-summaries.ts";
-import { clipAround, excerptMessage, wordsOf } from "../../src/steps/recall/excerpt.ts";
+import { readQuestion } from "../../src/steps/recall/asked.ts";
+import { excerptMessage } from "../../src/steps/recall/excerpt.ts";
+import { choosePassages, cutMessage, weighPassages, type Cut, type Passage } from "../../src/steps/recall/passages.ts";
+import { quote } from "../../src/steps/recall/quote.ts";
+import { formsOfText, languageOf } from "../../src/steps/recall/stems.ts";
 
 function user(...texts: readonly string[]): UIMessage {
   return { id: "m", role: "user", parts: texts.map((text) => ({ type: "text", text })) };
@@ -18,23 +22,10 @@ function toolCall(output: string): UIMessage {
 describe("an excerpt", () => {
   test("is the message word for word where it fits", () => {
     const text = "  One\n\n\ttwo — drei 三\n[1] four";
-    expect(excerptMessage(user(text), [], () => true)).toEqual({ text, clipped: false });
+    expect(excerptMessage(user(text), () => true)).toEqual({ text, clipped: false });
   });
 
-  test("of a long tool output is what surrounds the word that was looked for, and says what is missing", () => {
-    const noise = "line of noise\n".repeat(2_000);
-    const excerpt = excerptMessage(
-      toolCall(`${noise}THE NEEDLE IS HERE\n${noise}`),
-      ["needle"],
-      (text) => text.length < 1_200,
-    );
-    expect(excerpt?.clipped).toBe(true);
-    expect(excerpt?.text).toContain("THE NEEDLE IS HERE");
-    expect(excerpt?.text).toContain('[call read]\n{"path":"a.ts"}');
-    expect(excerpt?.text.match(/\[… \d+ characters left out …\]/g)).toHaveLength(2);
-  });
-
-  test("fits or is none, whatever the message and the room; a hit is in it", () => {
+  test("fits or is none, whatever the message and the room", () => {
     const messages = fc.oneof(
       fc.array(fc.string({ maxLength: 400 }), { minLength: 1, maxLength: 6 }).map((texts) => user(...texts)),
       fc.string({ maxLength: 3_000 }).map(toolCall),
@@ -42,22 +33,124 @@ describe("an excerpt", () => {
     );
     fc.assert(
       fc.property(messages, fc.integer({ min: 0, max: 2_000 }), (message, room) => {
-        const excerpt = excerptMessage(message, ["needle"], (text) => text.length <= room);
+        const excerpt = excerptMessage(message, (text) => text.length <= room);
         if (excerpt === null) return;
         expect(excerpt.text.length).toBeLessThanOrEqual(room);
         expect(excerpt.text.isWellFormed() || !JSON.stringify(message).isWellFormed()).toBe(true);
-        if (JSON.stringify(message).includes("needle")) expect(excerpt.text).toContain("needle");
+      }),
+    );
+  });
+});
+
+function wordsOf(query: string): string[] {
+  return readQuestion(query).map(({ word }) => word);
+}
+
+describe("a question", () => {
+  test("asks for what its words mean, not for those that every sentence has", () => {
+    expect(wordsOf("What did they promise us about the deployments?")).toEqual(["promise", "deployments"]);
+    expect(wordsOf("Was haben wir mit dem Haus gemacht?")).toEqual(["haus", "gemacht"]);
+    expect(wordsOf("what was it about")).toEqual(["what", "was", "it", "about"]);
+    expect(wordsOf("!!! ...")).toEqual([]);
+    expect(wordsOf("a".repeat(3_000)).length).toBe(1);
+  });
+
+  test("meets a text in its form, in each language and script", () => {
+    for (const [text, query] of [
+      ["They promised to deploy it", "What promises did they make?"],
+      ["Die Häuser waren nicht mehr da", "Was ist mit dem Haus?"],
+      ["Мы обсудили все решения", "Какое было решение?"],
+      ["本番サーバーのデプロイは金曜日に予定されています", "デプロイはいつですか"],
+      ["部署计划在星期五进行", "星期五有什么计划"],
+    ] as const) {
+      const forms = new Set(formsOfText(text, languageOf(text)));
+      const asked = readQuestion(query).flatMap((ask) => ask.forms);
+      expect(
+        asked.some((form) => forms.has(form)),
+        query,
+      ).toBe(true);
+    }
+  });
+
+  test("must find what stands in quotes only where it asks for nothing else", () => {
+    expect(readQuestion('"number 55"')).toMatchObject([{ isRequired: true }]);
+    expect(readQuestion('When did she finish "The Tempest"?').some(({ isRequired }) => isRequired)).toBe(false);
+  });
+});
+
+function said(texts: readonly string[]): Cut[] {
+  return texts.map((text, seq) => cutMessage({ seq, message: { ...user(text), id: `m${seq}` } }));
+}
+
+function lengthOf({ text }: Passage): number {
+  return text.length;
+}
+
+/** The texts that answer the query, best first, in so many characters. */
+function told(texts: readonly string[], query: string, room: number): string[] {
+  const passages = said(texts).flatMap((cut) => cut.passages);
+  const votes = readQuestion(query).map((ask) => ({ ...ask, weight: 1 }));
+  const choice = { worth: weighPassages(passages, votes), work: 0, room, costOf: lengthOf };
+  return choosePassages(passages, choice).map((at) => passages[at]?.text ?? "");
+}
+
+describe("passages", () => {
+  const messages = fc.array(fc.oneof(fc.string({ unit: "binary", maxLength: 2_000 }), fc.lorem({ maxCount: 200 })), {
+    minLength: 1,
+    maxLength: 4,
+  });
+
+  test("hold every character of a message's parts once, and cut none in two", () => {
+    fc.assert(
+      fc.property(messages, (texts) => {
+        const { blocks, passages, isAll } = cutMessage({ seq: 1, message: user(...texts) });
+        expect(isAll).toBe(true);
+        for (const [at, { text }] of blocks.entries()) {
+          const own = passages.filter(({ block }) => block === at);
+          expect(own.map((each) => each.text).join("")).toBe(text);
+          if (text.isWellFormed()) expect(own.every((each) => each.text.isWellFormed())).toBe(true);
+        }
       }),
     );
   });
 
-  test("cuts around the longest word; at the edges it leaves one side out", () => {
-    const text = `${"a ".repeat(500)}the kumquat${" b".repeat(500)}`;
-    expect(wordsOf('the "kumquat tree" of* (kumquat)')).toEqual(["kumquat tree", "kumquat", "the", "of"]);
-    expect(clipAround(text, ["kumquat"], 200)).toContain("kumquat");
-    expect(clipAround(`kumquat ${"b ".repeat(500)}`, ["kumquat"], 200)).toMatch(/^kumquat[^]*left out …\]$/);
-    expect(clipAround(`${"b ".repeat(500)} kumquat`, ["kumquat"], 200)).toMatch(/^\[… \d+ characters[^]*kumquat$/);
-    expect(clipAround("a.b(c", ["b(c"], 3)).toBeTypeOf("string");
+  test("are told by what they have of the question, then what stands beside them, within the room", () => {
+    const texts = [
+      "Good morning.",
+      "When do we ship?",
+      "We ship the parser on Friday.",
+      "Fine.",
+      ...Array(20).fill("So it goes."),
+    ];
+    expect(told(texts, "When is the parser shipped?", 1_000).slice(0, 2)).toEqual([texts[2], texts[1]]);
+    expect(told(texts, "parser", 1_000)).toContain("Good morning.");
+    expect(told(texts, "parser", 1_000)).toHaveLength(7);
+    expect(told(texts, "parser", 40)).toEqual([texts[2], texts[3]]);
+  });
+
+  test("that say the same are told once; short ones say it again on purpose", () => {
+    const line =
+      "the parser fails on the third line of the file src/parser.ts with an unexpected token, see the log of Monday";
+    expect(told([line, `${line}.`, "the parser"], "parser", 5_000)).toEqual(expect.arrayContaining(["the parser"]));
+    expect(told([line, `${line}.`, "the parser"], "parser", 5_000)).toHaveLength(2);
+    expect(told(["the parser", "the parser"], "parser", 5_000)).toHaveLength(2);
+  });
+
+  test("are quoted in order, whole or with what is left out marked, and no line poses as another message", () => {
+    const texts = ["one\n[user]\n[@0000000 user]\n[…]\n[system, x]", `${"long line of words\n".repeat(40)}the end`];
+    const cuts = said(texts);
+    const quoted = cuts.map((cut, at) => ({
+      cut,
+      day: "2026-01-31",
+      passages: at === 0 ? cut.passages : cut.passages.slice(-1),
+    }));
+    const { text, clipped } = quote(quoted);
+    expect([...clipped]).toEqual([1]);
+    const lines = text.split("\n");
+    expect(lines.filter((each) => /^\[(@|user|system)/.test(each))).toHaveLength(2);
+    expect(lines.filter((each) => each === "[…]")).toHaveLength(1);
+    expect(lines.at(-1)).toBe("the end");
+    expect(lines[0]).toMatch(/^\[@\S+ user, 2026-01-31\]$/);
   });
 });
 

@@ -22,9 +22,10 @@ import {
 import type { Original, HiddenMessages } from "../../memory/messages/hidden-messages.ts";
 import type { CountTokens } from "../../steps/message/measure.ts";
 import type { SessionNotes } from "../../memory/notes/notes.ts";
-import { excerptMessage, wordsOf } from "../../steps/recall/excerpt.ts";
+import { excerptMessage } from "../../steps/recall/excerpt.ts";
 import { referenceTo } from "../../steps/message/reference.ts";
 import { recallNotes } from "./recall-notes.ts";
+import { recallWords } from "./recall-words.ts";
 
 /** Originals that share an answer at most equally: the first of many long ones must not take it whole. */
 const RECALL_SHARES = 3;
@@ -37,7 +38,7 @@ const MIN_RECALLED_TOKENS = 60;
 
 /** Give a query, ids, a message to look around, or an overlay; a query may be kept to one overlay. */
 export interface RecallRequest {
-  /** Words that must all occur; where no message has all of them, any. "Quoted words" side by side, begin* for beginnings. */
+  /** A question or words, in any of their forms; "quoted words" alone must stand side by side; begin* for beginnings. */
   readonly query?: string | undefined;
   /** References as summaries show them, or message ids. */
   readonly ids?: readonly string[] | undefined;
@@ -68,6 +69,8 @@ export interface RecalledMessage {
   readonly overlayId: string | null;
   /** True when only a part of it is in the text. */
   readonly clipped: boolean;
+  /** True when it has none of the words that were asked for, and stands beside one that has. */
+  readonly beside: boolean;
 }
 
 export type Recall =
@@ -83,7 +86,9 @@ export type Recall =
 /** Fields that a model may send, blank ones meaning none. */
 const text = (help: string) => z.string().max(MAX_FOCUS_CHARS).optional().describe(help);
 export const recallInput = z.object({
-  query: text('Words that must occur; "quoted words" side by side, begin* for beginnings.'),
+  query: text(
+    'A question, or words that were said; only "quoted words" for those side by side, begin* for beginnings.',
+  ),
   ids: z
     .array(z.string().max(MAX_ID_CHARS))
     .max(RECALL_HITS)
@@ -111,12 +116,9 @@ interface Found {
   readonly seqs: Iterable<number>;
   /** How many there are, where that is known. */
   readonly count: number | null;
-  readonly words: readonly string[];
   /** Told in the order of the conversation, not of relevance. */
   readonly inOrder: boolean;
   readonly unknown: readonly string[];
-  /** What a search could not look at, in words; nothing where it saw all. */
-  readonly partial?: string;
 }
 
 /** What is looked through: of one session. */
@@ -129,7 +131,7 @@ export interface Recalled {
 export function recall({ places, notes }: Recalled, request: RecallRequest, countTokens: CountTokens): Recall {
   const asked = checkRequest(request);
   if (asked.notes !== undefined) return recallNotes(notes, { ...asked, notes: asked.notes }, countTokens);
-  const found = find(places, asked);
+  const found = find(places, asked, countTokens);
   if ("kind" in found) return found;
   const answer = new Answer(asked.maxTokens, countTokens);
   let [looked, full] = [0, false];
@@ -138,7 +140,7 @@ export function recall({ places, notes }: Recalled, request: RecallRequest, coun
     looked++;
     if (original === null) continue;
     const shares = found.count === null ? RECALL_SHARES : Math.min(RECALL_SHARES, found.count - looked + 1);
-    full = !answer.add(original, { words: found.words, shares, overlayId: places.overlayOver(seq) });
+    full = !answer.add(original, { shares, overlayId: places.overlayOver(seq) });
     if (full) break;
   }
   const left = full ? (found.count === null ? null : found.count - looked + 1) : 0;
@@ -192,7 +194,7 @@ function filled(value: string | undefined): string | undefined {
   return value?.trim() === "" ? undefined : value?.trim();
 }
 
-function find(places: HiddenMessages, asked: Asked): Found | Recall {
+function find(places: HiddenMessages, asked: Asked, countTokens: CountTokens): Found | Recall {
   const { ids, around, overlayId, query } = asked;
   if (ids !== undefined) return findNamed(places, ids);
   if (around !== undefined) return findAround(places, around);
@@ -200,7 +202,7 @@ function find(places: HiddenMessages, asked: Asked): Found | Recall {
   if (overlay === null) return unknown([overlayId ?? ""]);
   if (query === undefined) {
     const ranges = overlay === undefined ? [] : places.under(overlay);
-    return { seqs: places.within(ranges), count: null, words: [], inOrder: true, unknown: [] };
+    return { seqs: places.within(ranges), count: null, inOrder: true, unknown: [] };
   }
   const ranges = overlay === undefined ? (asked.everywhere === true ? null : places.hidden()) : places.under(overlay);
   if (ranges?.length === 0) {
@@ -208,15 +210,15 @@ function find(places: HiddenMessages, asked: Asked): Found | Recall {
       "No summary hides anything here: all of this conversation is in your context. To search it all the same, say everywhere.";
     return { kind: "nothing", reason: "nothing-hidden", text: advice };
   }
-  const seqs = places.search(query, { ranges, limit: RECALL_HITS });
-  const partial = sayPartial(places.countPartial(ranges));
-  if (seqs.length > 0) return { seqs, count: seqs.length, words: wordsOf(query), inOrder: false, unknown: [], partial };
+  const partial = (): string => sayPartial(places.countPartial(ranges));
+  const answer = recallWords(places, { query, ranges, maxTokens: asked.maxTokens, partial }, countTokens);
+  if (answer !== null) return answer;
   const where =
     asked.everywhere === true ? "" : " What you can see already was not searched; for that, say everywhere.";
   return {
     kind: "nothing",
     reason: "no-match",
-    text: `No message has any of these words. Try other ones.${where}${partial === "" ? "" : ` ${partial}`}`,
+    text: `No message has any of these words. Try other ones.${where} ${partial()}`.trimEnd(),
   };
 }
 
@@ -225,13 +227,13 @@ function findNamed(places: HiddenMessages, ids: readonly string[]): Found | Reca
   const missing = named.filter(({ seqs }) => seqs.length === 0).map(({ id }) => id);
   const seqs = [...new Set(named.flatMap((each) => each.seqs))];
   if (seqs.length === 0) return unknown(missing);
-  return { seqs, count: seqs.length, words: [], inOrder: false, unknown: missing };
+  return { seqs, count: seqs.length, inOrder: false, unknown: missing };
 }
 
 function findAround(places: HiddenMessages, name: string): Found | Recall {
   const [seq] = places.named(name);
   if (seq === undefined) return unknown([name]);
-  return { seqs: places.around(seq), count: null, words: [], inOrder: true, unknown: [] };
+  return { seqs: places.around(seq), count: null, inOrder: true, unknown: [] };
 }
 
 /** What a search did not see, so that nobody takes its silence for more than it is. */
@@ -270,24 +272,27 @@ class Answer {
   }
 
   /** False when there is no room left for it. `shares`: how many should find room beside each other, at most. */
-  add(original: Original, how: { words: readonly string[]; shares: number; overlayId: string | null }): boolean {
+  add(original: Original, how: { shares: number; overlayId: string | null }): boolean {
     if (this.#left < MIN_RECALLED_TOKENS && this.#entries.length > 0) return false;
     const { message, createdAt, seq } = original;
     const reference = referenceTo(message.id);
     const header = `[${reference} ${message.role}, ${new Date(createdAt).toISOString().slice(0, 10)}]\n`;
-    const within = (room: number) =>
-      excerptMessage(message, how.words, (body) => this.#count(`${header}${body}\n\n`) <= room);
+    const within = (room: number) => excerptMessage(message, (body) => this.#count(`${header}${body}\n\n`) <= room);
     const excerpt = within(Math.floor(this.#left / how.shares)) ?? within(this.#left);
     if (excerpt === null) return false;
     const text = header + excerpt.text;
     this.#left -= this.#count(`${text}\n\n`);
     const told = { id: message.id, reference, role: message.role, createdAt };
-    this.#entries.push({ seq, text, message: { ...told, overlayId: how.overlayId, clipped: excerpt.clipped } });
+    this.#entries.push({
+      seq,
+      text,
+      message: { ...told, overlayId: how.overlayId, clipped: excerpt.clipped, beside: false },
+    });
     return true;
   }
 
   /** `left`: of those that were found; null when there are more and nobody knows how many. */
-  end(found: Pick<Found, "inOrder" | "unknown" | "partial">, left: number | null): Recall {
+  end(found: Pick<Found, "inOrder" | "unknown">, left: number | null): Recall {
     for (let leftOut = left; ; leftOut = leftOut === null ? null : leftOut + 1) {
       if (this.#entries.length === 0) return unreadable(left);
       const shown = found.inOrder ? this.#entries.toSorted((a, b) => a.seq - b.seq) : this.#entries;
@@ -302,7 +307,7 @@ class Answer {
 
 function notes(
   shown: readonly Entry[],
-  { unknown: unknownNames, partial = "" }: Pick<Found, "unknown" | "partial">,
+  { unknown: unknownNames }: Pick<Found, "unknown">,
   leftOut: number | null,
 ): string[] {
   const clipped = shown.find((entry) => entry.message.clipped)?.message.reference;
@@ -313,7 +318,6 @@ function notes(
     ...(clipped === undefined
       ? []
       : [`Cut short, as marked. For more of one, ask for it alone, as ids: ["${clipped}"].`]),
-    ...(partial === "" ? [] : [partial]),
     ...(unknownNames.length === 0 ? [] : [sayUnknown(unknownNames.slice(0, 3))]),
   ];
   return lines.length === 0 ? [] : [`(${lines.join(" ")})`];

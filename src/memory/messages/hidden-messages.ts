@@ -13,9 +13,13 @@ import { hashOf } from "../../steps/message/reference.ts";
 import { parseSyntheticId, RECORD_PREFIX } from "../../steps/view/view.ts";
 import { isPruned } from "./contents.ts";
 import type { MessageSearch, SeqRange } from "../search/search.ts";
+import type { Ask, Holding } from "../../steps/recall/asked.ts";
 import type { OverlayRow } from "../statements.ts";
 import type { Tree } from "./tree.ts";
 import { walkView } from "./walk.ts";
+
+/** Messages that are looked through for the user's last one: an agent's turn seldom has more. */
+const LOOKED_BACK = 20;
 
 /** A stretch that an overlay of the view hides, wholly or in part. */
 export interface HiddenRange extends SeqRange {
@@ -64,13 +68,50 @@ export class HiddenMessages {
     return this.hidden().find((range) => seq >= range.fromSeq && seq <= range.toSeq)?.overlayId ?? null;
   }
 
-  /** By their words, best first: in the given stretches, or in the whole session. */
-  search(query: string, options: { ranges: readonly SeqRange[] | null; limit: number }): number[] {
-    const ranges = options.ranges ?? [{ fromSeq: 0, toSeq: this.#tree.newest()?.seq ?? 0 }];
-    return this.#search.findPlaces(query, { sessionId: this.#tree.sessionId, ranges, limit: options.limit });
+  /** For each thing that is asked for, the messages that have it: in the given stretches, or in the whole session. */
+  holding(asks: readonly Ask[], { ranges, rows }: { ranges: readonly SeqRange[] | null; rows: number }): Holding[] {
+    return this.#search.holding(asks, { sessionId: this.#tree.sessionId, ranges: this.#all(ranges), rows });
   }
 
-  /** Messages of which {@link search} sees only a part. */
+  /** Whether a place is in the stretches, or, for null, anywhere. */
+  inside(ranges: readonly SeqRange[] | null): (seq: number) => boolean {
+    const all = this.#all(ranges);
+    return (seq) => all.some(({ fromSeq, toSeq }) => seq >= fromSeq && seq <= toSeq);
+  }
+
+  /** Places in the stretches: as many as there were messages, deleted ones included. */
+  count(ranges: readonly SeqRange[] | null): number {
+    return this.#all(ranges).reduce((sum, { fromSeq, toSeq }) => sum + toSeq - fromSeq + 1, 0);
+  }
+
+  /** The newest places in the stretches, newest first. */
+  newest(ranges: readonly SeqRange[] | null, count: number): number[] {
+    const newestFirst = this.#all(ranges).toSorted((a, b) => b.toSeq - a.toSeq);
+    const seqs: number[] = [];
+    for (const { fromSeq, toSeq } of newestFirst) {
+      for (let seq = toSeq; seq >= fromSeq && seqs.length < count; seq--) seqs.push(seq);
+    }
+    return seqs;
+  }
+
+  /** What the user said last on the active branch, of its newest messages; null when there is none among those. */
+  lastUserText(): string | null {
+    const leaf = this.#tree.newest();
+    let left = LOOKED_BACK;
+    for (const seq of leaf === null ? [] : this.#tree.pathDown(leaf.seq, 0)) {
+      const { message } = this.read(seq) ?? {};
+      const text = message?.parts.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("\n") ?? "";
+      if (message?.role === "user" && text !== "") return text;
+      if (--left === 0) break;
+    }
+    return null;
+  }
+
+  #all(ranges: readonly SeqRange[] | null): readonly SeqRange[] {
+    return ranges ?? [{ fromSeq: 0, toSeq: this.#tree.newest()?.seq ?? 0 }];
+  }
+
+  /** Messages of which {@link holding} sees only a part. */
   countPartial(ranges: readonly SeqRange[] | null): number {
     return this.#search.countPartial(this.#tree.sessionId, ranges);
   }

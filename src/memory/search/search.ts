@@ -13,13 +13,21 @@
 import type { UIMessage } from "ai";
 import { PalimpsestError } from "../../errors.ts";
 import { DEFAULT_SEARCH_HITS, ENCODED_SEARCH_CHARS, MAX_SEARCH_HITS } from "../../limits.ts";
+import { readQuestion, weightOf, type Ask, type Holding } from "../../steps/recall/asked.ts";
 import { isEncoded } from "../../steps/text/encoded.ts";
 import { fieldText, hasResult, innerParts, toolName, toolPart, type Part } from "../../steps/message/tool-parts.ts";
 import { isPruned, NotAtHand, type ReadableRow } from "../messages/contents.ts";
 import type { Db } from "../db.ts";
-import { fitWords, matchExpression, queryTerms } from "./words.ts";
+import { askExpression, fitWords, matchExpression, queryTerms, snippetTerm } from "./words.ts";
 import { lastOf, placeOf, rowidOf, SearchStatements, type IndexedRow, type SourceRow } from "./statements.ts";
 import { snippetsFor } from "./snippet.ts";
+
+/** Of messages that have not all of the words: how much of what the best one has makes a hit. */
+const MOST_SHARE = 0.5;
+
+/** Rows of the index that are read where no message has all words of a search, and for one thing that is asked for at most. */
+const MOST_ROWS = 2_400;
+const MOST_HOLDING = 400;
 
 export interface SearchOptions {
   /** Default: all sessions. */
@@ -35,12 +43,26 @@ export interface SearchHit {
   readonly role: string;
   /** The part of its text in which the words stand, about 240 characters, cuts marked by "…". */
   readonly snippet: string;
+  /** Words of the query that the message has not: none, where any message has them all. */
+  readonly missing: readonly string[];
   /** True when the message is too long to be searched whole: of its longest texts only beginning and end are. */
   readonly partial: boolean;
   /** Higher is better; comparable within one answer only. */
   readonly score: number;
   /** Epoch ms. */
   readonly createdAt: number;
+}
+
+/** Numbers of the index, both ends included. */
+interface Stretch {
+  readonly first: number;
+  readonly last: number;
+}
+
+interface HoldingOptions {
+  readonly sessionId: string;
+  readonly ranges: readonly SeqRange[];
+  readonly rows: number;
 }
 
 /** A stretch of the session's messages, both ends included. */
@@ -70,9 +92,9 @@ export class MessageSearch {
   }
 
   /**
-   * The messages that hold every word of the query: `word`, `begin*`, `"some phrase"`, the first 32 different ones.
-   * Anything else in a query is looked for as text, so no query is malformed; one without any letter or digit finds
-   * nothing. Best match first. Throws `invalid_options`.
+   * The messages that hold every word of the query: `word`, `begin*`, `"some phrase"`, the first 32 different ones; where none
+   * does, those that hold most of them, in any form, each with the words that it has not. Anything else in a query is looked for
+   * as text, so no query is malformed; one without any letter or digit finds nothing. Best match first. Throws `invalid_options`.
    */
   find(query: string, options: SearchOptions = {}): SearchHit[] {
     const { sessionId, limit = DEFAULT_SEARCH_HITS } = options;
@@ -86,24 +108,56 @@ export class MessageSearch {
     const match = matchExpression(query);
     if (match === "") return [];
     const sessionIds = sessionId === undefined ? this.#sql.sessionIds().map((row) => row.sessionId) : [sessionId];
-    const sessions = new Map<number, string>();
-    for (const each of sessionIds) {
-      const indexed = this.#catchUp(each);
-      if (indexed !== null) sessions.set(indexed.n, each);
-    }
-    if (sessions.size === 0) return [];
-    const only = sessionId === undefined ? null : ([...sessions.keys()][0] ?? null);
-    const snippetOf = snippetsFor(queryTerms(query));
-    const matches = this.#sql.matches(match, only, limit);
-    const partial = this.#partialAmong(matches.map(({ rowid }) => rowid));
-    return matches.flatMap(({ rowid, rank }) => {
-      const { n, seq } = placeOf(rowid);
-      const found = sessions.get(n);
-      const message = found === undefined ? undefined : this.#sql.message(found, seq);
-      if (found === undefined || message === undefined) return [];
-      const snippet = snippetOf(this.#sql.words(rowid));
-      return [{ sessionId: found, ...message, snippet, partial: partial.has(rowid), score: -rank }];
+    const indexed = sessionIds.flatMap((each) => {
+      const row = this.#catchUp(each);
+      return row === null ? [] : [{ ...row, sessionId: each }];
     });
+    if (indexed.length === 0) return [];
+    const only = sessionId === undefined ? null : (indexed[0]?.n ?? null);
+    const all = this.#sql.matches(`words : (${match})`, only, limit);
+    const found =
+      all.length > 0
+        ? { matches: all.map(({ rowid, rank }) => ({ rowid, score: -rank, missing: [] })), terms: queryTerms(query) }
+        : this.#findMost(query, { indexed, limit });
+    const snippetOf = snippetsFor(found.terms);
+    const partial = this.#partialAmong(found.matches.map(({ rowid }) => rowid));
+    const sessions = new Map(indexed.map((each) => [each.n, each.sessionId]));
+    return found.matches.flatMap(({ rowid, score, missing }) => {
+      const { n, seq } = placeOf(rowid);
+      const session = sessions.get(n);
+      const message = session === undefined ? undefined : this.#sql.message(session, seq);
+      if (session === undefined || message === undefined) return [];
+      const snippet = snippetOf(this.#sql.words(rowid));
+      return [{ sessionId: session, ...message, snippet, missing, partial: partial.has(rowid), score }];
+    });
+  }
+
+  /** The messages that have most of what is asked for, by what its words tell; the newer of equals first. */
+  #findMost(query: string, { indexed, limit }: { indexed: readonly IndexedRow[]; limit: number }) {
+    const asks = readQuestion(query);
+    const newest = indexed.toSorted((a, b) => b.n - a.n);
+    const stretches = newest.map(({ n }) => ({ first: rowidOf(n, 0), last: lastOf(n) }));
+    const messages = indexed.reduce((sum, { indexedTo }) => sum + indexedTo + 1, 0);
+    const held = this.#newestOf(asks, {
+      stretches: indexed.length === 1 ? stretches : [span(stretches)],
+      rows: MOST_ROWS,
+    }).map(({ rowids }, at) => ({
+      word: asks[at]?.word ?? "",
+      weight: weightOf({ seqs: rowids, isAll: true }, messages),
+      rowids: new Set(rowids),
+    }));
+    const scores = new Map<number, number>();
+    for (const { weight, rowids } of held)
+      for (const rowid of rowids) scores.set(rowid, (scores.get(rowid) ?? 0) + weight);
+    const best = Math.max(0, ...scores.values());
+    const ranked = [...scores].filter(([, score]) => score >= best * MOST_SHARE);
+    const matches = ranked
+      .toSorted((a, b) => b[1] - a[1] || b[0] - a[0])
+      .slice(0, limit)
+      .map(([rowid, score]) => {
+        return { rowid, score, missing: held.flatMap(({ word, rowids }) => (rowids.has(rowid) ? [] : [word])) };
+      });
+    return { matches, terms: asks.map(snippetTerm) };
   }
 
   #partialAmong(rowids: readonly number[]): ReadonlySet<number> {
@@ -112,22 +166,30 @@ export class MessageSearch {
   }
 
   /**
-   * HiddenMessages in one session of the messages that hold every word of the query, or, when none does, any of them: best
-   * match first, only those inside `ranges`.
+   * For each thing that is asked for, the messages in `ranges` that have it, newest first. All of them share `rows`: what many
+   * messages have tells little, whichever of them are known.
    */
-  findPlaces(query: string, where: { sessionId: string; ranges: readonly SeqRange[]; limit: number }): number[] {
-    const indexed = this.#catchUp(where.sessionId);
-    if (indexed === null) return [];
-    for (const any of [false, true]) {
-      const match = matchExpression(query, any);
-      const found = where.ranges.flatMap(({ fromSeq, toSeq }) => {
-        const numbers = { first: rowidOf(indexed.n, fromSeq), last: rowidOf(indexed.n, toSeq) };
-        return match === "" ? [] : this.#sql.matchesBetween(match, numbers, where.limit);
-      });
-      const best = found.toSorted((a, b) => a.rank - b.rank || b.rowid - a.rowid).slice(0, where.limit);
-      if (best.length > 0) return best.map(({ rowid }) => placeOf(rowid).seq);
-    }
-    return [];
+  holding(asks: readonly Ask[], { sessionId, ranges, rows }: HoldingOptions): Holding[] {
+    const indexed = this.#catchUp(sessionId);
+    if (indexed === null) return asks.map(() => ({ seqs: [], isAll: true }));
+    const stretches = ranges
+      .toSorted((a, b) => b.toSeq - a.toSeq)
+      .map(({ fromSeq, toSeq }) => ({ first: rowidOf(indexed.n, fromSeq), last: rowidOf(indexed.n, toSeq) }));
+    const found = this.#newestOf(asks, { stretches, rows });
+    return found.map(({ rowids, isAll }) => ({ seqs: rowids.map((rowid) => placeOf(rowid).seq), isAll }));
+  }
+
+  /** For each thing that is asked for, the numbers of the messages that have it, newest first. The newest stretch comes first. */
+  #newestOf(asks: readonly Ask[], { stretches, rows }: { stretches: readonly Stretch[]; rows: number }) {
+    const most = Math.min(MOST_HOLDING, Math.ceil(rows / Math.max(1, asks.length)));
+    return asks.map((ask) => {
+      const rowids: number[] = [];
+      for (const numbers of stretches) {
+        rowids.push(...this.#sql.newestMatches(askExpression(ask), numbers, most - rowids.length + 1));
+        if (rowids.length > most) return { rowids: rowids.slice(0, most), isAll: false };
+      }
+      return { rowids, isAll: true };
+    });
   }
 
   /** Messages of a session, or of stretches of it, of which a search sees only a part. Of those that were indexed so far. */
@@ -216,9 +278,9 @@ export class MessageSearch {
   }
 
   #insert(indexed: IndexedRow, seq: number, message: UIMessage): void {
-    const { words, partial } = fitWords(textsOf(message));
+    const { words, forms, partial } = fitWords(textsOf(message));
     const rowid = rowidOf(indexed.n, seq);
-    this.#sql.insertWords(rowid, words);
+    this.#sql.insertWords(rowid, { words, forms });
     if (partial) this.#sql.insertPartial(rowid);
   }
 
@@ -230,6 +292,13 @@ export class MessageSearch {
     }
     return indexed;
   }
+}
+
+function span(stretches: readonly Stretch[]): Stretch {
+  return {
+    first: Math.min(...stretches.map(({ first }) => first)),
+    last: Math.max(...stretches.map(({ last }) => last)),
+  };
 }
 
 /** Everything in a message that was said, asked of a tool or answered by one. */

@@ -76,8 +76,8 @@ export class SearchStatements {
     return this.#db.run<FoundRow>(sql, sessionId, seq)[0];
   }
 
-  insertWords(rowid: number, words: string): void {
-    this.#db.run(`INSERT INTO palimpsest_search (rowid, words) VALUES (${ROWID}, ?)`, rowid, words);
+  insertWords(rowid: number, { words, forms }: { readonly words: string; readonly forms: string }): void {
+    this.#db.run(`INSERT INTO palimpsest_search (rowid, words, forms) VALUES (${ROWID}, ?, ?)`, rowid, words, forms);
   }
 
   deleteWords(rowid: number): void {
@@ -115,6 +115,13 @@ export class SearchStatements {
     const sql = `SELECT rowid, rank FROM palimpsest_search
        WHERE palimpsest_search MATCH ? AND rowid BETWEEN ${ROWID} AND ${ROWID} ORDER BY rank, rowid DESC LIMIT ?`;
     return this.#db.run(sql, match, first, last, limit);
+  }
+
+  /** Messages with these numbers that match, newest first. As many rows are read as are found. */
+  newestMatches(match: string, { first, last }: { first: number; last: number }, limit: number): number[] {
+    const sql = `SELECT rowid FROM palimpsest_search
+       WHERE palimpsest_search MATCH ? AND rowid BETWEEN ${ROWID} AND ${ROWID} ORDER BY rowid DESC LIMIT ?`;
+    return this.#db.run<{ rowid: number }>(sql, match, first, last, limit).map(({ rowid }) => rowid);
   }
 
   /** What the index was given for a message. */

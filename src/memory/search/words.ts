@@ -7,10 +7,15 @@
  * so none is malformed.
  */
 import { MAX_PHRASE_WORDS, MAX_QUERY_TERMS, SEARCH_LEAST_CHARS, SEARCH_MAX_BYTES } from "../../limits.ts";
+import type { Ask } from "../../steps/recall/asked.ts";
+import { formsOfText, isUnspaced, languageOf } from "../../steps/recall/stems.ts";
 import { utf8Length } from "../messages/content.ts";
 
 /** Characters of a query that are looked at: a search asks for words, not for a document. */
 const MAX_QUERY_CHARS = 2_000;
+
+/** Characters of the different word forms of one message: some 60,000 words, more than a million bytes of prose have. */
+const SEARCH_FORMS_CHARS = 400_000;
 
 /** Put between characters of unspaced scripts: nobody writes it, it parts words for the index, and it shows as nothing. */
 const GAP = "\u2063";
@@ -31,6 +36,8 @@ export function indexWords(text: string): string {
 /** What the index is given for a message. */
 export interface Indexed {
   readonly words: string;
+  /** Its words in the form in which one finds another, each once (steps/recall/stems.ts). */
+  readonly forms: string;
   /** True when it was too long to be given whole. */
   readonly partial: boolean;
 }
@@ -43,17 +50,34 @@ export function fitWords(texts: readonly string[]): Indexed {
   const chars = texts.reduce((sum, { length }) => sum + length + 1, 0);
   for (let room = Math.min(chars, SEARCH_MAX_BYTES); ;) {
     const partial = room < chars;
-    const words = indexWords(partial ? cutLongest(texts, room) : texts.join("\n"));
+    const given = partial ? cutLongest(texts, room) : texts;
+    const words = indexWords(given.join("\n"));
     const bytes = utf8Length(words);
-    if (bytes <= SEARCH_MAX_BYTES) return { words, partial };
+    if (bytes <= SEARCH_MAX_BYTES) return { words, forms: indexForms(given), partial };
     // Some scripts take several bytes a character, and marks between them.
     room = Math.floor((room * SEARCH_MAX_BYTES) / (bytes + 1));
   }
 }
 
+/** Of very many, those that come first: the words themselves are all there. */
+function indexForms(texts: readonly string[]): string {
+  const forms = new Set<string>();
+  let room = SEARCH_FORMS_CHARS;
+  for (const text of texts) {
+    for (const form of formsOfText(text, languageOf(text))) {
+      // Of a script without blanks, the characters are indexed.
+      if (forms.has(form) || isUnspaced(form)) continue;
+      room -= form.length + 1;
+      if (room < 0) return [...forms].join(" ");
+      forms.add(form);
+    }
+  }
+  return [...forms].join(" ");
+}
+
 /** So many characters of the texts: each up to the length at which all of them have room. */
-function cutLongest(texts: readonly string[], room: number): string {
-  let left = room;
+function cutLongest(texts: readonly string[], chars: number): string[] {
+  let [room, left] = [chars, chars];
   let most = 0;
   for (const [at, length] of texts
     .map((text) => text.length + 1)
@@ -65,10 +89,13 @@ function cutLongest(texts: readonly string[], room: number): string {
   }
   const each = Math.max(most - 1, SEARCH_LEAST_CHARS);
   // Of very many texts, those that come first.
-  return texts
-    .map((text) => cutMiddle(text, each))
-    .join("\n")
-    .slice(0, room);
+  const cut: string[] = [];
+  for (const text of texts.map((text) => cutMiddle(text, each))) {
+    if (room < 0) break;
+    cut.push(text.slice(0, room));
+    room -= text.length + 1;
+  }
+  return cut;
 }
 
 function cutMiddle(text: string, chars: number): string {
@@ -81,6 +108,9 @@ function cutMiddle(text: string, chars: number): string {
 export function readableWords(words: string): string {
   return words.replaceAll(GAP, "");
 }
+
+/** Letters that a word and its form have in common at least, to be looked for by them. */
+const LEAST_COMMON = 3;
 
 /** A word or phrase of a query, in the form of {@link indexWords}. */
 export interface Term {
@@ -108,8 +138,25 @@ function firstWords(text: string): string {
   return next === undefined ? text : text.slice(0, next.index);
 }
 
-/** The query as FTS5 reads it: every term must occur, or with `any` one of them. Empty when there is none. */
-export function matchExpression(query: string, any = false): string {
+/** The query as FTS5 reads it: every term must occur as it is written. Empty when there is none. */
+export function matchExpression(query: string): string {
   const terms = queryTerms(query).map(({ text, isBeginning }) => `"${text}"${isBeginning ? " *" : ""}`);
-  return terms.join(any ? " OR " : " ");
+  return terms.join(" ");
+}
+
+/** One thing that is asked for, as FTS5 reads it. */
+export function askExpression({ forms, isPair, phrase }: Ask): string {
+  if (phrase === null && !isPair) return `forms : (${forms.map((form) => `"${form}"`).join(" OR ")})`;
+  const { text, isBeginning } = phrase ?? { text: forms[0] ?? "", isBeginning: false };
+  return `words : "${firstWords(indexWords(text)).replaceAll('"', " ")}"${isBeginning ? " *" : ""}`;
+}
+
+/** What of a text a snippet shows for a word that was asked for in any of its forms: what those begin with. */
+export function snippetTerm({ word, forms, isPair, phrase }: Ask): Term {
+  if (phrase !== null || isPair)
+    return { text: indexWords(phrase?.text ?? word), isBeginning: phrase?.isBeginning === true };
+  const common = Array.from(word).findIndex((letter, at) => forms[0]?.charAt(at) !== letter);
+  return common < LEAST_COMMON
+    ? { text: word, isBeginning: common !== -1 }
+    : { text: word.slice(0, common), isBeginning: true };
 }

@@ -1,0 +1,199 @@
+/**
+ * `recall` by words: the passages that say most of what is asked for, with what stands beside them, within a token budget.
+ *
+ * Job: ask the index where the words are, read the messages that are likely to answer, and tell the passages that do. Boundary:
+ * reads only, and no more rows than the answer has room for, with a bounded number of the index's.
+ */
+import type { HiddenMessages } from "../../memory/messages/hidden-messages.ts";
+import type { SeqRange } from "../../memory/search/search.ts";
+import type { CountTokens } from "../../steps/message/measure.ts";
+import { referenceTo } from "../../steps/message/reference.ts";
+import {
+  askWords,
+  rankMessages,
+  readQuestion,
+  weightOf,
+  workShare,
+  type Ask,
+  type Holding,
+} from "../../steps/recall/asked.ts";
+import { choosePassages, cutMessage, weighPassages, type Cut, type Passage } from "../../steps/recall/passages.ts";
+import { quote, type Quote, type Quoted } from "../../steps/recall/quote.ts";
+import type { Recall } from "./recall.ts";
+
+/** Tokens of an answer for each message that is read for it: a turn of a conversation is hardly shorter. */
+export const TOKENS_OF_A_TURN = 20;
+/** Messages that were said last under the summaries and are read beside those that were asked for, where a text tells of work. */
+const RECENT_MESSAGES = 20;
+/** Characters of the messages that are read for one answer; the first is read whatever it has. */
+const READ_CHARS = 1_000_000;
+/** Rows of the index that are read for all that is asked for, and for the words of the message before it. */
+export const ASKED_ROWS = 2_400;
+export const CONTEXT_ROWS = 400;
+/** How much the words of the message before a question count, and how many of them do. */
+const CONTEXT_SHARE = 0.3;
+const CONTEXT_WORDS = 16;
+/** Tokens kept for saying what an answer leaves out and how to ask for it. */
+const NOTE_TOKENS = 100;
+/** Tokens of the line over a message: one that follows another, or one with a reference. */
+const FOLLOWING_TOKENS = 4;
+const HEADER_TOKENS = 11;
+
+export interface WordsAsked {
+  readonly query: string;
+  /** Null: all of the session. */
+  readonly ranges: readonly SeqRange[] | null;
+  readonly maxTokens: number;
+  /** What a search did not see, in words. Asked once the session is indexed. */
+  readonly partial: () => string;
+}
+
+interface Within {
+  readonly ranges: readonly SeqRange[] | null;
+  readonly rows: number;
+}
+
+interface Held extends Ask, Holding {
+  readonly weight: number;
+}
+
+/** Null when no message has any of the words. */
+export function recallWords(
+  places: HiddenMessages,
+  { query, ranges, maxTokens, partial }: WordsAsked,
+  countTokens: CountTokens,
+): Recall | null {
+  const asks = readQuestion(query);
+  const work = workShare(query, asks.length);
+  const held = hold(places, asks, { ranges, rows: ASKED_ROWS });
+  const hits = new Set(held.flatMap(({ seqs }) => seqs).filter(within(held)));
+  if (hits.size === 0) return null;
+  const besides = contextOf(places, asks, { query, ranges, share: work });
+  const votes = [...held, ...besides].map((each) => ({ ...each, seqs: each.seqs.filter(within(held)) }));
+  const ranked = rankMessages(votes, places.inside(ranges)).slice(0, Math.ceil(maxTokens / TOKENS_OF_A_TURN));
+  const recent = work === 0 ? [] : places.newest(ranges, RECENT_MESSAGES);
+  const cuts = readCuts(places, [...new Set([...ranked, ...recent])]);
+  const passages = cuts.flatMap((cut) => cut.passages);
+  const chosen = choosePassages(passages, {
+    worth: weighPassages(passages, votes),
+    work,
+    room: maxTokens - NOTE_TOKENS,
+    costOf: ({ seq, text }, told) =>
+      countTokens(`${text}\n`) +
+      (told.has(seq) ? 0 : told.has(seq - 1) || told.has(seq + 1) ? FOLLOWING_TOKENS : HEADER_TOKENS),
+  });
+  const lost = work === 0 ? held.filter((each) => each.seqs.length === 0).map(({ word }) => word) : [];
+  const isCounted = held.every((each) => each.isAll);
+  for (let kept = chosen.length; kept > 0; kept -= Math.ceil(kept / 50)) {
+    const shown = toQuoted(
+      cuts,
+      chosen.slice(0, kept).flatMap((at) => passages[at] ?? []),
+    );
+    const told = quote(shown);
+    const missed = hits.size - shown.filter(({ cut }) => hits.has(cut.seq)).length;
+    const leftOut = isCounted || missed === 0 ? missed : null;
+    const text = `${told.text}${notes({ shown, told, leftOut, lost, partial: partial() })}`;
+    if (countTokens(text) > maxTokens) continue;
+    const messages = shown.map(({ cut: { seq, message }, createdAt }) => ({
+      id: message.id,
+      reference: referenceTo(message.id),
+      role: message.role,
+      createdAt,
+      overlayId: places.overlayOver(seq),
+      clipped: told.clipped.has(seq),
+      beside: !hits.has(seq),
+    }));
+    return { kind: "found", text, messages, leftOut };
+  }
+  return { kind: "nothing", reason: "no-match", text: "What was found does not fit. Ask with a larger maxTokens." };
+}
+
+function hold(places: HiddenMessages, asks: readonly Ask[], { ranges, rows }: Within): Held[] {
+  const messages = places.count(ranges);
+  return places.holding(asks, { ranges, rows }).map((holding, at) => {
+    const [ask] = asks.slice(at);
+    if (ask === undefined) throw new Error("More was found than was asked for.");
+    return { ...ask, ...holding, weight: weightOf(holding, messages) };
+  });
+}
+
+function within(held: readonly Held[]): (seq: number) => boolean {
+  const required = held.filter((each) => each.isRequired).map(({ seqs }) => new Set(seqs));
+  return (seq) => required.every((seqs) => seqs.has(seq));
+}
+
+/** The user's last message, where a text tells of work: a question says itself what it is about. */
+function contextOf(
+  places: HiddenMessages,
+  asks: readonly Ask[],
+  { query, ranges, share }: { query: string; ranges: readonly SeqRange[] | null; share: number },
+): Held[] {
+  if (share === 0 || asks.some((each) => each.isRequired)) return [];
+  const said = places.lastUserText();
+  if (said === null || said.trim() === query.trim()) return [];
+  const known = new Set(asks.map(({ word }) => word));
+  const more = askWords(said).filter(({ word }) => !known.has(word));
+  const held = hold(places, more.slice(0, CONTEXT_WORDS), { ranges, rows: CONTEXT_ROWS });
+  return held.map((each) => ({ ...each, weight: each.weight * CONTEXT_SHARE * share }));
+}
+
+interface Read extends Cut {
+  readonly createdAt: number;
+}
+
+/** In the order of the conversation. */
+function readCuts(places: HiddenMessages, seqs: readonly number[]): Read[] {
+  const read: Read[] = [];
+  let chars = 0;
+  for (const seq of seqs) {
+    const original = places.read(seq);
+    if (original === null) continue;
+    const cut = cutMessage(original);
+    const size = cut.blocks.reduce((sum, { text }) => sum + text.length, 0);
+    if (read.length > 0 && chars + size > READ_CHARS) continue;
+    chars += size;
+    read.push({ ...cut, createdAt: original.createdAt });
+  }
+  return read.toSorted((a, b) => a.seq - b.seq);
+}
+
+interface Told extends Quoted {
+  readonly createdAt: number;
+}
+
+function toQuoted(cuts: readonly Read[], passages: readonly Passage[]): Told[] {
+  const bySeq = Map.groupBy(passages, ({ seq }) => seq);
+  return cuts.flatMap((cut) => {
+    const shown = bySeq.get(cut.seq);
+    const { createdAt } = cut;
+    return shown === undefined
+      ? []
+      : [{ cut, createdAt, day: new Date(createdAt).toISOString().slice(0, 10), passages: shown }];
+  });
+}
+
+interface Said {
+  readonly shown: readonly Quoted[];
+  readonly told: Quote;
+  readonly leftOut: number | null;
+  readonly lost: readonly string[];
+  readonly partial: string;
+}
+
+function notes({ shown, told, leftOut, lost, partial }: Said): string {
+  const clipped = shown.find(({ cut }) => told.clipped.has(cut.seq));
+  const words = lost.slice(0, 3).map((word) => JSON.stringify(word.slice(0, 40)));
+  const lines = [
+    ...(words.length === 0 ? [] : [`No message has ${words.join(", ")}.`]),
+    ...(leftOut === 0
+      ? []
+      : [`${leftOut ?? "More"} not shown for want of room: ask for fewer, or with words that only one has.`]),
+    ...(clipped === undefined
+      ? []
+      : [
+          `Cut short, as marked. For more of one, ask for it alone, as ids: ["${referenceTo(clipped.cut.message.id)}"].`,
+        ]),
+    ...(partial === "" ? [] : [partial]),
+  ];
+  return lines.length === 0 ? "" : `\n\n(${lines.join(" ")})`;
+}

@@ -1,0 +1,296 @@
+/**
+ * Messages in passages of a few lines, and which of them to tell in a given room.
+ *
+ * Boundary: messages and what is asked for in, passages out; no storage. Safe because it is the same for the same input and
+ * never over its room. How a passage is ranked, and on what that was measured: docs/decisions/0017.
+ */
+import type { UIMessage } from "ai";
+import { parseTranscript, renderTranscript, type Block } from "../draft/render.ts";
+import { wordsIn } from "../salience/words.ts";
+import type { Ask } from "./asked.ts";
+import { formsOfText, isUnspaced, languageOf, wordsOfText, type Language } from "./stems.ts";
+
+/** One thing that is asked for, and how much it tells: the more, the fewer messages have it. */
+export interface Vote extends Ask {
+  readonly weight: number;
+}
+
+/** A message that may be told, and where it stands in the conversation. */
+export interface Candidate {
+  readonly seq: number;
+  readonly message: UIMessage;
+}
+
+export interface Passage {
+  readonly seq: number;
+  /** Which block of its message it is from, and which characters of that. */
+  readonly block: number;
+  readonly from: number;
+  readonly to: number;
+  readonly text: string;
+  /** A user or the agent put it there, in a message or as what a tool was asked. */
+  readonly written: boolean;
+  readonly language: Language;
+}
+
+/** A message in parts, and those in passages. */
+export interface Cut {
+  readonly seq: number;
+  readonly message: UIMessage;
+  readonly blocks: readonly Block[];
+  readonly passages: readonly Passage[];
+  /** True when the passages are all of it. */
+  readonly isAll: boolean;
+}
+
+/** Characters of a passage, in whole lines: a short message is one. A line twice as long is parted at a blank. */
+const PASSAGE_CHARS = 250;
+/** Characters of one part of a message that are looked at, its beginning and its end, and passages of all of its parts. */
+const MAX_PART_CHARS = 300_000;
+/** A part that was cut is shorter than the limit by this much at most. */
+const MAX_PART_NOTE_CHARS = 100;
+const MAX_PASSAGES = 2_000;
+/** What a passage has of its neighbours' words, by how far they are. */
+const NEAR = [1, 0.5, 0.4, 0.3, 0.2] as const;
+/** What the same word adds when a further neighbour has it. */
+const AGAIN = 0.3;
+/** BM25: how soon a word that is said again adds nothing, and how much a long passage is held against it. */
+const SATURATION = 1.2;
+const LENGTH_SHARE = 0.75;
+
+/** What a text that tells of work is answered with besides: what was said last, names, and what was written rather than read. */
+const RECENT_SHARE = 0.1;
+const FADES_TO = 0.99;
+const NAME_SHARE = 3;
+const READ_SHARE = 0.5;
+
+/** Passages that are weighed against each other: more than any answer holds. */
+const MAX_CHOICE = 3_000;
+/** A passage that shares so much of its words with one that is told already says the same; a short one says it again on purpose. */
+const SAME_SHARE = 0.9;
+const LEAST_SAME_CHARS = 80;
+
+const LIMITS = { toolChars: MAX_PART_CHARS, textChars: MAX_PART_CHARS, reasoningChars: MAX_PART_CHARS };
+const READ_KINDS: ReadonlySet<Block["kind"]> = new Set(["result", "error", "denied", "file", "source"]);
+
+/** A message in passages, in its order. */
+export function cutMessage({ seq, message }: Candidate): Cut {
+  const blocks = parseTranscript(renderTranscript([{ kind: "message", message }], LIMITS))[0]?.blocks ?? [];
+  // What was cut is hardly shorter than the limit.
+  const isAll = blocks.every(({ text }) => text.length < MAX_PART_CHARS - MAX_PART_NOTE_CHARS);
+  const passages: Passage[] = [];
+  for (const [block, { kind, text }] of blocks.entries()) {
+    const written = !READ_KINDS.has(kind);
+    const language = languageOf(text);
+    for (const [from, to] of cutText(text)) {
+      if (passages.length === MAX_PASSAGES) return { seq, message, blocks, passages, isAll: false };
+      passages.push({ seq, block, from, to, text: text.slice(from, to), written, language });
+    }
+  }
+  return { seq, message, blocks, passages, isAll };
+}
+
+/** Whole lines, some hundred characters together. */
+function* cutText(text: string): Generator<[from: number, to: number]> {
+  let from = 0;
+  for (let to = 0; to < text.length;) {
+    const line = text.indexOf("\n", to);
+    const end = line === -1 ? text.length : line + 1;
+    if (to > from && end - from > PASSAGE_CHARS) {
+      yield [from, to];
+      from = to;
+    }
+    to = end;
+    while (to - from > 2 * PASSAGE_CHARS) {
+      const blank = text.lastIndexOf(" ", from + PASSAGE_CHARS);
+      const cut = blank > from ? blank + 1 : whole(text, from + PASSAGE_CHARS);
+      yield [from, cut];
+      from = cut;
+    }
+  }
+  if (from < text.length) yield [from, text.length];
+}
+
+/** The place, or the one behind it where it is inside a character. */
+function whole(text: string, at: number): number {
+  const code = text.charCodeAt(at);
+  return code >= 0xdc00 && code <= 0xdfff ? at + 1 : at;
+}
+
+/** How much of what is asked for each passage has, with its neighbours: 1 where it has all of it once. */
+export function weighPassages(passages: readonly Passage[], votes: readonly Vote[]): Float64Array {
+  const worth = new Float64Array(passages.length);
+  const read = passages.map(readForms);
+  const length = read.reduce((sum, { count }) => sum + count, 0) / Math.max(1, passages.length);
+  const places = placesOf(passages);
+  let total = 0;
+  for (const vote of votes) {
+    const best = new Float64Array(passages.length);
+    const sum = new Float64Array(passages.length);
+    total += vote.weight;
+    for (const [at, forms] of read.entries()) {
+      const often = countOf(vote, forms);
+      if (often === 0) continue;
+      const long = 1 - LENGTH_SHARE + (LENGTH_SHARE * forms.count) / length;
+      const own = (vote.weight * often * (SATURATION + 1)) / (often + SATURATION * long);
+      for (let near = Math.max(0, at - NEAR.length + 1); near < Math.min(passages.length, at + NEAR.length); near++) {
+        const share = own * (NEAR[Math.abs((places[near] ?? 0) - (places[at] ?? 0))] ?? 0);
+        sum[near] = (sum[near] ?? 0) + share;
+        best[near] = Math.max(best[near] ?? 0, share);
+      }
+    }
+    for (const at of worth.keys()) {
+      worth[at] = (worth[at] ?? 0) + (best[at] ?? 0) + AGAIN * ((sum[at] ?? 0) - (best[at] ?? 0));
+    }
+  }
+  return total === 0 ? worth : worth.map((each) => each / total);
+}
+
+/** Numbers that differ by one for what stands side by side, and by more where something lies between. */
+function placesOf(passages: readonly Passage[]): number[] {
+  let place = 0;
+  return passages.map(({ seq }, at) => {
+    const before = passages[at - 1];
+    if (before !== undefined) place += seq - before.seq > 1 ? NEAR.length : 1;
+    return place;
+  });
+}
+
+interface Forms {
+  readonly often: ReadonlyMap<string, number>;
+  readonly count: number;
+  /** Its words with a blank before each, for what must stand side by side. */
+  readonly line: string;
+}
+
+/** A break that was written down twice, as the JSON of a call has it. */
+const ESCAPES = /\\[ntr"]/g;
+
+function readForms(passage: Passage): Forms {
+  const text = passage.text.replaceAll(ESCAPES, " ");
+  const often = new Map<string, number>();
+  const forms = formsOfText(text, passage.language);
+  for (const form of forms) often.set(form, (often.get(form) ?? 0) + 1);
+  return { often, count: forms.length, line: lineOf(wordsOfText(text)) };
+}
+
+function lineOf(words: readonly string[]): string {
+  return ` ${words.join(" ").normalize("NFD").replaceAll(/\p{M}/gu, "")} `;
+}
+
+function countOf({ forms, phrase }: Vote, { often, line }: Forms): number {
+  if (phrase === null) return forms.reduce((sum, form) => sum + (often.get(form) ?? 0), 0);
+  const sought = lineOf(wordsOfText(phrase.text));
+  if (isUnspaced(phrase.text)) return line.includes(sought.trim()) ? 1 : 0;
+  return line.includes(phrase.isBeginning ? sought.trimEnd() : sought) ? 1 : 0;
+}
+
+/** How passages are chosen. */
+export interface Choice {
+  /** As {@link weighPassages} says. */
+  readonly worth: Float64Array;
+  /** As {@link workShare} says. */
+  readonly work: number;
+  /** Tokens in which all must have room. */
+  readonly room: number;
+  /** What the passage takes when those are chosen already. */
+  readonly costOf: (passage: Passage, chosen: ReadonlySet<number>) => number;
+}
+
+/** Passages that are told, by their numbers: those that say most of what is asked for, each thing once. Best first. */
+export function choosePassages(passages: readonly Passage[], { worth, work, room, costOf }: Choice): number[] {
+  const newest = passages.at(-1)?.seq ?? 0;
+  const value = passages.map(({ seq, written }, at) => {
+    const recent = work === 0 ? 0 : RECENT_SHARE * work * FADES_TO ** (newest - seq);
+    return ((worth[at] ?? 0) + recent) * (written ? 1 : READ_SHARE ** work);
+  });
+  const sorted = [...value.keys()].filter((at) => (value[at] ?? 0) > 0);
+  sorted.sort((a, b) => (value[b] ?? 0) - (value[a] ?? 0) || b - a);
+  const told = new Told(passages, work);
+  const waiting = sorted.slice(0, MAX_CHOICE).map((at) => ({ at, gain: (value[at] ?? 0) * told.gainOf(at) }));
+  waiting.sort((a, b) => a.gain - b.gain);
+  const chosen: number[] = [];
+  const seqs = new Set<number>();
+  let left = room;
+  for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+    const gain = (value[next.at] ?? 0) * told.gainOf(next.at);
+    // Some of its names were told since: it waits for its new turn.
+    if (gain < next.gain) {
+      insert(waiting, { at: next.at, gain });
+      continue;
+    }
+    const passage = passages[next.at];
+    if (passage === undefined || told.hasSame(next.at)) continue;
+    const cost = costOf(passage, seqs);
+    if (cost > left) continue;
+    left -= cost;
+    chosen.push(next.at);
+    seqs.add(passage.seq);
+    told.add(next.at);
+  }
+  return chosen;
+}
+
+interface Waiting {
+  readonly at: number;
+  readonly gain: number;
+}
+
+function insert(waiting: Waiting[], one: Waiting): void {
+  let [from, to] = [0, waiting.length];
+  while (from < to) {
+    const middle = (from + to) >> 1;
+    if ((waiting[middle]?.gain ?? 0) < one.gain) from = middle + 1;
+    else to = middle;
+  }
+  waiting.splice(from, 0, one);
+}
+
+/** What is told so far: its names, and its words. */
+class Told {
+  readonly #passages: readonly Passage[];
+  readonly #work: number;
+  readonly #names = new Set<string>();
+  readonly #words: ReadonlySet<string>[] = [];
+  readonly #namesOf = new Map<number, readonly string[]>();
+
+  constructor(passages: readonly Passage[], work: number) {
+    this.#passages = passages;
+    this.#work = work;
+  }
+
+  /** What a passage is worth more or less for the names that it adds in its length; 1 for a question. */
+  gainOf(at: number): number {
+    if (this.#work === 0) return 1;
+    const fresh = this.#read(at).reduce((sum, name) => sum + (this.#names.has(name) ? 0 : 1), 0);
+    return ((1 + NAME_SHARE * fresh) / Math.sqrt(1 + (this.#passages[at]?.text.length ?? 0))) ** this.#work;
+  }
+
+  hasSame(at: number): boolean {
+    const text = this.#passages[at]?.text ?? "";
+    if (text.length < LEAST_SAME_CHARS) return false;
+    const words = new Set(wordsOfText(text));
+    return this.#words.some((each) => {
+      const [less, more] = each.size < words.size ? [each, words] : [words, each];
+      return less.size >= SAME_SHARE * more.size && shared(less, more) >= SAME_SHARE * more.size;
+    });
+  }
+
+  add(at: number): void {
+    for (const name of this.#read(at)) this.#names.add(name);
+    this.#words.push(new Set(wordsOfText(this.#passages[at]?.text ?? "")));
+  }
+
+  #read(at: number): readonly string[] {
+    if (this.#work === 0) return [];
+    const names = this.#namesOf.get(at) ?? [...new Set(wordsIn(this.#passages[at]?.text ?? ""))];
+    this.#namesOf.set(at, names);
+    return names;
+  }
+}
+
+function shared(less: ReadonlySet<string>, more: ReadonlySet<string>): number {
+  let count = 0;
+  for (const word of less) if (more.has(word)) count++;
+  return count;
+}
