@@ -100,10 +100,10 @@ export const MAX_PAGE = 500;
 export const MAX_IMPORT_ENTRIES = 50_000;
 
 /**
- * Characters of one JSON value of an import, a line or a whole document: it is parsed in one go, which keeps others out. A quarter
- * of the largest frame.
+ * Characters of one JSON value of an import, a line or a whole document: it is parsed in one go, which keeps others out. The largest
+ * message with what stands around it, so that whatever a session holds can be exported and read back.
  */
-export const MAX_IMPORT_VALUE_CHARS = 4_000_000;
+export const MAX_IMPORT_VALUE_CHARS = 18_000_000;
 
 /** Bad entries after which an import is read no further: whoever mends a file mends their cause, not each of them. */
 export const MAX_BAD_ENTRIES = 1_000;

@@ -94,7 +94,7 @@ function readDocument(source: string): Item[] | null {
 }
 
 function tooLong(chars: number): string {
-  return `${chars} characters, and ${MAX_IMPORT_VALUE_CHARS} are read in one go: write a list of messages one a line, and append a larger message by itself`;
+  return `${chars} characters, and ${MAX_IMPORT_VALUE_CHARS} are read in one go: write a list of messages one a line`;
 }
 
 /** Throws `import_failed` for more entries than one import takes. */

@@ -55,20 +55,20 @@ describe("one JSON value is bounded, because nobody is let in while it is read",
     expect(pieces.length).toBeGreaterThanOrEqual(2);
     expect(importOne(`${EMPTY}${most}\n${most}`).messages).toHaveLength(3);
     const over = messageOf(failure(() => importTranscript(`${EMPTY}${most}\n${lineOf(MAX_IMPORT_VALUE_CHARS + 1)}`)));
-    expect(over).toMatch(/^\[import_failed\] line 3: 4000001 characters.*4000000/);
+    expect(over).toMatch(/^\[import_failed\] line 3: 18000001 characters.*18000000/);
     expect(over).not.toContain("xxx");
   });
 
   test.each([
     ["one message", () => lineOf(MAX_IMPORT_VALUE_CHARS + 1)],
-    ["a document of many", () => JSON.stringify([JSON.parse(lineOf(2_500_000)), JSON.parse(lineOf(2_500_000))])],
+    ["a document of many", () => JSON.stringify([JSON.parse(lineOf(10_000_000)), JSON.parse(lineOf(10_000_000))])],
     ["a first line before others", () => `${lineOf(MAX_IMPORT_VALUE_CHARS + 1)}\n${EMPTY}`],
     ["a line that is no JSON", () => `${EMPTY}${"{".repeat(MAX_IMPORT_VALUE_CHARS + 1)}`],
   ])("also %s, before it is parsed", (_what, make) => {
     const text = make();
     const parse = vi.spyOn(JSON, "parse");
     try {
-      expect(messageOf(failure(() => importTranscript(text)))).toMatch(/^\[import_failed\].*4000000/);
+      expect(messageOf(failure(() => importTranscript(text)))).toMatch(/^\[import_failed\].*18000000/);
       for (const [parsed] of parse.mock.calls) expect(parsed.length).toBeLessThanOrEqual(MAX_IMPORT_VALUE_CHARS);
     } finally {
       parse.mockRestore();
