@@ -159,3 +159,14 @@ test("every reason for doing nothing says in one line what to change", () => {
   for (const reason of reasons) expect(waitFor(reason, "found").advice).toMatch(/^[A-Z][^\n]{15,200}\.$/);
   expect(reasons.filter(isSoft)).toEqual(["cooling-down", "breaker-open", "budget-spent", "not-worth-it"]);
 });
+
+test("what makes later calls longer never pays for itself, whatever it cost", () => {
+  const summariser = { input: 100, output: 10 };
+  expect(breakEven({ savedTokens: -100, rewrittenTokens: 10, summariser })).toBe(Number.POSITIVE_INFINITY);
+});
+
+test("what is expected of a run is in whole tokens, also where a head's share is none", () => {
+  const policy = resolvePolicy({ thresholdTokens: 20_005, protectHead: 3 });
+  const { savedTokens, summariser } = expectCompaction(policy, { viewTokens: 21_000, overheadTokens: 0 });
+  expect([savedTokens, summariser.input].every(Number.isInteger)).toBe(true);
+});

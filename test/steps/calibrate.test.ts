@@ -204,3 +204,11 @@ describe("a real coding session of 484 calls, each predicted from those before i
     },
   );
 });
+
+test("6,250 estimated tokens weigh as much as the ratio 1 that it starts at", () => {
+  const calls = [
+    { counted: 0, estimate: 0 },
+    { counted: 12_500, estimate: 6_250 },
+  ];
+  expect(calibrationRatio(learn(calls)!)).toBe(1.5);
+});
