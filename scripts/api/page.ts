@@ -15,10 +15,10 @@ const GROUPS: Readonly<Record<Group, string>> = {
 };
 
 const ROOMS: readonly (readonly [name: string, table: CallTable])[] = [
-  ["", calls as unknown as CallTable],
-  ["context", contextCalls as unknown as CallTable],
-  ["events", eventCalls as unknown as CallTable],
-  ["transcripts", transcriptCalls as unknown as CallTable],
+  ["", calls],
+  ["context", contextCalls],
+  ["events", eventCalls],
+  ["transcripts", transcriptCalls],
 ];
 
 const HEAD = `# Calls

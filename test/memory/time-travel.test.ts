@@ -1,15 +1,10 @@
 /** Undo, redo, looking back and looking beneath: what was shown once can be seen again, and never what is no longer so. */
-import { evictDurableObject, runInDurableObject } from "cloudflare:test";
-import { env } from "cloudflare:workers";
 import type { UIMessage } from "ai";
 import { describe, expect, test } from "vitest";
 import type { History } from "../../src/memory/messages/history.ts";
-import { Db } from "../../src/memory/db.ts";
-import { Memory } from "../../src/memory/memory.ts";
 import type { OverlayRecord } from "../../src/memory/overlays/overlays.ts";
 import type { Span } from "../../src/steps/plan/outline.ts";
 import { fill, say, shown, span, steps, withProbe } from "./probe.ts";
-import { estimateTokens } from "../../src/steps/tokens/tokens.ts";
 
 function add(history: History, range: Span, summary: string): OverlayRecord {
   const result = history.addOverlay({ span: range, summary });

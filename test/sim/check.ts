@@ -96,10 +96,10 @@ function checkSeat(world: World, { instance, storage, seat }: Place, options: Ch
   const rows = rowsOf(storage, "palimpsest_drafts").filter((row) => row["session_id"] === seat.id);
   // A digest may say the same as an answer that was refused.
   const sound = rows.filter(({ details }) => {
-    const { problems, degraded } = JSON.parse(String(details)) as Draft;
+    const { problems, degraded } = JSON.parse(details as string) as Draft;
     return problems.length === 0 && !degraded;
   });
-  return [{ seat, views, drafts: new Set(sound.map(({ text }) => String(text))) }];
+  return [{ seat, views, drafts: new Set(sound.map(({ text }) => text as string)) }];
 }
 
 /** What changes when a run does something to a session. */
