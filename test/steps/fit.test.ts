@@ -34,7 +34,7 @@ test("where a chunk has room, so has the fold of two summaries", () => {
 });
 
 test("where there is no room, the size that is named for a summary makes room, and one more does not", () => {
-  const policy = resolvePolicy({ thresholdTokens: 100_000 });
+  const policy = resolvePolicy({ thresholdTokens: 100_000, summaryTokens: 4_000 });
   const nothing = findNoRoom(policy, 8_192);
   const detail = nothing?.kind === "nothing" ? nothing.detail : "";
   const most = Number(/at most (\d+)\.$/.exec(detail)?.[1]);

@@ -6,7 +6,7 @@
  * for each level, whatever the number of compactions, and what is older stays as it is, byte for byte. A stack that would
  * outgrow its budget folds more; a text that would be written anew too often is made from its first drafts again.
  */
-import { FOLD_BEYOND } from "../../limits.ts";
+import { FOLD_BEYOND, SUMMARY_FRAME_TOKENS } from "../../limits.ts";
 import { tokensBetween, type Layout } from "./align.ts";
 import type { OutlineRow } from "./outline.ts";
 import type { Policy } from "./policy.ts";
@@ -58,7 +58,7 @@ export function stackUp(layout: Layout, range: { from: number; to: number }, pol
   );
   const last = overlays.at(-1);
   let from = last === undefined ? range.from : last.at + 1;
-  let standing = overlays.reduce((sum, each) => sum + each.summaryTokens, 0);
+  let standing = overlays.reduce((sum, each) => sum + textTokens(each), 0);
   let level = 0;
   let generation = 1;
   let degraded = false;
@@ -67,7 +67,7 @@ export function stackUp(layout: Layout, range: { from: number; to: number }, pol
     const safe = layout.ties[from] === null;
     if (safe && overlay.level > level && standing <= room) break;
     from = overlay.at;
-    standing -= overlay.summaryTokens;
+    standing -= textTokens(overlay);
     level = Math.max(level, overlay.level) + 1;
     generation = Math.max(generation, overlay.generation);
     degraded ||= overlay.degraded;
@@ -79,6 +79,11 @@ export function stackUp(layout: Layout, range: { from: number; to: number }, pol
 
 function shapeOf({ overlay, tokens }: OutlineRow): Required<NonNullable<OutlineRow["overlay"]>> {
   return { level: 0, generation: 1, degraded: false, summaryTokens: tokens, ...overlay };
+}
+
+/** Of a summary without what stands around it: the budget of a summary is that of its text. */
+function textTokens({ summaryTokens }: { readonly summaryTokens: number }): number {
+  return Math.max(0, summaryTokens - SUMMARY_FRAME_TOKENS);
 }
 
 function lastOverlay(layout: Layout, range: { from: number; to: number }): number {

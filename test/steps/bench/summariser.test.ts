@@ -96,7 +96,7 @@ describe("a summariser that forgets", () => {
     const text = forget(narrow, { loss: 0.1, seed: 1 });
     expect(estimateTokens(text)).toBeLessThanOrEqual(600);
     expect(told(text)).toBeGreaterThan(20);
-    const policy = resolvePolicy({ thresholdTokens: 12_000 });
+    const policy = resolvePolicy({ thresholdTokens: 12_000, summaryTokens: 600 });
     const audited = { text, finishReason: "stop", spanTokens: 10_000, policy, template: DEFAULT_TEMPLATE };
     expect(auditSummary({ ...audited, countTokens: estimateTokens })).toMatchObject({ ok: true });
   });
