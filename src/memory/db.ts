@@ -57,7 +57,7 @@ export class Db {
   }
 
   #runNew<Found extends Row>(family: Family, sql: string, bindings: readonly Binding[]): Found[] {
-    this.#made = makeFamily(this.#storage, family, this.#made);
+    this.#made = makeFamily(this.#storage, family);
     return this.#exec(sql, bindings);
   }
 

@@ -291,7 +291,11 @@ export function openSchema({ sql }: Storage): ReadonlySet<Family> {
 }
 
 /** Makes a family, and writes down which are there now. Call inside a transaction. */
-export function makeFamily({ sql }: Storage, family: Family, before: ReadonlySet<Family>): ReadonlySet<Family> {
+export function makeFamily(storage: Storage, family: Family): ReadonlySet<Family> {
+  const { sql } = storage;
+  // Asked for, not remembered: somebody else may have opened the same storage and made it meanwhile.
+  const before = openSchema(storage);
+  if (before.has(family)) return before;
   const made = new Set([...before, family]);
   if (before.size === 0) sql.exec(SCHEMA);
   for (const statement of FAMILIES[family]) sql.exec(statement);

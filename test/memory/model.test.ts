@@ -203,7 +203,7 @@ function addOverlay(history: History, twin: Twin, step: Step & { do: "overlay" }
     return;
   }
   const inside = model.inside(span);
-  const result = history.addOverlay({ span, summary: "word ".repeat(step.words) });
+  const result = history.addOverlay({ namesTokens: 0, span, summary: "word ".repeat(step.words) });
   settle(history, twin, { span, inside, result, summary: "word ".repeat(step.words) });
 }
 
@@ -248,6 +248,7 @@ function commit(history: History, twin: Twin): void {
     digest,
     runId,
     summary: "S",
+    namesTokens: 0,
     overlayIds: overlayIds(planned.model.inside(span)),
   });
   if (result.kind === "stale" && result.reason === "gone") expect(model.fits(span)).toBe(false);
