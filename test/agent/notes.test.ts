@@ -160,7 +160,7 @@ describe("what notes hold for", () => {
     expect(run).toMatchObject({ path: "notes", outcome: { kind: "applied" } });
     const [overlay] = await agent.getCompactions({ sessionId: SESSION });
     expect(overlay?.summary).toContain("the promises are kept");
-    expect(overlay?.details.pinned.facts.length).toBeGreaterThan(0);
+    expect(overlay?.details.pinned.names.length).toBeGreaterThan(0);
     expect(calls.filter(({ kind }) => kind !== "notes")).toEqual([]);
   });
 

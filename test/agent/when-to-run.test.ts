@@ -225,7 +225,7 @@ test("a deleted session leaves no row of what it cost (S2)", async () => {
 // --- what it must be worth ----------------------------------------------------------------------------------------------
 
 test("a compaction that costs more than it saves waits until the view is large enough, or over the hard line", async () => {
-  const { agent } = await withPolicy(sound, { maxBreakEvenCalls: 30 });
+  const { agent } = await withPolicy(sound, { maxBreakEvenCalls: 1 });
   await agent.appendAll({ messages: talk(0, 17) });
   const { waiting } = await agent.status({});
   expect(waiting).toMatchObject({ reason: "not-worth-it" });

@@ -174,7 +174,10 @@ export class Twin {
     for (let at = 0; at < atoms.length;) {
       const over = widest.find(({ from, to }) => from <= at && at < to);
       if (over !== undefined) {
-        const { id, tokens } = over.overlay;
+        const { id, tokens: whole, details } = over.overlay;
+        // Names stand beside the last summary alone.
+        const isLast = !widest.some(({ from }) => from >= over.to);
+        const tokens = isLast ? whole : whole - details.weights.names;
         elements.push({ kind: "overlay", id, fromStep: 0, toStep: 0, tokens });
         at = over.to;
         continue;

@@ -42,6 +42,7 @@ export function readAround(
   const head = reader.read(rows.slice(0, from));
   const others = rows.filter(({ kind }, at) => kind === "overlay" && (at < from || at >= to));
   const overlays = others.flatMap(({ id }) => history.overlay(id) ?? []);
+  const before = new Set(rows.slice(0, from).map(({ id }) => id));
   const summaries = overlays.map(({ summary }) => withoutEmptySections(summary));
   const redaction = redactionOf(core.settings.get(sessionId));
   return {
@@ -49,7 +50,10 @@ export function readAround(
       head,
       tail,
       summaries: overlays.map(({ details }, at) => `${summaries[at]}\n${renderInForce(details.pinned)}`),
-      hidden: overlays.map((overlay) => redaction.facts(factsOf(core, overlay, sessionId)).words),
+      // Of what lies before it alone: a branch may leave behind this summary and see none of what comes later.
+      hidden: overlays
+        .filter(({ id }) => before.has(id))
+        .map((overlay) => redaction.facts(factsOf(core, overlay, sessionId)).words),
     }),
     summaryTokens: summaries.reduce(
       (sum, text) => sum + Math.ceil(text.length / NAME_CHARS_PER_TOKEN) + SUMMARY_FRAME_TOKENS,

@@ -212,7 +212,8 @@ export class Overlays {
     keeps: (overlay: OverlayRow) => boolean = () => false,
   ): { readonly reached: boolean; readonly gone: readonly OverlayRow[] } {
     const oldest = rows.reduce((least, row) => Math.min(least, row.seq), Number.POSITIVE_INFINITY);
-    let candidates = this.#tree.sql.activeOverlaysEndingFrom(this.#tree.sessionId, oldest);
+    const active = this.#tree.sql.activeOverlaysEndingFrom(this.#tree.sessionId, oldest);
+    let candidates = active;
     const reached = candidates.length > 0;
     const gone: OverlayRow[] = [];
     while (candidates[0] !== undefined) {
@@ -227,7 +228,16 @@ export class Overlays {
       }
       candidates = candidates.filter((each) => !path.has(each.toSeq));
     }
+    if (gone.length > 0) for (const overlay of active) if (!gone.includes(overlay)) this.#forgetNames(overlay);
     return { reached, gone: gone.toSorted((a, b) => a.n - b.n) };
+  }
+
+  /** Names beside a summary are of everything that its view hid: an edit elsewhere may have taken their source away (C3). */
+  #forgetNames(row: OverlayRow): void {
+    const changed = withoutNames(row);
+    if (changed === row) return;
+    this.#tree.sql.changeOverlay(this.#tree.sessionId, changed);
+    this.#tree.touch();
   }
 
   #row(overlayId: string): OverlayRow | undefined {
@@ -237,7 +247,9 @@ export class Overlays {
   #setState(row: OverlayRow, state: OverlayState): void {
     const { sql, sessionId } = this.#tree;
     const change = { state, afterN: sql.lastOverlayNumber(sessionId), at: this.#now() };
-    sql.changeOverlay(sessionId, { ...row, ...addChange(row, change) });
+    // What comes into force again may have outlived the source of its names.
+    const known = state === "active" ? withoutNames(row) : row;
+    sql.changeOverlay(sessionId, { ...known, ...addChange(row, change) });
     this.#tree.touch();
   }
 
@@ -418,4 +430,11 @@ function isSameSpan(a: OverlayRow, b: OverlayRow): boolean {
 
 function sameMembers(a: readonly string[], b: readonly string[]): boolean {
   return a.length === b.length && a.every((each) => b.includes(each));
+}
+
+function withoutNames(row: OverlayRow): OverlayRow {
+  const details = parseDetails(row.details);
+  if (details.weights.names === 0) return row;
+  const left = { ...details, pinned: { ...details.pinned, names: [] }, weights: { ...details.weights, names: 0 } };
+  return { ...row, details: JSON.stringify(left), tokens: row.tokens - details.weights.names };
 }

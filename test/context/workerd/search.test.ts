@@ -58,10 +58,10 @@ describe("entries in SQLite", () => {
         "^this",
         "x\u0000y",
         "'; --",
-        "\ud800",
         "",
       ];
       for (const query of odd) await blocks.searchContext("facts", query);
+      await expect(blocks.searchContext("facts", "\ud800")).rejects.toThrow("[invalid_input]");
       expect(await blocks.searchContext("facts", "this AND that")).toContain("[k]");
       expect(await blocks.searchContext("facts", "words : zzz")).toBeNull();
       expect(await blocks.searchContext("facts", '" "')).toBeNull();
