@@ -169,7 +169,7 @@ describe.each(Object.entries(PLACES))("%s", (_place, open) => {
       await place.update(say(6, "quokka "));
       expect((await place.session.search("quokka")).map(({ id }) => id)).toEqual(["m6"]);
       const recalled = await place.session.recall({ query: "scheduler" });
-      expect(recalled).toMatchObject({ kind: "found", messages: [{ id: "m1" }] });
+      expect(recalled.kind === "found" && recalled.messages.map(({ id }) => id)).toContain("m1");
     });
   });
 
