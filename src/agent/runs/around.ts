@@ -32,7 +32,8 @@ export function readAround(
   { overlayIds, span, keptId }: Pick<SpanPlan, "overlayIds" | "span" | "keptId">,
 ): { around: Around; summaryTokens: number } {
   const history = core.memory.session(sessionId);
-  const rows = history.outline(history.leafAfter(leafId) ?? leafId)?.rows ?? [];
+  // The leaf that the run looks at may have been deleted: what stays in view is then the active branch's.
+  const rows = history.outline(history.leafAfter(leafId))?.rows ?? [];
   const from = rows.findIndex(({ id }) => id === span.fromId || overlayIds.includes(id));
   const kept = rows.findIndex(({ id }) => id === keptId);
   if (from === -1) return { around: NOTHING_AROUND, summaryTokens: 0 };
