@@ -6,8 +6,8 @@ export {
   type CompactionSurface,
   type WithCompactionOptions,
 } from "./agent/compacting-agent.ts";
-export type { Calls, Group } from "./agent/calls.ts";
-export type { Extension, Rooms } from "./agent/extension.ts";
+export type { Calls } from "./agent/calls.ts";
+export type { Group, Extension, Rooms } from "./agent/extension.ts";
 export type { Clients, CompactionClient } from "./agent/clients.ts";
 export {
   Session,
@@ -15,15 +15,23 @@ export {
   type CompactionDiff,
   type SessionStatus,
   type CompactionHost,
-  type CompactOptions,
   type CompactReceipt,
 } from "./agent/session.ts";
+export type { CompactOptions, NotesEdit } from "./agent/inputs.ts";
 export type { LeafInput, ParentInput } from "./agent/branch-input.ts";
 export { SessionManager } from "./agent/session-manager.ts";
 export type { SplitOptions } from "./agent/runs/split.ts";
 export type { Fitted, GetViewOptions, ShownView } from "./agent/views/shown-view.ts";
 export type { OnCompactionOptions } from "./agent/runs/inline.ts";
-export type { CompactAfterOptions, InlineCompaction, InlineContext, InlineSummary } from "./agent/settings.ts";
+export type {
+  CompactAfterOptions,
+  InlineCompaction,
+  InlineContext,
+  InlineSummary,
+  KeepNotesOptions,
+  AfterCompaction,
+  ApprovalOptions,
+} from "./agent/settings.ts";
 export type { CreateSessionOptions, ListSessionsOptions, SessionInfo } from "./memory/sessions/sessions.ts";
 export type { SearchHit, SearchOptions } from "./memory/search/search.ts";
 export type { ModelUsage, UsageReport } from "./agent/reports/usage.ts";
@@ -43,15 +51,14 @@ export type { AppendResult, RecentHistory } from "./memory/messages/history.ts";
 export type { View } from "./memory/messages/view.ts";
 export type { PastView } from "./memory/overlays/time-travel.ts";
 export type { ExpandOptions } from "./memory/overlays/session-overlays.ts";
-export type { Recall, RecallRequest, RecalledMessage } from "./agent/views/recall.ts";
+export type { RecallRequest } from "./agent/views/recall.ts";
+export type { RecalledMessage, Recall } from "./agent/views/recalled.ts";
 export type { OverlayRecord } from "./memory/overlays/overlays.ts";
 export { CompactionWorkflow, type CompactionParams } from "./workflows/workflow.ts";
-export type { KeepNotesOptions } from "./agent/notes/settings.ts";
-export type { Notes, NotesEdit } from "./agent/notes/session-notes.ts";
-export type { AfterCompaction } from "./agent/runs/after-compaction.ts";
+export type { Notes } from "./agent/notes/session-notes.ts";
 export type { NotesSection } from "./steps/notes/document.ts";
 export type { ModelRequest, SummaryModel } from "./model/chosen.ts";
-export type { ApprovalOptions, Decided, Proposal } from "./agent/runs/approval.ts";
+export type { Decided, Proposal } from "./agent/runs/approval.ts";
 export type { HealthReport, BreakerHealth, RunHealth } from "./agent/reports/health.ts";
 export type { TelemetryEnv } from "./agent/reports/telemetry.ts";
 export { PalimpsestError, errorCode, type ErrorCode } from "./errors.ts";

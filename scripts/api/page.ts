@@ -1,9 +1,9 @@
 /** The page of calls, made of the table: names, groups, what each is for and takes. */
 import { z } from "zod";
-import { calls, type Group } from "../../src/agent/calls.ts";
+import { calls } from "../../src/agent/calls.ts";
+import type { Group, CallTable } from "../../src/agent/extension.ts";
 import { contextCalls } from "../../src/context/calls.ts";
 import { eventCalls } from "../../src/events/calls.ts";
-import type { CallTable } from "../../src/agent/extension.ts";
 import { transcriptCalls } from "../../src/import/calls.ts";
 
 const GROUPS: Readonly<Record<Group, string>> = {

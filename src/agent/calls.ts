@@ -9,7 +9,7 @@ import { PalimpsestError } from "../errors.ts";
 import { MAX_PAGE } from "../limits.ts";
 import type { RunRecord } from "../memory/runs/runs.ts";
 import { findProposal, type Decided } from "./runs/approval.ts";
-import type { Core } from "./core.ts";
+import type { AgentCore } from "./agent-core.ts";
 import { runEvent, runWithoutWords } from "./events.ts";
 import { reportHealth } from "./reports/health.ts";
 import {
@@ -41,7 +41,7 @@ import {
   wholeNumber,
   words,
 } from "./inputs.ts";
-import type { CallsOf, CallTable, Rooms } from "./extension.ts";
+import type { CallEntry, CallsOf, CallTable, Group, Rooms } from "./extension.ts";
 import type { SessionManager } from "./session-manager.ts";
 import type { CompactReceipt, Session } from "./session.ts";
 
@@ -57,19 +57,12 @@ export const MAX_REASON_CHARS = 500;
 /** Longest that a caller may wait for a run in one call (ms): under the platform's idle limits for a request. */
 const MAX_WAIT_MS = 300_000;
 
-/**
- * What clients may be allowed together. `watch`: ask for compactions and follow them, without a word of what was said.
- * `read`: all that was said. `write`: say more, in any role. `steer`: decide how summaries come about and which hold.
- * `admin`: delete, and change what the model is told beside the conversation.
- */
-export type Group = "watch" | "read" | "write" | "steer" | "admin";
-
 /** Beside the calls: `override` lets a client go past a spent budget or an open breaker. */
 export type Grant = Group | "override";
 
 /** What a call works with. */
 export interface CallContext<Added extends object = object> {
-  readonly core: Core;
+  readonly core: AgentCore;
   readonly manager: SessionManager;
   /** With what rooms add to it. */
   readonly session: (sessionId: string) => Session & Added;
@@ -535,7 +528,7 @@ export function tableOf(rooms: Rooms): CallTable {
 }
 
 /** Parses a call's input and runs it. Throws `invalid_input` that names each field that is wrong, and what the call throws. */
-export async function runCall<Each extends AnyCall>(
+export async function runCall<Each extends CallEntry>(
   entry: Each,
   context: CallContext,
   input: unknown,
@@ -543,11 +536,6 @@ export async function runCall<Each extends AnyCall>(
   // A table's own type ties input and run of one entry together; over all entries at once TypeScript cannot.
   const run = entry.run.bind(entry) as (context: CallContext, input: unknown) => Promise<ResultOf<Each>>;
   return run(context, parseInput(entry.input, input));
-}
-
-interface AnyCall {
-  readonly input: z.ZodObject;
-  run(context: never, input: never): unknown;
 }
 
 function mayOverride({ may }: CallContext, { ignoreBudget }: { readonly ignoreBudget: boolean }): void {

@@ -7,7 +7,7 @@
 import { Agent, getCurrentAgent } from "agents";
 import { runCall, tableOf, type CallContext, type Calls, type MethodsOfCalls } from "./calls.ts";
 import { DEFAULT_CLIENTS, Doors, hangDoors, type Clients } from "./clients.ts";
-import { Core, type CoreWith } from "./core.ts";
+import { AgentCore, type CoreWith } from "./agent-core.ts";
 import type { CallTable, Rooms } from "./extension.ts";
 import { mustKeepNoMessages } from "./known-hosts.ts";
 import { agentPlatform, lacksWorkflow } from "./platform.ts";
@@ -53,7 +53,7 @@ function mix(Base: AgentClass, { rooms, clientsOf }: Mixed): AgentClass {
   // Callable methods of the base class under the name of a call: ours stands there now, and is asked for by name.
   const shadowed = new Set((Object.create(Base.prototype) as Agent).getCallableMethods().keys());
   class Compacting extends Base {
-    readonly palimpsest: Core;
+    readonly palimpsest: AgentCore;
     readonly #doors: Doors;
 
     constructor(ctx: DurableObjectState, env: Cloudflare.Env) {
@@ -66,7 +66,7 @@ function mix(Base: AgentClass, { rooms, clientsOf }: Mixed): AgentClass {
         session.apply();
       };
       const platform = agentPlatform(this, { ctx, env, clientsRead: this.#doors.grants("read") });
-      this.palimpsest = new Core(ctx.storage, platform, { configure, rooms });
+      this.palimpsest = new AgentCore(ctx.storage, platform, { configure, rooms });
       // Once the subclass's fields are there too: they may name sessions.
       ctx.waitUntil(Promise.resolve().then(() => this.#wake(env)));
     }

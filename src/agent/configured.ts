@@ -7,21 +7,21 @@
  */
 import type { SecretRules } from "../redact/secret-rules.ts";
 import { checkPreviews, type PreviewOptions } from "../steps/view/preview.ts";
-import type { Core } from "./core.ts";
+import type { Told } from "./core.ts";
 import { notesText } from "./notes/session-notes.ts";
-import type { AfterCompaction } from "./runs/after-compaction.ts";
-import { resolveApproval, type ApprovalOptions } from "./runs/approval.ts";
+import {
+  type AfterCompaction,
+  type ApprovalOptions,
+  type KeepNotesOptions,
+  compactAfter,
+  type CompactAfterOptions,
+  type InlineCompaction,
+  type SessionSettings,
+} from "./settings.ts";
+import { resolveApproval } from "./runs/approval.ts";
 import { resolveInline, type OnCompactionOptions } from "./runs/inline.ts";
-import { checkNotes, type KeepNotesOptions } from "./notes/settings.ts";
+import { checkNotes } from "./notes/settings.ts";
 import { checkRules } from "./redaction.ts";
-import { compactAfter, type CompactAfterOptions, type InlineCompaction, type SessionSettings } from "./settings.ts";
-
-/** One thing that was said: about a session's settings, or to one of the agent's rooms. */
-export interface Told {
-  settings?(settings: SessionSettings): SessionSettings;
-  /** What a room does about it once the session is used. */
-  apply?(sessionId: string, core: Core): void;
-}
 
 export abstract class Configured {
   protected abstract tell(told: Told): this;

@@ -1,30 +1,23 @@
 /**
- * What one agent object holds: its memory, its ledger, its settings, and the few things it needs from the platform.
+ * What the parts of one agent work with: its memory, its ledger, its settings, and the few things it needs from the platform.
  *
- * Boundary: knows no Agents SDK. The mixin (compacting-agent.ts) fills in {@link Platform}; everything else in this
- * folder works against this.
+ * Interfaces only. The object behind them is put together in agent-core.ts; a function here and below names the members that
+ * it needs of it ({@link Needs}).
  */
-import type { UIMessage } from "ai";
-import { PalimpsestError } from "../errors.ts";
+import type { ToolSet, UIMessage } from "ai";
+import type { Db } from "../memory/db.ts";
 import type { Drafts } from "../memory/drafts.ts";
-import { Health } from "../memory/runs/health.ts";
-import { Db } from "../memory/db.ts";
-import { Memory } from "../memory/memory.ts";
-import type { Storage } from "../memory/schema.ts";
-import { Runs, type RunRecord } from "../memory/runs/runs.ts";
-import { SpendTable } from "../memory/runs/spend.ts";
-import { HookOutbox } from "../memory/runs/hook-outbox.ts";
+import type { Memory } from "../memory/memory.ts";
+import type { Growth, NotesEnd } from "../memory/notes/notes.ts";
+import type { Health } from "../memory/runs/health.ts";
+import type { HookOutbox } from "../memory/runs/hook-outbox.ts";
+import type { RunRecord, Runs } from "../memory/runs/runs.ts";
+import type { SpendTable } from "../memory/runs/spend.ts";
+import type { UsageTable } from "../memory/runs/usage.ts";
 import type { CountTokens } from "../steps/message/measure.ts";
 import type { Policy } from "../steps/plan/policy.ts";
-import { Usage } from "./reports/usage.ts";
-import { Dispatcher } from "./runs/dispatch.ts";
-import type { NotesMark } from "./notes/trigger.ts";
-import { tellAfterCompaction, type HookFailure } from "./runs/after-compaction.ts";
-import { runEvent, type RunEvent } from "./events.ts";
-import type { HostedSession } from "./hosted-session.ts";
-import { InstalledRooms, type Rooms } from "./extension.ts";
-import { redactionOf } from "./redaction.ts";
-import { SettingsTable, type SessionSettings } from "./settings.ts";
+import type { RunEvent } from "./events.ts";
+import type { SessionSettings, SettingsTable } from "./settings.ts";
 
 /** The state of a workflow instance as the engine tells it, or `missing` when it knows no such instance. */
 export type InstanceStatus =
@@ -74,7 +67,22 @@ export interface Platform {
   disarmWatchdog(): Promise<void>;
 }
 
-interface Unserved {
+/** One attempt that came to nothing. No words: they may quote what was said. */
+export interface HookFailure {
+  readonly runId: string;
+  readonly sessionId: string;
+  readonly attempt: number;
+  readonly again: boolean;
+}
+
+/** From where a session's growth is counted, and what it came to at the last look. */
+export interface NotesMark {
+  readonly after: NotesEnd | null;
+  readonly growth: Growth | null;
+}
+
+/** Notes that were last found not to serve a postponed run. */
+export interface Unserved {
   readonly settings: SessionSettings;
   readonly leafId: string;
   /** Newest version of the notes, and tokens of the view. */
@@ -82,38 +90,59 @@ interface Unserved {
   readonly tokens: number;
 }
 
-interface CoreOptions {
-  /** Has a session configured that no code has named yet. */
-  readonly configure: (sessionId: string) => void;
-  readonly rooms: Rooms;
+/** One thing that was said: about a session's settings, or to one of the agent's rooms. */
+export interface Told {
+  settings?(settings: SessionSettings): SessionSettings;
+  /** What a room does about it once the session is used. */
+  apply?(sessionId: string, core: Core): void;
 }
 
-/** The core of an agent that was declared with these rooms. */
-export type CoreWith<R extends Rooms> = Core & { readonly declared: R };
+/** The optional rooms of an agent, as far as its core tells them and asks them. */
+export interface RoomHooks {
+  cleared(sessionId: string): void;
+  deleted(sessionId: string): void;
+  copied(fromId: string, toId: string): void;
+  shown(sessionId: string, messages: UIMessage[]): UIMessage[];
+  tools(sessionId: string, newest: () => string): ToolSet;
+  reminder(sessionId: string): Promise<string | null>;
+  carriedText(sessionId: string, label: string): Promise<string | null>;
+  declareText(sessionId: string, label: string, text: ShownText): void;
+}
 
-export class Core {
-  /** The rooms as they were declared: what {@link CoreWith} knows the types of. */
-  readonly declared: Rooms;
+/** A text that a model is shown all the time. */
+export interface ShownText {
+  readonly description: string;
+  readonly get: () => Promise<string | null>;
+}
+
+/** Reads of a session whose messages a host keeps. */
+export interface HostedReads {
+  read<T>(work: () => T | Promise<T>): Promise<T>;
+}
+
+/** What a function works with, by name. */
+export type Needs<Members extends keyof Core> = Pick<Core, Members>;
+
+export interface Core {
   readonly db: Db;
   readonly memory: Memory;
   readonly runs: Runs;
   readonly drafts: Drafts;
   /** The optional rooms that the agent was declared with. */
-  readonly rooms: InstalledRooms;
-  readonly usage: Usage;
+  readonly rooms: RoomHooks;
+  readonly usage: UsageTable;
   /** How each summariser fares. */
   readonly health: Health;
   /** What they cost. */
   readonly spend: SpendTable;
   readonly settings: SettingsTable;
   readonly platform: Platform;
-  readonly dispatcher: Dispatcher;
   /** What builders were told and no session was used after yet. */
-  readonly pendingSettings = new Set<() => void>();
+  readonly pendingSettings: Set<() => void>;
   /** By session: why what its builder was told cannot be put into force. The session is then refused at every use. */
-  readonly refused = new Map<string, unknown>();
+  readonly refused: Map<string, unknown>;
   /** For each live run, the newest leaf that is known to continue its branch: saves a walk per append. */
-  readonly branchLeaf = new Map<string, string>();
+  readonly branchLeaf: Map<string, string>;
   /** By session: a policy under which a dry run found nothing to do, and up to which size of the view that stands. */
   readonly nothingUpTo: Map<string, { readonly policy: Policy; readonly tokens: number }>;
   /** By session: what notes were last found not to serve a postponed run with. */
@@ -122,100 +151,23 @@ export class Core {
   readonly notesMarks: Map<string, NotesMark>;
   /** Ended runs that a caller's function is yet to be told of, and those that it is being told of. */
   readonly hookOutbox: HookOutbox;
-  readonly telling = new Set<string>();
+  readonly telling: Set<string>;
   /** Calls of a session's own function that are at work, by run. */
-  readonly inlineCalls = new Map<string, AbortController>();
+  readonly inlineCalls: Map<string, AbortController>;
   /** Sessions whose messages a host keeps. */
-  readonly hosted = new Map<string, HostedSession>();
-  readonly #waiters = new Map<string, ((run: RunRecord) => void)[]>();
-
-  constructor(storage: Storage, platform: Platform, { configure, rooms }: CoreOptions) {
-    this.platform = platform;
-    this.declared = rooms;
-    // Kept by those who are given it, while settings may change.
-    const counterOf =
-      (sessionId: string): CountTokens =>
-      (text) =>
-        this.counterOf(sessionId)(text);
-    this.db = new Db(storage);
-    const redactMessage = (message: UIMessage, sessionId: string): UIMessage =>
-      redactionOf(this.settings.get(sessionId)).message(message);
-    this.memory = new Memory(this.db, { now: () => platform.now(), counterOf, redactMessage });
-    this.runs = new Runs(this.db, {
-      now: () => platform.now(),
-      started: (run) => this.dispatcher.dispatch(run),
-      ended: (run) => this.announceEnd(run),
-    });
-    this.drafts = this.memory.drafts;
-    this.hookOutbox = new HookOutbox(this.db);
-    this.usage = new Usage(this.db);
-    this.health = new Health(this.db);
-    this.spend = new SpendTable(this.db);
-    this.settings = new SettingsTable(configure, (settings) => this.#lookForWorkflows(settings));
-    this.db.cached({ clear: () => this.branchLeaf.clear() });
-    this.nothingUpTo = this.db.cached(new Map());
-    this.unserved = this.db.cached(new Map());
-    this.notesMarks = this.db.cached(new Map());
-    this.dispatcher = new Dispatcher(this);
-    this.rooms = new InstalledRooms(this, rooms);
-  }
+  readonly hosted: ReadonlyMap<string, HostedReads>;
 
   /** The one counter of a session, for whatever is counted there. */
-  counterOf(sessionId: string): CountTokens {
-    return this.settings.get(sessionId).countTokens;
-  }
-
+  counterOf(sessionId: string): CountTokens;
   /** One transaction over messages and ledger. If it throws, nothing of it stays, in storage or in memory. */
-  transaction<T>(work: (() => T) & (T extends PromiseLike<unknown> ? never : unknown)): T {
-    return this.db.transaction<T>(work);
-  }
-
+  transaction<T>(work: (() => T) & (T extends PromiseLike<unknown> ? never : unknown)): T;
   /**
    * Does a read of a session's content, or a transaction that needs some. Where a host keeps the messages it may be done several
    * times, until all that it needs is at hand.
    */
-  async read<T>(sessionId: string, work: () => T | Promise<T>): Promise<T> {
-    const hosted = this.hosted.get(sessionId);
-    return hosted === undefined ? work() : hosted.read(work);
-  }
-
+  read<T>(sessionId: string, work: () => T | Promise<T>): Promise<T>;
   /** Tells clients where a live run stands. Called after the transaction, never inside it. */
-  announce(run: RunRecord): void {
-    if (run.outcome === null) this.platform.broadcast(runEvent(run, this.platform.now()));
-  }
-
-  /** Tells clients, and whoever waits, how a run ended: once for each, because {@link Runs} tells it once. */
-  announceEnd(run: RunRecord): void {
-    this.platform.broadcast(runEvent(run, this.platform.now()));
-    this.platform.record(run);
-    this.inlineCalls.get(run.id)?.abort(new Error("The run has ended."));
-    const { afterCompaction } = this.settings.get(run.sessionId);
-    if (afterCompaction !== null) this.platform.background(tellAfterCompaction(this, run.id));
-    if (run.outcome?.kind === "failed") this.#reportFailure(run, run.outcome.reason);
-    for (const resolve of this.#waiters.get(run.id) ?? []) resolve(run);
-    this.#waiters.delete(run.id);
-  }
-
-  /** What a session is configured for is bound, or somebody is told: not only by the outcome of a run that nobody reads. */
-  #lookForWorkflows({ policy, inline, notes }: SessionSettings): void {
-    if (policy === null) return;
-    if (inline === null || notes !== null) this.platform.needWorkflow();
-  }
-
-  #reportFailure(run: RunRecord, reason: string): void {
-    const { onError } = this.settings.get(run.sessionId);
-    if (onError === null) return;
-    // A handler that throws must not turn a finished run into an error of whoever finished it.
-    const handled = (async () => onError(new PalimpsestError("model_failed", reason), run))();
-    this.platform.background(handled.catch(() => undefined));
-  }
-
+  announce(run: RunRecord): void;
   /** Resolves when the run has its outcome. Throws `unknown_run`. */
-  ended(runId: string): Promise<RunRecord> {
-    const run = this.runs.mustGet(runId);
-    if (run.outcome !== null) return Promise.resolve(run);
-    return new Promise((resolve) => {
-      this.#waiters.set(runId, [...(this.#waiters.get(runId) ?? []), resolve]);
-    });
-  }
+  ended(runId: string): Promise<RunRecord>;
 }

@@ -7,14 +7,25 @@
 import type { ToolSet, UIMessage } from "ai";
 import type { z } from "zod";
 import { PalimpsestError } from "../errors.ts";
-import type { Call, Group } from "./calls.ts";
-import type { Told } from "./configured.ts";
-import type { Core } from "./core.ts";
-import type { Session } from "./session.ts";
+import type { Core, RoomHooks, ShownText, Told } from "./core.ts";
 import type { SessionState } from "./session-state.ts";
 
-/** A table of calls: see calls.ts. */
-export type CallTable = Readonly<Record<string, Call<Group, z.ZodObject, unknown>>>;
+/**
+ * What clients may be allowed together. `watch`: ask for compactions and follow them, without a word of what was said.
+ * `read`: all that was said. `write`: say more, in any role. `steer`: decide how summaries come about and which hold.
+ * `admin`: delete, and change what the model is told beside the conversation.
+ */
+export type Group = "watch" | "read" | "write" | "steer" | "admin";
+
+/** One call of a table, as far as a declaration knows it: see calls.ts. */
+export interface CallEntry {
+  readonly group: Group;
+  readonly does: string;
+  readonly input: z.ZodObject;
+  run(context: never, input: never): unknown;
+}
+
+export type CallTable = Readonly<Record<string, CallEntry>>;
 
 /** What a room may do to a manager of all sessions. */
 export interface ManagerState {
@@ -25,7 +36,7 @@ export interface ManagerState {
 /** A room at work in one agent. What it is told, it is told inside the transaction that the news is about. */
 export interface Installed<SessionMethods extends object, ManagerMethods extends object> {
   /** An object whose methods each handle of a session has. */
-  readonly session: (state: SessionState, handle: Session) => SessionMethods;
+  readonly session: (state: SessionState) => SessionMethods;
   /** An object whose methods each manager of sessions has. */
   readonly manager?: (state: ManagerState) => ManagerMethods;
   /** What was said in a session was deleted. */
@@ -44,11 +55,6 @@ export interface Installed<SessionMethods extends object, ManagerMethods extends
   readonly carriedText?: (sessionId: string, label: string) => Promise<string | null>;
   /** Shows a model a text all the time, under a label. */
   readonly declareText?: (sessionId: string, label: string, text: ShownText) => void;
-}
-
-export interface ShownText {
-  readonly description: string;
-  readonly get: () => Promise<string | null>;
 }
 
 /** An optional room, as an agent is declared with it. */
@@ -80,15 +86,15 @@ export type CallsOf<R extends Rooms> = Both<
 >;
 
 /** The rooms of one agent, at work. */
-export class InstalledRooms {
+export class InstalledRooms implements RoomHooks {
   readonly #rooms: readonly Installed<object, object>[];
 
   constructor(core: Core, rooms: Rooms) {
     this.#rooms = rooms.map((room) => room.install(core));
   }
 
-  sessionParts(state: SessionState, handle: Session): object[] {
-    return this.#rooms.map((room) => room.session(state, handle));
+  sessionParts(state: SessionState): object[] {
+    return this.#rooms.map((room) => room.session(state));
   }
 
   managerParts(state: ManagerState): object[] {

@@ -23,13 +23,37 @@ import type { ExpandOptions } from "../memory/overlays/session-overlays.ts";
 import type { SearchOptions } from "../memory/search/search.ts";
 import type { CreateSessionOptions, ListSessionsOptions, SessionInfo } from "../memory/sessions/sessions.ts";
 import type { TruncateOptions } from "../steps/view/truncate.ts";
-import type { NotesEdit } from "./notes/session-notes.ts";
+import type { NotesSection } from "../steps/notes/document.ts";
 import type { PlanQuestion } from "./reports/plan.ts";
 import type { UsageReport } from "./reports/usage.ts";
 import type { SplitOptions } from "./runs/split.ts";
-import type { CompactOptions } from "./session.ts";
 import { recallInput, type RecallRequest } from "./views/recall.ts";
 import type { GetViewOptions } from "./views/shown-view.ts";
+
+export interface CompactOptions {
+  /** What the summary should attend to, in a person's words. */
+  readonly focus?: string | undefined;
+  /** Asks the model anew, also for what an earlier draft covers: after a summary that was rolled back. */
+  readonly fresh?: boolean | undefined;
+  /** Asks the model although it is down or the budget is spent. Never against an invariant. */
+  readonly ignoreBudget?: boolean | undefined;
+  /** Makes the summaries of the branch from their first drafts again, instead of summarising more of it. */
+  readonly rebuild?: boolean | undefined;
+  /** The branch to compact; the active one by default. */
+  readonly leafId?: string | undefined;
+}
+
+export interface NotesEdit {
+  /** The sections that change, each whole; one of a new title is added at the end, an empty text empties it. */
+  readonly sections: readonly NotesSection[];
+  /** The last message that the notes now tell of; null: of everything so far. Default: as before. */
+  readonly coveredId?: string | null | undefined;
+  /**
+   * Number of the version that was read and changed, 0 where there was none: refused as `conflict` when another one is in force
+   * by now. Default: whatever is in force.
+   */
+  readonly basedOn?: number | undefined;
+}
 
 /** A field for each of a method's options: one that is missing here, or too much, does not compile. */
 export type FieldsOf<Options> = { readonly [Name in keyof Required<Options>]: z.ZodType<Options[Name]> };

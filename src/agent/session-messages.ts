@@ -21,7 +21,8 @@ import type { Core } from "./core.ts";
 import { shapeView, viewOptions, type GetViewOptions, type ShownView } from "./views/shown-view.ts";
 import { measureAfresh } from "./runs/trigger.ts";
 import { SessionState, type WriteOptions } from "./session-state.ts";
-import { recall, recallTool, type Recall, type RecallRequest } from "./views/recall.ts";
+import { recall, recallTool, type RecallRequest } from "./views/recall.ts";
+import type { Recall } from "./views/recalled.ts";
 
 /** Thresholds that the messages of a turn's prompt may take unless it is told the window: beyond, compaction is not keeping up. */
 const THRESHOLDS_IN_A_TURN = 2;

@@ -5,8 +5,7 @@
  * somebody asks.
  */
 import type { History } from "../memory/messages/history.ts";
-import type { Told } from "./configured.ts";
-import type { Core } from "./core.ts";
+import type { Core, Told } from "./core.ts";
 import { startNotesIfDue } from "./notes/trigger.ts";
 import { mendIfUncovered } from "./runs/mend.ts";
 import { triggerIfDue } from "./runs/trigger.ts";

@@ -7,15 +7,16 @@ import type { History } from "../memory/messages/history.ts";
 import { findNewest } from "../memory/sessions/lineage.ts";
 import type { CommitResult, OverlayRecord } from "../memory/overlays/overlays.ts";
 import type { ExpandOptions } from "../memory/overlays/session-overlays.ts";
-import { inputs, parseInput } from "./inputs.ts";
+import { inputs, parseInput, type CompactOptions } from "./inputs.ts";
 import type { RunRecord } from "../memory/runs/runs.ts";
 import { PalimpsestError } from "../errors.ts";
 import type { Waiting } from "../steps/decide/why-not.ts";
 import { listUsage, promptTokens, recordUsage, type ModelUsage, type UsageReport } from "./reports/usage.ts";
 import { diffSummaries, type SummaryDiff } from "../steps/recall/diff-summaries.ts";
 import { addMethods, type Methods } from "./compose.ts";
-import { Configured, type Told } from "./configured.ts";
-import type { Core, CoreWith } from "./core.ts";
+import { Configured } from "./configured.ts";
+import type { Told } from "./core.ts";
+import type { AgentCore, CoreWith } from "./agent-core.ts";
 import type { Rooms, SessionMethodsOf } from "./extension.ts";
 import { SessionNotes } from "./notes/session-notes.ts";
 import { SessionMessages } from "./session-messages.ts";
@@ -31,19 +32,6 @@ import { visibleSpan } from "./runs/visible-span.ts";
 /** Anything that holds a core: an agent made with `withCompaction`, and its rooms. */
 export interface CompactionHost<R extends Rooms = Rooms> {
   readonly palimpsest: CoreWith<R>;
-}
-
-export interface CompactOptions {
-  /** What the summary should attend to, in a person's words. */
-  readonly focus?: string | undefined;
-  /** Asks the model anew, also for what an earlier draft covers: after a summary that was rolled back. */
-  readonly fresh?: boolean | undefined;
-  /** Asks the model although it is down or the budget is spent. Never against an invariant. */
-  readonly ignoreBudget?: boolean | undefined;
-  /** Makes the summaries of the branch from their first drafts again, instead of summarising more of it. */
-  readonly rebuild?: boolean | undefined;
-  /** The branch to compact; the active one by default. */
-  readonly leafId?: string | undefined;
 }
 
 /** The ledger row of the asked-for run, and whether it was already at work on this branch. */
@@ -82,14 +70,16 @@ export type SessionOf<R extends Rooms> = Session & SessionMethodsOf<R>;
 export interface Session extends Methods<SessionMessages>, Methods<SessionNotes> {}
 
 export class Session extends Configured {
+  readonly #core: AgentCore;
   readonly #state: SessionState;
 
-  private constructor(core: Core, id: string) {
+  private constructor(core: AgentCore, id: string) {
     super();
+    this.#core = core;
     this.#state = new SessionState(core, id);
     addMethods(this, new SessionMessages(this.#state));
     addMethods(this, new SessionNotes(this.#state));
-    for (const part of core.rooms.sessionParts(this.#state, this)) addMethods(this, part);
+    for (const part of core.rooms.sessionParts(this.#state)) addMethods(this, part);
   }
 
   /**
@@ -303,7 +293,4 @@ export class Session extends Configured {
     );
   }
 
-  get #core(): Core {
-    return this.#state.core;
-  }
 }

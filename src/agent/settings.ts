@@ -4,9 +4,9 @@
  */
 import type { UIMessage } from "ai";
 import type { RunRecord, Trigger } from "../memory/runs/runs.ts";
-import type { AfterCompaction } from "./runs/after-compaction.ts";
-import type { ApprovalSettings } from "./runs/approval.ts";
-import type { KeepNotesOptions } from "./notes/settings.ts";
+import type { OverlayRecord } from "../memory/overlays/overlays.ts";
+import type { NotesShapeOptions } from "../steps/notes/document.ts";
+import type { NotesRangeOptions } from "../steps/notes/range.ts";
 import { checkFields, type FieldNames } from "../known-fields.ts";
 import type { SecretRules } from "../redact/secret-rules.ts";
 import type { CountTokens } from "../steps/message/measure.ts";
@@ -40,6 +40,35 @@ export type InlineCompaction = (
   messages: readonly UIMessage[],
   context: InlineContext,
 ) => Promise<InlineSummary | null> | InlineSummary | null;
+
+/** Returns what the model should know besides, or nothing. `run.id` tells one call from another, and is the same when it is told again. */
+export type AfterCompaction = (event: {
+  readonly sessionId: string;
+  readonly run: RunRecord;
+  readonly overlay: OverlayRecord;
+}) => string | null | undefined | void | Promise<string | null | undefined | void>;
+
+export interface ApprovalOptions {
+  /** How long a summary waits for a person (ms). Default a day. */
+  readonly timeoutMs?: number | undefined;
+  /** What silence means: `discard` (default) leaves the view as it is, `apply` commits the summary. */
+  readonly onTimeout?: "apply" | "discard" | undefined;
+}
+
+export type ApprovalSettings = Required<{ [Name in keyof ApprovalOptions]: NonNullable<ApprovalOptions[Name]> }>;
+
+export interface KeepNotesOptions extends NotesShapeOptions {
+  /** New tokens after which the notes are brought up to date. Default: 10,000, at most a sixth of the threshold, at least 1,500 or a quarter of it. */
+  readonly growthTokens?: number | undefined;
+  /** Tool calls that must have come as well. Default: 3. */
+  readonly toolCalls?: number | undefined;
+  /** What a compaction keeps behind the notes. Only positive numbers count. Default: 10,000 tokens and 5 messages with text, at most 40,000 tokens. */
+  readonly keep?: NotesRangeOptions | undefined;
+  /** How long a compaction waits for an update that is at work (ms). Default: 15,000. */
+  readonly waitMs?: number | undefined;
+  /** Shows the notes to the model all the time, as a read-only context block of this label. Default: it does not. */
+  readonly asBlock?: string | undefined;
+}
 
 export interface SessionSettings {
   /** Null: never compacts by itself. */

@@ -4,8 +4,7 @@
  */
 import type { ToolSet } from "ai";
 import type { Methods } from "../agent/compose.ts";
-import type { Told } from "../agent/configured.ts";
-import type { Core } from "../agent/core.ts";
+import type { Told, Core } from "../agent/core.ts";
 import type { Extension, Installed, ManagerState } from "../agent/extension.ts";
 import { answerSearch } from "../agent/session-search.ts";
 import type { SessionState } from "../agent/session-state.ts";

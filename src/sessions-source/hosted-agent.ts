@@ -8,7 +8,7 @@ import { getCurrentAgent, type Agent } from "agents";
 import type { Sessions } from "agents/sessions";
 import { runCall, tableOf, type CallContext } from "../agent/calls.ts";
 import { addOpenCalls, Doors, type Clients } from "../agent/clients.ts";
-import { Core, type CoreWith } from "../agent/core.ts";
+import { AgentCore, type CoreWith } from "../agent/agent-core.ts";
 import type { CallTable, Rooms } from "../agent/extension.ts";
 import { HostedSession } from "../agent/hosted-session.ts";
 import { agentPlatform, lacksWorkflow, type Watched } from "../agent/platform.ts";
@@ -31,7 +31,7 @@ export type HostedCore<R extends Rooms = readonly []> = CoreWith<R> & {
   session(sessionId?: string): SessionOf<R>;
 };
 
-class CoreOfHost extends Core {
+class CoreOfHost extends AgentCore {
   session(sessionId = ""): Session {
     return Session.create({ palimpsest: this }).forSession(sessionId);
   }
@@ -98,7 +98,7 @@ function takeInOnStart(agent: Agent, hosted: HostedSession): void {
   };
 }
 
-async function wake(core: Core, env: Cloudflare.Env): Promise<void> {
+async function wake(core: AgentCore, env: Cloudflare.Env): Promise<void> {
   if (lacksWorkflow(env)) {
     try {
       core.settings.get("");

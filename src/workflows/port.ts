@@ -14,7 +14,8 @@ import type { CallCost } from "../model/call-cost.ts";
 import type { NotesSection, NotesShape } from "../steps/notes/document.ts";
 import type { Outline } from "../steps/plan/outline.ts";
 import type { Facts } from "../steps/pinned/fact.ts";
-import type { ChunkPlan, Plan, PlanOptions, Policy } from "../steps/plan/plan.ts";
+import type { Plan, PlanOptions, Policy } from "../steps/plan/plan.ts";
+import type { ChunkPlan } from "../steps/plan/chunk.ts";
 import type { TranscriptElement } from "../steps/draft/render.ts";
 import type { Template } from "../steps/draft/template.ts";
 

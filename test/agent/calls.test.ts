@@ -7,7 +7,7 @@ import { expect, test } from "vitest";
 import { CALL_NAMES, calls } from "../rooms.ts";
 import type { CallName } from "../../src/rooms.ts";
 import { runCall, type CallContext } from "../../src/agent/calls.ts";
-import type { Core } from "../../src/agent/core.ts";
+import type { AgentCore } from "../../src/agent/agent-core.ts";
 import { SessionManager } from "../../src/agent/session-manager.ts";
 import { Session } from "../../src/agent/session.ts";
 import { newAgent } from "../agents.ts";
@@ -131,7 +131,7 @@ async function callWithEverything(name: CallName): Promise<{ told: Told; input: 
   const heard: Told[] = [];
   const sessions: string[] = [];
   const context: CallContext = {
-    core: {} as Core,
+    core: {} as AgentCore,
     manager: listener("manager", heard) as SessionManager,
     session: (id) => {
       sessions.push(id);

@@ -1,5 +1,5 @@
 /** What is done about notes: kept or not from now on, as a deploy may change; asked for; written by hand. */
-import type { KeepNotesOptions } from "../../src/agent/notes/settings.ts";
+import type { KeepNotesOptions } from "../../src/agent/settings.ts";
 import { keptNotes } from "../worker.ts";
 import type { Operation } from "./operations.ts";
 import type { Marks } from "./said.ts";

@@ -2,7 +2,7 @@
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
-import type { ApprovalOptions } from "../../src/agent/runs/approval.ts";
+import type { ApprovalOptions } from "../../src/agent/settings.ts";
 import { Session } from "../../src/agent/session.ts";
 import type { RunRecord } from "../../src/memory/runs/runs.ts";
 import { findInvisible } from "../../src/steps/text/invisible-characters.ts";

@@ -14,7 +14,7 @@ import { hintsOf } from "../../steps/notes/prompt.ts";
 import { withholdNotes } from "../../steps/notes/withhold.ts";
 import { NO_FACTS } from "../../steps/pinned/fact.ts";
 import { normalizeTitle } from "../../steps/draft/template.ts";
-import { inputs, parseInput } from "../inputs.ts";
+import { inputs, parseInput, type NotesEdit } from "../inputs.ts";
 import { shapeOf } from "./settings.ts";
 import { claimFacts } from "./source.ts";
 import { askForNotes } from "../runs/ask.ts";
@@ -28,18 +28,6 @@ export interface Notes extends Omit<NotesVersion, "facts" | "told"> {
   readonly text: string;
   /** Set where messages that it covers were edited or deleted since: of its words, only what a person wrote is there. */
   readonly withheld?: true;
-}
-
-export interface NotesEdit {
-  /** The sections that change, each whole; one of a new title is added at the end, an empty text empties it. */
-  readonly sections: readonly NotesSection[];
-  /** The last message that the notes now tell of; null: of everything so far. Default: as before. */
-  readonly coveredId?: string | null | undefined;
-  /**
-   * Number of the version that was read and changed, 0 where there was none: refused as `conflict` when another one is in force
-   * by now. Default: whatever is in force.
-   */
-  readonly basedOn?: number | undefined;
 }
 
 /** Characters of a section's title. */

@@ -13,24 +13,11 @@ import {
   NOTES_TOOL_CALLS,
   NOTES_WAIT_MS,
 } from "../../limits-of-notes.ts";
-import { resolveNotesShape, type NotesShape, type NotesShapeOptions } from "../../steps/notes/document.ts";
+import { resolveNotesShape, type NotesShape } from "../../steps/notes/document.ts";
 import type { NotesPace } from "../../steps/notes/due.ts";
-import { resolveNotesRange, type NotesRange, type NotesRangeOptions } from "../../steps/notes/range.ts";
+import { resolveNotesRange, type NotesRange } from "../../steps/notes/range.ts";
 import type { Policy } from "../../steps/plan/policy.ts";
-import type { SessionSettings } from "../settings.ts";
-
-export interface KeepNotesOptions extends NotesShapeOptions {
-  /** New tokens after which the notes are brought up to date. Default: 10,000, at most a sixth of the threshold, at least 1,500 or a quarter of it. */
-  readonly growthTokens?: number | undefined;
-  /** Tool calls that must have come as well. Default: 3. */
-  readonly toolCalls?: number | undefined;
-  /** What a compaction keeps behind the notes. Only positive numbers count. Default: 10,000 tokens and 5 messages with text, at most 40,000 tokens. */
-  readonly keep?: NotesRangeOptions | undefined;
-  /** How long a compaction waits for an update that is at work (ms). Default: 15,000. */
-  readonly waitMs?: number | undefined;
-  /** Shows the notes to the model all the time, as a read-only context block of this label. Default: it does not. */
-  readonly asBlock?: string | undefined;
-}
+import type { KeepNotesOptions, SessionSettings } from "../settings.ts";
 
 export interface NotesSettings {
   readonly shape: NotesShape;

@@ -7,7 +7,7 @@
  */
 import { PalimpsestError } from "../../errors.ts";
 import { NOTES_PATIENCE } from "../../limits-of-notes.ts";
-import type { Growth, NotesEnd } from "../../memory/notes/notes.ts";
+import type { NotesEnd } from "../../memory/notes/notes.ts";
 import type { RunRecord } from "../../memory/runs/runs.ts";
 import type { Policy } from "../../steps/plan/policy.ts";
 import { isUpdateDue } from "../../steps/notes/due.ts";
@@ -16,12 +16,6 @@ import { promptTokens } from "../reports/usage.ts";
 import type { Core } from "../core.ts";
 import { resolveNotes } from "./settings.ts";
 import { findModelObstacle } from "../runs/postpone.ts";
-
-/** From where a session's growth is counted, and what it came to at the last look. */
-export interface NotesMark {
-  readonly after: NotesEnd | null;
-  readonly growth: Growth | null;
-}
 
 /** Call inside a transaction. */
 export function startNotesIfDue(core: Core, sessionId: string): RunRecord | null {

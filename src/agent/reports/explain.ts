@@ -2,8 +2,8 @@
 import { MAX_REFERENCED_RATIO, SUMMARY_FRAME_TOKENS, TOLERATED_SUMMARY_TOKENS } from "../../limits.ts";
 import { breakEven, type Prices } from "../../steps/decide/break-even.ts";
 import type { Outline } from "../../steps/plan/outline.ts";
-import type { KeptHead } from "../../steps/plan/cut.ts";
-import type { BoundaryMove, Plan, SpanPlan } from "../../steps/plan/plan.ts";
+import type { KeptHead, BoundaryMove } from "../../steps/plan/cut.ts";
+import type { Plan, SpanPlan } from "../../steps/plan/plan.ts";
 import type { Policy } from "../../steps/plan/policy.ts";
 import { waitFor, type Waiting } from "../../steps/decide/why-not.ts";
 import { describeDecline, type NotesForecast } from "../notes/forecast.ts";

@@ -6,7 +6,7 @@
  */
 import type { Agent } from "agents";
 import type { RunRecord, RunState } from "../../memory/runs/runs.ts";
-import type { HookFailure } from "../runs/after-compaction.ts";
+import type { HookFailure } from "../core.ts";
 import type { RunEvent } from "../events.ts";
 
 /** What of a Worker's environment says where points go. */

@@ -8,8 +8,6 @@
  */
 import { PalimpsestError } from "../../errors.ts";
 import { MAX_NAME_CHARS } from "../../limits.ts";
-import type { Db } from "../../memory/db.ts";
-import { UsageStatements, type UsageRow } from "../../memory/runs/usage-statements.ts";
 import { calibrate, calibrationRatio, predictTokens } from "../../steps/tokens/calibrate.ts";
 import type { Core } from "../core.ts";
 
@@ -40,40 +38,6 @@ export interface ModelUsage {
   readonly outputTokens: number;
   /** Counted tokens for each estimated one. */
   readonly ratio: number;
-}
-
-export class Usage {
-  readonly #sql: UsageStatements;
-  /** Rows of the sessions that were asked for, so that a warm append reads none. */
-  readonly #rows: Map<string, readonly UsageRow[]>;
-
-  constructor(db: Db) {
-    this.#sql = new UsageStatements(db);
-    this.#rows = db.cached(new Map());
-  }
-
-  /** The model that was called last comes first. */
-  rows(sessionId: string): readonly UsageRow[] {
-    const rows = this.#rows.get(sessionId) ?? this.#sql.usage(sessionId);
-    this.#rows.set(sessionId, rows);
-    return rows;
-  }
-
-  put(sessionId: string, row: UsageRow): void {
-    this.#sql.putUsage(sessionId, row);
-    this.#rows.delete(sessionId);
-  }
-
-  /** Gives a new session what another one learned; its sums begin at 0. Call inside the transaction that makes it. */
-  copy(from: string, to: string): void {
-    this.#sql.copyUsage(from, to);
-    this.#rows.delete(to);
-  }
-
-  /** For a session that is deleted. Call inside its transaction. */
-  delete(sessionId: string): void {
-    this.#sql.deleteUsage(sessionId);
-  }
 }
 
 /** Learns from one call and adds it to the session's sums. Call inside a transaction. Throws `invalid_input`, `unknown_leaf`. */

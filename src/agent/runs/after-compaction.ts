@@ -9,25 +9,9 @@
  */
 import { PalimpsestError } from "../../errors.ts";
 import { HOOK_LIMIT_MS, HOOK_TOKENS, MAX_HOOK_ATTEMPTS } from "../../limits-of-notes.ts";
-import type { OverlayRecord } from "../../memory/overlays/overlays.ts";
 import type { Outcome, RunRecord } from "../../memory/runs/runs.ts";
 import { cutSection } from "../../steps/notes/document.ts";
 import type { Core } from "../core.ts";
-
-/** Returns what the model should know besides, or nothing. `run.id` tells one call from another, and is the same when it is told again. */
-export type AfterCompaction = (event: {
-  readonly sessionId: string;
-  readonly run: RunRecord;
-  readonly overlay: OverlayRecord;
-}) => string | null | undefined | void | Promise<string | null | undefined | void>;
-
-/** One attempt that came to nothing. No words: they may quote what was said. */
-export interface HookFailure {
-  readonly runId: string;
-  readonly sessionId: string;
-  readonly attempt: number;
-  readonly again: boolean;
-}
 
 /** For the transaction in which a run gets its outcome. */
 export function queueHook(core: Core, { id, sessionId }: RunRecord, outcome: Outcome): void {

@@ -18,19 +18,11 @@ import type { Core } from "../core.ts";
 import type { PortCall } from "./port-call.ts";
 import { briefOf } from "./brief.ts";
 import { mustDraft } from "./sources.ts";
+import type { ApprovalOptions, ApprovalSettings } from "../settings.ts";
 
 /** How long a summary waits for a person (ms): a day unless told otherwise, a month at most, as finished runs are kept. */
 const DEFAULT_APPROVAL_MS = 86_400_000;
 const MAX_APPROVAL_MS = 30 * 86_400_000;
-
-export interface ApprovalOptions {
-  /** How long a summary waits for a person (ms). Default a day. */
-  readonly timeoutMs?: number | undefined;
-  /** What silence means: `discard` (default) leaves the view as it is, `apply` commits the summary. */
-  readonly onTimeout?: "apply" | "discard" | undefined;
-}
-
-export type ApprovalSettings = Required<{ [Name in keyof ApprovalOptions]: NonNullable<ApprovalOptions[Name]> }>;
 
 /** A summary that waits for a person. */
 export interface Proposal {

@@ -2,7 +2,7 @@
 import { TOLERATED_SUMMARY_TOKENS } from "../../limits.ts";
 import { planOf, type RunRecord } from "../../memory/runs/runs.ts";
 import { digest } from "../../steps/text/digest.ts";
-import type { ChunkPlan } from "../../steps/plan/plan.ts";
+import type { ChunkPlan } from "../../steps/plan/chunk.ts";
 import { PROMPT_VERSION } from "../../steps/draft/prompt.ts";
 import type { Brief } from "../../workflows/port.ts";
 import type { Core } from "../core.ts";

@@ -12,7 +12,8 @@ import type { OverlayRecord, SpanDigest } from "../../memory/overlays/overlays.t
 import { planOf, type RunRecord } from "../../memory/runs/runs.ts";
 import type { Span } from "../../steps/plan/outline.ts";
 import { NO_FACTS, type Facts } from "../../steps/pinned/fact.ts";
-import type { ChunkPlan, PlanPart, SpanPlan } from "../../steps/plan/plan.ts";
+import type { PlanPart, SpanPlan } from "../../steps/plan/plan.ts";
+import type { ChunkPlan } from "../../steps/plan/chunk.ts";
 import type { CommitRequest, DraftReceipt, FoldSource, PlannedChunk, PlannedOverlay } from "../../workflows/port.ts";
 import type { Core } from "../core.ts";
 import { receiptOf } from "./receipt.ts";

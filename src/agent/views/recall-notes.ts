@@ -11,7 +11,7 @@ import { pointTo } from "../../steps/notes/pointer.ts";
 import { withholdNotes } from "../../steps/notes/withhold.ts";
 import { wholeCharacters } from "../../steps/draft/render.ts";
 import { normalizeTitle } from "../../steps/draft/template.ts";
-import type { Recall } from "./recall.ts";
+import type { Recall } from "./recalled.ts";
 
 export interface NotesAsked {
   /** The version's number. */

@@ -19,7 +19,7 @@ import {
 } from "../../steps/recall/asked.ts";
 import { choosePassages, cutMessage, weighPassages, type Cut, type Passage } from "../../steps/recall/passages.ts";
 import { quote, type Quote, type Quoted } from "../../steps/recall/quote.ts";
-import type { Recall } from "./recall.ts";
+import type { Recall } from "./recalled.ts";
 
 /** Tokens of an answer for each message that is read for it: a turn of a conversation is hardly shorter. */
 export const TOKENS_OF_A_TURN = 20;

@@ -26,6 +26,7 @@ import { excerptMessage } from "../../steps/recall/excerpt.ts";
 import { referenceTo } from "../../steps/message/reference.ts";
 import { recallNotes } from "./recall-notes.ts";
 import { recallWords } from "./recall-words.ts";
+import type { Recall, RecalledMessage } from "./recalled.ts";
 
 /** Originals that share an answer at most equally: the first of many long ones must not take it whole. */
 const RECALL_SHARES = 3;
@@ -57,31 +58,6 @@ export interface RecallRequest {
   /** Of the answer's text. Default 4,000. */
   readonly maxTokens?: number | undefined;
 }
-
-export interface RecalledMessage {
-  readonly id: string;
-  /** As summaries name it. */
-  readonly reference: string;
-  readonly role: string;
-  /** Epoch ms. */
-  readonly createdAt: number;
-  /** The overlay of the view that hides it; null when the view shows it or is of another branch. */
-  readonly overlayId: string | null;
-  /** True when only a part of it is in the text. */
-  readonly clipped: boolean;
-  /** True when it has none of the words that were asked for, and stands beside one that has. */
-  readonly beside: boolean;
-}
-
-export type Recall =
-  /** `leftOut`: how many more were found and had no room; null when nobody counted them, as where notes go on. */
-  | {
-      readonly kind: "found";
-      readonly text: string;
-      readonly messages: readonly RecalledMessage[];
-      readonly leftOut: number | null;
-    }
-  | { readonly kind: "nothing"; readonly reason: "no-match" | "unknown" | "nothing-hidden"; readonly text: string };
 
 /** Fields that a model may send, blank ones meaning none. */
 const text = (help: string) => z.string().max(MAX_FOCUS_CHARS).optional().describe(help);

@@ -5,8 +5,10 @@
  * newest overlay of the session when the change happened, so "right after overlay n came" has one exact meaning. Safe
  * because changes are only ever added, in the transaction of the change itself.
  */
-import type { OverlayState } from "./record.ts";
 import type { OverlayRow } from "../statements.ts";
+
+/** Only an `active` overlay is ever shown; the others are kept for what they say about the past. */
+export type OverlayState = "active" | "rolled-back" | "invalidated";
 
 export interface OverlayChange {
   readonly state: OverlayState;

@@ -21,16 +21,17 @@ import { summaryMessage } from "../../steps/view/view.ts";
 import { findLeafAfter } from "../messages/branch-tips.ts";
 import { hostedSliceDigest, parseFacts } from "../messages/content.ts";
 import { isPruned } from "../messages/contents.ts";
-import { addChange } from "./changes.ts";
+import { addChange, type OverlayState } from "./changes.ts";
 import { fillDetails, parseDetails } from "./details.ts";
 import { parseOverlay, checkSteps, type OverlayInput } from "./input.ts";
-import { summarySource, toRecord, type OverlayRecord, type OverlayState, type Steps } from "./record.ts";
+import { summarySource, toRecord, type OverlayRecord, type Steps } from "./record.ts";
 import type { OverlayRow, Place, ShapeRow } from "../statements.ts";
 import type { Tree } from "../messages/tree.ts";
 import { comparePlaces, elementTokens, isWhole, placeFrom, placeTo, walkSpan, type Element } from "../messages/walk.ts";
 
 export type { OverlayInput } from "./input.ts";
-export type { OverlayRecord, OverlayState } from "./record.ts";
+export type { OverlayRecord } from "./record.ts";
+export type { OverlayState } from "./changes.ts";
 
 /**
  * Why a planned overlay no longer fits: an end of its span is `gone`, its messages `changed`, another overlay covers a

@@ -5,12 +5,9 @@
  */
 import { WHOLE_MESSAGE, type Span } from "../../steps/plan/outline.ts";
 import type { SummarySource } from "../../steps/view/view.ts";
-import { parseChanges, type OverlayChange } from "./changes.ts";
+import { parseChanges, type OverlayChange, type OverlayState } from "./changes.ts";
 import { parseDetails, type OverlayDetails } from "./details.ts";
 import type { OverlayRow } from "../statements.ts";
-
-/** Only an `active` overlay is ever shown; the others are kept for what they say about the past. */
-export type OverlayState = "active" | "rolled-back" | "invalidated";
 
 export interface OverlayRecord {
   readonly id: string;

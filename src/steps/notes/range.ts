@@ -14,9 +14,9 @@ import {
   NOTES_MIN_SHARE_OF_THRESHOLD,
 } from "../../limits-of-notes.ts";
 import { layOut, tokensBetween, type Layout } from "../plan/align.ts";
-import { cutHead, type KeptHead } from "../plan/cut.ts";
+import { cutHead, type KeptHead, type BoundaryMove } from "../plan/cut.ts";
 import type { Outline } from "../plan/outline.ts";
-import { freshTokens, spanPlan, type BoundaryMove, type Plan } from "../plan/plan.ts";
+import { freshTokens, spanPlan, type Plan } from "../plan/plan.ts";
 import type { Policy } from "../plan/policy.ts";
 
 /** What is kept behind notes. All three are whole numbers from 1, and `minTokens` is at most `maxTokens`. */

@@ -8,7 +8,14 @@
  */
 import { layOut, tokensBetween, type Layout } from "./align.ts";
 import { WHOLE_MESSAGE, type Outline, type Span } from "./outline.ts";
-import type { ChunkPlan } from "./plan.ts";
+
+/** Source for one call of the summariser. */
+export interface ChunkPlan extends Span {
+  readonly index: number;
+  readonly tokens: number;
+  /** Of one of two that stand in for a chunk that no model could tell: that chunk's index. */
+  readonly halfOf?: number;
+}
 
 /** The closed range from boundary `from` to boundary `to` (which is after `from`), named as {@link Span} says. */
 export function spanBetween(layout: Layout, from: number, to: number): Span {

@@ -5,8 +5,14 @@
  */
 import { tokensBetween, type Layout } from "./align.ts";
 import type { Outline, OutlineRow } from "./outline.ts";
-import type { BoundaryMove } from "./plan.ts";
 import type { Policy } from "./policy.ts";
+
+/** Why a boundary is not where the budget alone would have put it. */
+export interface BoundaryMove {
+  readonly boundary: "head" | "tail";
+  readonly why: "tool-pair" | "group" | "user-turn" | "min-tail" | "min-span" | "inside-message";
+  readonly tokens: number;
+}
 
 /** How little of its budget a tail may keep to start at a later user turn. */
 const TAIL_SHRINK = 0.5;

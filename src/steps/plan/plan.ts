@@ -7,8 +7,17 @@
  * asked for by hand.
  */
 import { layOut, tokensBetween, type Layout } from "./align.ts";
-import { chunkSpan, spanBetween } from "./chunk.ts";
-import { cutEnd, cutHead, cutTail, latestTail, type Cut, type HeadCut, type KeptHead } from "./cut.ts";
+import { chunkSpan, spanBetween, type ChunkPlan } from "./chunk.ts";
+import {
+  cutEnd,
+  cutHead,
+  cutTail,
+  latestTail,
+  type Cut,
+  type HeadCut,
+  type KeptHead,
+  type BoundaryMove,
+} from "./cut.ts";
 import type { Outline, Span } from "./outline.ts";
 import type { Policy } from "./policy.ts";
 import { coverAll, findGap, stackUp, type Stacked } from "./stack.ts";
@@ -16,14 +25,6 @@ import { coverAll, findGap, stackUp, type Stacked } from "./stack.ts";
 export type { Policy } from "./policy.ts";
 
 export type SpanPlan = Plan & { readonly kind: "span" };
-
-/** Source for one call of the summariser. */
-export interface ChunkPlan extends Span {
-  readonly index: number;
-  readonly tokens: number;
-  /** Of one of two that stand in for a chunk that no model could tell: that chunk's index. */
-  readonly halfOf?: number;
-}
 
 /** An overlay that is folded in, or a chunk by its index. */
 export type PlanPart =
@@ -40,13 +41,6 @@ export type NothingReason =
   | "no-gap"
   | "no-overlay"
   | "not-covered";
-
-/** Why a boundary is not where the budget alone would have put it. */
-export interface BoundaryMove {
-  readonly boundary: "head" | "tail";
-  readonly why: "tool-pair" | "group" | "user-turn" | "min-tail" | "min-span" | "inside-message";
-  readonly tokens: number;
-}
 
 export type Plan =
   | {

@@ -1,0 +1,140 @@
+/** Puts together what one agent object holds. Knows no Agents SDK: the mixin (compacting-agent.ts) fills in the {@link Platform}. */
+import type { UIMessage } from "ai";
+import { PalimpsestError } from "../errors.ts";
+import { Db } from "../memory/db.ts";
+import type { Drafts } from "../memory/drafts.ts";
+import { Memory } from "../memory/memory.ts";
+import { Health } from "../memory/runs/health.ts";
+import { HookOutbox } from "../memory/runs/hook-outbox.ts";
+import { Runs, type RunRecord } from "../memory/runs/runs.ts";
+import { SpendTable } from "../memory/runs/spend.ts";
+import { UsageTable } from "../memory/runs/usage.ts";
+import type { Storage } from "../memory/schema.ts";
+import type { CountTokens } from "../steps/message/measure.ts";
+import type { Policy } from "../steps/plan/policy.ts";
+import type { Core, NotesMark, Platform, Unserved } from "./core.ts";
+import { runEvent } from "./events.ts";
+import { InstalledRooms, type Rooms } from "./extension.ts";
+import type { HostedSession } from "./hosted-session.ts";
+import { redactionOf } from "./redaction.ts";
+import { tellAfterCompaction } from "./runs/after-compaction.ts";
+import { Dispatcher } from "./runs/dispatch.ts";
+import { SettingsTable, type SessionSettings } from "./settings.ts";
+
+interface CoreOptions {
+  /** Has a session configured that no code has named yet. */
+  readonly configure: (sessionId: string) => void;
+  readonly rooms: Rooms;
+}
+
+/** The core of an agent that was declared with these rooms. */
+export type CoreWith<R extends Rooms> = AgentCore & { readonly declared: R };
+
+export class AgentCore implements Core {
+  /** The rooms as they were declared: what {@link CoreWith} knows the types of. */
+  readonly declared: Rooms;
+  readonly db: Db;
+  readonly memory: Memory;
+  readonly runs: Runs;
+  readonly drafts: Drafts;
+  readonly rooms: InstalledRooms;
+  readonly usage: UsageTable;
+  readonly health: Health;
+  readonly spend: SpendTable;
+  readonly settings: SettingsTable;
+  readonly platform: Platform;
+  readonly dispatcher: Dispatcher;
+  readonly pendingSettings = new Set<() => void>();
+  readonly refused = new Map<string, unknown>();
+  readonly branchLeaf = new Map<string, string>();
+  readonly nothingUpTo: Map<string, { readonly policy: Policy; readonly tokens: number }>;
+  readonly unserved: Map<string, Unserved>;
+  readonly notesMarks: Map<string, NotesMark>;
+  readonly hookOutbox: HookOutbox;
+  readonly telling = new Set<string>();
+  readonly inlineCalls = new Map<string, AbortController>();
+  readonly hosted = new Map<string, HostedSession>();
+  readonly #waiters = new Map<string, ((run: RunRecord) => void)[]>();
+
+  constructor(storage: Storage, platform: Platform, { configure, rooms }: CoreOptions) {
+    this.platform = platform;
+    this.declared = rooms;
+    // Kept by those who are given it, while settings may change.
+    const counterOf =
+      (sessionId: string): CountTokens =>
+      (text) =>
+        this.counterOf(sessionId)(text);
+    this.db = new Db(storage);
+    const redactMessage = (message: UIMessage, sessionId: string): UIMessage =>
+      redactionOf(this.settings.get(sessionId)).message(message);
+    this.memory = new Memory(this.db, { now: () => platform.now(), counterOf, redactMessage });
+    this.runs = new Runs(this.db, {
+      now: () => platform.now(),
+      started: (run) => this.dispatcher.dispatch(run),
+      ended: (run) => this.announceEnd(run),
+    });
+    this.drafts = this.memory.drafts;
+    this.hookOutbox = new HookOutbox(this.db);
+    this.usage = new UsageTable(this.db);
+    this.health = new Health(this.db);
+    this.spend = new SpendTable(this.db);
+    this.settings = new SettingsTable(configure, (settings) => this.#lookForWorkflows(settings));
+    this.db.cached({ clear: () => this.branchLeaf.clear() });
+    this.nothingUpTo = this.db.cached(new Map());
+    this.unserved = this.db.cached(new Map());
+    this.notesMarks = this.db.cached(new Map());
+    this.dispatcher = new Dispatcher(this);
+    this.rooms = new InstalledRooms(this, rooms);
+  }
+
+  counterOf(sessionId: string): CountTokens {
+    return this.settings.get(sessionId).countTokens;
+  }
+
+  transaction<T>(work: (() => T) & (T extends PromiseLike<unknown> ? never : unknown)): T {
+    return this.db.transaction<T>(work);
+  }
+
+  async read<T>(sessionId: string, work: () => T | Promise<T>): Promise<T> {
+    const hosted = this.hosted.get(sessionId);
+    return hosted === undefined ? work() : hosted.read(work);
+  }
+
+  announce(run: RunRecord): void {
+    if (run.outcome === null) this.platform.broadcast(runEvent(run, this.platform.now()));
+  }
+
+  /** Tells clients, and whoever waits, how a run ended: once for each, because {@link Runs} tells it once. */
+  announceEnd(run: RunRecord): void {
+    this.platform.broadcast(runEvent(run, this.platform.now()));
+    this.platform.record(run);
+    this.inlineCalls.get(run.id)?.abort(new Error("The run has ended."));
+    const { afterCompaction } = this.settings.get(run.sessionId);
+    if (afterCompaction !== null) this.platform.background(tellAfterCompaction(this, run.id));
+    if (run.outcome?.kind === "failed") this.#reportFailure(run, run.outcome.reason);
+    for (const resolve of this.#waiters.get(run.id) ?? []) resolve(run);
+    this.#waiters.delete(run.id);
+  }
+
+  /** What a session is configured for is bound, or somebody is told: not only by the outcome of a run that nobody reads. */
+  #lookForWorkflows({ policy, inline, notes }: SessionSettings): void {
+    if (policy === null) return;
+    if (inline === null || notes !== null) this.platform.needWorkflow();
+  }
+
+  #reportFailure(run: RunRecord, reason: string): void {
+    const { onError } = this.settings.get(run.sessionId);
+    if (onError === null) return;
+    // A handler that throws must not turn a finished run into an error of whoever finished it.
+    const handled = (async () => onError(new PalimpsestError("model_failed", reason), run))();
+    this.platform.background(handled.catch(() => undefined));
+  }
+
+  ended(runId: string): Promise<RunRecord> {
+    const run = this.runs.mustGet(runId);
+    if (run.outcome !== null) return Promise.resolve(run);
+    return new Promise((resolve) => {
+      this.#waiters.set(runId, [...(this.#waiters.get(runId) ?? []), resolve]);
+    });
+  }
+}
