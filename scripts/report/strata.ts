@@ -35,8 +35,9 @@ export function strata({ messages, overlays, width, paint = createPaint(false) }
     .map((layer) => {
       let line = "";
       for (const band of layer.toSorted((a, b) => a.from - b.from)) {
-        const drawn = drawBand(band, end(band) - start(band), paint);
-        line = pad(line, start(band)) + drawn;
+        // Narrower than a column, two neighbours may fall into the same one: it is the first one's.
+        const from = Math.max(start(band), columns(line));
+        line = pad(line, from) + drawBand(band, Math.max(0, end(band) - from), paint);
       }
       return line;
     });

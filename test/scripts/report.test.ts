@@ -166,6 +166,16 @@ test("overlays that touch leave nothing between them that looks as if it were se
   }
 });
 
+test("neighbours that share a column do not push each other past the end of the drawing", () => {
+  const narrow = fc.tuple(fc.integer({ min: 2, max: 400 }), fc.integer({ min: 10, max: 80 }));
+  fc.assert(
+    fc.property(narrow, ([messages, width]) => {
+      const overlays = Array.from({ length: messages }, (_, at) => ({ from: at, to: at, label: "" }));
+      for (const line of strata({ messages, overlays, width })) expect(columns(line)).toBeLessThanOrEqual(width);
+    }),
+  );
+});
+
 describe("the page", () => {
   const size = fc.integer({ min: 0, max: 2_000_000 });
   const time = fc.double({ min: 0, max: 500_000, noNaN: true });
