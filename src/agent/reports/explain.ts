@@ -1,5 +1,6 @@
 /** A plan in words: what would be cut, why each boundary is where it is, what it would cost, and what it would save. */
 import { MAX_REFERENCED_RATIO, SUMMARY_FRAME_TOKENS, TOLERATED_SUMMARY_TOKENS } from "../../limits.ts";
+import { MOST_COUNTED } from "../../steps/pinned/keep.ts";
 import { breakEven, type Prices } from "../../steps/decide/break-even.ts";
 import type { Outline } from "../../steps/plan/outline.ts";
 import type { KeptHead, BoundaryMove } from "../../steps/plan/cut.ts";
@@ -203,8 +204,9 @@ function describeHead({ head }: SpanPlan, policy: Policy): string[] {
 }
 
 /**
- * What would stand in the span's place: by the budgets, and at most, with the references of every bullet. A commit that
- * would make the view larger is refused (V3).
+ * What would stand in the span's place: by the budgets, and at most. A summary is at its largest with the references of every
+ * bullet; where it is small, names take what it leaves, and a session's counter may read them higher than their budget does. A
+ * commit that would make the view larger is refused (V3).
  */
 function shownTokens(
   { spanTokens }: SpanPlan,
@@ -215,7 +217,7 @@ function shownTokens(
   const written = Math.max(summaryTokens, TOLERATED_SUMMARY_TOKENS) * MAX_REFERENCED_RATIO;
   return {
     budget: Math.min(spanTokens, stackTokens + around),
-    most: Math.min(spanTokens, Math.max(stackTokens, written) + around),
+    most: Math.min(spanTokens, Math.max(stackTokens * MOST_COUNTED, written) + around),
   };
 }
 

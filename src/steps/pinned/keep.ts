@@ -79,7 +79,7 @@ export function pinWithin(
  */
 export const NAME_CHARS_PER_TOKEN = 3.3;
 /** By the session's counter, names take at most this many times their budget. */
-const MOST_COUNTED = 2;
+export const MOST_COUNTED = 2;
 /** Tries until they do: each one comes close to it. */
 const TRIES = 5;
 
