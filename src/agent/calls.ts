@@ -152,7 +152,7 @@ export const calls = {
 
   getHistory: call({
     group: "read",
-    does: "Reads a branch as it was stored, whole.",
+    does: "Reads a branch as its view shows it: summaries stand in place of what they cover.",
     input: ofBranch,
     run: ({ session }, { sessionId, leafId }) => session(sessionId).getHistory(leafId),
   }),

@@ -37,8 +37,18 @@ export async function connect<Known extends Chat = Chat>(server: TestHarness, na
   return client.stub as unknown as Known;
 }
 
+/** The active branch as it was stored, whole, oldest first: from its leaf up, whatever summaries cover. */
 export async function storedMessages(chat: Chat, sessionId = ""): Promise<UIMessage[]> {
-  return chat.getHistory({ sessionId });
+  const newest = (await chat.getView({ sessionId })).elements.at(-1);
+  const messages: UIMessage[] = [];
+  let id = newest?.kind === "overlay" ? newest.span.toId : (newest?.id ?? null);
+  while (id !== null) {
+    const message = await chat.getMessage({ id, sessionId });
+    if (message === null) throw new Error(`Message "${id}" is in the view and not stored.`);
+    messages.unshift(message);
+    id = await chat.getParent({ id, sessionId });
+  }
+  return messages;
 }
 
 export function pagesRead(message: UIMessage | null): number[] {

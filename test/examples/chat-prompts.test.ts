@@ -161,8 +161,7 @@ test("a refused prompt is what makes the turn compact: it is sent again smaller,
   expect((await chat.runs({})).at(-1)).toMatchObject({ trigger: "overflow", outcome: { kind: "applied" } });
 });
 
-// Red since budgets became a share of the threshold: compactions of this small conversation land at other places than it expects.
-test.fails("in a turn of fifty steps, each prompt begins with the one before, but where a compaction landed: there it is smaller (M1)", async () => {
+test("in a turn of fifty steps, each prompt begins with the one before, but where a compaction landed: there it is smaller (M1)", async () => {
   const chat = await newChat("fifty");
   expect((await chat.chat("Please read pages 1 to 49.")).text).toBe("I have read up to page 49.");
   const prompts = await chat.received();

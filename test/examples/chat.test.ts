@@ -60,8 +60,7 @@ test("a turn of fifty steps is compacted in its middle, more than once, and goes
   expect((await convertToModelMessages(messages)).length).toBeGreaterThan(2);
 });
 
-// Red since budgets became a share of the threshold: compactions of this small conversation land at other places than it expects.
-test.fails("the conversation goes on after that, turn after turn", async () => {
+test("the conversation goes on after that, turn after turn", async () => {
   const chat = await newChat("long");
   expect((await chat.chat("Please find inspector")).text).toContain("It is on pages [2,6,10,");
   expect((await chat.chat("Good night.")).text).toContain("Good night.");
@@ -70,8 +69,7 @@ test.fails("the conversation goes on after that, turn after turn", async () => {
   );
 });
 
-// Red since budgets became a share of the threshold: compactions of this small conversation land at other places than it expects.
-test.fails("a prompt that the provider refuses as too long is compacted and asked once more, in the same turn", async () => {
+test("a prompt that the provider refuses as too long is compacted and asked once more, in the same turn", async () => {
   const chat = await newChat("overflow");
   await chat.chat("Please read pages 1 to 20.");
   expect(await chat.runs({})).toHaveLength(0);
@@ -100,8 +98,7 @@ test("an answer is made again as a branch beside the first, and the conversation
   expect(ids).not.toContain(first.id);
 });
 
-// Red since budgets became a share of the threshold: compactions of this small conversation land at other places than it expects.
-test.fails("a reply that a compaction cut through is made again beside it, under the same question, by the id of either", async () => {
+test("a reply that a compaction cut through is made again beside it, under the same question, by the id of either", async () => {
   const chat = await newChat("cut");
   const first = await chat.chat("Please read pages 1 to 49.");
   const cut = (await chat.getView({ leafId: first.id })).elements.find(({ kind }) => kind === "overlay");
@@ -139,8 +136,7 @@ test("what the provider counted is recorded at every step, and the session is as
   expect(viewTokens).toBeGreaterThan(view.tokens + 300);
 });
 
-// Red since budgets became a share of the threshold: compactions of this small conversation land at other places than it expects.
-test.fails("what a client says while the model is at work waits for its answer, also while that waits for a compaction", async () => {
+test("what a client says while the model is at work waits for its answer, also while that waits for a compaction", async () => {
   const asked = ["Please read pages 1 to 40.", "Please read page 7.", "Bye."];
   const heard = await callAll("at-once", asked);
   const answers = heard.flatMap(({ result }) => (result === undefined ? [] : [result as Reply]));
