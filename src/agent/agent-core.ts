@@ -11,8 +11,7 @@ import { SpendTable } from "../memory/runs/spend.ts";
 import { UsageTable } from "../memory/runs/usage.ts";
 import type { Storage } from "../memory/schema.ts";
 import type { CountTokens } from "../steps/message/measure.ts";
-import type { Policy } from "../steps/plan/policy.ts";
-import type { Core, NotesMark, Platform, Unserved } from "./core.ts";
+import type { Core, Marks, Platform } from "./core.ts";
 import { runEvent } from "./events.ts";
 import { InstalledRooms, type Rooms } from "./extension.ts";
 import type { HostedSession } from "./hosted-session.ts";
@@ -46,10 +45,7 @@ export class AgentCore implements Core {
   readonly dispatcher: Dispatcher;
   readonly pendingSettings = new Set<() => void>();
   readonly refused = new Map<string, unknown>();
-  readonly branchLeaf = new Map<string, string>();
-  readonly nothingUpTo: Map<string, { readonly policy: Policy; readonly tokens: number }>;
-  readonly unserved: Map<string, Unserved>;
-  readonly notesMarks: Map<string, NotesMark>;
+  readonly marks: Marks;
   readonly hookOutbox: HookOutbox;
   readonly telling = new Set<string>();
   readonly inlineCalls = new Map<string, AbortController>();
@@ -79,10 +75,12 @@ export class AgentCore implements Core {
     this.health = new Health(this.db);
     this.spend = new SpendTable(this.db);
     this.settings = new SettingsTable(configure, (settings) => this.#lookForWorkflows(settings));
-    this.db.cached({ clear: () => this.branchLeaf.clear() });
-    this.nothingUpTo = this.db.cached(new Map());
-    this.unserved = this.db.cached(new Map());
-    this.notesMarks = this.db.cached(new Map());
+    this.marks = {
+      branchLeaf: this.db.cached(new Map()),
+      nothingUpTo: this.db.cached(new Map()),
+      unserved: this.db.cached(new Map()),
+      notesMarks: this.db.cached(new Map()),
+    };
     this.dispatcher = new Dispatcher(this);
     this.rooms = new InstalledRooms(this, rooms);
   }

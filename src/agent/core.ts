@@ -120,7 +120,19 @@ export interface HostedReads {
   read<T>(work: () => T | Promise<T>): Promise<T>;
 }
 
-/** What a function works with, by name. */
+/** What was found out since the object woke, so that a warm append asks nothing twice. Dropped on a rollback. */
+export interface Marks {
+  /** For each live run, the newest leaf that is known to continue its branch: saves a walk per append. */
+  readonly branchLeaf: Map<string, string>;
+  /** By session: a policy under which a dry run found nothing to do, and up to which size of the view that stands. */
+  readonly nothingUpTo: Map<string, { readonly policy: Policy; readonly tokens: number }>;
+  /** By session: what notes were last found not to serve a postponed run with. */
+  readonly unserved: Map<string, Unserved>;
+  /** By session: from where the growth since its last notes is counted. */
+  readonly notesMarks: Map<string, NotesMark>;
+}
+
+/** What a function works with, by name. Those that start, end or commit a run reach nearly all of it, and take the whole. */
 export type Needs<Members extends keyof Core> = Pick<Core, Members>;
 
 export interface Core {
@@ -141,14 +153,7 @@ export interface Core {
   readonly pendingSettings: Set<() => void>;
   /** By session: why what its builder was told cannot be put into force. The session is then refused at every use. */
   readonly refused: Map<string, unknown>;
-  /** For each live run, the newest leaf that is known to continue its branch: saves a walk per append. */
-  readonly branchLeaf: Map<string, string>;
-  /** By session: a policy under which a dry run found nothing to do, and up to which size of the view that stands. */
-  readonly nothingUpTo: Map<string, { readonly policy: Policy; readonly tokens: number }>;
-  /** By session: what notes were last found not to serve a postponed run with. */
-  readonly unserved: Map<string, Unserved>;
-  /** By session: from where the growth since its last notes is counted. */
-  readonly notesMarks: Map<string, NotesMark>;
+  readonly marks: Marks;
   /** Ended runs that a caller's function is yet to be told of, and those that it is being told of. */
   readonly hookOutbox: HookOutbox;
   readonly telling: Set<string>;

@@ -292,5 +292,4 @@ export class Session extends Configured {
       `Session "${this.id}" has no compaction policy. Call compactAfter(tokens) on it, where it is created or in configureSession().`,
     );
   }
-
 }

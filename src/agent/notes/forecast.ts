@@ -6,7 +6,7 @@
 import { HOOK_TOKENS } from "../../limits-of-notes.ts";
 import type { WhyModel } from "../../memory/runs/record.ts";
 import type { SpanPlan } from "../../steps/plan/plan.ts";
-import type { Core } from "../core.ts";
+import type { Needs } from "../core.ts";
 import { findHelp, findNotes, type Asked } from "./ready.ts";
 import type { Carried } from "../../memory/overlays/details.ts";
 
@@ -31,7 +31,11 @@ type Foreseen =
   | { readonly notes: NotesForecast & { kind: "declined" }; readonly plan: null };
 
 /** Null as for {@link findNotes}. */
-export function foreseeNotes(core: Core, asked: Asked, carried: readonly Carried[]): Foreseen | null {
+export function foreseeNotes(
+  core: Needs<"memory" | "runs" | "settings" | "usage">,
+  asked: Asked,
+  carried: readonly Carried[],
+): Foreseen | null {
   const verdict = findNotes(core, asked, carried);
   if (verdict === null) return null;
   if (verdict.kind === "ready") {

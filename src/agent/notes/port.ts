@@ -31,7 +31,7 @@ import type { Survival } from "../../steps/pinned/survival.ts";
 import { PROMPT_VERSION } from "../../steps/draft/prompt.ts";
 import type { TranscriptElement } from "../../steps/draft/render.ts";
 import type { DraftInput, NotesPlanned, NotesReading, NotesRequest, RunEnded } from "../../workflows/port.ts";
-import type { Core } from "../core.ts";
+import type { Needs } from "../core.ts";
 import { reuseDraft } from "../runs/known-draft.ts";
 import { redactionOf } from "../redaction.ts";
 import { resolveNotes, type NotesSettings } from "./settings.ts";
@@ -98,7 +98,7 @@ export function readNotes(call: PortCall, { model, again }: NotesRequest): Notes
 
 /** What a model is shown of the notes. A section that it leaves as it is stays as it is stored, whole and unredacted. */
 function wordSections(
-  core: Core,
+  core: Needs<"settings">,
   { sessionId }: RunRecord,
   { base, shape }: { base: NotesVersion | null; shape: NotesShape },
 ): NotesSection[] {
@@ -132,7 +132,7 @@ function tellShape(
 
 /** What an answer about the notes would make of them, and what of all that they tell of would be kept. */
 export function auditNotes(
-  core: Core,
+  core: Needs<"memory" | "settings">,
   run: RunRecord,
   { text, finishReason, facts }: Pick<DraftInput, "text" | "finishReason" | "facts">,
 ): { readonly problems: readonly AuditProblem[]; readonly survival: Survival } {
@@ -187,7 +187,7 @@ export function keepNotes(call: PortCall): RunEnded {
   });
 }
 
-function settingsOf(core: Core, run: RunRecord): NotesSettings | null {
+function settingsOf(core: Needs<"settings">, run: RunRecord): NotesSettings | null {
   const { notes } = core.settings.get(run.sessionId);
   return notes === null ? null : resolveNotes(notes, run.policy);
 }
@@ -203,7 +203,7 @@ function nameOf(run: RunRecord, base: NotesVersion | null): string[] {
 }
 
 /** Why what was planned no longer holds, if it does not. */
-function findStale(core: Core, run: RunRecord): Outcome | null {
+function findStale(core: Needs<"memory">, run: RunRecord): Outcome | null {
   const { baseN, lastN, span, digest: planned } = pinOf(run);
   const history = core.memory.session(run.sessionId);
   const leafId = history.leafId();

@@ -24,7 +24,7 @@ import type { SpanPlan } from "../../steps/plan/plan.ts";
 import { summaryMessage } from "../../steps/view/view.ts";
 import { openingOf } from "../runs/boundary.ts";
 import { unseenTokens } from "../reports/usage.ts";
-import type { Core } from "../core.ts";
+import type { Needs } from "../core.ts";
 import { resolveNotes, type NotesSettings } from "./settings.ts";
 import { redactionOf, type Redaction } from "../redaction.ts";
 import { resolveEnds } from "../runs/sources.ts";
@@ -47,7 +47,11 @@ export type NotesVerdict = ReadyNotes | ({ readonly kind: "declined" } & WhyMode
 export type Asked = Pick<RunRecord, "sessionId" | "leafId" | "policy" | "manual" | "focus" | "fresh" | "only">;
 
 /** Null where no notes are kept. */
-export function findNotes(core: Core, run: Asked, carried: readonly Carried[] = []): NotesVerdict | null {
+export function findNotes(
+  core: Needs<"memory" | "settings" | "usage">,
+  run: Asked,
+  carried: readonly Carried[] = [],
+): NotesVerdict | null {
   const { notes, approval, secretRules, countTokens } = core.settings.get(run.sessionId);
   if (notes === null) return null;
   const otherwise = askedOtherwise(run);
@@ -125,7 +129,7 @@ const MAY_PASS: ReadonlySet<WhyModel["reason"]> = new Set<WhyModel["reason"]>([
 ]);
 
 /** The update at work whose version a run may use that the notes do not serve as they are; null when none could help. */
-export function findHelp(core: Core, run: Asked, verdict: NotesVerdict | null): RunRecord | null {
+export function findHelp(core: Needs<"memory" | "runs">, run: Asked, verdict: NotesVerdict | null): RunRecord | null {
   if (verdict?.kind !== "declined" || !MAY_PASS.has(verdict.reason)) return null;
   const update = core.runs.live(run.sessionId).find(({ kind, state }) => kind === "notes" && state !== "paused");
   if (update === undefined) return null;

@@ -8,7 +8,7 @@
 import { closeStep, markStep, type RunRecord } from "../../memory/runs/runs.ts";
 import { readCarried } from "../runs/boundary.ts";
 import { commitSummary, conclude } from "../runs/commit.ts";
-import type { Core } from "../core.ts";
+import type { Core, Needs } from "../core.ts";
 import { findHelp, findNotes, type ReadyNotes } from "./ready.ts";
 import { resolveNotes } from "./settings.ts";
 import type { Carried } from "../../memory/overlays/details.ts";
@@ -64,7 +64,7 @@ function commit(
 }
 
 /** While notes that would serve are just being written, a compaction has time; up to a limit. */
-async function waitFor(core: Core, run: RunRecord, update: RunRecord): Promise<void> {
+async function waitFor(core: Needs<"ended" | "settings">, run: RunRecord, update: RunRecord): Promise<void> {
   const { notes } = core.settings.get(run.sessionId);
   if (notes === null) return;
   const { promise: timedOut, resolve } = Promise.withResolvers<void>();

@@ -18,7 +18,7 @@ import { inputs, parseInput, type NotesEdit } from "../inputs.ts";
 import { shapeOf } from "./settings.ts";
 import { claimFacts } from "./source.ts";
 import { askForNotes } from "../runs/ask.ts";
-import type { Core } from "../core.ts";
+import type { Needs } from "../core.ts";
 import type { SessionState } from "../session-state.ts";
 import type { RunRecord } from "../../memory/runs/runs.ts";
 
@@ -74,7 +74,7 @@ export class SessionNotes {
         covered.kind === "to"
           ? claimFacts(this.#state.core, history, { base: current, end: covered })
           : (current?.facts ?? NO_FACTS);
-      this.#state.core.notesMarks.delete(this.#state.id);
+      this.#state.core.marks.notesMarks.delete(this.#state.id);
       return show(history.notes.add({ sections, covered, told, by: "hand", runId, model, facts }));
     });
   }
@@ -111,7 +111,7 @@ export class SessionNotes {
 }
 
 /** What a model is shown of a session's notes all the time, within their budgets; null while they say nothing. */
-export function notesText(core: Core, sessionId: string): string | null {
+export function notesText(core: Needs<"memory" | "settings">, sessionId: string): string | null {
   const settings = core.settings.get(sessionId);
   const shape = shapeOf(settings);
   const current = core.memory.session(sessionId).notes.current();

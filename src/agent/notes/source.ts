@@ -12,7 +12,7 @@ import { NO_FACTS, type Facts } from "../../steps/pinned/fact.ts";
 import { mergeFacts } from "../../steps/pinned/merge.ts";
 import type { TranscriptElement } from "../../steps/draft/render.ts";
 import { sliceMessage } from "../../steps/message/slice.ts";
-import type { Core } from "../core.ts";
+import type { Needs } from "../core.ts";
 import { redactionOf, type Redaction } from "../redaction.ts";
 import { factsOf } from "../runs/sources.ts";
 
@@ -49,7 +49,7 @@ function holds(history: History, overlayId: string, messageId: string): boolean 
 
 /** The rows as a model is shown them, and the facts of the overlays among them, in their order. */
 export function readRows(
-  core: Core,
+  core: Needs<"drafts">,
   history: History,
   { rows, redaction }: { readonly rows: readonly OutlineRow[]; readonly redaction: Redaction },
 ): { readonly elements: readonly TranscriptElement[]; readonly overlayFacts: readonly Facts[] } {
@@ -62,7 +62,7 @@ export function readRows(
 
 /** The facts of everything up to `end`, for notes that a person says tell of it; what an earlier version told is not read again. */
 export function claimFacts(
-  core: Core,
+  core: Needs<"drafts" | "settings">,
   history: History,
   { base, end }: { readonly base: NotesVersion | null; readonly end: NotesEnd },
 ): Facts {

@@ -13,7 +13,7 @@ import type { Policy } from "../../steps/plan/policy.ts";
 import { isUpdateDue } from "../../steps/notes/due.ts";
 import { WHOLE_MESSAGE } from "../../steps/plan/outline.ts";
 import { promptTokens } from "../reports/usage.ts";
-import type { Core } from "../core.ts";
+import type { Core, Needs } from "../core.ts";
 import { resolveNotes } from "./settings.ts";
 import { findModelObstacle } from "../runs/postpone.ts";
 
@@ -26,10 +26,10 @@ export function startNotesIfDue(core: Core, sessionId: string): RunRecord | null
   const history = core.memory.session(sessionId);
   if (history.hasEnded) return null;
   const { pace } = resolveNotes(notes, policy);
-  const mark = core.notesMarks.get(sessionId) ?? { after: findMark(core, sessionId), growth: null };
+  const mark = core.marks.notesMarks.get(sessionId) ?? { after: findMark(core, sessionId), growth: null };
   const enoughTokens = pace.growthTokens * NOTES_PATIENCE;
   const growth = history.notes.growth({ after: mark.after, enoughTokens, known: mark.growth });
-  core.notesMarks.set(sessionId, { ...mark, growth });
+  core.marks.notesMarks.set(sessionId, { ...mark, growth });
   const leafId = history.leafId();
   if (growth === null || leafId === null || !isUpdateDue(growth, pace)) return null;
   if (findModelObstacle(core, sessionId) !== null) return null;
@@ -44,7 +44,7 @@ export interface NotesRequest {
 
 /** Starts an update, or joins the one at work. Call inside a transaction. Throws `not_configured`, `session_ended`, `invalid_state`. */
 export function startOrJoinNotes(
-  core: Core,
+  core: Needs<"memory" | "platform" | "runs" | "settings" | "usage">,
   sessionId: string,
   { retryOf = null, ignoreBudget }: NotesRequest,
 ): { run: RunRecord; joined: boolean } {
@@ -61,7 +61,7 @@ export function startOrJoinNotes(
 }
 
 function startNotes(
-  core: Core,
+  core: Needs<"memory" | "platform" | "runs" | "settings" | "usage">,
   sessionId: string,
   request: Pick<RunRecord, "trigger" | "leafId"> & Partial<NotesRequest>,
 ): RunRecord {
@@ -83,7 +83,7 @@ function startNotes(
   });
 }
 
-function mustKeepNotes(core: Core, sessionId: string): Policy {
+function mustKeepNotes(core: Needs<"settings">, sessionId: string): Policy {
   const { policy, notes } = core.settings.get(sessionId);
   if (policy !== null && notes !== null) return policy;
   throw new PalimpsestError(
@@ -93,7 +93,7 @@ function mustKeepNotes(core: Core, sessionId: string): Policy {
 }
 
 /** Behind what growth counts: the last that the notes cover, or that was there when an update in vain was asked for. */
-function findMark(core: Core, sessionId: string): NotesEnd | null {
+function findMark(core: Needs<"memory" | "runs">, sessionId: string): NotesEnd | null {
   const last = core.runs.latestNotes(sessionId);
   const history = core.memory.session(sessionId);
   if (last !== null && last.outcome?.kind !== "noted" && history.has(last.leafId)) {

@@ -9,7 +9,7 @@
 import { PalimpsestError } from "../../errors.ts";
 import { MAX_NAME_CHARS } from "../../limits.ts";
 import { calibrate, calibrationRatio, predictTokens } from "../../steps/tokens/calibrate.ts";
-import type { Core } from "../core.ts";
+import type { Needs } from "../core.ts";
 
 /** Most tokens that one model call may be reported at: larger than any model's window, so that a sum stays a number and a view is no fright. */
 export const MAX_CALL_TOKENS = 10_000_000;
@@ -41,7 +41,11 @@ export interface ModelUsage {
 }
 
 /** Learns from one call and adds it to the session's sums. Call inside a transaction. Throws `invalid_input`, `unknown_leaf`. */
-export function recordUsage(core: Core, sessionId: string, report: UsageReport): void {
+export function recordUsage(
+  core: Needs<"memory" | "platform" | "settings" | "usage">,
+  sessionId: string,
+  report: UsageReport,
+): void {
   const { inputTokens, outputTokens = 0, cost = 0, model = "", leafId } = report;
   const history = core.memory.session(sessionId);
   checkReport(report);
@@ -71,7 +75,7 @@ export function recordUsage(core: Core, sessionId: string, report: UsageReport):
 }
 
 /** By model, the one that was called last first. */
-export function listUsage(core: Core, sessionId: string): ModelUsage[] {
+export function listUsage(core: Needs<"usage">, sessionId: string): ModelUsage[] {
   return core.usage.rows(sessionId).map((row) => {
     const { model, calls, inputTokens, outputTokens } = row;
     return { model, calls, inputTokens, outputTokens, ratio: calibrationRatio(row) };
@@ -79,13 +83,17 @@ export function listUsage(core: Core, sessionId: string): ModelUsage[] {
 }
 
 /** What the model that was called last would count for a branch's view, system prompt and tools included. */
-export function promptTokens(core: Core, sessionId: string, leafId?: string | null): number {
+export function promptTokens(
+  core: Needs<"memory" | "settings" | "usage">,
+  sessionId: string,
+  leafId?: string | null,
+): number {
   const viewTokens = core.memory.session(sessionId).tokens(leafId);
   return viewTokens + unseenTokens(core, sessionId, viewTokens);
 }
 
 /** What {@link promptTokens} has beside the view's own estimate: an outline's `overheadTokens`. May be negative. */
-export function unseenTokens(core: Core, sessionId: string, viewTokens: number): number {
+export function unseenTokens(core: Needs<"settings" | "usage">, sessionId: string, viewTokens: number): number {
   const { overheadTokens } = core.settings.get(sessionId);
   return predictTokens(core.usage.rows(sessionId)[0] ?? null, viewTokens + overheadTokens) - viewTokens;
 }

@@ -11,10 +11,14 @@ import { PalimpsestError } from "../../errors.ts";
 import { HOOK_LIMIT_MS, HOOK_TOKENS, MAX_HOOK_ATTEMPTS } from "../../limits-of-notes.ts";
 import type { Outcome, RunRecord } from "../../memory/runs/runs.ts";
 import { cutSection } from "../../steps/notes/document.ts";
-import type { Core } from "../core.ts";
+import type { Core, Needs } from "../core.ts";
 
 /** For the transaction in which a run gets its outcome. */
-export function queueHook(core: Core, { id, sessionId }: RunRecord, outcome: Outcome): void {
+export function queueHook(
+  core: Needs<"hookOutbox" | "settings">,
+  { id, sessionId }: RunRecord,
+  outcome: Outcome,
+): void {
   if (core.settings.get(sessionId).afterCompaction !== null && overlayOf(outcome) !== null)
     core.hookOutbox.add(id, sessionId);
 }

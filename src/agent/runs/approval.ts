@@ -14,7 +14,7 @@ import { digest } from "../../steps/text/digest.ts";
 import { tellsSomething } from "../../steps/extract/summary-shape.ts";
 import { findInvisible, stripInvisible } from "../../steps/text/invisible-characters.ts";
 import type { ApprovalReading, RunEnded } from "../../workflows/port.ts";
-import type { Core } from "../core.ts";
+import type { Needs } from "../core.ts";
 import type { PortCall } from "./port-call.ts";
 import { briefOf } from "./brief.ts";
 import { mustDraft } from "./sources.ts";
@@ -94,12 +94,12 @@ export function askApproval(call: PortCall, key: string): ApprovalReading | RunE
 }
 
 /** Whether a draft may not be committed yet: the session asks for a person's yes, and there is none for this one. */
-export function lacksApproval(core: Core, { sessionId, approval }: RunRecord, key: string): boolean {
+export function lacksApproval(core: Needs<"settings">, { sessionId, approval }: RunRecord, key: string): boolean {
   return core.settings.get(sessionId).approval !== null && approval?.approvedKey !== key;
 }
 
 /** Null once the run no longer waits for a person. */
-export function findProposal(core: Core, run: RunRecord): Proposal | null {
+export function findProposal(core: Needs<"drafts">, run: RunRecord): Proposal | null {
   const { approval, outcome } = run;
   if (approval == null || outcome !== null || approval.approvedKey !== null) return null;
   const { text, tokens, degraded, score } = mustDraft(core, run, approval.key);
@@ -109,7 +109,11 @@ export function findProposal(core: Core, run: RunRecord): Proposal | null {
 }
 
 /** Notes a person's yes, to the draft or to a text of their own. Call inside a transaction. Throws `invalid_state`. */
-export function approve(core: Core, run: RunRecord, summary: string | undefined): Decided {
+export function approve(
+  core: Needs<"counterOf" | "drafts" | "platform" | "runs" | "settings">,
+  run: RunRecord,
+  summary: string | undefined,
+): Decided {
   const waiting = mustHaveAsked(core, run);
   if (waiting === null) return { kind: "late", run };
   const edited = summary === undefined ? null : saveEdited(core, run, { key: waiting.key, summary });
@@ -120,7 +124,7 @@ export function approve(core: Core, run: RunRecord, summary: string | undefined)
 }
 
 /** The outcome that a person's no gives a run; null when it comes late. Throws `invalid_state`. */
-export function reject(core: Core, run: RunRecord, reason: string | undefined): Outcome | null {
+export function reject(core: Needs<"platform">, run: RunRecord, reason: string | undefined): Outcome | null {
   if (mustHaveAsked(core, run) === null) return null;
   return declined(reason === undefined || reason === "" ? "A person rejected the summary." : reason);
 }
@@ -130,7 +134,7 @@ export function isPending({ approval, outcome }: RunRecord, now: number): boolea
   return outcome === null && approval != null && approval.approvedKey === null && now < approval.expiresAt;
 }
 
-function beginApproval(core: Core, run: RunRecord, key: string): Approval | null {
+function beginApproval(core: Needs<"platform" | "settings">, run: RunRecord, key: string): Approval | null {
   const { approval } = core.settings.get(run.sessionId);
   if (approval === null) return null;
   const askedAt = core.platform.now();
@@ -145,7 +149,7 @@ function silenceAsYes(asked: Approval, now: number): Approval {
 }
 
 /** Null when it is too late to decide anything. */
-function mustHaveAsked(core: Core, run: RunRecord): Approval | null {
+function mustHaveAsked(core: Needs<"platform">, run: RunRecord): Approval | null {
   if (run.outcome !== null) return null;
   if (run.approval == null) {
     throw new PalimpsestError(
@@ -157,7 +161,7 @@ function mustHaveAsked(core: Core, run: RunRecord): Approval | null {
 }
 
 function saveEdited(
-  core: Core,
+  core: Needs<"counterOf" | "drafts" | "settings">,
   run: RunRecord,
   { key, summary }: { key: string; summary: string },
 ): { kind: "saved"; key: string } | Extract<Decided, { kind: "unsound" }> {

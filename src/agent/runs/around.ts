@@ -15,7 +15,7 @@ import { NAME_CHARS_PER_TOKEN, NOTHING_AROUND, type Around } from "../../steps/p
 import { renderInForce } from "../../steps/pinned/render.ts";
 import { lastVisibleStep, type OutlineRow } from "../../steps/plan/outline.ts";
 import type { SpanPlan } from "../../steps/plan/plan.ts";
-import type { Core } from "../core.ts";
+import type { Needs } from "../core.ts";
 import { redactionOf } from "../redaction.ts";
 import { factsOf } from "./sources.ts";
 
@@ -27,7 +27,7 @@ const BYTES_PER_TOKEN = 4;
 
 /** And how many tokens the other summaries take, as names are counted. */
 export function readAround(
-  core: Core,
+  core: Needs<"drafts" | "memory" | "settings">,
   { sessionId, leafId }: Pick<RunRecord, "sessionId" | "leafId">,
   { overlayIds, span, keptId }: Pick<SpanPlan, "overlayIds" | "span" | "keptId">,
 ): { around: Around; summaryTokens: number } {

@@ -13,12 +13,16 @@ import { keepFacts } from "../../steps/pinned/keep.ts";
 import type { Survival } from "../../steps/pinned/survival.ts";
 import type { DraftInput } from "../../workflows/port.ts";
 import { briefOf } from "./brief.ts";
-import type { Core } from "../core.ts";
+import type { Needs } from "../core.ts";
 import { auditNotes } from "../notes/port.ts";
 
 export type Audited = Pick<Draft, "tokens" | "problems" | "score" | "lost">;
 
-export function auditAnswer(core: Core, run: RunRecord, answer: DraftInput): Audited {
+export function auditAnswer(
+  core: Needs<"counterOf" | "memory" | "settings">,
+  run: RunRecord,
+  answer: DraftInput,
+): Audited {
   const { text, finishReason, answers, facts } = answer;
   const countTokens = core.counterOf(run.sessionId);
   const tokens = countTokens(text);

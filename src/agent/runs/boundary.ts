@@ -11,12 +11,12 @@ import type { RunRecord } from "../../memory/runs/runs.ts";
 import { beginningWords, wholeWords } from "../../steps/facts/opening.ts";
 import { cutSection } from "../../steps/notes/document.ts";
 import type { SpanPlan } from "../../steps/plan/plan.ts";
-import type { Core } from "../core.ts";
+import type { Needs } from "../core.ts";
 import { redactionOf } from "../redaction.ts";
 
 /** For an overlay's details. Call inside the transaction that lays it. */
 export function describeBoundary(
-  core: Core,
+  core: Needs<"memory" | "settings">,
   run: RunRecord,
   { plan, carried }: { plan: SpanPlan; carried: readonly Carried[] },
 ): { boundary: Boundary; carried: readonly Carried[]; opening: Opening | null } {
@@ -33,7 +33,7 @@ export function describeBoundary(
  * that it folds in.
  */
 export function openingOf(
-  core: Core,
+  core: Needs<"memory" | "settings">,
   { sessionId, policy }: Pick<RunRecord, "sessionId" | "policy">,
   { head, overlayIds }: Pick<SpanPlan, "head" | "overlayIds">,
 ): Opening | null {
@@ -57,13 +57,16 @@ export function openingOf(
 }
 
 /** As {@link carriedIn}, of a run's session. */
-export async function readCarried(core: Core, runId: string): Promise<readonly Carried[]> {
+export async function readCarried(
+  core: Needs<"rooms" | "runs" | "settings">,
+  runId: string,
+): Promise<readonly Carried[]> {
   const sessionId = core.runs.get(runId)?.sessionId;
   return sessionId === undefined ? [] : carriedIn(core, sessionId);
 }
 
 /** The texts of the blocks that a session's summaries carry along, as they are now. */
-export async function carriedIn(core: Core, sessionId: string): Promise<readonly Carried[]> {
+export async function carriedIn(core: Needs<"rooms" | "settings">, sessionId: string): Promise<readonly Carried[]> {
   const settings = core.settings.get(sessionId);
   const { carryBlocks, countTokens } = settings;
   const read = carryBlocks.map(async (label): Promise<Carried[]> => {

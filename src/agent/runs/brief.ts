@@ -5,7 +5,7 @@ import { digest } from "../../steps/text/digest.ts";
 import type { ChunkPlan } from "../../steps/plan/chunk.ts";
 import { PROMPT_VERSION } from "../../steps/draft/prompt.ts";
 import type { Brief } from "../../workflows/port.ts";
-import type { Core } from "../core.ts";
+import type { Needs } from "../core.ts";
 
 /** Largest share of the summaries that a rebuild replaces which the new one may be: room for the sentence around it. */
 const REBUILT_SUMMARY_RATIO = 0.9;
@@ -14,7 +14,7 @@ const REBUILT_SUMMARY_RATIO = 0.9;
 export const SOURCE_PER_SUMMARY_TOKEN = 8;
 
 /** Of the summary of the whole span. It must shrink the view, whatever its budget says. */
-export function briefOf(core: Core, run: RunRecord): Brief {
+export function briefOf(core: Needs<"settings">, run: RunRecord): Brief {
   const { template } = core.settings.get(run.sessionId);
   const { focus, only } = run;
   const { spanTokens } = planOf(run);
@@ -25,7 +25,7 @@ export function briefOf(core: Core, run: RunRecord): Brief {
 }
 
 /** Of one chunk. Only the whole must shrink: a part shorter than a summary's headings can be told in no fewer words. */
-export function briefOfChunk(core: Core, run: RunRecord, { tokens }: ChunkPlan): Brief {
+export function briefOfChunk(core: Needs<"settings">, run: RunRecord, { tokens }: ChunkPlan): Brief {
   const whole = briefOf(core, run);
   const share = Math.ceil(tokens / SOURCE_PER_SUMMARY_TOKEN);
   const least = Math.ceil(TOLERATED_SUMMARY_TOKENS / whole.policy.maxSummaryRatio);

@@ -14,7 +14,7 @@ import { SUMMARY_FRAME_TOKENS } from "../../limits.ts";
 import { readAround } from "./around.ts";
 import { describeBoundary } from "./boundary.ts";
 import { promptTokens } from "../reports/usage.ts";
-import type { Core } from "../core.ts";
+import type { Core, Needs } from "../core.ts";
 import { endRun } from "./end-run.ts";
 import { isReadyToSwitch, splitAfter, switchToChild } from "./split.ts";
 
@@ -38,7 +38,11 @@ export type Lineage = Pick<OverlayDetails, "model" | "degraded" | "level" | "gen
  * Commits a run's summary over the plan in its record; what that came to, with the view's size before and after it. Ends
  * nothing. Call inside a transaction. Throws `invalid_range` for a span that is none.
  */
-export function commitSummary(core: Core, run: RunRecord, summary: Summary): Outcome {
+export function commitSummary(
+  core: Needs<"counterOf" | "drafts" | "memory" | "settings" | "usage">,
+  run: RunRecord,
+  summary: Summary,
+): Outcome {
   const plan = planOf(run);
   const { span, text, facts, lineage, carried } = summary;
   const { pinnedTokens, stackTokens } = run.policy;

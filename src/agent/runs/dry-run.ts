@@ -4,7 +4,7 @@ import type { Outline } from "../../steps/plan/outline.ts";
 import { planCut, type Plan, type PlanOptions } from "../../steps/plan/plan.ts";
 import type { Policy } from "../../steps/plan/policy.ts";
 import { unseenTokens } from "../reports/usage.ts";
-import type { Core } from "../core.ts";
+import type { Needs } from "../core.ts";
 
 export interface DryRunOptions extends PlanOptions {
   readonly policy: Policy;
@@ -14,7 +14,7 @@ export interface DryRunOptions extends PlanOptions {
 
 /** Null for a session without messages. Reads a row for what is visible of the branch. Throws `unknown_leaf`. */
 export function planNow(
-  core: Core,
+  core: Needs<"memory" | "settings" | "usage">,
   sessionId: string,
   { policy, leafId, ...options }: DryRunOptions,
 ): { readonly outline: Outline; readonly plan: Plan } | null {

@@ -20,8 +20,8 @@ export function endRun(core: Core, run: RunRecord, outcome: Outcome): Outcome {
   const ended = core.runs.end(run.id, outcome, { ...run, steps });
   if (ended.outcome !== outcome) return ended.outcome ?? outcome;
   queueHook(core, run, outcome);
-  core.branchLeaf.delete(run.id);
-  if (run.kind === "notes") core.notesMarks.delete(run.sessionId);
+  core.marks.branchLeaf.delete(run.id);
+  if (run.kind === "notes") core.marks.notesMarks.delete(run.sessionId);
   triggerIfDue(core, run.sessionId);
   mendIfUncovered(core, run.sessionId, run);
   startNotesIfDue(core, run.sessionId);

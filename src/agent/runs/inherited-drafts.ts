@@ -6,7 +6,7 @@
  * draft only where its own messages have the digest of what the draft was made of: it is told nothing that it does not hold.
  */
 import type { Span } from "../../steps/plan/outline.ts";
-import type { Core } from "../core.ts";
+import type { Core, Needs } from "../core.ts";
 import { leavesUnder } from "./sources.ts";
 
 /** Call inside the transaction that deletes the session, before it. Reads what its drafts were made of, for each child. */
@@ -36,7 +36,7 @@ function* madeIn(core: Core, sessionId: string): Iterable<Made> {
 }
 
 /** Whether a session's own messages are what a digest names. Each span is read once. */
-function heldBy(core: Core, sessionId: string): (source: Made["source"]) => boolean {
+function heldBy(core: Needs<"memory">, sessionId: string): (source: Made["source"]) => boolean {
   const history = core.memory.session(sessionId);
   const known = new Map<string, string | null>();
   return ({ fromId, fromStep, toId, toStep, digest }) => {

@@ -25,7 +25,7 @@ import { gatherFacts } from "../../steps/pinned/gather.ts";
 import type { SpanPlan } from "../../steps/plan/plan.ts";
 import { readCarried } from "./boundary.ts";
 import { commitSummary, conclude } from "./commit.ts";
-import type { Core } from "../core.ts";
+import type { Core, Needs } from "../core.ts";
 import { redactionOf, type Redaction } from "../redaction.ts";
 import type { InlineCompaction, InlineSummary } from "../settings.ts";
 import { visibleSpan } from "./visible-span.ts";
@@ -57,7 +57,7 @@ export function resolveInline(compact: InlineCompaction, options: OnCompactionOp
 }
 
 /** Whether the session's own function makes this run's summary. Notes are kept by a workflow whoever summarises. */
-export function isInline(core: Core, { kind, sessionId }: Pick<RunRecord, "kind" | "sessionId">): boolean {
+export function isInline(core: Needs<"settings">, { kind, sessionId }: Pick<RunRecord, "kind" | "sessionId">): boolean {
   return kind !== "notes" && core.settings.get(sessionId).inline !== null;
 }
 
@@ -130,7 +130,7 @@ export function reviveInline(core: Core, run: RunRecord): void {
   }
 }
 
-function begin(core: Core, { id, steps, startedAt }: RunRecord): RunRecord {
+function begin(core: Needs<"platform" | "runs">, { id, steps, startedAt }: RunRecord): RunRecord {
   const at = core.platform.now();
   const attempt = (steps.find(({ name }) => name === STEP)?.attempts ?? 0) + 1;
   return core.runs.change(id, {
@@ -283,7 +283,7 @@ function choose(
  * What the audit of every summary says of this one; null when it is sound. The headings and the budget in tokens are what a
  * prompt of ours asks for, and a function was not told of them.
  */
-function findFault(core: Core, run: RunRecord, text: string): Outcome | null {
+function findFault(core: Needs<"counterOf">, run: RunRecord, text: string): Outcome | null {
   const policy = { ...run.policy, summaryTokens: Number.MAX_SAFE_INTEGER };
   const { spanTokens } = planOf(run);
   const countTokens = core.counterOf(run.sessionId);

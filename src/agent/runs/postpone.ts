@@ -12,10 +12,13 @@ import type { RunRecord } from "../../memory/runs/runs.ts";
 import { breakEven, expectCompaction } from "../../steps/decide/break-even.ts";
 import { explainSpent } from "../../steps/decide/budget.ts";
 import { waitFor, type Waiting } from "../../steps/decide/why-not.ts";
-import type { Core } from "../core.ts";
+import type { Needs } from "../core.ts";
 
 /** Why a run that the threshold asks for should wait: the last one failed, no model answers, or none may be paid. */
-export function findObstacle(core: Core, sessionId: string): Waiting | null {
+export function findObstacle(
+  core: Needs<"health" | "platform" | "runs" | "settings" | "spend">,
+  sessionId: string,
+): Waiting | null {
   const now = core.platform.now();
   const last = core.runs.latestEnded(sessionId);
   if (last?.outcome?.kind === "failed" && last.endedAt !== null) {
@@ -28,7 +31,10 @@ export function findObstacle(core: Core, sessionId: string): Waiting | null {
 }
 
 /** Why no model should be asked for a session now, by whomever: none answers, or none may be paid. */
-export function findModelObstacle(core: Core, sessionId: string): Waiting | null {
+export function findModelObstacle(
+  core: Needs<"health" | "platform" | "settings" | "spend">,
+  sessionId: string,
+): Waiting | null {
   const open = core.health.latestOpen(core.platform.now());
   if (open !== null) return waitFor("breaker-open", `${open.reason} It is asked again ${after(open.until)}.`);
   const spent = findOverdraft(core, sessionId);
@@ -36,7 +42,7 @@ export function findModelObstacle(core: Core, sessionId: string): Waiting | null
 }
 
 /** Why a compaction of a view of this size would not pay, by estimate. */
-export function findLoss(core: Core, sessionId: string, viewTokens: number): Waiting | null {
+export function findLoss(core: Needs<"settings">, sessionId: string, viewTokens: number): Waiting | null {
   const { policy, when, overheadTokens } = core.settings.get(sessionId);
   if (policy === null || when === null || when.maxBreakEvenCalls === null) return null;
   const calls = breakEven({ ...expectCompaction(policy, { viewTokens, overheadTokens }), prices: when.prices });
@@ -49,14 +55,18 @@ export function findLoss(core: Core, sessionId: string, viewTokens: number): Wai
 }
 
 /** Whether a run may ask this model. Asked again by the same run, the answer to a probe is the same. Call inside a transaction. */
-export function mayAsk(core: Core, run: RunRecord, model: string): MayAsk {
+export function mayAsk(
+  core: Needs<"health" | "platform" | "settings" | "spend">,
+  run: RunRecord,
+  model: string,
+): MayAsk {
   if (run.ignoreBudget === true) return { kind: "yes" };
   const spent = findOverdraft(core, run.sessionId);
   if (spent !== null) return { kind: "no", until: null, reason: spent };
   return core.health.mayAsk(model, core.platform.now(), run.id);
 }
 
-function findOverdraft(core: Core, sessionId: string): string | null {
+function findOverdraft(core: Needs<"platform" | "settings" | "spend">, sessionId: string): string | null {
   const { when } = core.settings.get(sessionId);
   const unbounded = when === null || (when.budget.sessionTokens === null && when.budget.dayTokens === null);
   return unbounded ? null : explainSpent(when.budget, core.spend.of(sessionId, core.platform.now()));

@@ -4,9 +4,9 @@ import type { RunRecord, Verdict } from "../../memory/runs/runs.ts";
 import { auditSummary, type AuditProblemKind } from "../../steps/draft/audit.ts";
 import type { DraftReceipt } from "../../workflows/port.ts";
 import { briefOf } from "./brief.ts";
-import type { Core } from "../core.ts";
+import type { Needs } from "../core.ts";
 
-export function receiptOf(core: Core, run: RunRecord, draft: Draft): DraftReceipt {
+export function receiptOf(core: Needs<"counterOf" | "settings">, run: RunRecord, draft: Draft): DraftReceipt {
   const { key, tokens, problems, score, lost } = draft;
   const unfit = run.kind === "notes" ? [] : findUnfit(core, run, draft);
   return { kind: "draft", key, soundKey: key, tokens, reused: true, problems, score, lost, unfit };
@@ -18,7 +18,11 @@ export function verdictOf({ tokens, score, problems, unfit }: DraftReceipt): Ver
 }
 
 /** Whether its source had anything to tell was asked where the source was at hand. */
-function findUnfit(core: Core, run: RunRecord, { text, finishReason }: Draft): readonly AuditProblemKind[] {
+function findUnfit(
+  core: Needs<"counterOf" | "settings">,
+  run: RunRecord,
+  { text, finishReason }: Draft,
+): readonly AuditProblemKind[] {
   const countTokens = core.counterOf(run.sessionId);
   const audit = auditSummary({ text, finishReason, ...briefOf(core, run), hasMatter: () => false, countTokens });
   return audit.ok ? [] : audit.problems.map(({ kind }) => kind);

@@ -15,7 +15,7 @@ import { NO_FACTS, type Facts } from "../../steps/pinned/fact.ts";
 import type { PlanPart, SpanPlan } from "../../steps/plan/plan.ts";
 import type { ChunkPlan } from "../../steps/plan/chunk.ts";
 import type { CommitRequest, DraftReceipt, FoldSource, PlannedChunk, PlannedOverlay } from "../../workflows/port.ts";
-import type { Core } from "../core.ts";
+import type { Needs } from "../core.ts";
 import { receiptOf } from "./receipt.ts";
 
 /** A span that starts or ends with an overlay has that overlay's id there: here it gets the overlay's own ends. */
@@ -40,7 +40,12 @@ export interface Sources {
 }
 
 /** Null when a message of the plan is gone or changed. `found`: what its span was found to hold. */
-export function findSources(core: Core, run: RunRecord, plan: SpanPlan, found: SpanDigest): Sources | null {
+export function findSources(
+  core: Needs<"counterOf" | "drafts" | "memory" | "settings">,
+  run: RunRecord,
+  plan: SpanPlan,
+  found: SpanDigest,
+): Sources | null {
   const history = core.memory.session(run.sessionId);
   // One that left force since the outline was read would be carried on over messages that it does not tell of (C3).
   if (plan.overlayIds.some((id) => history.overlay(id)?.state !== "active")) return null;
@@ -120,7 +125,7 @@ export interface Folded {
   readonly facts: Facts;
 }
 
-export function readSource(core: Core, run: RunRecord, source: FoldSource): Folded {
+export function readSource(core: Needs<"drafts" | "memory">, run: RunRecord, source: FoldSource): Folded {
   if (source.kind === "draft") {
     const { text, degraded, generation, facts } = mustDraft(core, run, source.key);
     return { kind: source.kind, text, name: source.key, degraded, generation, facts };
@@ -140,12 +145,12 @@ export function readSource(core: Core, run: RunRecord, source: FoldSource): Fold
 }
 
 /** What an overlay's span holds: from its draft, or as it was noted where there is none. */
-export function factsOf(core: Core, { details }: OverlayRecord, sessionId: string): Facts {
+export function factsOf(core: Needs<"drafts">, { details }: OverlayRecord, sessionId: string): Facts {
   const draft = details.draftKey === null ? null : core.drafts.get(sessionId, details.draftKey);
   return draft?.facts ?? details.facts ?? NO_FACTS;
 }
 
-export function mustDraft(core: Core, run: RunRecord, key: string): Draft {
+export function mustDraft(core: Needs<"drafts">, run: RunRecord, key: string): Draft {
   const draft = core.drafts.get(run.sessionId, key);
   assert(draft !== null, `Draft ${key} is gone although its run is live.`);
   return draft;

@@ -9,7 +9,7 @@
  * be followed at once, and only a few times in a row: whatever keeps changing the same messages will still be at it.
  */
 import type { Outcome, RunRecord, Trigger } from "../../memory/runs/runs.ts";
-import type { Core } from "../core.ts";
+import type { Core, Needs } from "../core.ts";
 import type { Policy } from "../../steps/plan/plan.ts";
 import { isSoft, waitFor, type Waiting } from "../../steps/decide/why-not.ts";
 import { promptTokens } from "../reports/usage.ts";
@@ -92,7 +92,11 @@ export function startOrJoin(core: Core, sessionId: string, request: RunRequest):
 }
 
 /** Starts a run, whatever else is at work. Call inside a transaction. Throws `not_configured`. */
-export function startRun(core: Core, sessionId: string, request: RunRequest): RunRecord {
+export function startRun(
+  core: Needs<"memory" | "platform" | "runs" | "settings" | "usage">,
+  sessionId: string,
+  request: RunRequest,
+): RunRecord {
   const { policy } = core.settings.get(sessionId);
   if (policy === null) {
     throw new PalimpsestError(
@@ -122,14 +126,14 @@ export function startRun(core: Core, sessionId: string, request: RunRequest): Ru
 
 /** The live run whose branch this leaf continues, if any: its leaf is on the path of this one, or the reverse. */
 function liveOnBranch(
-  core: Core,
+  core: Needs<"marks" | "memory" | "runs">,
   sessionId: string,
   { leafId, continues }: { leafId: string; continues: string | null },
 ): RunRecord | null {
   const history = core.memory.session(sessionId);
   for (const run of core.runs.live(sessionId)) {
     if (run.kind === "notes") continue;
-    const known = core.branchLeaf.get(run.id) ?? run.leafId;
+    const known = core.marks.branchLeaf.get(run.id) ?? run.leafId;
     const same = known === leafId || (continues !== null && known === continues);
     // A leaf that was deleted does not tell which branch it was on: then any is taken to be this one.
     if (
@@ -139,7 +143,7 @@ function liveOnBranch(
       !history.isOnPath(leafId, run.leafId)
     )
       continue;
-    core.branchLeaf.set(run.id, leafId);
+    core.marks.branchLeaf.set(run.id, leafId);
     return run;
   }
   return null;
@@ -176,7 +180,7 @@ function quietUpTo(last: RunRecord, policy: Policy): number {
  * version and each span that the view grows by, so that the appends in between read nothing of it.
  */
 function notesServe(
-  core: Core,
+  core: Needs<"marks" | "memory" | "settings" | "usage">,
   asked: Pick<RunRecord, "sessionId" | "leafId" | "policy">,
   { tokens, continues }: { tokens: number; continues: string | null },
 ): boolean {
@@ -184,15 +188,15 @@ function notesServe(
   const settings = core.settings.get(sessionId);
   if (settings.notes === null) return false;
   const now = { settings, leafId, version: core.memory.session(sessionId).notes.lastNumber(), tokens };
-  const known = core.unserved.get(sessionId);
+  const known = core.marks.unserved.get(sessionId);
   const same = known?.settings === settings && known.version === now.version;
   const grown = tokens - (known?.tokens ?? 0);
   if (same && (known.leafId === leafId || known.leafId === continues) && grown >= 0 && grown < policy.minSpanTokens) {
-    core.unserved.set(sessionId, { ...known, leafId });
+    core.marks.unserved.set(sessionId, { ...known, leafId });
     return false;
   }
   if (findNotes(core, { ...asked, manual: false, focus: null, fresh: false })?.kind === "ready") return true;
-  core.unserved.set(sessionId, now);
+  core.marks.unserved.set(sessionId, now);
   return false;
 }
 
@@ -200,10 +204,13 @@ function notesServe(
  * After messages were taken away: the size that an earlier run was measured at would keep the trigger quiet for too long.
  * Call inside the transaction that took them.
  */
-export function measureAfresh(core: Core, sessionId: string): void {
+export function measureAfresh(
+  core: Needs<"marks" | "memory" | "runs" | "settings" | "usage">,
+  sessionId: string,
+): void {
   const { policy } = core.settings.get(sessionId);
   const last = core.runs.latestEnded(sessionId);
-  core.nothingUpTo.delete(sessionId);
+  core.marks.nothingUpTo.delete(sessionId);
   if (policy === null) return;
   const tokens = promptTokens(core, sessionId);
   // A run at work was asked for at the old size, and may come to nothing.
@@ -245,16 +252,16 @@ function isLarger(outcome: Outcome): boolean {
  * a view costs one run, and after that one look for each span that the view grows by.
  */
 function findNothing(
-  core: Core,
+  core: Needs<"marks" | "memory" | "runs" | "settings" | "usage">,
   sessionId: string,
   { policy, leafId, tokens }: { policy: Policy; leafId: string; tokens: number },
 ): Waiting | null {
   const outcome = core.runs.latestEnded(sessionId)?.outcome;
   if (outcome?.kind !== "nothing" || isSoft(outcome.reason) || outcome.reason === "declined") return null;
-  const known = core.nothingUpTo.get(sessionId);
+  const known = core.marks.nothingUpTo.get(sessionId);
   if (known?.policy === policy && tokens <= known.tokens) return waitFor(outcome.reason, outcome.detail);
   const plan = planNow(core, sessionId, { policy, leafId })?.plan;
   if (plan?.kind !== "nothing") return null;
-  core.nothingUpTo.set(sessionId, { policy, tokens: tokens + policy.minSpanTokens });
+  core.marks.nothingUpTo.set(sessionId, { policy, tokens: tokens + policy.minSpanTokens });
   return waitFor(plan.reason, plan.detail);
 }

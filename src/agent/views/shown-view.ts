@@ -15,7 +15,7 @@ import { measureMessage } from "../../steps/message/measure.ts";
 import { previewOutputs } from "../../steps/view/preview.ts";
 import { truncateOlderMessages, type TruncateOptions } from "../../steps/view/truncate.ts";
 import { unseenTokens } from "../reports/usage.ts";
-import type { Core } from "../core.ts";
+import type { Needs } from "../core.ts";
 
 export interface GetViewOptions {
   /** The branch; the active one by default. */
@@ -60,7 +60,11 @@ export function viewOptions(options: string | GetViewOptions | undefined): GetVi
 }
 
 /** The view that was read, as the session's settings and the checked options say. */
-export function shapeView(core: Core, sessionId: string, read: { view: View; options: GetViewOptions }): ShownView {
+export function shapeView(
+  core: Needs<"settings" | "usage">,
+  sessionId: string,
+  read: { view: View; options: GetViewOptions },
+): ShownView {
   const { view, options } = read;
   const { previews, countTokens, template } = core.settings.get(sessionId);
   const previewed = previews === null ? view.messages : previewOutputs(view.messages, previews);
