@@ -22,6 +22,7 @@ const subpaths = defineConfig({
     import: "src/import/index.ts",
     models: "src/models.ts",
     "openai-compatible": "src/model/openai-compatible.ts",
+    recall: "src/recall/index.ts",
     redact: "src/redact/secret-rules.ts",
     turn: "src/agent/views/turn.ts",
     worker: "src/worker.ts",

@@ -33,7 +33,6 @@ export type {
   ApprovalOptions,
 } from "./agent/settings.ts";
 export type { CreateSessionOptions, ListSessionsOptions, SessionInfo } from "./memory/sessions/sessions.ts";
-export type { SearchHit, SearchOptions } from "./memory/search/search.ts";
 export type { ModelUsage, UsageReport } from "./agent/reports/usage.ts";
 export { isContextOverflow } from "./model/overflow.ts";
 export type { PlanReport, SummariserCost } from "./agent/reports/explain.ts";
@@ -51,8 +50,6 @@ export type { AppendResult, RecentHistory } from "./memory/messages/history.ts";
 export type { View } from "./memory/messages/view.ts";
 export type { PastView } from "./memory/overlays/time-travel.ts";
 export type { ExpandOptions } from "./memory/overlays/session-overlays.ts";
-export type { RecallRequest } from "./agent/views/recall.ts";
-export type { RecalledMessage, Recall } from "./agent/views/recalled.ts";
 export type { OverlayRecord } from "./memory/overlays/overlays.ts";
 export { CompactionWorkflow, type CompactionParams } from "./workflows/workflow.ts";
 export type { Notes } from "./agent/notes/session-notes.ts";

@@ -3,8 +3,9 @@ import type { Calls, InputOf, ResultOf } from "./agent/calls.ts";
 import { context } from "./context/room.ts";
 import { events } from "./events/room.ts";
 import { transcripts } from "./import/room.ts";
+import { recall } from "./recall/room.ts";
 
-export const ALL_ROOMS = [context(), events(), transcripts()] as const;
+export const ALL_ROOMS = [context(), events(), recall(), transcripts()] as const;
 
 export type AllRooms = typeof ALL_ROOMS;
 

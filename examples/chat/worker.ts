@@ -3,6 +3,7 @@ import { isStepCount, streamText, type LanguageModel } from "ai";
 import { isContextOverflow, SessionManager, type ModelUsage, withCompaction, type SessionOf } from "palimpsest";
 import { chooseModel, type ModelEnv } from "palimpsest/models";
 import { context, R2SkillProvider, sqliteSearch } from "palimpsest/context";
+import { recall } from "palimpsest/recall";
 import { keepTurn } from "palimpsest/turn";
 import { logbookTools } from "./logbook.ts";
 import { offlineModel } from "./offline-model.ts";
@@ -23,7 +24,7 @@ interface Reply {
 
 const PERSONA = "You are the clerk of a lighthouse's archive. Answer from its logbook, and say which page you read.";
 
-const ROOMS = [context()] as const;
+const ROOMS = [context(), recall()] as const;
 
 type Session = SessionOf<typeof ROOMS>;
 

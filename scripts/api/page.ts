@@ -5,6 +5,7 @@ import type { Group, CallTable } from "../../src/agent/extension.ts";
 import { contextCalls } from "../../src/context/calls.ts";
 import { eventCalls } from "../../src/events/calls.ts";
 import { transcriptCalls } from "../../src/import/calls.ts";
+import { recallCalls } from "../../src/recall/calls.ts";
 
 const GROUPS: Readonly<Record<Group, string>> = {
   watch: "Ask for compactions and follow them. Open by default; no answer holds a word of what was said.",
@@ -18,6 +19,7 @@ const ROOMS: readonly (readonly [name: string, table: CallTable])[] = [
   ["", calls],
   ["context", contextCalls],
   ["events", eventCalls],
+  ["recall", recallCalls],
   ["transcripts", transcriptCalls],
 ];
 

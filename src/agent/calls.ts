@@ -16,7 +16,6 @@ import {
   compactOptions,
   defined,
   expandOptions,
-  hits,
   id,
   leafId,
   message,
@@ -30,9 +29,6 @@ import {
   parentId,
   parseInput,
   planQuestion,
-  query,
-  recallFields,
-  searchOptions,
   sessionId,
   sessionsPage,
   splitOptions,
@@ -61,29 +57,36 @@ const MAX_WAIT_MS = 300_000;
 export type Grant = Group | "override";
 
 /** What a call works with. */
-export interface CallContext<Added extends object = object> {
+export interface CallContext<Added extends object = object, ManagerAdded extends object = object> {
   readonly core: AgentCore;
-  readonly manager: SessionManager;
   /** With what rooms add to it. */
+  readonly manager: SessionManager & ManagerAdded;
+  /** Likewise. */
   readonly session: (sessionId: string) => Session & Added;
   /** Whether the caller may do this beside the call itself: true for whoever is no connected client. */
   readonly may: (grant: Grant) => boolean;
 }
 
 /** One entry of the table. */
-export interface Call<G extends Group, Input extends z.ZodObject, Result, Added extends object = object> {
+export interface Call<
+  G extends Group,
+  Input extends z.ZodObject,
+  Result,
+  Added extends object = object,
+  ManagerAdded extends object = object,
+> {
   readonly group: G;
   /** What it is for, in a sentence. */
   readonly does: string;
   readonly input: Input;
-  run(context: CallContext<Added>, input: z.output<Input>): Result;
+  run(context: CallContext<Added, ManagerAdded>, input: z.output<Input>): Result;
 }
 
 /** For a room's own calls: they work with sessions that have what the room adds. */
-export function callOf<Added extends object>() {
+export function callOf<Added extends object, ManagerAdded extends object = object>() {
   return <const G extends Group, Input extends z.ZodObject, Result>(
-    entry: Call<G, Input, Result, Added>,
-  ): Call<G, Input, Result, Added> => entry;
+    entry: Call<G, Input, Result, Added, ManagerAdded>,
+  ): Call<G, Input, Result, Added, ManagerAdded> => entry;
 }
 
 const call = callOf<object>();
@@ -210,24 +213,6 @@ export const calls = {
     does: "Reads the view right after a summary came into force, of messages as they are now.",
     input: ofOverlay,
     run: ({ session }, { sessionId, overlayId }) => session(sessionId).getViewAsOf(overlayId),
-  }),
-  search: call({
-    group: "read",
-    does: "Finds messages of a session that hold all the words of a query.",
-    input: z.strictObject({ sessionId, query, limit: hits }),
-    run: ({ session }, { sessionId, query, limit }) => session(sessionId).search(query, { limit }),
-  }),
-  searchSessions: call({
-    group: "read",
-    does: "Finds messages of every session, or of one, that hold all the words of a query.",
-    input: z.strictObject({ query, ...searchOptions }),
-    run: ({ manager }, { query, ...options }) => manager.search(query, defined(options)),
-  }),
-  recall: call({
-    group: "read",
-    does: "Reads originals under the summaries, by words, by reference, or by place, as text within a budget.",
-    input: z.strictObject({ sessionId, ...recallFields }),
-    run: ({ session }, { sessionId, ...request }) => session(sessionId).recall(request),
   }),
   getCompactions: call({
     group: "read",

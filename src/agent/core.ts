@@ -105,6 +105,8 @@ export interface RoomHooks {
   shown(sessionId: string, messages: UIMessage[]): UIMessage[];
   tools(sessionId: string, newest: () => string): ToolSet;
   reminder(sessionId: string): Promise<string | null>;
+  /** The search over all sessions. Throws `not_configured` where no room searches. */
+  searchAll(): (query: string) => Promise<string | null>;
   carriedText(sessionId: string, label: string): Promise<string | null>;
   declareText(sessionId: string, label: string, text: ShownText): void;
 }

@@ -51,6 +51,8 @@ export interface Installed<SessionMethods extends object, ManagerMethods extends
   readonly tools?: (sessionId: string, newest: () => string) => ToolSet;
   /** What a turn's prompt ends with, beside what is stored; null for nothing. */
   readonly reminder?: (sessionId: string) => Promise<string | null>;
+  /** Finds what was said in any of the agent's sessions, as text for a model; null for nothing. */
+  readonly searchAll?: (query: string) => Promise<string | null>;
   /** The text of a block that summaries carry along; null for a label that the room does not know. */
   readonly carriedText?: (sessionId: string, label: string) => Promise<string | null>;
   /** Shows a model a text all the time, under a label. */
@@ -133,6 +135,16 @@ export class InstalledRooms implements RoomHooks {
       if (text !== undefined && text !== null) return text;
     }
     return null;
+  }
+
+  /** The search over all sessions. Throws `not_configured` where no room searches. */
+  searchAll(): (query: string) => Promise<string | null> {
+    const room = this.#rooms.find(({ searchAll }) => searchAll !== undefined);
+    if (room?.searchAll !== undefined) return room.searchAll;
+    throw new PalimpsestError(
+      "not_configured",
+      "Nothing searches what was said. Add the room where the agent is declared: withCompaction(Base, { rooms: [recall()] }).",
+    );
   }
 
   /** Throws `not_configured` where no room shows texts. */

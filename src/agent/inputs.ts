@@ -14,20 +14,16 @@ import {
   MAX_LABEL_CHARS,
   MAX_NAME_CHARS,
   MAX_PAGE,
-  MAX_SEARCH_HITS,
   MAX_SESSION_ID_CHARS,
-  RECALL_HITS,
 } from "../limits.ts";
 import { MAX_NOTES_BYTES, MAX_NOTES_SECTIONS } from "../limits-of-notes.ts";
 import type { ExpandOptions } from "../memory/overlays/session-overlays.ts";
-import type { SearchOptions } from "../memory/search/search.ts";
 import type { CreateSessionOptions, ListSessionsOptions, SessionInfo } from "../memory/sessions/sessions.ts";
 import type { TruncateOptions } from "../steps/view/truncate.ts";
 import type { NotesSection } from "../steps/notes/document.ts";
 import type { PlanQuestion } from "./reports/plan.ts";
 import type { UsageReport } from "./reports/usage.ts";
 import type { SplitOptions } from "./runs/split.ts";
-import { recallInput, type RecallRequest } from "./views/recall.ts";
 import type { GetViewOptions } from "./views/shown-view.ts";
 
 export interface CompactOptions {
@@ -62,8 +58,6 @@ export const NOT_WELL_FORMED = "must be well-formed Unicode";
 export const isWellFormed = (text: string): boolean => text.isWellFormed();
 export const words = (most: number) => z.string().max(most).refine(isWellFormed, NOT_WELL_FORMED);
 
-/** What is looked for: as long as a caller likes, of which the first words count. */
-export const query = z.string().refine(isWellFormed, NOT_WELL_FORMED);
 export const wholeNumber = z.number().int();
 
 export const id = words(MAX_ID_CHARS).min(1);
@@ -76,7 +70,6 @@ export const focus = words(MAX_FOCUS_CHARS).optional();
 export const flag = z.boolean().default(false);
 export const tokens = wholeNumber.nonnegative();
 export const page = wholeNumber.positive().max(MAX_PAGE);
-export const hits = wholeNumber.positive().max(MAX_SEARCH_HITS).optional();
 export const ids = z.array(id).max(MAX_BATCH_MESSAGES);
 
 /** Messages keep what they came with; memory checks what they must be. */
@@ -110,11 +103,6 @@ export const compactOptions = {
 } satisfies FieldsOf<CompactOptions>;
 
 export const planQuestion = { leafId, manual: flag, rebuild: flag } satisfies FieldsOf<PlanQuestion>;
-
-export const searchOptions = {
-  sessionId: words(MAX_SESSION_ID_CHARS).optional(),
-  limit: hits,
-} satisfies FieldsOf<SearchOptions>;
 
 export const expandOptions = {
   depth: wholeNumber.positive().optional(),
@@ -177,16 +165,6 @@ export const sessionsPage = {
   before: z.strictObject(listedSession).optional(),
 } satisfies FieldsOf<ListSessionsOptions>;
 
-/** As the model's tool takes it, where a field that is not known is let pass: a model is not told to mend its call for that. */
-export const recallFields = {
-  ...recallInput.shape,
-  query: words(MAX_FOCUS_CHARS).optional(),
-  section: words(MAX_FOCUS_CHARS).optional(),
-  ids: z.array(words(MAX_ID_CHARS)).max(RECALL_HITS).optional(),
-  around: words(MAX_ID_CHARS).optional(),
-  overlayId: words(MAX_ID_CHARS).optional(),
-} satisfies FieldsOf<RecallRequest>;
-
 export const ofSession = z.strictObject({ sessionId });
 export const ofMessages = z.strictObject({ sessionId, ids });
 
@@ -199,9 +177,6 @@ export const inputs = {
   getView: z.strictObject(viewOptions),
   history: z.strictObject({ leafId, newestFirst: z.boolean().optional() }),
   branch: z.strictObject({ leafId }),
-  search: z.strictObject({ query, limit: hits }),
-  searchSessions: z.strictObject({ query, ...searchOptions }),
-  recall: z.strictObject(recallFields),
   recordUsage: z.strictObject(usageReport),
   expand: z.strictObject({ ...expandOptions, limit: wholeNumber.positive().optional() }),
   refreshNotes: z.strictObject({ ignoreBudget: z.boolean().optional() }),

@@ -4,21 +4,18 @@
  * It keeps nothing of its own, so a call works the same whether or not its session was touched since the last wake-up.
  * Methods on rows answer at once; those on messages are a {@link Session}'s.
  */
-import { tool, type ToolSet, type UIMessage } from "ai";
-import { z } from "zod";
+import type { UIMessage } from "ai";
 import type { AppendResult } from "../memory/messages/history.ts";
 import type { OverlayRecord } from "../memory/overlays/overlays.ts";
-import type { SearchHit, SearchOptions } from "../memory/search/search.ts";
 import type { CreateSessionOptions, ListSessionsOptions, SessionInfo } from "../memory/sessions/sessions.ts";
 import type { LeafInput, ParentInput } from "./branch-input.ts";
 import { addMethods } from "./compose.ts";
 import { Configured } from "./configured.ts";
 import type { Told } from "./core.ts";
-import { defined, inputs, parseInput } from "./inputs.ts";
+import { inputs, parseInput } from "./inputs.ts";
 import type { ManagerMethodsOf, Rooms } from "./extension.ts";
 import { endRun } from "./runs/end-run.ts";
 import { inheritDrafts } from "./runs/inherited-drafts.ts";
-import { answerSearch } from "./session-search.ts";
 import { SessionState } from "./session-state.ts";
 import { Session, type SessionOf, type CompactReceipt, type CompactionHost } from "./session.ts";
 import { startSplit, type SplitOptions } from "./runs/split.ts";
@@ -190,27 +187,6 @@ export class SessionManager<R extends Rooms = Rooms> extends Configured {
 
   async getCompactions(id: string): Promise<OverlayRecord[]> {
     return this.getSession(id).getCompactions();
-  }
-
-  // --- across sessions -----------------------------------------------------------------------------------------------
-
-  /** Messages of every session, or of one, that hold every word of the query; where none does, most of them. Throws `invalid_input`. */
-  async search(query: string, options: SearchOptions = {}): Promise<SearchHit[]> {
-    const checked = defined(parseInput(inputs.searchSessions, { ...options, query }));
-    return this.#core.memory.search.find(checked.query, checked);
-  }
-
-  /** `session_search`: lets a model look for what was said in any of this agent's conversations. */
-  tools(): ToolSet {
-    return {
-      session_search: tool({
-        description:
-          'Searches all past conversations, this one included. Finds what holds all the words or, where nothing does, most of them, and says which are missing; "quoted words" side by side; begin* finds beginnings.',
-        inputSchema: z.object({ query: z.string().min(1).describe("The words to look for.") }),
-        execute: async ({ query }) =>
-          (await answerSearch(this.#core, query)) ?? "Nothing matches. Try fewer or other words.",
-      }),
-    };
   }
 
   get #core() {

@@ -8,7 +8,6 @@ import type { ToolSet, UIMessage } from "ai";
 import { PalimpsestError } from "../errors.ts";
 import { MIN_VIEW_TOKENS } from "../limits.ts";
 import type { CountTokens } from "../steps/message/measure.ts";
-import type { SearchHit } from "../memory/search/search.ts";
 import { findNewest } from "../memory/sessions/lineage.ts";
 import type { PastView } from "../memory/overlays/time-travel.ts";
 import type { View } from "../memory/messages/view.ts";
@@ -20,9 +19,7 @@ import { forgetWhatWasSaid } from "./clear-session.ts";
 import type { Core } from "./core.ts";
 import { shapeView, viewOptions, type GetViewOptions, type ShownView } from "./views/shown-view.ts";
 import { measureAfresh } from "./runs/trigger.ts";
-import { SessionState, type WriteOptions } from "./session-state.ts";
-import { recall, recallTool, type RecallRequest } from "./views/recall.ts";
-import type { Recall } from "./views/recalled.ts";
+import type { SessionState, WriteOptions } from "./session-state.ts";
 
 /** Thresholds that the messages of a turn's prompt may take unless it is told the window: beyond, compaction is not keeping up. */
 const THRESHOLDS_IN_A_TURN = 2;
@@ -199,51 +196,15 @@ export class SessionMessages {
   }
 
   /**
-   * Tools for the model: `recall` where compaction may hide messages or cut notes, and those of the agent's rooms. The set
-   * changes only with the configuration, so that a prompt's cached prefix, which begins with the tools, stays valid. They act
-   * where the conversation goes on, also when it is split in the middle of a turn.
+   * Tools for the model, from the agent's rooms. The set changes only with the configuration, so that a prompt's cached
+   * prefix, which begins with the tools, stays valid. They act where the conversation goes on, also when it is split in the
+   * middle of a turn.
    */
   async tools(): Promise<ToolSet> {
-    const { policy, notes } = this.#state.settings;
+    // Asked for first: that is when a session is told what all sessions are told, its blocks included.
+    void this.#state.settings;
     const newest = (): string => findNewest(this.#core.memory.statements, this.#state.id);
-    const compacts = policy !== null || notes !== null || this.#state.stored.hasOverlays();
-    const recall = recallTool((request) => new SessionMessages(new SessionState(this.#core, newest())).recall(request));
-    return { ...this.#core.rooms.tools(this.#state.id, newest), ...(compacts && { recall }) };
-  }
-
-  /**
-   * Originals by their words, by reference or id, by what stands around one, or under one overlay; or a version of the notes:
-   * as text for a model, within `maxTokens`. What is not found here is looked for in the sessions that this one goes on from after a split.
-   * Throws `invalid_input`.
-   */
-  async recall(request: RecallRequest): Promise<Recall> {
-    const checked = parseInput(inputs.recall, request);
-    this.#state.apply();
-    const { memory } = this.#core;
-    const countTokens = this.#core.counterOf(this.#state.id);
-    const { sessions } = memory;
-    const ask = (sessionId: string): Recall => {
-      const history = memory.session(sessionId);
-      return recall({ places: history.hiddenMessages(), notes: history.notes }, checked, countTokens);
-    };
-    const own = await this.#state.read(() => ask(this.#state.id));
-    for (
-      let id = sessions.earlierOf(this.#state.id);
-      own.kind === "nothing" && id !== null;
-      id = sessions.earlierOf(id)
-    ) {
-      const answer = ask(id);
-      if (answer.kind === "found") return answer;
-    }
-    return own;
-  }
-
-  /** Messages of this session that hold all the words or, where none does, most; "phrases" in quotes, `prefix*`. Never a syntax error. */
-  async search(query: string, options: { limit?: number | undefined } = {}): Promise<SearchHit[]> {
-    const checked = defined(parseInput(inputs.search, { ...options, query }));
-    return this.#state.read(() =>
-      this.#core.memory.search.find(checked.query, { ...checked, sessionId: this.#state.id }),
-    );
+    return this.#core.rooms.tools(this.#state.id, newest);
   }
 
   get #core(): Core {

@@ -6,7 +6,6 @@ import type { ToolSet } from "ai";
 import type { Methods } from "../agent/compose.ts";
 import type { Told, Core } from "../agent/core.ts";
 import type { Extension, Installed, ManagerState } from "../agent/extension.ts";
-import { answerSearch } from "../agent/session-search.ts";
 import type { SessionState } from "../agent/session-state.ts";
 import { PalimpsestError } from "../errors.ts";
 import type { ContextBlocks, OnToolError } from "./blocks.ts";
@@ -162,11 +161,12 @@ class ManagerContext extends ContextSettings {
     return super.withCachedPrompt(provider);
   }
 
-  /** A searchable block over what was said in all of the agent's sessions. */
+  /** A searchable block over what was said in all of the agent's sessions. Throws `not_configured` without the room that searches. */
   withSearchableHistory(label: string): this {
+    const search = this.#core.rooms.searchAll();
     const provider: SearchProvider = {
       get: async () => "All past conversations, found with search_context.",
-      search: (query) => answerSearch(this.#core, query),
+      search,
     };
     return this.withContext(label, { provider });
   }
@@ -178,7 +178,7 @@ export interface ContextMethods extends Methods<Omit<SessionContext, keyof Conte
 /** What it adds to a manager of sessions. */
 export interface ManagerContextMethods extends ContextBuilder {
   withCachedPrompt(provider?: (scope: BlockScope) => WritableContextProvider): this;
-  /** A searchable block over what was said in all of the agent's sessions. */
+  /** A searchable block over what was said in all of the agent's sessions. Throws `not_configured` without `recall()`. */
   withSearchableHistory(label: string): this;
 }
 

@@ -9,12 +9,12 @@ import { assert, PalimpsestError } from "../errors.ts";
 import { MAX_SESSION_ID_CHARS } from "../limits.ts";
 import type { CountTokens } from "../steps/message/measure.ts";
 import { Drafts } from "./drafts.ts";
-import { HostedContents, StoredContents } from "./messages/contents.ts";
+import { HostedContents, StoredContents, type ReadableRow } from "./messages/contents.ts";
 import { History } from "./messages/history.ts";
 import type { MessageSource } from "./messages/message-source.ts";
 import type { Db } from "./db.ts";
 import { NotesStatements } from "./notes/statements.ts";
-import { MessageSearch } from "./search/search.ts";
+import { SearchRows } from "./search/search-rows.ts";
 import { Sessions } from "./sessions/sessions.ts";
 import { Statements } from "./statements.ts";
 import { Tree } from "./messages/tree.ts";
@@ -33,10 +33,9 @@ export class Memory {
   readonly statements: Statements;
   /** What summaries were made of, by their exact source. */
   readonly drafts: Drafts;
-  /** Over the messages of all sessions. */
-  readonly search: MessageSearch;
   /** Their rows and lineage; {@link session} is what is said in one. */
   readonly sessions: Sessions;
+  #search: SearchRows;
   readonly #notes: NotesStatements;
   readonly #options: MemoryOptions;
   readonly #histories = new Map<string, History>();
@@ -48,9 +47,7 @@ export class Memory {
     this.statements = new Statements(db);
     this.#notes = new NotesStatements(db);
     this.drafts = new Drafts(this.statements, options.now);
-    this.search = new MessageSearch(db, (sessionId, row) =>
-      (this.#hosted.get(sessionId) ?? new StoredContents(this.statements, sessionId)).read(row),
-    );
+    this.#search = new SearchRows(db);
     const histories = this.#histories;
     db.cached({
       clear: () => histories.forEach((history) => history.forget()),
@@ -63,6 +60,23 @@ export class Memory {
       history: (sessionId) => this.session(sessionId),
       counterOf: options.counterOf,
     });
+  }
+
+  /** The index of all sessions' words, as far as the agent's rooms know it. */
+  get search(): SearchRows {
+    return this.#search;
+  }
+
+  /** To be called before any session is used: from then on the index is told of changes through the room that searches it. */
+  searchWith<S extends SearchRows>(search: S): S {
+    assert(this.#histories.size === 0, "A session was used before the room that searches it was there.");
+    this.#search = search;
+    return search;
+  }
+
+  /** The content of a message's row, from whoever keeps it. */
+  readContent(sessionId: string, row: ReadableRow): UIMessage {
+    return (this.#hosted.get(sessionId) ?? new StoredContents(this.statements, sessionId)).read(row);
   }
 
   /** Says who keeps the messages of a session. To be called before it is first used. */

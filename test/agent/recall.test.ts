@@ -1,6 +1,7 @@
 /** `recall`: a model reads what its summaries stand for, word for word, within a budget, and nothing of anybody else's. */
 import { SessionManager } from "../../src/agent/session-manager.ts";
-import { Session } from "../../src/agent/session.ts";
+import { Session, type CompactionHost } from "../../src/agent/session.ts";
+import type { AllRooms } from "../../src/rooms.ts";
 import type { FullSession } from "../rooms.ts";
 import { runInDurableObject } from "cloudflare:test";
 import type { UIMessage } from "ai";
@@ -20,9 +21,7 @@ function told(id: string, text: string): UIMessage {
 }
 
 /** A session of 60 messages; the 10th holds the secret and lies under three nested overlays. */
-async function nested<T>(
-  work: (session: FullSession, agent: Parameters<typeof SessionManager.create>[0]) => Promise<T>,
-) {
+async function nested<T>(work: (session: FullSession, agent: CompactionHost<AllRooms>) => Promise<T>) {
   const { stub } = newAgent();
   return runInDurableObject(stub, async (agent) => {
     const session = Session.create(agent).forSession("nested!1000000");

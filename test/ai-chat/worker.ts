@@ -5,12 +5,13 @@ import { isStepCount, streamText } from "ai";
 import { compactAfter, withCompaction } from "../../src/ai-chat/with-compaction.ts";
 import { guardConnections } from "../../src/doors/guard.ts";
 import { transcripts } from "../../src/import/room.ts";
+import { recall } from "../../src/recall/room.ts";
 import { chatModel, partOf, tools } from "./chat-model.ts";
 
 export { CompactionWorkflow, StorageProbe } from "../worker.ts";
 
-/** The three lines of the guide. Agents are named after what is theirs: `keeps-n` prunes, `narrow` hydrates little, `idle` does not compact. */
-export class Chat extends withCompaction(AIChatAgent)<Cloudflare.Env> {
+/** The three lines of the guide, and a room. Agents are named after what is theirs: `keeps-n` prunes, `narrow` hydrates little, `idle` does not compact. */
+export class Chat extends withCompaction(AIChatAgent, { rooms: [recall()] })<Cloudflare.Env> {
   override compaction = this.name.startsWith("idle") ? undefined : compactAfter(2_000, { chunkTokens: 1_500 });
   override maxPersistedMessages = keepsOf(this.name);
   override hydrationByteBudget = this.name.startsWith("narrow") ? 4_000 : 32 * 1024 * 1024;

@@ -17,6 +17,7 @@ import { tables } from "../rows.ts";
 import { scriptModel, summaryOf, type Script } from "../scripted-model.ts";
 import type { DefaultAgent } from "../worker.ts";
 import { Line, upgrade } from "./client.ts";
+import { recall } from "../../src/recall/room.ts";
 
 skipRetryDelays();
 
@@ -276,9 +277,9 @@ test("a callable method of a base class opens no call of ours that took its plac
   for (const name of ["search", "deleteSession"]) {
     callable()(Reflect.get(Base.prototype, name) as () => unknown, {} as ClassMethodDecoratorContext);
   }
-  class Closed extends withCompaction(Base, { clients: "none" }) {}
+  class Closed extends withCompaction(Base, { clients: "none", rooms: [recall()] }) {}
   class Child extends Closed {}
-  class Opened extends withCompaction(Base, { clients: ["search"] }) {}
+  class Opened extends withCompaction(Base, { clients: ["search"], rooms: [recall()] }) {}
   expect(await openedBy(Closed, Child, Opened)).toEqual([[], [], ["search"]]);
 });
 

@@ -2,9 +2,8 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { errorCode, unreachable } from "../../src/errors.ts";
-import type { Memory } from "../../src/memory/memory.ts";
 import { WHOLE_MESSAGE } from "../../src/steps/plan/outline.ts";
-import { fill, say, withProbe } from "./probe.ts";
+import { fill, say, withProbe, type SearchedMemory } from "./probe.ts";
 
 const SESSIONS = ["", "a", "b"];
 
@@ -114,7 +113,7 @@ function answerOf(work: () => unknown): unknown {
   }
 }
 
-function act(memory: Memory, { id, forkId }: { id: string; forkId: string }, step: Step): unknown {
+function act(memory: SearchedMemory, { id, forkId }: { id: string; forkId: string }, step: Step): unknown {
   const history = memory.session(id);
   switch (step.do) {
     case "append":
@@ -162,7 +161,7 @@ function act(memory: Memory, { id, forkId }: { id: string; forkId: string }, ste
   }
 }
 
-function look(memory: Memory, id: string) {
+function look(memory: SearchedMemory, id: string) {
   const history = memory.session(id);
   // How well a message matches is told relative to all that is indexed: only which ones match is a session's own.
   const hits = memory.search.find("alpha", { sessionId: id }).map((hit) => [hit.id, hit.snippet]);

@@ -56,8 +56,7 @@
  */
 import { expect, test } from "vitest";
 import { errorCode } from "../../src/errors.ts";
-import type { Memory } from "../../src/memory/memory.ts";
-import { fill, say, shown, span, withProbe } from "./probe.ts";
+import { fill, say, shown, span, withProbe, type SearchedMemory } from "./probe.ts";
 
 function codeOf(work: () => unknown): string | undefined {
   try {
@@ -69,7 +68,7 @@ function codeOf(work: () => unknown): string | undefined {
 }
 
 test("whatever is asked first of a new object finds its tables", async () => {
-  const first: readonly (readonly [what: string, ask: (memory: Memory) => unknown, answer: unknown])[] = [
+  const first: readonly (readonly [what: string, ask: (memory: SearchedMemory) => unknown, answer: unknown])[] = [
     [
       "a summary",
       (memory) => codeOf(() => memory.session("").addOverlay({ span: span("m1", "m2"), summary: "S" })),

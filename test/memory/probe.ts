@@ -3,7 +3,8 @@ import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import type { UIMessage } from "ai";
 import type { History } from "../../src/memory/messages/history.ts";
-import { Memory } from "../../src/memory/memory.ts";
+import { Memory, type MemoryOptions } from "../../src/memory/memory.ts";
+import { MessageSearch } from "../../src/memory/search/search.ts";
 import { Db, type Meter } from "../../src/memory/db.ts";
 import { WHOLE_MESSAGE, type Span } from "../../src/steps/plan/outline.ts";
 import { rowsOf } from "../rows.ts";
@@ -11,15 +12,33 @@ import { estimateTokens } from "../../src/steps/tokens/tokens.ts";
 
 let made = 0;
 
+/** A memory that is searched, as with the room of recall. */
+export class SearchedMemory extends Memory {
+  readonly #searched: MessageSearch;
+
+  constructor(db: Db, options: MemoryOptions) {
+    super(db, options);
+    this.#searched = this.searchWith(new MessageSearch(db, (sessionId, row) => this.readContent(sessionId, row)));
+  }
+
+  override get search(): MessageSearch {
+    return this.#searched;
+  }
+}
+
+function openMemory(storage: DurableObjectStorage, now: number): SearchedMemory {
+  return new SearchedMemory(new Db(storage), { counterOf: () => estimateTokens, now: () => now });
+}
+
 export interface Probe {
   readonly storage: DurableObjectStorage;
-  readonly memory: Memory;
+  readonly memory: SearchedMemory;
   /** The default session. */
   readonly history: History;
   /** What the work read and wrote. */
   readonly cost: (work: () => unknown) => Meter;
   /** Another memory over the same storage: what a wake-up sees. */
-  readonly reopen: () => Memory;
+  readonly reopen: () => SearchedMemory;
 }
 
 /** Runs a test inside a Durable Object of its own. */
@@ -27,13 +46,13 @@ export async function withProbe<T>(test: (probe: Probe) => T): Promise<T> {
   const probes = (env as unknown as { StorageProbe: DurableObjectNamespace }).StorageProbe;
   const stub = probes.get(probes.idFromName(`probe-${made++}`));
   return runInDurableObject(stub, (_object, { storage }) => {
-    const memory = new Memory(new Db(storage), { counterOf: () => estimateTokens, now: () => 1_000 });
+    const memory = openMemory(storage, 1_000);
     return test({
       storage,
       memory,
       history: memory.session(""),
       cost: (work) => measure(memory, work),
-      reopen: () => new Memory(new Db(storage), { counterOf: () => estimateTokens, now: () => 2_000 }),
+      reopen: () => openMemory(storage, 2_000),
     });
   });
 }

@@ -1,9 +1,8 @@
 /** What a search costs: rows, and time by the text, however often its words are in it. */
 import { expect, test } from "vitest";
-import type { Memory } from "../../src/memory/memory.ts";
-import { fill, say, withProbe } from "./probe.ts";
+import { fill, say, withProbe, type SearchedMemory } from "./probe.ts";
 
-function found(memory: Memory, query: string, sessionId = ""): string[] {
+function found(memory: SearchedMemory, query: string, sessionId = ""): string[] {
   return memory.search.find(query, { sessionId }).map((hit) => hit.id);
 }
 
@@ -95,7 +94,7 @@ test("clearing one session reads and writes that session's rows only", async () 
 });
 
 /** Milliseconds of the fastest of three searches, which finds the one message. */
-async function fastest(memory: Memory, query: string, sessionId: string): Promise<number> {
+async function fastest(memory: SearchedMemory, query: string, sessionId: string): Promise<number> {
   const times: number[] = [];
   for (let n = 0; n < 3; n++) {
     // The clock of an isolate stands still while it computes.

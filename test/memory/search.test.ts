@@ -3,11 +3,10 @@ import type { UIMessage } from "ai";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { errorCode } from "../../src/errors.ts";
-import type { Memory } from "../../src/memory/memory.ts";
 import { matchExpression } from "../../src/memory/search/words.ts";
-import { fill, say, span, withProbe } from "./probe.ts";
+import { fill, say, span, withProbe, type SearchedMemory } from "./probe.ts";
 
-function found(memory: Memory, query: string, sessionId = ""): string[] {
+function found(memory: SearchedMemory, query: string, sessionId = ""): string[] {
   return memory.search.find(query, { sessionId }).map((hit) => hit.id);
 }
 

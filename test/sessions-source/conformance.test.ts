@@ -4,13 +4,14 @@ import { env } from "cloudflare:workers";
 import type { UIMessage } from "ai";
 import { describe, expect, test } from "vitest";
 import type { Session } from "../../src/agent/session.ts";
+import type { RecallMethods } from "../../src/recall/room.ts";
 import { inside, newChat } from "../ai-chat/chat.ts";
 import type { Chat } from "../ai-chat/worker.ts";
 import { say, talk } from "../conversation.ts";
 
 /** A conversation, written through the door of whoever keeps it. */
 interface Kept {
-  readonly session: Session;
+  readonly session: Session & RecallMethods;
   append(message: UIMessage, parentId?: string | null): Promise<unknown>;
   update(message: UIMessage): Promise<unknown>;
   remove(...ids: string[]): Promise<unknown>;

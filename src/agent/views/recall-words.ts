@@ -5,7 +5,7 @@
  * reads only, and no more rows than the answer has room for, with a bounded number of the index's.
  */
 import type { HiddenMessages } from "../../memory/messages/hidden-messages.ts";
-import type { SeqRange } from "../../memory/search/search.ts";
+import type { SeqRange } from "../../memory/search/search-rows.ts";
 import type { CountTokens } from "../../steps/message/measure.ts";
 import { referenceTo } from "../../steps/message/reference.ts";
 import {

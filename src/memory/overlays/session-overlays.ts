@@ -23,8 +23,7 @@ import type { Db } from "../db.ts";
 import type { Drafts } from "../drafts.ts";
 import { SessionNotes } from "../notes/notes.ts";
 import type { NotesStatements } from "../notes/statements.ts";
-import type { MessageSearch } from "../search/search.ts";
-import { HiddenMessages } from "../messages/hidden-messages.ts";
+import type { SearchRows } from "../search/search-rows.ts";
 import type { OverlayRow, ShapeRow } from "../statements.ts";
 import { discloseOverlay, isUnchanged, listReplaced, readPastView, type PastView } from "./time-travel.ts";
 import type { Tree } from "../messages/tree.ts";
@@ -40,7 +39,7 @@ export interface HistoryOptions {
   readonly countTokens: CountTokens;
   /** What may be kept of a message beside a summary. */
   readonly redactMessage: (message: UIMessage) => UIMessage;
-  readonly search: MessageSearch;
+  readonly search: SearchRows;
   readonly drafts: Drafts;
   readonly notes: NotesStatements;
 }
@@ -55,7 +54,7 @@ export interface ExpandOptions {
 }
 
 export abstract class SessionOverlays {
-  protected readonly tree: Tree;
+  readonly tree: Tree;
   protected readonly laid: Overlays;
   /** What is kept of the conversation in words of its own, as it goes on. */
   readonly notes: SessionNotes;
@@ -180,11 +179,6 @@ export abstract class SessionOverlays {
       );
     }
     return this.#read(elements.slice(start, start + limit));
-  }
-
-  /** For reading originals by their words, by name or by what stands around them, as the active branch shows them now. */
-  hiddenMessages(): HiddenMessages {
-    return new HiddenMessages(this.tree, this.options.search);
   }
 
   /**

@@ -20,6 +20,7 @@ import { isPruned, NotAtHand, type ReadableRow } from "../messages/contents.ts";
 import type { Db } from "../db.ts";
 import { askExpression, fitWords, matchExpression, queryTerms, snippetTerm } from "./words.ts";
 import { lastOf, placeOf, rowidOf, SearchStatements, type IndexedRow, type SourceRow } from "./statements.ts";
+import { SearchRows, type SeqRange } from "./search-rows.ts";
 import { snippetsFor } from "./snippet.ts";
 
 /** Of messages that have not all of the words: how much of what the best one has makes a hit. */
@@ -65,30 +66,22 @@ interface HoldingOptions {
   readonly rows: number;
 }
 
-/** A stretch of the session's messages, both ends included. */
-export interface SeqRange {
-  readonly fromSeq: number;
-  readonly toSeq: number;
-}
-
 /** The content of a message's row. */
 type ReadContent = (sessionId: string, row: ReadableRow) => UIMessage;
 
 /** Messages that a search asks a host for together: enough to need few turns, few enough to hold in memory. */
 const FETCHED_AT_ONCE = 50;
 
-export class MessageSearch {
+export class MessageSearch extends SearchRows {
   readonly #read: ReadContent;
   readonly #sql: SearchStatements;
   readonly #db: Db;
-  /** By session; null for one that is not indexed. What is not in here was not asked for yet. */
-  readonly #indexed: Map<string, IndexedRow | null>;
 
   constructor(db: Db, read: ReadContent) {
+    super(db);
     this.#db = db;
     this.#read = read;
     this.#sql = new SearchStatements(db);
-    this.#indexed = db.cached(new Map());
   }
 
   /**
@@ -192,43 +185,16 @@ export class MessageSearch {
     });
   }
 
-  /** Messages of a session, or of stretches of it, of which a search sees only a part. Of those that were indexed so far. */
-  countPartial(sessionId: string, ranges: readonly SeqRange[] | null = null): number {
-    const indexed = this.#load(sessionId);
-    if (indexed === null) return 0;
-    const { n } = indexed;
-    const stretches = ranges?.map(({ fromSeq, toSeq }) => ({ first: rowidOf(n, fromSeq), last: rowidOf(n, toSeq) }));
-    return (stretches ?? [{ first: rowidOf(n, 0), last: lastOf(n) }]).flatMap((each) => this.#sql.partialBetween(each))
-      .length;
-  }
-
-  /** Says that a message has a new content. */
-  replaced(sessionId: string, seq: number, message: UIMessage): void {
-    const indexed = this.#load(sessionId);
+  override replaced(sessionId: string, seq: number, message: UIMessage): void {
+    const indexed = this.load(sessionId);
     if (indexed === null || seq > indexed.indexedTo) return;
     this.#sql.deleteWords(rowidOf(indexed.n, seq));
     this.#insert(indexed, seq, message);
   }
 
-  /** Says that messages were deleted. */
-  removed(sessionId: string, rows: readonly { readonly seq: number }[]): void {
-    const indexed = this.#load(sessionId);
-    if (indexed === null) return;
-    for (const { seq } of rows) if (seq <= indexed.indexedTo) this.#sql.deleteWords(rowidOf(indexed.n, seq));
-  }
-
-  /** Says that a session's messages are about to be deleted, all of them. */
-  clearing(sessionId: string): void {
-    const indexed = this.#load(sessionId);
-    if (indexed === null) return;
-    this.#sql.deleteSessionWords(sessionId, indexed);
-    this.#sql.deleteIndexed(indexed.n);
-    this.#indexed.set(sessionId, null);
-  }
-
   /** Indexes what was stored since the last time; null when nothing ever was. */
   #catchUp(sessionId: string): IndexedRow | null {
-    const indexed = this.#load(sessionId);
+    const indexed = this.load(sessionId);
     const first = this.#sql.messageAfter(sessionId, indexed?.indexedTo ?? -1);
     if (first === undefined) return indexed;
     let waiting: NotAtHand | null = null;
@@ -251,7 +217,7 @@ export class MessageSearch {
       }
       this.#sql.setIndexedTo(n, indexedTo);
       const caughtUp = { n, indexedTo };
-      this.#indexed.set(sessionId, caughtUp);
+      this.reached(sessionId, caughtUp);
       return caughtUp;
     });
     if (waiting !== null) throw waiting;
@@ -282,15 +248,6 @@ export class MessageSearch {
     const rowid = rowidOf(indexed.n, seq);
     this.#sql.insertWords(rowid, { words, forms });
     if (partial) this.#sql.insertPartial(rowid);
-  }
-
-  #load(sessionId: string): IndexedRow | null {
-    let indexed = this.#indexed.get(sessionId);
-    if (indexed === undefined) {
-      indexed = this.#sql.indexed(sessionId) ?? null;
-      this.#indexed.set(sessionId, indexed);
-    }
-    return indexed;
   }
 }
 

@@ -34,20 +34,54 @@ export function placeOf(rowid: number): { n: number; seq: number } {
   return { n: Math.floor(rowid / SESSION_SIZE), seq: rowid % SESSION_SIZE };
 }
 
-export class SearchStatements {
+/** Those by which words leave the index: every agent has them, also one that no longer searches. */
+export class ForgetStatements {
   readonly #db: Db;
 
   constructor(db: Db) {
     this.#db = db;
   }
 
-  sessionIds(): { sessionId: string }[] {
-    return this.#db.run("SELECT session_id AS sessionId FROM palimpsest_sessions");
-  }
-
   indexed(sessionId: string): IndexedRow | undefined {
     const sql = "SELECT n, indexed_to AS indexedTo FROM palimpsest_searched_sessions WHERE session_id = ?";
     return this.#db.run<IndexedRow>(sql, sessionId)[0];
+  }
+
+  deleteIndexed(n: number): void {
+    this.#db.run("DELETE FROM palimpsest_searched_sessions WHERE n = ?", n);
+  }
+
+  deleteWords(rowid: number): void {
+    this.#db.run(`DELETE FROM palimpsest_search WHERE rowid = ${ROWID}`, rowid);
+    this.#db.run("DELETE FROM palimpsest_search_partial WHERE number = ?", rowid);
+  }
+
+  partialBetween({ first, last }: { first: number; last: number }): number[] {
+    const sql = "SELECT number FROM palimpsest_search_partial WHERE number BETWEEN ? AND ?";
+    return this.#db.run<{ number: number }>(sql, first, last).map(({ number }) => number);
+  }
+
+  /** Of every message of the session that is still stored. */
+  deleteSessionWords(sessionId: string, indexed: IndexedRow): void {
+    const sql = `DELETE FROM palimpsest_search WHERE rowid IN
+       (SELECT ${ROWID} + seq FROM palimpsest_messages WHERE session_id = ? AND seq <= ?)`;
+    this.#db.run(sql, rowidOf(indexed.n, 0), sessionId, indexed.indexedTo);
+    const partial = "DELETE FROM palimpsest_search_partial WHERE number BETWEEN ? AND ?";
+    this.#db.run(partial, rowidOf(indexed.n, 0), lastOf(indexed.n));
+  }
+}
+
+/** Those that searching takes beside. */
+export class SearchStatements extends ForgetStatements {
+  readonly #db: Db;
+
+  constructor(db: Db) {
+    super(db);
+    this.#db = db;
+  }
+
+  sessionIds(): { sessionId: string }[] {
+    return this.#db.run("SELECT session_id AS sessionId FROM palimpsest_sessions");
   }
 
   /** Gives the session a number. */
@@ -58,10 +92,6 @@ export class SearchStatements {
 
   setIndexedTo(n: number, seq: number): void {
     this.#db.run("UPDATE palimpsest_searched_sessions SET indexed_to = ? WHERE n = ?", seq, n);
-  }
-
-  deleteIndexed(n: number): void {
-    this.#db.run("DELETE FROM palimpsest_searched_sessions WHERE n = ?", n);
   }
 
   /** The first message after `seq`. One at a time: a message may take megabytes. */
@@ -80,28 +110,9 @@ export class SearchStatements {
     this.#db.run(`INSERT INTO palimpsest_search (rowid, words, forms) VALUES (${ROWID}, ?, ?)`, rowid, words, forms);
   }
 
-  deleteWords(rowid: number): void {
-    this.#db.run(`DELETE FROM palimpsest_search WHERE rowid = ${ROWID}`, rowid);
-    this.#db.run("DELETE FROM palimpsest_search_partial WHERE number = ?", rowid);
-  }
-
   /** Notes that the words of a message are not all of them. */
   insertPartial(rowid: number): void {
     this.#db.run("INSERT INTO palimpsest_search_partial (number) VALUES (?)", rowid);
-  }
-
-  partialBetween({ first, last }: { first: number; last: number }): number[] {
-    const sql = "SELECT number FROM palimpsest_search_partial WHERE number BETWEEN ? AND ?";
-    return this.#db.run<{ number: number }>(sql, first, last).map(({ number }) => number);
-  }
-
-  /** Of every message of the session that is still stored. */
-  deleteSessionWords(sessionId: string, indexed: IndexedRow): void {
-    const sql = `DELETE FROM palimpsest_search WHERE rowid IN
-       (SELECT ${ROWID} + seq FROM palimpsest_messages WHERE session_id = ? AND seq <= ?)`;
-    this.#db.run(sql, rowidOf(indexed.n, 0), sessionId, indexed.indexedTo);
-    const partial = "DELETE FROM palimpsest_search_partial WHERE number BETWEEN ? AND ?";
-    this.#db.run(partial, rowidOf(indexed.n, 0), lastOf(indexed.n));
   }
 
   /** The best matches, best first, the newer of equals first; in one session when `n` is given. */

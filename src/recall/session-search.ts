@@ -1,14 +1,14 @@
 /** What a model's own search over all of an agent's conversations answers. */
-import type { SearchHit } from "../memory/search/search.ts";
-import type { Core } from "./core.ts";
+import type { Core } from "../agent/core.ts";
+import type { MessageSearch, SearchHit } from "../memory/search/search.ts";
 
 /** Hits that the model's own search returns, and characters of each: a few hundred tokens, enough to know what to read. */
 const SESSION_SEARCH_HITS = 10;
 const SESSION_SEARCH_CHARS = 400;
 
 /** Null when nothing matches. */
-export async function answerSearch({ memory }: Pick<Core, "memory">, query: string): Promise<string | null> {
-  const hits = memory.search.find(query, { limit: SESSION_SEARCH_HITS });
+export function answerSearch(search: MessageSearch, { memory }: Pick<Core, "memory">, query: string): string | null {
+  const hits = search.find(query, { limit: SESSION_SEARCH_HITS });
   if (hits.length === 0) return null;
   const named = (id: string): string => memory.sessions.get(id)?.name ?? id;
   return hits.map((hit) => describe(hit, named(hit.sessionId))).join("\n\n");

@@ -1,0 +1,120 @@
+/**
+ * The room of recall: full-text search over what was said, and `recall`, by which a model reads the originals under its
+ * summaries.
+ *
+ * The index is made when it is first searched (memory/search). An agent without the room stores no word twice; what it edits or
+ * deletes leaves an index that the room made earlier all the same.
+ */
+import { tool, type ToolSet } from "ai";
+import { z } from "zod";
+import type { Core } from "../agent/core.ts";
+import type { Methods } from "../agent/compose.ts";
+import type { Extension, Installed, ManagerState } from "../agent/extension.ts";
+import { defined, parseInput } from "../agent/inputs.ts";
+import { SessionState } from "../agent/session-state.ts";
+import { recall as recallIn, recallTool, type RecallRequest } from "../agent/views/recall.ts";
+import type { Recall } from "../agent/views/recalled.ts";
+import { HiddenMessages } from "../memory/messages/hidden-messages.ts";
+import { MessageSearch, type SearchHit, type SearchOptions } from "../memory/search/search.ts";
+import { recallCalls } from "./calls.ts";
+import { recallInputs } from "./inputs.ts";
+import { answerSearch } from "./session-search.ts";
+
+class SessionRecall {
+  readonly #state: SessionState;
+  readonly #search: MessageSearch;
+
+  constructor(state: SessionState, search: MessageSearch) {
+    this.#state = state;
+    this.#search = search;
+  }
+
+  /**
+   * Originals by their words, by reference or id, by what stands around one, or under one overlay; or a version of the notes:
+   * as text for a model, within `maxTokens`. What is not found here is looked for in the sessions that this one goes on from after a split.
+   * Throws `invalid_input`.
+   */
+  async recall(request: RecallRequest): Promise<Recall> {
+    const checked = parseInput(recallInputs.recall, request);
+    this.#state.apply();
+    const { id, core } = this.#state;
+    const { memory } = core;
+    const countTokens = core.counterOf(id);
+    const ask = (sessionId: string): Recall => {
+      const { tree, notes } = memory.session(sessionId);
+      return recallIn({ places: new HiddenMessages(tree, this.#search), notes }, checked, countTokens);
+    };
+    const own = await this.#state.read(() => ask(id));
+    if (own.kind === "found") return own;
+    const { sessions } = memory;
+    for (let earlier = sessions.earlierOf(id); earlier !== null; earlier = sessions.earlierOf(earlier)) {
+      const answer = ask(earlier);
+      if (answer.kind === "found") return answer;
+    }
+    return own;
+  }
+
+  /** Messages of this session that hold all the words or, where none does, most; "phrases" in quotes, `prefix*`. Never a syntax error. */
+  async search(query: string, options: { limit?: number | undefined } = {}): Promise<SearchHit[]> {
+    const checked = defined(parseInput(recallInputs.search, { ...options, query }));
+    return this.#state.read(() => this.#search.find(checked.query, { ...checked, sessionId: this.#state.id }));
+  }
+}
+
+class ManagerRecall {
+  readonly #core: Core;
+  readonly #search: MessageSearch;
+
+  constructor({ core }: ManagerState, search: MessageSearch) {
+    this.#core = core;
+    this.#search = search;
+  }
+
+  /** Messages of every session, or of one, that hold every word of the query; where none does, most of them. Throws `invalid_input`. */
+  async search(query: string, options: SearchOptions = {}): Promise<SearchHit[]> {
+    const checked = defined(parseInput(recallInputs.searchSessions, { ...options, query }));
+    return this.#search.find(checked.query, checked);
+  }
+
+  /** `session_search`: lets a model look for what was said in any of this agent's conversations. */
+  tools(): ToolSet {
+    return {
+      session_search: tool({
+        description:
+          'Searches all past conversations, this one included. Finds what holds all the words or, where nothing does, most of them, and says which are missing; "quoted words" side by side; begin* finds beginnings.',
+        inputSchema: z.object({ query: z.string().min(1).describe("The words to look for.") }),
+        execute: async ({ query }) =>
+          answerSearch(this.#search, this.#core, query) ?? "Nothing matches. Try fewer or other words.",
+      }),
+    };
+  }
+}
+
+/** What the room adds to a session. */
+export interface RecallMethods extends Methods<SessionRecall> {}
+
+/** What it adds to a manager of sessions. */
+export interface ManagerRecallMethods extends Methods<ManagerRecall> {}
+
+/** Search, and the originals under the summaries: `withCompaction(Base, { rooms: [recall()] })`. */
+export function recall(): Extension<RecallMethods, ManagerRecallMethods, typeof recallCalls> {
+  return { name: "recall", calls: recallCalls, install };
+}
+
+function install(core: Core): Installed<RecallMethods, ManagerRecallMethods> {
+  const { memory } = core;
+  const search = memory.searchWith(new MessageSearch(core.db, (sessionId, row) => memory.readContent(sessionId, row)));
+  return {
+    session: (state) => new SessionRecall(state, search),
+    manager: (state) => new ManagerRecall(state, search),
+    searchAll: async (query) => answerSearch(search, core, query),
+    // Where compaction may hide messages or cut notes.
+    tools: (sessionId, newest): ToolSet => {
+      const { policy, notes } = core.settings.get(sessionId);
+      if (policy === null && notes === null && !memory.session(sessionId).hasOverlays()) return {};
+      return {
+        recall: recallTool((request) => new SessionRecall(new SessionState(core, newest()), search).recall(request)),
+      };
+    },
+  };
+}
