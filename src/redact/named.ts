@@ -262,7 +262,7 @@ const PATH = /^(?:~?\.{0,2}\/|~|\.|[a-z]:\\|https?:|file:)/i;
 /** A variable that is named after what it holds. */
 const VARIABLE = /^[A-Za-z_$][\w$]*(?:key|token|secret|password|passwd|pwd|credentials?)$/i;
 /** A member of something, a call, or a name made of words: code that says where the value comes from. */
-const CODE = /^&?[a-z_$][\w$]*(?:<|\??\.[a-z_$]|\(|\[|::|->)/i;
+const CODE = /^&?[a-z_$][\w$]*(?:<|\??\.[a-z_$]|\(|\[|(?:::|->)[a-z_$])/i;
 const WORDS = /^[a-z$]+(?:[_-]?[a-z]+)*[_-]?\d{0,5}[a-z]*$/i;
 /** Behind "password": a version, a number, a name of a method. */
 const NO_SECRET_BESIDE =

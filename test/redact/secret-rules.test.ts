@@ -399,7 +399,7 @@ test("what is assigned to a password is gone, in a shell, in JSON and in JSON wi
       for (let layer = 0; layer < depth; layer++) text = JSON.stringify({ output: text });
       expect(redactText(text)).not.toContain(`"${hidden}`);
       expect(redactText(text)).toContain("[redacted: secret]");
-      if (!hidden.includes(" ") && !/^\w+\.[a-z_]/i.test(hidden)) {
+      if (!hidden.includes(" ") && !/^\w+(?:\.|::)[a-z_]/i.test(hidden)) {
         expect(redactText(`export ${key}=${hidden}\n`)).toBe(`export ${key}=[redacted: secret]\n`);
       }
     }),
