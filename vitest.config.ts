@@ -1,6 +1,10 @@
 import { cloudflareTest } from "@cloudflare/vitest-pool-workers";
 import { defineConfig } from "vitest/config";
 
+/** `npm test` tries what a change most likely breaks; `npm run test:all`, and so CI, everything: see test/tries.ts. */
+const everything = process.env["PALIMPSEST_TESTS"] === "all";
+const everywhere = { provide: { everything }, setupFiles: ["./test/tries.ts"] };
+
 /** How long the simulator plays, from which seed on: scripts/sim.ts says. */
 const sim = {
   operations: Number(process.env["PALIMPSEST_SIM_OPERATIONS"] ?? 0),
@@ -10,9 +14,12 @@ const sim = {
 
 /** Which places of a run the crash matrix disturbs: test/workflows/crash-matrix.test.ts says. */
 const matrix = {
-  full: process.env["PALIMPSEST_MATRIX"] === "full",
+  full: everything || process.env["PALIMPSEST_MATRIX"] === "full",
   seed: process.env["PALIMPSEST_SEED"] ?? "1",
 };
+
+/** In a browser, or with a Worker that is killed again and again. */
+const LONG = everything ? [] : ["test/e2e/**", "test/kill/notes.test.ts"];
 
 /** One command: pure code in plain Node, everything durable in workerd, and the real Worker killed from outside. */
 export default defineConfig({
@@ -20,6 +27,7 @@ export default defineConfig({
     projects: [
       {
         test: {
+          ...everywhere,
           name: "pure",
           environment: "node",
           include: ["test/{steps,compat,redact,import,model,scripts,dashboard,{context,events}/pure}/**/*.test.ts"],
@@ -34,9 +42,10 @@ export default defineConfig({
           }),
         ],
         test: {
+          setupFiles: everywhere.setupFiles,
           name: "workerd",
           include: ["test/{memory,agent,workflows,sim,doors,{context,events}/workerd}/**/*.test.ts"],
-          provide: { sim, matrix },
+          provide: { sim, matrix, everything },
           testTimeout: 60_000,
         },
       },
@@ -48,6 +57,7 @@ export default defineConfig({
           }),
         ],
         test: {
+          ...everywhere,
           name: "hosts",
           include: ["test/{ai-chat,think,sessions-source}/**/*.test.ts"],
           testTimeout: 60_000,
@@ -55,9 +65,11 @@ export default defineConfig({
       },
       {
         test: {
+          ...everywhere,
           name: "bundle",
           environment: "node",
           include: ["test/{e2e,kill,examples,cli}/**/*.test.ts"],
+          exclude: LONG,
           fileParallelism: false,
           testTimeout: 180_000,
           // A Worker and its page are built and started in one: a busy machine needs more than the usual ten seconds.

@@ -32,3 +32,9 @@ declare global {
     }
   }
 }
+
+declare module "vitest" {
+  interface ProvidedContext {
+    everything: boolean;
+  }
+}

@@ -6,6 +6,7 @@ import { exportJsonl } from "../../src/import/export.ts";
 import { detectFormat, FORMATS, importTranscript, readTranscript, type Format } from "../../src/import/import.ts";
 import { MAX_BAD_ENTRIES, MAX_IMPORT_ENTRIES, MAX_IMPORT_VALUE_CHARS } from "../../src/limits.ts";
 import * as fixtures from "./fixtures.ts";
+import { tries } from "../tries.ts";
 
 const FIXTURES: Readonly<Record<Format, string>> = {
   "uimessage-jsonl": fixtures.uiMessages,
@@ -335,7 +336,7 @@ describe("nothing is half imported", () => {
           expect(errorCode(error)).toBe("import_failed");
         }
       }),
-      { numRuns: 2000 },
+      { numRuns: tries(2000) },
     );
   });
 });

@@ -2,6 +2,7 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { say, withProbe } from "./probe.ts";
+import { tries } from "../tries.ts";
 
 test("tips are the leaves of the tree, newest first, each with where its branch parts (M1)", async () => {
   await withProbe(({ history }) => {
@@ -48,6 +49,6 @@ test("tips, and the newest leaf after each message, agree with a tree kept by ha
         expect(history.leafAfter("nobody")).toBeNull();
       });
     }),
-    { numRuns: 40 },
+    { numRuns: tries(40) },
   );
 });

@@ -9,6 +9,7 @@ import { summaryMessage } from "../../src/steps/view/view.ts";
 import { Naive, type NaiveElement } from "./naive.ts";
 import { steps, withProbe } from "./probe.ts";
 import { estimateTokens } from "../../src/steps/tokens/tokens.ts";
+import { everything, tries } from "../tries.ts";
 
 /** Numbers pick from what exists when the step comes: `at % count`. */
 type Step =
@@ -96,9 +97,10 @@ test("M1, V1, C2, C3, V3, S1: any sequence of changes reads like the naive model
         const cold = reopen();
         for (const twin of twins) check(cold.session(twin.sessionId), twin);
       }),
-      { numRuns: 150 },
+      { numRuns: tries(150) },
     );
-    // The script really went where it is meant to go.
+    // The script really went where it is meant to go. A part of the tries may not go everywhere.
+    if (!everything) return;
     for (const [what, count] of Object.entries(seen)) expect(count, what).toBeGreaterThan(0);
   });
 });

@@ -6,6 +6,7 @@ import type { History } from "../../src/memory/messages/history.ts";
 import type { Growth, NotesEnd, NotesVersion } from "../../src/memory/notes/notes.ts";
 import { WHOLE_MESSAGE } from "../../src/steps/plan/outline.ts";
 import { say, steps, withProbe } from "./probe.ts";
+import { tries } from "../tries.ts";
 
 /** Messages by how many steps they have, and what is done to them: summaries between two places, some taken back, some steps more. */
 const conversation = fc.record({
@@ -76,7 +77,7 @@ test("V1: of any view, growth is the tokens of the rows that are read, warm as c
         history.append(say("next"));
         expect(look(history, after, cold)).toEqual(look(history, after));
       }),
-      { numRuns: 400 },
+      { numRuns: tries(400) },
     );
   });
 }, 120_000);

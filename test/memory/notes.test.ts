@@ -8,6 +8,7 @@ import type { OverlayRecord } from "../../src/memory/overlays/overlays.ts";
 import { NO_FACTS } from "../../src/steps/pinned/fact.ts";
 import { WHOLE_MESSAGE } from "../../src/steps/plan/outline.ts";
 import { fill, say, span, steps, withProbe } from "./probe.ts";
+import { tries } from "../tries.ts";
 
 const upTo = (messageId: string, step = WHOLE_MESSAGE) => ({ kind: "to", messageId, step }) as const;
 
@@ -237,7 +238,7 @@ describe("what a split's child is given", () => {
           expect(child.notes.current() === null).toBe(from <= told);
         }),
       ),
-      { numRuns: 100 },
+      { numRuns: tries(100) },
     );
   });
 });

@@ -5,6 +5,7 @@ import { describe, expect, test } from "vitest";
 import { errorCode } from "../../src/errors.ts";
 import { matchExpression } from "../../src/memory/search/words.ts";
 import { fill, say, span, withProbe, type SearchedMemory } from "./probe.ts";
+import { tries } from "../tries.ts";
 
 function found(memory: SearchedMemory, query: string, sessionId = ""): string[] {
   return memory.search.find(query, { sessionId }).map((hit) => hit.id);
@@ -116,7 +117,7 @@ describe("a query", () => {
           fc.property(fc.oneof(query, spaced), (text) => {
             expect(Array.isArray(memory.search.find(text))).toBe(true);
           }),
-          { numRuns: runs },
+          { numRuns: tries(runs) },
         );
       check(50);
       history.append(say("m", operators.join(" ")));
@@ -137,7 +138,7 @@ describe("a query", () => {
           history.append(say(`m${n}`, `before ${text} after ${n}`));
           expect(found(memory, `"before ${text} after ${n}"`)).toEqual([`m${n++}`]);
         }),
-        { numRuns: 200 },
+        { numRuns: tries(200) },
       );
     });
   });
@@ -371,7 +372,7 @@ describe("the index", () => {
           });
           check();
         }),
-        { numRuns: 60 },
+        { numRuns: tries(60) },
       );
     });
   });

@@ -8,6 +8,7 @@ import type { OverlayRecord } from "../../src/memory/overlays/overlays.ts";
 import { WHOLE_MESSAGE } from "../../src/steps/plan/outline.ts";
 import { tables } from "../rows.ts";
 import { fill, measure, say, span, steps, withProbe } from "./probe.ts";
+import { tries } from "../tries.ts";
 
 const detailsOf = ({ details }: OverlayRecord) => ({ ...details, madeOf: [], draftKey: null });
 
@@ -89,7 +90,7 @@ test("V1, M1, C2, C3: so it is for any messages and overlays, once more for the 
           expect(history.view()).toEqual(shown);
         }),
     ),
-    { numRuns: 40 },
+    { numRuns: tries(40) },
   );
 });
 

@@ -8,6 +8,7 @@ import { renderReport, type DemoReport } from "../../scripts/report/report.ts";
 import { strata } from "../../scripts/report/strata.ts";
 import { progressBar, table } from "../../scripts/report/table.ts";
 import { clip, columns, count, duration, inert, wrap } from "../../scripts/report/text.ts";
+import { tries } from "../tries.ts";
 
 const plain = createPaint(false);
 const colored = createPaint(true);
@@ -223,7 +224,7 @@ describe("the page", () => {
         for (const line of page.split("\n")) expect(columns(line)).toBeLessThanOrEqual(Math.max(60, width));
         expect(inert(renderReport(data, { width, paint: colored }))).toBe(page);
       }),
-      { numRuns: 300 },
+      { numRuns: tries(300) },
     );
   });
 

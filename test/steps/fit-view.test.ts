@@ -11,6 +11,7 @@ import { fieldText, type Part } from "../../src/steps/message/tool-parts.ts";
 import { parseSyntheticId, recordMessage, summaryMessage } from "../../src/steps/view/view.ts";
 import { call, conversation, done, say, stepStart, text } from "./conversations.ts";
 import { estimateTokens } from "../../src/steps/tokens/tokens.ts";
+import { tries } from "../tries.ts";
 
 const words = fc.constantFrom(
   "The scheduler keeps its promise. ",
@@ -152,7 +153,7 @@ describe("any conversation, any room", () => {
           expect(Math.abs(fitted.originalTokens - saved - tokens)).toBeLessThanOrEqual(4 * left.length);
         } else expect.unreachable();
       }),
-      { numRuns: 300 },
+      { numRuns: tries(300) },
     );
   });
 
@@ -164,7 +165,7 @@ describe("any conversation, any room", () => {
         expect(new Set(left.map((message) => message.id)).size).toBe(left.length);
         paired(await convertToModelMessages(left));
       }),
-      { numRuns: 300 },
+      { numRuns: tries(300) },
     );
   });
 
@@ -185,7 +186,7 @@ describe("any conversation, any room", () => {
         expect(tokens).toBeLessThanOrEqual(Math.max(room, least + MIN_VIEW_TOKENS));
         expect(repairMessages(left)).toBe(left);
       }),
-      { numRuns: 300 },
+      { numRuns: tries(300) },
     );
   });
 
@@ -208,7 +209,7 @@ describe("any conversation, any room", () => {
         }
         if (messages.length > 0) expect(left.length).toBeGreaterThan(0);
       }),
-      { numRuns: 300 },
+      { numRuns: tries(300) },
     );
   });
 
@@ -225,7 +226,7 @@ describe("any conversation, any room", () => {
           expect(JSON.stringify(fitView(view, { countTokens: estimateTokens, room }).messages)).toContain(RULE);
         },
       ),
-      { numRuns: 200 },
+      { numRuns: tries(200) },
     );
   });
 
@@ -275,7 +276,7 @@ test("a conversation that grows by small messages keeps its fitted prefix from m
       // They weigh 600 tokens together, and the line moves by a sixth of the room at least; once, the view stops being whole.
       expect(broken).toBeLessThanOrEqual(2 + Math.ceil(600 / (room / 6)));
     }),
-    { numRuns: 20 },
+    { numRuns: tries(20) },
   );
 });
 

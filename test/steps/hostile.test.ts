@@ -18,6 +18,7 @@ import { DEFAULT_TEMPLATE } from "../../src/steps/draft/template.ts";
 import type { Part } from "../../src/steps/message/tool-parts.ts";
 import { summaryMessage } from "../../src/steps/view/view.ts";
 import { done, say, text } from "./conversations.ts";
+import { tries } from "../tries.ts";
 
 const BOUNDARY = "b0b0";
 const BREAKS = ["\n", "\r", "\r\n", "\v", "\f", "\u0085", "\u2028", "\u2029"] as const;
@@ -79,7 +80,7 @@ test("nothing in a block ends it early: what a prompt was built from is read bac
         buildPrompt({ kind: "chunk", template: DEFAULT_TEMPLATE, summaryTokens: 1, boundary: "x" }).system,
       );
     }),
-    { numRuns: 500 },
+    { numRuns: tries(500) },
   );
 });
 
@@ -116,7 +117,7 @@ test("no speaker's line can be forged, for the eye of a model as well: as many l
       if (most === null) expect(speakers).toEqual(all);
       else expect(speakers.every((line, at) => all.indexOf(line) >= at)).toBe(true);
     }),
-    { numRuns: 500 },
+    { numRuns: tries(500) },
   );
 });
 

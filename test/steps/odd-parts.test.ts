@@ -13,6 +13,7 @@ import type { Part } from "../../src/steps/message/tool-parts.ts";
 import { truncateOlderMessages } from "../../src/steps/view/truncate.ts";
 import { say } from "./conversations.ts";
 import { estimateTokens } from "../../src/steps/tokens/tokens.ts";
+import { tries } from "../tries.ts";
 
 const odd = (part: object): Part => part as unknown as Part;
 
@@ -92,7 +93,7 @@ test("whatever is stored can be measured, rendered, sliced, titled, shortened an
       const shortened = truncateOlderMessages(messages, { keepRecent: 0, step: 1 });
       expect(truncateOlderMessages(shortened, { keepRecent: 0, step: 1 })).toEqual(shortened);
     }),
-    { numRuns: 2_000 },
+    { numRuns: tries(2_000) },
   );
 });
 
@@ -104,7 +105,7 @@ test("V2: whatever is stored converts after a repair, and repairing twice is rep
       await convertToModelMessages(repaired);
       await convertToModelMessages(repairMessages(truncateOlderMessages(messages, { keepRecent: 0, step: 1 })));
     }),
-    { numRuns: 2_000 },
+    { numRuns: tries(2_000) },
   );
 });
 

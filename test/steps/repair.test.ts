@@ -5,6 +5,7 @@ import { describe, expect, test } from "vitest";
 import { isStub, NO_RESULT, repairMessages } from "../../src/steps/view/repair.ts";
 import { isOpenCall, isSaid, type Part } from "../../src/steps/message/tool-parts.ts";
 import { bareResult, call, conversation, done, say, stepStart, text } from "./conversations.ts";
+import { tries } from "../tries.ts";
 
 /** Ids of calls and results as they are sent, and whether each result comes right after its call's message. */
 function sent(messages: readonly ModelMessage[]): { calls: string[]; results: string[] } {
@@ -113,7 +114,7 @@ test("V2: any list of messages converts with every call paired once, call ids un
     fc.asyncProperty(anyMessages, async (messages) => {
       await expectPaired(repairMessages(messages));
     }),
-    { numRuns: 1_000 },
+    { numRuns: tries(1_000) },
   );
 });
 
@@ -123,7 +124,7 @@ test("V2: conversations of both shapes, cut anywhere, convert with every call pa
       const start = messages.length === 0 ? 0 : from % messages.length;
       await expectPaired(repairMessages(messages.slice(start, start + length)));
     }),
-    { numRuns: 300 },
+    { numRuns: tries(300) },
   );
 });
 
@@ -135,7 +136,7 @@ test("repairing twice is repairing once, and nothing changes what needs no repai
       expect(messages).toEqual(before);
       expect(repairMessages(once)).toBe(once);
     }),
-    { numRuns: 1_000 },
+    { numRuns: tries(1_000) },
   );
 });
 

@@ -10,6 +10,7 @@ import { DEFAULT_TEMPLATE, missingSections, parseTemplate } from "../../src/step
 import { estimateTokens } from "../../src/steps/tokens/tokens.ts";
 import type { Part } from "../../src/steps/message/tool-parts.ts";
 import { call, conversation, done, say, stepStart, text } from "./conversations.ts";
+import { tries } from "../tries.ts";
 
 const message = (...parts: Part[]): { kind: "message"; message: ReturnType<typeof say> } => ({
   kind: "message",
@@ -178,7 +179,7 @@ describe("the prompt", () => {
           focus,
         });
       }),
-      { numRuns: 1_000 },
+      { numRuns: tries(1_000) },
     );
   });
 

@@ -7,6 +7,7 @@ import { repairMessages } from "../../src/steps/view/repair.ts";
 import { truncateOlderMessages, type TruncateOptions } from "../../src/steps/view/truncate.ts";
 import { summaryMessage } from "../../src/steps/view/view.ts";
 import { conversation, done, say, text } from "./conversations.ts";
+import { tries } from "../tries.ts";
 
 /** Truncates everything: the line is behind the last message. */
 const ALL: TruncateOptions = { keepRecent: 0, step: 1 };
@@ -121,7 +122,7 @@ describe("any history", () => {
           if (index >= after.length - each.keepRecent) expect(message).toBe(messages[index]);
         });
       }),
-      { numRuns: 200 },
+      { numRuns: tries(200) },
     );
   });
 
@@ -131,7 +132,7 @@ describe("any history", () => {
         const once = truncateOlderMessages(messages, each);
         expect(truncateOlderMessages(once, each)).toBe(once);
       }),
-      { numRuns: 200 },
+      { numRuns: tries(200) },
     );
   });
 
@@ -155,7 +156,7 @@ describe("any history", () => {
         }
         expect(moves).toBeLessThanOrEqual(Math.ceil(messages.length / each.step));
       }),
-      { numRuns: 60 },
+      { numRuns: tries(60) },
     );
   });
 
@@ -166,7 +167,7 @@ describe("any history", () => {
         expect(await sent(truncated)).toEqual(await sent(messages));
         expect(await sent(truncateOlderMessages(repairMessages(messages), each))).toEqual(await sent(messages));
       }),
-      { numRuns: 100 },
+      { numRuns: tries(100) },
     );
   });
 });

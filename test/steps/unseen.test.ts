@@ -3,6 +3,7 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { expectLinear } from "../growth.ts";
 import { findInvisible, showInvisible, stripInvisible } from "../../src/steps/text/invisible-characters.ts";
+import { tries } from "../tries.ts";
 
 test.each([
   ["a control", "\u0000", "␀"],
@@ -79,7 +80,7 @@ test("whatever the text: nothing is found in what is shown or cleaned, and doing
       expect(showInvisible(showInvisible(text))).toBe(showInvisible(text));
       expect(stripInvisible(stripInvisible(text))).toBe(stripInvisible(text));
     }),
-    { numRuns: 1_000 },
+    { numRuns: tries(1_000) },
   );
 });
 

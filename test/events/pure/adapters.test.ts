@@ -15,6 +15,7 @@ import { importTranscript } from "../../../src/import/import.ts";
 import { truncateOlderMessages } from "../../../src/steps/view/truncate.ts";
 import { conversation } from "../../steps/conversations.ts";
 import { anyMessage } from "./messages.ts";
+import { tries } from "../../tries.ts";
 
 // What the providers document, and nothing beside it.
 const toolCall = z.strictObject({
@@ -337,7 +338,7 @@ describe.each(cases)("$adapter.name", ({ adapter, schema, pairs }) => {
         const { calls, results } = pairs(prompt);
         expect(results.toSorted()).toEqual(calls.toSorted());
       }),
-      { numRuns: 150 },
+      { numRuns: tries(150) },
     );
   });
 
@@ -348,7 +349,7 @@ describe.each(cases)("$adapter.name", ({ adapter, schema, pairs }) => {
         const again = await adapter.toModel(adapter.fromModel(sent, ids()));
         expect(again).toEqual(sent);
       }),
-      { numRuns: 150, examples: [[[oddlyKeyed]]] },
+      { numRuns: tries(150), examples: [[[oddlyKeyed]]] },
     );
     const sent = await adapter.toModel(talk);
     expect(await adapter.toModel(adapter.fromModel(sent, ids()))).toEqual(sent);

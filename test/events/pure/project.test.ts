@@ -13,6 +13,7 @@ import {
   messageToEvents,
 } from "../../../src/events/project.ts";
 import { anyMessage } from "./messages.ts";
+import { tries } from "../../tries.ts";
 
 function json<T>(value: T): T {
   return JSON.parse(JSON.stringify(value)) as T;
@@ -74,7 +75,7 @@ describe("events of messages", () => {
         expect(eventsToMessages(events)).toEqual(messages);
         expect(eventsToMessages(json(events))).toEqual(json(messages));
       }),
-      { numRuns: 500 },
+      { numRuns: tries(500) },
     );
   });
 
@@ -92,7 +93,7 @@ describe("events of messages", () => {
           if ("content" in event) expect(messageToEvent(alone, createdAt)).toEqual({ ...event, id: event.messageId });
         }
       }),
-      { numRuns: 300 },
+      { numRuns: tries(300) },
     );
   });
 
@@ -106,7 +107,7 @@ describe("events of messages", () => {
           expect(whole).toEqual(expect.arrayContaining(grown));
         }
       }),
-      { numRuns: 200 },
+      { numRuns: tries(200) },
     );
   });
 

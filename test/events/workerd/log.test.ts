@@ -11,6 +11,7 @@ import { eventsToMessages, messageToEvents } from "../../../src/events/project.t
 import type { Memory } from "../../../src/memory/memory.ts";
 import { dump, fill, say, span, steps, withProbe } from "../../memory/probe.ts";
 import { anyMessage } from "../pure/messages.ts";
+import { tries } from "../../tries.ts";
 
 function codeOf(work: () => unknown): string | undefined {
   try {
@@ -93,7 +94,7 @@ describe("loading", () => {
           const log = pages(memory, sessionId, limit);
           expect(log).toEqual(history.getHistory().flatMap((message) => messageToEvents(message, 1_000)));
         }),
-        { numRuns: 60 },
+        { numRuns: tries(60) },
       );
     });
   });
@@ -250,7 +251,7 @@ describe("deleting", () => {
           });
           expect(history.getHistory()).toEqual(JSON.parse(JSON.stringify(expected)));
         }),
-        { numRuns: 60 },
+        { numRuns: tries(60) },
       );
     });
   });

@@ -16,6 +16,7 @@ import { importTranscript } from "../../../src/import/import.ts";
 import { renderTranscript } from "../../../src/steps/draft/render.ts";
 import { readTranscript } from "../transcripts.ts";
 import { estimateTokens } from "../../../src/steps/tokens/tokens.ts";
+import { tries } from "../../tries.ts";
 
 const REAL = readTranscript("pi-coding-session.jsonl");
 const shape = resolveNotesShape({}, 60_000);
@@ -108,7 +109,7 @@ describe("the offline model", () => {
         for (const { title, text } of before.slice(1)) expect(textOf(after, title).startsWith(text)).toBe(true);
         expect(renderNotes(after)).toContain(hasOwn ? "Never touch src/lexer.ts" : "");
       }),
-      { numRuns: 60 },
+      { numRuns: tries(60) },
     );
   });
 
