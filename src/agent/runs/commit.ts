@@ -47,7 +47,7 @@ export function commitSummary(
   const { span, text, facts, lineage, carried } = summary;
   const { pinnedTokens, stackTokens } = run.policy;
   const countTokens = core.counterOf(run.sessionId);
-  const { around, summaryTokens } = readAround(core, run, plan);
+  const { around, summaryTokens, namesOf } = readAround(core, run, plan);
   const own = Math.ceil(withoutEmptySections(text).length / NAME_CHARS_PER_TOKEN) + SUMMARY_FRAME_TOKENS;
   const namesTokens = summary.namesTokens ?? Math.max(0, stackTokens - summaryTokens - own);
   const budget = { spanTokens: plan.spanTokens, pinnedTokens, namesTokens, countTokens, around };
@@ -67,6 +67,7 @@ export function commitSummary(
       // A draft holds the facts of its source itself.
       facts: lineage.draftKey == null ? facts : null,
       pinned,
+      namesOf,
       survival,
       ...describeBoundary(core, run, { plan, carried }),
     },

@@ -7,7 +7,7 @@
  */
 import type { UIMessage } from "ai";
 import { PalimpsestError } from "../../errors.ts";
-import { WHOLE_MESSAGE, type Outline } from "../../steps/plan/outline.ts";
+import { WHOLE_MESSAGE, type Outline, type Span } from "../../steps/plan/outline.ts";
 import { sliceMessage } from "../../steps/message/slice.ts";
 import { ownMark, parseSyntheticId, RESERVED_METADATA, RESERVED_PREFIX } from "../../steps/view/view.ts";
 import { findLeafAfter, listTips, type BranchTip } from "./branch-tips.ts";
@@ -30,6 +30,7 @@ import {
   type RecentHistory,
   type View,
 } from "./view.ts";
+import { readSurroundings, type Surroundings } from "./surroundings.ts";
 import { elementTokens, walkView } from "./walk.ts";
 
 export type { RecentHistory, View } from "./view.ts";
@@ -427,6 +428,13 @@ export class History extends SessionOverlays {
     const start = this.#start(leafId, options.toStep);
     const id = leafId ?? this.leafId();
     return start === null || id === null ? null : { ...readOutline(this.tree, start, options), leafId: id };
+  }
+
+  /** What the view from a leaf shows beside a span, messages of so many bytes at most; null where it shows none of the span. */
+  surroundings(span: Span, { leafId, maxBytes }: { leafId: string | null; maxBytes: number }): Surroundings | null {
+    const range = this.laid.locate(span);
+    const leaf = this.#start(leafId);
+    return range === null || leaf === null ? null : readSurroundings(this.tree, { ...range, leaf }, maxBytes);
   }
 
   /** Estimated tokens of the view. Of the active leaf it is kept from append to append. Throws `unknown_leaf`. */

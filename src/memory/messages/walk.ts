@@ -103,7 +103,8 @@ function pickOverlay(overlays: readonly OverlayRow[], at: Place, floor: Place): 
     )[0];
 }
 
-function placeBefore(from: Place, reader: PathReader<boolean>): Place | null {
+/** The last place before one on its path; null at the beginning. */
+export function placeBefore(from: Place, reader: PathReader<boolean>): Place | null {
   return from.step > 0 ? { seq: from.seq, step: from.step - 1 } : before(reader.parentOf(from.seq));
 }
 

@@ -65,6 +65,8 @@ export interface OverlayDetails {
   readonly draftKey: string | null;
   /** Kept word for word, and shown with it. */
   readonly pinned: Pinned;
+  /** Overlays before it whose words may be among its names: those are no truer than what these tell of. Empty: of its own span alone. */
+  readonly namesOf: readonly string[];
   /** Of its tokens as it is shown, those of the names, and those of its summary with the line before it. */
   readonly weights: { readonly names: number; readonly summary: number };
   /** What summary and pinned facts keep of the span; null when nobody measured. */
@@ -92,6 +94,7 @@ const BY_HAND: OverlayDetails = {
   facts: null,
   draftKey: null,
   pinned: NOTHING_PINNED,
+  namesOf: [],
   weights: { names: 0, summary: 0 },
   survival: null,
   notesVersion: null,

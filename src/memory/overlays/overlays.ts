@@ -22,7 +22,7 @@ import { findLeafAfter } from "../messages/branch-tips.ts";
 import { hostedSliceDigest, parseFacts } from "../messages/content.ts";
 import { isPruned } from "../messages/contents.ts";
 import { addChange, type OverlayState } from "./changes.ts";
-import { fillDetails, parseDetails } from "./details.ts";
+import { fillDetails, parseDetails, type OverlayDetails } from "./details.ts";
 import { parseOverlay, checkSteps, type OverlayInput } from "./input.ts";
 import { summarySource, toRecord, type OverlayRecord, type Steps } from "./record.ts";
 import type { OverlayRow, Place, ShapeRow } from "../statements.ts";
@@ -169,6 +169,10 @@ export class Overlays {
     const row = this.mustGetRow(overlayId);
     if (row.state !== "active") return toRecord(row);
     this.#setState(row, "rolled-back");
+    // Nothing tells of an edit under it any more.
+    for (const other of this.#tree.sql.activeOverlaysEndingFrom(this.#tree.sessionId, row.toSeq)) {
+      if (comparePlaces(placeFrom(other), placeTo(row)) > 0) this.#forgetNames(other);
+    }
     return this.mustGet(overlayId);
   }
 
@@ -176,12 +180,9 @@ export class Overlays {
   addContext(overlayId: string, context: string): boolean {
     const row = this.#row(overlayId);
     if (row?.state !== "active") return false;
-    const details = { ...parseDetails(row.details), context: stripInvisible(context) };
-    const { summary, spanMessages, spanTokens } = row;
-    const tokens = this.#measure({ overlayId, summary, spanMessages, details });
-    if (tokens >= spanTokens) return false;
-    const { sql, sessionId } = this.#tree;
-    sql.changeOverlay(sessionId, { ...row, details: JSON.stringify(details), tokens });
+    const weighed = this.#weighed(row, { ...parseDetails(row.details), context: stripInvisible(context) });
+    if (weighed.tokens >= row.spanTokens) return false;
+    this.#tree.sql.changeOverlay(this.#tree.sessionId, { ...row, ...weighed });
     this.#tree.touch();
     return true;
   }
@@ -197,7 +198,10 @@ export class Overlays {
     const found = this.describe(range);
     if (found === null) return { kind: "stale", reason: "gone" };
     if (row.tokens >= found.tokens) return { kind: "stale", reason: "larger" };
-    this.#setState(row, "active");
+    // What its names are of has been in force since, or is again what it was.
+    const { namesOf } = parseDetails(row.details);
+    const isTrue = namesOf.every((id) => this.#row(id)?.state === "active");
+    this.#setState(isTrue ? row : this.withoutNames(row), "active");
     const hidden = others.some((other) => this.#holds(other, range) || (other.n > row.n && isSameSpan(other, row)));
     return { kind: hidden ? "rebased" : "applied", overlay: this.mustGet(row.overlayId) };
   }
@@ -233,12 +237,19 @@ export class Overlays {
     return { reached, gone: gone.toSorted((a, b) => a.n - b.n) };
   }
 
-  /** Names beside a summary are of everything that its view hid: an edit elsewhere may have taken their source away (C3). */
+  /** Names beside a summary may be of what earlier ones hide: one of those has left force (C3). */
   #forgetNames(row: OverlayRow): void {
-    const changed = withoutNames(row);
+    const changed = this.withoutNames(row);
     if (changed === row) return;
     this.#tree.sql.changeOverlay(this.#tree.sessionId, changed);
     this.#tree.touch();
+  }
+
+  /** The overlay without names that may be of another one's messages; as it is where all are of its own. */
+  withoutNames(row: OverlayRow): OverlayRow {
+    const details = parseDetails(row.details);
+    if (details.namesOf.length === 0) return row;
+    return { ...row, ...this.#weighed(row, { ...details, namesOf: [], pinned: { ...details.pinned, names: [] } }) };
   }
 
   #row(overlayId: string): OverlayRow | undefined {
@@ -248,9 +259,7 @@ export class Overlays {
   #setState(row: OverlayRow, state: OverlayState): void {
     const { sql, sessionId } = this.#tree;
     const change = { state, afterN: sql.lastOverlayNumber(sessionId), at: this.#now() };
-    // What comes into force again may have outlived the source of its names.
-    const known = state === "active" ? withoutNames(row) : row;
-    sql.changeOverlay(sessionId, { ...known, ...addChange(row, change) });
+    sql.changeOverlay(sessionId, { ...row, ...addChange(row, change) });
     this.#tree.touch();
   }
 
@@ -286,13 +295,9 @@ export class Overlays {
 
   #newRow(input: OverlayInput, place: { range: Range; found: SpanDigest; overlayId: string }): OverlayRow {
     const { range, found, overlayId } = place;
-    const given = fillDetails(input.details ?? {});
     const shown = { overlayId, summary: input.summary, spanMessages: found.messages };
-    const tokens = this.#measure({ ...shown, details: given });
-    const { names: _, ...pinned } = given.pinned;
-    const names = tokens - this.#measure({ ...shown, details: { ...given, pinned: { ...pinned, names: [] } } });
-    const details = { ...given, weights: { names, summary: this.#measure({ ...shown, details: fillDetails({}) }) } };
     return {
+      ...this.#weighed(shown, fillDetails(input.details ?? {})),
       n: this.#tree.sql.lastOverlayNumber(this.#tree.sessionId) + 1,
       overlayId,
       state: "active" satisfies OverlayState,
@@ -302,17 +307,27 @@ export class Overlays {
       toStep: range.to.step,
       fromId: input.span.fromId,
       toId: input.span.toId,
-      tokens,
       spanTokens: found.tokens,
       spanMessages: found.messages,
       spanDigest: found.digest,
       runId: input.runId ?? null,
-      details: JSON.stringify(details),
       createdAt: this.#now(),
       summary: input.summary,
       topSeq: this.#tree.newest()?.seq ?? range.to.seq,
       changes: "[]",
     };
+  }
+
+  /** Its details, with what it weighs with them as it is shown. */
+  #weighed(
+    { overlayId, summary, spanMessages }: Pick<OverlayRow, "overlayId" | "summary" | "spanMessages">,
+    details: OverlayDetails,
+  ): Pick<OverlayRow, "details" | "tokens"> {
+    const measure = (of: OverlayDetails): number => this.#measure({ overlayId, summary, spanMessages, details: of });
+    const tokens = measure(details);
+    const names = tokens - measure({ ...details, pinned: { ...details.pinned, names: [] } });
+    const weights = { names, summary: measure(fillDetails({})) };
+    return { tokens, details: JSON.stringify({ ...details, weights }) };
   }
 
   /** Estimated tokens of an overlay as it is shown. */
@@ -431,11 +446,4 @@ function isSameSpan(a: OverlayRow, b: OverlayRow): boolean {
 
 function sameMembers(a: readonly string[], b: readonly string[]): boolean {
   return a.length === b.length && a.every((each) => b.includes(each));
-}
-
-function withoutNames(row: OverlayRow): OverlayRow {
-  const details = parseDetails(row.details);
-  if (details.weights.names === 0) return row;
-  const left = { ...details, pinned: { ...details.pinned, names: [] }, weights: { ...details.weights, names: 0 } };
-  return { ...row, details: JSON.stringify(left), tokens: row.tokens - details.weights.names };
 }

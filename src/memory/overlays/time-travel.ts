@@ -57,7 +57,9 @@ export function readPastView(tree: Tree, overlays: Overlays, overlayId: string):
       element.kind === "overlay" && !isUnchanged(past, element.overlay) ? [element.overlay.n] : [],
     ),
   );
-  const rows = shown.map((row) => (withheld.has(row.n) ? withhold(row, overlays) : row));
+  // Of one that left force, nobody knows what became of the messages that its names may be of.
+  const told = (row: OverlayRow): OverlayRow => (row.state === "active" ? row : overlays.withoutNames(row));
+  const rows = shown.map((row) => (withheld.has(row.n) ? withhold(row, overlays) : told(row)));
   changed.push(...rows.filter((row) => withheld.has(row.n)).map((row) => row.overlayId));
   return { ...readView(tree, start, rows), leafId: tree.shape(leaf).id, asOf: stampOf(at), changed };
 }
@@ -81,11 +83,12 @@ export function isUnchanged(past: Past, overlay: OverlayRow): boolean {
  * only of one that was taken back.
  */
 export function discloseOverlay(past: Past, row: OverlayRow): OverlayRecord {
-  const overlay = toRecord(row);
+  const overlay = toRecord(row.state === "active" ? row : past.overlays.withoutNames(row));
   const holds = row.state === "active" || (row.state === "rolled-back" && isUnchanged(past, row));
   if (holds) return overlay;
   const silent = {
     pinned: NOTHING_PINNED,
+    namesOf: [],
     weights: { names: 0, summary: 0 },
     facts: null,
     survival: null,

@@ -1,0 +1,112 @@
+/**
+ * What a view shows before and behind a span, without reading the span.
+ *
+ * Boundary: reads only. A row for each element that is shown beside the span, with its content as far as a bound reaches, the
+ * newest first; behind the bound only summaries are looked for, and no content is read.
+ */
+import type { UIMessage } from "ai";
+import type { ContentRow, OverlayRow, Place } from "../statements.ts";
+import { isPruned } from "./contents.ts";
+import { PathReader, type Tree } from "./tree.ts";
+import { elementMessages } from "./view.ts";
+import { comparePlaces, placeBefore, placeFrom, placeTo, walkView, type Element } from "./walk.ts";
+
+/** Oldest first. */
+export interface Side {
+  readonly messages: readonly UIMessage[];
+  readonly overlays: readonly OverlayRow[];
+}
+
+export interface Surroundings {
+  readonly before: Side;
+  readonly behind: Side;
+}
+
+/** Null where the view from this leaf does not show the span's end: it is on another branch, or under a wider overlay. */
+export function readSurroundings(
+  tree: Tree,
+  { from, to, leaf }: { readonly from: Place; readonly to: Place; readonly leaf: Place },
+  maxBytes: number,
+): Surroundings | null {
+  const room = { bytes: maxBytes };
+  const behind = new SideReader(tree, room);
+  if (!behind.readDownTo(leaf, to)) return null;
+  const before = new SideReader(tree, room);
+  before.readDown(placeBefore(from, new PathReader(tree, { content: false })));
+  return { before: before.side(), behind: behind.side() };
+}
+
+class SideReader {
+  readonly #tree: Tree;
+  /** Of what is read of both sides. */
+  readonly #room: { bytes: number };
+  readonly #read: Element<ContentRow>[] = [];
+  readonly #overlays: OverlayRow[] = [];
+
+  constructor(tree: Tree, room: { bytes: number }) {
+    this.#tree = tree;
+    this.#room = room;
+  }
+
+  readDown(start: Place | null): void {
+    if (start !== null) for (const element of this.#walk(start)) this.#take(element);
+  }
+
+  /** Reads what comes behind a place. False where no element ends there or goes on over it. */
+  readDownTo(start: Place, to: Place): boolean {
+    for (const element of this.#walk(start)) {
+      if (comparePlaces(startOf(element), to) > 0) {
+        this.#take(element);
+        continue;
+      }
+      if (element.kind === "overlay") return comparePlaces(placeTo(element.overlay), to) === 0;
+      if (element.row.seq !== to.seq) return false;
+      // Of a message that the span cuts, the rest is behind it.
+      if (element.toStep > to.step) this.#take({ ...element, fromStep: to.step + 1 });
+      return true;
+    }
+    return false;
+  }
+
+  side(): Side {
+    return {
+      messages: elementMessages(this.#tree, this.#read.toReversed()),
+      overlays: this.#overlays.toReversed(),
+    };
+  }
+
+  *#walk(start: Place): Generator<Element> {
+    let at: Place = start;
+    if (this.#room.bytes > 0) {
+      let full: Place | null = null;
+      for (const element of walkView(this.#tree, start, { content: true, pruned: true })) {
+        if (element.kind === "message" && element.row.bytes > this.#room.bytes) {
+          this.#room.bytes = 0;
+          full = { seq: element.row.seq, step: element.toStep };
+          break;
+        }
+        yield element;
+      }
+      if (full === null) return;
+      at = full;
+    }
+    yield* walkView(this.#tree, at, { content: false, pruned: true });
+  }
+
+  #take(element: Element<ContentRow> | Element): void {
+    if (element.kind === "overlay") this.#overlays.push(element.overlay);
+    else if (hasContent(element.row) && !isPruned(element.row)) {
+      this.#room.bytes -= element.row.bytes;
+      this.#read.push({ ...element, row: element.row });
+    }
+  }
+}
+
+function hasContent(row: object): row is ContentRow {
+  return "content" in row;
+}
+
+function startOf(element: Element): Place {
+  if (element.kind === "overlay") return placeFrom(element.overlay);
+  return { seq: element.row.seq, step: element.fromStep };
+}
