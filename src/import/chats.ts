@@ -4,7 +4,7 @@
  */
 import type { z } from "zod";
 import { checkCount, importFailed, isRecord, parseItems, type Item } from "./items.ts";
-import type { Pieces } from "./pieces.ts";
+import type { Pieces } from "../steps/text/pieces.ts";
 import type { Chat, Turn } from "./turns.ts";
 
 /** The conversations of `items`, each message parsed with `message`. Throws `import_failed`. */

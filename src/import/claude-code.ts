@@ -6,7 +6,7 @@
 import { z } from "zod";
 import { anthropicMessage } from "./anthropic.ts";
 import { choose, parseItems, timestamp, type Item } from "./items.ts";
-import type { Pieces } from "./pieces.ts";
+import type { Pieces } from "../steps/text/pieces.ts";
 import type { Chat, Turn } from "./turns.ts";
 
 const line = z.object({

@@ -11,7 +11,8 @@ import { readClaudeCode } from "./claude-code.ts";
 import { importFailed, isRecord, readItems, type Item } from "./items.ts";
 import { openAiMessage } from "./openai.ts";
 import { readPi } from "./pi.ts";
-import { atOnce, Pace, type Pieces } from "./pieces.ts";
+import { atOnce, type Pieces } from "../steps/text/pieces.ts";
+import { importPace } from "./pace.ts";
 import { assemble, UniqueIds, type Assembled, type Chat } from "./turns.ts";
 import { readUIMessages } from "./uimessage.ts";
 
@@ -126,7 +127,7 @@ function notesOf(counts: Partial<Record<keyof typeof NOTES, number>>): string[] 
 }
 
 function* formatOf(items: readonly Item[]): Pieces<Format | null> {
-  const pace = new Pace();
+  const pace = importPace();
   for (const { value } of items) {
     if (!isRecord(value)) continue;
     if (Array.isArray(value["parts"]) && typeof value["role"] === "string") return "uimessage-jsonl";

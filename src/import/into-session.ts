@@ -6,7 +6,9 @@
 import type { UIMessage } from "ai";
 import { PalimpsestError } from "../errors.ts";
 import { readTranscript, type Conversation, type Format } from "./import.ts";
-import { inPieces, Pace, type Pieces } from "./pieces.ts";
+import { letOthersIn } from "../agent/let-others-in.ts";
+import { inPieces, type Pieces } from "../steps/text/pieces.ts";
+import { importPace } from "./pace.ts";
 import { MAX_IMPORTING_CHARS } from "../limits.ts";
 import type { Encoded } from "../memory/messages/content.ts";
 import type { History } from "../memory/messages/history.ts";
@@ -41,7 +43,7 @@ export async function readFile(
   }
   reading.chars += text.length;
   try {
-    return await inPieces(read(history, text, options), () => scheduler.wait(0));
+    return await inPieces(read(history, text, options), letOthersIn);
   } finally {
     reading.chars -= text.length;
   }
@@ -60,7 +62,7 @@ function* read(history: History, text: string, { format, index }: ImportTranscri
 }
 
 function* encodeAll(history: History, messages: readonly UIMessage[]): Pieces<Encoded[]> {
-  const pace = new Pace();
+  const pace = importPace();
   const encoded: Encoded[] = [];
   for (const message of messages) {
     const each = history.encode(message);

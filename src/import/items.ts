@@ -9,7 +9,8 @@
 import { z } from "zod";
 import { PalimpsestError } from "../errors.ts";
 import { MAX_BAD_ENTRIES, MAX_IMPORT_ENTRIES, MAX_IMPORT_VALUE_CHARS } from "../limits.ts";
-import { Pace, type Pieces } from "./pieces.ts";
+import type { Pieces } from "../steps/text/pieces.ts";
+import { importPace } from "./pace.ts";
 
 /** A JSON value and where a person finds it: `line 17`, `item 3`, `item 3, message 5`. */
 export interface Item {
@@ -54,7 +55,7 @@ export function* readItems(text: string): Pieces<Item[]> {
   if (source.trim() === "") throw importFailed("The text is empty: there is nothing to import");
   const document = readDocument(source);
   if (document !== null) return document;
-  const pace = new Pace();
+  const pace = importPace();
   const items: Item[] = [];
   const problems = new Problems();
   let number = 0;
@@ -107,7 +108,7 @@ export function checkCount(entries: number): void {
 
 /** Every item in the shape that `schema` gives it, or one `import_failed` that names the items that do not fit. */
 export function* parseItems<T>(items: readonly Item[], schema: z.ZodType<T>, format: string): Pieces<T[]> {
-  const pace = new Pace();
+  const pace = importPace();
   const parsed: T[] = [];
   const problems = new Problems();
   for (const { place, value, size } of items) {

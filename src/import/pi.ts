@@ -5,7 +5,7 @@
 import { z } from "zod";
 import { content, filePiece, reasoningPiece, textPiece, toolOutput, unknownBlock } from "./blocks.ts";
 import { choose, parseItems, timestamp, type Item } from "./items.ts";
-import type { Pieces } from "./pieces.ts";
+import type { Pieces } from "../steps/text/pieces.ts";
 import type { Chat, ImportedMetadata, Piece, Turn } from "./turns.ts";
 
 const text = z.object({ text: z.string() }).transform((block) => textPiece(block.text));

@@ -8,7 +8,8 @@
 import type { UIMessage } from "ai";
 import { RESERVED_PREFIX } from "../steps/view/view.ts";
 import { ordinaryId } from "./ours.ts";
-import { Pace, type Pieces } from "./pieces.ts";
+import type { Pieces } from "../steps/text/pieces.ts";
+import { importPace } from "./pace.ts";
 
 export type Part = UIMessage["parts"][number];
 type ToolPart = Extract<Part, { type: "dynamic-tool" }>;
@@ -77,7 +78,7 @@ export interface Assembled {
 
 /** The messages of `turns`, in their order. Ids that the source lacks or repeats become `<prefix>-<place>`. */
 export function* assemble(turns: readonly Turn[], prefix: string): Pieces<Assembled> {
-  const pace = new Pace();
+  const pace = importPace();
   const messages: UIMessage[] = [];
   const branches = new Map<string, string | null>();
   const calls = new ToolCalls();

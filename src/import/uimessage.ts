@@ -4,7 +4,7 @@ import { z } from "zod";
 import { ownMark } from "../steps/view/view.ts";
 import { choose, list, parseItems, type Item } from "./items.ts";
 import { disown } from "./ours.ts";
-import type { Pieces } from "./pieces.ts";
+import type { Pieces } from "../steps/text/pieces.ts";
 import { UniqueIds } from "./turns.ts";
 
 const anyPart = z.looseObject({ type: z.string().min(1) });

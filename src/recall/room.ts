@@ -11,11 +11,13 @@ import type { Core } from "../agent/core.ts";
 import type { Methods } from "../agent/compose.ts";
 import type { Extension, Installed, ManagerState } from "../agent/extension.ts";
 import { defined, parseInput } from "../agent/inputs.ts";
+import { letOthersIn } from "../agent/let-others-in.ts";
 import { SessionState } from "../agent/session-state.ts";
 import { recall as recallIn, recallTool, type RecallRequest } from "../agent/views/recall.ts";
 import type { Recall } from "../agent/views/recalled.ts";
 import { HiddenMessages } from "../memory/messages/hidden-messages.ts";
 import { MessageSearch, type SearchHit, type SearchOptions } from "../memory/search/search.ts";
+import { inPieces, type Pieces } from "../steps/text/pieces.ts";
 import { recallCalls } from "./calls.ts";
 import { recallInputs } from "./inputs.ts";
 import { answerSearch } from "./session-search.ts";
@@ -40,15 +42,17 @@ class SessionRecall {
     const { id, core } = this.#state;
     const { memory } = core;
     const countTokens = core.counterOf(id);
-    const ask = (sessionId: string): Recall => {
+    const search = this.#search;
+    const ask = function* (sessionId: string): Pieces<Recall> {
+      yield* search.catchUp(sessionId);
       const { tree, notes } = memory.session(sessionId);
-      return recallIn({ places: new HiddenMessages(tree, this.#search), notes }, checked, countTokens);
+      return yield* recallIn({ places: new HiddenMessages(tree, search), notes }, checked, countTokens);
     };
-    const own = await this.#state.read(() => ask(id));
+    const own = await this.#state.read(async () => inPieces(ask(id), letOthersIn));
     if (own.kind === "found") return own;
     const { sessions } = memory;
     for (let earlier = sessions.earlierOf(id); earlier !== null; earlier = sessions.earlierOf(earlier)) {
-      const answer = ask(earlier);
+      const answer = await inPieces(ask(earlier), letOthersIn);
       if (answer.kind === "found") return answer;
     }
     return own;
@@ -57,7 +61,11 @@ class SessionRecall {
   /** Messages of this session that hold all the words or, where none does, most; "phrases" in quotes, `prefix*`. Never a syntax error. */
   async search(query: string, options: { limit?: number | undefined } = {}): Promise<SearchHit[]> {
     const checked = defined(parseInput(recallInputs.search, { ...options, query }));
-    return this.#state.read(() => this.#search.find(checked.query, { ...checked, sessionId: this.#state.id }));
+    const { id } = this.#state;
+    return this.#state.read(async () => {
+      await inPieces(this.#search.catchUp(id), letOthersIn);
+      return this.#search.find(checked.query, { ...checked, sessionId: id });
+    });
   }
 }
 
@@ -73,6 +81,7 @@ class ManagerRecall {
   /** Messages of every session, or of one, that hold every word of the query; where none does, most of them. Throws `invalid_input`. */
   async search(query: string, options: SearchOptions = {}): Promise<SearchHit[]> {
     const checked = defined(parseInput(recallInputs.searchSessions, { ...options, query }));
+    await inPieces(this.#search.catchUp(checked.sessionId), letOthersIn);
     return this.#search.find(checked.query, checked);
   }
 
@@ -84,7 +93,7 @@ class ManagerRecall {
           'Searches all past conversations, this one included. Finds what holds all the words or, where nothing does, most of them, and says which are missing; "quoted words" side by side; begin* finds beginnings.',
         inputSchema: z.object({ query: z.string().min(1).describe("The words to look for.") }),
         execute: async ({ query }) =>
-          answerSearch(this.#search, this.#core, query) ?? "Nothing matches. Try fewer or other words.",
+          (await answerSearch(this.#search, this.#core, query)) ?? "Nothing matches. Try fewer or other words.",
       }),
     };
   }

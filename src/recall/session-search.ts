@@ -1,13 +1,20 @@
 /** What a model's own search over all of an agent's conversations answers. */
 import type { Core } from "../agent/core.ts";
+import { letOthersIn } from "../agent/let-others-in.ts";
 import type { MessageSearch, SearchHit } from "../memory/search/search.ts";
+import { inPieces } from "../steps/text/pieces.ts";
 
 /** Hits that the model's own search returns, and characters of each: a few hundred tokens, enough to know what to read. */
 const SESSION_SEARCH_HITS = 10;
 const SESSION_SEARCH_CHARS = 400;
 
 /** Null when nothing matches. */
-export function answerSearch(search: MessageSearch, { memory }: Pick<Core, "memory">, query: string): string | null {
+export async function answerSearch(
+  search: MessageSearch,
+  { memory }: Pick<Core, "memory">,
+  query: string,
+): Promise<string | null> {
+  await inPieces(search.catchUp(), letOthersIn);
   const hits = search.find(query, { limit: SESSION_SEARCH_HITS });
   if (hits.length === 0) return null;
   const named = (id: string): string => memory.sessions.get(id)?.name ?? id;

@@ -292,3 +292,53 @@ test("reads rows by the answer's size, not the history's", async () => {
   for (const [at, read] of (reads[1] ?? []).entries()) expect(Math.abs(read - (reads[0]?.[at] ?? 0))).toBeLessThan(5);
   expect(Math.max(...(reads[0] ?? []))).toBeLessThan(150);
 });
+
+async function takeTurn(): Promise<boolean> {
+  await scheduler.wait(0);
+  return false;
+}
+
+/** How often others get their turn while the work goes on. */
+async function countTurns(work: Promise<unknown>): Promise<number> {
+  const end = work.then(() => true);
+  let turns = 0;
+  while (!(await Promise.race([end, takeTurn()]))) turns++;
+  return turns;
+}
+
+test("others get their turn while a long history is indexed and read: more often, the more there is, and a message is stored meanwhile", async () => {
+  const turns: number[][] = [];
+  for (const size of [12, 48, 192]) {
+    const { stub } = newAgent();
+    await runInDurableObject(stub, async (agent) => {
+      const session = Session.create(agent).forSession("turns!1000000");
+      const log = Array.from({ length: 200 }, (_, n) => `w${n} of the zanzibar relay was planned, row ${n * 7}`).join(
+        "\n",
+      );
+      for (let n = 0; n < size; n++) await session.appendMessage(told(`m${n}`, `${n} ${log}`));
+      await session.addCompaction("Summary.", "m1", `m${size - 2}`);
+      const indexed = await countTurns(session.search("zanzibar"));
+      const stored: string[] = [];
+      const asked = session.recall({ query: "zanzibar relay planned" }).then(() => stored.push("recall"));
+      const append = async (): Promise<void> => {
+        await scheduler.wait(0);
+        await session.appendMessage(told("meanwhile", "hello"));
+        stored.push("append");
+      };
+      const appended = append();
+      const recalled = await countTurns(asked);
+      await appended;
+      if (size === 192) expect(stored).toEqual(["append", "recall"]);
+      turns.push([indexed, recalled]);
+    });
+  }
+  const [small, middle, large] = turns.map(([indexed = 0, recalled = 0]) => ({ indexed, recalled }));
+  if (small === undefined || middle === undefined || large === undefined) throw new Error("Three sizes were measured.");
+  console.info(
+    `Turns of others, with the text once, four and sixteen times: ${JSON.stringify([small, middle, large])}`,
+  );
+  expect(large.indexed).toBeGreaterThan(5 * small.indexed);
+  expect(middle.recalled).toBeGreaterThan(2 * small.recalled);
+  // What is read for an answer has a bound.
+  expect(large.recalled).toBeLessThan(2 * middle.recalled);
+});

@@ -7,10 +7,12 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { describe, expect, test } from "vitest";
-import { ASKED_ROWS, CONTEXT_ROWS, TOKENS_OF_A_TURN } from "../../src/agent/views/recall-words.ts";
+import { ASKED_ROWS, CONTEXT_ROWS, READ_CHARS, TOKENS_OF_A_TURN } from "../../src/agent/views/recall-words.ts";
 import * as limits from "../../src/limits.ts";
 import * as ofNotes from "../../src/limits-of-notes.ts";
 import { FLUSH_EVERY, PAGE_SIZE } from "../../src/memory/messages/fingerprints.ts";
+import { INDEX_PIECE_CHARS } from "../../src/memory/search/search.ts";
+import { PASSAGES_PIECE_CHARS } from "../../src/steps/recall/passages.ts";
 import { MOST_FRAMING_TOKENS, MOST_TIMES_ESTIMATE, MOST_WRITTEN_TOKENS } from "../../src/model/call-cost.ts";
 import { MAX_REDIRECTS, MAX_RESPONSE_BYTES } from "../../src/model/endpoint-fetch.ts";
 import { DEFAULT_NOTES_SECTIONS } from "../../src/steps/notes/document.ts";
@@ -117,6 +119,8 @@ const HELD: Readonly<Record<string, readonly Held[]>> = {
   ],
   "docs/recall.md": [
     says`word for word, within ${limits.RECALL_TOKENS} tokens.`,
+    says`at most ${READ_CHARS} characters of messages, in pieces of ${PASSAGES_PIECE_CHARS} or one message, and others get their turn after each.`,
+    says`catches up in pieces of ${INDEX_PIECE_CHARS}.`,
     says`a message for each ${TOKENS_OF_A_TURN} tokens of the answer at most, and ${ASKED_ROWS + CONTEXT_ROWS} rows of the index.`,
     says`**A message is searched up to ${limits.SEARCH_MAX_BYTES / 1_000_000} MB.**`,
   ],

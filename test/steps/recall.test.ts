@@ -6,7 +6,15 @@ import { expectLinear } from "../growth.ts";
 import { diffSummaries } from "../../src/steps/recall/diff-summaries.ts";
 import { readQuestion } from "../../src/steps/recall/asked.ts";
 import { excerptMessage } from "../../src/steps/recall/excerpt.ts";
-import { choosePassages, cutMessage, weighPassages, type Cut, type Passage } from "../../src/steps/recall/passages.ts";
+import { atOnce } from "../../src/steps/text/pieces.ts";
+import {
+  choosePassages,
+  cutMessage,
+  PASSAGES_PIECE_CHARS,
+  weighPassages,
+  type Cut,
+  type Passage,
+} from "../../src/steps/recall/passages.ts";
 import { quote } from "../../src/steps/recall/quote.ts";
 import { formsOfText, languageOf } from "../../src/steps/recall/stems.ts";
 
@@ -90,8 +98,8 @@ function lengthOf({ text }: Passage): number {
 function told(texts: readonly string[], query: string, room: number): string[] {
   const passages = said(texts).flatMap((cut) => cut.passages);
   const votes = readQuestion(query).map((ask) => ({ ...ask, weight: 1 }));
-  const choice = { worth: weighPassages(passages, votes), work: 0, room, costOf: lengthOf };
-  return choosePassages(passages, choice).map((at) => passages[at]?.text ?? "");
+  const choice = { worth: atOnce(weighPassages(passages, votes)), work: 0, room, costOf: lengthOf };
+  return atOnce(choosePassages(passages, choice)).map((at) => passages[at]?.text ?? "");
 }
 
 describe("passages", () => {
@@ -161,6 +169,49 @@ function count(summary: string): number {
 function bullets(count: number, text: (n: number) => string): string {
   return `## Progress\n${Array.from({ length: count }, (_, n) => `- ${text(n)}`).join("\n")}`;
 }
+
+/** The most characters of passages that are read between two stops: each read of a text counts. */
+function longestPiece(size: number): { most: number; all: number } {
+  let [read, most, all] = [0, 0, 0];
+  const passages = said(
+    Array.from({ length: size }, (_, n) => `w${n % 97}x the planned zanzibar meeting ${"talk ".repeat(60)}`),
+  )
+    .flatMap((cut) => cut.passages)
+    .map((passage) => {
+      const { text, ...rest } = passage;
+      return Object.defineProperty({ ...rest, text }, "text", {
+        get: () => {
+          read += text.length;
+          all += text.length;
+          return text;
+        },
+      });
+    });
+  const votes = readQuestion("zanzibar meetings, and what was planned? w1x w2x w3x").map((ask) => ({
+    ...ask,
+    weight: 1,
+  }));
+  const count = <T>(work: Generator<undefined, T, undefined>): T => {
+    for (read = 0; ; read = 0) {
+      const step = work.next();
+      most = Math.max(most, read);
+      if (step.done === true) return step.value;
+    }
+  };
+  const worth = count(weighPassages(passages, votes));
+  count(choosePassages(passages, { worth, work: 1, room: 4_000, costOf: () => 10 }));
+  return { most, all };
+}
+
+describe("a long answer's work", () => {
+  test("is parted into pieces of a stated size: eight times the text is more of them, and none is longer", () => {
+    const [small, large] = [longestPiece(400), longestPiece(3_200)];
+    expect(large.all).toBeGreaterThan(2 * small.all);
+    // A text may be read for several things in one stop: its length, its words, its names.
+    expect(large.most).toBeLessThan(6 * PASSAGES_PIECE_CHARS);
+    expect(large.most / small.most).toBeLessThan(1.2);
+  });
+});
 
 describe("a summary's change", () => {
   const before = `## Goal\n- Ship the parser by Friday. [@0a1b2c3]\n- Keep the old format readable\n\n## Progress\nNone.`;

@@ -2,7 +2,8 @@
  * `recall` by words: the passages that say most of what is asked for, with what stands beside them, within a token budget.
  *
  * Job: ask the index where the words are, read the messages that are likely to answer, and tell the passages that do. Boundary:
- * reads only, and no more rows than the answer has room for, with a bounded number of the index's.
+ * reads only, and no more rows than the answer has room for, with a bounded number of the index's. It stops after each piece of
+ * {@link PASSAGES_PIECE_CHARS} characters, or one message, so that whoever drives it can let others in.
  */
 import type { HiddenMessages } from "../../memory/messages/hidden-messages.ts";
 import type { SeqRange } from "../../memory/search/search-rows.ts";
@@ -17,16 +18,26 @@ import {
   type Ask,
   type Holding,
 } from "../../steps/recall/asked.ts";
-import { choosePassages, cutMessage, weighPassages, type Cut, type Passage } from "../../steps/recall/passages.ts";
+import {
+  choosePassages,
+  cutMessage,
+  PASSAGES_PIECE_CHARS,
+  weighPassages,
+  type Cut,
+  type Passage,
+} from "../../steps/recall/passages.ts";
 import { quote, type Quote, type Quoted } from "../../steps/recall/quote.ts";
+import { Pace, type Pieces } from "../../steps/text/pieces.ts";
 import type { Recall } from "./recalled.ts";
 
 /** Tokens of an answer for each message that is read for it: a turn of a conversation is hardly shorter. */
 export const TOKENS_OF_A_TURN = 20;
 /** Messages that were said last under the summaries and are read beside those that were asked for, where a text tells of work. */
 const RECENT_MESSAGES = 20;
-/** Characters of the messages that are read for one answer; the first is read whatever it has. */
-const READ_CHARS = 1_000_000;
+/** Characters of the messages that an answer is chosen from; the first is read whatever it has. Twice as many changed nothing. */
+export const READ_CHARS = 400_000;
+/** And of those that were read and turned out to be too long to be among them: then no more are read. */
+const LOOKED_CHARS = 1_000_000;
 /** Rows of the index that are read for all that is asked for, and for the words of the message before it. */
 export const ASKED_ROWS = 2_400;
 export const CONTEXT_ROWS = 400;
@@ -58,11 +69,11 @@ interface Held extends Ask, Holding {
 }
 
 /** Null when no message has any of the words. */
-export function recallWords(
+export function* recallWords(
   places: HiddenMessages,
   { query, ranges, maxTokens, partial }: WordsAsked,
   countTokens: CountTokens,
-): Recall | null {
+): Pieces<Recall | null> {
   const asks = readQuestion(query);
   const work = workShare(query, asks.length);
   const held = hold(places, asks, { ranges, rows: ASKED_ROWS });
@@ -72,10 +83,10 @@ export function recallWords(
   const votes = [...held, ...besides].map((each) => ({ ...each, seqs: each.seqs.filter(within(held)) }));
   const ranked = rankMessages(votes, places.inside(ranges)).slice(0, Math.ceil(maxTokens / TOKENS_OF_A_TURN));
   const recent = work === 0 ? [] : places.newest(ranges, RECENT_MESSAGES);
-  const cuts = readCuts(places, [...new Set([...ranked, ...recent])]);
+  const cuts = yield* readCuts(places, [...new Set([...ranked, ...recent])]);
   const passages = cuts.flatMap((cut) => cut.passages);
-  const chosen = choosePassages(passages, {
-    worth: weighPassages(passages, votes),
+  const chosen = yield* choosePassages(passages, {
+    worth: yield* weighPassages(passages, votes),
     work,
     room: maxTokens - NOTE_TOKENS,
     costOf: ({ seq, text }, told) =>
@@ -142,14 +153,18 @@ interface Read extends Cut {
 }
 
 /** In the order of the conversation. */
-function readCuts(places: HiddenMessages, seqs: readonly number[]): Read[] {
+function* readCuts(places: HiddenMessages, seqs: readonly number[]): Pieces<Read[]> {
   const read: Read[] = [];
-  let chars = 0;
+  const pace = new Pace(PASSAGES_PIECE_CHARS);
+  let [chars, looked] = [0, 0];
   for (const seq of seqs) {
     const original = places.read(seq);
     if (original === null) continue;
     const cut = cutMessage(original);
     const size = cut.blocks.reduce((sum, { text }) => sum + text.length, 0);
+    if (pace.isOver(size)) yield;
+    looked += size;
+    if (read.length > 0 && looked > LOOKED_CHARS) break;
     if (read.length > 0 && chars + size > READ_CHARS) continue;
     chars += size;
     read.push({ ...cut, createdAt: original.createdAt });

@@ -22,6 +22,7 @@ import {
 import type { Original, HiddenMessages } from "../../memory/messages/hidden-messages.ts";
 import type { CountTokens } from "../../steps/message/measure.ts";
 import type { SessionNotes } from "../../memory/notes/notes.ts";
+import type { Pieces } from "../../steps/text/pieces.ts";
 import { excerptMessage } from "../../steps/recall/excerpt.ts";
 import { referenceTo } from "../../steps/message/reference.ts";
 import { recallNotes } from "./recall-notes.ts";
@@ -103,17 +104,18 @@ export interface Recalled {
   readonly notes: SessionNotes;
 }
 
-/** Throws `invalid_input` for a request that asks for nothing or names a budget out of bounds. */
-export function recall({ places, notes }: Recalled, request: RecallRequest, countTokens: CountTokens): Recall {
+/** In pieces, of one message at most. Throws `invalid_input` for a request that asks for nothing or names a budget out of bounds. */
+export function* recall({ places, notes }: Recalled, request: RecallRequest, countTokens: CountTokens): Pieces<Recall> {
   const asked = checkRequest(request);
   if (asked.notes !== undefined) return recallNotes(notes, { ...asked, notes: asked.notes }, countTokens);
-  const found = find(places, asked, countTokens);
+  const found = yield* find(places, asked, countTokens);
   if ("kind" in found) return found;
   const answer = new Answer(asked.maxTokens, countTokens);
   let [looked, full] = [0, false];
   for (const seq of found.seqs) {
     const original = places.read(seq);
     looked++;
+    yield;
     if (original === null) continue;
     const shares = found.count === null ? RECALL_SHARES : Math.min(RECALL_SHARES, found.count - looked + 1);
     full = !answer.add(original, { shares, overlayId: places.overlayOver(seq) });
@@ -170,7 +172,7 @@ function filled(value: string | undefined): string | undefined {
   return value?.trim() === "" ? undefined : value?.trim();
 }
 
-function find(places: HiddenMessages, asked: Asked, countTokens: CountTokens): Found | Recall {
+function* find(places: HiddenMessages, asked: Asked, countTokens: CountTokens): Pieces<Found | Recall> {
   const { ids, around, overlayId, query } = asked;
   if (ids !== undefined) return findNamed(places, ids);
   if (around !== undefined) return findAround(places, around);
@@ -187,7 +189,7 @@ function find(places: HiddenMessages, asked: Asked, countTokens: CountTokens): F
     return { kind: "nothing", reason: "nothing-hidden", text: advice };
   }
   const partial = (): string => sayPartial(places.countPartial(ranges));
-  const answer = recallWords(places, { query, ranges, maxTokens: asked.maxTokens, partial }, countTokens);
+  const answer = yield* recallWords(places, { query, ranges, maxTokens: asked.maxTokens, partial }, countTokens);
   if (answer !== null) return answer;
   const where =
     asked.everywhere === true ? "" : " What you can see already was not searched; for that, say everywhere.";

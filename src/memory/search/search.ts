@@ -14,6 +14,7 @@ import type { UIMessage } from "ai";
 import { PalimpsestError } from "../../errors.ts";
 import { DEFAULT_SEARCH_HITS, ENCODED_SEARCH_CHARS, MAX_SEARCH_HITS } from "../../limits.ts";
 import { readQuestion, weightOf, type Ask, type Holding } from "../../steps/recall/asked.ts";
+import type { Pieces } from "../../steps/text/pieces.ts";
 import { isEncoded } from "../../steps/text/encoded.ts";
 import { fieldText, hasResult, innerParts, toolName, toolPart, type Part } from "../../steps/message/tool-parts.ts";
 import { isPruned, NotAtHand, type ReadableRow } from "../messages/contents.ts";
@@ -68,6 +69,10 @@ interface HoldingOptions {
 
 /** The content of a message's row. */
 type ReadContent = (sessionId: string, row: ReadableRow) => UIMessage;
+
+/** Characters that are indexed before others are let in, some ten milliseconds' worth; and what each message counts besides. */
+export const INDEX_PIECE_CHARS = 100_000;
+const LEAST_INDEXED_CHARS = 500;
 
 /** Messages that a search asks a host for together: enough to need few turns, few enough to hold in memory. */
 const FETCHED_AT_ONCE = 50;
@@ -192,33 +197,45 @@ export class MessageSearch extends SearchRows {
     this.#insert(indexed, seq, message);
   }
 
-  /** Indexes what was stored since the last time; null when nothing ever was. */
+  /**
+   * Indexes what was stored since the last time, of one session or of all, {@link INDEX_PIECE_CHARS} or one message at a time. What
+   * is done stays done, whoever goes on: a search indexes what is left, whatever that is.
+   */
+  *catchUp(sessionId?: string): Pieces<void> {
+    const sessionIds = sessionId === undefined ? this.#sql.sessionIds().map((row) => row.sessionId) : [sessionId];
+    for (const each of sessionIds) while (!this.#index(each, INDEX_PIECE_CHARS).isAll) yield;
+  }
+
+  /** All that there is to index; null when nothing ever was. */
   #catchUp(sessionId: string): IndexedRow | null {
+    return this.#index(sessionId, Infinity).indexed;
+  }
+
+  /** Until so many characters are read. */
+  #index(sessionId: string, chars: number): { indexed: IndexedRow | null; isAll: boolean } {
     const indexed = this.load(sessionId);
     const first = this.#sql.messageAfter(sessionId, indexed?.indexedTo ?? -1);
-    if (first === undefined) return indexed;
+    if (first === undefined) return { indexed, isAll: true };
     let waiting: NotAtHand | null = null;
     const reached = this.#db.transaction(() => {
       const n = indexed?.n ?? this.#sql.insertIndexed(sessionId);
       let indexedTo = indexed?.indexedTo ?? -1;
-      for (
-        let row: SourceRow | undefined = first;
-        row !== undefined;
-        row = this.#sql.messageAfter(sessionId, row.seq)
-      ) {
+      let left = chars;
+      let row: SourceRow | undefined = first;
+      for (; row !== undefined && left > 0; row = this.#sql.messageAfter(sessionId, row.seq)) {
         const message = this.#readOrWait(sessionId, row);
         if (message instanceof NotAtHand) {
           // What is done stays done: the next try goes on here.
           waiting = message;
           break;
         }
-        if (message !== null) this.#insert({ n, indexedTo }, row.seq, message);
+        if (message !== null) left -= this.#insert({ n, indexedTo }, row.seq, message);
         indexedTo = row.seq;
       }
       this.#sql.setIndexedTo(n, indexedTo);
       const caughtUp = { n, indexedTo };
       this.reached(sessionId, caughtUp);
-      return caughtUp;
+      return { indexed: caughtUp, isAll: row === undefined };
     });
     if (waiting !== null) throw waiting;
     return reached;
@@ -243,11 +260,13 @@ export class MessageSearch extends SearchRows {
     }
   }
 
-  #insert(indexed: IndexedRow, seq: number, message: UIMessage): void {
+  /** How many characters it has. */
+  #insert(indexed: IndexedRow, seq: number, message: UIMessage): number {
     const { words, forms, partial } = fitWords(textsOf(message));
     const rowid = rowidOf(indexed.n, seq);
     this.#sql.insertWords(rowid, { words, forms });
     if (partial) this.#sql.insertPartial(rowid);
+    return words.length + LEAST_INDEXED_CHARS;
   }
 }
 

@@ -8,6 +8,7 @@ import type { UIMessage } from "ai";
 import { parseTranscript, renderTranscript, type Block } from "../draft/render.ts";
 import { wordsIn } from "../salience/words.ts";
 import type { Ask } from "./asked.ts";
+import { Pace, type Pieces } from "../text/pieces.ts";
 import { formsOfText, isUnspaced, languageOf, wordsOfText, type Language } from "./stems.ts";
 
 /** One thing that is asked for, and how much it tells: the more, the fewer messages have it. */
@@ -64,6 +65,11 @@ const FADES_TO = 0.99;
 const NAME_SHARE = 3;
 const READ_SHARE = 0.5;
 
+/** Characters of passages that are read before others are let in, some ten milliseconds' worth. */
+export const PASSAGES_PIECE_CHARS = 64_000;
+/** What a passage counts as each time when nothing of its text is read: a few comparisons. */
+const GLANCE_CHARS = 4;
+
 /** Passages that are weighed against each other: more than any answer holds. */
 const MAX_CHOICE = 3_000;
 /** A passage that shares so much of its words with one that is told already says the same; a short one says it again on purpose. */
@@ -118,9 +124,10 @@ function whole(text: string, at: number): number {
 }
 
 /** How much of what is asked for each passage has, with its neighbours: 1 where it has all of it once. */
-export function weighPassages(passages: readonly Passage[], votes: readonly Vote[]): Float64Array {
+export function* weighPassages(passages: readonly Passage[], votes: readonly Vote[]): Pieces<Float64Array> {
   const worth = new Float64Array(passages.length);
-  const read = passages.map(readForms);
+  const pace = new Pace(PASSAGES_PIECE_CHARS);
+  const read = yield* readAll(passages, pace);
   const length = read.reduce((sum, { count }) => sum + count, 0) / Math.max(1, passages.length);
   const places = placesOf(passages);
   let total = 0;
@@ -128,8 +135,10 @@ export function weighPassages(passages: readonly Passage[], votes: readonly Vote
     const best = new Float64Array(passages.length);
     const sum = new Float64Array(passages.length);
     total += vote.weight;
+    const held = asHeld(vote);
     for (const [at, forms] of read.entries()) {
-      const often = countOf(vote, forms);
+      const often = held(forms, passages[at]);
+      if (pace.isOver(vote.phrase === null ? GLANCE_CHARS : (passages[at]?.text.length ?? 0))) yield;
       if (often === 0) continue;
       const long = 1 - LENGTH_SHARE + (LENGTH_SHARE * forms.count) / length;
       const own = (vote.weight * often * (SATURATION + 1)) / (often + SATURATION * long);
@@ -146,6 +155,15 @@ export function weighPassages(passages: readonly Passage[], votes: readonly Vote
   return total === 0 ? worth : worth.map((each) => each / total);
 }
 
+function* readAll(passages: readonly Passage[], pace: Pace): Pieces<Forms[]> {
+  const read: Forms[] = [];
+  for (const passage of passages) {
+    read.push(readForms(passage));
+    if (pace.isOver(passage.text.length)) yield;
+  }
+  return read;
+}
+
 /** Numbers that differ by one for what stands side by side, and by more where something lies between. */
 function placesOf(passages: readonly Passage[]): number[] {
   let place = 0;
@@ -159,8 +177,6 @@ function placesOf(passages: readonly Passage[]): number[] {
 interface Forms {
   readonly often: ReadonlyMap<string, number>;
   readonly count: number;
-  /** Its words with a blank before each, for what must stand side by side. */
-  readonly line: string;
 }
 
 /** A break that was written down twice, as the JSON of a call has it. */
@@ -171,18 +187,20 @@ function readForms(passage: Passage): Forms {
   const often = new Map<string, number>();
   const forms = formsOfText(text, passage.language);
   for (const form of forms) often.set(form, (often.get(form) ?? 0) + 1);
-  return { often, count: forms.length, line: lineOf(wordsOfText(text)) };
+  return { often, count: forms.length };
 }
 
-function lineOf(words: readonly string[]): string {
-  return ` ${words.join(" ").normalize("NFD").replaceAll(/\p{M}/gu, "")} `;
+/** Its words with a blank before each, for what must stand side by side. */
+function lineOf(text: string): string {
+  return ` ${wordsOfText(text.replaceAll(ESCAPES, " ")).join(" ").normalize("NFD").replaceAll(/\p{M}/gu, "")} `;
 }
 
-function countOf({ forms, phrase }: Vote, { often, line }: Forms): number {
-  if (phrase === null) return forms.reduce((sum, form) => sum + (often.get(form) ?? 0), 0);
-  const sought = lineOf(wordsOfText(phrase.text));
-  if (isUnspaced(phrase.text)) return line.includes(sought.trim()) ? 1 : 0;
-  return line.includes(phrase.isBeginning ? sought.trimEnd() : sought) ? 1 : 0;
+/** How often a passage has what is asked for. */
+function asHeld({ forms, phrase }: Vote): (read: Forms, passage: Passage | undefined) => number {
+  if (phrase === null) return ({ often }) => forms.reduce((sum, form) => sum + (often.get(form) ?? 0), 0);
+  const line = lineOf(phrase.text);
+  const sought = isUnspaced(phrase.text) ? line.trim() : phrase.isBeginning ? line.trimEnd() : line;
+  return (_, passage) => (lineOf(passage?.text ?? "").includes(sought) ? 1 : 0);
 }
 
 /** How passages are chosen. */
@@ -198,7 +216,8 @@ export interface Choice {
 }
 
 /** Passages that are told, by their numbers: those that say most of what is asked for, each thing once. Best first. */
-export function choosePassages(passages: readonly Passage[], { worth, work, room, costOf }: Choice): number[] {
+export function* choosePassages(passages: readonly Passage[], { worth, work, room, costOf }: Choice): Pieces<number[]> {
+  const pace = new Pace(PASSAGES_PIECE_CHARS);
   const newest = passages.at(-1)?.seq ?? 0;
   const value = passages.map(({ seq, written }, at) => {
     const recent = work === 0 ? 0 : RECENT_SHARE * work * FADES_TO ** (newest - seq);
@@ -207,20 +226,26 @@ export function choosePassages(passages: readonly Passage[], { worth, work, room
   const sorted = [...value.keys()].filter((at) => (value[at] ?? 0) > 0);
   sorted.sort((a, b) => (value[b] ?? 0) - (value[a] ?? 0) || b - a);
   const told = new Told(passages, work);
-  const waiting = sorted.slice(0, MAX_CHOICE).map((at) => ({ at, gain: (value[at] ?? 0) * told.gainOf(at) }));
+  const waiting: Waiting[] = [];
+  for (const at of sorted.slice(0, MAX_CHOICE)) {
+    waiting.push({ at, gain: (value[at] ?? 0) * told.gainOf(at) });
+    if (pace.isOver(work === 0 ? GLANCE_CHARS : (passages[at]?.text.length ?? 0))) yield;
+  }
   waiting.sort((a, b) => a.gain - b.gain);
   const chosen: number[] = [];
   const seqs = new Set<number>();
   let left = room;
   for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+    const passage = passages[next.at];
+    if (passage === undefined) continue;
+    if (pace.isOver(passage.text.length)) yield;
     const gain = (value[next.at] ?? 0) * told.gainOf(next.at);
     // Some of its names were told since: it waits for its new turn.
     if (gain < next.gain) {
       insert(waiting, { at: next.at, gain });
       continue;
     }
-    const passage = passages[next.at];
-    if (passage === undefined || told.hasSame(next.at)) continue;
+    if (told.hasSame(next.at)) continue;
     const cost = costOf(passage, seqs);
     if (cost > left) continue;
     left -= cost;
@@ -272,7 +297,7 @@ class Told {
     const words = new Set(wordsOfText(text));
     return this.#words.some((each) => {
       const [less, more] = each.size < words.size ? [each, words] : [words, each];
-      return less.size >= SAME_SHARE * more.size && shared(less, more) >= SAME_SHARE * more.size;
+      return sharesMost(less, more);
     });
   }
 
@@ -289,8 +314,11 @@ class Told {
   }
 }
 
-function shared(less: ReadonlySet<string>, more: ReadonlySet<string>): number {
-  let count = 0;
-  for (const word of less) if (more.has(word)) count++;
-  return count;
+function sharesMost(less: ReadonlySet<string>, more: ReadonlySet<string>): boolean {
+  let missing = less.size - SAME_SHARE * more.size;
+  for (const word of less) {
+    if (missing < 0) return false;
+    if (!more.has(word)) missing--;
+  }
+  return missing >= 0;
 }

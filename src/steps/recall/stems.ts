@@ -25,6 +25,8 @@ const MARKS = /\p{M}/gu;
 /** Most texts, and ten times as fast to read. */
 const IS_PLAIN = /^[\0-\x7f]*$/;
 const PLAIN_WORD = /[a-z0-9]+/g;
+/** What {@link WORD} finds where no script without blanks is. */
+const SPACED_WORD = /[\p{L}\p{M}\p{N}]+/gu;
 
 /** A language whose endings are known. */
 export interface Language {
@@ -115,7 +117,8 @@ function endings(list: string): Language["stem"] {
 /** The words of a text, in small letters; of a script without blanks, each run of it. */
 export function wordsOfText(text: string): string[] {
   if (IS_PLAIN.test(text)) return text.toLowerCase().match(PLAIN_WORD) ?? [];
-  return text.normalize("NFKC").toLowerCase().match(WORD) ?? [];
+  const plain = text.normalize("NFKC").toLowerCase();
+  return plain.match(isUnspaced(plain) ? WORD : SPACED_WORD) ?? [];
 }
 
 /** True when some of it is of a script without blanks between words. */
@@ -125,7 +128,9 @@ export function isUnspaced(text: string): boolean {
 
 /** Each word of a text in the form that the language gives it, as often as it stands there. */
 export function formsOfText(text: string, { stem }: Language): string[] {
-  return wordsOfText(text).flatMap((word) => (isUnspaced(word) ? pairsOf(word) : [formOf(word, stem)]));
+  const words = wordsOfText(text);
+  if (IS_PLAIN.test(text)) return words.map(stem);
+  return words.flatMap((word) => (isUnspaced(word) ? pairsOf(word) : [stem(word)]));
 }
 
 /** The language that most words of a text's beginning speak for; English where none does. */
@@ -149,7 +154,7 @@ export function askedWords(text: string): AskedWord[] {
   const asked = words.flatMap((word): AskedWord[] =>
     isUnspaced(word)
       ? pairsOf(word).map((pair) => ({ word: pair, forms: [pair], isPair: true }))
-      : [{ word, forms: [...new Set(stems.map((stem) => formOf(word, stem)))], isPair: false }],
+      : [{ word, forms: [...new Set(stems.map((stem) => stem(word)))], isPair: false }],
   );
   const telling = asked.filter(
     ({ word, isPair }) =>
@@ -169,8 +174,7 @@ function tellLanguage(words: readonly string[]): Language | null {
   return best.language;
 }
 
-function formOf(word: string, stem: Language["stem"]): string {
-  const form = stem(word);
+function withoutMarks(form: string): string {
   return IS_PLAIN.test(form) ? form : form.normalize("NFD").replaceAll(MARKS, "");
 }
 
@@ -186,7 +190,7 @@ function language(stem: Language["stem"], stopWords: string): Language {
     let form = known.get(word);
     if (form === undefined) {
       if (known.size >= MAX_REMEMBERED) known.clear();
-      form = stem(word) || word;
+      form = withoutMarks(stem(word) || word);
       known.set(word, form);
     }
     return form;

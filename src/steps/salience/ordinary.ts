@@ -13,11 +13,25 @@ const WORD = /^[\p{L}\p{M}'’-]+$/u;
 const INNER_CAPITAL = /\p{Ll}\p{Lu}/u;
 /** Endings that every English word may take: the list holds what is left without them. */
 const ENDINGS = ["ing", "ed", "es", "s"];
+/** Words that are remembered, ordinary or not: as many as a long conversation has. */
+const MAX_REMEMBERED = 20_000;
 /** A shorter part of a compound names nothing. */
 const MIN_LETTERS = 3;
 
+const known = new Map<string, boolean>();
+
 /** True for a word of the language, and for a compound of such. */
 export function isOrdinary(word: string): boolean {
+  let ordinary = known.get(word);
+  if (ordinary === undefined) {
+    if (known.size >= MAX_REMEMBERED) known.clear();
+    ordinary = tellOrdinary(word);
+    known.set(word, ordinary);
+  }
+  return ordinary;
+}
+
+function tellOrdinary(word: string): boolean {
   if (!WORD.test(word) || INNER_CAPITAL.test(word)) return false;
   return word
     .toLowerCase()

@@ -1,30 +1,34 @@
 /**
- * Reading in pieces: a file of any length keeps nobody out for longer than one of them.
+ * Work in pieces: whatever there is to read keeps nobody out for longer than one of them.
  *
- * The work itself is a generator that stops after each piece. Whoever drives it decides what happens in between: a script
- * goes straight on ({@link atOnce}), an agent answers others first.
+ * Boundary: the work itself is a generator that stops after each piece. Whoever drives it decides what happens in between: a script
+ * goes straight on ({@link atOnce}), an agent answers others first ({@link inPieces}).
  */
-
-/** Characters of an import that are read before others are let in, some ten milliseconds' worth; and what each entry counts besides. */
-const IMPORT_PIECE_CHARS = 200_000;
-const IMPORT_ENTRY_CHARS = 200;
 
 export type Pieces<T> = Generator<undefined, T, undefined>;
 
 /** Tells when a piece of work is done. Counts characters, no clock: it stops at the same places each time. */
 export class Pace {
-  #left = IMPORT_PIECE_CHARS;
+  readonly #piece: number;
+  readonly #entry: number;
+  #left: number;
+
+  /** `chars` of a piece, and how many each entry counts besides, however short it is. */
+  constructor(chars: number, entry = 0) {
+    this.#piece = chars;
+    this.#entry = entry;
+    this.#left = chars;
+  }
 
   isOver(chars: number): boolean {
     this.#left -= chars;
     if (this.#left > 0) return false;
-    this.#left = IMPORT_PIECE_CHARS;
+    this.#left = this.#piece;
     return true;
   }
 
-  /** With what an entry costs besides, however short it is. */
   isOverEntry(chars: number): boolean {
-    return this.isOver(chars + IMPORT_ENTRY_CHARS);
+    return this.isOver(chars + this.#entry);
   }
 }
 
