@@ -24,6 +24,7 @@ const subpaths = defineConfig({
     "openai-compatible": "src/model/openai-compatible.ts",
     recall: "src/recall/index.ts",
     redact: "src/redact/secret-rules.ts",
+    testing: "src/testing/index.ts",
     turn: "src/agent/views/turn.ts",
     worker: "src/worker.ts",
     "workers-ai": "src/model/workers-ai.ts",

@@ -1,4 +1,7 @@
+import { readFileSync } from "node:fs";
+import { resolve } from "node:path";
 import { cloudflareTest } from "@cloudflare/vitest-pool-workers";
+import agents from "agents/vite";
 import { defineConfig } from "vitest/config";
 
 /** `npm test` tries what a change most likely breaks; `npm run test:all`, and so CI, everything: see test/tries.ts. */
@@ -20,6 +23,15 @@ const matrix = {
 
 /** In a browser, or with a Worker that is killed again and again. */
 const LONG = everything ? [] : ["test/e2e/**", "test/kill/notes.test.ts"];
+
+/** The package's subpaths as their sources, as tsconfig.json names them. */
+const { compilerOptions } = JSON.parse(readFileSync("tsconfig.json", "utf8")) as {
+  readonly compilerOptions: { readonly paths: Readonly<Record<string, readonly [string]>> };
+};
+const SOURCES = Object.entries(compilerOptions.paths).map(([name, [source]]) => ({
+  find: new RegExp(`^${name}$`),
+  replacement: resolve(source),
+}));
 
 /** One command: pure code in plain Node, everything durable in workerd, and the real Worker killed from outside. */
 export default defineConfig({
@@ -60,6 +72,22 @@ export default defineConfig({
           ...everywhere,
           name: "hosts",
           include: ["test/{ai-chat,think,sessions-source}/**/*.test.ts"],
+          testTimeout: 60_000,
+        },
+      },
+      {
+        // An example's own tests, as its reader runs them, against the sources.
+        resolve: { alias: SOURCES },
+        plugins: [
+          agents(),
+          cloudflareTest({
+            wrangler: { configPath: "./examples/minimal/test/wrangler.jsonc" },
+            remoteBindings: false,
+          }),
+        ],
+        test: {
+          name: "example",
+          include: ["examples/minimal/test/*.test.ts"],
           testTimeout: 60_000,
         },
       },

@@ -1,5 +1,6 @@
 import type * as worker from "./worker.ts";
 import type { CompactionParams } from "../src/workflows/workflow.ts";
+import type { ChatAgent } from "../examples/minimal/worker.ts";
 import type { Chat, RoomyChat, StockChat } from "./ai-chat/worker.ts";
 import type {
   BareAgent,
@@ -24,6 +25,7 @@ declare global {
       DefaultAgent: DurableObjectNamespace<DefaultAgent>;
       PlainAgent: DurableObjectNamespace<PlainAgent>;
       StorageProbe: DurableObjectNamespace<StorageProbe>;
+      ChatAgent: DurableObjectNamespace<ChatAgent>;
       Chat: DurableObjectNamespace<Chat>;
       RoomyChat: DurableObjectNamespace<RoomyChat>;
       StockChat: DurableObjectNamespace<StockChat>;

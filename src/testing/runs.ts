@@ -1,0 +1,87 @@
+/** Drives the runs of an agent to their ends, as its watchdog would, without waiting for the watchdog's alarm. */
+import type { CompactionHost } from "../agent/session.ts";
+import { PalimpsestError } from "../errors.ts";
+import { MAX_PAGE, WATCHDOG_SECONDS } from "../limits.ts";
+import type { RunRecord } from "../memory/runs/runs.ts";
+
+/** Longest that a test waits unless told (ms). */
+const DEFAULT_TIMEOUT_MS = 30_000;
+
+/** Between two looks (ms). */
+const LOOK_MS = 5;
+
+/** Looks of the watchdog while a clock is put forward: as many as an hour has, so that a day passes as quickly. */
+const MOST_LOOKS = 3_600 / WATCHDOG_SECONDS;
+
+export interface FinishOptions {
+  /** Whose runs are returned. Default: the agent's default session. */
+  readonly sessionId?: string;
+  /** After how long it gives up, in real time. Default 30,000. */
+  readonly timeoutMs?: number;
+}
+
+/**
+ * Waits until no run of the agent is at work and every function of yours was told; a run that waits for a person, or is paused,
+ * is left as it is. Answers with the session's runs, newest first. Throws `invalid_state` with what is still at work.
+ */
+export async function finishRuns(agent: CompactionHost, options: FinishOptions = {}): Promise<RunRecord[]> {
+  const { sessionId = "", timeoutMs = DEFAULT_TIMEOUT_MS } = options;
+  const { runs, hookOutbox, dispatcher } = agent.palimpsest;
+  const giveUpAt = Date.now() + timeoutMs;
+  for (;;) {
+    await dispatcher.watch();
+    const atWork = runs.allLive().filter(({ state }) => state !== "waiting" && state !== "paused");
+    if (atWork.length === 0 && hookOutbox.list().length === 0) break;
+    if (Date.now() >= giveUpAt) throw stillAtWork(atWork, timeoutMs);
+    await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+  }
+  return runs.list(sessionId, { limit: MAX_PAGE });
+}
+
+function stillAtWork(runs: readonly RunRecord[], timeoutMs: number): PalimpsestError {
+  const told = runs.map(({ id, state, steps }) => `${id} is ${state} after "${steps.at(-1)?.name ?? "nothing"}"`);
+  const what = told.length === 0 ? "A function of yours did not take the news of a run" : told.join("; ");
+  return new PalimpsestError(
+    "invalid_state",
+    `After ${timeoutMs} ms: ${what}. Give a longer timeoutMs, or look there.`,
+  );
+}
+
+/** An agent's time, in a test's hands. */
+export interface FakeClock {
+  /** Epoch ms, as the agent sees it. */
+  now(): number;
+  /** Lets time pass. The watchdog looks at live runs meanwhile, as its alarm would ring, at most 240 times. */
+  advance(ms: number): Promise<void>;
+  /** Gives the agent the real time back. */
+  restore(): void;
+}
+
+/**
+ * Stops an agent's clock at `startAt`, so that what waits for hours (a breaker, a budget, a run that nobody took) is tested in
+ * none. It is the agent's clock alone: the Workflows engine and the model go on in real time. Throws `invalid_options`.
+ */
+export function fakeClock(agent: CompactionHost, startAt: number = Date.now()): FakeClock {
+  if (!Number.isSafeInteger(startAt) || startAt < 0)
+    throw new PalimpsestError("invalid_options", `startAt is ${startAt}: give a time in epoch milliseconds.`);
+  const { platform, dispatcher } = agent.palimpsest;
+  const real = platform.now.bind(platform);
+  let now = startAt;
+  platform.now = () => now;
+  return {
+    now: () => now,
+    advance: async (ms) => {
+      if (!Number.isSafeInteger(ms) || ms < 0)
+        throw new PalimpsestError("invalid_options", `A clock goes on by whole milliseconds, not by ${ms}.`);
+      const until = now + ms;
+      const stepMs = Math.max(WATCHDOG_SECONDS * 1_000, Math.ceil(ms / MOST_LOOKS));
+      while (now < until) {
+        now = Math.min(until, now + stepMs);
+        await dispatcher.watch();
+      }
+    },
+    restore: () => {
+      platform.now = real;
+    },
+  };
+}

@@ -1,0 +1,123 @@
+/**
+ * A summariser that says what a test tells it to.
+ *
+ * The Worker under test and the test itself share an isolate, but not every module, so scripts are kept on globalThis.
+ */
+import type {
+  LanguageModelV3,
+  LanguageModelV3CallOptions,
+  LanguageModelV3GenerateResult,
+  LanguageModelV3StreamPart,
+} from "@ai-sdk/provider";
+import type { ModelRequest, SummaryModel } from "../model/chosen.ts";
+import { extractiveModel } from "../model/extractive.ts";
+import { parsePrompt, type ParsedPrompt } from "../steps/draft/prompt.ts";
+import { estimateTokens } from "../steps/tokens/tokens.ts";
+
+/** More than any test's conversation takes. */
+const DEFAULT_WINDOW_TOKENS = 1_000_000;
+
+/** What the summariser was asked: what for, which sections, and the text to tell of. */
+export type SummaryRequest = ParsedPrompt;
+
+/** Answers one call, or throws what a model would. `call` counts from 0. */
+export type SummaryScript = (
+  request: SummaryRequest,
+  context: { readonly call: number; readonly runId: string },
+) => string | Promise<string>;
+
+interface Part {
+  script: SummaryScript | null;
+  readonly requests: SummaryRequest[];
+}
+
+const KEY = Symbol.for("palimpsest.testing.scripts");
+
+function partOf(agentName: string): Part {
+  const shared = globalThis as { [KEY]?: Map<string, Part> };
+  const parts = (shared[KEY] ??= new Map());
+  const known = parts.get(agentName);
+  if (known !== undefined) return known;
+  const part: Part = { script: null, requests: [] };
+  parts.set(agentName, part);
+  return part;
+}
+
+/**
+ * Says what an agent's summariser answers from now on; null is the offline model again. What it returns grows by each call
+ * that is made. For the test.
+ */
+export function scriptModel(agentName: string, script: SummaryScript | null): readonly SummaryRequest[] {
+  const part = partOf(agentName);
+  part.script = script;
+  return part.requests;
+}
+
+/** The model that follows the script, the offline one where there is none. For `model()` of the Workflow under test. */
+export function scriptedModel(
+  { agentName, runId }: Pick<ModelRequest, "agentName" | "runId">,
+  windowTokens: number = DEFAULT_WINDOW_TOKENS,
+): SummaryModel {
+  const offline = extractiveModel();
+  const answer = async (options: LanguageModelV3CallOptions): Promise<LanguageModelV3GenerateResult> => {
+    const part = partOf(agentName);
+    const prompt = promptOf(options);
+    const request = parsePrompt(prompt);
+    if (request === null) return offline.doGenerate(options);
+    const call = part.requests.push(request) - 1;
+    if (part.script === null) return offline.doGenerate(options);
+    return resultOf(prompt, await part.script(request, { call, runId }));
+  };
+  const model: LanguageModelV3 = {
+    specificationVersion: "v3",
+    provider: "palimpsest",
+    modelId: "scripted",
+    supportedUrls: {},
+    doGenerate: async (options) => answer(options),
+    doStream: async (options) => ({ stream: streamOf(await answer(options)) }),
+  };
+  return { model, windowTokens };
+}
+
+/** A summary that passes every audit: each section that was asked for, with these words under it. */
+export function summaryOf({ sections }: SummaryRequest, words: string): string {
+  return sections.map(({ title }) => `## ${title}\n${words}`).join("\n\n");
+}
+
+function resultOf(prompt: string, text: string): LanguageModelV3GenerateResult {
+  const [input, output] = [estimateTokens(prompt), estimateTokens(text)];
+  return {
+    content: [{ type: "text", text }],
+    finishReason: { unified: "stop", raw: "stop" },
+    usage: {
+      inputTokens: { total: input, noCache: input, cacheRead: 0, cacheWrite: 0 },
+      outputTokens: { total: output, text: output, reasoning: 0 },
+    },
+    warnings: [],
+  };
+}
+
+function streamOf(result: LanguageModelV3GenerateResult): ReadableStream<LanguageModelV3StreamPart> {
+  const text = result.content.map((part) => (part.type === "text" ? part.text : "")).join("");
+  const parts: LanguageModelV3StreamPart[] = [
+    { type: "stream-start", warnings: [] },
+    { type: "text-start", id: "0" },
+    { type: "text-delta", id: "0", delta: text },
+    { type: "text-end", id: "0" },
+    { type: "finish", finishReason: result.finishReason, usage: result.usage },
+  ];
+  return new ReadableStream({
+    start(controller) {
+      for (const part of parts) controller.enqueue(part);
+      controller.close();
+    },
+  });
+}
+
+function promptOf({ prompt }: LanguageModelV3CallOptions): string {
+  return prompt
+    .flatMap((message) =>
+      message.role === "user" ? message.content.flatMap((part) => (part.type === "text" ? [part.text] : [])) : [],
+    )
+    .join("\n");
+}
