@@ -49,7 +49,7 @@ export abstract class Configured {
     return this.tell({ settings: (settings) => ({ ...settings, inline }) });
   }
 
-  /** Each summary of the durable workflow waits for a person before it is committed. Throws `invalid_options`. */
+  /** Each summary waits for a person before it is committed. Throws `invalid_options`. */
   requireApproval(options: ApprovalOptions = {}): this {
     const approval = resolveApproval(options);
     return this.tell({ settings: (settings) => ({ ...settings, approval }) });

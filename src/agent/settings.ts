@@ -85,7 +85,7 @@ export interface SessionSettings {
   readonly inline: { readonly compact: InlineCompaction; readonly timeoutMs: number } | null;
   /** What blanks secrets before a summariser is shown what was said; null: nothing does. */
   readonly secretRules: SecretRules | null;
-  /** Whether a person approves each summary of the workflow before it is committed; null: nobody is asked. */
+  /** Whether a person approves each summary before it is committed; null: nobody is asked. */
   readonly approval: ApprovalSettings | null;
   /** Null: no notes are kept. */
   readonly notes: KeepNotesOptions | null;

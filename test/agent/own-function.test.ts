@@ -4,7 +4,7 @@ import { env } from "cloudflare:workers";
 import { abortAllDurableObjects, runInDurableObject } from "cloudflare:test";
 import { afterEach, describe, expect, test } from "vitest";
 import { secretRules } from "../../src/redact/secret-rules.ts";
-import type { InlineCompaction, InlineContext } from "../../src/agent/settings.ts";
+import type { ApprovalOptions, InlineCompaction, InlineContext } from "../../src/agent/settings.ts";
 import { MAX_FUNCTION_LIMIT_MS, MAX_INSTANCE_RESTARTS } from "../../src/limits.ts";
 import type { RunRecord } from "../../src/memory/runs/runs.ts";
 import { newAgent, refusalOf, skipRetryDelays } from "../agents.ts";
@@ -200,6 +200,128 @@ describe("its control", () => {
     const { run: asked } = await agent.compact({ sessionId });
     expect((await agent.waitForRun({ runId: asked.id })).path).toBe("function");
   });
+});
+
+describe("a person's word", () => {
+  /** A run whose summary waits for a person. */
+  async function proposed(options: ApprovalOptions = {}) {
+    const calls: InlineContext[] = [];
+    const made = await newBuilt((messages, context) => {
+      calls.push(context);
+      return cover("as the function wrote it")(messages, context);
+    });
+    await made.inside(({ inlineFirst }) => void inlineFirst.requireApproval(options));
+    const { id: runId } = await start(made.agent);
+    while ((await made.agent.getRun({ runId })).state !== "waiting") await scheduler.wait(1);
+    return { ...made, runId, calls };
+  }
+
+  const later = (ms: number) => (instance: BuiltAgent) => {
+    const { platform } = instance.palimpsest;
+    const now = platform.now.bind(platform);
+    platform.now = () => now() + ms;
+  };
+
+  test("its summary waits, and nothing is committed until somebody says so; then it is, as it was shown", async () => {
+    const { agent, runId, calls } = await proposed();
+    expect(await agent.getProposal({ runId })).toMatchObject({ summary: "as the function wrote it", degraded: false });
+    expect(await agent.status({ sessionId })).toMatchObject({ waiting: { reason: "approval-pending" } });
+    expect(await agent.getCompactions({ sessionId })).toEqual([]);
+    await agent.watchCompactions();
+    const waiting = await agent.getRun({ runId });
+    expect(waiting).toMatchObject({ state: "waiting", outcome: null });
+    expect(await agent.approveRun({ runId })).toMatchObject({ kind: "approved" });
+    expect(await agent.waitForRun({ runId })).toMatchObject({ outcome: { kind: "applied" }, steps: waiting.steps });
+    expect(await agent.getCompactions({ sessionId })).toMatchObject([
+      { summary: "as the function wrote it", details: { model: "onCompaction" } },
+    ]);
+    expect(calls).toHaveLength(1);
+    expect(await agent.approveRun({ runId })).toMatchObject({ kind: "late" });
+  });
+
+  test("a no ends the run, and a text of their own is audited and committed instead", async () => {
+    const first = await proposed();
+    await first.agent.rejectRun({ runId: first.runId, reason: "not that" });
+    expect((await first.agent.getRun({ runId: first.runId })).outcome).toMatchObject({
+      kind: "nothing",
+      reason: "declined",
+      detail: "not that",
+    });
+    expect(await first.agent.getCompactions({ sessionId })).toEqual([]);
+    const { agent, runId } = await proposed();
+    expect(await agent.approveRun({ runId, summary: "I cannot help with that." })).toMatchObject({ kind: "unsound" });
+    expect((await agent.getRun({ runId })).state).toBe("waiting");
+    await agent.approveRun({ runId, summary: "As a person wrote it." });
+    expect(await agent.getCompactions({ sessionId })).toMatchObject([
+      { summary: "As a person wrote it.", details: { model: "onCompaction · edited" } },
+    ]);
+  });
+
+  test.each([
+    ["discard", "nothing"],
+    ["apply", "applied"],
+  ] as const)("silence means what was said of it: %s", async (onTimeout, kind) => {
+    const { agent, inside, runId } = await proposed({ timeoutMs: 1_000, onTimeout });
+    await inside(later(2_000));
+    await agent.watchCompactions();
+    expect((await agent.getRun({ runId })).outcome).toMatchObject({ kind });
+  });
+
+  test("an edit meanwhile makes it stale, also when it is approved afterwards (C3)", async () => {
+    const { agent, runId } = await proposed();
+    await agent.update({ sessionId, message: say(4, "Edited. ") });
+    await agent.approveRun({ runId });
+    expect((await agent.waitForRun({ runId })).outcome).toEqual({ kind: "stale", reason: "changed" });
+    expect(await agent.getCompactions({ sessionId })).toEqual([]);
+  });
+
+  test("the wait outlives the object, and the function is not called again (R1, R3)", async () => {
+    const { name, runId, calls } = await proposed();
+    await abortAllDurableObjects();
+    await lifeOf(name).watchCompactions();
+    expect((await lifeOf(name).getRun({ runId })).state).toBe("waiting");
+    expect(await lifeOf(name).approveRun({ runId })).toMatchObject({ kind: "approved" });
+    expect((await lifeOf(name).getRun({ runId })).outcome).toMatchObject({ kind: "applied" });
+    expect(calls).toHaveLength(1);
+  });
+
+  test("a yes whose object died before it was done is done by the watchdog", async () => {
+    const { name, inside, runId } = await proposed();
+    await inside(({ palimpsest: { runs } }) => {
+      const run = runs.mustGet(runId);
+      if (run.approval == null) throw new Error("Nobody was asked.");
+      runs.change(runId, { approval: { ...run.approval, approvedKey: run.approval.key }, state: "running" });
+    });
+    await abortAllDurableObjects();
+    await lifeOf(name).watchCompactions();
+    expect((await lifeOf(name).getRun({ runId })).outcome).toMatchObject({ kind: "applied" });
+  });
+});
+
+test("an edit under one of its summaries asks it to cover again what the edit uncovered", async () => {
+  const { agent, inside } = await newBuilt(cover("first", 1, 9));
+  await agent.waitForRun({ runId: (await start(agent)).id });
+  const told: InlineContext[] = [];
+  await inside((instance) => {
+    instance.summarise = cover("second", 2, 6);
+  });
+  const { run } = await agent.compact({ sessionId });
+  await agent.waitForRun({ runId: run.id });
+  await inside((instance) => {
+    instance.summarise = (messages, context) => {
+      told.push(context);
+      return cover("mended", 1, 9)(messages, context);
+    };
+  });
+  await agent.update({ sessionId, message: say(4, "Edited. ") });
+  const [mending] = await agent.runs({ sessionId });
+  expect(mending).toMatchObject({ trigger: "edit", only: "mend" });
+  expect((await agent.waitForRun({ runId: mending?.id ?? "" })).outcome).toMatchObject({ kind: "applied" });
+  expect(told).toMatchObject([{ trigger: "edit" }]);
+  expect((await agent.getCompactions({ sessionId })).filter(({ state }) => state === "active")).toMatchObject([
+    { summary: "second" },
+    { summary: "mended" },
+  ]);
 });
 
 test("a run that comes to nothing after messages were deleted keeps the trigger quiet by the size that is left", async () => {

@@ -134,7 +134,7 @@ export function isPending({ approval, outcome }: RunRecord, now: number): boolea
   return outcome === null && approval != null && approval.approvedKey === null && now < approval.expiresAt;
 }
 
-function beginApproval(core: Needs<"platform" | "settings">, run: RunRecord, key: string): Approval | null {
+export function beginApproval(core: Needs<"platform" | "settings">, run: RunRecord, key: string): Approval | null {
   const { approval } = core.settings.get(run.sessionId);
   if (approval === null) return null;
   const askedAt = core.platform.now();
@@ -143,7 +143,7 @@ function beginApproval(core: Needs<"platform" | "settings">, run: RunRecord, key
 }
 
 /** Once the time is over, silence is what the session says that it means. */
-function silenceAsYes(asked: Approval, now: number): Approval {
+export function silenceAsYes(asked: Approval, now: number): Approval {
   const { key, approvedKey, expiresAt, onTimeout } = asked;
   return approvedKey === null && onTimeout === "apply" && now >= expiresAt ? { ...asked, approvedKey: key } : asked;
 }
@@ -195,6 +195,6 @@ function findHidden(summary: string): AuditProblem[] {
 /** Characters named in one sentence. */
 const MAX_NAMED = 8;
 
-function declined(detail: string): Outcome {
+export function declined(detail: string): Outcome {
   return { kind: "nothing", reason: "declined", detail };
 }

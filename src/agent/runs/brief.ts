@@ -15,6 +15,13 @@ export const SOURCE_PER_SUMMARY_TOKEN = 8;
 
 /** Of the summary of the whole span. It must shrink the view, whatever its budget says. */
 export function briefOf(core: Needs<"settings">, run: RunRecord): Brief {
+  const asked = briefOfModel(core, run);
+  // The headings and the budget in tokens are what a prompt of ours asks for, and a function was not told of them.
+  if (run.path !== "function") return asked;
+  return { ...asked, template: { sections: [] }, policy: { ...asked.policy, summaryTokens: Number.MAX_SAFE_INTEGER } };
+}
+
+function briefOfModel(core: Needs<"settings">, run: RunRecord): Brief {
   const { template } = core.settings.get(run.sessionId);
   const { focus, only } = run;
   const { spanTokens } = planOf(run);

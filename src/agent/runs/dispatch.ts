@@ -16,7 +16,7 @@ import { approve, isPending, reject, type Decided } from "./approval.ts";
 import type { Core, Instance, InstanceStatus } from "../core.ts";
 import { endRun } from "./end-run.ts";
 import { serveFromNotes } from "../notes/serve.ts";
-import { isInline, reviveInline, runInline } from "./inline.ts";
+import { commitApproved, isInline, reviveInline, runInline } from "./inline.ts";
 import { startSplit } from "./split.ts";
 import { askForNotes, askForRun } from "./ask.ts";
 
@@ -198,6 +198,10 @@ export class Dispatcher {
     const decided = this.#core.transaction(() => approve(this.#core, run, summary));
     if (decided.kind !== "approved") return decided;
     this.#core.announce(decided.run);
+    if (isInline(this.#core, decided.run)) {
+      await commitApproved(this.#core, runId);
+      return { ...decided, run: this.#core.runs.mustGet(runId) };
+    }
     this.#nudgedAt.delete(runId);
     await this.#control(run, (instance) => instance.nudge(APPROVAL_EVENT)).catch(() => undefined);
     return decided;

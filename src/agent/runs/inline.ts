@@ -1,4 +1,3 @@
-import { isToBeReadAgain } from "../../memory/messages/contents.ts";
 /**
  * A session that brings its own compaction function (`onCompaction`): called in the agent, off the append's path, with the
  * ledger, the limits, the audit and the commit of every other run. The function itself is not durable: when its object dies,
@@ -9,8 +8,12 @@ import { isToBeReadAgain } from "../../memory/messages/contents.ts";
  *
  * R1 holds although the function may never settle: the run ends when its time is over, and whoever ends it aborts the
  * function's signal. What comes afterwards finds the run ended and is dropped.
+ *
+ * Where a person has the last word, the summary is kept as a draft and the run waits: what is committed then is read from the
+ * ledger and the draft, so it outlives the object.
  */
 import type { UIMessage } from "ai";
+import { isToBeReadAgain } from "../../memory/messages/contents.ts";
 import { PalimpsestError } from "../../errors.ts";
 import { checkFields } from "../../known-fields.ts";
 import { DEFAULT_FUNCTION_LIMIT_MS, MAX_FUNCTION_LIMIT_MS, MAX_INSTANCE_RESTARTS } from "../../limits.ts";
@@ -19,15 +22,21 @@ import type { Carried } from "../../memory/overlays/details.ts";
 import { closeStep, markStep, planOf, type FailureCode, type Outcome, type RunRecord } from "../../memory/runs/runs.ts";
 import { auditSummary } from "../../steps/draft/audit.ts";
 import { headBefore } from "../../steps/plan/cut.ts";
-import { sumDigests } from "../../steps/text/digest.ts";
-import type { Span } from "../../steps/plan/outline.ts";
+import { digest, sumDigests } from "../../steps/text/digest.ts";
+import { lastVisibleStep, type OutlineRow, type Span } from "../../steps/plan/outline.ts";
+import type { Facts } from "../../steps/pinned/fact.ts";
 import { gatherFacts } from "../../steps/pinned/gather.ts";
+import { keepFacts } from "../../steps/pinned/keep.ts";
+import { mergeFacts } from "../../steps/pinned/merge.ts";
 import type { SpanPlan } from "../../steps/plan/plan.ts";
+import { beginApproval, declined, silenceAsYes } from "./approval.ts";
 import { readCarried } from "./boundary.ts";
+import { briefOf } from "./brief.ts";
 import { commitSummary, conclude } from "./commit.ts";
 import type { Core, Needs } from "../core.ts";
 import { redactionOf, type Redaction } from "../redaction.ts";
 import type { InlineCompaction, InlineSummary } from "../settings.ts";
+import { mustDraft } from "./sources.ts";
 import { visibleSpan } from "./visible-span.ts";
 
 export interface OnCompactionOptions {
@@ -56,8 +65,15 @@ export function resolveInline(compact: InlineCompaction, options: OnCompactionOp
   return { compact, timeoutMs };
 }
 
-/** Whether the session's own function makes this run's summary. Notes are kept by a workflow whoever summarises. */
-export function isInline(core: Needs<"settings">, { kind, sessionId }: Pick<RunRecord, "kind" | "sessionId">): boolean {
+/**
+ * Whether the session's own function makes this run's summary, or made the one that a person is asked about. Notes are kept by a
+ * workflow whoever summarises.
+ */
+export function isInline(
+  core: Needs<"settings">,
+  { kind, sessionId, path, approval }: Pick<RunRecord, "kind" | "sessionId" | "path" | "approval">,
+): boolean {
+  if (approval != null) return path === "function";
   return kind !== "notes" && core.settings.get(sessionId).inline !== null;
 }
 
@@ -102,9 +118,10 @@ export async function runInline(core: Core, pending: RunRecord): Promise<void> {
       const { messages, elements } = await core.read(run.sessionId, () => history.view(run.leafId));
       const shown = elements.map((element) => noteElement(history, element));
       const view = messages.map(redaction.message);
-      const answer = await callInTime(run, inline, { view, call });
+      const given = parseAnswer(await callInTime(run, inline, { view, call }), redaction);
+      const read = given === null ? null : await readChosen(core, run, { given, shown });
       const carried = await readCarried(core, run.id);
-      outcome = (live) => settle(core, live, { answer, shown, carried });
+      outcome = (live) => settle(core, live, { given, read, carried });
     }
   } catch (error) {
     outcome = (live) => conclude(core, live, failure(error, redaction));
@@ -113,10 +130,13 @@ export async function runInline(core: Core, pending: RunRecord): Promise<void> {
   }
   const end = outcome;
   await core.read(run.sessionId, () => finish(core, run.id, end));
+  const now = core.runs.get(run.id);
+  if (now?.state === "waiting") core.announce(now);
 }
 
 /** What the watchdog does about a live run of a function: its time may be over, or its object may have died. */
-export function reviveInline(core: Core, run: RunRecord): void {
+export async function reviveInline(core: Core, run: RunRecord): Promise<void> {
+  if (run.approval != null) return commitApproved(core, run.id);
   const { inline } = core.settings.get(run.sessionId);
   const call = core.inlineCalls.get(run.id);
   const now = core.platform.now();
@@ -175,7 +195,9 @@ function finish(core: Core, runId: string, outcome: (live: RunRecord) => void): 
       const live = core.runs.get(runId);
       if (live?.outcome !== null) return;
       const at = core.platform.now();
-      work({ ...live, heardAt: at, steps: closeStep(live.steps, STEP, { endedAt: at }) });
+      // A person may have been asked since the function answered.
+      const steps = live.approval == null ? closeStep(live.steps, STEP, { endedAt: at }) : live.steps;
+      work({ ...live, heardAt: at, steps });
     });
   try {
     end(outcome);
@@ -186,32 +208,111 @@ function finish(core: Core, runId: string, outcome: (live: RunRecord) => void): 
 }
 
 interface Answered {
-  readonly answer: unknown;
-  readonly shown: readonly Shown[];
+  /** Null for no summary. */
+  readonly given: InlineSummary | null;
+  readonly read: ChosenSpan | null;
   readonly carried: readonly Carried[];
 }
 
-function settle(core: Core, live: RunRecord, { answer, shown, carried }: Answered): void {
-  const redaction = redactionOf(core.settings.get(live.sessionId));
-  const given = parseAnswer(answer, redaction);
-  if (given === null) {
+/** What a function chose to replace, and what it holds. */
+interface ChosenSpan extends ReturnType<typeof choose> {
+  readonly facts: Facts;
+}
+
+/**
+ * Reads what the function chose in pieces, with room for others between them: a span may be as long as a conversation. Where the
+ * messages are not those any more that it was shown, the fence says so.
+ */
+async function readChosen(
+  core: Core,
+  { sessionId }: RunRecord,
+  { given, shown }: { readonly given: InlineSummary; readonly shown: readonly Shown[] },
+): Promise<ChosenSpan> {
+  const history = core.memory.session(sessionId);
+  const redaction = redactionOf(core.settings.get(sessionId));
+  const chosen = choose(shown, visibleSpan(history, given.fromMessageId, given.toMessageId));
+  const parts: Facts[] = [];
+  for (const piece of inPieces(history.spanRows(chosen.plan.span) ?? [])) {
+    const messages = await core.read(sessionId, () => history.spanMessages(piece));
+    parts.push(gatherFacts((messages ?? []).map(redaction.message)));
+    await scheduler.wait(0);
+  }
+  return { ...chosen, facts: mergeFacts(parts) };
+}
+
+/** Tokens whose facts are gathered in one go: some 50 ms. */
+const PIECE_TOKENS = 10_000;
+
+function inPieces(rows: readonly OutlineRow[]): Span[] {
+  const pieces: { from: OutlineRow; to: OutlineRow; tokens: number }[] = [];
+  for (const row of rows) {
+    const last = pieces.at(-1);
+    if (last === undefined || last.tokens + row.tokens > PIECE_TOKENS) {
+      pieces.push({ from: row, to: row, tokens: row.tokens });
+    } else {
+      last.to = row;
+      last.tokens += row.tokens;
+    }
+  }
+  return pieces.map(({ from, to }) => ({
+    fromId: from.id,
+    fromStep: from.firstStep,
+    toId: to.id,
+    toStep: lastVisibleStep(to),
+  }));
+}
+
+function settle(core: Core, live: RunRecord, { given, read, carried }: Answered): void {
+  if (given === null || read === null) {
     const detail = "onCompaction returned no summary.";
     return conclude(core, live, { kind: "nothing", reason: "declined", detail });
   }
+  const { hidden, digest: planDigest, generation, facts, plan } = read;
   const history = core.memory.session(live.sessionId);
-  const chosen = choose(shown, visibleSpan(history, given.fromMessageId, given.toMessageId));
   const outline = history.outline(live.leafId);
   if (outline === null) return conclude(core, live, { kind: "stale", reason: "gone" });
-  const head = headBefore(outline, chosen.hidden, live.policy);
-  const run: RunRecord = { ...live, plan: { ...chosen.plan, head }, planDigest: chosen.digest };
+  const head = headBefore(outline, hidden, live.policy);
+  const run: RunRecord = { ...live, plan: { ...plan, head }, planDigest };
   const refused = findFault(core, run, given.summary);
   if (refused !== null) return conclude(core, run, refused);
-  const { span, level } = chosen.plan;
-  // Where they are not those any more that the function was shown, the fence says so.
-  const messages = history.spanMessages(span) ?? [];
-  const facts = gatherFacts(messages.map(redaction.message));
-  const lineage = { model: STEP, degraded: false, level, generation: chosen.generation };
-  conclude(core, run, commitSummary(core, run, { span, text: given.summary, facts, lineage, carried }));
+  if (core.settings.get(run.sessionId).approval !== null) return propose(core, run, { given, facts, generation });
+  const lineage = { model: STEP, degraded: false, level: plan.level, generation };
+  conclude(core, run, commitSummary(core, run, { span: plan.span, text: given.summary, facts, lineage, carried }));
+}
+
+/** Keeps the summary until a person has spoken. Call inside a transaction. */
+function propose(
+  core: Core,
+  run: RunRecord,
+  { given, facts, generation }: { given: InlineSummary; facts: Facts; generation: number },
+): void {
+  const text = given.summary;
+  const key = digest("own function", run.id, text);
+  const { pinnedTokens, stackTokens: namesTokens } = run.policy;
+  const countTokens = core.counterOf(run.sessionId);
+  const { survival } = keepFacts(text, facts, { pinnedTokens, namesTokens, countTokens });
+  const sound = { finishReason: "stop", degraded: false, problems: [], score: survival.score, lost: [] };
+  core.drafts.save(run.sessionId, { key, text, tokens: countTokens(text), model: STEP, generation, facts, ...sound });
+  core.runs.write({ ...run, state: "waiting", approval: beginApproval(core, run, key) ?? undefined });
+}
+
+/** Commits what a person approved, or what silence means once the time is over; nothing while it is waited for. */
+export async function commitApproved(core: Core, runId: string): Promise<void> {
+  const carried = await readCarried(core, runId);
+  finish(core, runId, (live) => {
+    const now = core.platform.now();
+    const asked = live.approval == null ? null : silenceAsYes(live.approval, now);
+    if (asked === null) return;
+    if (asked.approvedKey === null) {
+      if (now >= asked.expiresAt) conclude(core, live, declined("Nobody approved the summary in time."));
+      return;
+    }
+    const { text, facts, model, degraded, generation } = mustDraft(core, live, asked.approvedKey);
+    const { span, level } = planOf(live);
+    const lineage = { model, degraded, level, generation };
+    const run = { ...live, approval: asked };
+    conclude(core, run, commitSummary(core, run, { span, text, facts, lineage, carried }));
+  });
 }
 
 /** Null for no summary. Throws for what is none. */
@@ -279,16 +380,10 @@ function choose(
   return { plan, hidden, digest: sumDigests(inside.map(({ digest }) => digest)), generation: most("generation", 1) };
 }
 
-/**
- * What the audit of every summary says of this one; null when it is sound. The headings and the budget in tokens are what a
- * prompt of ours asks for, and a function was not told of them.
- */
-function findFault(core: Needs<"counterOf">, run: RunRecord, text: string): Outcome | null {
-  const policy = { ...run.policy, summaryTokens: Number.MAX_SAFE_INTEGER };
-  const { spanTokens } = planOf(run);
+/** What the audit of every summary says of this one; null when it is sound. */
+function findFault(core: Needs<"counterOf" | "settings">, run: RunRecord, text: string): Outcome | null {
   const countTokens = core.counterOf(run.sessionId);
-  const asked = { policy, template: { sections: [] }, countTokens };
-  const audit = auditSummary({ text, finishReason: "stop", spanTokens, ...asked });
+  const audit = auditSummary({ text, finishReason: "stop", ...briefOf(core, run), countTokens });
   if (audit.ok) return null;
   if (audit.problems.every(({ kind }) => kind === "too-large")) return { kind: "stale", reason: "larger" };
   const reason = audit.problems.map(({ detail }) => detail).join(" ");

@@ -22,8 +22,8 @@ export function mendIfUncovered(core: Core, sessionId: string, ended: RunRecord 
     return;
   }
   const leafId = history.leafId();
-  const { policy, inline } = core.settings.get(sessionId);
-  if (policy === null || inline !== null || leafId === null || history.hasEnded) return;
+  const { policy } = core.settings.get(sessionId);
+  if (policy === null || leafId === null || history.hasEnded) return;
   if (planNow(core, sessionId, { policy, leafId, only: "mend" })?.plan.kind !== "span") return;
   startOrJoin(core, sessionId, { trigger: "edit", leafId, only: "mend" });
 }
