@@ -176,9 +176,12 @@ describe("any conversation, any room", () => {
       { state: "input-available" },
     );
     fc.assert(
-      fc.property(anything, anyRoom, fc.tuple(waiting, long, long), (messages, room, [state, asked, beside]) => {
+      fc.property(anything, anyRoom, fc.tuple(waiting, long, long, fc.boolean()), (messages, room, drawn) => {
+        const [state, asked, beside, goesOn] = drawn;
         const part = { type: "tool-remove", toolCallId: "open", input: { asked }, ...state } as unknown as Part;
         const reply = say("open", "assistant", stepStart, text(beside), done("before"), stepStart, text(beside), part);
+        // Streamed on behind the call.
+        if (goesOn) reply.parts.push(stepStart, text(beside));
         const view = repairMessages([...messages, reply]);
         const { messages: left, tokens } = fitView(view, { countTokens: estimateTokens, room });
         expect(left.at(-1)?.parts).toContainEqual(part);
@@ -188,6 +191,21 @@ describe("any conversation, any room", () => {
       }),
       { numRuns: tries(300) },
     );
+  });
+
+  test("nothing is said to be left out behind a call that waits, where its message goes on (V2)", () => {
+    const call = { type: "tool-remove", toolCallId: "open", state: "input-available", input: {} } as unknown as Part;
+    const words = "and then the page was read again by the worker ".repeat(25);
+    const view = [
+      ...Array.from({ length: 6 }, (_, n) => say(`m${n}`, n % 2 === 0 ? "user" : "assistant", text(words))),
+      say("asked", "user", text("We go on.")),
+      say("open", "assistant", text(words), call, stepStart, text(words)),
+    ];
+    for (let room = 2 * MIN_VIEW_TOKENS; room < 2_000; room += 20) {
+      const { messages, tokens } = fitView(view, { countTokens: estimateTokens, room });
+      expect(messages.at(-1)?.parts).toContainEqual(call);
+      expect(tokens).toBeLessThanOrEqual(room);
+    }
   });
 
   test("V1: what is left is in its order, and the beginning of what the user said last is there", () => {

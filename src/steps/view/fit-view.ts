@@ -35,7 +35,7 @@ import {
 } from "./fit/units.ts";
 import type { CountTokens } from "../message/measure.ts";
 import type { Template } from "../draft/template.ts";
-import { fieldText, type Part } from "../message/tool-parts.ts";
+import { fieldText, isOpenCall, type Part } from "../message/tool-parts.ts";
 import { truncateParts, type Limits } from "./truncate.ts";
 import { isSummary } from "./view.ts";
 
@@ -270,7 +270,8 @@ function leastView(scene: Scene, room: number): Draft {
   const { messages, units, count } = scene;
   const asked = units.find((unit) => unit.zone === "asked");
   const open = units.flatMap((unit) => {
-    return unit.zone === "open" ? [withParts(unit, { parts: onlyOpenCalls(unit.parts), rules: "" }, count)] : [];
+    if (unit.zone !== "open" || !unit.parts.some(isOpenCall)) return [];
+    return [withParts(unit, { parts: onlyOpenCalls(unit.parts), rules: "" }, count)];
   });
   const others = units.filter((unit) => unit !== asked);
   const gone = putTogether(messages, others);

@@ -75,6 +75,8 @@ export function takeApart(messages: readonly UIMessage[], { room, scale }: Room,
   let before = 0;
   let behind = true;
   let inHead = true;
+  // Nothing may stand behind a call that is still to be answered but its own message: no line that something was left out there.
+  let opened = false;
   return messages.flatMap((message, index) => {
     const measure = measures[index] as Measure;
     const first = before;
@@ -86,9 +88,12 @@ export function takeApart(messages: readonly UIMessage[], { room, scale }: Room,
       // One reply of a model, stored as several messages, is on one side of the line.
       behind &&= !newest && (before < line || (together && step === 0));
       before += weighs;
-      const open = parts.some(isOpenCall);
-      behind &&= !open;
-      const zone = open ? "open" : zoneOf(message, { asked: index === asked, head: inHead && behind, behind });
+      opened ||= parts.some(isOpenCall);
+      behind &&= !opened;
+      const zone =
+        opened && index !== asked
+          ? "open"
+          : zoneOf(message, { asked: index === asked, head: inHead && behind, behind });
       const tokens = weighs - (step === 0 ? MESSAGE_OVERHEAD_TOKENS : 0);
       return { message: index, step, zone, behind, parts: [...parts], rules: "", tokens };
     });
