@@ -25,6 +25,7 @@ const subpaths = defineConfig({
     recall: "src/recall/index.ts",
     redact: "src/redact/secret-rules.ts",
     testing: "src/testing/index.ts",
+    think: "src/think/with-compaction.ts",
     turn: "src/agent/views/turn.ts",
     worker: "src/worker.ts",
     "workers-ai": "src/model/workers-ai.ts",

@@ -71,7 +71,22 @@ export default defineConfig({
         test: {
           ...everywhere,
           name: "hosts",
-          include: ["test/{ai-chat,think,sessions-source}/**/*.test.ts"],
+          include: ["test/{ai-chat,sessions-source}/**/*.test.ts"],
+          testTimeout: 60_000,
+        },
+      },
+      {
+        plugins: [
+          cloudflareTest({
+            wrangler: { configPath: "./test/think/wrangler.jsonc" },
+            remoteBindings: false,
+          }),
+        ],
+        resolve: { alias: { "just-bash": new URL("test/think/no-bash.ts", import.meta.url).pathname } },
+        test: {
+          name: "think",
+          // One file: Think brings so many modules that a second file's worker is not started with them.
+          include: ["test/think/think.test.ts"],
           testTimeout: 60_000,
         },
       },

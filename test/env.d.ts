@@ -1,7 +1,8 @@
 import type * as worker from "./worker.ts";
 import type { CompactionParams } from "../src/workflows/workflow.ts";
 import type { ChatAgent } from "../examples/minimal/worker.ts";
-import type { Chat, RoomyChat, StockChat } from "./ai-chat/worker.ts";
+import type { Chat, Family, RoomyChat, StockChat } from "./ai-chat/worker.ts";
+import type { StockThink, Thinker } from "./think/worker.ts";
 import type {
   BareAgent,
   BuiltAgent,
@@ -29,6 +30,9 @@ declare global {
       Chat: DurableObjectNamespace<Chat>;
       RoomyChat: DurableObjectNamespace<RoomyChat>;
       StockChat: DurableObjectNamespace<StockChat>;
+      Family: DurableObjectNamespace<Family>;
+      Thinker: DurableObjectNamespace<Thinker>;
+      StockThink: DurableObjectNamespace<StockThink>;
       SKILLS: R2Bucket;
       COMPACTION_WORKFLOW: Workflow<CompactionParams>;
     }

@@ -124,6 +124,8 @@ export class HostedSession {
       history.hear(history.measure(event.message), event.parentId);
     } else if (event.kind === "update") {
       history.hearUpdate(event.message);
+    } else if (event.kind === "rewrite") {
+      history.hearRewrite(event.message);
     } else if (event.kind === "delete") {
       history.hearDelete(event.ids, event);
       measureAfresh(this.#core, this.sessionId);

@@ -5,8 +5,8 @@ import { PalimpsestError } from "../errors.ts";
 
 interface KnownHost {
   readonly name: string;
-  /** Where its `withCompaction` is; null where there is none yet. */
-  readonly door: string | null;
+  /** Where its `withCompaction` is. */
+  readonly door: string;
   /** Methods that it has, all of them. */
   readonly methods: readonly string[];
 }
@@ -19,7 +19,7 @@ export const AI_CHAT: KnownHost = {
 
 export const THINK: KnownHost = {
   name: "Think",
-  door: null,
+  door: "palimpsest/think",
   methods: ["getModel", "configureSession", "beforeTurn", "beforeStep"],
 };
 
@@ -32,11 +32,10 @@ export function isHost(base: unknown, { methods }: KnownHost): boolean {
 export function mustKeepNoMessages(base: unknown): void {
   const host = [AI_CHAT, THINK].find((each) => isHost(base, each));
   if (host === undefined) return;
-  const way =
-    host.door === null
-      ? "There is no compaction for it here yet: its own compactAfter and onCompaction go on working without this one."
-      : `Import withCompaction from "${host.door}" for it.`;
-  throw new PalimpsestError("invalid_options", `${host.name} keeps its messages itself. ${way}`);
+  throw new PalimpsestError(
+    "invalid_options",
+    `${host.name} keeps its messages itself. Import withCompaction from "${host.door}" for it.`,
+  );
 }
 
 /** Throws `invalid_options` for a base class that is not this host. */
@@ -44,6 +43,6 @@ export function mustBeHost(base: unknown, host: KnownHost, from: string): void {
   if (isHost(base, host)) return;
   throw new PalimpsestError(
     "invalid_options",
-    `withCompaction of ${host.door ?? "palimpsest"} takes ${host.name} of ${from}, or a class that extends it. For another Agent use withCompaction of palimpsest.`,
+    `withCompaction of ${host.door} takes ${host.name} of ${from}, or a class that extends it. For another Agent use withCompaction of palimpsest.`,
   );
 }

@@ -9,6 +9,7 @@ import type { Agent } from "agents";
 import { PalimpsestError } from "../errors.ts";
 import { WATCHDOG_SECONDS } from "../limits.ts";
 import type { RunRecord } from "../memory/runs/runs.ts";
+import type { AgentAddress, AgentStep } from "../workflows/agent-stub.ts";
 import type { CompactionParams } from "../workflows/workflow.ts";
 import type { Instance, InstanceStatus, Platform } from "./core.ts";
 import { eventWithoutWords } from "./events.ts";
@@ -87,9 +88,8 @@ async function createInstance(
   { ctx, env, run }: { ctx: DurableObjectState; env: Cloudflare.Env; run: RunRecord },
 ): Promise<"created" | "joined"> {
   const workflow = mustFindWorkflow(env);
-  const binding = bindingOf(env, ctx.id, agent.name);
   const { model } = run.policy;
-  const address = { binding, name: agent.name };
+  const address = addressOf(agent, { ctx, env });
   const params: CompactionParams = {
     runId: run.id,
     kind: run.kind,
@@ -118,6 +118,33 @@ function findWorkflow(env: Cloudflare.Env): Workflow<CompactionParams> | null {
 /** Whether no Workflow could take a run: then somebody has to be told before the first one fails. */
 export function lacksWorkflow(env: Cloudflare.Env): boolean {
   return findWorkflow(env) === null;
+}
+
+/** Of the agent itself, or of the root that it was made under with `subAgent()`, and the way down from there. */
+function addressOf(agent: Agent, { ctx, env }: { ctx: DurableObjectState; env: Cloudflare.Env }): AgentAddress {
+  const path = agent.parentPath.length === 0 ? [] : agent.selfPath;
+  const [root] = path;
+  if (root === undefined) return { binding: bindingOf(env, ctx.id, agent.name), name: agent.name };
+  return { binding: rootBindingOf(env, ctx.id, root), name: root.name, path };
+}
+
+/** A sub-agent's id is one of its root's namespace, which takes no other. */
+function rootBindingOf(env: Cloudflare.Env, id: DurableObjectId, root: AgentStep): string {
+  for (const [binding, value] of Object.entries(env as unknown as Record<string, unknown>)) {
+    if (isNamespace(value) && hasId(value, id)) return binding;
+  }
+  throw new PalimpsestError(
+    "not_configured",
+    `No Durable Object binding leads to ${root.className}, under which this agent was made. Workflows reach a sub-agent through its root: bind that.`,
+  );
+}
+
+function hasId(namespace: DurableObjectNamespace, id: DurableObjectId): boolean {
+  try {
+    return namespace.idFromString(id.toString()).equals(id);
+  } catch {
+    return false;
+  }
 }
 
 /** The Durable Object binding that leads to this very object: the one whose id for our name is our id. */

@@ -6,31 +6,29 @@
  */
 import type { AIChatAgent } from "@cloudflare/ai-chat";
 import type { Agent } from "agents";
+import { convertToModelMessages } from "ai";
 import { tableOf, type Calls, type MethodsOfCalls } from "../agent/calls.ts";
 import { DEFAULT_CLIENTS, Doors, type Clients, type Opened } from "../agent/clients.ts";
 import type { Rooms } from "../agent/extension.ts";
 import { AI_CHAT, mustBeHost } from "../agent/known-hosts.ts";
 import { callPort, RunPort } from "../agent/runs/port.ts";
-import type { SessionOf } from "../agent/session.ts";
 import { checkFields } from "../known-fields.ts";
 import type { PortMethod } from "../workflows/port.ts";
-import { hostCompaction, type CompactionSettings, type HostedCore } from "../sessions-source/hosted-agent.ts";
+import {
+  hostCompaction,
+  type CompactionSettings,
+  type HostCompaction,
+  type HostedCore,
+} from "../sessions-source/hosted-agent.ts";
 import { compactedTurn, type CompactedOptions, type CompactedTurn } from "../sessions-source/turn.ts";
 
-export { compactAfter, type CompactionSettings } from "../sessions-source/hosted-agent.ts";
+export { compactAfter, type CompactionSettings, type HostCompaction } from "../sessions-source/hosted-agent.ts";
 export type { CompactedOptions, CompactedTurn } from "../sessions-source/turn.ts";
 
 /** What an AIChatAgent has with compaction, beside the calls that were opened to clients. */
-export interface ChatCompaction<R extends Rooms = readonly []> {
-  readonly palimpsest: HostedCore<R>;
-  /** When the conversation is compacted: `compaction = compactAfter(60_000)`. Never without it. */
-  compaction?: ((session: SessionOf<R>) => unknown) | undefined;
+export interface ChatCompaction<R extends Rooms = readonly []> extends HostCompaction<R> {
   /** What to spread into `streamText`: the view, and a `prepareStep` that sends it as it is at each step. */
   compacted(options?: CompactedOptions): Promise<CompactedTurn>;
-  /** For workflows: all that one run may do to this agent. */
-  compactionStep(runId: string, method: PortMethod, args: readonly unknown[]): Promise<unknown>;
-  /** Called by the watchdog's alarm while runs are live. */
-  watchCompactions(): Promise<void>;
 }
 
 export interface ChatCompactionOptions<R extends Rooms = readonly [], Open extends Clients<R> = Clients<R>> {
@@ -95,7 +93,10 @@ function mix(Base: ChatClass, { clients, rooms }: { readonly clients: Clients; r
     }
 
     async compacted(options: CompactedOptions = {}): Promise<CompactedTurn> {
-      return compactedTurn(this.palimpsest.session(), options, () => this.messages);
+      const { tools } = options;
+      return compactedTurn(this.palimpsest.session(), options, {
+        fallback: async () => convertToModelMessages(this.messages, tools === undefined ? {} : { tools }),
+      });
     }
 
     async compactionStep(runId: string, method: PortMethod, args: readonly unknown[]): Promise<unknown> {

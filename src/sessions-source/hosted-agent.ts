@@ -15,6 +15,8 @@ import { agentPlatform, lacksWorkflow, type Watched } from "../agent/platform.ts
 import { Session, type SessionOf } from "../agent/session.ts";
 import { SessionManager } from "../agent/session-manager.ts";
 import type { CompactAfterOptions } from "../agent/settings.ts";
+import type { RunRecord } from "../memory/runs/runs.ts";
+import type { PortMethod } from "../workflows/port.ts";
 import { sessionsSource, type SessionsSourceOptions } from "./source.ts";
 
 /** What a session is told: `compactAfter(60_000)`, or a function of the session. */
@@ -29,9 +31,24 @@ export function compactAfter(thresholdTokens: number, options: CompactAfterOptio
 export type HostedCore<R extends Rooms = readonly []> = CoreWith<R> & {
   /** A session as the agent's own code uses it; the conversation without argument. */
   session(sessionId?: string): SessionOf<R>;
+  /** Tells the conversation anew when it compacts: for a base class that was told something since. */
+  configureAgain(): void;
 };
 
+/** What an agent has with compaction whose base class keeps the messages, beside the calls that were opened to clients. */
+export interface HostCompaction<R extends Rooms = readonly []> {
+  readonly palimpsest: HostedCore<R>;
+  /** When the conversation is compacted: `compaction = compactAfter(60_000)`. */
+  compaction?: ((session: SessionOf<R>) => unknown) | undefined;
+  /** For workflows: all that one run may do to this agent. */
+  compactionStep(runId: string, method: PortMethod, args: readonly unknown[]): Promise<unknown>;
+  /** Called by the watchdog's alarm while runs are live. */
+  watchCompactions(): Promise<void>;
+}
+
 class CoreOfHost extends AgentCore {
+  configureAgain: () => void = () => undefined;
+
   session(sessionId = ""): Session {
     return Session.create({ palimpsest: this }).forSession(sessionId);
   }
@@ -44,8 +61,12 @@ export interface HostedAgentOptions {
   readonly rooms: Rooms;
   readonly sessions: Sessions;
   readonly source: Omit<SessionsSourceOptions, "sessionId">;
-  /** Read when the session is first used. */
+  /** Read when the session is first used, and when the base class was told something new. */
   readonly settings: () => CompactionSettings | undefined;
+  /** Done before the base class starts, when the fields of every subclass are there. */
+  readonly beforeStart?: () => void;
+  /** Done when a run changed what the model sees. */
+  readonly viewChanged?: () => Promise<void>;
 }
 
 /** Call it right behind `super()`: a subclass may put something else in the place of `sessions`. */
@@ -54,14 +75,28 @@ export function hostCompaction(agent: Watched, options: HostedAgentOptions): Hos
   const table = tableOf(rooms);
   const doors = new Doors(clients, table);
   const platform = agentPlatform(agent, { ctx, env, clientsRead: doors.grants("read") });
+  const { viewChanged } = options;
+  const record = platform.record.bind(platform);
+  platform.record = (run) => {
+    record(run);
+    if (viewChanged !== undefined && changesView(run)) platform.background(viewChanged());
+  };
   const configure = (sessionId: string): void => {
     const session = core.session(sessionId);
     settings()?.(session);
     session.apply();
   };
-  const core: CoreOfHost = new CoreOfHost(ctx.storage, platform, { configure, rooms });
+  const core = new CoreOfHost(ctx.storage, platform, { configure, rooms });
   const hosted = new HostedSession(core, "", sessionsSource(sessions, { ...source, sessionId: "" }));
   core.hosted.set("", hosted);
+  core.configureAgain = () => {
+    try {
+      configure("");
+    } catch (error) {
+      // The base class must start all the same. Thrown again at the session's first use.
+      console.warn(`[palimpsest] The conversation is not compacted: ${String(error)}`);
+    }
+  };
   addOpenCalls(agent, table, {
     doors,
     run(name, input) {
@@ -69,7 +104,7 @@ export function hostCompaction(agent: Watched, options: HostedAgentOptions): Hos
       return runCall(table[name] as CallTable[string], contextOf(palimpsest, doors), input);
     },
   });
-  takeInOnStart(agent, hosted);
+  takeInOnStart(agent, hosted, options.beforeStart);
   ctx.waitUntil(Promise.resolve().then(() => wake(core, env)));
   return core;
 }
@@ -84,10 +119,15 @@ function contextOf(core: CoreOfHost, doors: Doors): CallContext {
   };
 }
 
+function changesView({ outcome }: RunRecord): boolean {
+  return outcome?.kind === "applied" || outcome?.kind === "rebased";
+}
+
 /** Once the base class has started, and before it answers anybody: so no change comes before the index is equal. */
-function takeInOnStart(agent: Agent, hosted: HostedSession): void {
+function takeInOnStart(agent: Agent, hosted: HostedSession, beforeStart?: () => void): void {
   const start = agent.onStart.bind(agent);
   agent.onStart = async (props) => {
+    beforeStart?.();
     await start(props);
     try {
       await hosted.start();

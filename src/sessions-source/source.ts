@@ -19,10 +19,13 @@ export interface SessionsSourceOptions {
   readonly keeps?: () => number | undefined;
   /** A message as the host itself hands it out. */
   readonly read?: (message: UIMessage) => UIMessage;
+  /** Asked behind an update: whether the host moved content elsewhere, and nobody changed what was said. */
+  readonly rewrites?: (message: UIMessage) => boolean;
 }
 
 export function sessionsSource(sessions: Sessions, options: SessionsSourceOptions): MessageSource {
   const { name, sessionId, live, keeps = () => undefined, read = (message) => message } = options;
+  const { rewrites = () => false } = options;
   const session = sessions.session(sessionId);
   const messageOf = (message: SessionMessage): UIMessage => read(message as unknown as UIMessage);
   return {
@@ -30,7 +33,7 @@ export function sessionsSource(sessions: Sessions, options: SessionsSourceOption
     live,
     prunes: () => keeps() !== undefined,
     subscribe: (listener) => {
-      const told = { messageOf, hasPruned: () => live().length === keeps() };
+      const told = { messageOf, hasPruned: () => live().length === keeps(), rewrites };
       sessions.subscribe((event) => {
         if (event.sessionId !== sessionId) return;
         const heard = eventOf(event, told);
@@ -50,15 +53,18 @@ interface Telling {
   readonly messageOf: (message: SessionMessage) => UIMessage;
   /** Asked behind a delete: whether exactly as many messages are left as the host keeps. */
   readonly hasPruned: () => boolean;
+  readonly rewrites: (message: UIMessage) => boolean;
 }
 
-function eventOf(event: SessionChangeEvent, { messageOf, hasPruned }: Telling): SourceEvent | null {
+function eventOf(event: SessionChangeEvent, { messageOf, hasPruned, rewrites }: Telling): SourceEvent | null {
   switch (event.type) {
     case "append":
       if (!event.inserted) return null;
       return { kind: "append", message: messageOf(event.message), parentId: event.parentId };
-    case "update":
-      return { kind: "update", message: messageOf(event.message) };
+    case "update": {
+      const message = messageOf(event.message);
+      return { kind: rewrites(message) ? "rewrite" : "update", message };
+    }
     case "delete":
       return { kind: "delete", ids: event.messageIds, retention: hasPruned() };
     case "clear":

@@ -5,7 +5,7 @@
  * nothing; the base class does, when it likes. So the turn holds on to its last stored message as it was at the beginning:
  * what the base class adds to it meanwhile is in the turn's own messages already.
  */
-import { convertToModelMessages, type ModelMessage, type StepResult, type ToolSet, type UIMessage } from "ai";
+import type { ModelMessage, StepResult, ToolSet, UIMessage } from "ai";
 import { MIN_VIEW_TOKENS } from "../limits.ts";
 import { errorCode } from "../errors.ts";
 import { sliceMessage } from "../steps/message/slice.ts";
@@ -26,27 +26,41 @@ export interface CompactedTurn {
   onStepEnd(step: StepResult<ToolSet>): Promise<void>;
 }
 
+/** What the host has to say of a turn of its own. */
+export interface HostTurn {
+  /** The message that the turn answers; the newest one where it is left out. */
+  readonly leafId?: string | undefined;
+  /** What the base class would send. It is sent, with a word on the console, where no view can be had. */
+  readonly fallback: () => ModelMessage[] | Promise<ModelMessage[]>;
+  /** A message as the host shows it to a model. */
+  readonly show?: (message: UIMessage) => UIMessage;
+  /** What the host puts to the view's messages. */
+  readonly finish?: (messages: ModelMessage[]) => ModelMessage[];
+}
+
 /** What of a session a turn begins with. */
 interface Begun {
   readonly session: Session;
   readonly leaf: UIMessage | null;
   readonly options: CompactedOptions;
+  readonly host: HostTurn;
 }
 
-/** `fallback`: what the base class would send. It is sent, with a word on the console, where no view can be had. */
 export async function compactedTurn(
   session: Session,
   options: CompactedOptions,
-  fallback: () => readonly UIMessage[],
+  host: HostTurn,
 ): Promise<CompactedTurn> {
   let sent: Prompt["view"] | null = null;
-  const plain = async (): Promise<CompactedTurn> => {
-    const { tools } = options;
-    const messages = await convertToModelMessages([...fallback()], tools === undefined ? {} : { tools });
-    return { messages, prepareStep: async () => ({}), onStepEnd: async () => undefined };
-  };
+  const plain = async (): Promise<CompactedTurn> => ({
+    messages: await host.fallback(),
+    prepareStep: async () => ({}),
+    onStepEnd: async () => undefined,
+  });
   try {
-    const begun: Begun = { session, leaf: await session.getLatestLeaf(), options };
+    const { leafId } = host;
+    const leaf = leafId === undefined ? await session.getLatestLeaf() : await session.getMessage(leafId);
+    const begun: Begun = { session, leaf, options, host };
     const first = await prompt(begun);
     sent = first.view;
     return {
@@ -74,7 +88,8 @@ export async function compactedTurn(
   }
 }
 
-async function prompt({ session, leaf, options }: Begun, step?: StepBegun): Promise<Prompt> {
+async function prompt({ session, leaf, options, host }: Begun, step?: StepBegun): Promise<Prompt> {
+  const { show = (message) => message, finish = (messages) => messages } = host;
   const brought = step?.responseMessages ?? [];
   // Results of calls that a person approved stand in the view, with their calls.
   const begins = brought.findIndex(({ role }) => role !== "tool");
@@ -88,11 +103,11 @@ async function prompt({ session, leaf, options }: Begun, step?: StepBegun): Prom
     maxTokens: maxTokens === Infinity ? Infinity : Math.max(MIN_VIEW_TOKENS, maxTokens - taken),
     reminder: own.length === 0 ? reminder : null,
     step,
-    replace: (message) => asItWas(leaf, message),
+    replace: (message) => show(asItWas(leaf, message)),
   });
-  if (own.length === 0) return { view, messages };
+  if (own.length === 0) return { view, messages: finish(messages) };
   const last: ModelMessage[] = reminder === null ? [] : [{ role: "user", content: reminder }];
-  return { view, messages: [...messages, ...own, ...last] };
+  return { view, messages: [...finish(messages), ...own, ...last] };
 }
 
 /** The last message of the view as the turn found it. */

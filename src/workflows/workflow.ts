@@ -8,7 +8,7 @@ import { assert, PalimpsestError } from "../errors.ts";
 import type { Outcome, RunRecord } from "../memory/runs/runs.ts";
 import { checkModel, withoutModel, type ChosenModel, type ModelRequest, type SummaryModel } from "../model/chosen.ts";
 import { classifyError } from "../model/failures.ts";
-import { openPort, type AgentAddress } from "./agent-stub.ts";
+import { openPort, outcomeWithoutAgent, type AgentAddress } from "./agent-stub.ts";
 import { compact } from "./compaction.ts";
 import { markOf } from "./ladder.ts";
 import { updateNotes } from "./notes.ts";
@@ -54,7 +54,9 @@ export class CompactionWorkflow extends WorkflowEntrypoint<Cloudflare.Env, Compa
   protected async models(params: CompactionParams, step: WorkflowStep): Promise<ChosenModel | RunEnded> {
     const { runId, agent, model } = params;
     try {
-      return checkModel(await this.model({ choice: model ?? null, runId, agentName: agent.name }));
+      return checkModel(
+        await this.model({ choice: model ?? null, runId, agentName: agent.path?.at(-1)?.name ?? agent.name }),
+      );
     } catch (error) {
       return step.do("refuse the model", AGENT_CALL, (at) =>
         this.port(params).refuseModel(markOf(at), classifyError(error).reason),
@@ -68,9 +70,15 @@ export class CompactionWorkflow extends WorkflowEntrypoint<Cloudflare.Env, Compa
   }
 
   override async run({ payload }: WorkflowEvent<CompactionParams>, step: WorkflowStep): Promise<Outcome> {
-    const model = await this.models(payload, step);
-    if ("outcome" in model) return model.outcome;
-    const { outcome } = await LINES[payload.kind](step, model, () => this.port(payload));
-    return outcome;
+    try {
+      const model = await this.models(payload, step);
+      if ("outcome" in model) return model.outcome;
+      const { outcome } = await LINES[payload.kind](step, model, () => this.port(payload));
+      return outcome;
+    } catch (error) {
+      const outcome = outcomeWithoutAgent(error);
+      if (outcome === null) throw error;
+      return outcome;
+    }
   }
 }

@@ -14,21 +14,11 @@ import {
   until,
   user,
 } from "./chat.ts";
-import type { Prompt } from "./chat-model.ts";
+import { toolsIn } from "./chat-model.ts";
 
 skipRetryDelays();
 
 const textOf = (message: UIMessage | undefined): string => JSON.stringify(message?.parts);
-
-/** The ids of calls and of results in a prompt, in their order. */
-function toolsIn(prompt: Prompt | undefined): { readonly calls: string[]; readonly results: string[] } {
-  const parts = (prompt ?? []).flatMap(({ content }): readonly { type: string; toolCallId?: string }[] =>
-    typeof content === "string" ? [] : content,
-  );
-  const ids = (wanted: string): string[] =>
-    parts.flatMap(({ type, toolCallId }) => (type === wanted ? (toolCallId ?? []) : []));
-  return { calls: ids("tool-call"), results: ids("tool-result") };
-}
 
 async function expectEqual(name: string): Promise<void> {
   const { ours, host } = await both(name);

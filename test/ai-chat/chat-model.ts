@@ -3,7 +3,7 @@ import type { LanguageModelV4Message, LanguageModelV4StreamPart } from "@ai-sdk/
 import { tool, type ModelMessage, type ToolSet } from "ai";
 import { convertArrayToReadableStream, MockLanguageModelV4 } from "ai/test";
 import { z } from "zod";
-import type { Chat } from "./worker.ts";
+import type { Agent } from "agents";
 import { estimateTokens } from "../../src/steps/tokens/tokens.ts";
 
 export type Prompt = readonly LanguageModelV4Message[];
@@ -11,22 +11,26 @@ export type Prompt = readonly LanguageModelV4Message[];
 /** A text, or a call of a tool. */
 export type Said = string | { readonly tool: string; readonly id: string; readonly input?: unknown };
 
-interface Part {
+interface Part<Of> {
   /** What the model says to a prompt; `call` counts from 0. It may do something to the agent first. */
-  script: (prompt: Prompt, call: number, agent: Chat) => Said | Promise<Said>;
+  script: (prompt: Prompt, call: number, agent: Of) => Said | Promise<Said>;
   readonly prompts: Prompt[];
   /** What each turn began with. */
   readonly turns: ModelMessage[][];
 }
 
-const parts = ((globalThis as { palimpsestChats?: Map<string, Part> }).palimpsestChats ??= new Map<string, Part>());
+const parts = ((globalThis as { palimpsestChats?: Map<string, Part<never>> }).palimpsestChats ??= new Map<
+  string,
+  Part<never>
+>());
 
-export function partOf(name: string): Part {
+export function partOf<Of extends Agent>(name: string): Part<Of> {
   const known = parts.get(name);
-  if (known !== undefined) return known;
-  const fresh: Part = { script: (_prompt, call) => `Answer ${call}.`, prompts: [], turns: [] };
+  // Whoever asks knows what agent has this name.
+  if (known !== undefined) return known as unknown as Part<Of>;
+  const fresh: Part<never> = { script: (_prompt, call) => `Answer ${call}.`, prompts: [], turns: [] };
   parts.set(name, fresh);
-  return fresh;
+  return fresh as unknown as Part<Of>;
 }
 
 export const tools = {
@@ -44,8 +48,8 @@ export const tools = {
   place: tool({ description: "Answered by the client.", inputSchema: z.object({ n: z.number() }) }),
 } satisfies ToolSet;
 
-export function chatModel(agent: Chat) {
-  const part = partOf(agent.name);
+export function chatModel(agent: Agent) {
+  const part = partOf<Agent>(agent.name);
   return new MockLanguageModelV4({
     modelId: "chat",
     doStream: async ({ prompt }) => {
@@ -83,4 +87,14 @@ function streamed(said: Said, inputTokens: number): LanguageModelV4StreamPart[] 
     { type: "tool-call", toolCallId: said.id, toolName: said.tool, input: JSON.stringify(said.input ?? { n: 1 }) },
     { type: "finish", finishReason: { unified: "tool-calls", raw: undefined }, usage },
   ];
+}
+
+/** The ids of calls and of results in a prompt, in their order. */
+export function toolsIn(prompt: Prompt | undefined): { readonly calls: string[]; readonly results: string[] } {
+  const parts = (prompt ?? []).flatMap(({ content }): readonly { type: string; toolCallId?: string }[] =>
+    typeof content === "string" ? [] : content,
+  );
+  const ids = (wanted: string): string[] =>
+    parts.flatMap(({ type, toolCallId }) => (type === wanted ? (toolCallId ?? []) : []));
+  return { calls: ids("tool-call"), results: ids("tool-result") };
 }

@@ -19,7 +19,7 @@ export function newChat(
 ) {
   const name = `${prefix}-${chats++}`;
   scriptModel(name, script);
-  return { name, part: partOf(name), stub: env.Chat.get(env.Chat.idFromName(name)) };
+  return { name, part: partOf<Chat>(name), stub: env.Chat.get(env.Chat.idFromName(name)) };
 }
 
 /** In this file no retry of a step waits. */
@@ -35,8 +35,11 @@ export async function inside<T>(name: string, work: (agent: Chat) => T | Promise
   return runInDurableObject(env.Chat.get(env.Chat.idFromName(name)), (agent) => work(agent));
 }
 
-export async function messagesOf(name: string): Promise<UIMessage[]> {
-  const response = await exports.default.fetch(`http://test/agents/chat/${name}/get-messages`);
+export const messagesOf = (name: string): Promise<UIMessage[]> => messagesAt(`chat/${name}`);
+
+/** What a client of the agent at this path loads. */
+export async function messagesAt(path: string): Promise<UIMessage[]> {
+  const response = await exports.default.fetch(`http://test/agents/${path}/get-messages`);
   return response.json<UIMessage[]>();
 }
 
@@ -71,10 +74,11 @@ export function user(id: string, text = `Please look at ${id}. ${"It matters to 
   return { id, role: "user", parts: [{ type: "text", text }] };
 }
 
-export async function connect(name: string) {
-  const response = await exports.default.fetch(`http://test/agents/chat/${name}`, {
-    headers: { Upgrade: "websocket" },
-  });
+export const connect = (name: string) => connectTo(`chat/${name}`);
+
+/** Speaks with the agent at this path, as `useAgentChat` does. */
+export async function connectTo(path: string) {
+  const response = await exports.default.fetch(`http://test/agents/${path}`, { headers: { Upgrade: "websocket" } });
   const socket = response.webSocket;
   if (socket === null) throw new Error(`No WebSocket: ${response.status}`);
   const heard: Frame[] = [];
@@ -97,13 +101,13 @@ export async function connect(name: string) {
     close: () => socket.close(),
     /** Sends what the person sees and one message more, and waits for the answer. */
     async say(message: UIMessage): Promise<UIMessage[]> {
-      await finished(request([...(await messagesOf(name)), message]));
-      return messagesOf(name);
+      await finished(request([...(await messagesAt(path)), message]));
+      return messagesAt(path);
     },
     /** Sends these messages in the place of all others, and waits for the answer. */
     async submit(messages: readonly UIMessage[], trigger?: string): Promise<UIMessage[]> {
       await finished(request(messages, trigger));
-      return messagesOf(name);
+      return messagesAt(path);
     },
     async call(method: string, input?: unknown): Promise<Frame> {
       const id = crypto.randomUUID();
@@ -119,4 +123,13 @@ export async function talkUntilCompacted(name: string, says = 12): Promise<UIMes
   for (let n = 0; n < says; n++) await person.say(user(`u${n}`));
   await ended(name);
   return messagesOf(name);
+}
+
+/** Every name that an object has of itself or of a class under it. */
+export function namesOf(value: object): Set<string> {
+  const names = new Set<string>();
+  for (let at: unknown = value; at !== null && at !== Object.prototype; at = Object.getPrototypeOf(at)) {
+    for (const name of Object.getOwnPropertyNames(at)) names.add(name);
+  }
+  return names;
 }

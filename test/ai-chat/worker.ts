@@ -1,10 +1,11 @@
 /** The Worker of agents whose base class keeps the messages: the real packages, with a model that says what a test tells it. */
 import { AIChatAgent } from "@cloudflare/ai-chat";
 import { routeAgentRequest } from "agents";
-import { isStepCount, streamText } from "ai";
+import { isStepCount, streamText, type UIMessage } from "ai";
 import { compactAfter, withCompaction } from "../../src/ai-chat/with-compaction.ts";
 import { guardConnections } from "../../src/doors/guard.ts";
 import { transcripts } from "../../src/import/room.ts";
+import type { RunRecord } from "../../src/memory/runs/runs.ts";
 import { recall } from "../../src/recall/room.ts";
 import { chatModel, partOf, tools } from "./chat-model.ts";
 
@@ -33,6 +34,28 @@ export class Chat extends withCompaction(AIChatAgent, { rooms: [recall()] })<Clo
       stopWhen: isStepCount(8),
       ...(options?.abortSignal !== undefined && { abortSignal: options.abortSignal }),
     }).toUIMessageStreamResponse();
+  }
+}
+
+/** A chat that does what it is told in an agent under it, which has no binding and is reached through its parents alone. */
+export class Family extends Chat {
+  async store(path: readonly string[], messages: readonly UIMessage[]): Promise<void> {
+    const [next, ...rest] = path;
+    if (next !== undefined) return (await this.subAgent(Family, next)).store(rest, messages);
+    await this.persistMessages([...this.messages, ...messages]);
+  }
+
+  async runsOf(path: readonly string[]): Promise<RunRecord[]> {
+    const [next, ...rest] = path;
+    if (next !== undefined) return (await this.subAgent(Family, next)).runsOf(rest);
+    return this.palimpsest.runs.list("", { limit: 5 });
+  }
+
+  /** As JSON. */
+  async viewOf(path: readonly string[]): Promise<string> {
+    const [next, ...rest] = path;
+    if (next !== undefined) return (await this.subAgent(Family, next)).viewOf(rest);
+    return JSON.stringify((await this.palimpsest.session().getView()).messages);
   }
 }
 

@@ -202,6 +202,19 @@ export class History extends SessionOverlays {
     this.#replace(row, encoded, message);
   }
 
+  /** Takes in another form of a message that the host stored. What was said is the same, so what was made of it holds. */
+  hearRewrite(message: UIMessage): void {
+    const row = this.tree.find(message.id);
+    const encoded = this.measure(message);
+    if (row === null || isPruned(row) || encoded.digest === row.digest) return;
+    this.options.db.mustHaveRoom();
+    this.options.db.transaction(() => {
+      this.tree.replace(row, encoded);
+      this.options.search.replaced(this.sessionId, row.seq, message);
+      this.#total = null;
+    });
+  }
+
   /**
    * Takes in that the host has these messages no more. Where it pruned its oldest by a rule of its own (`retention`), their
    * places stay, and overlays above them hold.

@@ -10,6 +10,8 @@ export type SourceEvent =
   /** `parentId`: undefined is the newest message, null a root, as is an id that the session does not have. */
   | { readonly kind: "append"; readonly message: UIMessage; readonly parentId?: string | null | undefined }
   | { readonly kind: "update"; readonly message: UIMessage }
+  /** The host stores the message in another form, such as a file as a link to it: what was said is the same. */
+  | { readonly kind: "rewrite"; readonly message: UIMessage }
   /** `retention`: the host made room by its own rule, and nobody took these messages back. */
   | { readonly kind: "delete"; readonly ids: readonly string[]; readonly retention: boolean }
   | { readonly kind: "clear" }

@@ -64,9 +64,10 @@ export type Outcome =
 
 /**
  * How a caller's own compaction function failed: its time was over, its object died again and again, it threw, what it
- * returned is no summary of what it was shown, or the audit refused the text.
+ * returned is no summary of what it was shown, or the audit refused the text. `agent-gone`: the sub-agent was deleted, with its
+ * ledger; its Workflow alone says so.
  */
-export type FailureCode = "timed-out" | "interrupted" | "threw" | "invalid-answer" | "unsound";
+export type FailureCode = "timed-out" | "interrupted" | "threw" | "invalid-answer" | "unsound" | "agent-gone";
 
 export type RunState = "pending" | "running" | "paused" | "waiting" | "ended";
 

@@ -1,0 +1,74 @@
+/**
+ * Think's session, heard: what it is told of compaction is told to ours, and it summarises nothing itself.
+ *
+ * Boundary: replaces methods of the one object that Think hands to `configureSession`; reading and writing messages stays Think's.
+ */
+import type { ThinkSession } from "@cloudflare/think";
+import type { StoredCompaction } from "agents/sessions";
+import type { Session } from "../agent/session.ts";
+import type { OverlayRecord } from "../memory/overlays/record.ts";
+
+/** A threshold that no conversation reaches: compaction happens only where somebody asks for it. */
+const NEVER = Number.MAX_SAFE_INTEGER;
+
+/** What Think's session was told, in its order; done again for a session that is configured anew. */
+export class Heard {
+  readonly #told: ((session: Session) => unknown)[] = [];
+  #threshold = false;
+
+  /** Puts into force what was heard. Throws `invalid_options`. */
+  tell(session: Session): void {
+    for (const each of this.#told) each(session);
+  }
+
+  /** The same session, with its methods that are about compaction replaced. `ours` is asked when one is called. */
+  listen(session: ThinkSession, ours: () => Session): ThinkSession {
+    session.compactAfter = (tokens) => {
+      this.#threshold = true;
+      return this.#keep(session, (each) => each.compactAfter(tokens));
+    };
+    session.onCompaction = (compact) =>
+      this.#keep(session, (each) => {
+        if (!this.#threshold) each.compactAfter(NEVER);
+        // Think's messages and ours are the same objects, under two types.
+        each.onCompaction(async (messages) => compact(messages as never));
+      });
+    session.onCompactionError = (handler) => this.#keep(session, (each) => each.onCompactionError(handler));
+    session.compact = async (leafId) => compactAndWait(ours(), leafId ?? undefined);
+    session.addCompaction = async (summary, fromMessageId, toMessageId) =>
+      storedForm(await ours().addCompaction(summary, fromMessageId, toMessageId));
+    session.getCompactions = async () => {
+      const all = await ours().getCompactions();
+      return all.filter(({ state }) => state === "active").map(storedForm);
+    };
+    return session;
+  }
+
+  #keep(session: ThinkSession, told: (session: Session) => unknown): ThinkSession {
+    this.#told.push(told);
+    return session;
+  }
+}
+
+/**
+ * For a turn that has overflowed, or is about to: it must wait, because it cannot go on otherwise. Null where the view did not
+ * become smaller, as in Think.
+ */
+async function compactAndWait(session: Session, leafId?: string): Promise<StoredCompaction | null> {
+  if ((await session.status()).thresholdTokens === null) return null;
+  const { run } = await session.compactNow(leafId === undefined ? {} : { leafId });
+  const { outcome } = run.outcome === null ? await session.ended(run.id) : run;
+  if (outcome?.kind !== "applied" && outcome?.kind !== "rebased") return null;
+  const overlay = (await session.getCompactions()).find(({ id }) => id === outcome.overlayId);
+  return overlay === undefined ? null : storedForm(overlay);
+}
+
+function storedForm({ id, summary, span, createdAt }: OverlayRecord): StoredCompaction {
+  return {
+    id,
+    summary,
+    fromMessageId: span.fromId,
+    toMessageId: span.toId,
+    createdAt: new Date(createdAt).toISOString(),
+  };
+}

@@ -1,0 +1,112 @@
+/**
+ * Turns of Think on our view, through the hooks that it has for that: `beforeTurn` and `beforeStep`.
+ *
+ * Job: send the view at the beginning of a turn and at each step of its tool loop. Boundary: what an author's own hooks return comes
+ * first; a turn whose messages were replaced by somebody else is left to them.
+ *
+ * Facts behind this file: Think gives `beforeTurn` its history whole, with the reminder of its context blocks at the end, and
+ * takes what is returned as it is; reading `model` of that context resolves it; its own guard against an overflow puts the
+ * history whole into a step again; a request that ends with an answer that was cut off gets one message more.
+ */
+import type { PrepareStepContext, Think, TurnContext } from "@cloudflare/think";
+import type { ModelMessage, UIMessage } from "ai";
+import type { Session } from "../agent/session.ts";
+import { compactedTurn, type CompactedTurn, type HostTurn } from "../sessions-source/turn.ts";
+import { leafOfTurn } from "./internals.ts";
+
+/** Think stores the outcome of an execution that lost its call as a system message; providers refuse one in the middle. */
+const OUTCOME_PREFIX = "exec-outcome-";
+
+/** A turn as it began. Think has one under way at a time. */
+interface Turn {
+  readonly compacted: CompactedTurn;
+  /** What Think put behind the view's messages; null until it asks for the first step. */
+  behind: readonly ModelMessage[] | null;
+}
+
+export interface TurnHooks {
+  readonly session: () => Session;
+  /** What changed in Think's context blocks since its prompt was frozen. */
+  readonly reminder: () => Promise<string | null>;
+}
+
+/** Puts our turn around the hooks of this agent, as its class and its fields have them. */
+export function hookTurns(agent: Think, hooks: TurnHooks): void {
+  const beforeTurn = agent.beforeTurn.bind(agent);
+  const beforeStep = agent.beforeStep.bind(agent);
+  const onStepEnd = agent.onStepEnd.bind(agent);
+  let turn: Turn | null = null;
+
+  agent.beforeTurn = async (context) => {
+    const begun = await beginTurn(agent, hooks, context);
+    const { messages } = begun.compacted;
+    const config = await beforeTurn(withMessages(context, messages));
+    turn = config?.messages === undefined ? begun : null;
+    return turn === null ? config : { ...config, messages };
+  };
+
+  agent.beforeStep = async (step) => {
+    if (turn !== null && !isOurs(turn, step)) turn = null;
+    const messages = turn === null ? undefined : await messagesOfStep(turn, step);
+    if (messages === undefined) return beforeStep(step);
+    return { messages, ...(await beforeStep({ ...step, messages })) };
+  };
+
+  agent.onStepEnd = async (step) => {
+    await turn?.compacted.onStepEnd(step);
+    await onStepEnd(step);
+  };
+}
+
+async function beginTurn(agent: Think, { session, reminder }: TurnHooks, context: TurnContext): Promise<Turn> {
+  const { tools, messages: whole } = context;
+  const text = await reminder();
+  const step = agent.truncationStep;
+  const truncate = Number.isSafeInteger(step) && step > 0 ? { step } : step !== Number.POSITIVE_INFINITY;
+  const host: HostTurn = {
+    leafId: leafOfTurn(agent),
+    fallback: () => whole,
+    show: providerSafe,
+    finish: (messages) => [...withReminder(messages, text, whole.at(-1)), ...(turn.behind ?? [])],
+  };
+  const turn: { compacted: CompactedTurn | null; behind: Turn["behind"] } = { compacted: null, behind: null };
+  turn.compacted = await compactedTurn(session(), { tools, truncate }, host);
+  return turn as Turn;
+}
+
+/** Whether the turn's messages are the ones that we gave: an extension of Think may have put others in their place. */
+function isOurs({ compacted, behind }: Turn, { messages }: PrepareStepContext): boolean {
+  return behind !== null || compacted.messages.every((message, index) => messages[index] === message);
+}
+
+/** The messages of a step; undefined where they are what Think has. */
+async function messagesOfStep(
+  turn: Turn,
+  { messages, responseMessages }: PrepareStepContext,
+): Promise<ModelMessage[] | undefined> {
+  if (turn.behind !== null) return (await turn.compacted.prepareStep({ responseMessages })).messages;
+  turn.behind = messages.slice(turn.compacted.messages.length);
+  return undefined;
+}
+
+function withMessages(context: TurnContext, messages: ModelMessage[]): TurnContext {
+  // Descriptors, not values: reading the model resolves it.
+  const descriptors = Object.getOwnPropertyDescriptors(context);
+  return Object.defineProperties({} as TurnContext, {
+    ...descriptors,
+    messages: { value: messages, writable: true, enumerable: true, configurable: true },
+  });
+}
+
+/** Where Think has it: in the last message where that is the person's, and in one of its own (`last`) otherwise. */
+function withReminder(messages: ModelMessage[], reminder: string | null, last?: ModelMessage): ModelMessage[] {
+  const ends = messages.at(-1);
+  if (reminder === null || reminder === "" || ends === undefined) return messages;
+  if (ends.role !== "user") return last?.role === "user" ? [...messages, last] : messages;
+  const content = typeof ends.content === "string" ? [{ type: "text", text: ends.content } as const] : ends.content;
+  return [...messages.slice(0, -1), { ...ends, content: [...content, { type: "text", text: reminder }] }];
+}
+
+function providerSafe(message: UIMessage): UIMessage {
+  return message.role === "system" && message.id.startsWith(OUTCOME_PREFIX) ? { ...message, role: "user" } : message;
+}

@@ -1,0 +1,133 @@
+/**
+ * `palimpsest/think`: durable compaction for Think.
+ *
+ * The base class changes and nothing else: what Think's session is told is heard here, the model is sent the view at every turn and
+ * at every step of a tool loop, and the transcript stays whole. Boundary: Think is a type here, and imported by nobody's value.
+ */
+import type { Think } from "@cloudflare/think";
+import type { Agent } from "agents";
+import { tableOf, type Calls, type MethodsOfCalls } from "../agent/calls.ts";
+import { DEFAULT_CLIENTS, Doors, type Clients, type Opened } from "../agent/clients.ts";
+import type { Rooms } from "../agent/extension.ts";
+import { mustBeHost, THINK } from "../agent/known-hosts.ts";
+import { callPort, RunPort } from "../agent/runs/port.ts";
+import { checkFields } from "../known-fields.ts";
+import type { PortMethod } from "../workflows/port.ts";
+import {
+  hostCompaction,
+  type CompactionSettings,
+  type HostCompaction,
+  type HostedCore,
+} from "../sessions-source/hosted-agent.ts";
+import { isEviction } from "./internals.ts";
+import { Heard } from "./session.ts";
+import { hookTurns } from "./turns.ts";
+
+export { compactAfter, type CompactionSettings, type HostCompaction } from "../sessions-source/hosted-agent.ts";
+
+export interface ThinkCompactionOptions<R extends Rooms = readonly [], Open extends Clients<R> = Clients<R>> {
+  /** What connected clients may call. Default: `["watch"]`. */
+  readonly clients?: Open;
+  /** Optional rooms: what they add to sessions and calls is there only with them. Default: none. */
+  readonly rooms?: R;
+}
+
+type Compacted<R extends Rooms, Open> = HostCompaction<R> & Pick<MethodsOfCalls<Calls<R>>, Opened<Calls<R>, Open>>;
+
+type ThinkClass = typeof Think<Cloudflare.Env>;
+
+/** Think with compaction, its type parameters still to be given. */
+export interface CompactingThinkClass<R extends Rooms, Open> {
+  new <Env extends Cloudflare.Env = Cloudflare.Env, State = unknown, Props extends object = object>(
+    ctx: DurableObjectState,
+    env: Env,
+  ): Think<Env, State, Props> & Compacted<R, Open>;
+}
+
+/** `class Chat extends withCompaction(Think)<Env> {}`. Throws `invalid_options`. */
+export function withCompaction<
+  const R extends Rooms = readonly [],
+  const Open extends Clients<R> = typeof DEFAULT_CLIENTS,
+>(base: typeof Think, options?: ThinkCompactionOptions<R, Open>): CompactingThinkClass<R, Open>;
+/** The same for a subclass of it. */
+export function withCompaction<
+  Env extends Cloudflare.Env,
+  Base extends Agent<Env>,
+  const R extends Rooms = readonly [],
+  const Open extends Clients<R> = typeof DEFAULT_CLIENTS,
+>(
+  base: new (ctx: DurableObjectState, env: Env) => Base,
+  options?: ThinkCompactionOptions<R, Open>,
+): new (ctx: DurableObjectState, env: Env) => Base & Compacted<R, Open>;
+export function withCompaction(base: unknown, options: ThinkCompactionOptions<Rooms, Clients> = {}): unknown {
+  mustBeHost(base, THINK, "@cloudflare/think");
+  checkFields("withCompaction", options, { clients: true, rooms: true });
+  const { clients = DEFAULT_CLIENTS, rooms = [] } = options;
+  void new Doors(clients, tableOf(rooms));
+  return mix(base as ThinkClass, { clients, rooms });
+}
+
+function mix(Base: ThinkClass, { clients, rooms }: { readonly clients: Clients; readonly rooms: Rooms }) {
+  return class Compacting extends Base implements HostCompaction<Rooms> {
+    readonly palimpsest: HostedCore<Rooms>;
+    declare compaction?: CompactionSettings | undefined;
+
+    constructor(ctx: DurableObjectState, env: Cloudflare.Env) {
+      super(ctx, env);
+      const { sessions } = this;
+      const heard = new Heard();
+      this.palimpsest = hostCompaction(this, {
+        ctx,
+        env,
+        clients,
+        rooms,
+        sessions,
+        source: {
+          name: "Think",
+          live: () => this.messages,
+          rewrites: (message) => isEviction(this, message),
+        },
+        settings: () => (session) => {
+          heard.tell(session);
+          this.compaction?.(session);
+        },
+        beforeStart: () => {
+          this.#listen(heard);
+          hookTurns(this, {
+            session: () => this.palimpsest.session(),
+            reminder: () => this.#reminder(),
+          });
+        },
+        // As after a summary of Think's own: what its context blocks say now is said in the prompt again.
+        viewChanged: async () => void (await this.context.refreshSystemPrompt()),
+      });
+    }
+
+    /** Around `configureSession` as the class or a field of it has it: Think calls it once, when it starts. */
+    #listen(heard: Heard): void {
+      const configureSession = this.configureSession.bind(this);
+      this.configureSession = async (session) => {
+        const configured = await configureSession(heard.listen(session, () => this.palimpsest.session()));
+        this.palimpsest.configureAgain();
+        return configured;
+      };
+    }
+
+    /** Older versions of Think have none. */
+    async #reminder(): Promise<string | null> {
+      const context: { reminder?: () => Promise<string | null> } = this.context;
+      return (await context.reminder?.()) ?? null;
+    }
+
+    async compactionStep(runId: string, method: PortMethod, args: readonly unknown[]): Promise<unknown> {
+      // What the session is told is known once Think has started.
+      // oxlint-disable-next-line eslint/no-underscore-dangle -- the SDK's name
+      await this.__unsafe_ensureInitialized();
+      return callPort(new RunPort(this.palimpsest, runId), method, args);
+    }
+
+    async watchCompactions(): Promise<void> {
+      await this.palimpsest.dispatcher.watch();
+    }
+  };
+}

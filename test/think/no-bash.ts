@@ -1,0 +1,8 @@
+/** Stands for `just-bash`, which Think imports for scripts of skills and no test runs. */
+export function Bash(): never {
+  throw new Error("Scripts of skills are not run here.");
+}
+
+export function defineCommand(): never {
+  throw new Error("Scripts of skills are not run here.");
+}

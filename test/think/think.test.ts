@@ -1,0 +1,329 @@
+/** Think with compaction: what the model sees, what the person sees, and what Think does by itself. */
+import { Think } from "@cloudflare/think";
+import { env } from "cloudflare:workers";
+import { evictDurableObject, runInDurableObject } from "cloudflare:test";
+import { Agent } from "agents";
+import { expect, onTestFinished, test, vi } from "vitest";
+import { tableOf } from "../../src/agent/calls.ts";
+import { DEFAULT_CLIENTS, Doors } from "../../src/agent/clients.ts";
+import { withCompaction as withPlainCompaction } from "../../src/agent/compacting-agent.ts";
+import { withCompaction } from "../../src/think/with-compaction.ts";
+import { talk } from "../conversation.ts";
+import { namesOf, skipRetryDelays, until, user } from "../ai-chat/chat.ts";
+import { toolsIn } from "../ai-chat/chat-model.ts";
+import {
+  connect,
+  ended,
+  expectEqual,
+  inside,
+  messagesOf,
+  newThinker,
+  SUMMARY,
+  talkUntilCompacted,
+  told,
+} from "./thinker.ts";
+
+skipRetryDelays();
+
+function quiet(method: "warn" | "error") {
+  const said = vi.spyOn(console, method).mockImplementation(() => undefined);
+  onTestFinished(() => said.mockRestore());
+  return () => said.mock.calls.flat().map(String).join("\n");
+}
+
+test("the model is sent the summary and the recent messages; the person sees everything, before and after eviction", async () => {
+  const { name, part, stub } = newThinker();
+  const seen = await talkUntilCompacted(name);
+  expect((await ended(name))[0]?.outcome).toMatchObject({ kind: "applied" });
+  const person = await connect(name);
+  const whole = await person.say(user("last", "And now?"));
+  expect(told(whole.slice(0, seen.length))).toBe(told(seen));
+  expect(whole).toHaveLength(seen.length + 2);
+  const prompt = told(part.prompts.at(-1));
+  expect(prompt).toContain(SUMMARY);
+  expect(prompt).not.toContain("Please look at u4.");
+  expect(prompt).toContain("And now?");
+  await evictDurableObject(stub);
+  expect(told(await messagesOf(name))).toBe(told(whole));
+  const again = await connect(name);
+  await again.say(user("later", "And after a sleep?"));
+  expect(told(part.prompts.at(-1))).toContain(SUMMARY);
+  expect(told(part.prompts.at(-1))).not.toContain("Please look at u4.");
+  await expectEqual(name);
+  expect(await inside(name, (agent) => agent.session.getHistory())).toHaveLength(whole.length + 2);
+});
+
+test("tool loop: each step is sent the view and all that the turn has brought; a summary that lands in the middle is used by the next step", async () => {
+  const { name, part } = newThinker("idle");
+  const person = await connect(name);
+  for (let n = 0; n < 5; n++) await person.say(user(`u${n}`));
+  const from = part.prompts.length;
+  part.script = async (_prompt, call, agent) => {
+    const step = call - from;
+    if (step === 2) await agent.session.addCompaction("They looked at five things.", "u0", "u3");
+    return step < 4 ? { tool: "look", id: `look-${step}`, input: { n: step } } : "Done.";
+  };
+  const after = await person.say(user("loop", "Look around."));
+  const prompts = part.prompts.slice(from);
+  expect(prompts).toHaveLength(5);
+  for (const [step, prompt] of prompts.entries()) {
+    const expected = Array.from({ length: step }, (_, n) => `look-${n}`);
+    expect(toolsIn(prompt)).toEqual({ calls: expected, results: expected });
+    expect(told(prompt).includes("They looked at five things.")).toBe(step > 2);
+    expect(told(prompt).includes("Please look at u1.")).toBe(step <= 2);
+    expect(told(prompt)).toContain("Look around.");
+  }
+  expect(JSON.stringify(after)).not.toContain("They looked at five things.");
+  await expectEqual(name);
+});
+
+test("steps of a turn begin with the same prompt, byte for byte, as long as no summary lands", async () => {
+  const { name, part } = newThinker("idle");
+  const person = await connect(name);
+  await person.say(user("u0"));
+  await inside(name, (agent) => (agent.board = "Buy oats."));
+  const from = part.prompts.length;
+  part.script = (_prompt, call) => (call - from < 3 ? { tool: "look", id: `look-${call}` } : "Done.");
+  await person.say(user("loop", "Look around."));
+  const prompts = part.prompts.slice(from).map((prompt) => prompt.map((message) => told(message)));
+  expect(prompts).toHaveLength(4);
+  for (const [step, prompt] of prompts.entries()) {
+    const before = prompts[step - 1] ?? [];
+    expect(before.filter((message, index) => message !== prompt[index])).toEqual([]);
+    expect(prompt.length).toBeGreaterThan(before.length);
+  }
+});
+
+test("a reminder of a context block stands in each prompt once, with a summary and without", async () => {
+  const { name, part } = newThinker();
+  await talkUntilCompacted(name);
+  const person = await connect(name);
+  await person.say(user("before", "What is on the board?"));
+  await inside(name, (agent) => (agent.board = "Buy oats."));
+  const from = part.prompts.length;
+  part.script = (_prompt, call) => (call === from ? { tool: "look", id: "look-1" } : "Oats.");
+  await person.say(user("after", "And now?"));
+  const prompts = part.prompts.slice(from).map((prompt) => told(prompt));
+  expect(prompts).toHaveLength(2);
+  for (const prompt of prompts) {
+    expect(prompt.split("Buy oats.")).toHaveLength(2);
+    expect(prompt).toContain(SUMMARY);
+  }
+});
+
+test("what the author's own hooks return comes first, and they are shown the view", async () => {
+  const { name, part } = newThinker("replaced");
+  const person = await connect(name);
+  await person.say(user("u0"));
+  await person.say(user("u1"));
+  await inside(name, async (agent) => agent.session.addCompaction("One thing was said.", "u0", "u0").catch(() => null));
+  const from = part.prompts.length;
+  part.script = (_prompt, call) => (call === from ? { tool: "look", id: "look-1" } : "Done.");
+  await person.say(user("u2"));
+  for (const prompt of part.prompts.slice(from)) {
+    expect(told(prompt)).toContain("Only this.");
+    expect(told(prompt)).not.toContain("Please look at");
+  }
+  expect(await inside(name, ({ seen }) => seen)).toBe(5);
+});
+
+test("approval: a call that a person allows is run once, and stands once in the prompt", async () => {
+  const { name, part } = newThinker();
+  await talkUntilCompacted(name);
+  const person = await connect(name);
+  part.script = (prompt) =>
+    toolsIn(prompt).results.includes("pay-1") ? "It is paid." : { tool: "pay", id: "pay-1", input: { n: 7 } };
+  await person.say(user("pay", "Pay it."));
+  person.send({ type: "cf_agent_tool_approval", toolCallId: "pay-1", approved: true, autoContinue: true });
+  await until(async () => (JSON.stringify((await messagesOf(name)).at(-1)).includes("It is paid.") ? true : undefined));
+  expect(toolsIn(part.prompts.at(-1))).toEqual({ calls: ["pay-1"], results: ["pay-1"] });
+  expect(told(part.prompts.at(-1))).toContain("Paid 7.");
+  expect(told(part.prompts.at(-1))).toContain(SUMMARY);
+  await expectEqual(name);
+});
+
+test("a turn on another branch is sent the view of that branch", async () => {
+  const { name, part } = newThinker();
+  const before = await talkUntilCompacted(name);
+  const person = await connect(name);
+  part.script = () => "Another answer.";
+  const after = await person.submit(before.slice(0, -1), "regenerate-message");
+  expect(JSON.stringify(after.at(-1))).toContain("Another answer.");
+  const prompt = told(part.prompts.at(-1));
+  expect(prompt).toContain(SUMMARY);
+  expect(prompt).toContain("Please look at u11.");
+  expect(prompt).not.toContain(JSON.stringify(before.at(-1)?.parts.find(({ type }) => type === "text")));
+  await expectEqual(name);
+  // The index follows the branch: the answer that was taken back is no part of the view.
+  const view = await inside(name, async ({ palimpsest }) => (await palimpsest.session().getView()).messages);
+  expect(view.map(({ id }) => id)).not.toContain(before.at(-1)?.id);
+});
+
+test("onCompaction of Think's session: its function summarises in the background, and the transcript stays whole", async () => {
+  const { name, part } = newThinker("own");
+  const seen = await talkUntilCompacted(name);
+  expect(await inside(name, ({ asked }) => asked)).toBeGreaterThan(0);
+  const person = await connect(name);
+  const whole = await person.say(user("last", "And now?"));
+  expect(told(whole.slice(0, seen.length))).toBe(told(seen));
+  expect(told(part.prompts.at(-1))).toContain("Summed up by hand.");
+  expect(told(part.prompts.at(-1))).not.toContain("Please look at u2.");
+  await inside(name, async ({ session }) => {
+    const [first] = await session.getCompactions();
+    expect(first).toMatchObject({ summary: "Summed up by hand.", fromMessageId: seen[0]?.id });
+    expect(JSON.stringify(await session.getHistory())).not.toContain("Summed up by hand.");
+  });
+});
+
+test("no append waits for a summariser", async () => {
+  const { name } = newThinker("plain", () => new Promise(() => undefined));
+  const person = await connect(name);
+  for (let n = 0; n < 14; n++) await person.say(user(`u${n}`));
+  expect(await messagesOf(name)).toHaveLength(28);
+  await inside(name, ({ palimpsest }) => expect(palimpsest.runs.live("")).toHaveLength(1));
+});
+
+test("reactive: a turn that the provider refused as too long waits for a summary, and is answered", async () => {
+  const { name, part } = newThinker("reactive");
+  const person = await connect(name);
+  for (let n = 0; n < 12; n++) await person.say(user(`u${n}`));
+  expect(await inside(name, ({ palimpsest }) => palimpsest.runs.list("", { limit: 5 }))).toEqual([]);
+  part.script = (prompt) => {
+    if (!told(prompt).includes(SUMMARY)) throw new Error("prompt is too long");
+    return "Now it fits.";
+  };
+  const whole = await person.say(user("last", "And now?"));
+  expect(JSON.stringify(whole.at(-1))).toContain("Now it fits.");
+  expect(whole).toHaveLength(26);
+  expect((await ended(name))[0]).toMatchObject({ trigger: "overflow", outcome: { kind: "applied" } });
+});
+
+test("proactive: a loop that comes near the window waits for a summary, and its next step is sent that and all it has brought", async () => {
+  const { name, part } = newThinker("proactive");
+  const person = await connect(name);
+  for (let n = 0; n < 12; n++) await person.say(user(`u${n}`));
+  const from = part.prompts.length;
+  part.script = (_prompt, call) => (call - from < 2 ? { tool: "look", id: `look-${call}` } : "Done.");
+  const whole = await person.say(user("loop", "Look around."));
+  const prompts = part.prompts.slice(from).map((prompt) => told(prompt));
+  expect(prompts[0]).not.toContain(SUMMARY);
+  expect(prompts[1]).toContain(SUMMARY);
+  expect(prompts[1]).not.toContain("Please look at u3.");
+  expect(prompts[1]).toContain(`look-${from}`);
+  expect(prompts[2]).toContain(`look-${from + 1}`);
+  expect(whole).toHaveLength(26);
+  expect(JSON.stringify(whole)).not.toContain(SUMMARY);
+});
+
+test("media that Think moves to files changes messages under a summary, and the summary holds", async () => {
+  const { name } = newThinker("idle");
+  const image = `data:image/png;base64,${"A".repeat(60_000)}`;
+  await inside(name, async (agent) => {
+    for (const message of talk(0, 40)) {
+      const parts =
+        message.id === "m2"
+          ? [...message.parts, { type: "file" as const, mediaType: "image/png", url: image }]
+          : message.parts;
+      await agent.session.appendMessage({ ...message, parts });
+    }
+    const overlay = await agent.session.addCompaction("They spoke of files.", "m1", "m6");
+    // oxlint-disable-next-line eslint/no-underscore-dangle -- what its queue calls
+    await agent._cfEvictAgedMedia();
+    expect(JSON.stringify(await agent.session.getMessage("m2"))).toContain("evicted");
+    const session = agent.palimpsest.session();
+    expect((await session.getCompactions())[0]).toMatchObject({ id: overlay.id, state: "active" });
+    expect(JSON.stringify(await session.expand(overlay.id))).toContain("preserved at");
+    // An edit of the person's is one all the same.
+    await agent.session.updateMessage({ id: "m2", role: "user", parts: [{ type: "text", text: "Other." }] });
+    expect((await session.getCompactions())[0]?.state).toBe("invalidated");
+  });
+  await expectEqual(name);
+});
+
+test("clear: nothing of what was said is left on our side", async () => {
+  const { name, part } = newThinker();
+  await talkUntilCompacted(name);
+  const person = await connect(name);
+  person.send({ type: "cf_agent_chat_clear" });
+  await until(async () => ((await messagesOf(name)).length === 0 ? true : undefined));
+  await expectEqual(name);
+  expect(await inside(name, async ({ session }) => session.getCompactions())).toEqual([]);
+  await person.submit([user("again", "A new beginning.")]);
+  expect(told(part.prompts.at(-1))).not.toContain(SUMMARY);
+});
+
+test("hydration: messages that are not in memory are read where they are, for views, originals and summaries", async () => {
+  const { name, stub, part } = newThinker("narrow");
+  quiet("warn");
+  await inside(name, async ({ session }) => {
+    for (const message of talk(0, 40)) await session.appendMessage(message);
+  });
+  await ended(name);
+  await evictDurableObject(stub);
+  await inside(name, async (agent) => {
+    expect(agent.messages.length).toBeLessThan(20);
+    const session = agent.palimpsest.session();
+    const [overlay] = await session.getCompactions();
+    expect((await session.expand(overlay?.id ?? "")).length).toBeGreaterThan(10);
+  });
+  const person = await connect(name);
+  await person.say(user("last", "And now?"));
+  expect(told(part.prompts.at(-1))).toContain(SUMMARY);
+  await expectEqual(name);
+});
+
+test("a threshold that cannot be is told on the console, and the chat goes on with the whole conversation", async () => {
+  const { name, part } = newThinker("broken");
+  const said = quiet("warn");
+  const person = await connect(name);
+  for (let n = 0; n < 12; n++) await person.say(user(`u${n}`));
+  expect(told(part.prompts.at(-1))).toContain("Please look at u1.");
+  expect(said()).toMatch(/invalid_options.*thresholdTokens/);
+});
+
+test("compact by hand: Think's session waits for the summary and says what it covers; null where nothing is configured", async () => {
+  const { name } = newThinker("proactive");
+  const person = await connect(name);
+  for (let n = 0; n < 12; n++) await person.say(user(`u${n}`));
+  await inside(name, async ({ session }) => {
+    expect(await session.compact()).toMatchObject({
+      summary: expect.stringContaining(SUMMARY) as string,
+      toMessageId: expect.any(String) as string,
+    });
+  });
+  const idle = newThinker("idle");
+  await inside(idle.name, async ({ session }) => {
+    for (const message of talk(0, 10)) await session.appendMessage(message);
+    expect(await session.compact()).toBeNull();
+  });
+});
+
+const ADDED = ["palimpsest", "compactionStep", "watchCompactions", "compaction"];
+
+test("no name that compaction adds is a name of Think; its class has these and the calls that were opened", async () => {
+  const table = tableOf([]);
+  const open = Object.keys(table).filter((name) => new Doors(DEFAULT_CLIENTS, table).opens(name));
+  const stock = namesOf(Think.prototype);
+  const stub = env.StockThink.get(env.StockThink.idFromName("names"));
+  await runInDurableObject(stub, async (agent) => {
+    // oxlint-disable-next-line eslint/no-underscore-dangle -- the SDK's name
+    await agent.__unsafe_ensureInitialized();
+    for (const name of namesOf(agent)) stock.add(name);
+  });
+  expect(stock.size).toBeGreaterThan(300);
+  expect([...ADDED, ...open].filter((name) => stock.has(name))).toEqual([]);
+  const { name } = newThinker("idle");
+  // Fields that a test's own class has are no business of ours.
+  const own = new Set(["board", "asked", "is", "seen", "contextOverflow"]);
+  const ours = await inside(name, (agent) => namesOf(agent));
+  const added = [...ours].filter((each) => !stock.has(each) && !own.has(each));
+  const instanceOf = [...ADDED.filter((each) => each !== "compaction"), ...open];
+  expect(added.toSorted()).toEqual(instanceOf.toSorted());
+});
+
+test("a class that is not Think, and Think given to another door, are refused with the way to go", () => {
+  expect(() => withCompaction(class extends Agent {} as never)).toThrow(
+    /invalid_options.*withCompaction of palimpsest\./,
+  );
+  expect(() => withPlainCompaction(Think as never)).toThrow(/invalid_options.*palimpsest\/think/);
+});

@@ -1,0 +1,81 @@
+/** Agents on the real Think, with a model that says what a test tells it. What is before the first dash of a name is what is special about it. */
+import { defaultContextOverflowClassifier, Think, type ThinkSession, type TurnContext } from "@cloudflare/think";
+import { routeAgentRequest } from "agents";
+import type { ContextConfig } from "agents/context";
+import { withCompaction } from "../../src/think/with-compaction.ts";
+import { chatModel, tools } from "../ai-chat/chat-model.ts";
+
+export { CompactionWorkflow } from "../worker.ts";
+
+/** `idle` compacts where it is asked alone, `own` brings a function, `guarded` and `reactive` have Think's guards against an overflow. */
+export class Thinker extends withCompaction(Think)<Cloudflare.Env> {
+  /** What a reminder tells of, and what tests change. */
+  board = "Nothing is on the board.";
+  /** How often a summary of the agent's own function was asked for. */
+  asked = 0;
+  override hydrationByteBudget = this.is("narrow") ? 4_000 : 32 * 1024 * 1024;
+  override contextOverflow = this.is("reactive")
+    ? { reactive: true }
+    : this.is("proactive")
+      ? { proactive: { maxInputTokens: 3_000 } }
+      : {};
+  override classifyChatError = defaultContextOverflowClassifier;
+
+  is(kind: string): boolean {
+    return this.name.startsWith(`${kind}-`);
+  }
+
+  override getModel() {
+    return chatModel(this);
+  }
+
+  override getTools() {
+    return tools;
+  }
+
+  override configureContext(): ContextConfig[] {
+    return [
+      {
+        label: "board",
+        description: "What hangs on the board.",
+        whenChanged: "remind",
+        provider: { get: async () => this.board },
+      },
+    ];
+  }
+
+  override configureSession(session: ThinkSession) {
+    if (this.is("idle")) return session;
+    if (this.is("broken")) return session.compactAfter(Number.NaN);
+    if (this.is("own")) {
+      return session
+        .onCompaction(async (messages) => {
+          this.asked++;
+          const [first, last] = [messages.at(0), messages.at(-3)];
+          if (first === undefined || last === undefined) return null;
+          return { summary: "Summed up by hand.", fromMessageId: first.id, toMessageId: last.id };
+        })
+        .compactAfter(2_000);
+    }
+    return session.compactAfter(this.is("reactive") || this.is("proactive") ? 4_500 : 2_000);
+  }
+
+  override beforeTurn(context: TurnContext) {
+    this.seen = context.messages.length;
+    return this.is("replaced") ? { messages: [{ role: "user" as const, content: "Only this." }] } : undefined;
+  }
+
+  /** Messages that the author's own hook was shown. */
+  seen = 0;
+}
+
+/** Think as it comes. */
+export class StockThink extends Think {
+  override getModel() {
+    return chatModel(this);
+  }
+}
+
+export default {
+  fetch: async (request, env) => (await routeAgentRequest(request, env)) ?? new Response("Not found", { status: 404 }),
+} satisfies ExportedHandler<Cloudflare.Env>;
