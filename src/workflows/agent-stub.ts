@@ -1,41 +1,40 @@
 /**
- * The workflow's way to its agent, which survives the agent.
+ * The calls of a workflow to its agent. They keep working when the agent is reset.
  *
- * The SDK resolves one stub per run(), and a stub is dead for ever once its object was reset: by a deploy, a move, an
- * exception. Every retry of every later step would then fail alike. So each call here makes a fresh stub, which costs
- * nothing by itself; the platform starts the object again if it must. One call is one request and plain data, so there
- * is no remote object that could be left undisposed.
+ * The SDK resolves one stub per run(), and a stub is dead for ever once a deploy, a move or an exception has reset its object. Every retry
+ * of every later step would then fail in the same way. Each call here therefore makes a fresh stub, which costs nothing, and the platform
+ * starts the object again if it must. A call is one request with plain data, so there is no remote object to dispose.
  */
 import { NonRetryableError } from "cloudflare:workflows";
 import type { Outcome } from "../memory/runs/runs.ts";
 import { PORT_METHODS, type CompactionPort, type PortMethod } from "./port.ts";
 
-/** Where the agent is. Part of a run's params. */
+/** The agent's address, which is a part of a run's params. */
 export interface AgentAddress {
-  /** Of the agent, or of the root that it was made under. */
+  /** Binding of the agent, or of the root agent above a sub-agent. */
   readonly binding: string;
   readonly name: string;
   /** From the root down to a sub-agent, both ends included. Absent for an agent that is bound itself. */
   readonly path?: readonly AgentStep[];
 }
 
-/** One agent of a path. */
+/** One agent on a path of sub-agents. */
 export interface AgentStep {
   readonly className: string;
   readonly name: string;
 }
 
-/** What a workflow needs of an agent class: the one method that its port's calls go through. */
+/** The one method of an agent class that a workflow calls. All calls of the port go through it. */
 interface PortHost extends Rpc.DurableObjectBranded {
   compactionStep(runId: string, method: PortMethod, args: readonly unknown[]): Promise<unknown>;
 }
 
-/** The SDK's own way to a sub-agent, which has no binding. It declares no other that a Workflow could use. */
+/** The SDK's own call into a sub-agent, which has no binding. The SDK declares no other call that a Workflow could use. */
 interface Descent {
   _cf_invokeAgentPath(path: readonly AgentStep[], method: string, args: readonly unknown[]): Promise<unknown>;
 }
 
-/** What a run of a sub-agent that was deleted ends with: its ledger went with it, so nobody else can say it. */
+/** Reason of a run whose sub-agent was deleted. The ledger was deleted with it, so only the workflow can report this outcome. */
 const GONE = "The sub-agent of this run was deleted";
 
 export function openPort(env: object, address: AgentAddress, runId: string): CompactionPort {
@@ -56,14 +55,14 @@ export function openPort(env: object, address: AgentAddress, runId: string): Com
         return await (stub as unknown as Descent)._cf_invokeAgentPath(path, "compactionStep", [runId, method, args]);
       } catch (error) {
         if (!(error instanceof Error) || !/sub-agent .* no longer exists/.test(error.message)) throw error;
-        // No retry brings it back.
+        // A retry cannot bring a deleted sub-agent back.
         throw new NonRetryableError(`${GONE}: ${path.map((step) => `${step.className} "${step.name}"`).join(" / ")}.`);
       }
     };
   return Object.fromEntries(PORT_METHODS.map((method) => [method, call(method)])) as unknown as CompactionPort;
 }
 
-/** The outcome of a run whose sub-agent is gone; null for any other error. The engine hands on an error's words alone. */
+/** Returns the outcome of a run whose sub-agent is gone, or null for any other error. The engine passes on only an error's message. */
 export function outcomeWithoutAgent(error: unknown): Outcome | null {
   if (!(error instanceof Error) || !error.message.includes(GONE)) return null;
   return { kind: "failed", reason: error.message.slice(error.message.indexOf(GONE)), code: "agent-gone" };

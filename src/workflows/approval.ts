@@ -1,9 +1,8 @@
 /**
- * A person's yes, as durable steps: ask, wait for a word or the end of the time, ask again.
+ * Waits for a person's approval in durable steps. Each round asks the ledger, then waits for an event or a timeout.
  *
- * Boundary: decides nothing. What was decided, and what silence means, stands in the agent's ledger; the event that ends a
- * wait says only that it is worth asking. So an event that was lost, sent twice or invented changes nothing, and a wait
- * survives whatever a step does.
+ * This room decides nothing, because the agent's ledger holds the decision and the meaning of silence. The event that ends a wait only says
+ * that asking again is worthwhile. A lost, doubled or invented event therefore changes nothing.
  */
 import type { WorkflowStep } from "cloudflare:workers";
 import { LEAST_APPROVAL_MS } from "../limits.ts";
@@ -11,7 +10,7 @@ import { markOf } from "./ladder.ts";
 import { APPROVAL_EVENT, type Approved, type CompactionPort, type RunEnded } from "./port.ts";
 import { AGENT_CALL } from "./retries.ts";
 
-/** The draft that was approved: this one, or one that a person made of it. */
+/** Returns the approved draft, which is this one or a text that a person made of it. */
 export async function waitForApproval(
   step: WorkflowStep,
   port: () => CompactionPort,
@@ -26,7 +25,7 @@ export async function waitForApproval(
     try {
       await step.waitForEvent(`wait for approval · round ${round}`, { type: APPROVAL_EVENT, timeout });
     } catch (error) {
-      // Anything else is the engine's: it is being paused, or stopped.
+      // The engine throws any other error when it pauses or stops the instance.
       if (!isTimeout(error)) throw error;
     }
   }

@@ -1,17 +1,17 @@
 /**
- * One compaction, as a straight line of durable steps. Every decision is here; every callee is a verb.
+ * One compaction as a straight line of durable steps. Every decision is here, and the functions that it calls only act.
  *
  *     plan the cut ─▶ summarize k of n … ─▶ merge … (─▶ approval) ─▶ add compaction
  *
- * The outline is read, cut and aligned inside the step that plans, here, off the agent's thread. A draft is audited in the
- * call that stores it, and its receipt says whether it would do as the summary of the whole span.
+ * The planning step reads, cuts and aligns the outline here, off the agent's thread. The call that stores a draft also audits it. The
+ * receipt says whether the draft would pass as the summary of the whole span.
  *
- * A step's result is kept by the engine, so a crash resumes behind the last one that finished; a step that did not is
- * run again, and its effects are idempotent (see port.ts). Step names are read by people in the Workflows dashboard and
- * are part of the schema: a chunk's name holds its place and the digest of its source, so it is the same in a replay.
+ * The engine keeps each step's result, so a crash resumes after the last finished step. An unfinished step runs again, and its effects are
+ * idempotent (see port.ts). People read step names in the Workflows dashboard, and the names are part of the schema. A chunk's step name
+ * holds its place and the digest of its source, so a replay finds the same name.
  *
- * The run always ends: where no model's answer passes its audit, a deterministic digest stands in (see ladder.ts) and
- * the overlay says `degraded`.
+ * The run always ends. Where no model's answer passes its audit, a deterministic digest replaces it (see ladder.ts) and the overlay says
+ * `degraded`.
  */
 import type { WorkflowStep } from "cloudflare:workers";
 import { assert } from "../errors.ts";
@@ -35,25 +35,25 @@ import type {
 import { inParallel, PARALLEL_CHUNKS } from "./parallel.ts";
 import { AGENT_CALL } from "./retries.ts";
 
-/** What every step of one run works with. */
+/** Shared input of every step of one run. */
 interface Work {
   readonly step: WorkflowStep;
   readonly asked: Asked;
-  /** The models that parts of the span are summarised with: the same, unless the Workflow brings others. */
+  /** The models that summarise chunks. They equal `asked` unless the Workflow brings others for chunks. */
   readonly askedForChunks: Asked;
   readonly port: () => CompactionPort;
 }
 
-/** A chunk's draft, with the chunk's place in the plan: what a later rebuild starts from. */
+/** A chunk's draft with the chunk's place in the plan. A later rebuild starts from these. */
 type Leaf = DraftReceipt & { readonly index: number };
 
-/** A plan as the engine keeps it. */
+/** The plan in the form that the engine keeps. */
 type Planned = Omit<Extract<PlanReceipt, { kind: "planned" }>, "policy"> & {
-  /** Most tokens of one call's source, in the window of the smallest model. */
+  /** Most source tokens of one call, fitted to the window of the smallest model. */
   readonly chunkTokens: number;
 };
 
-/** The line from the outline to the overlay. What it comes to ends the run, unless something else is to follow. */
+/** Goes from the outline to the overlay. The result ends the run, unless the run's kind has more steps after it. */
 export async function compact(
   step: WorkflowStep,
   model: ChosenModel,
@@ -88,7 +88,7 @@ export async function compact(
     step.do(name, AGENT_CALL, (at) => port().addCompaction(markOf(at), { key, leaves }));
   const added = await commit("add compaction", approved.key);
   if (added.kind !== "unapproved") return added;
-  // The session has come to ask for approval since the run was planned.
+  // The session began to ask for approval after the run was planned.
   const late = await waitForApproval(step, port, approved.key);
   if (late.kind === "ended") return late;
   const again = await commit("add compaction · approved", late.key);
@@ -96,7 +96,7 @@ export async function compact(
   return again;
 }
 
-/** Reads the outline, cuts it and records the plan. The outline stays in here: the engine keeps what the plan came to. */
+/** Reads the outline, cuts it and records the plan. The engine keeps only the plan's receipt, never the outline. */
 async function planTheCut(
   port: CompactionPort,
   mark: StepMark,
@@ -115,7 +115,7 @@ function planWithin(windowTokens: number, { outline, policy, options }: OutlineR
   return findNoRoom(policy, windowTokens) ?? planCut(outline, fitPolicy(policy, windowTokens), options);
 }
 
-/** The draft of a chunk, or those of its two halves where no model could tell it whole. */
+/** Returns the chunk's draft, or the drafts of its two halves where no model could summarise the whole chunk. */
 async function summarize(work: Work, chunk: PlannedChunk, of: number | string): Promise<(Leaf | RunEnded)[]> {
   const { step, port, askedForChunks: asked } = work;
   const { index, draft: known } = chunk;
@@ -135,7 +135,7 @@ async function summarize(work: Work, chunk: PlannedChunk, of: number | string): 
       return repairDraft(by, rejected, (again) => summarizeChunk(by, index, again));
     },
     digest: (mark) => digestChunk({ port: port(), mark }, index),
-    // A half is not halved again: what is wrong is then not the length.
+    // A half is not split again, because its length is then not the cause of the failure.
     ...(chunk.half ? {} : { smaller: halve }),
   });
   if (!("kind" in drafted)) return (await Promise.all(drafted.map((half) => summarize(work, half, of)))).flat();
@@ -144,7 +144,7 @@ async function summarize(work: Work, chunk: PlannedChunk, of: number | string): 
 
 type Source = PlannedOverlay | DraftReceipt;
 
-/** Folds summaries and drafts, oldest first, into one, in rounds that fit the model's window. */
+/** Folds summaries and drafts, oldest first, into one draft. Each round fits its groups to the model's window. */
 async function merge(work: Work, sources: readonly Source[], limitTokens: number): Promise<Drafted> {
   const { step, port, asked } = work;
   let layer = sources;
@@ -171,7 +171,7 @@ async function merge(work: Work, sources: readonly Source[], limitTokens: number
   }
 }
 
-/** The whole span without a model, when the merged summary did not pass as a whole. */
+/** Digests the whole span without a model when the merged summary did not pass as a whole. */
 function digestAll(work: Work, sources: readonly Source[]): Promise<Drafted> {
   return work.step.do("digest the span", AGENT_CALL, (at) =>
     digestDrafts({ port: work.port(), mark: markOf(at) }, sources.map(sourceOf)),

@@ -1,9 +1,9 @@
 /**
- * How one draft comes about: the verbs behind the "summarize", "merge", "repair" and "digest" steps.
+ * Makes one draft. The functions here are the bodies of the "summarize", "merge", "repair" and "digest" steps.
  *
- * Each is one step's body: read from the agent, ask a model at most once, store in the agent, return a receipt. A
- * failure that another try may cure is thrown plainly and the step retries; one that it cannot cure (auth, quota,
- * refusal, too long) is a NonRetryableError, and the workflow goes down a rung.
+ * Each reads from the agent, asks a model at most once, stores the answer in the agent and returns a receipt. A failure that another try
+ * may cure is thrown plainly, and the step retries. Other failures (auth, quota, refusal, too long) throw a NonRetryableError, and the
+ * workflow goes down a rung.
  */
 import { NonRetryableError } from "cloudflare:workflows";
 import type { ChosenModel } from "../model/chosen.ts";
@@ -23,22 +23,25 @@ import { renderTranscript } from "../steps/draft/render.ts";
 import { stripInvisible } from "../steps/text/invisible-characters.ts";
 import type { Brief, CompactionPort, DraftInput, DraftReceipt, FoldSource, RunEnded, StepMark } from "./port.ts";
 
-/** Longest that a step waits (ms) because a provider asked to be left alone; beyond it, the step's own backoff does. */
+/** Longest wait (ms) of a step on a provider's request. Beyond it, the step's own backoff applies. */
 const MAX_POLITE_WAIT_MS = 60_000;
 
-/** Waits (ms) before an answer is told to the agent again: at once after a reset, then through a deploy; with a model's longest call under the step's own timeout. */
+/**
+ * Waits (ms) before an answer is sent to the agent again. The first retry is immediate, for a reset, and the others outlast a deploy.
+ * Together with a model's longest call they stay under the step's own timeout.
+ */
 const SAVE_AGAIN_MS: readonly number[] = [0, 1_000, 4_000];
 
 type Drafted = DraftReceipt | RunEnded;
 
-/** Who drafts, for which step. */
+/** The model that drafts, and the step for which it does so. */
 export interface Drafting {
   readonly port: CompactionPort;
   readonly mark: StepMark;
   readonly model: ChosenModel;
 }
 
-/** What an earlier answer was refused for, and where the next one belongs. */
+/** Key of the next answer, and the problems for which the earlier answer was refused. */
 interface Again {
   readonly repairOf: string;
   readonly problems: readonly string[];
@@ -75,12 +78,12 @@ export async function foldDrafts(by: Drafting, sources: readonly FoldSource[], a
   return ask(by, { ...source, refer: referTo(source) }, { kind: "merge", drafts, previous, problems: again?.problems });
 }
 
-/** What can be put right in the draft itself. All else is no summary at all: there is nothing in it to mend. */
+/** Problems that a repair of the draft itself can fix. A draft with any other problem is no summary, so there is nothing to repair. */
 const MENDABLE: ReadonlySet<string> = new Set<AuditProblemKind>(["too-large", "missing-sections"]);
 
 /**
- * One more try at a draft that an audit refused, or that lost too much, naming what is wrong with it. One that is no
- * summary (a refusal, an echo, an answer to what the transcript asks for) is not shown again: its source is.
+ * Asks once more for a draft that failed its audit or lost too much, and names its problems. A draft that is no summary (a refusal, an
+ * echo, an answer to what the transcript asks for) is not shown again. The model reads its source instead.
  */
 export async function repairDraft(
   by: Drafting,
@@ -101,7 +104,7 @@ async function mendDraft(by: Drafting, rejected: DraftReceipt): Promise<Drafted>
   if (source.kind !== "drafts") return source;
   const problems = rejected.problems.map((problem) => problem.detail);
   if (sound) problems.push(`It leaves out what must not be lost. Put in, word for word: ${rejected.lost.join(" · ")}`);
-  // Mending does not write the source's text anew once more: the draft is the same one, put right.
+  // A repair keeps the generation of the draft, because it does not write the source's text anew.
   const generation = Math.max(1, source.generation - 1);
   return ask(
     by,
@@ -110,7 +113,7 @@ async function mendDraft(by: Drafting, rejected: DraftReceipt): Promise<Drafted>
   );
 }
 
-/** The rung that cannot fail: a deterministic digest of a chunk, made of its own sentences. */
+/** The rung that cannot fail. It makes a deterministic digest of a chunk from the chunk's own sentences. */
 export function digestChunk(by: Omit<Drafting, "model">, index: number): Promise<Drafted> {
   return summarizeChunk({ ...by, model: DIGEST }, index);
 }
@@ -120,10 +123,10 @@ export function digestDrafts(by: Omit<Drafting, "model">, sources: readonly Fold
   return foldDrafts({ ...by, model: DIGEST }, sources);
 }
 
-/** Reads the same prompt as any model and cannot be down; what it makes is marked as degraded. */
+/** Reads the same prompt as any model and cannot be down. Its drafts are marked as degraded. */
 const DIGEST: ChosenModel = { model: extractiveModel(), name: "deterministic-digest", windowTokens: 1_000_000 };
 
-/** Begins the message of a failure that says something about one source, and nothing about the model's health. */
+/** Prefix of a failure that concerns one source and says nothing about the model's health. */
 export const SOURCE_FAULT = "this source: ";
 const OF_SOURCE: ReadonlySet<string> = new Set<FailureCode>([
   "content-filter",
@@ -132,7 +135,7 @@ const OF_SOURCE: ReadonlySet<string> = new Set<FailureCode>([
   "answer-too-long",
 ]);
 
-/** A fold, and a draft that is mended, can only refer to what their sources refer to. */
+/** A fold or a repaired draft can only use references that its sources use. */
 function referTo({ drafts, previous }: { drafts: readonly string[]; previous: string | null }) {
   const sources = previous === null ? drafts : [previous, ...drafts];
   return (text: string): string => keepReferences(text, sources).text;
@@ -146,7 +149,7 @@ interface Source {
   readonly degraded: boolean;
   readonly askTokens: number;
   readonly leftMs: number;
-  /** The answer with only such references to messages as can be true. */
+  /** Removes from an answer the references to messages that cannot be true. */
   refer(text: string): string;
 }
 
@@ -162,14 +165,14 @@ async function ask(
     focus: brief.focus,
     template: brief.template,
     summaryTokens: askTokens,
-    // Fresh for each call: a transcript cannot guess it, so nothing inside can end the block that holds it.
+    // Fresh for each call. A transcript cannot guess it, so nothing inside can end the block that holds it.
     boundary: newBoundary(),
   });
   const answer = await askOnce(by, { system, prompt, answerTokens: askTokens, leftMs: source.leftMs });
   const { finishReason, cost } = answer;
   const text = source.refer(stripInvisible(answer.text));
   const digested = model === DIGEST;
-  // What our own digest finds nothing in has nothing to tell, and an answer may say so.
+  // A source in which our own digest finds nothing has nothing to tell, and an answer may say so.
   const { transcript = null, previous = null, drafts = [] } = input;
   const hints = brief.template.sections.map(({ hint }) => hint);
   const hasMatter =
@@ -189,7 +192,7 @@ async function ask(
   });
 }
 
-/** Stores an answer. */
+/** Stores an answer under a new answer id. */
 export function saveAnswer(
   { port, mark }: Drafting,
   answer: Omit<DraftInput, "answerId">,
@@ -199,9 +202,8 @@ export function saveAnswer(
 }
 
 /**
- * Tells the agent of an answer. Tried again here, with a fresh way to the agent each time, because another try of the step
- * would ask the model again for what is paid for. The answer has one name in all tries, so that one whose receipt was lost
- * is on the bill once.
+ * Sends an answer to the agent, with a fresh stub for each try. The retry is here because a retry of the step would pay the model again for
+ * the same answer. All tries carry the same answer id, so the ledger bills an answer once even when its receipt was lost.
  */
 async function tell<Receipt>(call: () => Promise<Receipt>): Promise<Receipt> {
   for (const waitMs of SAVE_AGAIN_MS) {
@@ -214,7 +216,7 @@ async function tell<Receipt>(call: () => Promise<Receipt>): Promise<Receipt> {
   return call();
 }
 
-/** Short, because it is paid for with every block that it closes: twelve random digits, drawn anew for each prompt. */
+/** Returns twelve random hex digits, drawn anew for each prompt. They are few, because each block that they close costs their tokens. */
 export function newBoundary(): string {
   return crypto.randomUUID().slice(-12);
 }
@@ -223,11 +225,11 @@ interface Question {
   readonly system: string;
   readonly prompt: string;
   readonly answerTokens: number;
-  /** How much longer (ms) a model may be asked in this step. */
+  /** Time (ms) that is left in this step for a model's answer. */
   readonly leftMs: number;
 }
 
-/** One call of the model. Throws where it gives no text, so that the step is tried again, or so that it is not. */
+/** Calls the model once. Without a text it throws an error that either allows or forbids a retry of the step. */
 export async function askOnce(
   by: Drafting,
   { system, prompt, answerTokens, leftMs }: Question,
@@ -238,7 +240,7 @@ export async function askOnce(
     system,
     prompt,
     maxOutputTokens: Math.max(answerTokens, TOLERATED_SUMMARY_TOKENS) * 2,
-    // A timed-out step leaves its body running: without this the request would go on, and be paid for, beside its retry.
+    // The body of a timed-out step keeps running. Without this limit its request would go on, and be paid for, beside its retry.
     limitMs: Math.max(LEAST_TRY_MS, Math.min(MODEL_CALL_MS, leftMs)),
   });
   return answer.kind === "text" ? answer : giveUp(by, answer, Date.now() - began);
@@ -254,7 +256,7 @@ async function giveUp(
   const noted = await tell(() => port.noteFailure(mark, failed));
   const again = retryable && noted.kind === "noted" && noted.again;
   if (!again) throw new NonRetryableError(`${OF_SOURCE.has(code) ? SOURCE_FAULT : ""}${reason}`);
-  // The provider said how long; the step's own backoff comes on top.
+  // The provider named this wait. The step's own backoff is added to it.
   await scheduler.wait(waitMs);
   throw new Error(reason);
 }

@@ -1,7 +1,8 @@
 /**
- * The ladder of one draft, rung by rung: a model, one repair that names what is wrong or missing, smaller parts, the
- * next model, and last a digest that no model makes; of notes, the version before instead. Each rung is a durable step with
- * retries of its own. The last one cannot fail, so a run is never stuck on a summariser.
+ * The ladder of one draft. The rungs are a model, one repair that names the problems, smaller parts, the next model, and a digest without a
+ * model. For notes, the last rung keeps the version before.
+ *
+ * Each rung is a durable step with its own retries. The last one cannot fail, so a summariser never blocks a run.
  */
 import type { WorkflowStep } from "cloudflare:workers";
 import type { ChosenModel } from "../model/chosen.ts";
@@ -11,31 +12,31 @@ import { AGENT_CALL, MAX_WASTED_CALLS, MODEL_CALL } from "./retries.ts";
 
 export type Drafted = DraftReceipt | RunEnded;
 
-/** What a step's body is told about itself by the engine. */
+/** The engine's description of the current step and attempt. */
 interface Attempt {
   readonly step: { readonly name: string };
   readonly attempt: number;
 }
 
 export interface Rungs {
-  /** First word of the first rung's step name: what is being done. */
+  /** First word of the first rung's step name. */
   readonly verb: "summarize" | "merge" | "update";
-  /** The rest of every rung's step name: which one of them. */
+  /** Rest of every rung's step name. It tells the drafts of one run apart. */
   readonly place: string;
   draft(mark: StepMark, model: ChosenModel): Promise<Drafted>;
   repair(mark: StepMark, model: ChosenModel, rejected: DraftReceipt): Promise<Drafted>;
   /**
-   * The last rung, which asks no model. Of notes there is no digest: where no answer was sound it ends the run, and the
-   * version before stays.
+   * The last rung, which asks no model. Notes have no digest. Without a sound answer the rung ends the run, and the version before stays.
    */
   digest(mark: StepMark): Promise<Drafted>;
 }
 
 /**
- * The models of one run, in the order of asking, and what became of each. Once a draft got no answer in all its tries, or
- * several answers could not be used, that model is not asked again in this run: a summariser that is down costs a
- * handful of calls, whatever the number of chunks. What a replay asks again under the same step names comes from the
- * engine's kept results.
+ * The models of one run in the order of asking, with the state of each.
+ *
+ * A model is not asked again in this run once a draft got no answer in all its tries, or several answers could not be used. A summariser
+ * that is down thus costs a handful of calls, whatever the number of chunks. A replay asks again under the same step names and gets the
+ * results that the engine kept.
  */
 export class Asked {
   readonly models: readonly ChosenModel[];
@@ -60,7 +61,7 @@ export class Asked {
   }
 }
 
-/** The first rung that holds. `smaller`, where given, is tried between the first model and the next. */
+/** Returns the result of the first rung that holds. `smaller`, where given, is tried between the first model and the next. */
 export async function climbDown<Smaller>(
   step: WorkflowStep,
   rungs: Rungs & { readonly asked: Asked; smaller?: () => Promise<Smaller | null> },
@@ -75,7 +76,7 @@ export async function climbDown<Smaller>(
     const parts = index === 0 && asked.isWorthAsking(model) ? await smaller?.() : null;
     if (parts != null) return parts;
   }
-  // Of notes that lose much, what they lose is weighed when they are to serve; refused, they would be asked for for ever.
+  // The agent weighs the losses of notes when the notes are used. Refusing them here would ask for them without end.
   if (rungs.verb === "update" && spare !== null) return spare;
   const last = rungs.verb === "update" ? "keep" : "digest";
   const digest = await step.do(`${last} ${place}`, AGENT_CALL, (at) => rungs.digest(markOf(at)));
@@ -83,7 +84,7 @@ export async function climbDown<Smaller>(
   return digest.kind === "draft" && spare !== null && spare.score >= digest.score ? spare : digest;
 }
 
-/** Null when no answer of the model was sound; one that is may still have lost too much. */
+/** Returns null when no answer of the model was sound. A sound answer may still have lost too much. */
 async function askModel(
   step: WorkflowStep,
   model: ChosenModel,
@@ -119,7 +120,7 @@ function isFaultless(draft: DraftReceipt): boolean {
   return isSound(draft) && draft.lost.length === 0;
 }
 
-/** The sound one of two, or the one that keeps more; null when neither is sound. */
+/** Returns the sound draft of two, or the one that keeps more when both are sound. Returns null when neither is sound. */
 function better(first: DraftReceipt, second: DraftReceipt): DraftReceipt | null {
   if (!isSound(first) || !isSound(second)) return isSound(second) ? second : isSound(first) ? first : null;
   return keepsMore(first, second);
@@ -130,14 +131,14 @@ function keepsMore(first: DraftReceipt | null, second: DraftReceipt | null): Dra
   return second.score > first.score ? second : first;
 }
 
-/** A refusal or a length tells of what was sent, and the next draft may do better. */
+/** A refusal or a length error depends on the source, so the next draft may do better. */
 function isAboutSource(error: unknown): boolean {
   return error instanceof Error && error.message.includes(SOURCE_FAULT);
 }
 
 /**
- * Pausing or stopping an instance surfaces inside run() as an error. It says nothing about the summariser, and whatever
- * were done after it would be lost: the engine runs this again from its kept results.
+ * A paused or stopped instance surfaces inside run() as an error. It says nothing about the summariser. Work after it would be lost,
+ * because the engine runs this again from the results that it kept.
  */
 function isEngineStopping(error: unknown): boolean {
   return error instanceof Error && /^(?:\w*Error: )?Aborting engine/.test(error.message);

@@ -1,8 +1,8 @@
 /**
- * How one answer about the notes comes about: the verbs behind the "update" and "repair" steps of an update.
+ * Makes one answer about the notes. The functions here are the bodies of an update's "update" and "repair" steps.
  *
- * As in draft.ts, each reads from the agent, asks a model at most once and stores in the agent. The draft's text is the
- * model's answer, the sections that change; what they make of the notes is audited where it is stored.
+ * As in draft.ts, each reads from the agent, asks a model at most once and stores the answer in the agent. The draft's text is the model's
+ * answer, which holds only the sections that change. The agent applies it to the notes and audits the result when it stores the draft.
  */
 import { digest } from "../steps/text/digest.ts";
 import { renderNotes } from "../steps/notes/document.ts";
@@ -24,7 +24,7 @@ export async function draftNotes(by: Drafting): Promise<Drafted> {
   return source.kind === "notes" ? ask(by, source, []) : source;
 }
 
-/** One more try at an answer that was refused, or with which too much was lost, naming what is wrong. */
+/** Asks once more for an answer that was refused or lost too much, and names the problems. */
 export async function repairNotes(by: Drafting, rejected: DraftReceipt): Promise<Drafted> {
   const sound = rejected.problems.length === 0;
   const key = sound ? digest(rejected.soundKey, "repaired") : rejected.soundKey;
@@ -49,7 +49,7 @@ async function ask(by: Drafting, source: Source, problems: readonly string[]): P
     problems,
     template: { sections: describeSections(sections, shape) },
     summaryTokens: shape.maxTokens,
-    // Fresh for each call: a transcript cannot guess it, so nothing inside can end the block that holds it.
+    // Fresh for each call. A transcript cannot guess it, so nothing inside can end the block that holds it.
     boundary: newBoundary(),
   });
   const answer = await askOnce(by, { system, prompt, answerTokens: shape.maxTokens, leftMs: source.leftMs });
@@ -70,8 +70,8 @@ async function ask(by: Drafting, source: Source, problems: readonly string[]): P
 }
 
 /**
- * The answer with only such references as can be true: to the new messages, or to what the notes name already. A line that
- * stands in the notes is left as it is: a person may mean something else by a number in brackets.
+ * Removes references that cannot be true. It keeps those to the new messages and those that the notes name already. Lines that stand in the
+ * notes stay unchanged, because a person may use a number in brackets for something else.
  */
 function refer(text: string, { notes, elements }: { notes: string; elements: readonly TranscriptElement[] }): string {
   const numbers = new Map(

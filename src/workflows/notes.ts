@@ -1,11 +1,10 @@
 /**
- * One update of a session's notes, as a straight line of durable steps.
+ * One update of a session's notes as a straight line of durable steps.
  *
  *     plan the notes ─▶ update (─▶ repair …) ─▶ save the notes
  *
- * Everything that a compaction run has is here too: a ledger row, an outbox, the watchdog, cancel, drafts that are paid for
- * once. What is missing is the last rung: notes that no model could write are kept as they are, so an update that fails, or
- * comes late, costs its calls and nothing else.
+ * An update has all that a compaction run has, such as a ledger row, an outbox, the watchdog, cancel, and drafts that are paid for once.
+ * Only the digest rung is missing. Notes that no model could write stay as they are, so a failed or late update costs only its calls.
  */
 import type { WorkflowStep } from "cloudflare:workers";
 import type { ChosenModel } from "../model/chosen.ts";

@@ -1,7 +1,10 @@
-/** Chunks summarised at the same time: more would meet a provider's rate limit before it saved time. */
+/** Most chunks that are summarised at the same time. More would meet a provider's rate limit before they saved time. */
 export const PARALLEL_CHUNKS = 4;
 
-/** Maps with at most `atOnce` calls at work. Results stand in the order of the items. The first failure is thrown, and nothing new is begun then. */
+/**
+ * Maps the items with at most `atOnce` calls at a time. Results keep the order of the items. The first failure is thrown, and no new call
+ * begins after it.
+ */
 export async function inParallel<Item, Result>(
   atOnce: number,
   items: readonly Item[],

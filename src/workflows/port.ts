@@ -1,10 +1,10 @@
 /**
- * All that a compaction workflow may do to an agent: one narrow port, scoped to one run.
+ * The calls that a compaction workflow may make to an agent. The port is narrow and scoped to one run.
  *
- * Boundary: plain data in, plain data out, each call idempotent, because a step is at least once and a timed-out attempt
- * keeps running beside its retry. Content travels only into a step that shows it to a model
- * ({@link CompactionPort.readChunk}, {@link CompactionPort.readDrafts}); step results carry ids, counts and digests, so a
- * Workflow's history never holds a conversation (S2). Nothing of SQLite is known on this side.
+ * Arguments and results are plain data. Each call is idempotent, because a step runs at least once and a timed-out attempt keeps running
+ * beside its retry. Content travels only into a step that shows it to a model ({@link CompactionPort.readChunk},
+ * {@link CompactionPort.readDrafts}). Step results carry ids, counts and digests, so a Workflow's history never holds a conversation (S2).
+ * This side knows nothing of SQLite.
  */
 import type { UIMessage } from "ai";
 import type { Outcome } from "../memory/runs/runs.ts";
@@ -19,13 +19,13 @@ import type { ChunkPlan } from "../steps/plan/chunk.ts";
 import type { TranscriptElement } from "../steps/draft/render.ts";
 import type { Template } from "../steps/draft/template.ts";
 
-/** The run is over, also when somebody else ended it: the workflow returns the outcome and does no more. */
+/** The run is over, also when another caller ended it. The workflow returns the outcome and stops. */
 export interface RunEnded {
   readonly kind: "ended";
   readonly outcome: Outcome;
 }
 
-/** The compaction of a run that goes on with something else is done, or there was nothing to compact. */
+/** The compaction is done, or there was nothing to compact, and the run has further steps. */
 export interface Compacted {
   readonly kind: "compacted";
 }
@@ -34,22 +34,22 @@ export interface OutlineRead {
   readonly kind: "outline";
   readonly outline: Outline;
   readonly policy: Policy;
-  /** What the run was asked for, which decides how it plans. */
+  /** Options of the run's request, which decide how it plans. */
   readonly options: PlanOptions;
 }
 
 export type OutlineReading =
   | OutlineRead
-  /** The plan of this run stands already. */
+  /** The run already has a plan. */
   | PlanReceipt;
 
-/** A chunk by its place in the plan, with the digest of its exact source, which is in its step's name. */
+/** A chunk with its place in the plan and the digest of its exact source. The step's name holds the digest. */
 export interface PlannedChunk extends Pick<ChunkPlan, "index" | "tokens"> {
   readonly kind: "chunk";
   readonly digest: string;
-  /** The draft of an earlier run over the very same chunk, where a rebuild found one: nothing is left to summarise. */
+  /** An earlier run's draft of exactly this chunk, where a rebuild found one. The chunk then needs no summary. */
   readonly draft: DraftReceipt | null;
-  /** One of two in place of a chunk that no model could tell. */
+  /** True for one of the two halves of a chunk that no model could summarise. */
   readonly half: boolean;
 }
 
@@ -67,57 +67,57 @@ export type PlanReceipt =
       readonly headTokens: number;
       readonly spanTokens: number;
       readonly tailTokens: number;
-      /** The policy's, before it is fitted to a model's window. */
+      /** The session's policy, before it is fitted to a model's window. */
       readonly policy: Policy;
-      /** A person is to be asked before the commit. */
+      /** True when a person must approve the draft before the commit. */
       readonly needsApproval: boolean;
-      /** What the summary is made of, in the order of the path. */
+      /** The sources of the summary, in the order of the path. */
       readonly parts: readonly (PlannedChunk | PlannedOverlay)[];
-      /** Models that are not worth asking now: they were down lately, or their budget is spent. */
+      /** Models that are not asked now, because they failed recently or their budget is spent. */
       readonly resting: readonly string[];
     }
   | Compacted
   | RunEnded;
 
-/** What a summariser needs beside the source. */
+/** The instructions for a summariser, without the source. */
 export interface Brief {
   readonly template: Template;
   readonly policy: Policy;
   readonly focus: string | null;
-  /** Estimated tokens of what the draft stands for. */
+  /** Estimated tokens of the messages that the draft replaces. */
   readonly spanTokens: number;
   /** Most tokens of the draft. */
   readonly summaryTokens: number;
 }
 
-/** A draft in the agent: its key and size. The text stays there. */
+/** Key and size of a draft in the agent. The text stays there. */
 export interface DraftReceipt {
   readonly kind: "draft";
   readonly key: string;
-  /** Where a sound draft of this source belongs: `key` itself when this one is sound. */
+  /** Key for a sound draft of this source. It equals `key` when this draft is sound. */
   readonly soundKey: string;
   readonly tokens: number;
-  /** True when an earlier draft of the very same source was used again instead of a model call. */
+  /** True when an earlier draft of exactly this source was used instead of a model call. */
   readonly reused: boolean;
-  /** What is wrong with it. Such a draft may be repaired, and is never used again for another run. */
+  /** Problems that the audit found. A draft with problems may be repaired, and no other run uses it. */
   readonly problems: readonly AuditProblem[];
-  /** Share of what its source holds that it keeps, pinned facts counted: 0 to 1. */
+  /** Share of its source's facts that the draft keeps, pinned facts included, from 0 to 1. */
   readonly score: number;
-  /** Most important facts that it lost, when it lost too many of them; it is whole all the same. */
+  /** The most important lost facts, when the draft lost too many. The draft is sound all the same. */
   readonly lost: readonly string[];
-  /** What the audit says against it as the summary of the whole span; empty where it would do. */
+  /** Problems of the draft as the summary of the whole span. Empty when it would pass. */
   readonly unfit: readonly AuditProblemKind[];
 }
 
 export interface ChunkRequest {
   readonly index: number;
-  /** Name of the model that will be asked: drafts of another model are not used again. */
+  /** Name of the model that will be asked. Drafts of another model are not used. */
   readonly model: string;
-  /** Set to ask again: the key under which the next answer belongs. */
+  /** Key of the next answer. Set only to ask again. */
   readonly repairOf?: string;
 }
 
-/** What is folded: an overlay's summary or a draft, in the order of the path. */
+/** An overlay's summary or a draft, in the order of the path. */
 export type FoldSource =
   | { readonly kind: "overlay"; readonly id: string }
   | { readonly kind: "draft"; readonly key: string };
@@ -125,19 +125,19 @@ export type FoldSource =
 export interface DraftsRequest {
   readonly sources: readonly FoldSource[];
   readonly model: string;
-  /** Set to repair: the key under which the mended draft belongs. Without it the sources are folded into one. */
+  /** Key of the repaired draft. Without it the sources are folded into one. */
   readonly repairOf?: string;
 }
 
-/** A source that a model is to be asked about. */
+/** A source for a model call. */
 interface Askable {
-  /** How much longer (ms) a model may be asked in this step, all its tries together. */
+  /** Time (ms) that is left in this step for a model's answer, all tries together. */
   readonly leftMs: number;
 }
 
 interface SummaryAskable extends Askable {
   readonly brief: Brief;
-  /** Most tokens of the draft, as the model is told: its tokens are not the session's. */
+  /** Most tokens of the draft as the model is told. A model's tokens differ from the session's. */
   readonly askTokens: number;
 }
 
@@ -156,13 +156,13 @@ export type DraftsReading =
       readonly kind: "drafts";
       readonly key: string;
       readonly drafts: readonly string[];
-      /** Summaries of earlier overlays that come before all drafts: what is updated. */
+      /** Summaries of earlier overlays, which come before all drafts. The model updates them. */
       readonly previous: string | null;
-      /** True when no model made one of them. */
+      /** True when one of the drafts was made without a model. */
       readonly degraded: boolean;
-      /** How often the text of what it covers will have been written anew. */
+      /** How often the text of the covered messages will have been written anew. */
       readonly generation: number;
-      /** Of everything that is folded. */
+      /** Facts of all folded sources. */
       readonly facts: Facts;
     })
   | DraftReceipt
@@ -173,35 +173,38 @@ export interface DraftInput {
   readonly text: string;
   readonly model: string;
   readonly finishReason: string;
-  /** Null where no model was asked: a digest is on no bill. */
+  /** Null where no model was asked. A digest costs nothing. */
   readonly cost: CallCost | null;
-  /** Names the answer, so that it is on the bill once however often it is told of. */
+  /** Id of the answer. The ledger bills one id once, however often it is sent. */
   readonly answerId: string;
-  /** True when no model made it, or one of the drafts that it was folded from. */
+  /** True when this draft, or one that it was folded from, was made without a model. */
   readonly degraded: boolean;
   readonly generation: number;
   readonly facts: Facts;
-  /** True for a second try, which was told what was wrong with the first. */
+  /** True for a second try whose prompt named the problems of the first. */
   readonly again: boolean;
-  /** What it is audited as. */
+  /** The request, which decides how the draft is audited. */
   readonly answers: Answered;
 }
 
-/** What a model was asked for. */
+/** The request that the model answered. */
 export type Answered =
   | {
       readonly kind: "summary";
-      /** Of what the draft stands for, as it was read. */
+      /** Tokens of the messages that the draft replaces, as they were read. */
       readonly spanTokens: number;
-      /** Whether a draft that tells nothing leaves anything out. */
+      /** True when the source has something to tell. A draft that says nothing then leaves something out. */
       readonly hasMatter: boolean;
     }
   | { readonly kind: "notes" };
 
-/** Ends a wait for approval. Sent by the agent, or by anybody: the ledger is asked what it means. */
+/** Type of the event that ends a wait for approval. Anybody may send it, because the agent reads its meaning from the ledger. */
 export const APPROVAL_EVENT = "approval";
 
-/** A person's yes, or none needed. `key` is of the draft to commit: another one where they wrote their own. */
+/**
+ * A person approved, or no approval is needed. `key` names the draft to commit, which differs from the asked one where a person wrote their
+ * own.
+ */
 export interface Approved {
   readonly kind: "approved";
   readonly key: string;
@@ -209,46 +212,46 @@ export interface Approved {
 
 export type ApprovalReading =
   | Approved
-  /** How much longer (ms) before silence is an answer. */
+  /** Time (ms) until silence counts as an answer. */
   | { readonly kind: "waiting"; readonly timeoutMs: number };
 
-/** The commit was refused: the session asks for a person's yes, and this draft has none. Nothing was written. */
+/** The commit was refused, because the session needs an approval that this draft lacks. Nothing was written. */
 export interface Unapproved {
   readonly kind: "unapproved";
 }
 
-/** The draft that is committed, and those of its chunks, by which a later rebuild finds them. */
+/** The committed draft and the drafts of its chunks. A later rebuild finds the latter. */
 export interface CommitRequest {
   readonly key: string;
   readonly leaves: readonly { readonly index: number; readonly key: string }[];
 }
 
-/** Why a model gave no answer that could be kept, for the breaker that all sessions of the agent share, and for the bill. */
+/** Why a model gave no usable answer. The breaker that all sessions of an agent share needs it, and so does the bill. */
 export interface ModelFailure {
   readonly model: string;
   readonly code: FailureCode;
   readonly reason: string;
   /** Null where the call was refused before the model began. */
   readonly cost: CallCost | null;
-  /** As of a draft's answer. */
+  /** Id of the answer, as in {@link DraftInput}. */
   readonly answerId: string;
   /** How long the call took (ms). */
   readonly tookMs: number;
-  /** How long the next try would wait (ms), as the provider asked. */
+  /** Time (ms) that the next try would wait at the provider's request. */
   readonly waitMs: number;
 }
 
-/** `again` is false once the model is to be left alone, or the step's time is over: another try would be a call too many. */
+/** `again` is false once the breaker is open for the model or the step's time is over. Another try would then be one call too many. */
 export interface FailureReceipt {
   readonly kind: "noted";
   readonly again: boolean;
 }
 
-/** What one update of the notes reads, pinned. */
+/** The pinned input of one update of the notes. */
 export type NotesPlanned =
   | {
       readonly kind: "notes";
-      /** Names the version that is built on and the messages that are read. */
+      /** Digest of the version to build on and of the messages to read. */
       readonly digest: string;
       readonly resting: readonly string[];
     }
@@ -256,7 +259,7 @@ export type NotesPlanned =
 
 export interface NotesRequest {
   readonly model: string;
-  /** Set to try again: the answer that was refused, and the key under which a sound one belongs. */
+  /** Set to try again. `rejected` is the refused answer, and `key` is the key of a sound one. */
   readonly again?: { readonly rejected: string; readonly key: string };
 }
 
@@ -264,70 +267,70 @@ export type NotesReading =
   | (Askable & {
       readonly kind: "notes";
       readonly key: string;
-      /** The notes as they stand, every section. */
+      /** The current notes, with every section. */
       readonly sections: readonly NotesSection[];
-      /** With its budgets as the model is told them. */
+      /** The shape with its budgets as the model is told them. */
       readonly shape: NotesShape;
-      /** What is new, oldest first. */
+      /** The new elements, oldest first. */
       readonly elements: readonly TranscriptElement[];
-      /** Of each summary among them, in their order. */
+      /** Facts of each summary among the elements, in their order. */
       readonly overlayFacts: readonly Facts[];
       readonly maxChars: number;
-      /** The answer that was refused. */
+      /** Text of the refused answer. */
       readonly rejected: string | null;
     })
   | DraftReceipt
   | RunEnded;
 
-/** What a step tells of itself, for the ledger: the step's name and which attempt this is. */
+/** The step's name and the attempt's number, which the ledger records. */
 export interface StepMark {
   readonly step: string;
   readonly attempt: number;
 }
 
 export interface CompactionPort {
-  /** The content-free view that the run looks at, and its policy; or the plan, once there is one. */
+  /** Returns the content-free view and the policy of the run, or its plan once there is one. */
   readOutline(mark: StepMark, models: readonly string[]): Promise<OutlineReading>;
   /**
-   * Pins the plan: digests of the span and of each chunk. The first one stays, and is what a later call is answered with. Ends
-   * the run when there is nothing to do or the view moved.
+   * Pins the plan with the digests of the span and of each chunk. The first plan stays, and later calls return it. Ends the run when there
+   * is nothing to do or the view changed.
    */
   recordPlan(mark: StepMark, plan: Plan, models: readonly string[]): Promise<PlanReceipt>;
-  /** A chunk's source, or the draft that was already paid for. */
+  /** Returns a chunk's source, or its draft if that was already paid for. */
   readChunk(mark: StepMark, request: ChunkRequest): Promise<ChunkReading>;
-  /** Two halves in place of a chunk that no model could tell; none when it is too small to be cut. */
+  /** Returns two halves of a chunk that no model could summarise, or none when it is too small to be split. */
   splitChunk(mark: StepMark, index: number): Promise<readonly PlannedChunk[] | RunEnded>;
-  /** Drafts to be folded into one or to be repaired, or the result that was already paid for. */
+  /** Returns drafts to fold or to repair, or the resulting draft if that was already paid for. */
   readDrafts(mark: StepMark, request: DraftsRequest): Promise<DraftsReading>;
   /**
-   * Audits a draft, as what it was asked for and as the summary of the whole span, and stores it under its key: the first
-   * sound one wins, so a late attempt changes nothing. Audited there, because what a session counts with is a function,
-   * which cannot come here.
+   * Audits a draft, both against its request and as the summary of the whole span, and stores it under its key. The first sound draft
+   * stays, so a late attempt changes nothing. The audit runs in the agent, because a session's token counter is a function and cannot be
+   * sent here.
    */
   saveDraft(mark: StepMark, draft: DraftInput): Promise<DraftReceipt | RunEnded>;
-  /** Tells of a call that got no answer. Told twice by one attempt, it counts once. */
+  /** Reports a call without an answer. A report that one attempt sends twice counts once. */
   noteFailure(mark: StepMark, failure: ModelFailure): Promise<FailureReceipt | RunEnded>;
-  /** Whether a person approved the draft, where the session asks for one. The first call begins the wait. */
+  /** Returns whether a person approved the draft, where the session asks for approval. The first call begins the wait. */
   askApproval(mark: StepMark, key: string): Promise<ApprovalReading | RunEnded>;
-  /** The fenced commit (C1, C2, C3, V3). Ends the run with its outcome, the same one however often it is called. */
+  /** The fenced commit (C1, C2, C3, V3). Ends the run with its outcome. Every later call returns the same outcome. */
   addCompaction(mark: StepMark, commit: CommitRequest): Promise<Compacted | Unapproved | RunEnded>;
-  /** Of an update of notes: pins the version that it builds on and the messages that it reads. */
+  /** Pins the version of the notes to build on and the messages to read. */
   planNotes(mark: StepMark, models: readonly string[], windowTokens: number): Promise<NotesPlanned>;
-  /** What is read, or the draft that was already paid for. */
+  /** Returns the notes and the new elements, or the draft if that was already paid for. */
   readNotes(mark: StepMark, request: NotesRequest): Promise<NotesReading>;
-  /** The fenced commit of a new version. Ends the run. */
+  /** The fenced commit of a new version of the notes. Ends the run. */
   saveNotes(mark: StepMark, key: string): Promise<RunEnded>;
-  /** Ends the run: no answer could be used, and the version before stays. */
+  /** Ends the run without a usable answer. The version before stays. */
   keepNotes(mark: StepMark): Promise<RunEnded>;
-  /** Ends the run as failed: its Workflow has no model for it, and would have none in another try. */
+  /** Ends the run as failed, because its Workflow has no model for it. Another try would find none either. */
   refuseModel(mark: StepMark, reason: string): Promise<RunEnded>;
-  /** Of a split: opens the child and ends the parent, in one transaction, and the run with it. */
+  /** Opens the child of a split, ends its parent and ends the run, in one transaction. */
   switchToChild(mark: StepMark): Promise<RunEnded>;
 }
 
 export type PortMethod = keyof CompactionPort;
 
-/** The port's methods by name: all that a call from a workflow may reach. */
+/** Names of the port's methods. A call from a workflow can reach no others. */
 export const PORT_METHODS = [
   "readOutline",
   "recordPlan",

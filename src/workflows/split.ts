@@ -1,10 +1,10 @@
 /**
- * One split of a session, as a straight line of durable steps: a compaction, and the switch.
+ * One split of a session as a straight line of durable steps. It is a compaction with a switch at its end.
  *
  *     (the line of compaction.ts) ─▶ switch to the child
  *
- * The switch is one transaction of the agent, and it ends the run: at every crash point exactly one of the two sessions
- * takes messages. Whatever ends the run before it (an edit under the plan, a cancel, a deleted session) leaves no child.
+ * The switch is one transaction of the agent, and it ends the run. At every crash point exactly one of the two sessions takes messages. A
+ * run that ends before it (an edit under the plan, a cancel, a deleted session) leaves no child.
  */
 import type { WorkflowStep } from "cloudflare:workers";
 import type { ChosenModel } from "../model/chosen.ts";

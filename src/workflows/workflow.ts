@@ -1,7 +1,7 @@
 /**
- * The one Workflow class: an instance is one run, and the run's kind says which line of durable steps it follows.
+ * The one Workflow class. An instance is one run, and the run's kind selects its line of durable steps.
  *
- * An instance is named after its run, and a run's id begins with its kind, so a list of instances says what each is.
+ * An instance is named after its run, and a run's id begins with its kind. A list of instances thus shows the kind of each.
  */
 import { WorkflowEntrypoint, type WorkflowEvent, type WorkflowStep } from "cloudflare:workers";
 import { assert, PalimpsestError } from "../errors.ts";
@@ -20,7 +20,7 @@ export interface CompactionParams {
   readonly runId: string;
   readonly kind: RunRecord["kind"];
   readonly agent: AgentAddress;
-  /** The session's choice of a model, by name. */
+  /** Name of the model that the session chose. */
   readonly model?: string;
 }
 
@@ -37,11 +37,14 @@ const LINES: Readonly<Record<RunRecord["kind"], Line>> = {
 };
 
 /**
- * Not the SDK's AgentWorkflow: that one asks the agent before its first step, where nothing is tried again, and keeps a
- * stub that a reset of the agent kills.
+ * This is not the SDK's AgentWorkflow. The SDK's class asks the agent before its first step, where nothing is retried, and keeps a stub
+ * that a reset of the agent kills.
  */
 export class CompactionWorkflow extends WorkflowEntrypoint<Cloudflare.Env, CompactionParams> {
-  /** The summariser: override it to bring your own. It is asked again in each replay of a run. What it throws fails the run. */
+  /**
+   * Returns the summariser. Override it to bring your own model. Each replay of a run calls it again, and an error that it throws fails the
+   * run.
+   */
   protected model({ choice }: ModelRequest): SummaryModel | Promise<SummaryModel> {
     if (choice === null) return withoutModel();
     throw new PalimpsestError(
@@ -50,7 +53,7 @@ export class CompactionWorkflow extends WorkflowEntrypoint<Cloudflare.Env, Compa
     );
   }
 
-  /** The run's models, checked; or how the run ended for want of one. */
+  /** Returns the run's checked models, or the run's outcome when there is no model. */
   protected async models(params: CompactionParams, step: WorkflowStep): Promise<ChosenModel | RunEnded> {
     const { runId, agent, model } = params;
     try {
@@ -64,7 +67,7 @@ export class CompactionWorkflow extends WorkflowEntrypoint<Cloudflare.Env, Compa
     }
   }
 
-  /** A fresh way to the run's agent. */
+  /** A port with a fresh address of the run's agent. */
   protected port({ runId, agent }: CompactionParams): CompactionPort {
     return openPort(this.env, agent, runId);
   }
