@@ -132,7 +132,20 @@ async function keep(violations: readonly Violation[]): Promise<void> {
     why: `${invariant} (seed ${seed})`,
     list: operations,
   }));
-  await writeFile(SEEDS, `${JSON.stringify([...known, ...found], null, 2)}\n`);
+  await writeFile(SEEDS, printSeeds([...known, ...found]));
+}
+
+/** A line each, as the formatter leaves it. */
+function printSeeds(seeds: readonly { readonly why: string; readonly list: readonly Operation[] }[]): string {
+  const line = (operation: Operation): string =>
+    `      { ${Object.entries(operation)
+      .map(([name, value]) => `${JSON.stringify(name)}: ${JSON.stringify(value)}`)
+      .join(", ")} }`;
+  const printed = seeds.map(
+    ({ why, list }) =>
+      `  {\n    "why": ${JSON.stringify(why)},\n    "list": [\n${list.map(line).join(",\n")}\n    ]\n  }`,
+  );
+  return `[\n${printed.join(",\n")}\n]\n`;
 }
 
 const HEADINGS: Readonly<Record<keyof Tally, string>> = {
