@@ -58,7 +58,7 @@ function answer({ prompt, maxOutputTokens }: LanguageModelV3CallOptions): Answer
   const text =
     task.kind === "notes"
       ? extractEdits({ ...bounded, countTokens: estimateTokens })
-      : extract({ ...bounded, pinsBeside: task.kind !== undefined });
+      : extract({ ...bounded, pinsBeside: task.alone === false });
   const [input, output] = [estimateTokens(asked), estimateTokens(text)];
   return {
     content: [{ type: "text", text }],
@@ -71,7 +71,7 @@ function answer({ prompt, maxOutputTokens }: LanguageModelV3CallOptions): Answer
   };
 }
 
-function readTask(asked: string): ExtractInput & { readonly kind?: ParsedPrompt["kind"] } {
+function readTask(asked: string): ExtractInput & Partial<Pick<ParsedPrompt, "kind" | "alone">> {
   const task = parsePrompt(asked);
   if (task !== null) return { ...task, template: task.sections.length === 0 ? DEFAULT_TEMPLATE : task };
   const transcript = `[#1 user]\n${asked}`;

@@ -165,6 +165,7 @@ async function ask(
     focus: brief.focus,
     template: brief.template,
     summaryTokens: askTokens,
+    alone: brief.policy.pinnedTokens === 0,
     // Fresh for each call. A transcript cannot guess it, so nothing inside can end the block that holds it.
     boundary: newBoundary(),
   });

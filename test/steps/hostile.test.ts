@@ -65,6 +65,7 @@ test("nothing in a block ends it early: what a prompt was built from is read bac
     drafts: fc.array(hostile, { maxLength: 3 }),
     problems: fc.array(hostile, { maxLength: 2 }),
     focus: fc.option(hostile),
+    alone: fc.boolean(),
   });
   fc.assert(
     fc.property(input, (given) => {

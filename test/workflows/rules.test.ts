@@ -1,4 +1,5 @@
 /** A user's rule is in every later view, word for word, whichever way a summary came over it (pinned facts, decision 6). */
+import { Session } from "../../src/agent/session.ts";
 import { SessionManager } from "../../src/agent/session-manager.ts";
 import { runInDurableObject } from "cloudflare:test";
 import { expect, test } from "vitest";
@@ -45,6 +46,23 @@ test("an edit of one chunk takes no rule out of another one's summary, before it
   for (const rule of rules) expect(await viewText(agent, sessionId)).toContain(rule);
   for (const { id } of await agent.runs({ sessionId })) await agent.waitForRun({ runId: id });
   for (const rule of rules) expect(await viewText(agent, sessionId)).toContain(rule);
+});
+
+test("where nothing is pinned beside a summary, the summary itself says the rules, also once it is folded", async () => {
+  const { stub } = newAgent();
+  await runInDurableObject(stub, async (instance: PalimpsestAgent) => {
+    const session = Session.create(instance)
+      .forSession("alone")
+      .compactAfter(10_000, { pinnedTokens: 0, summaryTokens: 300, stackTokens: 900, tailTokenBudget: 400 });
+    for (const messages of [conversation(14), talk(14, 24)]) {
+      await session.appendMessages(messages);
+      expect((await session.ended((await session.compactNow()).run.id)).outcome).toMatchObject({ kind: "applied" });
+      const { messages: shown } = await session.getView();
+      expect(shown.map(({ id }) => id)).not.toContain("m4");
+      expect(textOf(shown)).toContain(RULE);
+    }
+    expect((await session.getCompactions()).at(-1)?.details).toMatchObject({ level: 1, pinned: { rules: [] } });
+  });
 });
 
 test("a summary of the caller's own, laid by call or as an event, keeps the rules of what it hides", async () => {

@@ -32,6 +32,8 @@ export interface PromptInput {
   readonly template: Template;
   /** Most tokens of the answer. */
   readonly summaryTokens: number;
+  /** True where nothing is pinned beside the summary: what it does not say is lost. */
+  readonly alone?: boolean | undefined;
   /** Random, without whitespace or angle brackets. */
   readonly boundary: string;
 }
@@ -46,7 +48,10 @@ export interface ParsedPrompt {
   readonly drafts: readonly string[];
   readonly problems: readonly string[];
   readonly focus: string | null;
+  readonly alone: boolean;
 }
+
+const ALONE = "Nothing is kept beside the summary: a rule of the user stands in it, or nowhere.";
 
 /** Models overshoot what they are told; the answer is held to the budget, so they are told less. */
 const AIM = 0.85;
@@ -110,6 +115,7 @@ export function buildPrompt(input: PromptInput): { system: string; prompt: strin
     `Task: ${input.kind}. At most ${input.summaryTokens} tokens. Boundary: ${boundary}`,
     TASKS[input.kind],
     `Aim for ${aim} tokens or fewer; a longer answer is refused.`,
+    input.alone === true ? ALONE : "",
     again ? "An earlier answer was refused for the problems listed: give one without them." : "",
     ...block("sections", sections.join("\n")),
     ...block("previous-summary", input.previous),
@@ -137,6 +143,8 @@ export function parsePrompt(prompt: string): ParsedPrompt | null {
   return {
     kind: kind as PromptKind,
     summaryTokens: Number(tokens),
+    // Before the first block: what is in one is what others said.
+    alone: prompt.slice(0, prompt.indexOf(`<sections ${boundary}>`)).includes(ALONE),
     sections: readSections(blocks("sections")[0] ?? ""),
     transcript: blocks("transcript")[0] ?? null,
     previous: blocks("previous-summary")[0] ?? null,
