@@ -135,17 +135,18 @@ async function keep(violations: readonly Violation[]): Promise<void> {
   await writeFile(SEEDS, printSeeds([...known, ...found]));
 }
 
-/** A line each, as the formatter leaves it. */
+/** As the formatter leaves it: an operation a line. */
 function printSeeds(seeds: readonly { readonly why: string; readonly list: readonly Operation[] }[]): string {
-  const line = (operation: Operation): string =>
-    `      { ${Object.entries(operation)
-      .map(([name, value]) => `${JSON.stringify(name)}: ${JSON.stringify(value)}`)
-      .join(", ")} }`;
-  const printed = seeds.map(
-    ({ why, list }) =>
-      `  {\n    "why": ${JSON.stringify(why)},\n    "list": [\n${list.map(line).join(",\n")}\n    ]\n  }`,
-  );
+  const printed = seeds.map(({ why, list }) => {
+    const lines = list.map(printOperation).join(",\n");
+    return `  {\n    "why": ${JSON.stringify(why)},\n    "list": [\n${lines}\n    ]\n  }`;
+  });
   return `[\n${printed.join(",\n")}\n]\n`;
+}
+
+function printOperation(operation: Operation): string {
+  const fields = Object.entries(operation).map(([name, value]) => `${JSON.stringify(name)}: ${JSON.stringify(value)}`);
+  return `      { ${fields.join(", ")} }`;
 }
 
 const HEADINGS: Readonly<Record<keyof Tally, string>> = {

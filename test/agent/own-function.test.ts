@@ -202,26 +202,26 @@ describe("its control", () => {
   });
 });
 
+/** A run whose summary waits for a person. */
+async function proposed(options: ApprovalOptions = {}) {
+  const calls: InlineContext[] = [];
+  const made = await newBuilt((messages, context) => {
+    calls.push(context);
+    return cover("as the function wrote it")(messages, context);
+  });
+  await made.inside(({ inlineFirst }) => void inlineFirst.requireApproval(options));
+  const { id: runId } = await start(made.agent);
+  while ((await made.agent.getRun({ runId })).state !== "waiting") await scheduler.wait(1);
+  return { ...made, runId, calls };
+}
+
+const later = (ms: number) => (instance: BuiltAgent) => {
+  const { platform } = instance.palimpsest;
+  const now = platform.now.bind(platform);
+  platform.now = () => now() + ms;
+};
+
 describe("a person's word", () => {
-  /** A run whose summary waits for a person. */
-  async function proposed(options: ApprovalOptions = {}) {
-    const calls: InlineContext[] = [];
-    const made = await newBuilt((messages, context) => {
-      calls.push(context);
-      return cover("as the function wrote it")(messages, context);
-    });
-    await made.inside(({ inlineFirst }) => void inlineFirst.requireApproval(options));
-    const { id: runId } = await start(made.agent);
-    while ((await made.agent.getRun({ runId })).state !== "waiting") await scheduler.wait(1);
-    return { ...made, runId, calls };
-  }
-
-  const later = (ms: number) => (instance: BuiltAgent) => {
-    const { platform } = instance.palimpsest;
-    const now = platform.now.bind(platform);
-    platform.now = () => now() + ms;
-  };
-
   test("its summary waits, and nothing is committed until somebody says so; then it is, as it was shown", async () => {
     const { agent, runId, calls } = await proposed();
     expect(await agent.getProposal({ runId })).toMatchObject({ summary: "as the function wrote it", degraded: false });
