@@ -1,32 +1,32 @@
 /**
- * What one call of a summariser cost, in tokens.
+ * The cost of one summariser call in tokens.
  *
- * A provider's report counts where it can be true. Where there is none, or it cannot be true, the texts are estimated
- * instead, and the cost says how much of it is an estimate. So a budget holds whatever a provider reports.
+ * A provider's report counts where it is plausible. A missing or implausible report is replaced by an estimate of the texts, and the cost
+ * says how much of it is estimated. So a budget holds whichever numbers a provider reports.
  */
 import { estimateTokens } from "../steps/tokens/tokens.ts";
 
 export interface CallCost {
   readonly inputTokens: number;
   readonly outputTokens: number;
-  /** How much of the sum is our estimate, because no count was reported that can be true. */
+  /** Tokens of the sum that we estimated, because the provider reported no plausible count. */
   readonly estimatedTokens: number;
 }
 
-/** What a provider said. Not trusted: it may be absent, negative, or no number at all. */
+/** A provider's report. It is not trusted, because a count may be absent, negative or no number at all. */
 export interface ReportedUsage {
   readonly inputTokens?: number | undefined;
   readonly outputTokens?: number | undefined;
 }
 
-/** A prompt counts at most this many times its estimate, and as much more as a provider's framing may take. */
+/** A prompt counts at most this many times its estimate, plus an allowance for the provider's framing. */
 export const MOST_TIMES_ESTIMATE = 10;
 export const MOST_FRAMING_TOKENS = 10_000;
 
-/** More than any model writes in one call, hidden thoughts included. */
+/** Upper bound of the tokens that a model writes in one call, hidden thoughts included. */
 export const MOST_WRITTEN_TOKENS = 250_000;
 
-/** `asked` is the whole prompt, `written` all that the model wrote, its thoughts included. */
+/** Computes the cost. `asked` is the whole prompt, and `written` is all that the model wrote, thoughts included. */
 export function costOf(reported: ReportedUsage, asked: string, written: string): CallCost {
   const estimate = { input: estimateTokens(asked), output: estimateTokens(written) };
   const mostAsked = MOST_TIMES_ESTIMATE * estimate.input + MOST_FRAMING_TOKENS;
@@ -39,7 +39,7 @@ export function costOf(reported: ReportedUsage, asked: string, written: string):
   };
 }
 
-/** Null for what cannot be a count of this text. Providers that do not count report 0. */
+/** Returns null for a number that cannot be a count of this text. Providers that do not count report 0. */
 function believable(reported: number | undefined, estimate: number, most: number): number | null {
   if (reported === undefined || !Number.isSafeInteger(reported)) return null;
   const least = estimate === 0 ? 0 : 1;

@@ -1,9 +1,9 @@
 /**
- * Chooses the model that summarises, from a Worker's bindings and variables: for the deployable Worker, and for whoever
- * wants to set a model without code.
+ * Chooses the model that summarises from a Worker's bindings and variables. The deployable Worker uses it, as may any Worker that sets its
+ * model without code.
  *
- * Boundary: imports every provider, so nothing but the Worker's entry imports it. Safe because it makes no request: a wrong
- * setting is told before anything is written, and with no setting at all the answer is the extractive model.
+ * This module imports every provider, so nothing but the Worker's entry imports it. It makes no request. A wrong setting fails before
+ * anything is written, and without any setting the result is the extractive model.
  */
 import type { LanguageModelV3, LanguageModelV4, LanguageModelV4Middleware } from "@ai-sdk/provider";
 import { wrapLanguageModel } from "ai";
@@ -12,31 +12,30 @@ import { MIN_WINDOW_TOKENS, withoutModel, type SummaryModel } from "./chosen.ts"
 import { openAiCompatible } from "./openai-compatible.ts";
 import { workersAi } from "./workers-ai.ts";
 
-/** Longest `PALIMPSEST_MODEL_DELAY_MS`: ten minutes. */
+/** Largest `PALIMPSEST_MODEL_DELAY_MS`, ten minutes. */
 const MAX_DELAY_MS = 600_000;
 
-/** What of a Worker's environment decides the model. Every variable may be absent or empty. */
+/** The part of a Worker's environment that decides the model. Every variable may be absent or empty. */
 export interface ModelEnv {
   /** Workers AI binding. */
   readonly AI?: Ai;
-  /** Model id: of Workers AI with the binding, of the endpoint with `PALIMPSEST_MODEL_URL`. */
+  /** Model id. With `PALIMPSEST_MODEL_URL` it is a model of the endpoint, else one of Workers AI. */
   readonly PALIMPSEST_MODEL?: string;
-  /** Base URL of an OpenAI-compatible endpoint, such as `https://api.example.com/v1`. Wins over the binding. */
+  /** Base URL of an OpenAI-compatible endpoint, such as `https://api.example.com/v1`. It takes precedence over the binding. */
   readonly PALIMPSEST_MODEL_URL?: string;
   /** Bearer key for that endpoint. */
   readonly PALIMPSEST_MODEL_KEY?: string;
   /** The model's context window, in tokens. */
   readonly PALIMPSEST_MODEL_WINDOW?: string;
-  /** Another model of the same provider, asked where the first gave no sound answer. */
+  /** Another model of the same provider. It is asked where the first gave no sound answer. */
   readonly PALIMPSEST_FALLBACK_MODEL?: string;
-  /** Makes the model answer this many milliseconds later: for demonstrations of a slow summariser. */
+  /** Delays the model's answer by this many milliseconds, to demonstrate a slow summariser. */
   readonly PALIMPSEST_MODEL_DELAY_MS?: string;
 }
 
 /**
- * The model to summarise with: the endpoint at `PALIMPSEST_MODEL_URL`, else Workers AI, else the extractive model.
-
- * `choice` is the id of another model of the same provider, as a session names it; the extractive model has no other.
+ * Returns the summariser, which is the endpoint at `PALIMPSEST_MODEL_URL`, else Workers AI, else the extractive model. `choice` is the id
+ * of another model of the same provider, as a session names it. The extractive model has no other.
  *
  * @throws `invalid_options` for a URL that is not http(s) or comes without a model, or a number that is not one.
  */
@@ -53,7 +52,7 @@ export function chooseModel(env: ModelEnv, choice: string | null = null): Summar
   return second ? { ...finish(first), fallback: finish(chooseProvider(env, second)) } : finish(first);
 }
 
-/** Of the AI SDK 6 or 7. */
+/** A model of the AI SDK 6 or 7. */
 type AnyModel = LanguageModelV3 | LanguageModelV4;
 type Provided = Omit<SummaryModel, "model" | "fallback" | "chunks"> & { readonly model: AnyModel };
 
@@ -84,7 +83,7 @@ function readNumber(
   );
 }
 
-/** The same model, answering later. An abort ends the wait at once, as it would a slow provider's. */
+/** Returns the same model with a delay before each answer. An abort ends the delay at once, as it would end a slow provider's call. */
 function delayed(model: AnyModel, delayMs: number): LanguageModelV4 {
   const middleware: LanguageModelV4Middleware = {
     specificationVersion: "v4",

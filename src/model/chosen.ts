@@ -1,32 +1,32 @@
 /**
- * The models of a run, as its Workflow is given them.
+ * The models of a run as its Workflow receives them.
  *
- * Boundary: knows no provider. Providers are rooms of their own (workers-ai.ts, openai-compatible.ts), and a Worker bundles
- * the ones that it imports.
+ * This module knows no provider. Providers have modules of their own (workers-ai.ts, openai-compatible.ts), and a Worker bundles only those
+ * that it imports.
  */
 import type { LanguageModel } from "ai";
 import { PalimpsestError } from "../errors.ts";
 import { extractiveModel } from "./extractive.ts";
 
-/** Smallest window, in tokens, in which a prompt, a chunk and an answer have room. */
+/** Smallest window, in tokens, that holds a prompt, a chunk and an answer. */
 export const MIN_WINDOW_TOKENS = 2_000;
 
-/** A model to summarise with: any `LanguageModel` of the AI SDK, and its window. */
+/** A summariser, which is any `LanguageModel` of the AI SDK with its window. */
 export interface SummaryModel {
   readonly model: LanguageModel;
   /** Context window, in tokens. */
   readonly windowTokens: number;
-  /** What ledgers, bills and the digests of drafts call it. Default: `provider:model`. */
+  /** The model's name in ledgers, in bills and in the digests of drafts. Default: `provider:model`. */
   readonly name?: string;
-  /** Asked where this one gave no sound answer. */
+  /** Model that is asked where this one gave no sound answer. */
   readonly fallback?: SummaryModel;
-  /** Summarises the parts of a long span, where a cheaper model will do. This one then merges them. */
+  /** Summarises the chunks of a long span, where a cheaper model is good enough. This model then merges them. */
   readonly chunks?: SummaryModel;
 }
 
-/** What a Workflow is asked for a model for. */
+/** The run for which a Workflow chooses its model. */
 export interface ModelRequest {
-  /** The session's choice, by name: `compactAfter(60_000, { model: "cheap" })`. Null where it made none. */
+  /** The name of the model that the session chose, as in `compactAfter(60_000, { model: "cheap" })`. Null without a choice. */
   readonly choice: string | null;
   readonly runId: string;
   readonly agentName: string;
@@ -41,7 +41,7 @@ export interface ChosenModel {
   readonly chunks?: ChosenModel;
 }
 
-/** Throws `invalid_options`. */
+/** Checks a summariser and its further models. Throws `invalid_options`. */
 export function checkModel({ model, windowTokens, name, fallback, chunks }: SummaryModel): ChosenModel {
   if (!Number.isSafeInteger(windowTokens) || windowTokens < MIN_WINDOW_TOKENS) {
     throw new PalimpsestError(
@@ -58,10 +58,10 @@ export function checkModel({ model, windowTokens, name, fallback, chunks }: Summ
   };
 }
 
-/** The extractive model reads any length; this bounds the CPU time of one call. In tokens. */
+/** The extractive model reads a text of any length. This window, in tokens, bounds the CPU time of one call. */
 const EXTRACTIVE_WINDOW = 1_000_000;
 
-/** What a Workflow summarises with that was given no model: it needs neither an account nor a network. */
+/** Summariser of a Workflow that was given no model. It needs neither an account nor a network. */
 export function withoutModel(): SummaryModel & { readonly model: ReturnType<typeof extractiveModel> } {
   return { model: extractiveModel(), windowTokens: EXTRACTIVE_WINDOW };
 }

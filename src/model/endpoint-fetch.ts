@@ -1,23 +1,22 @@
 /**
- * How a model's endpoint is reached: few redirects, no key for another host, and an answer of bounded size.
+ * The `fetch` for a model's endpoint. It follows few redirects and bounds the size of a response.
  *
- * Boundary: a `fetch` for one provider. Safe because a request is repeated only where it was sent to: a redirect may lead
- * elsewhere over https alone, and then without a header that could open a door.
+ * A redirect to another origin must use https. The repeated request then carries no header that could hold a credential.
  */
 import { APICallError } from "ai";
 import { AnswerTooLongError } from "./failures.ts";
 
-/** Redirects that are followed in one call: an upgrade to https, a moved path, and one to spare. */
+/** Most redirects of one call. They cover an upgrade to https, a moved path, and one to spare. */
 export const MAX_REDIRECTS = 3;
-/** Bytes that are read of one response: a streamed token takes some 300, and a summary has a few thousand. */
+/** Most bytes that are read of one response. A streamed token takes some 300 bytes, and a summary has a few thousand tokens. */
 export const MAX_RESPONSE_BYTES = 16_000_000;
 
-/** All but 303, which asks for another method. */
+/** All redirects but 303, which asks for another method. */
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 307, 308]);
-/** Headers that say nothing about who asks. */
+/** Headers that do not identify the caller. */
 const PLAIN_HEADERS = ["content-type", "accept"] as const;
 
-/** As the global `fetch`. Throws an `APICallError` with the redirect's status where one leads where it must not. */
+/** Works as the global `fetch`. Throws an `APICallError` with the redirect's status for a forbidden target. */
 export async function fetchEndpoint(input: RequestInfo | URL, init: RequestInit = {}): Promise<Response> {
   let url = new URL(input instanceof Request ? input.url : input);
   let headers = new Headers(init.headers);
@@ -67,7 +66,7 @@ function asksForStream(body: RequestInit["body"]): boolean {
   return typeof body === "string" && (JSON.parse(body) as { stream?: boolean }).stream === true;
 }
 
-/** Some endpoints know no streams, and answer as if none was asked for: their answer becomes a stream of one event. */
+/** Some endpoints support no streams and answer with one JSON body. That body becomes a stream of one event. */
 async function streamed(response: Response): Promise<Response> {
   const text = await response.text();
   const events = `data: ${JSON.stringify(asChunk(text))}\n\ndata: [DONE]\n\n`;

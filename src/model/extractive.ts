@@ -1,8 +1,8 @@
 /**
- * A language model without a model: it answers a summariser's prompt with the deterministic extract of what is in it.
+ * A language model that needs no real model. It answers a summariser's prompt with a deterministic extract of the text inside.
  *
- * Boundary: the AI SDK's language-model interface over a pure function; no network, no account, no clock. Safe as the
- * default and as the last resort because it cannot be down, cannot refuse and cannot invent.
+ * It implements the AI SDK's language-model interface over a pure function, without a network, an account or a clock. It is safe as the
+ * default and as the last resort, because it cannot be down, cannot refuse and cannot invent.
  */
 import type {
   LanguageModelV3,
@@ -18,19 +18,22 @@ import { parsePrompt, type ParsedPrompt } from "../steps/draft/prompt.ts";
 import { DEFAULT_TEMPLATE } from "../steps/draft/template.ts";
 import { estimateTokens } from "../steps/tokens/tokens.ts";
 
-/** A task of this model. Its own tokens are the estimate's, as any model's are its tokenizer's, whatever a session counts with. */
+/**
+ * The input of this model. It counts its own tokens with the estimate, as a real model counts with its tokenizer, independent of the
+ * session.
+ */
 type ExtractInput = Omit<Extracted, "countTokens">;
 
 /** Most tokens of an answer to a prompt that names no budget. */
 const DEFAULT_BUDGET = 1_000;
 
 /**
- * The extractive model, for `generateText` and `streamText`. It reads its task from a prompt that `buildPrompt` made;
- * any other text is summarised as if a user had said it.
+ * The extractive model, for `generateText` and `streamText`. It reads its task from a prompt that `buildPrompt` made. It summarises any
+ * other text as a user's message.
  */
 export function extractiveModel(): LanguageModelV3 {
   return {
-    // The AI SDK 6 and 7 take it; "v4" is taken by 7 alone.
+    // The AI SDK 6 and 7 both accept "v3", but only 7 accepts "v4".
     specificationVersion: "v3",
     provider: "palimpsest",
     modelId: "palimpsest-extractive-1",
@@ -40,7 +43,7 @@ export function extractiveModel(): LanguageModelV3 {
   };
 }
 
-/** What it would answer. */
+/** Returns the text that the extractive model would answer. */
 export function extract(task: ExtractInput): string {
   return extractSummary({ ...task, countTokens: estimateTokens });
 }

@@ -1,12 +1,11 @@
 /**
- * Why a call of the summariser gave no text, as a closed list.
+ * A closed list of reasons for which a summariser call gave no text.
  *
- * Boundary: an error of any provider in, a typed failure out. Safe to log: a reason carries no key and no credentials of a
- * URL.
+ * It turns an error of any provider into a typed failure. The reason is safe to log, because it carries no key and no credentials of a URL.
  */
 import { APICallError } from "ai";
 
-/** Why there is no text. Closed: callers switch on it. */
+/** Why there is no text. The union is closed, because callers switch on it. */
 export type FailureCode =
   | "auth"
   | "quota"
@@ -16,7 +15,7 @@ export type FailureCode =
   | "content-filter"
   | "tool-call"
   | "empty"
-  /** It wrote far more than it was asked for, and was stopped. */
+  /** The model wrote far more than it was asked for, and the call was stopped. */
   | "answer-too-long"
   | "timeout"
   | "aborted"
@@ -24,28 +23,28 @@ export type FailureCode =
   | "provider";
 
 export interface Failure {
-  /** `refused`: the model or its provider will not write this. `failed`: it could not. */
+  /** `refused` means that the model or its provider declines to write this. `failed` means that it could not. */
   readonly kind: "refused" | "failed";
-  /** Whether the same call may succeed if it is made again. */
+  /** True when the same call may succeed later. */
   readonly retryable: boolean;
-  /** For people, without secrets; at most 300 characters. */
+  /** Reason for people, without secrets, of at most 300 characters. */
   readonly reason: string;
   readonly code: FailureCode;
-  /** How long the provider asked to be left alone, in milliseconds. */
+  /** Milliseconds that the provider asked us to wait. */
   readonly retryAfterMs?: number;
 }
 
-/** Thrown where an answer is read, once it is longer than what is read of any. */
+/** Thrown by the reader of an answer once the answer exceeds the longest readable length. */
 export class AnswerTooLongError extends Error {
   override readonly name = "AnswerTooLongError";
 }
 
-/** Longest reason, in characters. */
+/** Longest reason in characters. */
 const MAX_REASON = 300;
-/** Longest wait, in milliseconds, that a provider may ask for: an hour. */
+/** Longest wait that a provider may ask for, in milliseconds. It is an hour. */
 const MAX_RETRY_AFTER_MS = 3_600_000;
 
-/** Whether a failure of this code may pass by itself. */
+/** True for a code whose failure may pass by itself. */
 const RETRYABLE: Readonly<Record<FailureCode, boolean>> = {
   auth: false,
   quota: false,
@@ -111,7 +110,7 @@ function classifyStatus(call: APICallError, message: string): Failure {
   if (status >= 500) return failure("provider", message, retryAfter(call));
   if (TOO_LONG.test(said)) return failure("too-long", message);
   if (FILTER.test(said)) return failure("content-filter", message);
-  // A redirect that is not followed is a wrong endpoint.
+  // A redirect that is not followed points to a wrong endpoint.
   return status >= 300 ? failure("bad-request", message) : failure("provider", message);
 }
 
@@ -119,7 +118,7 @@ function isCallError(error: Error): error is APICallError {
   return APICallError.isInstance(error);
 }
 
-/** By name: an error may have crossed a stream of another realm. */
+/** Compares by name, because the error may come from a stream of another realm. */
 function isEndless(error: Error): error is AnswerTooLongError {
   return error.name === "AnswerTooLongError";
 }
@@ -133,7 +132,7 @@ function findCause<Found extends Error>(error: unknown, is: (error: Error) => er
   return null;
 }
 
-/** Seconds in the header; a date there would need a clock, and a wait by the step's own policy does as well. */
+/** Reads the header as seconds. A date would need a clock, and the step's own backoff serves as well. */
 function retryAfter(call: APICallError): number | undefined {
   const headers = call.responseHeaders ?? {};
   const seconds = headers["retry-after-ms"] ? Number(headers["retry-after-ms"]) / 1000 : Number(headers["retry-after"]);
@@ -150,11 +149,11 @@ function describe(error: unknown): string {
     each = each.cause;
   }
   if (parts.length > 0) return parts.join(": ");
-  // Within a stream, providers tell of an error as a plain object.
+  // Within a stream, providers report an error as a plain object.
   return typeof error === "string" ? error : (JSON.stringify(error) ?? "unknown");
 }
 
-/** The message without anything that opens a door: keys, bearer tokens, credentials and query strings of URLs. */
+/** Removes credentials from a message, such as keys, bearer tokens, and credentials and query strings of URLs. */
 export function redact(message: string): string {
   const clean = message
     .slice(0, 4_000)

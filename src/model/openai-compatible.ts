@@ -4,7 +4,7 @@ import { PalimpsestError } from "../errors.ts";
 import type { SummaryModel } from "./chosen.ts";
 import { fetchEndpoint } from "./endpoint-fetch.ts";
 
-/** Assumed window, in tokens, of a model that nothing is said of: small enough for most. */
+/** Window, in tokens, that is assumed where none was given. It is small enough for most models. */
 const UNKNOWN_WINDOW = 32_000;
 
 export interface EndpointOptions {
@@ -22,7 +22,7 @@ export type EndpointModel = SummaryModel & {
   readonly model: ReturnType<ReturnType<typeof createOpenAICompatible>["chatModel"]>;
 };
 
-/** Makes no request. Throws `invalid_options` for a URL that is not http(s), or that holds a password. */
+/** Creates the model without a request. Throws `invalid_options` for a URL that is not http(s), or that holds a password. */
 export function openAiCompatible({ url, modelId, key, windowTokens = UNKNOWN_WINDOW }: EndpointOptions): EndpointModel {
   const parsed = URL.canParse(url) ? new URL(url) : null;
   if (parsed === null || (parsed.protocol !== "http:" && parsed.protocol !== "https:")) {
@@ -37,7 +37,7 @@ export function openAiCompatible({ url, modelId, key, windowTokens = UNKNOWN_WIN
       "The URL of a model's endpoint holds a user name or password: take them out and give the key by itself. In the deployable Worker this is PALIMPSEST_MODEL_KEY, as a secret.",
     );
   }
-  // A stream tells what it used only when asked to, and a session learns its size from that.
+  // A stream reports its usage only on request, and a session learns its size from that report.
   const options = { name: "endpoint", baseURL: url, includeUsage: true, fetch: fetchEndpoint };
   const provider = createOpenAICompatible(key ? { ...options, apiKey: key } : options);
   return { model: provider.chatModel(modelId), name: `${parsed.host}:${modelId}`, windowTokens };

@@ -1,9 +1,8 @@
 /**
- * One call of the summariser, and its outcome as a value.
+ * One call of the summariser, with its outcome as a value.
  *
- * The answer is read as it is written, so that one without an end is stopped: what is read has a bound, and so has the
- * time. Boundary: prompt in, text or a classified failure out, with what it cost; nothing is stored and nothing is tried
- * again here, because the step that calls it has the retry policy.
+ * It takes a prompt and returns a text or a classified failure, with the cost. The answer is read as a stream, so that an endless one can
+ * be stopped. Both its length and its time are bounded. Nothing is stored or retried here, because the calling step has the retry policy.
  */
 import { streamText, type LanguageModel, type TextStreamPart, type ToolSet } from "ai";
 import { ANSWER_CHARS_PER_TOKEN } from "../limits.ts";
@@ -15,7 +14,7 @@ export interface SummarizeInput {
   readonly system: string;
   readonly prompt: string;
   readonly maxOutputTokens: number;
-  /** When it is given up, in milliseconds. */
+  /** Time limit of the call in milliseconds. */
   readonly limitMs: number;
 }
 
@@ -23,17 +22,17 @@ export type SummarizeResult =
   | {
       readonly kind: "text";
       readonly text: string;
-      /** `length`: the answer was cut off by its model's limit; `too-long`: by ours, because it did not end. */
+      /** `length` means that the model's limit cut the answer off. `too-long` means that ours did, because the answer did not end. */
       readonly finishReason: "stop" | "length" | "too-long" | "other";
       readonly cost: CallCost;
     }
-  /** `cost` is null where the call was refused before the model began: nobody charges for that. */
+  /** `cost` is null where the call was refused before the model began, because nobody charges for that. */
   | (Failure & { readonly cost: CallCost | null });
 
-/** A provider that we cut off has read the prompt, and charges for it. */
+/** A provider has read the prompt of a call that we cut off, and charges for it. */
 const CUT_OFF: ReadonlySet<FailureCode> = new Set<FailureCode>(["timeout", "answer-too-long"]);
 
-/** Asks the model once. Never throws for what a provider does: every failure is a value. */
+/** Asks the model once. A provider's failure is returned as a value and never thrown. */
 export async function summarize(input: SummarizeInput): Promise<SummarizeResult> {
   const { model, system, prompt, maxOutputTokens, limitMs } = input;
   const stop = new AbortController();
@@ -44,7 +43,7 @@ export async function summarize(input: SummarizeInput): Promise<SummarizeResult>
   const costs = (): CallCost => costOf(answer.usage, `${system}\n${prompt}`, answer.written);
   try {
     const asked = { model, system, prompt, maxOutputTokens, maxRetries: 0, abortSignal: stop.signal };
-    // By this name in the AI SDK 6 and 7.
+    // The AI SDK 6 and 7 both have this name.
     const { fullStream } = streamText({ ...asked, onError: () => undefined });
     for await (const part of readUntil(fullStream, stop.signal)) {
       answer.hear(part);
@@ -61,17 +60,17 @@ export async function summarize(input: SummarizeInput): Promise<SummarizeResult>
   }
 }
 
-/** What was heard of one answer so far. Throws what the stream tells as an error. */
+/** The part of one answer that has been read. Throws the errors that the stream reports. */
 class Answer {
   text = "";
-  /** All that is paid for: text, thoughts, and the input of tools. */
+  /** All output that is charged for, which is text, thoughts and the input of tools. */
   written = "";
   calledTool = false;
   finishReason = "other";
   usage: ReportedUsage = {};
-  /** The model wrote something, or ended without a word. */
+  /** True once the model wrote something or ended its answer. */
   began = false;
-  /** It wrote more than is read. */
+  /** True once the model wrote more than is read. */
   isFull = false;
   readonly #maxChars: number;
 
@@ -92,7 +91,7 @@ class Answer {
     }
   }
 
-  /** What is read of a piece. */
+  /** Returns the part of a piece that is within the limit. */
   #take(piece: string): string {
     const read = piece.slice(0, this.#maxChars - this.written.length);
     this.began ||= piece !== "";
@@ -102,13 +101,13 @@ class Answer {
   }
 }
 
-/** Reads a stream, which may ignore that it is to stop. */
+/** Reads a stream that may ignore an abort. */
 async function* readUntil<Part>(stream: ReadableStream<Part>, signal: AbortSignal): AsyncGenerator<Part> {
   const reader = stream.getReader();
   const stopped = new Promise<never>((_resolve, reject) => {
     signal.addEventListener("abort", () => reject(signal.reason as Error), { once: true });
   });
-  // It is looked at only while a read is waited for.
+  // Marks the rejection as handled, because nobody awaits it between two reads.
   stopped.catch(() => undefined);
   for (;;) {
     const { done, value } = await Promise.race([reader.read(), stopped]);
@@ -141,8 +140,8 @@ type Text = Omit<SummarizeResult & { readonly kind: "text" }, "cost">;
 const THINK_TAG = /<(\/?)(?:think|thinking|reasoning)>/gi;
 
 /**
- * The answer without what a reasoning model thought aloud: at its start, where such models put it. What follows an
- * unclosed thought is thought too; an answer that names the tag later on is left alone.
+ * Removes a reasoning model's thoughts from the start of an answer, where such models write them. Everything after an unclosed tag counts
+ * as thought. A tag further on in an answer stays.
  */
 export function stripThinking(text: string): string {
   let rest = text.trim();
