@@ -1,10 +1,10 @@
-/** Messages with content blocks, as the Anthropic Messages API takes and returns them. */
+/** Messages with content blocks, in the shape of the Anthropic Messages API. */
 import { z } from "zod";
 import { content, filePiece, reasoningPiece, textPiece, toolOutput, unknownBlock } from "./blocks.ts";
 import { choose } from "./items.ts";
 import type { ImportedMetadata, Piece, Turn } from "./turns.ts";
 
-/** A file, as text where it is text. `fallback`: media type of a URL, which does not say. */
+/** Parses a file, as text where it is text. `fallback` is the media type of a URL, which names none. */
 function source(fallback: string): z.ZodType<Piece> {
   const base64 = z
     .object({ media_type: z.string(), data: z.string() })
@@ -30,7 +30,7 @@ const call = z
     callId: block.id,
     toolName: block.name,
     input: block.input ?? {},
-    // `server_tool_use`, `mcp_tool_use`: the provider ran it and its result is in the same message.
+    // The provider itself ran a `server_tool_use` or `mcp_tool_use` call, and its result is in the same message.
     ...(block.type !== "tool_use" && { providerExecuted: true }),
   }));
 
@@ -80,7 +80,7 @@ const usage = z.object({
   cache_read_input_tokens: count,
 });
 
-/** One message of the API, also as Claude Code wraps it. */
+/** One message of the API. Claude Code wraps the same shape. */
 export const anthropicMessage = z
   .object({
     id: z.string().nullish(),

@@ -1,8 +1,8 @@
 /**
- * Content blocks, as provider messages hold them, to pieces of a turn.
+ * Turns the content blocks of provider messages into pieces of a turn.
  *
- * Job: one zod schema per block type that parses and translates at once. Boundary: blocks only; who said them is the
- * format's matter. Safe because unknown block types survive as data parts: kept in the history, never sent to a model.
+ * One zod schema per block type parses and translates at once. The format's own module knows who said a block. Unknown block types survive
+ * as data parts, which stay in the history and are never sent to a model.
  */
 import { z } from "zod";
 import { isRecord, list, parseInside } from "./items.ts";
@@ -12,7 +12,7 @@ export function textPiece(text: string): Piece {
   return { kind: "part", part: { type: "text", text } };
 }
 
-/** Reasoning with what the provider needs to accept it back, kept under the provider's name as the AI SDK does. */
+/** Reasoning with the fields that the provider needs to accept it back. They stand under the provider's name, as in the AI SDK. */
 export function reasoningPiece(text: string, provider?: { name: string; fields: Record<string, string> }): Piece {
   const signed = provider !== undefined && Object.values(provider.fields).some((value) => value !== "");
   const part: Part = { type: "reasoning", text };
@@ -26,12 +26,12 @@ export function filePiece(mediaType: string, source: { base64: string } | { url:
   return { kind: "part", part: { type: "file", mediaType, url } };
 }
 
-/** A block of an unknown type, whole, as a data part. */
+/** A block of an unknown type, kept whole as a data part. */
 export const unknownBlock: z.ZodType<Piece> = z
   .looseObject({ type: z.string() })
   .transform((block): Piece => ({ kind: "part", part: { type: "data-imported-block", data: block } }));
 
-/** Content that is a string, a list of blocks, or absent, as a list of pieces. */
+/** Parses content that is a string, a list of blocks, or absent, into a list of pieces. */
 export function content(block: z.ZodType<Piece>): z.ZodType<Piece[]> {
   const blocks = list(block);
   return z
@@ -43,7 +43,7 @@ export function content(block: z.ZodType<Piece>): z.ZodType<Piece[]> {
     });
 }
 
-/** A tool's output: text where it is nothing but text, else the blocks as they are. */
+/** A tool's output. It is text where all blocks are text, else the blocks as they are. */
 export const toolOutput: z.ZodType = z
   .unknown()
   .optional()
@@ -53,7 +53,7 @@ export const toolOutput: z.ZodType = z
     return texts.includes(null) ? value : texts.join("\n");
   });
 
-/** What a text block says; null for any other value. */
+/** Returns the text of a text block, or null for any other value. */
 function textIn(block: unknown): string | null {
   const text = isRecord(block) && block["type"] === "text" ? block["text"] : null;
   return typeof text === "string" ? text : null;

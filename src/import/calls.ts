@@ -31,7 +31,7 @@ export const transcriptCalls = {
   }),
 };
 
-/** What methods of a session take as an object. */
+/** Schemas of the options that a session's methods take. */
 export const transcriptInputs = {
   importTranscript: z.strictObject(importOptions),
   exportTranscript: z.strictObject(exportOptions),

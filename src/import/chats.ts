@@ -1,13 +1,13 @@
 /**
- * Lists of provider messages, however they are wrapped: a bare list, one message a line, a request body, or records
- * (a fine-tuning file, a benchmark's trajectories) that each hold one conversation.
+ * Lists of provider messages in any wrapping. Known are a bare list, one message a line, a request body, and records that each hold one
+ * conversation (a fine-tuning file, a benchmark's trajectories).
  */
 import type { z } from "zod";
 import { checkCount, importFailed, isRecord, parseItems, type Item } from "./items.ts";
 import type { Pieces } from "../steps/text/pieces.ts";
 import type { Chat, Turn } from "./turns.ts";
 
-/** The conversations of `items`, each message parsed with `message`. Throws `import_failed`. */
+/** Returns the conversations of `items`, with each message parsed by `message`. Throws `import_failed`. */
 export function* readChats(items: readonly Item[], message: z.ZodType<Turn>, format: string): Pieces<Chat[]> {
   const lists = items.map((item) => chatMessages(item.value));
   if (lists.every((list) => list === null)) return [{ label: null, turns: yield* parseItems(items, message, format) }];
@@ -19,13 +19,13 @@ export function* readChats(items: readonly Item[], message: z.ZodType<Turn>, for
     const messages = list.map((each, at) => ({ place: `${place}, message ${at + 1}`, value: each, size: share }));
     return { label: labelOf(value), messages: [...systemPrompt(place, value), ...messages] };
   });
-  // All of them at once, so that the error names problems of every conversation.
+  // Parses all conversations together, so that the error names problems of each.
   const all = chats.flatMap((chat) => chat.messages);
   const turns = yield* parseItems(all, message, format);
   return chats.map(({ label, messages }) => ({ label, turns: turns.splice(0, messages.length) }));
 }
 
-/** The list of messages that a value holds, under whatever name; null when it is a message itself or holds none. */
+/** Returns the list of messages in a value, under any name. Null when the value is a message itself or holds no list. */
 export function chatMessages(value: unknown): unknown[] | null {
   if (isChat(value)) return value;
   if (!isRecord(value) || "role" in value) return null;

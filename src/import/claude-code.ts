@@ -1,7 +1,8 @@
 /**
- * Claude Code session files: one line per user input, tool result or piece of a reply, each naming its parent. A reply's
- * thinking, text and tool calls may be streamed as lines of their own that share one provider message id: they stay
- * messages of their own, with that id as `metadata.providerMessageId`. Side chains (sub-agents) are other conversations.
+ * Claude Code session files. Each line is one user input, tool result or piece of a reply, and names its parent.
+ *
+ * A reply's thinking, text and tool calls may be separate lines that share one provider message id. They stay separate messages, with that
+ * id as `metadata.providerMessageId`. Side chains (sub-agents) become conversations of their own.
  */
 import { z } from "zod";
 import { anthropicMessage } from "./anthropic.ts";
@@ -12,7 +13,7 @@ import type { Chat, Turn } from "./turns.ts";
 const line = z.object({
   uuid: z.string().nullish(),
   parentUuid: z.string().nullish(),
-  /** Set where the harness cut its own context: the line that really came before. */
+  /** Set where the harness cut its own context. It names the line that really came before. */
   logicalParentUuid: z.string().nullish(),
   isSidechain: z.boolean().nullish(),
   agentId: z.string().nullish(),
@@ -44,7 +45,7 @@ function lineOf(value: z.infer<typeof line>, said: Turn): Line {
   return { turn, side: value.isSidechain === true, agentId: value.agentId ?? null };
 }
 
-/** The session's turns, then those of each side chain. Throws `import_failed`. */
+/** Returns the session's turns, then those of each side chain. Throws `import_failed`. */
 export function* readClaudeCode(items: readonly Item[]): Pieces<Chat[]> {
   const lines = yield* parseItems(items, anyLine, "claude-code");
   const chains = new Map<string | null, Turn[]>();
@@ -65,7 +66,7 @@ export function* readClaudeCode(items: readonly Item[]): Pieces<Chat[]> {
   return named.toSorted((a, b) => Number(a.label !== null) - Number(b.label !== null));
 }
 
-/** Every line of a reply repeats the reply's usage: only the last keeps it, so that sums are right. */
+/** Every line of a reply repeats the reply's usage. Only the last line keeps it, so that sums are right. */
 function countUsageOnce(turns: readonly Turn[]): Turn[] {
   const last = new Map(turns.map((turn, index) => [turn.metadata.providerMessageId, index]));
   return turns.map((turn, index) => {

@@ -1,8 +1,8 @@
 /**
- * Other tools' transcripts to UIMessages that Palimpsest can append.
+ * Turns other tools' transcripts into UIMessages that Palimpsest can append.
  *
- * Job: tell the format, read the whole text, hand back conversations. Boundary: text in, values out; storing them is the
- * caller's. Safe because the result exists only when every line was understood: nothing is ever half imported.
+ * It detects the format, reads the whole text and returns conversations. The caller stores them. A result exists only when every line was
+ * understood, so no file is imported in part.
  */
 import type { UIMessage } from "ai";
 import { anthropicMessage } from "./anthropic.ts";
@@ -20,43 +20,43 @@ export const FORMATS = ["uimessage-jsonl", "openai", "anthropic", "pi", "claude-
 export type Format = (typeof FORMATS)[number];
 
 export interface ImportOptions {
-  /** Skips the detection. */
+  /** Skips the detection of the format. */
   readonly format?: Format;
-  /** Name of the conversation; with several, the first part of each name. Default: the format. */
+  /** Name of the conversation, or the first part of each name when there are several. Default: the format. */
   readonly name?: string;
-  /** Takes only the conversation at this place, counted from 0. */
+  /** Takes only the conversation at this index, counted from 0. */
   readonly index?: number;
 }
 
 export interface Conversation {
   readonly name: string;
-  /** In the order of the source, every parent before its children. Ids are unique. */
+  /** Messages in the order of the source, with every parent before its children. Ids are unique. */
   readonly messages: UIMessage[];
   /**
-   * Parents of the messages that do not follow the one before them; null starts a new root. Usually empty.
-   * `append(message, branches.get(message.id))`, in order, builds the tree of the source.
+   * Parents of the messages that do not follow the one before them. Null starts a new root. Usually empty. Calling `append(message,
+   * branches.get(message.id))` in order builds the tree of the source.
    */
   readonly branches: ReadonlyMap<string, string | null>;
-  /** By the new id of a message that said it was a summary of ours, or had an id of that kind, the id that it had. */
+  /** Original ids by new id, for messages that claimed to be a summary of ours or had an id of that kind. */
   readonly disowned: ReadonlyMap<string, string>;
 }
 
 export interface ImportResult {
   readonly format: Format;
   readonly conversations: Conversation[];
-  /** What a reader should know: entries that were no messages, calls without a result, ids that had to change. */
+  /** Notes for the reader about entries that were no messages, calls without a result, and ids that had to change. */
   readonly notes: string[];
 }
 
 /**
- * The conversations in `text`. Throws `import_failed` that names the first bad lines with reasons, and how many more there
- * are, when any cannot be read; when the format is unknown, when there are no messages, or too many for one import.
+ * Returns the conversations in `text`. Throws `import_failed` when a line cannot be read, the format is unknown, or there are no messages
+ * or too many for one import. For unreadable lines the error names the first with reasons and counts the others.
  */
 export function importTranscript(text: string, options: ImportOptions = {}): ImportResult {
   return atOnce(readTranscript(text, options));
 }
 
-/** As {@link importTranscript}, in pieces. */
+/** Works as {@link importTranscript}, in pieces. */
 export function* readTranscript(text: string, options: ImportOptions = {}): Pieces<ImportResult> {
   const items = yield* readItems(text);
   const format = options.format ?? (yield* formatOf(items));
@@ -73,7 +73,7 @@ export function* readTranscript(text: string, options: ImportOptions = {}): Piec
   return { format, conversations: [chosen], notes };
 }
 
-/** The format of `text`, null when it is none that is known. Throws `import_failed` when it is not JSON at all. */
+/** Returns the format of `text`, or null for an unknown one. Throws `import_failed` when the text is not JSON at all. */
 export function detectFormat(text: string): Format | null {
   return atOnce(formatOf(atOnce(readItems(text))));
 }
@@ -139,7 +139,7 @@ function* formatOf(items: readonly Item[]): Pieces<Format | null> {
   for (const { value, size } of items) {
     const messages = (chatMessages(value) ?? [value]).filter(isRecord);
     const chat = messages.filter((message) => typeof message["role"] === "string");
-    // Plain text reads alike in both; only the blocks tell.
+    // Plain text looks alike in both formats, so only the blocks decide.
     if (chat.some(isAnthropic)) return "anthropic";
     if (chat.length > 0) format = "openai";
     if (pace.isOverEntry(size)) yield;

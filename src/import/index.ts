@@ -1,4 +1,4 @@
-/** `palimpsest/import`: transcripts of other tools into a session, and a session as a transcript. */
+/** `palimpsest/import` reads other tools' transcripts into a session and writes a session as a transcript. */
 export { transcripts, type ImportReceipt, type TranscriptMethods } from "./room.ts";
 export type { ImportTranscriptOptions } from "./into-session.ts";
 export { exportJsonl } from "./export.ts";

@@ -1,7 +1,8 @@
 /**
- * A file becomes messages of a session while others are answered.
+ * Imports a file into a session without blocking the agent.
  *
- * Job: read and measure it in pieces, between which others are let in; then store it at once. Safe because nothing is stored before all was read, and all of it is stored in one transaction.
+ * The file is read and measured in pieces, between which the agent answers other calls. Nothing is stored before all was read, and all of
+ * it is stored in one transaction.
  */
 import type { UIMessage } from "ai";
 import { PalimpsestError } from "../errors.ts";
@@ -22,22 +23,22 @@ interface ReadFile {
   readonly format: Format;
   readonly notes: readonly string[];
   readonly conversation: Conversation;
-  /** Its messages as they will be stored, in their order. */
+  /** The conversation's messages in the form and order in which they will be stored. */
   readonly encoded: readonly Encoded[];
 }
 
-/** How many characters of files one agent is reading. */
+/** Number of characters in the files that one agent is reading. */
 export interface Reading {
   chars: number;
 }
 
-/** Throws `import_failed`, `invalid_input` for an index that the file has not, `rate_limited`, and what appending throws. */
+/** Throws `import_failed`, `invalid_input` for an index that the file does not have, `rate_limited`, and the errors of an append. */
 export async function readFile(
   reading: Reading,
   history: History,
   { text, ...options }: { text: string } & ImportTranscriptOptions,
 ): Promise<ReadFile> {
-  // Each file that is being read takes memory: so there are no more than fit there.
+  // Each file takes memory while it is read, so this bounds the files at one time.
   if (reading.chars > 0 && reading.chars + text.length > MAX_IMPORTING_CHARS) {
     throw new PalimpsestError("rate_limited", "Other imports are being read. Send this one again when they are done.");
   }
@@ -72,14 +73,17 @@ function* encodeAll(history: History, messages: readonly UIMessage[]): Pieces<En
   return encoded;
 }
 
-/** Call inside the transaction. Returns how many messages were new: one that the session holds already is left alone. */
+/**
+ * Stores the file. Call it inside the transaction. Returns the number of new messages. A message that the session already holds is not
+ * changed.
+ */
 export function storeFile(
   history: History,
   { messages, branches, disowned }: Conversation,
   encoded: readonly Encoded[],
 ): number {
   return messages.filter((message, at) => {
-    // A summary of the session's own has another id in the file than what became of it.
+    // A summary of the session's own has another id in the file than the message made from it.
     const own = disowned.get(message.id);
     if (own !== undefined && history.has(own)) return false;
     return history.append(message, branches.get(message.id), encoded[at]).inserted;

@@ -1,10 +1,9 @@
 /**
- * Text to JSON values with a place each, and the one way in which an import fails.
+ * Splits a text into JSON values with a place each, and makes every error of an import.
  *
- * Job: find the values of a file (one JSON document, an array, or one value a line) and hold each against a schema.
- * Boundary: knows no format. Safe because nothing is handed on before every value passed: a file is imported whole or
- * not at all. And because it is bounded: reading stops after so many entries, and after so many bad ones, and no value that is
- * parsed in one go is longer than so many characters.
+ * It finds the values of a file (one JSON document, an array, or one value a line) and checks each against a schema. It knows no format.
+ * Nothing is returned before every value passed, so a file is imported whole or not at all. Limits bound the entries, the bad entries and
+ * the characters of a value that is parsed at once.
  */
 import { z } from "zod";
 import { PalimpsestError } from "../errors.ts";
@@ -12,27 +11,27 @@ import { MAX_BAD_ENTRIES, MAX_IMPORT_ENTRIES, MAX_IMPORT_VALUE_CHARS } from "../
 import type { Pieces } from "../steps/text/pieces.ts";
 import { importPace } from "./pace.ts";
 
-/** A JSON value and where a person finds it: `line 17`, `item 3`, `item 3, message 5`. */
+/** A JSON value with its place for people, such as `line 17`, `item 3` or `item 3, message 5`. */
 export interface Item {
   readonly place: string;
   readonly value: unknown;
-  /** Characters that it takes in the file, about. */
+  /** Approximate number of characters in the file. */
   readonly size: number;
 }
 
 const REPORTED_PROBLEMS = 5;
 
-/** An `import_failed` with a reason, which begins with its place. */
+/** Creates an `import_failed` error. The reason begins with its place. */
 export function importFailed(problem: string): PalimpsestError {
   return new PalimpsestError("import_failed", problem);
 }
 
-/** The bad entries of a file: the first ones in words, the others counted. */
+/** The bad entries of a file. The first ones are described, the others only counted. */
 class Problems {
   readonly #first: string[] = [];
   #count = 0;
 
-  /** Throws `import_failed` when there are so many that reading on tells nothing new. */
+  /** Throws `import_failed` once there are so many that further reading shows nothing new. */
   add(place: string, reason: () => string): void {
     this.#count++;
     if (this.#first.length < REPORTED_PROBLEMS) this.#first.push(`${place}: ${reason()}`);
@@ -49,7 +48,7 @@ class Problems {
   }
 }
 
-/** The values of `text`: the elements of a JSON array, one JSON document, or one value a line. Throws `import_failed`. */
+/** Yields the values of `text`, which is a JSON array, one JSON document, or one value a line. Throws `import_failed`. */
 export function* readItems(text: string): Pieces<Item[]> {
   const source = text.replace(/^\uFEFF/, "");
   if (source.trim() === "") throw importFailed("The text is empty: there is nothing to import");
@@ -77,11 +76,13 @@ export function* readItems(text: string): Pieces<Item[]> {
   return items;
 }
 
-/** The values of a text that is one JSON document; null for one of lines. Throws `import_failed` for a document that is too long. */
+/**
+ * Returns the values of a text that is one JSON document, or null for one of lines. Throws `import_failed` for a document that is too long.
+ */
 function readDocument(source: string): Item[] | null {
   const size = source.length;
   if (size > MAX_IMPORT_VALUE_CHARS && source.trim().length > MAX_IMPORT_VALUE_CHARS) {
-    // A bracket alone on the first line begins a document that goes over many.
+    // A bracket alone on the first line begins a document of many lines.
     if (/^\s*[[{][^\S\n]*\n/.test(source)) throw importFailed(`The document has ${tooLong(size)}`);
     return null;
   }
@@ -106,7 +107,7 @@ export function checkCount(entries: number): void {
   );
 }
 
-/** Every item in the shape that `schema` gives it, or one `import_failed` that names the items that do not fit. */
+/** Returns every item in the shape of `schema`. Otherwise throws one `import_failed` that names the items that do not fit. */
 export function* parseItems<T>(items: readonly Item[], schema: z.ZodType<T>, format: string): Pieces<T[]> {
   const pace = importPace();
   const parsed: T[] = [];
@@ -122,8 +123,8 @@ export function* parseItems<T>(items: readonly Item[], schema: z.ZodType<T>, for
 }
 
 /**
- * A schema chosen by a value's `type` or `role`, as a discriminated union is, but open: `pick` also answers for what was
- * invented after this was written, so that it is carried along and not refused.
+ * Selects a schema by a value's `type` or `role`, like an open discriminated union. `pick` also answers for names that it does not know, so
+ * that such values are kept and not refused.
  */
 export function choose<T>(key: "type" | "role", pick: (name: string) => z.ZodType<T>): z.ZodType<T> {
   return z
@@ -131,7 +132,7 @@ export function choose<T>(key: "type" | "role", pick: (name: string) => z.ZodTyp
     .transform((value, context): T => parseInside(pick(String(value[key])), value, context));
 }
 
-/** Parses with `schema` inside another schema's transform, and reports its problems as that one's. */
+/** Parses with `schema` inside another schema's transform, and reports problems as the outer schema's. */
 export function parseInside<T>(schema: z.ZodType<T>, value: unknown, context: z.core.$RefinementCtx): T {
   const result = schema.safeParse(value);
   if (result.success) return result.data;
@@ -139,7 +140,7 @@ export function parseInside<T>(schema: z.ZodType<T>, value: unknown, context: z.
   return z.NEVER;
 }
 
-/** An array that is read as far as its first bad element: a list of a million of them is one problem. */
+/** Parses an array up to its first bad element. A list of a million bad elements is thus one problem. */
 export function list<T>(element: z.ZodType<T>): z.ZodType<T[]> {
   return z.array(z.unknown()).transform((values, context): T[] => {
     const parsed: T[] = [];
@@ -156,18 +157,18 @@ export function list<T>(element: z.ZodType<T>): z.ZodType<T[]> {
   });
 }
 
-/** Milliseconds since 1970 from what transcripts write: a number of milliseconds or an ISO date. */
+/** Milliseconds since 1970, parsed from a number of milliseconds or an ISO date. */
 export const timestamp = z
   .union([z.number(), z.string()])
   .transform((value) => (typeof value === "number" ? value : Date.parse(value)))
   .refine(Number.isFinite, "is not a date");
 
-/** True for a JSON object: not an array, not null. */
+/** True for a JSON object that is neither an array nor null. */
 export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** One by one: a text may have a million of them. */
+/** Yields lines one by one, because a text may have a million of them. */
 function* linesOf(text: string): Generator<string> {
   for (let from = 0; from <= text.length;) {
     const found = text.indexOf("\n", from);
@@ -190,7 +191,7 @@ function parseJson(text: string): Parsed {
   try {
     return { ok: true, value: JSON.parse(text) };
   } catch (error) {
-    // The engine's message quotes the input: keep its first words, never the content.
+    // The engine's message quotes the input. Only its first words are kept, never the content.
     const reason = error instanceof Error ? error.message.replace(/,? ?(?:"|\.\.\.).*$/s, "") : "unreadable";
     return { ok: false, reason: `not JSON (${reason})` };
   }

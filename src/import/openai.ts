@@ -78,7 +78,7 @@ export const openAiMessage = choose("role", (role) => {
   return roles.get(role) ?? z.custom<Turn>(() => false, `unknown role; known are ${[...roles.keys()].join(", ")}`);
 });
 
-/** What the model wrote as arguments. Models break JSON off: then the text itself is the input, not lost. */
+/** Parses the arguments that the model wrote. Models sometimes break JSON off, and the text itself is then the input. */
 function parseArguments(text: string): unknown {
   if (text.trim() === "") return {};
   try {

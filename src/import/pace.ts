@@ -1,7 +1,7 @@
-/** How much of a file is read before others are let in. */
+/** The number of characters of a file that are read before the agent answers other calls. */
 import { Pace } from "../steps/text/pieces.ts";
 
-/** Characters of an import that are read at once, some ten milliseconds' worth; and what each entry counts besides. */
+/** Characters of an import that are read at once, some ten milliseconds' worth. The second number is added for each entry. */
 const IMPORT_PIECE_CHARS = 200_000;
 const IMPORT_ENTRY_CHARS = 200;
 

@@ -1,6 +1,6 @@
 /**
- * pi session files: a header line, then one entry a line. Older files are a list, newer ones a tree by `id` and
- * `parentId`. Entries that are no messages (model changes, another tool's compactions) are counted, not imported.
+ * pi session files have a header line, then one entry a line. Older files are a list, newer ones a tree by `id` and `parentId`. Entries
+ * that are no messages (model changes, another tool's compactions) are counted, not imported.
  */
 import { z } from "zod";
 import { content, filePiece, reasoningPiece, textPiece, toolOutput, unknownBlock } from "./blocks.ts";
@@ -10,7 +10,7 @@ import type { Chat, ImportedMetadata, Piece, Turn } from "./turns.ts";
 
 const text = z.object({ text: z.string() }).transform((block) => textPiece(block.text));
 const thinking = z.object({ thinking: z.string(), thinkingSignature: z.string().default("") }).transform((block) =>
-  // pi speaks to many providers: what signs the reasoning is kept under pi's name, never replayed to another.
+  // pi uses many providers. The reasoning's signature is kept under pi's name and never replayed to another provider.
   reasoningPiece(block.thinking, { name: "pi", fields: { signature: block.thinkingSignature } }),
 );
 const image = z
@@ -66,7 +66,7 @@ const toolResult = z
     return { role: "user", pieces: [{ kind: "result", callId, toolName, output, failed }], metadata: {} };
   });
 
-/** A command that the user ran beside the agent, which then sees it. */
+/** A command that the user ran beside the agent. The agent sees it afterwards. */
 const bashExecution = z
   .object({ command: z.string(), output: z.string(), exitCode: z.number().nullish() })
   .transform((message): Message => {
@@ -75,7 +75,7 @@ const bashExecution = z
     return { role: "user", pieces: [textPiece(said)], metadata: {} };
   });
 
-/** The user, and whatever else spoke into the conversation: extensions, hooks. */
+/** The user, or other authors in the conversation such as extensions and hooks. */
 const anyone = z
   .object({ content: anyContent })
   .transform((message): Message => ({ role: "user", pieces: message.content, metadata: {} }));
@@ -115,7 +115,7 @@ function turnOf(entry: z.infer<typeof link>, message: Message): Turn {
   };
 }
 
-/** One turn an entry. Throws `import_failed`. */
+/** Returns one turn an entry. Throws `import_failed`. */
 export function* readPi(items: readonly Item[]): Pieces<Chat[]> {
   return [{ label: null, turns: yield* parseItems(items, entry, "pi") }];
 }

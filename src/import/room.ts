@@ -1,4 +1,4 @@
-/** The room of transcripts: other tools' conversations come into a session, and one leaves it. */
+/** The room of transcripts. It imports other tools' conversations into a session and exports a session. */
 import type { UIMessage } from "ai";
 import type { Methods } from "../agent/compose.ts";
 import type { Extension } from "../agent/extension.ts";
@@ -14,13 +14,13 @@ export interface ImportReceipt {
   readonly format: Format;
   readonly name: string;
   readonly messages: number;
-  /** How many were new: messages whose ids the session knew already were left alone. */
+  /** Number of new messages. Messages whose ids the session already had are not changed. */
   readonly inserted: number;
-  /** What was left out, in words. */
+  /** Describes what was left out. */
   readonly notes: readonly string[];
 }
 
-/** Messages that a host is asked for together: enough to need few turns, few enough to hold in memory. */
+/** Messages that are read from a host at once. The number needs few calls and fits in memory. */
 const HOSTED_PAGE = 50;
 
 class SessionTranscripts {
@@ -33,24 +33,26 @@ class SessionTranscripts {
   }
 
   /**
-   * Appends a transcript file's conversation, its branches included, all or nothing: read in pieces, between which others
-   * are answered, and stored in one transaction behind what they said. A file that holds several needs `index`, from 0.
-   * Throws `import_failed` naming the first bad lines, `rate_limited` while others are being read, and what appending throws.
+   * Appends the conversation of a transcript file, with its branches, all or nothing. The file is read in pieces, between which the agent
+   * answers others. One transaction then stores it behind all messages that came meanwhile. A file with several conversations needs
+   * `index`, counted from 0.
+   *
+   * Throws `import_failed` naming the first bad lines, `rate_limited` while others are being read, and the errors of an append.
    */
   async importTranscript(text: string, options: ImportTranscriptOptions = {}): Promise<ImportReceipt> {
     const checked = parseInput(transcriptInputs.importTranscript, options);
     const { sessions } = this.#state.core.memory;
     const existed = sessions.get(this.#state.id) !== null;
     const { encoded, conversation, ...read } = await readFile(this.#reading, this.#state.stored, { text, ...checked });
-    // It may have been deleted meanwhile: then nothing brings it back.
+    // The session may have been deleted meanwhile, and an import must not create it again.
     if (existed) sessions.mustGet(this.#state.id);
     const inserted = this.#state.write((history) => storeFile(history, conversation, encoded));
     return { ...read, name: conversation.name, messages: conversation.messages.length, inserted };
   }
 
   /**
-   * The path as it was stored, a JSON `UIMessage` a line; with `redact`, without what the session's rules take for a secret.
-   * Throws `not_configured` where it has none.
+   * Yields the stored path as JSONL, one `UIMessage` a line. With `redact` it leaves out the secrets that the session's rules find. Throws
+   * `not_configured` where the session has no rules.
    */
   async *exportTranscript(leafId?: string, options: { redact?: boolean } = {}): AsyncGenerator<string> {
     const { redact } = parseInput(transcriptInputs.exportTranscript, options);
@@ -69,10 +71,10 @@ class SessionTranscripts {
   }
 }
 
-/** What the room adds to a session. */
+/** The methods that the room adds to a session. */
 export interface TranscriptMethods extends Methods<SessionTranscripts> {}
 
-/** Transcript files in and out: `withCompaction(Base, { rooms: [transcripts()] })`. */
+/** Imports and exports transcript files, as in `withCompaction(Base, { rooms: [transcripts()] })`. */
 export function transcripts(): Extension<TranscriptMethods, object, typeof transcriptCalls> {
   return {
     name: "transcripts",

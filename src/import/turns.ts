@@ -1,9 +1,9 @@
 /**
- * Turns to UIMessages: the half of an import that all formats share.
+ * Turns parsed turns into UIMessages. All formats share this half of an import.
  *
- * Job: put each tool result into the call that it answers, give every message an id that is unique, and say where the
- * source was a tree. Boundary: a format module parses its lines into turns; nothing here knows where they came from.
- * Safe because it cannot fail: whatever a turn holds ends up in some message, also a result that nobody asked for.
+ * It puts each tool result into its call, gives every message a unique id, and reports the branches of the source. A format module parses
+ * its lines into turns, and nothing here knows the format. It cannot fail, because all content of a turn ends up in some message, even a
+ * result without a call.
  */
 import type { UIMessage } from "ai";
 import { RESERVED_PREFIX } from "../steps/view/view.ts";
@@ -33,30 +33,30 @@ export interface ToolResult {
 
 export type Piece = { readonly kind: "part"; readonly part: Part } | ToolCall | ToolResult;
 
-/** What an importer knows of a message beyond its parts. Kept as `metadata` where the source has it. */
+/** Facts about a message beyond its parts. Kept as `metadata` where the source has them. */
 export interface ImportedMetadata {
   /** Milliseconds since 1970. */
   readonly createdAt?: number;
   readonly model?: string;
-  /** Shared by messages that the provider counts as one (thinking and tool use streamed apart). */
+  /** Shared by messages that the provider counts as one, such as thinking and tool use that were streamed apart. */
   readonly providerMessageId?: string;
-  /** Tokens of the model call as the provider counted them; `inputTokens` includes what came from a cache. */
+  /** Tokens of the model call as the provider counted them. `inputTokens` includes tokens from a cache. */
   readonly usage?: { readonly inputTokens: number; readonly outputTokens: number };
   /** Why the provider's reply broke off. */
   readonly error?: string;
 }
 
-/** One entry of a source, in the words of this module. An entry that is no message (`pieces` empty, role null) only links. */
+/** One entry of a source. An entry that is no message has no pieces and the role null, and only links others. */
 export interface Turn {
   readonly role: "system" | "user" | "assistant" | null;
   readonly pieces: readonly Piece[];
   readonly metadata: ImportedMetadata;
   readonly id: string | null;
-  /** Source id of the entry before this one: `undefined` where the source does not say, null for a root. */
+  /** Source id of the entry before this one. It is `undefined` where the source names none, and null for a root. */
   readonly parentId?: string | null | undefined;
 }
 
-/** One conversation of a source. `label`: what the source calls it; null where it has no name for it. */
+/** One conversation of a source. `label` is the source's name for it, or null where it has none. */
 export interface Chat {
   readonly label: string | null;
   readonly turns: Turn[];
@@ -65,25 +65,25 @@ export interface Chat {
 export interface Assembled {
   readonly messages: UIMessage[];
   /**
-   * Parents of the messages that do not follow the one before them, by message id; null starts a new root. Empty for a
-   * transcript without branches. `append(message, branches.get(message.id))`, in order, builds the same tree.
+   * Parents of the messages that do not follow the one before them, by message id. Null starts a new root. Empty for a transcript without
+   * branches. Calling `append(message, branches.get(message.id))` in order builds the same tree.
    */
   readonly branches: Map<string, string | null>;
   readonly danglingCalls: number;
   readonly strayResults: number;
   readonly renamedIds: number;
-  /** By the new id of a message whose id was one of ours, the one that it had. */
+  /** Original ids by new id, for messages whose id was one of ours. */
   readonly disowned: ReadonlyMap<string, string>;
 }
 
-/** The messages of `turns`, in their order. Ids that the source lacks or repeats become `<prefix>-<place>`. */
+/** Returns the messages of `turns` in their order. A missing id becomes `<prefix>-<place>`, and a repeated one gets a suffix. */
 export function* assemble(turns: readonly Turn[], prefix: string): Pieces<Assembled> {
   const pace = importPace();
   const messages: UIMessage[] = [];
   const branches = new Map<string, string | null>();
   const calls = new ToolCalls();
   const ids = new UniqueIds();
-  /** The message in which each entry of the source ended up; null before the first. */
+  /** The message that holds each entry of the source, or null before the first message. */
   const homes = new Map<string, UIMessage | null>();
 
   for (const [index, turn] of turns.entries()) {
@@ -118,7 +118,7 @@ export function* assemble(turns: readonly Turn[], prefix: string): Pieces<Assemb
   };
 }
 
-/** Tool calls that wait for their result. Some providers count call ids from zero in every turn: ids are made unique. */
+/** Tool calls that wait for their result. Their ids are made unique, because some providers count them from zero in every turn. */
 class ToolCalls {
   readonly #open = new Map<string, ToolPart[]>();
   readonly #ids = new UniqueIds();
@@ -129,7 +129,7 @@ class ToolCalls {
     return this.#ids.renamed;
   }
 
-  /** The part that a piece becomes; null for a result that went into its call. */
+  /** Returns the part for a piece, or null for a result that went into its call. */
   place(piece: Piece): Part | null {
     if (piece.kind === "part") return piece.part;
     if (piece.kind === "call") return this.#call(piece);
@@ -152,7 +152,7 @@ class ToolCalls {
     return part;
   }
 
-  /** False when no call waits for this result. Of several calls with one id, the newest is answered. */
+  /** Returns false when no call waits for this result. Of several calls with one id, the newest gets it. */
   #answer(result: ToolResult): boolean {
     const part = this.#open.get(result.callId)?.pop();
     if (part === undefined) return false;
@@ -175,13 +175,13 @@ class ToolCalls {
 /** Hands out each id once. */
 export class UniqueIds {
   readonly #taken = new Set<string>();
-  /** By what was wanted, the copy that is tried next: however often one id comes, each time costs the same. */
+  /** Number of the next copy by wanted id, so that each repetition costs the same. */
   readonly #next = new Map<string, number>();
   renamed = 0;
-  /** By the id that a message was given for one of ours, the one that it had. */
+  /** Original ids by the new id of messages that had an id of ours. */
   readonly disowned = new Map<string, string>();
 
-  /** As {@link take}, and an ordinary id for one of ours. */
+  /** Works as {@link take}, and replaces an id of ours by an ordinary one. */
   takeForMessage(wanted: string | null, fallback: string): string {
     if (wanted === null || !wanted.startsWith(RESERVED_PREFIX)) return this.take(wanted, fallback);
     const id = this.take(ordinaryId(wanted), fallback);
@@ -189,7 +189,7 @@ export class UniqueIds {
     return id;
   }
 
-  /** `wanted` where it is free, else the first free id made from it or, without it, from `fallback`. */
+  /** Returns `wanted` where it is free. Otherwise returns the first free id made from `wanted`, or from `fallback` without it. */
   take(wanted: string | null, fallback: string): string {
     const base = wanted === null || wanted === "" ? fallback : wanted;
     let id = base;
@@ -203,8 +203,8 @@ export class UniqueIds {
 }
 
 /**
- * True when following `parent` is following `previous`. Results of parallel calls hang off different lines of one
- * provider message, so its next message may name any of those lines as its parent without being a branch.
+ * True when following `parent` means following `previous`. Results of parallel calls may hang on different lines of one provider message.
+ * The next message may name any of those lines as its parent, and that makes no branch.
  */
 function isSameStep(parent: UIMessage | null, previous: UIMessage): boolean {
   if (parent === null) return false;
@@ -216,7 +216,7 @@ function groupOf(message: UIMessage): string | undefined {
   return (message.metadata as ImportedMetadata | undefined)?.providerMessageId;
 }
 
-/** A message needs a part. A data part is kept and never sent to a model, but a user message may not be sent empty. */
+/** Returns a part for a message without one. A data part is kept and never sent to a model, but a user message may not be sent empty. */
 function emptyPart(turn: Turn): Part {
   if (turn.role === "assistant") return { type: "data-empty", data: { error: turn.metadata.error ?? null } };
   return { type: "text", text: "(empty message)" };

@@ -1,4 +1,4 @@
-/** UIMessages as the AI SDK defines them, one JSON value each: checked and handed on as they are. */
+/** UIMessages as the AI SDK defines them, one JSON value each. They are checked and passed on unchanged. */
 import type { UIMessage } from "ai";
 import { z } from "zod";
 import { ownMark } from "../steps/view/view.ts";
@@ -48,13 +48,13 @@ const message = z.looseObject({
 export interface ReadMessages {
   readonly messages: UIMessage[];
   readonly renamedIds: number;
-  /** By the new id of a message that said it was ours, the one that it had. */
+  /** Original ids by new id, for messages that claimed to be ours. */
   readonly disowned: ReadonlyMap<string, string>;
 }
 
 /**
- * The messages of `items` as they are, but for repeated ids, which are made unique, and what says it is ours
- * ({@link disown}). Throws `import_failed`.
+ * Returns the messages of `items` unchanged, with two exceptions. Repeated ids are made unique, and messages that claim to be ours are
+ * disowned ({@link disown}). Throws `import_failed`.
  */
 export function* readUIMessages(items: readonly Item[]): Pieces<ReadMessages> {
   yield* parseItems(items, message, "uimessage-jsonl");
