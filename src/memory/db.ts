@@ -1,18 +1,18 @@
 /**
- * The database of one Durable Object: the only thing that runs SQL on it, counts its rows and opens its transactions.
+ * The database of one Durable Object. No other module runs SQL on it, counts its rows or opens its transactions.
  *
- * What is kept in memory of rows is registered with {@link Db.cached}. A rollback drops all of it, so that nothing in
- * memory can say what was taken back. News of a change waits with {@link Db.afterCommit} until the change stands.
+ * Each cache of rows is registered with {@link Db.cached}. A rollback clears every cache, so no cache keeps rows that
+ * were taken back. Notifications wait with {@link Db.afterCommit} until the change is committed.
  *
  * A table is made in the transaction that first writes to it. Until then a statement that reads it finds nothing.
  */
 import { errorCode, PalimpsestError } from "../errors.ts";
 import { makeFamily, needsOf, openSchema, type Family, type Needs, type Storage } from "./schema.ts";
 
-/** Kept for the ledger, summaries and deletions once no more messages are taken (bytes): the largest message is a fifth of it. */
+/** Room for the ledger, summaries and deletions once messages are refused (bytes). The largest message is a fifth of it. */
 const RESERVED_BYTES = 100_000_000;
 
-/** What the platform lets one Durable Object store (bytes). */
+/** The platform's limit for the storage of one Durable Object (bytes). */
 export const MAX_DATABASE_BYTES = 10_000_000_000;
 
 /** Rows read and written since this object was made, as the platform bills them. */
@@ -24,10 +24,10 @@ export interface Meter {
 export type Row = Record<string, SqlStorageValue>;
 export type Binding = SqlStorageValue | Uint8Array;
 
-/** What is kept in memory of rows, and can be read from them again. A `Map` by session id is one. */
+/** An in-memory copy of rows that can be read again. A `Map` by session id is one. */
 export interface Cache {
   clear(): void;
-  /** Drops what belongs to one session; absent where nothing does. */
+  /** Drops the entries of one session. Absent where the cache does not hold entries by session. */
   delete?(sessionId: string): unknown;
 }
 
@@ -36,9 +36,9 @@ export class Db {
   readonly #storage: Storage;
   readonly #caches: Cache[] = [];
   readonly #news: (() => void)[] = [];
-  /** By statement. There are as many as are written down in the code. */
+  /** By statement. The code has a fixed set of statements, so the map does not grow without bound. */
   readonly #needs = new Map<string, Needs>();
-  /** The tables that are there, by family. Never changed in place: a rollback puts back the set from before. */
+  /** The families whose tables exist. Replaced and never mutated, so that a rollback can restore the earlier set. */
   #made: ReadonlySet<Family>;
   #depth = 0;
 
@@ -48,7 +48,7 @@ export class Db {
     this.#storage = storage;
   }
 
-  /** Runs one statement; its rows. Throws `storage_full`. */
+  /** Runs one statement and returns its rows. Throws `storage_full`. */
   run<Found extends Row>(sql: string, ...bindings: readonly Binding[]): Found[] {
     const { makes, reads } = this.#needsOf(sql);
     if (!reads.every((family) => this.#made.has(family))) return [];
@@ -72,7 +72,7 @@ export class Db {
     }
   }
 
-  /** Rows as they are asked for. Never kept over a write: a rollback aborts the cursor. */
+  /** Yields rows one by one. Do not keep the generator over a write, because a rollback aborts its cursor. */
   *each<Found extends Row>(sql: string, ...bindings: readonly Binding[]): Generator<Found> {
     if (!this.#needsOf(sql).reads.every((family) => this.#made.has(family))) return;
     const cursor = this.#storage.sql.exec<Found>(sql, ...bindings);
@@ -86,8 +86,8 @@ export class Db {
   }
 
   /**
-   * Does the work whole or not at all; may be nested. The work must not be async: what it did after its first `await` would
-   * be outside. Throws what the work throws, and `storage_full`.
+   * Runs the work in a transaction, which may be nested. The work must be synchronous, because anything after its first
+   * `await` would run outside the transaction. Rethrows the work's error. Throws `storage_full`.
    */
   transaction<T>(work: () => T): T {
     const waiting = this.#news.length;
@@ -109,26 +109,29 @@ export class Db {
   }
 
   /**
-   * Call before anything is added that may be refused. What runs full in the middle of a commit breaks the object, and its
-   * clients hear nothing; and deleting takes room as well. Throws `storage_full`.
+   * Call this before any append that may be refused. A commit that runs out of room breaks the object, and its clients
+   * get no error. Deletions need room as well. Throws `storage_full`.
    */
   mustHaveRoom(): void {
     if (this.#storage.sql.databaseSize > MAX_DATABASE_BYTES - RESERVED_BYTES) throw storageFull();
   }
 
-  /** Calls `tell` once the outermost transaction stands, never when it is rolled back; at once outside of any. */
+  /**
+   * Calls `tell` after the outermost transaction commits, and never after a rollback. Outside a transaction it calls at
+   * once.
+   */
   afterCommit(tell: () => void): void {
     this.#news.push(tell);
     if (this.#depth === 0) this.#tellNews();
   }
 
-  /** Registers a cache. A rollback drops all of it; clearing or deleting a session drops what belongs to that session. */
+  /** Registers a cache. A rollback clears it. Clearing or deleting a session drops that session's entries. */
   cached<Kept extends Cache>(cache: Kept): Kept {
     this.#caches.push(cache);
     return cache;
   }
 
-  /** Drops what is kept in memory of a session whose rows were taken away. */
+  /** Drops the cached entries of a session whose rows were deleted. */
   forget(sessionId: string): void {
     for (const cache of this.#caches) cache.delete?.(sessionId);
   }
@@ -151,7 +154,7 @@ export class Db {
   }
 }
 
-/** An error of the platform that says that storage is full, in our own words; any other as it is. */
+/** Turns the platform's storage-full error into our own. Returns any other error unchanged. */
 function explained(error: unknown): unknown {
   return errorCode(error) === "storage_full" && !(error instanceof PalimpsestError) ? storageFull(error) : error;
 }

@@ -1,8 +1,8 @@
 /**
- * What was already paid for: summaries of chunks, by a key made of the exact source, the prompt's version and the model.
+ * The drafts already paid for: summaries of chunks, keyed by the exact source, the prompt version and the model.
  *
- * A retry, another run over the same span, a fork or a rewind asks here before it asks a model (R3). The text stays in
- * the agent, so it leaves with the session that it belongs to (S2).
+ * A retry, another run over the same span, a fork or a rewind looks here before it asks a model (R3). A draft is stored
+ * under its session, so it is deleted with that session (S2).
  */
 import type { AuditProblem } from "../steps/draft/audit.ts";
 import type { Span } from "../steps/plan/outline.ts";
@@ -15,19 +15,19 @@ export interface Draft {
   readonly tokens: number;
   readonly model: string;
   readonly finishReason: string;
-  /** True when no model made it, or one of the drafts that it was folded from. */
+  /** True when no model made this draft, or when no model made one of the drafts that it was folded from. */
   readonly degraded: boolean;
-  /** How often the text of what it covers was written anew: 1 for a chunk's. */
+  /** How often the covered text was summarised anew. A chunk's draft has generation 1. */
   readonly generation: number;
-  /** What its source holds. */
+  /** The facts found in its source. */
   readonly facts: Facts;
-  /** What an audit found wrong with it; a draft with problems is kept for repair only. */
+  /** The problems that the audit found. A draft with problems is kept for repair only. */
   readonly problems: readonly AuditProblem[];
-  /** Share of {@link facts} that it keeps, pinned facts counted: 0 to 1. */
+  /** The share of {@link facts} that the draft keeps, with pinned facts counted, from 0 to 1. */
   readonly score: number;
-  /** The most important of what it lost, where it lost too much. */
+  /** The most important facts that the draft lost, where it lost too much. */
   readonly lost: readonly string[];
-  /** The span of the run that it was made for, whole, as it was then. */
+  /** The whole span of the run that asked for the draft, as the span was then. */
   readonly source?: Span & { readonly digest: string };
 }
 
@@ -41,9 +41,9 @@ export class Drafts {
   }
 
   /**
-   * The session's own draft, or one of a session that it was forked or split from: the same key is the same source, so
-   * nothing is told that the session does not hold itself. One that is found there is kept here as well, because the
-   * other session may be deleted while a run builds on it.
+   * Returns the session's own draft, or one of a session that it was forked or split from. The same key means the same
+   * source, so an inherited draft shows this session nothing new. An inherited draft is copied into this session,
+   * because the other session may be deleted while a run builds on the draft.
    */
   get(sessionId: string, key: string): Draft | null {
     const own = this.#own(sessionId, key);
@@ -62,7 +62,7 @@ export class Drafts {
     return { key, text: row.text, tokens: row.tokens, ...details, facts: { ...NO_FACTS, ...details.facts } };
   }
 
-  /** Stores a draft unless its key is taken: the first stored wins, so that every reader sees one text. */
+  /** Stores a draft unless its key is taken. The first one stored wins, so every reader sees the same text. */
   save(sessionId: string, draft: Draft): Draft {
     const { key, text, tokens, ...details } = draft;
     this.#sql.insertDraft(sessionId, key, { tokens, text, details: JSON.stringify(details), createdAt: this.#now() });

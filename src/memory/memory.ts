@@ -1,8 +1,9 @@
 /**
- * The memory of one Durable Object: its sessions, over its SQLite.
+ * The memory of one Durable Object: its sessions, stored in its SQLite.
  *
- * Job: hand out sessions, always the same object for one id. Safe because a transaction is synchronous, so nothing comes
- * between its statements; and because a session keeps only copies of rows, which {@link Db} drops with a rollback.
+ * Hands out sessions and always returns the same object for one id. It is safe because transactions are synchronous, so
+ * no other call runs between their statements. A session caches only copies of rows, and {@link Db} clears those on a
+ * rollback.
  */
 import type { UIMessage } from "ai";
 import { assert, PalimpsestError } from "../errors.ts";
@@ -22,18 +23,18 @@ import { Tree } from "./messages/tree.ts";
 export interface MemoryOptions {
   /** Epoch ms. */
   readonly now: () => number;
-  /** What a session counts tokens with. Its count is stamped on a message when it is stored. */
+  /** Returns a session's token counter. A message gets its count when it is stored. */
   readonly counterOf: (sessionId: string) => CountTokens;
-  /** What may be kept of a message beside a summary, by session. Default: all of it. */
+  /** Removes from a message whatever must not be kept beside a summary, by session. By default nothing is removed. */
   readonly redactMessage?: (message: UIMessage, sessionId: string) => UIMessage;
 }
 
 export class Memory {
   readonly db: Db;
   readonly statements: Statements;
-  /** What summaries were made of, by their exact source. */
+  /** Drafts of summaries, by their exact source. */
   readonly drafts: Drafts;
-  /** Their rows and lineage; {@link session} is what is said in one. */
+  /** Session rows and their lineage. Use {@link session} for the messages of one session. */
   readonly sessions: Sessions;
   #search: SearchRows;
   readonly #notes: NotesStatements;
@@ -62,24 +63,27 @@ export class Memory {
     });
   }
 
-  /** The index of all sessions' words, as far as the agent's rooms know it. */
+  /** The search index of all sessions, as far as the agent's rooms have registered one. */
   get search(): SearchRows {
     return this.#search;
   }
 
-  /** To be called before any session is used: from then on the index is told of changes through the room that searches it. */
+  /**
+   * Registers the room that searches. Call it before any session is used, because only then does the index hear every
+   * change.
+   */
   searchWith<S extends SearchRows>(search: S): S {
     assert(this.#histories.size === 0, "A session was used before the room that searches it was there.");
     this.#search = search;
     return search;
   }
 
-  /** The content of a message's row, from whoever keeps it. */
+  /** Reads a message's content from our own store or from the session's host. */
   readContent(sessionId: string, row: ReadableRow): UIMessage {
     return (this.#hosted.get(sessionId) ?? new StoredContents(this.statements, sessionId)).read(row);
   }
 
-  /** Says who keeps the messages of a session. To be called before it is first used. */
+  /** Names the host that keeps a session's messages. Call it before the session is first used. */
   host(sessionId: string, source: MessageSource): HostedContents {
     assert(!this.#histories.has(sessionId), `Session "${sessionId}" was used before its host was named.`);
     const contents = new HostedContents(source);
@@ -87,7 +91,7 @@ export class Memory {
     return contents;
   }
 
-  /** A session's conversation; `""` is the default session. Reads nothing. Throws `invalid_input` for a bad id. */
+  /** A session's conversation. The default session is `""`. Reads nothing. Throws `invalid_input` for a bad id. */
   session(sessionId: string): History {
     const known = this.#histories.get(sessionId);
     if (known !== undefined) return known;
@@ -109,8 +113,8 @@ export class Memory {
   }
 
   /**
-   * Does the work whole or not at all; may be nested. The work must not be async: what it did after its first `await`
-   * would be outside.
+   * Runs the work in a transaction, which may be nested. The work must be synchronous, because anything after its first
+   * `await` would run outside the transaction.
    */
   transaction<T>(work: (() => T) & (T extends PromiseLike<unknown> ? never : unknown)): T {
     return this.db.transaction<T>(work);

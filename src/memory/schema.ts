@@ -1,18 +1,19 @@
 /**
- * The tables, in families. A family is made when a row of it is first written ({@link Db}), so that an agent pays for
- * what it uses: most have no notes, no search and no context blocks.
+ * The tables, in families. {@link Db} makes a family when its first row is written, so an agent pays for what it uses.
+ * Most agents have no notes, no search and no context blocks.
  *
- * Job: own the DDL. Boundary: no query of rows lives here (statements.ts), and nothing outside src/memory sees SQL.
+ * This module owns the DDL. Queries live in the statements modules beside each table's owner.
  *
  * What the keys are for:
- * - A message's place is `(session_id, seq)`; `seq` rises by one per append and is never given out twice, so the row
- *   with the highest `seq` is always a leaf, it is found with one read, and a path is walked in key order. There is no
- *   secondary index on the hot path: an append writes one row. A message id is found through `fingerprints`: packed
- *   32-bit hashes of ids in `seq` order, one row for thousands of messages, verified by reading the row itself.
+ * - A message's place is `(session_id, seq)`. `seq` rises by one per append and is never reused. So the row with the
+ *   highest `seq` is always a leaf and is found with one read, and a path is walked in key order. The hot path has no
+ *   secondary index, so an append writes one row. A message id is found through `fingerprints`, which hold packed
+ *   32-bit hashes of ids in `seq` order. One fingerprint row serves thousands of messages, and the reader verifies a
+ *   hit against the message's own row.
  * - `branch = 1` marks the rows whose parent was not the newest row when they were stored. Only those are indexed by
- *   parent, so a linear conversation pays nothing and the children of any message are still found without a scan.
- * - An overlay hangs on its last message (`to_seq`, `to_step`): a walk from a leaf meets it without knowing it exists,
- *   and among overlays that end in one place the widest comes first, then the newest.
+ *   parent. A linear conversation pays nothing for it, and the children of any message are found without a scan.
+ * - An overlay hangs on its last message (`to_seq`, `to_step`), so a walk from a leaf meets it without a look-up by id.
+ *   Of the overlays that end in one place the widest comes first, then the newest.
  *
  * M2: code older than the database refuses to open it.
  */
@@ -24,10 +25,13 @@ export interface Storage {
   transactionSync<T>(closure: () => T): T;
 }
 
-/** The version of the tables below. They may change in place until the first release, and never after it. */
+/**
+ * The version of the tables below. They may change in place until the first release. After it, each change raises the
+ * version.
+ */
 export const SCHEMA_VERSION = 1;
 
-/** What is made together. Statements that read several tables read those of one family. */
+/** Tables that are made together. A statement that reads several tables reads those of one family. */
 export type Family = keyof typeof FAMILIES;
 
 const FAMILIES = {
@@ -47,9 +51,9 @@ const FAMILIES = {
        end_reason        TEXT,
        continued_by      TEXT
      ) WITHOUT ROWID`,
-    // Sessions by age. One more row is written when a session is created, none later; a page of a list reads that page.
+    // Lists sessions by age. Creating a session writes one more row for it. A page of the list reads only that page.
     `CREATE INDEX palimpsest_sessions_by_age ON palimpsest_sessions (created_at, session_id)`,
-    // Small columns first: SQLite then reads a row's facts without loading the pages that hold a long content.
+    // Small columns come first, so that SQLite reads a row's facts without loading the pages of a long content.
     `CREATE TABLE palimpsest_messages (
        session_id TEXT NOT NULL,
        seq        INTEGER NOT NULL,
@@ -86,8 +90,8 @@ const FAMILIES = {
      ) WITHOUT ROWID`,
   ],
   overlays: [
-    // `n` counts a session's overlays; the newest wins where two cover exactly the same span. `top_seq` is the newest message
-    // when it was added, `changes` how its state changed since (overlays/changes.ts).
+    // `n` numbers a session's overlays. The newest wins where two cover exactly the same span. `top_seq` is the newest
+    // message when the overlay was added. `changes` records how its state changed since (overlays/changes.ts).
     `CREATE TABLE palimpsest_overlays (
        session_id    TEXT NOT NULL,
        n             INTEGER NOT NULL,
@@ -111,13 +115,13 @@ const FAMILIES = {
        changes       TEXT NOT NULL DEFAULT '[]',
        PRIMARY KEY (session_id, n)
      ) WITHOUT ROWID`,
-    // Overlays are few and written once per run, so both ways of finding one may have an index. The second holds only
-    // what a view may show: overlays that were rolled back or gave way to an edit cost a walk nothing.
+    // Overlays are few and each is written once per run, so they can afford two indexes. The second index holds only
+    // active overlays, so a walk pays nothing for overlays that were rolled back or invalidated by an edit.
     `CREATE UNIQUE INDEX palimpsest_overlay_ids ON palimpsest_overlays (session_id, overlay_id)`,
     `CREATE INDEX palimpsest_active_overlays
        ON palimpsest_overlays (session_id, to_seq DESC, to_step DESC, from_seq ASC, from_step ASC, n DESC) WHERE state = 'active'`,
   ],
-  // What was already paid for: a chunk's summary by the digest of its source, prompt version and model.
+  // Drafts already paid for: a chunk's summary by the digest of its source, the prompt version and the model.
   drafts: [
     `CREATE TABLE palimpsest_drafts (
        session_id    TEXT NOT NULL,
@@ -129,7 +133,7 @@ const FAMILIES = {
        PRIMARY KEY (session_id, key)
      ) WITHOUT ROWID`,
   ],
-  // The ledger. `live = 1` until the one outcome is written; the partial index is what a wake-up reads.
+  // The run ledger. `live = 1` until the run's one outcome is written. A wake-up reads the partial index.
   runs: [
     `CREATE TABLE palimpsest_runs (
        session_id TEXT NOT NULL,
@@ -142,7 +146,7 @@ const FAMILIES = {
     `CREATE UNIQUE INDEX palimpsest_run_ids ON palimpsest_runs (run_id)`,
     `CREATE INDEX palimpsest_live_runs ON palimpsest_runs (session_id, n) WHERE live = 1`,
   ],
-  // Ends of runs that a caller's function is yet to be told of (runs/hook-outbox.ts).
+  // Ended runs whose hook was not called yet (runs/hook-outbox.ts).
   hookOutbox: [
     `CREATE TABLE palimpsest_hook_outbox (
        run_id     TEXT PRIMARY KEY,
@@ -150,7 +154,7 @@ const FAMILIES = {
        attempts   INTEGER NOT NULL
      ) WITHOUT ROWID`,
   ],
-  // What model calls were counted at, by session and model (runs/usage-statements.ts).
+  // Token counts of model calls, by session and model (runs/usage-statements.ts).
   usage: [
     `CREATE TABLE palimpsest_usage (
        session_id       TEXT NOT NULL,
@@ -166,7 +170,7 @@ const FAMILIES = {
        PRIMARY KEY (session_id, model)
      ) WITHOUT ROWID`,
   ],
-  // How summarisers fare, agent-wide, and what they cost (runs/health-statements.ts).
+  // The health of each summariser across the agent, and the tokens spent on them (runs/health-statements.ts).
   health: [
     `CREATE TABLE palimpsest_health (
        model    TEXT PRIMARY KEY,
@@ -180,7 +184,8 @@ const FAMILIES = {
     `CREATE TABLE palimpsest_spend (session_id TEXT PRIMARY KEY, tokens INTEGER NOT NULL) WITHOUT ROWID`,
     `CREATE TABLE palimpsest_day_spend (day INTEGER PRIMARY KEY, tokens INTEGER NOT NULL)`,
   ],
-  // The last versions of each session. They tell of a message as far as a step: it may grow behind that. Absent: to its end.
+  // The last versions of each session's notes. `told_seq` and `told_step` say how far a version tells, because a
+  // message may grow after the told step. Without `told_step` the version tells to the end of that message.
   notes: [
     `CREATE TABLE palimpsest_notes (
        session_id   TEXT NOT NULL,
@@ -198,7 +203,7 @@ const FAMILIES = {
      ) WITHOUT ROWID`,
   ],
   search: [
-    // How far each session is indexed; none is until it is searched.
+    // How far each session is indexed. A session has no row until it is first searched.
     `CREATE TABLE palimpsest_searched_sessions (
        n          INTEGER PRIMARY KEY,
        session_id TEXT NOT NULL UNIQUE,
@@ -206,10 +211,10 @@ const FAMILIES = {
      )`,
     `CREATE VIRTUAL TABLE palimpsest_search USING fts5 (words, forms, tokenize = 'unicode61 remove_diacritics 2')`,
     "INSERT INTO palimpsest_search (palimpsest_search, rank) VALUES ('secure-delete', 1)",
-    // Messages that are too long to be searched whole.
+    // Messages that are too long to be indexed whole.
     `CREATE TABLE palimpsest_search_partial (number INTEGER PRIMARY KEY)`,
   ],
-  // Context blocks (src/context). `scope` is one session's, or the one that is shared on purpose.
+  // Context blocks (src/context). `scope` is one session's scope or the shared one.
   blocks: [
     `CREATE TABLE palimpsest_blocks (
        scope   TEXT NOT NULL,
@@ -218,7 +223,7 @@ const FAMILIES = {
        PRIMARY KEY (scope, label)
      ) WITHOUT ROWID`,
   ],
-  // No row: nothing is frozen. An empty prompt is a row.
+  // Frozen prompts. Without a row nothing is frozen. An empty prompt has a row.
   prompts: [`CREATE TABLE palimpsest_prompts (scope TEXT PRIMARY KEY, prompt TEXT NOT NULL) WITHOUT ROWID`],
   // `loaded` is 0 for a skill that was unloaded again.
   skills: [
@@ -239,8 +244,8 @@ const FAMILIES = {
        content TEXT NOT NULL,
        UNIQUE (scope, label, key)
      )`,
-    // Keeps no text of its own: the entry with the same id has it, so an entry is replaced by its id, without a scan.
-    // `shelf` is one word that names scope and label: the index itself looks at one block's entries only.
+    // The index keeps no text of its own. The entry with the same id has it, so an entry is replaced by id without a
+    // scan. `shelf` is one word that names scope and label, so a search touches one block's entries only.
     `CREATE VIRTUAL TABLE palimpsest_block_index
        USING fts5 (shelf, words, content = '', contentless_delete = 1, tokenize = 'porter unicode61')`,
   ],
@@ -258,15 +263,15 @@ const FAMILY_OF: ReadonlyMap<string, Family> = new Map(
   ),
 );
 
-/** What a statement needs to be there. */
+/** The families that a statement needs. */
 export interface Needs {
-  /** What it writes new rows into; null for any other statement. */
+  /** The family that the statement inserts into. Null for any other statement. */
   readonly makes: Family | null;
-  /** Where one of these is not there, the statement finds nothing and changes nothing. */
+  /** If one of these families does not exist yet, the statement finds nothing and changes nothing. */
   readonly reads: readonly Family[];
 }
 
-/** What a statement needs, by the tables that it names. */
+/** Derives the needed families from the tables that the statement names. */
 export function needsOf(sql: string): Needs {
   const target = /^\s*(?:INSERT|REPLACE)\b[^]*?\bINTO\s+(palimpsest_\w+)/.exec(sql);
   const makes = FAMILY_OF.get(target?.[1] ?? "") ?? null;
@@ -277,7 +282,7 @@ export function needsOf(sql: string): Needs {
   return { makes, reads: [...new Set(families)] };
 }
 
-/** The families that are there. Reads one row. Throws `newer_schema`. */
+/** Returns the families that exist. Reads one row. Throws `newer_schema`. */
 export function openSchema({ sql }: Storage): ReadonlySet<Family> {
   const row = readSchema(sql);
   if (row === null) return new Set();
@@ -290,10 +295,10 @@ export function openSchema({ sql }: Storage): ReadonlySet<Family> {
   return new Set(row.made.split(" ") as Family[]);
 }
 
-/** Makes a family, and writes down which are there now. Call inside a transaction. */
+/** Makes a family and records which families exist now. Call it inside a transaction. */
 export function makeFamily(storage: Storage, family: Family): ReadonlySet<Family> {
   const { sql } = storage;
-  // Asked for, not remembered: somebody else may have opened the same storage and made it meanwhile.
+  // Reads the state again, because another instance may have opened the same storage and made the family meanwhile.
   const before = openSchema(storage);
   if (before.has(family)) return before;
   const made = new Set([...before, family]);
@@ -303,13 +308,16 @@ export function makeFamily(storage: Storage, family: Family): ReadonlySet<Family
   return made;
 }
 
-/** One row: the version, and the families that were made. */
+/** One row with the version and the families that were made. */
 const SCHEMA =
   "CREATE TABLE palimpsest_schema (one INTEGER PRIMARY KEY CHECK (one = 1), version INTEGER NOT NULL, made TEXT NOT NULL)";
 
 type SchemaRow = { version: number; made: string };
 
-/** Null in a database that holds nothing of ours yet. Asked for and not looked up: the list of tables would be read whole. */
+/**
+ * Returns null in a database that holds none of our tables. Selects from the table directly, because a look-up in
+ * `sqlite_master` would read the whole list of tables.
+ */
 function readSchema(sql: Storage["sql"]): SchemaRow | null {
   try {
     return sql.exec<SchemaRow>("SELECT version, made FROM palimpsest_schema").toArray()[0] ?? null;

@@ -1,13 +1,13 @@
 /**
- * Every statement that touches rows, one verb each.
+ * The statements on sessions, messages, fingerprints, overlays, drafts and runs, one verb each.
  *
- * Job: typed rows in, typed rows out, no decision. Boundary: the only file beside schema.ts that holds SQL; values are
- * always bound, never put into the text. Each statement is a seek on a key or a range of one, so what it costs is what
- * it returns; {@link Db.meter} adds that up, and tests hold the totals to exact numbers.
+ * Typed rows go in and typed rows come out, and no statement decides anything. Values are always bound, never put into
+ * the text. Each statement seeks a key or a range of one, so its cost is its result. {@link Db.meter} counts the rows,
+ * and tests hold the totals to exact numbers.
  */
 import type { Db } from "./db.ts";
 
-/** A message without its content: what walks, measures and plans need. */
+/** A message without its content. Walks, measures and plans need no more. */
 export type ShapeRow = {
   seq: number;
   parentSeq: number | null;
@@ -15,7 +15,7 @@ export type ShapeRow = {
   role: string;
   tokens: number;
   bytes: number;
-  /** Rows that its content takes: 1, or more when it was split. */
+  /** The number of rows that its content takes: 1, or more when it was split. Other values are in messages/contents.ts. */
   parts: number;
   digest: string;
   facts: string;
@@ -25,7 +25,7 @@ export type ShapeRow = {
 /** `content` is the message's JSON, or its first piece when it was split. */
 export type ContentRow = ShapeRow & { content: string };
 
-/** `continuedBy` is the session in which an ended one goes on. */
+/** `continuedBy` is the session that continues an ended one. */
 export type SessionState = { nextSeq: number; endedAt: number | null; continuedBy: string | null };
 
 export type NewMessage = ContentRow & { branch: 0 | 1 };
@@ -48,13 +48,13 @@ export type OverlayRow = {
   details: string;
   createdAt: number;
   summary: string;
-  /** Of the session's newest message when the overlay was added. */
+  /** The `seq` of the session's newest message when the overlay was added. */
   topSeq: number;
-  /** JSON: see overlays/changes.ts. */
+  /** JSON, as described in overlays/changes.ts. */
   changes: string;
 };
 
-/** A place on a path: a message and a step in it. HiddenMessages on one path are ordered by `seq`, then `step`. */
+/** A place on a path: a message and a step in it. Places on one path are ordered by `seq`, then by `step`. */
 export interface Place {
   readonly seq: number;
   readonly step: number;
@@ -66,7 +66,7 @@ const OVERLAY = `n, overlay_id AS overlayId, state, from_seq AS fromSeq, from_st
   to_step AS toStep, from_id AS fromId, to_id AS toId, tokens, span_tokens AS spanTokens, span_messages AS spanMessages,
   span_digest AS spanDigest, run_id AS runId, details, created_at AS createdAt, summary, top_seq AS topSeq, changes`;
 
-/** Tables that hold what was said, or what was made of it: all that clearing a session empties. */
+/** Tables that hold messages or text derived from them. Clearing a session empties all of them. */
 const CONTENT_TABLES = [
   "palimpsest_messages",
   "palimpsest_message_parts",
@@ -128,13 +128,13 @@ export class Statements {
     return this.#db.run<ContentRow>(sql, sessionId, seq)[0];
   }
 
-  /** The rest of a content that was split, in order. */
+  /** The pieces after the first of a split content, in order. */
   messageParts(sessionId: string, seq: number): { content: string }[] {
     const sql = "SELECT content FROM palimpsest_message_parts WHERE session_id = ? AND seq = ? ORDER BY part";
     return this.#db.run(sql, sessionId, seq);
   }
 
-  /** Rows at or below `seq`, newest first, read one by one as they are asked for. */
+  /** Rows at or below `seq`, newest first, read one by one on demand. */
   shapesDown(sessionId: string, seq: number): Generator<ShapeRow> {
     const sql = `SELECT ${SHAPE} FROM palimpsest_messages WHERE session_id = ? AND seq <= ? ORDER BY seq DESC`;
     return this.#db.each(sql, sessionId, seq);
@@ -151,34 +151,34 @@ export class Statements {
     return this.#db.run(sql, sessionId, seq);
   }
 
-  /** Rows above `afterSeq` up to `toSeq` with their parents, oldest first: a stretch of the tree without its content. */
+  /** Rows above `afterSeq` up to `toSeq` with their parents and without content, oldest first. */
   links(sessionId: string, afterSeq: number, toSeq: number): { seq: number; parentSeq: number | null }[] {
     const sql = `SELECT seq, parent_seq AS parentSeq FROM palimpsest_messages
        WHERE session_id = ? AND seq > ? AND seq <= ? ORDER BY seq`;
     return this.#db.run(sql, sessionId, afterSeq, toSeq);
   }
 
-  /** The row that was stored next after `seq` among those that are left. */
+  /** The next row above `seq` that still exists. */
   messageAfter(sessionId: string, seq: number): { seq: number; parentSeq: number | null } | undefined {
     const sql = `SELECT seq, parent_seq AS parentSeq FROM palimpsest_messages
        WHERE session_id = ? AND seq > ? ORDER BY seq LIMIT 1`;
     return this.#db.run<{ seq: number; parentSeq: number | null }>(sql, sessionId, seq)[0];
   }
 
-  /** The newest row at `seq` or below it, on whichever branch. */
+  /** The newest row at `seq` or below it, on any branch. */
   messageBefore(sessionId: string, seq: number): { seq: number } | undefined {
     const sql = "SELECT seq FROM palimpsest_messages WHERE session_id = ? AND seq <= ? ORDER BY seq DESC LIMIT 1";
     return this.#db.run<{ seq: number }>(sql, sessionId, seq)[0];
   }
 
-  /** Children of a row that were marked as branches; of no row (roots) when `parentSeq` is null. */
+  /** Children of a row that are marked as branches. A null `parentSeq` asks for the roots. */
   branchesOf(sessionId: string, parentSeq: number | null): { seq: number }[] {
     const sql = `SELECT seq FROM palimpsest_messages
        WHERE session_id = ? AND parent_seq IS ? AND branch = 1 ORDER BY seq`;
     return this.#db.run(sql, sessionId, parentSeq);
   }
 
-  /** All rows of the session that were marked as branches, newest first. */
+  /** All rows of the session that are marked as branches, newest first. */
   branchRows(sessionId: string): { seq: number; parentSeq: number | null }[] {
     const sql = `SELECT seq, parent_seq AS parentSeq FROM palimpsest_messages INDEXED BY palimpsest_branches
        WHERE session_id = ? AND branch = 1 ORDER BY seq DESC`;
@@ -214,7 +214,7 @@ export class Statements {
     this.#db.run("DELETE FROM palimpsest_messages WHERE session_id = ? AND seq = ?", sessionId, seq);
   }
 
-  /** Hangs a row under another parent, as a branch of it. */
+  /** Moves a row under another parent, as a branch of it. */
   reparentMessage(sessionId: string, seq: number, parentSeq: number | null): void {
     const sql = "UPDATE palimpsest_messages SET parent_seq = ?, branch = 1 WHERE session_id = ? AND seq = ?";
     this.#db.run(sql, parentSeq, sessionId, seq);
@@ -236,8 +236,8 @@ export class Statements {
   // Overlays
 
   /**
-   * Of the overlays in force that end at `at` or before, the one that ends last, then the widest, then the newest.
-   * Those that begin before `floor` are not looked for.
+   * Of the active overlays that end at `at` or before, returns the one that ends last, then the widest, then the
+   * newest. Overlays that begin before `floor` are left out.
    */
   overlayAtOrBelow(sessionId: string, at: Place, floor: Place): OverlayRow | undefined {
     const sql = `SELECT ${OVERLAY} FROM palimpsest_overlays INDEXED BY palimpsest_active_overlays
@@ -246,7 +246,7 @@ export class Statements {
     return this.#db.run<OverlayRow>(sql, sessionId, at.seq, at.step, floor.seq, floor.step)[0];
   }
 
-  /** Overlays in force that end in the message at `seq` or in a later one, last end first. */
+  /** Active overlays that end in the message at `seq` or in a later one, last end first. */
   activeOverlaysEndingFrom(sessionId: string, seq: number): OverlayRow[] {
     const sql = `SELECT ${OVERLAY} FROM palimpsest_overlays INDEXED BY palimpsest_active_overlays
        WHERE session_id = ? AND state = 'active' AND to_seq >= ? ORDER BY to_seq DESC, to_step DESC`;
@@ -280,7 +280,7 @@ export class Statements {
     this.#db.run(sql, ...name, ...span, ...measure, ...made);
   }
 
-  /** Changes what may change of an overlay: its state, and what is kept beside it. */
+  /** Updates the columns of an overlay that may change: state, changes, details and tokens. */
   changeOverlay(sessionId: string, row: OverlayRow): void {
     const sql = `UPDATE palimpsest_overlays SET state = ?, changes = ?, details = ?, tokens = ?
        WHERE session_id = ? AND n = ?`;
@@ -295,7 +295,7 @@ export class Statements {
     return this.#db.run<DraftRow>(sql, sessionId, key)[0];
   }
 
-  /** The first draft stored under a key stays. */
+  /** Inserts a draft. The first draft stored under a key stays. */
   insertDraft(sessionId: string, key: string, row: DraftRow): void {
     const sql = `INSERT INTO palimpsest_drafts (session_id, key, tokens, details, created_at, text)
        VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (session_id, key) DO NOTHING`;
@@ -317,13 +317,13 @@ export class Statements {
     this.#db.run(sql, record, sessionId, n);
   }
 
-  /** Takes the run out of the live ones: a statement of its own, because only it touches their index. */
+  /** Marks a run as ended. It is a separate statement because only it touches the index of live runs. */
   endRun(sessionId: string, n: number, record: string): void {
     const sql = "UPDATE palimpsest_runs SET live = 0, record = ? WHERE session_id = ? AND n = ?";
     this.#db.run(sql, record, sessionId, n);
   }
 
-  /** Records of a session's runs that hold words of others: a focus, or those that something failed in. */
+  /** Records of a session's runs that may quote text: a focus, a failure or a declined answer. */
   runsWithWords(sessionId: string): RunRow[] {
     const sql = `SELECT record FROM palimpsest_runs WHERE session_id = ? AND (json_extract(record, '$.focus') IS NOT NULL
        OR json_extract(record, '$.outcome.kind') = 'failed' OR instr(record, '"failure":') + instr(record, '"declined"') > 0)`;
@@ -345,7 +345,7 @@ export class Statements {
     return this.#db.run(sql, sessionId);
   }
 
-  /** Of every session. */
+  /** The live runs of every session. */
   liveRuns(): RunRow[] {
     const sql = `SELECT record FROM palimpsest_runs INDEXED BY palimpsest_live_runs
        WHERE live = 1 ORDER BY session_id, n`;

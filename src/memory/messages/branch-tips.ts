@@ -1,45 +1,45 @@
 /**
- * Where the branches of a session have come to: what a person chooses from who wants to read another one.
+ * The tips of a session's branches, from which a person chooses another branch to read.
  *
- * Boundary: reads only. It costs rows for branches, not for messages: rows between two that start a branch follow each
- * other, so the last of them is a tip unless a branch hangs on it.
+ * Reads only. Its cost grows with branches, not with messages. The rows between two branch starts follow each other, so
+ * the last of them is a tip unless a branch hangs on it.
  */
 import { titleOf } from "../../steps/message/title.ts";
 import type { Tree } from "./tree.ts";
 
-/** Branches that a page of a session's branches shows, the newest: each is read with its last message. */
+/** The most branches that a page shows, newest first. Each costs a read of its last message. */
 const MAX_BRANCH_TIPS = 100;
 
 export interface BranchTip {
   readonly leafId: string;
   readonly role: string;
-  /** The beginning of what the leaf says; null when it holds no text. */
+  /** The beginning of the leaf's text. Null when the leaf has no text. */
   readonly title: string | null;
   /** When the leaf was stored, epoch ms. */
   readonly createdAt: number;
-  /** The message after which it goes its own way; null for a branch that begins the session. */
+  /** The message after which the branch parts from its parent. Null for a branch that begins the session. */
   readonly partsAfterId: string | null;
 }
 
 const END = Number.MAX_SAFE_INTEGER;
 
-/** Rows that follow each other, from one that starts a branch to the one before the next start. */
+/** Rows that follow each other, from a branch start to the row before the next start. */
 interface Stretch {
   readonly from: number;
   readonly to: number;
 }
 
-/** The newest leaf that is the message at `seq` or comes after it. */
+/** The newest leaf among the message at `seq` and its descendants. */
 export function findLeafAfter(tree: Tree, seq: number): string {
   const starts = tree.sql.branchRows(tree.sessionId);
   const after: Stretch[] = [{ from: seq, to: (starts.findLast((start) => start.seq > seq)?.seq ?? END) - 1 }];
-  // Oldest first: a branch hangs on an older row, so what it hangs on was looked at before it.
+  // Oldest first, because a branch hangs on an older row. The row that it hangs on was then visited before.
   for (const [at, start] of [...starts.entries()].toReversed()) {
     const hangsOn = start.parentSeq ?? -1;
     if (start.seq <= seq || !after.some(({ from, to }) => from <= hangsOn && hangsOn <= to)) continue;
     after.push({ from: start.seq, to: (starts[at - 1]?.seq ?? END) - 1 });
   }
-  // The newest of those rows: whatever hung on it would be one of them, and newer.
+  // The newest of those rows is a leaf, because a child of it would be newer and also in the list.
   for (const { from, to } of after.toReversed()) {
     const last = tree.sql.messageBefore(tree.sessionId, to);
     if (last !== undefined && last.seq >= from) return tree.shape(last.seq).id;
@@ -47,7 +47,7 @@ export function findLeafAfter(tree: Tree, seq: number): string {
   return tree.shape(seq).id;
 }
 
-/** The newest {@link MAX_BRANCH_TIPS}, newest first. Empty for a session without messages. */
+/** The newest {@link MAX_BRANCH_TIPS} tips, newest first. Empty for a session without messages. */
 export function listTips(tree: Tree): BranchTip[] {
   const starts = tree.sql.branchRows(tree.sessionId);
   const hangsOn = new Set(starts.map((start) => start.parentSeq));

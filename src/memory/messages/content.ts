@@ -1,9 +1,9 @@
 /**
- * From a message to what is stored of it, and back.
+ * Encodes a message into its stored form and decodes it again.
  *
- * Job: refuse what would not come back as it went in, before anything is written; measure, digest and split the rest.
- * Boundary: knows no table. Safe because what passes {@link checkPlain} is exactly what `JSON.stringify` keeps (it
- * escapes NUL and lone surrogates itself), and pieces are cut between code points, so joining them is exact.
+ * A value that would not survive the round trip is refused before anything is written. All else is measured, digested
+ * and split. This module knows no table. The round trip is exact because {@link checkPlain} accepts only values that
+ * `JSON.stringify` keeps (it escapes NUL and lone surrogates itself), and because pieces are cut between code points.
  */
 import type { UIMessage } from "ai";
 import { errorCode, PalimpsestError } from "../../errors.ts";
@@ -12,22 +12,22 @@ import { digest } from "../../steps/text/digest.ts";
 import { measureMessage, type CountTokens, type Measure } from "../../steps/message/measure.ts";
 import { messageSteps } from "../../steps/message/slice.ts";
 
-/** Characters of what is stamped on a message about its steps and tool calls: it shares the row with the content. */
+/** The most characters of a message's facts (its steps and tool calls), which share a row with the content. */
 const FACTS_MAX_CHARS = 100_000;
 
-/** Nesting that every JSON parser on the way can follow. */
+/** The deepest nesting that every JSON parser on the way can follow. */
 const MAX_DEPTH = 500;
 
-/** What planning knows of a message without its content. */
+/** The facts that planning needs of a message without its content. */
 export interface Facts extends Omit<Measure, "tokens"> {
-  /** Only where a host keeps the content: a digest of each step's parts. */
+  /** A digest of each step's parts. Present only where a host keeps the content. */
   readonly stepDigests?: readonly string[];
 }
 
-/** Of a step's digest: it tells apart two contents of one step, and names nothing. */
+/** Length of a step's digest. It only tells apart two contents of one step and is never a key. */
 const STEP_DIGEST_CHARS = 16;
 
-/** As they are stored: a row of an earlier version does not say where its texts are, nor which tools it used. */
+/** Facts as stored. Rows of an earlier version lack the places of texts and the names of tools. */
 type StoredFacts = Omit<Facts, "texts" | "tools"> & Partial<Pick<Facts, "texts" | "tools">>;
 
 export interface Encoded {
@@ -37,11 +37,11 @@ export interface Encoded {
   readonly bytes: number;
   readonly digest: string;
   readonly facts: string;
-  /** The JSON, in pieces that each fit into a row: one, nearly always; none where a host keeps the content. */
+  /** The JSON in pieces that each fit into a row, nearly always one. Empty where a host keeps the content. */
   readonly pieces: readonly string[];
 }
 
-/** Throws `invalid_message` unless the value has the shape of a UIMessage. Its parts' content is not looked at. */
+/** Throws `invalid_message` unless the value has the shape of a UIMessage. Does not look into its parts. */
 export function checkShape(message: UIMessage): void {
   const { id, role, parts } = (message ?? {}) as Partial<UIMessage>;
   if (typeof id !== "string" || id === "" || id.length > MAX_ID_CHARS || !id.isWellFormed()) {
@@ -58,7 +58,7 @@ export function checkShape(message: UIMessage): void {
 }
 
 /**
- * All that is stored of a message. Throws `invalid_message`, `not_serializable` (naming the path) or
+ * Encodes a message for our own store. Throws `invalid_message`, `not_serializable` (naming the path) or
  * `message_too_large`.
  */
 export function encodeMessage(message: UIMessage, countTokens: CountTokens): Encoded {
@@ -74,7 +74,7 @@ export function encodeMessage(message: UIMessage, countTokens: CountTokens): Enc
 }
 
 /**
- * All that is stored of a message whose content a host keeps: what can be asked of it without reading it. Throws
+ * Encodes a message whose content a host keeps, so that planning can work without reading the content. Throws
  * `invalid_message`, `message_too_large`.
  */
 export function encodeHosted(message: UIMessage, countTokens: CountTokens): Encoded {
@@ -87,12 +87,12 @@ export function encodeHosted(message: UIMessage, countTokens: CountTokens): Enco
   return { id, role, tokens, bytes: utf8Length(json), digest: digest(id, json), facts, pieces: [] };
 }
 
-/** Names a message's exact content. */
+/** The digest of a message's exact content. */
 export function messageDigest(message: UIMessage): string {
   return digest(message.id, JSON.stringify(message));
 }
 
-/** Names steps of a message whose content a host keeps, from its facts. */
+/** The digest of some steps of a hosted message, from its facts. Null when its content is in our own store. */
 export function hostedSliceDigest(
   { id, role, facts }: { readonly id: string; readonly role: string; readonly facts: string },
   { fromStep, toStep }: { readonly fromStep: number; readonly toStep: number },
@@ -111,10 +111,10 @@ function factsJson(message: UIMessage, facts: Facts): string {
   );
 }
 
-/** Stands for a message whose row was damaged from outside: one bad row must not take the conversation with it. */
+/** Replaces a message whose row was damaged from outside, so that one bad row does not break the whole conversation. */
 const UNREADABLE = "[This message cannot be read: its stored row is damaged.]";
 
-/** The message that was stored as these pieces, under the id and role of its row. */
+/** Rebuilds the stored message from its pieces, under the id and role of its row. */
 export function decodeMessage(
   pieces: readonly string[],
   row: { readonly id: string; readonly role: string },
@@ -126,7 +126,10 @@ export function decodeMessage(
   }
 }
 
-/** Written by {@link encodeMessage}, so trusted as stored. Texts that nobody noted are none: behind notes the more is kept. */
+/**
+ * Trusts the facts as stored, because {@link encodeMessage} wrote them. Missing texts read as none, so more is kept
+ * after notes.
+ */
 export function parseFacts(facts: string): Facts {
   const stored = JSON.parse(facts) as StoredFacts;
   return { ...stored, texts: stored.texts ?? [], tools: stored.tools ?? [] };
@@ -137,7 +140,7 @@ export function utf8Length(text: string): number {
   return splitUtf8(text, Number.POSITIVE_INFINITY).bytes;
 }
 
-/** Cuts a text into pieces of at most `maxBytes` UTF-8 bytes each, between code points. One pass, no copy when it fits. */
+/** Cuts a text between code points into pieces of at most `maxBytes` UTF-8 bytes. One pass, and no copy when it fits. */
 export function splitUtf8(text: string, maxBytes: number): { bytes: number; pieces: [string, ...string[]] } {
   const pieces: string[] = [];
   let start = 0;
@@ -164,7 +167,7 @@ function measure(message: UIMessage, countTokens: CountTokens): Measure {
   try {
     return measureMessage(message, countTokens);
   } catch (cause) {
-    // A counter of the caller's may fail for reasons of its own: those are told as they are.
+    // A caller's token counter may fail with an error of its own, which is passed on unchanged.
     if (errorCode(cause) !== undefined) throw cause;
     const why = cause instanceof Error ? cause.message : String(cause);
     throw new PalimpsestError(
@@ -177,14 +180,14 @@ function measure(message: UIMessage, countTokens: CountTokens): Measure {
   }
 }
 
-/** Where the check is: a chain back to the message. */
+/** The position of the check, as a chain back to the message. */
 interface Visit {
   readonly key: string | number;
   readonly holder: object | null;
   readonly up: Visit | null;
   readonly depth: number;
   readonly messageId: string;
-  /** Characters that the JSON may still have: shared by the whole visit, so that a hostile graph ends it early. */
+  /** Characters that the JSON may still have. The whole visit shares the budget, so that a hostile graph ends it early. */
   readonly budget: { left: number };
 }
 
@@ -209,7 +212,7 @@ function checkPlain(value: unknown, visit: Visit): void {
   }
 }
 
-/** Throws `not_serializable` unless this is an array or a plain object that does not hold itself. */
+/** Throws `not_serializable` unless this is an array or a plain object that does not contain itself. */
 function checkHolder(value: object, visit: Visit): void {
   for (let above: Visit | null = visit; above !== null; above = above.up) {
     if (above.holder === value) throw notSerializable(visit, "a cycle");

@@ -1,39 +1,38 @@
 /**
- * Where the content of a session's messages is, and how a row becomes its message.
+ * Reads the content of a row, from our own store or from a host that keeps the messages. Decides nothing about which
+ * rows are read.
  *
- * Job: one way to read for our own rows and for those whose content a host keeps. Boundary: decides nothing about what is read.
- *
- * Reads are synchronous. Content that a host must be asked for is announced with {@link NotAtHand}: whoever is on the outside
- * fetches it and does the read again (agent/hosted-session.ts). What a host returns is held against the digest of its row, so a
- * change that nobody heard of is noticed before anything is made of it.
+ * Reads are synchronous. A read of content that a host must deliver first throws {@link NotAtHand}. The outermost
+ * caller then fetches it and repeats the read (agent/hosted-session.ts). Each message from a host is checked against
+ * the digest of its row, so a missed change is noticed before anything is derived from it.
  */
 import type { UIMessage } from "ai";
 import { decodeMessage, messageDigest } from "./content.ts";
 import type { MessageSource } from "./message-source.ts";
 import type { ContentRow, Statements } from "../statements.ts";
 
-/** `parts` of a row whose content a host keeps. */
+/** The value of `parts` for a row whose content a host keeps. */
 export const HOSTED = 0;
-/** `parts` of a row whose message the host pruned: it keeps its place and digest for the overlays above it. */
+/** The value of `parts` for a row whose message the host pruned. The row keeps its place and digest for overlays above it. */
 export const PRUNED = -1;
 
-/** True for a row that holds a place and shows nothing. */
+/** True for a pruned row, which holds a place and shows nothing. */
 export function isPruned({ parts }: { readonly parts: number }): boolean {
   return parts === PRUNED;
 }
 
-/** A row with what a read needs of it. */
+/** The columns that a read needs. */
 export type ReadableRow = Pick<ContentRow, "seq" | "id" | "role" | "parts" | "content" | "digest">;
 
 export interface Contents {
-  /** The host that keeps the messages; null for our own store. */
+  /** The name of the host that keeps the messages. Null for our own store. */
   readonly host: string | null;
-  /** Throws {@link NotAtHand} with everything that must be fetched before the rows can be read. */
+  /** Throws {@link NotAtHand} with all ids that must be fetched before the rows can be read. */
   need(rows: readonly ReadableRow[]): void;
   read(row: ReadableRow): UIMessage;
 }
 
-/** Content that must be fetched first. Never seen outside: {@link HostedContents.fetch} answers it. */
+/** Content must be fetched from the host first. Never leaves the package, because {@link HostedContents.fetch} handles it. */
 export class NotAtHand extends Error {
   override readonly name = "NotAtHand";
   readonly ids: readonly string[];
@@ -44,7 +43,7 @@ export class NotAtHand extends Error {
   }
 }
 
-/** The host's message is not what its row says: a change was missed. Never seen outside. */
+/** The host's message differs from its row, so a change was missed. Never leaves the package. */
 export class HostDiffers extends Error {
   override readonly name = "HostDiffers";
   readonly id: string;
@@ -55,12 +54,12 @@ export class HostDiffers extends Error {
   }
 }
 
-/** Whether a read is to be done again, once its host was asked. */
+/** Whether to repeat a read after asking the host. */
 export function isToBeReadAgain(error: unknown): error is NotAtHand | HostDiffers {
   return error instanceof NotAtHand || error instanceof HostDiffers;
 }
 
-/** Our own store: the content stands in the row, and in further rows where it was split. */
+/** Our own store. The content stands in the row, and in further rows where it was split. */
 export class StoredContents implements Contents {
   readonly host = null;
   readonly #sql: Statements;
@@ -80,13 +79,13 @@ export class StoredContents implements Contents {
   }
 }
 
-/** A host's messages: from its memory, and from what was fetched for the read that is being done. */
+/** A host's messages, from its memory and from those fetched for the current read. */
 export class HostedContents implements Contents {
   readonly #source: MessageSource;
   readonly #fetched = new Map<string, UIMessage | null>();
   /** Digests of messages that are in the host's memory. */
   readonly #digests = new WeakMap<UIMessage, string>();
-  /** The host's memory by id, kept for one turn of the event loop: nobody changes it meanwhile. */
+  /** The host's memory by id, cached for one turn of the event loop. Nothing changes it within a turn. */
   #live: ReadonlyMap<string, UIMessage> | null = null;
 
   constructor(source: MessageSource) {
@@ -123,7 +122,7 @@ export class HostedContents implements Contents {
     for (const id of ids) this.#fetched.set(id, await this.#source.get(id));
   }
 
-  /** Drops what was fetched: the read is done, or the host changed. */
+  /** Drops the fetched messages when the read is done or the host changed. */
   forget(): void {
     this.#fetched.clear();
     this.#live = null;

@@ -1,29 +1,29 @@
 /**
- * Finding a message by its id without an index on ids.
+ * Finds a message by its id without an index on ids.
  *
- * Job: keep one 32-bit hash per message, in the order of `seq`, in memory, and say where an id may be. Boundary: a
- * candidate is only that; the caller reads the row and compares the id, so a collision or a stale hash costs one read
- * and is never wrong. What is persisted is a copy of what the rows say, written once for many appends: rows newer than
- * the copy are read again on the first look-up after a cold start.
+ * Keeps one 32-bit hash per message in memory, in the order of `seq`, and says where an id may be. The caller reads the
+ * row of a candidate and compares the id, so a collision or a stale hash costs one read and never gives a wrong answer.
+ * The persisted pages are a copy of the rows, written once for many appends. The first look-up after a cold start reads
+ * newer rows again.
  */
 import { hashId } from "../../steps/message/reference.ts";
 import type { Statements } from "../statements.ts";
 
-/** Hashes in one row: 512 KiB of a blob. */
+/** Hashes in one row, a blob of 512 KiB. */
 export const PAGE_SIZE = 131_072;
 
 /** Appends between two writes of the last page, and so the most rows that a cold start reads again. */
 export const FLUSH_EVERY = 64;
 
-/** No id hashes to it. */
+/** Marks a place without a message. No id hashes to it. */
 const NONE = 0;
 
 export class Fingerprints {
   readonly #sql: Statements;
   readonly #sessionId: string;
-  /** Index is `seq`; `NONE` where there is no message. Null until first needed. */
+  /** The index is `seq`. `NONE` marks a place without a message. Null until first needed. */
   #hashes: Uint32Array | null = null;
-  /** First `seq` past what is held, and past what is persisted. */
+  /** The first `seq` after the hashes in memory, and the first after the persisted ones. */
   #end = 0;
   #flushedEnd = 0;
 
@@ -32,12 +32,12 @@ export class Fingerprints {
     this.#sessionId = sessionId;
   }
 
-  /** Where a message with this id may be, newest first. */
+  /** The places where a message with this id may be, newest first. */
   *candidates(id: string): Generator<number> {
     yield* this.withHash(hashId(id));
   }
 
-  /** Where messages are whose ids hash to this, newest first; also one that was deleted since the last write. */
+  /** The places of messages whose ids have this hash, newest first. May include one deleted since the last write. */
   *withHash(wanted: number): Generator<number> {
     const hashes = this.#load();
     let at = this.#end;
@@ -47,7 +47,7 @@ export class Fingerprints {
     }
   }
 
-  /** Notes a stored message. Writes one row for every {@link FLUSH_EVERY}-th. */
+  /** Records a stored message. Every {@link FLUSH_EVERY}-th call writes one row. */
   add(seq: number, id: string): void {
     this.#put(seq, hashId(id));
     if ((seq + 1) % FLUSH_EVERY === 0) this.flush();
@@ -57,7 +57,7 @@ export class Fingerprints {
     if (seq < this.#load().length) this.#load()[seq] = NONE;
   }
 
-  /** Persists what is not yet: one row, two when a page filled up since. */
+  /** Persists the pending hashes. Writes one row, or one more for each page that filled up since. */
   flush(): void {
     const hashes = this.#load();
     if (this.#flushedEnd === this.#end) return;
@@ -72,7 +72,7 @@ export class Fingerprints {
     this.#flushedEnd = this.#end;
   }
 
-  /** Drops what is in memory: the next look-up reads it again. */
+  /** Drops the hashes in memory. The next look-up loads them again. */
   forget(): void {
     this.#hashes = null;
     this.#end = 0;

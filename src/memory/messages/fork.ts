@@ -1,10 +1,11 @@
 /**
- * What the overlays of a fork are named by, once they were copied.
+ * Recomputes the span digests of a fork's overlays after they were copied.
  *
- * An overlay's digest adds up over the messages under it and over the overlays that lay inside when it was laid. A fork gets those
- * in force alone. One that has left force since adds up to the same as its messages do, unless it ended within a message:
- * the digests of a message's parts are not the digest of the whole. So an overlay over such a one is named anew, by what the
- * fork holds (C3): or else, taken back there, it would be held for changed, and not be put back.
+ * An overlay's digest adds up the digests of the messages and overlays inside its span when it was added. A fork copies
+ * only overlays in force. An inner overlay that has left force adds up to the same digest as its messages, unless it
+ * ended within a message, because the digests of a message's parts do not add up to the digest of the whole. An overlay
+ * over such a span gets a new digest from the content of the fork (C3). With the old digest it would look changed and
+ * could not be restored.
  */
 import type { CountTokens } from "../../steps/message/measure.ts";
 import { WHOLE_MESSAGE } from "../../steps/plan/outline.ts";
@@ -17,14 +18,14 @@ import { placeFrom, placeTo } from "./walk.ts";
 
 export interface Forked {
   readonly from: Tree;
-  /** With its messages and overlays in place. */
+  /** The fork, with its messages and overlays in place. */
   readonly to: Tree;
   readonly sql: SessionStatements;
   readonly now: () => number;
   readonly countTokens: CountTokens;
 }
 
-/** Reads the overlays of the session that was forked, and nothing more where none of them ended within a message and left force. */
+/** Reads the source session's overlays. Reads nothing more if none of them both ended within a message and left force. */
 export function nameSpansAnew({ from, to, sql, now, countTokens }: Forked): void {
   const parting = from.sql.overlays(from.sessionId).filter((row) => cutsMessage(row) && hasLeftForce(row));
   if (parting.length === 0) return;

@@ -1,11 +1,11 @@
 /**
- * Where originals are: what the summaries of the active branch hide, and the ways to a message beneath them.
+ * Locates original messages that the overlays of the active branch hide.
  *
- * Job: from words, names, overlays and neighbours to places, nearest or best first, one at a time. Boundary: decides
- * nothing about how much is read; a reader takes places until it has enough, and each costs a row when it is taken.
+ * Turns words, names, overlays and neighbours into places, nearest or best first, one at a time. Does not decide how
+ * much is read. A reader takes places until it has enough, and each place costs a row when it is taken.
  *
- * A branch is a few stretches of the table: inside one, each row is the parent of the next, because only rows that are
- * marked start elsewhere (schema.ts). So whether a message is under an overlay is known without walking there.
+ * A branch consists of a few ranges of the table. Within a range each row is the parent of the next, because only
+ * marked rows start elsewhere (schema.ts). So it can tell whether an overlay covers a message without walking there.
  */
 import type { UIMessage } from "ai";
 import { WHOLE_MESSAGE } from "../../steps/plan/outline.ts";
@@ -19,10 +19,10 @@ import type { OverlayRow } from "../statements.ts";
 import type { Tree } from "./tree.ts";
 import { walkView } from "./walk.ts";
 
-/** Messages that are looked through for the user's last one: an agent's turn seldom has more. */
+/** The most messages searched for the user's last one. An agent's turn seldom has more. */
 const LOOKED_BACK = 20;
 
-/** A stretch that an overlay of the view hides, wholly or in part. */
+/** A range that an overlay of the view hides, wholly or in part. */
 export interface HiddenRange extends SeqRange {
   readonly overlayId: string;
 }
@@ -34,7 +34,7 @@ export interface Original {
   readonly createdAt: number;
 }
 
-/** Made for one question: it remembers what the view is. */
+/** Made for one question, because it caches the shape of the view. */
 export class HiddenMessages {
   readonly #tree: Tree;
   readonly #search: MessageSearch;
@@ -46,7 +46,7 @@ export class HiddenMessages {
     this.#search = search;
   }
 
-  /** What the overlays of the active branch's view hide. Reads the view without content, and a row for each branch. */
+  /** The ranges that overlays of the active view hide. Reads the view without content, and a row for each branch. */
   hidden(): readonly HiddenRange[] {
     if (this.#hidden === null) {
       const leaf = this.#tree.newest();
@@ -57,35 +57,35 @@ export class HiddenMessages {
     return this.#hidden;
   }
 
-  /** The stretches that an overlay covers, newest first, whatever its state. */
+  /** The ranges that an overlay covers, newest first, in any state of the overlay. */
   under({ overlayId, fromSeq, toSeq }: Pick<OverlayRow, "overlayId" | "fromSeq" | "toSeq">): HiddenRange[] {
     return this.#stretches(toSeq).flatMap((each) =>
       each.toSeq < fromSeq ? [] : [{ overlayId, fromSeq: Math.max(fromSeq, each.fromSeq), toSeq: each.toSeq }],
     );
   }
 
-  /** The overlay of the view that hides a message; null when none does. */
+  /** The overlay of the view that hides a message. Null when none does. */
   overlayOver(seq: number): string | null {
     return this.hidden().find((range) => seq >= range.fromSeq && seq <= range.toSeq)?.overlayId ?? null;
   }
 
-  /** For each thing that is asked for, the messages that have it: in the given stretches, or in the whole session. */
+  /** For each ask, finds the messages that hold it, in the given ranges or in the whole session. */
   holding(asks: readonly Ask[], { ranges, rows }: { ranges: readonly SeqRange[] | null; rows: number }): Holding[] {
     return this.#search.holding(asks, { sessionId: this.#tree.sessionId, ranges: this.#all(ranges), rows });
   }
 
-  /** Whether a place is in the stretches, or, for null, anywhere. */
+  /** Returns a test whether a place is in the ranges. For null every place is. */
   inside(ranges: readonly SeqRange[] | null): (seq: number) => boolean {
     const all = this.#all(ranges);
     return (seq) => all.some(({ fromSeq, toSeq }) => seq >= fromSeq && seq <= toSeq);
   }
 
-  /** Places in the stretches: as many as there were messages, deleted ones included. */
+  /** The number of places in the ranges. It counts deleted messages too. */
   count(ranges: readonly SeqRange[] | null): number {
     return this.#all(ranges).reduce((sum, { fromSeq, toSeq }) => sum + toSeq - fromSeq + 1, 0);
   }
 
-  /** The newest places in the stretches, newest first. */
+  /** The newest places in the ranges, newest first. */
   newest(ranges: readonly SeqRange[] | null, count: number): number[] {
     const newestFirst = this.#all(ranges).toSorted((a, b) => b.toSeq - a.toSeq);
     const seqs: number[] = [];
@@ -95,7 +95,7 @@ export class HiddenMessages {
     return seqs;
   }
 
-  /** What the user said last on the active branch, of its newest messages; null when there is none among those. */
+  /** The text of the user's last message among the newest of the active branch. Null when there is none among them. */
   lastUserText(): string | null {
     const leaf = this.#tree.newest();
     let left = LOOKED_BACK;
@@ -112,12 +112,12 @@ export class HiddenMessages {
     return ranges ?? [{ fromSeq: 0, toSeq: this.#tree.newest()?.seq ?? 0 }];
   }
 
-  /** Messages of which {@link holding} sees only a part. */
+  /** The number of messages that {@link holding} sees only in part. */
   countPartial(ranges: readonly SeqRange[] | null): number {
     return this.#search.countPartial(this.#tree.sessionId, ranges);
   }
 
-  /** By a message's id, by the id that a view shows for a part of it, or by a reference. Empty when there is none. */
+  /** Finds places by a message's id, by the view's id for a part of it, or by a reference. Empty when there is none. */
   named(name: string): number[] {
     const synthetic = parseSyntheticId(name);
     const row = this.#tree.find(synthetic?.kind === "slice" ? synthetic.messageId : name);
@@ -132,7 +132,7 @@ export class HiddenMessages {
     return this.#tree.sql.overlayById(this.#tree.sessionId, id) ?? null;
   }
 
-  /** Every place in the stretches, in their order, newest first in each. */
+  /** Every place in the ranges. The ranges keep their order, and each is read newest first. */
   *within(ranges: readonly SeqRange[]): Generator<number> {
     for (const { fromSeq, toSeq } of ranges) {
       for (let next = this.#atOrBelow(toSeq); next !== null && next >= fromSeq; next = this.#atOrBelow(next - 1)) {
@@ -141,7 +141,10 @@ export class HiddenMessages {
     }
   }
 
-  /** The place itself, then by turns the nearest before and after it: on the active branch, or on its own above it. */
+  /**
+   * The place itself, then its nearest neighbours before and after, taken in turns. Follows the active branch if the
+   * place is on it. Otherwise it only follows the ancestors.
+   */
   *around(seq: number): Generator<number> {
     yield seq;
     let ways = [this.#before(seq), this.#after(seq)];
@@ -157,7 +160,7 @@ export class HiddenMessages {
     }
   }
 
-  /** Null when the message was deleted or pruned, or is a record: what it tells of is in the session before this one. */
+  /** Returns null for a message that was deleted or pruned, and for a record, whose messages are in the previous session. */
   read(seq: number): Original | null {
     const row = this.#tree.content(seq);
     return row === undefined || row.id.startsWith(RECORD_PREFIX) || isPruned(row)
@@ -179,7 +182,7 @@ export class HiddenMessages {
     }
   }
 
-  /** The path down from a place, newest stretch first. */
+  /** The path down from a place, newest range first. */
   #stretches(seq: number): SeqRange[] {
     this.#branches ??= this.#tree.sql.branchRows(this.#tree.sessionId);
     const found: SeqRange[] = [];

@@ -1,9 +1,9 @@
 /**
- * One session's conversation: what callers append to, change and read.
+ * One session's conversation: append, edit, delete and read.
  *
- * Job: put the tree and its overlays together. A write is checked first and then done in one transaction, so that it
- * happens whole or not at all; a read costs rows in proportion to what is visible. Boundary: starts no run and knows no
- * policy; whoever needs more in the same transaction opens it around the call (`Db.transaction`).
+ * Combines the tree with its overlays. A write is checked first and then runs in one transaction, so it happens whole
+ * or not at all. A read costs rows in proportion to the visible messages. This module starts no run and knows no
+ * policy. A caller that needs more in the same transaction opens it around the call (`Db.transaction`).
  */
 import type { UIMessage } from "ai";
 import { PalimpsestError } from "../../errors.ts";
@@ -37,17 +37,17 @@ export type { RecentHistory, View } from "./view.ts";
 
 export interface AppendResult {
   readonly inserted: boolean;
-  /** True when the message came out of a view (a summary, or a part of a message): nothing is ever stored for it. */
+  /** True when the message came out of a view (a summary, or a part of a message). Such a message is never stored. */
   readonly synthetic: boolean;
-  /** The stored form: the given message, or what was there before. */
+  /** The stored form: the given message, or the one that was stored before. */
   readonly message: UIMessage;
 }
 
 export class History extends SessionOverlays {
-  /** The active view's total, kept from append to append. */
+  /** The token total of the active view, carried from append to append. */
   #total: { readonly leafSeq: number; readonly tokens: number } | null = null;
 
-  /** Whether an overlay gave way to an edit that nobody asked about yet. */
+  /** Whether an edit invalidated an overlay since the last {@link takeUncovered}. */
   #uncovered = false;
 
   protected override viewChanged(): void {
@@ -61,9 +61,10 @@ export class History extends SessionOverlays {
   // Writing
 
   /**
-   * Stores a message under `parentId`: undefined means the active leaf, null a new root. A repeated id changes nothing
-   * and returns what is stored. `known`: what {@link encode} made of it. Throws `invalid_message`, `not_serializable`,
-   * `message_too_large`, `unknown_parent`, `cyclic_parent`, `reserved_id`, `reserved_metadata`, `session_ended`, `storage_full`.
+   * Stores a message under `parentId`. Undefined means the active leaf, null a new root. A repeated id changes nothing
+   * and returns the stored message. `known` is an earlier result of {@link encode}. Throws `invalid_message`,
+   * `not_serializable`, `message_too_large`, `unknown_parent`, `cyclic_parent`, `reserved_id`, `reserved_metadata`,
+   * `session_ended`, `storage_full`.
    */
   append(message: UIMessage, parentId?: string | null, known?: Encoded): AppendResult {
     this.mustKeepMessages();
@@ -90,12 +91,15 @@ export class History extends SessionOverlays {
     });
   }
 
-  /** A message as it is stored: measured and named. Reads nothing. Throws as {@link append} does for what cannot be stored. */
+  /**
+   * Measures and digests a message for storage. Reads nothing. Throws as {@link append} does for a message that cannot
+   * be stored.
+   */
   encode(message: UIMessage): Encoded {
     return encodeMessage(message, this.options.countTokens);
   }
 
-  /** Appends a new message, or updates the one with this id where it stands: a message never moves. */
+  /** Appends a new message, or updates the one with this id in place. A message never moves. */
   upsert(message: UIMessage, parentId?: string | null): AppendResult {
     checkShape(message);
     const existing = this.tree.find(message.id);
@@ -106,8 +110,8 @@ export class History extends SessionOverlays {
   }
 
   /**
-   * Replaces the content of a stored message; null when there is none with this id. An overlay that covers it gives way
-   * in the same transaction. Equal content writes nothing. Throws as {@link append}.
+   * Replaces the content of a stored message. Returns null when no message has this id. An overlay that covers it is
+   * invalidated in the same transaction. Equal content writes nothing. Throws as {@link append}.
    */
   update(message: UIMessage): UIMessage | null {
     this.mustKeepMessages();
@@ -136,7 +140,7 @@ export class History extends SessionOverlays {
     });
   }
 
-  /** Takes messages out, and hangs what was under them under their nearest ancestor that is left. Returns how many. */
+  /** Deletes messages and moves their children under the nearest remaining ancestor. Returns how many were deleted. */
   delete(ids: readonly string[]): number {
     this.mustKeepMessages();
     return this.#remove([...new Set(ids)].flatMap((id) => this.tree.find(id) ?? []));
@@ -156,7 +160,10 @@ export class History extends SessionOverlays {
     });
   }
 
-  /** What is kept of the total when the active leaf alone goes, as before a regeneration: its parent's view is the rest of its own. */
+  /**
+   * The total after the active leaf alone is deleted, as before a regeneration: the parent's view is the same without
+   * the leaf.
+   */
   #totalWithout([row, ...others]: readonly ShapeRow[]): { readonly leafSeq: number; readonly tokens: number } | null {
     if (row === undefined || row.parentSeq === null || others.length > 0) return null;
     return this.#total?.leafSeq === row.seq
@@ -164,7 +171,7 @@ export class History extends SessionOverlays {
       : null;
   }
 
-  /** Takes out every message, overlay and draft of the session (S2). */
+  /** Deletes every message, overlay and draft of the session (S2). */
   clear(): void {
     this.mustKeepMessages();
     this.#empty();
@@ -178,14 +185,14 @@ export class History extends SessionOverlays {
     });
   }
 
-  // What a host did
+  // Changes by a host
 
-  /** What is kept of a message whose content the host keeps. Reads nothing. Throws `invalid_message`, `message_too_large`. */
+  /** Encodes a message whose content the host keeps. Reads nothing. Throws `invalid_message`, `message_too_large`. */
   measure(message: UIMessage): Encoded {
     return encodeHosted(message, this.options.countTokens);
   }
 
-  /** Takes in a message that the host stored, under the parent that the host chose. One that is known changes nothing. */
+  /** Indexes a message that the host stored, under the parent that the host chose. A known id changes nothing. */
   hear(message: Encoded, parentId?: string | null): void {
     if (this.tree.find(message.id) !== null) return;
     this.options.db.mustHaveRoom();
@@ -193,7 +200,7 @@ export class History extends SessionOverlays {
     this.#insert(message, parentId === undefined ? (this.tree.newest()?.seq ?? null) : parent);
   }
 
-  /** Takes in a new content of a message that the host stored. */
+  /** Indexes the new content of a message that the host stored. */
   hearUpdate(message: UIMessage): void {
     const row = this.tree.find(message.id);
     const encoded = this.measure(message);
@@ -202,7 +209,10 @@ export class History extends SessionOverlays {
     this.#replace(row, encoded, message);
   }
 
-  /** Takes in another form of a message that the host stored. What was said is the same, so what was made of it holds. */
+  /**
+   * Indexes another form of a message that the host stored. Its meaning did not change, so overlays and notes over it
+   * stay valid.
+   */
   hearRewrite(message: UIMessage): void {
     const row = this.tree.find(message.id);
     const encoded = this.measure(message);
@@ -216,8 +226,8 @@ export class History extends SessionOverlays {
   }
 
   /**
-   * Takes in that the host has these messages no more. Where it pruned its oldest by a rule of its own (`retention`), their
-   * places stay, and overlays above them hold.
+   * Removes messages that the host deleted. Where the host pruned its oldest by a rule of its own (`retention`), their
+   * rows keep their places, and overlays above them stay valid.
    */
   hearDelete(ids: readonly string[], { retention }: { readonly retention: boolean }): void {
     const rows = [...new Set(ids)].flatMap((id) => this.tree.find(id) ?? []);
@@ -229,12 +239,12 @@ export class History extends SessionOverlays {
     });
   }
 
-  /** Takes in that the host has no message any more. */
+  /** Empties the index after the host deleted all its messages. */
   hearClear(): void {
     this.#empty();
   }
 
-  /** True when the path begins with these rows, and goes on. */
+  /** True when the path begins with these rows and continues after them. */
   #areOldest(rows: readonly ShapeRow[]): boolean {
     const seqs = new Set(rows.map(({ seq }) => seq));
     const newest = this.tree.newest();
@@ -243,24 +253,24 @@ export class History extends SessionOverlays {
     return newest !== null && !seqs.has(newest.seq) && rows.every(({ parentSeq }) => isRooted(parentSeq));
   }
 
-  /** Ids that the index knows and the host does not have, of those that are not pruned. Reads a row for each message. */
+  /** Ids that the index has and the host lacks, without pruned ones. Reads a row for each message. */
   unknownTo(known: ReadonlySet<string>): string[] {
     const rows = [...this.tree.sql.shapesDown(this.sessionId, this.tree.newest()?.seq ?? -1)];
     return rows.flatMap((row) => (known.has(row.id) || isPruned(row) ? [] : [row.id]));
   }
 
-  /** The digest of a stored message; empty for one that was pruned, null for an unknown one. */
+  /** The digest of a stored message. Empty for a pruned message, null for an unknown one. */
   digestOf(id: string): string | null {
     const row = this.tree.find(id);
     return row === null ? null : isPruned(row) ? "" : row.digest;
   }
 
-  /** Whether a message with this id may be known: says yes a few times too often, and reads no row of it. */
+  /** Whether a message with this id may exist. False positives are possible, and no message row is read. */
   mayHave(id: string): boolean {
     return this.tree.mayHave(id);
   }
 
-  /** Throws `host_owns_messages` where a host keeps the messages: only it may change them. */
+  /** Throws `host_owns_messages` where a host keeps the messages, because only the host may change them. */
   mustKeepMessages(): void {
     const { host } = this.tree.contents;
     if (host === null) return;
@@ -277,14 +287,14 @@ export class History extends SessionOverlays {
     invalidate({ laid, sessionId, drafts, countTokens }, gone);
   }
 
-  /** True when an overlay gave way to an edit since the last call. */
+  /** True when an edit invalidated an overlay since the last call. */
   takeUncovered(): boolean {
     const uncovered = this.#uncovered;
     this.#uncovered = false;
     return uncovered;
   }
 
-  /** Throws `session_ended` when messages are added to another session now. Reads no row that an append does not. */
+  /** Throws `session_ended` when another session takes the messages now. Reads no row beyond those that an append reads. */
   mustGoOn(): void {
     if (this.tree.ended) throw sessionEnded(this.tree.sql, this.sessionId);
   }
@@ -300,7 +310,7 @@ export class History extends SessionOverlays {
     return row === null || isPruned(row) ? null : this.tree.decode(row);
   }
 
-  /** The active leaf: the newest message that is left, on whichever branch. */
+  /** The active leaf: the newest message that still exists, on any branch. */
   latestLeaf(): UIMessage | null {
     const id = this.leafId();
     return id === null ? null : this.get(id);
@@ -310,20 +320,20 @@ export class History extends SessionOverlays {
     return this.tree.newest()?.id ?? null;
   }
 
-  /** The messages directly under one, oldest first; the roots for null. */
+  /** The messages directly under one, oldest first. For null, the roots. */
   branches(id: string | null): UIMessage[] {
     const row = id === null ? null : this.tree.find(id);
     if (id !== null && row === null) return [];
     return this.tree.childrenOf(row?.seq ?? null).flatMap((seq) => this.#decodeAt(seq) ?? []);
   }
 
-  /** Where each branch has come to, newest first. Reads a row for each branch and two for each tip. */
+  /** The tip of each branch, newest first. Reads a row for each branch and two for each tip. */
   branchTips(): BranchTip[] {
     return listTips(this.tree);
   }
 
   /**
-   * The newest leaf of the branches that a message stands on: the message itself when nothing was said after it. Null for an
+   * The newest leaf among a message and its descendants. The message itself when nothing follows it. Null for an
    * unknown one. Reads a row for each branch.
    */
   leafAfter(id: string): string | null {
@@ -337,7 +347,7 @@ export class History extends SessionOverlays {
   }
 
   /**
-   * The message that this one hangs under, by its id or by that of a part of it in a view; null for a root. Throws
+   * The parent's id, for a message's id or for the view's id of a part of it. Null for a root. Throws
    * `unknown_message`. Reads no content.
    */
   parentOf(id: string): string | null {
@@ -350,12 +360,15 @@ export class History extends SessionOverlays {
     );
   }
 
-  /** Tells a message from any later one under its id: a number is never given out twice. Null when there is none. */
+  /**
+   * The `seq` of a message. It is never reused, so it tells a message from a later one with the same id. Null when
+   * unknown.
+   */
   numberOf(id: string): number | null {
     return this.tree.find(id)?.seq ?? null;
   }
 
-  /** When the message was first stored (epoch ms); null when there is none with this id. Reads no content. */
+  /** When the message was first stored (epoch ms). Null when no message has this id. Reads no content. */
   createdAt(id: string): number | null {
     return this.tree.find(id)?.createdAt ?? null;
   }
@@ -367,13 +380,13 @@ export class History extends SessionOverlays {
     return row !== null && leaf !== null && this.tree.isOnPath(row.seq, leaf.seq);
   }
 
-  /** Messages from the root to the leaf, hidden ones included. Reads a row for each. Throws `unknown_leaf`. */
+  /** The number of messages from root to leaf, hidden ones included. Reads a row for each. Throws `unknown_leaf`. */
   pathLength(leafId?: string | null): number {
     const leaf = this.#leafSeq(leafId);
     return leaf === null ? 0 : [...this.tree.pathDown(leaf, 0)].length;
   }
 
-  /** The path's messages as they were stored, overlays or not, oldest first. Throws `unknown_leaf`. */
+  /** The path's messages as stored, without overlays, oldest first. Throws `unknown_leaf`. */
   *originals(leafId?: string | null): Generator<UIMessage> {
     for (const seq of this.pathNumbers(leafId)) {
       const message = this.#decodeAt(seq);
@@ -381,13 +394,13 @@ export class History extends SessionOverlays {
     }
   }
 
-  /** Where the path's messages are, oldest first. Throws `unknown_leaf`. */
+  /** The `seq` of each message on the path, oldest first. Throws `unknown_leaf`. */
   pathNumbers(leafId?: string | null): number[] {
     const leaf = this.#leafSeq(leafId);
     return leaf === null ? [] : [...this.tree.pathDown(leaf, 0)].toReversed();
   }
 
-  /** Some of these messages, as they were stored; without those that were deleted meanwhile. */
+  /** The stored messages at these numbers, without those deleted meanwhile. */
   originalsAt(numbers: readonly number[]): UIMessage[] {
     const rows = numbers.flatMap((seq) => this.tree.content(seq) ?? []).filter((row) => !isPruned(row));
     this.tree.contents.need(rows);
@@ -396,7 +409,7 @@ export class History extends SessionOverlays {
 
   // Reading the view
 
-  /** The view's messages, root to leaf, as they are: tool calls are not paired. Throws `unknown_leaf`. */
+  /** The view's messages as stored, root to leaf. Tool calls are not paired with results. Throws `unknown_leaf`. */
   getHistory(leafId?: string | null): UIMessage[] {
     const start = this.#start(leafId);
     return start === null
@@ -405,9 +418,9 @@ export class History extends SessionOverlays {
   }
 
   /**
-   * The view's messages one by one. Root to leaf it first notes what is visible, content-free, and then reads each
-   * content when its turn comes; a message deleted meanwhile is left out. Newest first it reads nothing ahead, and
-   * throws `invalid_state` when a message that it stands on is deleted. Throws `unknown_leaf`.
+   * The view's messages one by one. From root to leaf it first lists the visible elements without content, then reads
+   * each content in turn and skips messages deleted meanwhile. Newest first it reads nothing ahead, and throws
+   * `invalid_state` when the message at its cursor is deleted. Throws `unknown_leaf`.
    */
   *history(options: { leafId?: string | null; newestFirst?: boolean } = {}): Generator<UIMessage> {
     const start = this.#start(options.leafId);
@@ -426,12 +439,12 @@ export class History extends SessionOverlays {
     }
   }
 
-  /** The newest messages of the view whose JSON fits into `maxBytes`; the leaf whatever it weighs. Throws `unknown_leaf`. */
+  /** The newest messages of the view whose JSON fits into `maxBytes`. Always includes the leaf. Throws `unknown_leaf`. */
   recent(maxBytes: number, options: { leafId?: string | null } = {}): RecentHistory {
     return readRecent(this.tree, this.#start(options.leafId), maxBytes);
   }
 
-  /** What a model is sent for a leaf, the active one without argument. Throws `unknown_leaf`. */
+  /** The view that a model is sent for a leaf, by default the active one. Throws `unknown_leaf`. */
   view(leafId?: string | null): View {
     return { ...readView(this.tree, this.#start(leafId)), leafId: leafId ?? this.leafId() };
   }
@@ -443,14 +456,17 @@ export class History extends SessionOverlays {
     return start === null || id === null ? null : { ...readOutline(this.tree, start, options), leafId: id };
   }
 
-  /** What the view from a leaf shows beside a span, messages of so many bytes at most; null where it shows none of the span. */
+  /**
+   * The parts of a leaf's view before and behind a span, up to `maxBytes` of messages. Null where the view does not
+   * show the span's end.
+   */
   surroundings(span: Span, { leafId, maxBytes }: { leafId: string | null; maxBytes: number }): Surroundings | null {
     const range = this.laid.locate(span);
     const leaf = this.#start(leafId);
     return range === null || leaf === null ? null : readSurroundings(this.tree, { ...range, leaf }, maxBytes);
   }
 
-  /** Estimated tokens of the view. Of the active leaf it is kept from append to append. Throws `unknown_leaf`. */
+  /** Estimated tokens of the view. The active leaf's total is cached from append to append. Throws `unknown_leaf`. */
   tokens(leafId?: string | null): number {
     const start = this.#start(leafId);
     if (start === null) return 0;
@@ -461,7 +477,7 @@ export class History extends SessionOverlays {
     return tokens;
   }
 
-  /** Drops what is kept in memory: after a rollback only the rows know. */
+  /** Drops all cached values. After a rollback only the rows are right. */
   forget(): void {
     this.#total = null;
     this.#uncovered = false;
@@ -473,7 +489,7 @@ export class History extends SessionOverlays {
     return row === undefined || isPruned(row) ? null : this.tree.decode(row);
   }
 
-  /** The message that the view shows under a reserved id; null where it shows none, and for a caller's own id. */
+  /** The message that the view shows under a reserved id. Null where it shows none, and for a caller's own id. */
   #recognise(message: UIMessage): UIMessage | null {
     const synthetic = parseSyntheticId(message.id);
     if (synthetic?.kind === "overlay") {
@@ -500,7 +516,7 @@ export class History extends SessionOverlays {
     );
   }
 
-  /** Whether a part of a message is the same in its new content. */
+  /** Returns a test whether a part of a message is the same in its new content. */
   #unchangedPart(row: ShapeRow, encoded: Encoded, message: UIMessage): (steps: Steps) => boolean {
     return (steps) => {
       if (steps.fromStep === 0 && steps.toStep === WHOLE_MESSAGE) return false;
@@ -526,7 +542,7 @@ export class History extends SessionOverlays {
   }
 }
 
-/** Throws `reserved_id` and `reserved_metadata` for what only we may say of a message. */
+/** Throws `reserved_id` and `reserved_metadata` for marks that only our own messages may carry. */
 function mustBeTheirs(message: UIMessage): void {
   const mark = ownMark(message);
   if (mark === "id") {

@@ -1,34 +1,34 @@
 /**
- * A host that keeps the messages of a session: the port through which it is heard and read.
+ * The port to a host that keeps a session's messages. It reports changes and reads messages.
  *
- * Boundary: types alone. An adapter fills them in for one host; the core imports none.
+ * Types alone. An adapter implements them for one host, and the core imports no adapter.
  */
 import type { UIMessage } from "ai";
 
-/** What a host did to its messages, told right behind its own write. */
+/** A change that a host made to its messages, reported right after its own write. */
 export type SourceEvent =
-  /** `parentId`: undefined is the newest message, null a root, as is an id that the session does not have. */
+  /** `parentId`: undefined means the newest message. Null means a root, and so does an id that the session does not have. */
   | { readonly kind: "append"; readonly message: UIMessage; readonly parentId?: string | null | undefined }
   | { readonly kind: "update"; readonly message: UIMessage }
-  /** The host stores the message in another form, such as a file as a link to it: what was said is the same. */
+  /** The host stores the message in another form, such as a file as a link to it. Its meaning is the same. */
   | { readonly kind: "rewrite"; readonly message: UIMessage }
-  /** `retention`: the host made room by its own rule, and nobody took these messages back. */
+  /** `retention`: the host made room by its own rule. No user deleted these messages. */
   | { readonly kind: "delete"; readonly ids: readonly string[]; readonly retention: boolean }
   | { readonly kind: "clear" }
-  /** Something else: the path is to be read again. */
+  /** Any other change. The path must be read again. */
   | { readonly kind: "changed" };
 
 export interface MessageSource {
-  /** What the host is called in advice: "AIChatAgent". */
+  /** The host's name for advice in errors, such as "AIChatAgent". */
   readonly name: string;
-  /** Calls the listener for each change, in their order, in the same turn of the event loop as the host's write. */
+  /** Calls the listener for each change, in order, in the same turn of the event loop as the host's write. */
   subscribe(listener: (event: SourceEvent) => void): void;
-  /** The newest message's id; null without messages. */
+  /** The newest message's id. Null without messages. */
   leafId(): Promise<string | null>;
   /** The ids of the active path, oldest first, as far back as the host reads. */
   path(): Promise<readonly string[]>;
   get(id: string): Promise<UIMessage | null>;
-  /** What the host has in memory now, oldest first: read without waiting. */
+  /** The messages that the host has in memory now, oldest first. */
   live(): readonly UIMessage[];
   /** Whether the host deletes its oldest messages by a rule of its own. */
   prunes(): boolean;

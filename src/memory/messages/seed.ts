@@ -1,14 +1,14 @@
 /**
- * What a session begins with that goes on where another one ends: the same view, over as many rows as the view has.
+ * Seeds a session that continues an ended one with the same view, in as many rows as the view has.
  *
- * Job: copy the messages that the view shows, and lay its overlays over them. Where an overlay hides messages whole, one
- * stored message stands for all of them: the summary itself, as a record. So the child holds nothing of its parent but
- * what a model was shown, the parent may be deleted, and everything that overlays are (their levels, what they pin, how
- * they give way) goes on. Boundary: makes no session and ends none; the caller opens the transaction.
+ * Copies the messages that the view shows and lays its overlays over them. Where an overlay hides whole messages, one
+ * stored record with the summary stands for all of them. So the child holds nothing of its parent beyond what a model
+ * was shown, and the parent may be deleted. The overlays keep their levels, pinned facts and invalidation. The caller
+ * creates the child, ends the parent and opens the transaction.
  *
- * M1 a visible message is copied with its id and content, also one that an overlay covers in part. V1 the child's path is
- * the visible messages and the records, and each overlay covers its record. C3 an overlay's digest is taken of what it
- * covers here.
+ * M1: a visible message is copied with its id and content, even where an overlay covers it in part. V1: the child's
+ * path is the visible messages and the records, and each overlay covers its record. C3: an overlay's digest is
+ * recomputed from the child's content.
  */
 import type { CountTokens } from "../../steps/message/measure.ts";
 import { WHOLE_MESSAGE } from "../../steps/plan/outline.ts";
@@ -24,23 +24,23 @@ import { walkView } from "./walk.ts";
 
 export interface Seed {
   readonly from: Tree;
-  /** Of a session that holds no message. */
+  /** A session that holds no message yet. */
   readonly to: Tree;
   readonly sql: SessionStatements;
   readonly now: () => number;
   readonly countTokens: CountTokens;
-  /** What is kept beside an overlay's copy: nothing in it may lead to what only the parent has. */
+  /** Returns the details stored beside an overlay's copy. Nothing in them may lead to data that only the parent has. */
   readonly detailsOf: (overlay: OverlayRecord) => OverlayDetails;
 }
 
-/** One message of the child, in the order of its path: one of the parent, or what stands for those that an overlay hides. */
+/** One message of the child, in path order: a parent's message, or a record for the messages that an overlay hides. */
 type Slot =
   | { readonly kind: "message"; readonly seq: number }
   | { readonly kind: "record"; readonly overlay: OverlayRow };
 
 /**
- * Reads a row for each visible message and at most four for each overlay; writes one, and two. Returns for each message of
- * the child, by its number, the number of the last message of the parent that it stands for.
+ * Reads one row for each visible message and at most four for each overlay. Writes one row for each message and two for
+ * each overlay. Returns, for each message of the child by its number, the last number of the parent that it stands for.
  */
 export function seedSession(seed: Seed): number[] {
   const { slots, overlays } = layOut(seed.from);
@@ -60,7 +60,7 @@ function layOut(tree: Tree): { slots: Slot[]; overlays: OverlayRow[] } {
   const overlays: OverlayRow[] = [];
   const show = (seq: number): void => {
     const last = slots.at(-1);
-    // Of a message that an overlay cuts, each visible part names it.
+    // Each visible part of a message that an overlay cuts names the same message, which is copied once.
     if (last?.kind !== "message" || last.seq !== seq) slots.push({ kind: "message", seq });
   };
   for (const element of elements) {
@@ -77,7 +77,7 @@ function layOut(tree: Tree): { slots: Slot[]; overlays: OverlayRow[] } {
   return { slots, overlays };
 }
 
-/** Whether an overlay covers a message from its beginning to its end. */
+/** Whether an overlay covers at least one message from its beginning to its end. */
 function hidesWhole(tree: Tree, { fromSeq, fromStep, toSeq, toStep }: OverlayRow): boolean {
   const cutsFirst = fromStep > 0;
   const cutsLast = toStep < WHOLE_MESSAGE;
@@ -85,7 +85,7 @@ function hidesWhole(tree: Tree, { fromSeq, fromStep, toSeq, toStep }: OverlayRow
   return !cutsFirst || !cutsLast || tree.shape(toSeq).parentSeq !== fromSeq;
 }
 
-/** Stores what stands at `at`, with the messages that follow it in the parent's table as well; returns what is next. */
+/** Stores the slot at `at`, and with it the messages that follow directly in the parent's table. Returns the next slot. */
 function place(seed: Seed, slots: readonly Slot[], at: number): number {
   const { from, to, sql } = seed;
   const first = slots[at];
@@ -122,7 +122,10 @@ function storeRecord({ to, countTokens, detailsOf }: Seed, overlay: OverlayRow, 
   }
 }
 
-/** Puts an overlay's copy into force. An end that no message was copied for is its record's: it hides that end whole. */
+/**
+ * Stores an active copy of an overlay. If the message at an end was not copied, the record takes its place, because the
+ * overlay hides that message whole.
+ */
 function lay(seed: Seed, { slots, overlay, n }: { slots: readonly Slot[]; overlay: OverlayRow; n: number }): void {
   const { to, now, countTokens, detailsOf } = seed;
   const record = slots.findIndex((slot) => slot.kind === "record" && slot.overlay.n === overlay.n);

@@ -1,8 +1,8 @@
 /**
- * What a view shows before and behind a span, without reading the span.
+ * Reads the view before and behind a span, without reading the span.
  *
- * Boundary: reads only. A row for each element that is shown beside the span, with its content as far as a bound reaches, the
- * newest first; behind the bound only summaries are looked for, and no content is read.
+ * Reads one row for each element shown beside the span. Content is read newest first until a byte bound is reached.
+ * After the bound it only collects summaries and reads no content.
  */
 import type { UIMessage } from "ai";
 import type { ContentRow, OverlayRow, Place } from "../statements.ts";
@@ -22,7 +22,7 @@ export interface Surroundings {
   readonly behind: Side;
 }
 
-/** Null where the view from this leaf does not show the span's end: it is on another branch, or under a wider overlay. */
+/** Null where the view from this leaf does not show the span's end. Then it is on another branch or under a wider overlay. */
 export function readSurroundings(
   tree: Tree,
   { from, to, leaf }: { readonly from: Place; readonly to: Place; readonly leaf: Place },
@@ -38,7 +38,7 @@ export function readSurroundings(
 
 class SideReader {
   readonly #tree: Tree;
-  /** Of what is read of both sides. */
+  /** Bytes left to read, shared by both sides. */
   readonly #room: { bytes: number };
   readonly #read: Element<ContentRow>[] = [];
   readonly #overlays: OverlayRow[] = [];
@@ -52,7 +52,7 @@ class SideReader {
     if (start !== null) for (const element of this.#walk(start)) this.#take(element);
   }
 
-  /** Reads what comes behind a place. False where no element ends there or goes on over it. */
+  /** Reads the elements behind a place. Returns false where an element ends elsewhere or runs over the place. */
   readDownTo(start: Place, to: Place): boolean {
     for (const element of this.#walk(start)) {
       if (comparePlaces(startOf(element), to) > 0) {
@@ -61,7 +61,7 @@ class SideReader {
       }
       if (element.kind === "overlay") return comparePlaces(placeTo(element.overlay), to) === 0;
       if (element.row.seq !== to.seq) return false;
-      // Of a message that the span cuts, the rest is behind it.
+      // The rest of a message that the span cuts is behind the span.
       if (element.toStep > to.step) this.#take({ ...element, fromStep: to.step + 1 });
       return true;
     }

@@ -1,11 +1,11 @@
 /**
  * One session's messages as a tree of rows.
  *
- * Job: places, parents, children; storing, changing and taking out rows. Boundary: knows nothing of overlays or views;
- * content passes through encoded.
+ * Stores, changes, moves and deletes rows, and finds places, parents and children. Knows nothing of overlays or views,
+ * and never looks into encoded content.
  *
- * Why it is safe: a parent's `seq` is always smaller than its child's. Rows are appended under rows that exist, never
- * moved under a newer one, and a delete hangs children under an older ancestor. So no path has a cycle, a path is
+ * It is safe because a parent's `seq` is always smaller than its child's. Rows are appended under existing rows and
+ * never moved under a newer one, and a delete moves children under an older ancestor. So no path has a cycle, a path is
  * walked in descending key order, and the newest row is always a leaf.
  */
 import type { UIMessage } from "ai";
@@ -18,9 +18,9 @@ import type { ContentRow, ShapeRow, Statements } from "../statements.ts";
 
 interface Top {
   readonly newest: { readonly seq: number; readonly id: string } | null;
-  /** The number of the next message. */
+  /** The `seq` of the next message. */
   readonly next: number;
-  /** True when the session has its row. */
+  /** True when the session's row exists. */
   readonly stored: boolean;
   readonly ended: boolean;
 }
@@ -31,12 +31,12 @@ export class Tree {
   readonly contents: Contents;
   readonly #fingerprints: Fingerprints;
   readonly #now: () => number;
-  /** Rises with every write that a cursor or a total kept from before must not outlive. */
+  /** Rises with every write that invalidates open cursors and cached totals. */
   #epoch = 0;
   /** The newest row and the next `seq`, once read. */
   #top: Top | null = null;
 
-  /** Without `contents`, of our own store. */
+  /** Reads from our own store if `contents` is left out. */
   constructor(sql: Statements, sessionId: string, now: () => number, contents?: Contents) {
     this.sql = sql;
     this.sessionId = sessionId;
@@ -49,12 +49,12 @@ export class Tree {
     return this.#epoch;
   }
 
-  /** Says that rows changed: open cursors are given up. */
+  /** Invalidates open cursors because rows changed. */
   touch(): void {
     this.#epoch++;
   }
 
-  /** Drops all that is kept in memory. */
+  /** Drops everything cached in memory. */
   forget(): void {
     this.#top = null;
     this.#fingerprints.forget();
@@ -65,12 +65,12 @@ export class Tree {
     return this.#loadTop().newest;
   }
 
-  /** True once the session was ended: its messages are read, and neither added nor changed. */
+  /** True once the session was ended. Its messages can be read, but neither added nor changed. */
   get ended(): boolean {
     return this.#loadTop().ended;
   }
 
-  /** The message's row. One read when it exists, none (but for a hash collision) when it does not. */
+  /** The message's row. Costs one read when it exists, and none (except for a hash collision) when it does not. */
   find(id: string): ShapeRow | null {
     for (const seq of this.#fingerprints.candidates(id)) {
       const row = this.sql.messageShape(this.sessionId, seq);
@@ -79,12 +79,12 @@ export class Tree {
     return null;
   }
 
-  /** False for a message that is not here; true for all that are, and by chance for another. Reads no row of a message. */
+  /** Whether a message with this id may exist. False is certain, true may be a hash collision. Reads no message row. */
   mayHave(id: string): boolean {
     return this.#fingerprints.candidates(id).next().done !== true;
   }
 
-  /** The messages whose ids have this hash: one, but for a collision. Reads a row for each. */
+  /** The messages whose ids have this hash, more than one only after a collision. Reads a row for each. */
   findByHash(hash: number): ShapeRow[] {
     return [...this.#fingerprints.withHash(hash)].flatMap((seq) => {
       const row = this.sql.messageShape(this.sessionId, seq);
@@ -137,7 +137,7 @@ export class Tree {
     return seq;
   }
 
-  /** Puts a new content in the place of an old one. */
+  /** Replaces the content of a row. */
   replace(row: ShapeRow, encoded: Encoded): void {
     const { pieces, ...columns } = encoded;
     const content = pieces[0] ?? "";
@@ -147,7 +147,7 @@ export class Tree {
     this.touch();
   }
 
-  /** Takes rows out; what hung under one hangs under its nearest ancestor that is left. */
+  /** Deletes rows. Children move under the nearest remaining ancestor. */
   remove(rows: readonly ShapeRow[]): void {
     const top = this.#loadTop();
     const gone = new Map(rows.map((row) => [row.seq, row]));
@@ -172,7 +172,7 @@ export class Tree {
     this.touch();
   }
 
-  /** Keeps the places of messages that a host pruned, and shows them no more. */
+  /** Keeps the rows of messages that a host pruned, but removes their content and hides them from views. */
   prune(rows: readonly ShapeRow[]): void {
     for (const row of rows) {
       const { seq, role, tokens, bytes, digest, facts } = row;
@@ -181,7 +181,7 @@ export class Tree {
     this.touch();
   }
 
-  /** Takes everything out. Numbers given out stay given out. */
+  /** Deletes everything. A `seq` that was used before is never used again. */
   clear(): void {
     const { next, stored } = this.#loadTop();
     if (stored) this.sql.raiseNextSeq(this.sessionId, next);
@@ -189,7 +189,7 @@ export class Tree {
     this.forget();
   }
 
-  /** Rows directly under a row, oldest first; the roots when `parentSeq` is null. */
+  /** The rows directly under a row, oldest first. For null, the roots. */
   childrenOf(parentSeq: number | null): number[] {
     const branches = this.sql.branchesOf(this.sessionId, parentSeq).map((row) => row.seq);
     const next = this.sql.messageAfter(this.sessionId, parentSeq ?? -1);
@@ -204,7 +204,7 @@ export class Tree {
     return false;
   }
 
-  /** The path's numbers from a row downwards, as far as `endSeq`. */
+  /** The path's `seq` numbers from a row downwards, as far as `endSeq`. */
   *pathDown(seq: number, endSeq: number): Generator<number> {
     const reader = new PathReader(this, { content: false });
     let at: number | null = seq;
@@ -215,7 +215,7 @@ export class Tree {
     }
   }
 
-  /** Writes down what the next cold start would otherwise read again. */
+  /** Persists hashes that the next cold start would otherwise read again. */
   flush(): void {
     this.#fingerprints.flush();
   }
@@ -239,10 +239,10 @@ export class Tree {
 }
 
 /**
- * Reads the rows of a path from the leaf down, one row of the table for each.
+ * Reads the rows of a path from the leaf down, one table row for each.
  *
- * On a stretch where parents follow each other in the table it steps one cursor; where the path jumps over rows of
- * other branches, or over what an overlay hides, it seeks. A jump wastes at most the one row that the cursor read ahead.
+ * Where parents follow each other in the table it steps one cursor. Where the path jumps over rows of other branches or
+ * over an overlay's span, it seeks. A jump wastes at most the one row that the cursor read ahead.
  */
 export class PathReader<Content extends boolean> {
   readonly #tree: Tree;
@@ -257,7 +257,10 @@ export class PathReader<Content extends boolean> {
     this.#epoch = tree.epoch;
   }
 
-  /** The row at `seq`, which must exist. With its content if that was asked for. */
+  /**
+   * The row at `seq`, which must exist, with its content if the reader was made with `content`. Throws `invalid_state`
+   * when the row was deleted during the walk.
+   */
   read(seq: number): Content extends true ? ContentRow : ShapeRow {
     const { sql, sessionId, epoch } = this.#tree;
     if (epoch !== this.#epoch) this.#cursor = null;
@@ -280,7 +283,7 @@ export class PathReader<Content extends boolean> {
     return row as Content extends true ? ContentRow : ShapeRow;
   }
 
-  /** The parent of a row that an overlay hides: nothing of its content is read. */
+  /** The parent of a row that an overlay hides. Does not read its content. */
   parentOf(seq: number): number | null {
     this.#cursor = null;
     this.#last = seq;

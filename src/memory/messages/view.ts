@@ -1,7 +1,6 @@
 /**
- * What a walk looks like from outside: messages for a model, rows for a planner.
- *
- * Job: turn elements into what was asked for. Boundary: decides nothing about what is visible; walk.ts does.
+ * Turns the elements of a walk into messages for a model and rows for a planner. It does not decide which elements are
+ * visible. walk.ts does.
  */
 import type { UIMessage } from "ai";
 import type { Outline, OutlineRow, Span } from "../../steps/plan/outline.ts";
@@ -16,21 +15,21 @@ import type { ContentRow, OverlayRow, Place, ShapeRow } from "../statements.ts";
 import type { Tree } from "./tree.ts";
 import { elementTokens, isWhole, visibleSteps, walkView, type Element } from "./walk.ts";
 
-/** One element of a view: which part of the path it stands for. Together they cover it exactly once (V1). */
+/** One element of a view and the part of the path that it covers. Together the elements cover the path exactly once (V1). */
 export type ViewElement =
   | {
       readonly kind: "message";
       readonly id: string;
       readonly fromStep: number;
-      /** `WHOLE_MESSAGE` when it is visible to its end. */
+      /** `WHOLE_MESSAGE` when the message is visible to its end. */
       readonly toStep: number;
       readonly tokens: number;
     }
   | { readonly kind: "overlay"; readonly id: string; readonly span: Span; readonly tokens: number };
 
-/** What a model is sent for a leaf. */
+/** The view of a leaf, as a model is sent it. */
 export interface View {
-  /** Root to leaf, overlays applied, every tool call paired (V2). */
+  /** Root to leaf, with overlays applied and every tool call paired (V2). */
   readonly messages: UIMessage[];
   /** Estimated tokens of the elements. */
   readonly tokens: number;
@@ -51,14 +50,14 @@ export interface RecentHistory {
 
 export interface OutlineOptions {
   readonly maxRows?: number;
-  /** Of the rows' JSON. */
+  /** Bound on the bytes of the rows' JSON. */
   readonly maxBytes?: number;
   readonly overheadTokens?: number;
-  /** Last step of the leaf that counts. To its end without it. */
+  /** The last step of the leaf to include. Defaults to its end. */
   readonly toStep?: number;
 }
 
-/** With `overlays`, as if these and no others were in force. */
+/** Reads a view. With `overlays`, only these count as in force. */
 export function readView(tree: Tree, start: Place | null, overlays?: readonly OverlayRow[]): Omit<View, "leafId"> {
   const options = { content: true, ...(overlays !== undefined && { overlays }) } as const;
   const walked = start === null ? [] : [...walkView(tree, start, options)].toReversed();
@@ -78,7 +77,7 @@ export function readOutline(tree: Tree, start: Place, options: OutlineOptions): 
   for (const element of walked) {
     const row = outlineRow(element);
     bytes += utf8Length(JSON.stringify(row));
-    // One row at least: what can never be planned would never be compacted either.
+    // Always take at least one row, because an outline without rows could never be planned or compacted.
     if (rows.length >= maxRows || (rows.length > 0 && bytes > maxBytes)) break;
     rows.push(row);
   }
@@ -108,7 +107,7 @@ export function overlayMessage(overlay: OverlayRow, isLast = true): UIMessage {
   return summaryMessage(isLast ? source : { ...source, pinned: { ...NOTHING_PINNED, ...source.pinned, names: [] } });
 }
 
-/** The messages of elements. Where a host keeps some of them, all are fetched at once. */
+/** The messages of elements. If a host keeps some of them, all are fetched at once. */
 export function elementMessages(tree: Tree, elements: readonly Element<ContentRow>[]): UIMessage[] {
   tree.contents.need(elements.flatMap((element) => (element.kind === "message" ? [element.row] : [])));
   return elements.map((element) => elementMessage(tree, element));
@@ -162,7 +161,7 @@ export function outlineRow(element: Element): OutlineRow {
   };
 }
 
-/** Checked when the message was stored. */
+/** The role was checked when the message was stored. */
 function roleOf(row: ShapeRow): OutlineRow["role"] {
   return row.role as OutlineRow["role"];
 }

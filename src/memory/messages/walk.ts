@@ -1,11 +1,11 @@
 /**
- * The view of a path, element by element from its newest end.
+ * Walks the view of a path, element by element from its newest end.
  *
- * Job: decide what is visible. At every place the widest overlay in force that ends there hides what it covers, and the
- * walk goes on just before its beginning; so a narrower one below it is never met, and a branch that leaves inside the
- * wider one still meets the narrower. Boundary: no message is decoded here.
+ * Decides what is visible. At every place the widest overlay in force that ends there hides its span, and the walk
+ * continues just before the span's beginning. So the walk never meets a narrower overlay beneath it, while a branch
+ * that leaves inside the wider one still does. No message is decoded here.
  *
- * Cost: one row for each visible message and two for each overlay, however many messages and overlays are hidden.
+ * Cost: one row for each visible message and two for each visible overlay. Hidden messages and overlays cost nothing.
  */
 import { WHOLE_MESSAGE } from "../../steps/plan/outline.ts";
 import { parseDetails } from "../overlays/details.ts";
@@ -14,7 +14,7 @@ import { isPruned } from "./contents.ts";
 import type { ContentRow, OverlayRow, Place, ShapeRow } from "../statements.ts";
 import { PathReader, type Tree } from "./tree.ts";
 
-/** Steps `fromStep` to `toStep` of a message; `WHOLE_MESSAGE` stands for its end. */
+/** Steps `fromStep` to `toStep` of a message. `WHOLE_MESSAGE` stands for its end. */
 export interface MessageElement<Row extends ShapeRow> {
   readonly kind: "message";
   readonly row: Row;
@@ -25,13 +25,13 @@ export interface MessageElement<Row extends ShapeRow> {
 export interface OverlayElement {
   readonly kind: "overlay";
   readonly overlay: OverlayRow;
-  /** Whether no other overlay of the walk comes behind it: the last one has the names of all that is hidden. */
+  /** Whether this is the newest overlay of the walk. That one shows the names of everything that is hidden. */
   readonly isLast: boolean;
 }
 
 export type Element<Row extends ShapeRow = ShapeRow> = MessageElement<Row> | OverlayElement;
 
-/** Before every place. */
+/** A place before every other. */
 export const PATH_START: Place = { seq: -1, step: 0 };
 
 /** Negative when `a` comes before `b` on their path. */
@@ -48,17 +48,17 @@ export function placeTo(overlay: OverlayRow): Place {
 }
 
 export interface WalkOptions<Content extends boolean> {
-  /** Read the messages with their content. */
+  /** Whether to read the messages with their content. */
   readonly content: Content;
-  /** Go no further than this place, and see no overlay that begins before it. The whole path without it. */
+  /** Stop at this place and ignore overlays that begin before it. Defaults to the whole path. */
   readonly floor?: Place;
-  /** These overlays instead of those in force: to look back, or beneath one. */
+  /** Use these overlays instead of those in force, to read the past or the messages beneath an overlay. */
   readonly overlays?: readonly OverlayRow[];
-  /** Also places of messages that the host pruned: they count in a digest, and nowhere else. */
+  /** Also yield messages that the host pruned. They count in a digest, and nowhere else. */
   readonly pruned?: boolean;
 }
 
-/** The elements from `start` down, newest first. Reaches the path's beginning, or `floor` if that is on the path. */
+/** The elements from `start` down, newest first. Ends at the path's beginning, or at `floor` if that is on the path. */
 export function* walkView<Content extends boolean>(
   tree: Tree,
   start: Place,
@@ -94,7 +94,7 @@ export function* walkView<Content extends boolean>(
   }
 }
 
-/** As `Statements.overlayAtOrBelow`, of the given ones. */
+/** Like `Statements.overlayAtOrBelow`, for the given overlays. */
 function pickOverlay(overlays: readonly OverlayRow[], at: Place, floor: Place): OverlayRow | undefined {
   return overlays
     .filter((each) => comparePlaces(placeTo(each), at) <= 0 && comparePlaces(placeFrom(each), floor) >= 0)
@@ -103,7 +103,7 @@ function pickOverlay(overlays: readonly OverlayRow[], at: Place, floor: Place): 
     )[0];
 }
 
-/** The last place before one on its path; null at the beginning. */
+/** The last place before another on its path. Null at the beginning. */
 export function placeBefore(from: Place, reader: PathReader<boolean>): Place | null {
   return from.step > 0 ? { seq: from.seq, step: from.step - 1 } : before(reader.parentOf(from.seq));
 }
@@ -112,12 +112,12 @@ function before(parentSeq: number | null): Place | null {
   return parentSeq === null ? null : { seq: parentSeq, step: WHOLE_MESSAGE };
 }
 
-/** How many steps the message has. */
+/** The number of steps of the message. */
 function stepsOf(row: ShapeRow): number {
   return parseFacts(row.facts).steps.length;
 }
 
-/** Estimated tokens of what is visible of an element. */
+/** Estimated tokens of an element's visible part. */
 export function elementTokens(element: Element): number {
   if (element.kind === "overlay") {
     const { tokens, details } = element.overlay;
@@ -132,12 +132,12 @@ export function visibleSteps(element: MessageElement<ShapeRow>): readonly number
   return parseFacts(element.row.facts).steps.slice(element.fromStep, element.toStep + 1);
 }
 
-/** True when the element is its message to the end, however long that will be. */
+/** True when the element is its whole message, including steps that are added later. */
 export function isWhole(element: MessageElement<ShapeRow>): boolean {
   return element.fromStep === 0 && element.toStep === WHOLE_MESSAGE;
 }
 
-/** The elements of a closed range with the places of pruned messages, newest first; null when `from` is not on the path of `to`. */
+/** The elements of a closed range, pruned messages included, newest first. Null when `from` is not on the path of `to`. */
 export function walkSpan<Content extends boolean>(
   tree: Tree,
   span: { readonly from: Place; readonly to: Place },

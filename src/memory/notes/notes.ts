@@ -1,14 +1,13 @@
 /**
- * The notes of one session, version by version: what they say, up to which message, and whether that still holds.
+ * The versions of one session's notes: their text, the message up to which they tell, and whether they are still valid.
  *
- * Job: keep the last versions, find the one that a branch may use, and withdraw those whose source changed. Boundary: writes
- * no text of its own and knows neither model nor policy.
+ * Keeps the last versions, finds the one that a branch may use, and withdraws those whose source changed. It writes no
+ * text of its own and knows neither model nor policy.
  *
- * Safe to use as a summary because a version is withdrawn in the transaction in which anything that it tells of changes, as
- * an overlay is (C3), and because it is only used where the last message that it tells of is on the branch: what another
- * branch said is never shown. Of its last message it tells as far as a step, so that one which goes on growing takes it
- * back no more than a message that is appended does. That place may be behind the end of what it covers: what is covered may
- * be claimed again with less, and the words stay.
+ * A version is safe to use as a summary. It is withdrawn in the transaction that changes any message it tells of, like
+ * an overlay (C3). It is used only where its last message is on the branch, so it never shows text of another branch.
+ * It tells of its last message up to a step, so growth of that message behind the step does not withdraw it. That place
+ * may be after the end of what the version covers. A later version may claim less coverage and keep the words.
  */
 import { MAX_POINTED_NOTES, NOTES_VERSIONS } from "../../limits-of-notes.ts";
 import { notesTokens, type NotesSection } from "../../steps/notes/document.ts";
@@ -25,43 +24,44 @@ import type { Tree } from "../messages/tree.ts";
 import { comparePlaces, elementTokens, PATH_START, placeTo, walkView } from "../messages/walk.ts";
 
 /**
- * Up to where notes tell of their branch. `none`: of nothing that was said here. `unknown`: written before the first message,
- * of what is brought in from elsewhere; until the next version they are taken to tell of all that is there.
+ * The place up to which notes cover their branch. `none` means no message of this session. `unknown` means notes
+ * written before the first message from text brought in from elsewhere. Until the next version they count as covering
+ * everything.
  */
 export type NotesCoverage =
   | { readonly kind: "none" }
   | { readonly kind: "unknown" }
   | ({ readonly kind: "to" } & NotesEnd);
 
-/** A message, and its last step that is told of: behind that it may grow. `WHOLE_MESSAGE` stands for its end. */
+/** A message and its last covered step. The message may grow after that step. `WHOLE_MESSAGE` stands for its end. */
 export interface NotesEnd {
   readonly messageId: string;
   readonly step: number;
 }
 
 export interface NotesVersion {
-  /** 1 for the session's first. */
+  /** The session's first version is 1. */
   readonly n: number;
-  /** False once a message that it tells of was edited or deleted: it is kept to be read, and no longer used. */
+  /** False once a message that the version tells of was edited or deleted. It can still be read, but is no longer used. */
   readonly standing: boolean;
   readonly sections: readonly NotesSection[];
   readonly covered: NotesCoverage;
-  /** The last place that it tells anything of; null for none, and where nobody knows. */
+  /** The last place that the version tells anything of. Null when there is none or when it is unknown. */
   readonly told: Place | null;
-  /** Estimated tokens as it is shown. */
+  /** Estimated tokens of the version as it is shown. */
   readonly tokens: number;
-  /** `hand`: a person wrote it, or a part of it, after the run before. */
+  /** `hand` means that a person wrote or changed it after the previous run. */
   readonly by: "update" | "hand";
   readonly runId: string | null;
   readonly model: string | null;
   /** Epoch ms. */
   readonly createdAt: number;
-  /** Of everything that it covers. */
+  /** The facts of everything that it covers. */
   readonly facts: Facts;
 }
 
 export interface NewNotes extends Pick<NotesVersion, "sections" | "covered" | "by" | "runId" | "model" | "facts"> {
-  /** The last place that its words tell of, where that may be behind what is covered. */
+  /** The last place that its words tell of, where that may be after the covered end. */
   readonly told?: Place | null | undefined;
 }
 
@@ -86,7 +86,7 @@ export class SessionNotes {
     this.#now = now;
   }
 
-  /** Every version that is kept, newest first: those of {@link list}, and older ones that a text which is shown points to. */
+  /** Every kept version, newest first: those of {@link list}, and older ones that a shown text points to. */
   kept(): NotesVersion[] {
     return this.#sql.notes(this.#tree.sessionId, MOST_KEPT).map((row) => this.#toVersion(row));
   }
@@ -96,18 +96,18 @@ export class SessionNotes {
     return this.#sql.notes(this.#tree.sessionId, NOTES_VERSIONS).map((row) => this.#toVersion(row));
   }
 
-  /** The number of the newest version, 0 before the first: it changes with every write. */
+  /** The number of the newest version, or 0 before the first. It changes with every write. */
   lastNumber(): number {
     return this.#sql.lastNumber(this.#tree.sessionId);
   }
 
-  /** The newest version that holds for the branch of a leaf, the active one by default; null when none does. */
+  /** The newest version that is valid for the branch of a leaf, by default the active one. Null when there is none. */
   current(leafId?: string): NotesVersion | null {
     const [newest = null] = this.holding(leafId).take(1);
     return newest;
   }
 
-  /** Every version that holds for the branch of a leaf, the active one by default, newest first. */
+  /** Every version that is valid for the branch of a leaf, by default the active one, newest first. */
   *holding(leafId?: string): Generator<NotesVersion> {
     const leaf = leafId === undefined ? this.#tree.newest() : this.#tree.find(leafId);
     for (const row of this.#sql.notes(this.#tree.sessionId, NOTES_VERSIONS)) {
@@ -115,34 +115,35 @@ export class SessionNotes {
     }
   }
 
-  /** Whether a version tells of nothing behind the end of a span: an overlay over that span then says nothing else (C3). */
+  /** Whether a version tells of nothing after the end of a span. Then an overlay over that span says nothing else (C3). */
   endsWithin({ told }: NotesVersion, { toId, toStep }: Pick<Span, "toId" | "toStep">): boolean {
     const end = this.#placeOf({ messageId: toId, step: toStep });
     return told === null || (end !== null && comparePlaces(told, end) <= 0);
   }
 
-  /** Whether a span ends no later than what was told of: an overlay over it then tells nothing new. */
+  /** Whether a span ends no later than `told`. Then an overlay over it tells nothing new. */
   isTold({ toId, toStep }: Pick<Span, "toId" | "toStep">, told: NotesEnd): boolean {
     const end = toStep === WHOLE_MESSAGE ? this.endOf(toId) : { messageId: toId, step: toStep };
     const [last, known] = [end === null ? null : this.#placeOf(end), this.#placeOf(told)];
     return last !== null && known !== null && comparePlaces(last, known) <= 0;
   }
 
-  /** The version of a number while it is in force; null when there is none, or no more. */
+  /** The version with this number while it is in force. Null when there is none or it was withdrawn. */
   standing(n: number): NotesVersion | null {
     return this.list().find((version) => version.n === n && version.standing) ?? null;
   }
 
-  /** The end of a message as it is now: what it grows by later is not told of. Null when there is none with this id. */
+  /** The current end of a message. Steps added later are not covered. Null when no message has this id. */
   endOf(messageId: string): NotesEnd | null {
     const row = this.#tree.find(messageId);
     return row === null ? null : { messageId, step: lastStep(row) };
   }
 
   /**
-   * Gives the newest version that holds to a session that begins with what this one shows. `stoodFor`: for each message there,
-   * by its number, the last one here that it stands for. What it covers there ends before the first message that stands for
-   * anything that it does not cover here; and it goes out of use with any that stands for anything that it tells of.
+   * Copies the newest valid version into a session that continues this one. `stoodFor` holds, for each message of the
+   * new session by its number, the last message here that it stands for. The coverage there ends before the first
+   * message that stands for anything not covered here. The copy is withdrawn with any message there that stands for
+   * something it tells of.
    */
   passOn(to: SessionNotes, stoodFor: readonly number[]): void {
     const current = this.current();
@@ -153,7 +154,7 @@ export class SessionNotes {
       covered: covered.kind === "to" ? this.#coverageIn(to, { covered, stoodFor }) : covered,
       told: told === null ? null : this.#toldIn(to, { told, stoodFor }),
     };
-    // Under its number: what is shown there may point to it, and to earlier ones here.
+    // The copy keeps its number, because texts shown there may point to it and to earlier versions here.
     to.add(there, current.n);
   }
 
@@ -169,7 +170,7 @@ export class SessionNotes {
     if (stoodFor[at] !== place.seq) return { kind: "to", messageId: id, step: WHOLE_MESSAGE };
     if (id === covered.messageId) return { kind: "to", ...covered };
     if (!cut) return { kind: "to", messageId: id, step: WHOLE_MESSAGE };
-    // A summary that tells of that message's end as well.
+    // That message is a record whose summary tells of the cut message's end as well.
     return at === 0 ? { kind: "none" } : { kind: "to", messageId: to.#tree.shape(at - 1).id, step: WHOLE_MESSAGE };
   }
 
@@ -180,9 +181,7 @@ export class SessionNotes {
     return { seq, step: same ? told.step : WHOLE_MESSAGE };
   }
 
-  /**
-   * A new version, in force. The oldest one gives way where as many are kept as may be, unless a text that is shown points to it.
-   */
+  /** Adds a new version in force. Over the limit the oldest version is deleted, unless a shown text points to it. */
   add(notes: NewNotes, n = this.lastNumber() + 1): NotesVersion {
     const { sessionId } = this.#tree;
     const { sections, covered, by, runId, model, facts } = notes;
@@ -209,7 +208,7 @@ export class SessionNotes {
     const { sessionId } = this.#tree;
     const pointed = new Set(this.#sql.summariesWith(sessionId, POINTER).flatMap(pointedVersions));
     let older = 0;
-    // The newest first: a version points to none that is newer.
+    // Newest first, because a version only points to older ones.
     for (const { n, sections } of this.#sql.notes(sessionId, MOST_KEPT + 1)) {
       const stays = n > last || (pointed.has(n) && older++ < MAX_POINTED_NOTES);
       if (!stays) this.#sql.delete(sessionId, n);
@@ -218,8 +217,8 @@ export class SessionNotes {
   }
 
   /**
-   * Takes out of use every version that tells of one of the rows, before they change. `keeps`: whether these steps of a row
-   * stay as they are; asked only of the last one that a version tells of.
+   * Withdraws every version that tells of one of the rows, before the rows change. `keeps` says whether these steps of
+   * a row stay the same. It is asked only for the last row that a version tells of.
    */
   withdraw(rows: readonly ShapeRow[], keeps: (steps: Steps) => boolean = () => false): void {
     const { sessionId } = this.#tree;
@@ -234,8 +233,9 @@ export class SessionNotes {
   }
 
   /**
-   * What the active branch's view grew by behind a place, or all of it for null. Reads a row for each message, and stops at
-   * `enoughTokens`; `known` is what an earlier look behind that place came to, of which only the newest message is read again.
+   * Measures how much the active view grew after a place, or the whole view for null. Reads a row for each message and
+   * stops at `enoughTokens`. `known` is the result of an earlier call for that place. With it only newer messages and
+   * the newest message are read again.
    */
   growth({ after, enoughTokens, known }: GrowthQuery): Growth | null {
     const leaf = this.#tree.newest();
@@ -250,7 +250,7 @@ export class SessionNotes {
         element.kind === "overlay" ? this.#endAt(element.overlay, floor) : { ...element.row, step: element.toStep };
       if (comparePlaces(end, floor) <= 0 || sums.tokens >= enoughTokens) break;
       const { seq } = end;
-      // Never of the newest, which may have grown.
+      // Never use the known sums for the newest message, which may have grown.
       if (known?.below?.seq === seq && before.length > 0) {
         sums.tokens += known.below.tokens;
         sums.toolCalls += known.below.toolCalls;
@@ -268,7 +268,7 @@ export class SessionNotes {
       sums.toolCalls += facts.results.filter(([, step]) => step >= fromStep && step <= element.toStep).length;
       if (seq === leaf.seq) openCall = facts.calls.length > 0;
     }
-    // Never a part of the newest: the next look would take it for all of that message.
+    // Never remember a part of the newest message, because the next call would take it for the whole message.
     const second = before.find(({ seq }) => seq !== leaf.seq);
     if (second !== undefined) {
       const { seq, tokens, toolCalls } = second;
@@ -277,10 +277,10 @@ export class SessionNotes {
     return { ...sums, openCall, below };
   }
 
-  /** Where an overlay ends: one that hides the whole of the message that `floor` is in, at the last step that it has. */
+  /** The end of an overlay. If it hides the whole message that `floor` is in, the end is that message's last step. */
   #endAt(overlay: OverlayRow, floor: Place): Place {
     const { seq, step } = placeTo(overlay);
-    // In any other message, its number alone tells which place comes first: no row is read.
+    // In any other message the `seq` alone orders the two places, so no row is read.
     return step === WHOLE_MESSAGE && seq === floor.seq ? { seq, step: lastStep(this.#tree.shape(seq)) } : { seq, step };
   }
 
@@ -314,7 +314,10 @@ export interface GrowthQuery {
   readonly known: Growth | null;
 }
 
-/** `below`: the sums from the message before the newest on, which only an edit changes; null where only that one is new. */
+/**
+ * `below` holds the sums from the message before the newest on. Only an edit changes them. Null when only the newest
+ * message is new.
+ */
 export interface Growth extends NotesGrowth {
   readonly below: { readonly seq: number; readonly tokens: number; readonly toolCalls: number } | null;
 }

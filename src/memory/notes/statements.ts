@@ -1,13 +1,13 @@
 /**
- * Every statement on notes, one verb each. A row for each version that
- * is kept, by its number.
+ * The statements on notes, one verb each. Each kept version has a row, keyed by its number.
  */
 import type { Db } from "../db.ts";
 
 /**
- * `covers`: `none`, `unknown`, or `to`, which ends with a step of the message `coveredId`. `toldSeq` and `toldStep` are the
- * last place that it tells anything of: the same one, or a later one. `standing` is 0 once that text changed. A step is null
- * where it is the message's end, however long that will be.
+ * `covers` is `none`, `unknown` or `to`. With `to` the coverage ends with a step of the message `coveredId`. `toldSeq`
+ * and `toldStep` are the last place that the version tells anything of, which is the covered end or a later place.
+ * `standing` is 0 once a message that it tells of changed. A null step means the message's end, including steps added
+ * later.
  */
 export type NotesRow = {
   n: number;
@@ -17,10 +17,10 @@ export type NotesRow = {
   toldStep: number | null;
   coveredId: string | null;
   coveredStep: number | null;
-  /** JSON: who wrote it, and the facts of what it covers. */
+  /** JSON with the author and the facts of the covered messages. */
   details: string;
   createdAt: number;
-  /** JSON: the sections. */
+  /** JSON with the sections. */
   sections: string;
 };
 
@@ -45,7 +45,7 @@ export class NotesStatements {
     return this.#db.run<{ n: number }>(sql, sessionId)[0]?.n ?? 0;
   }
 
-  /** Versions in force that tell of the message at `seq` or of a later one. Reads every version, of which few are kept. */
+  /** Versions in force that tell of the message at `seq` or a later one. Reads every version, of which few are kept. */
   standingFrom(sessionId: string, seq: number): { n: number; toldSeq: number; toldStep: number | null }[] {
     const sql = `SELECT n, told_seq AS toldSeq, told_step AS toldStep FROM palimpsest_notes
        WHERE session_id = ? AND standing = 1 AND told_seq >= ?`;
@@ -65,7 +65,7 @@ export class NotesStatements {
     this.#db.run("UPDATE palimpsest_notes SET standing = 0 WHERE session_id = ? AND n = ?", sessionId, n);
   }
 
-  /** Summaries in force that hold this text. */
+  /** Summaries in force that contain this text. */
   summariesWith(sessionId: string, text: string): string[] {
     const sql = `SELECT summary FROM palimpsest_overlays
        WHERE session_id = ? AND state = 'active' AND instr(summary, ?) > 0`;

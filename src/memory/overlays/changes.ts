@@ -1,24 +1,25 @@
 /**
- * When an overlay was in force: the changes of its state, in order, with its row.
+ * The history of an overlay's state, stored with its row.
  *
- * Job: note a change, and tell the state at any earlier time. Time is counted in overlays, not by a clock: `afterN` is the
- * newest overlay of the session when the change happened, so "right after overlay n came" has one exact meaning. Safe
- * because changes are only ever added, in the transaction of the change itself.
+ * Records each change of state and reads the state at any earlier time. Time is counted in overlays instead of by a
+ * clock. `afterN` is the number of the session's newest overlay when the change happened, so "right after overlay n was
+ * added" has one exact meaning. It is safe because changes are append-only and written in the transaction of the change
+ * itself.
  */
 import type { OverlayRow } from "../statements.ts";
 
-/** Only an `active` overlay is ever shown; the others are kept for what they say about the past. */
+/** Only an `active` overlay is ever shown. Overlays in the other states are kept as history. */
 export type OverlayState = "active" | "rolled-back" | "invalidated";
 
 export interface OverlayChange {
   readonly state: OverlayState;
-  /** Number of the session's newest overlay when it happened. */
+  /** The number of the session's newest overlay when the change happened. */
   readonly afterN: number;
   /** Epoch ms. */
   readonly at: number;
 }
 
-/** As they happened, oldest first; none of an overlay that is in force since it was added. */
+/** The changes in order, oldest first. Empty for an overlay in force since it was added. */
 export function parseChanges(row: Pick<OverlayRow, "changes">): OverlayChange[] {
   return JSON.parse(row.changes) as OverlayChange[];
 }
@@ -28,12 +29,12 @@ export function addChange(row: Pick<OverlayRow, "changes">, change: OverlayChang
   return { state: change.state, changes: JSON.stringify([...parseChanges(row), change]) };
 }
 
-/** Whether it was ever taken out of force, also where it is back by now. */
+/** Whether the overlay was ever out of force, even if it is active again. */
 export function hasLeftForce(row: Pick<OverlayRow, "changes">): boolean {
   return parseChanges(row).length > 0;
 }
 
-/** Whether the overlay was in force right after the session's `n`-th came into force. */
+/** Whether the overlay was in force right after the session's `n`-th overlay was added. */
 export function wasInForce(row: Pick<OverlayRow, "n" | "changes">, n: number): boolean {
   if (row.n > n) return false;
   const last = parseChanges(row).findLast((change) => change.afterN < n);

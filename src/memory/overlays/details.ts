@@ -1,14 +1,14 @@
 /**
- * What is kept beside an overlay: who wrote it, what it is made of, what it pins and how well it kept its source.
+ * The details stored beside an overlay: its author, its lineage, its pinned facts and how well it kept its source.
  *
- * Boundary: the shape of one JSON column, nothing else. Safe to read whatever wrote it: a field that is not there has the
- * value of an overlay that a caller laid by hand.
+ * This module defines the shape of one JSON column and nothing else. A missing field reads as in an overlay that a
+ * caller added by hand, so rows of any origin are safe to read.
  */
 import type { Span } from "../../steps/plan/outline.ts";
 import { NO_FACTS, NOTHING_PINNED, type Facts, type Pinned } from "../../steps/pinned/fact.ts";
 import type { Survival } from "../../steps/pinned/survival.ts";
 
-/** A chunk as a run cut it, and the draft that was made of it. */
+/** A chunk as a run cut it, with the draft made of it. */
 export interface Leaf extends Span {
   readonly kind: "leaf";
   readonly digest: string;
@@ -17,69 +17,72 @@ export interface Leaf extends Span {
   readonly tokens: number;
 }
 
-/** The text of a context block as it was when the overlay was laid. */
+/** The text of a context block when the overlay was added. */
 export interface Carried {
   readonly label: string;
   readonly text: string;
 }
 
-/** How the conversation began, word for word, where the messages themselves are under an overlay. */
+/** How the conversation began, word for word, where an overlay hides those messages. */
 export interface Opening {
-  /** The last message that words of it are from: it goes out of force with that one. */
+  /** The last message that the text quotes. The overlay is invalidated when that message changes. */
   readonly messageId: string;
   readonly text: string;
 }
 
-/** The moment in which an overlay took the place of messages. */
+/** The moment at which an overlay replaced messages. */
 export interface Boundary {
   readonly trigger: string;
-  /** Of the view, as a provider would have counted it. */
+  /** Tokens of the view, as a provider would have counted it. */
   readonly tokensBefore: number;
-  /** The newest message then. */
+  /** The newest message at that moment. */
   readonly lastMessageId: string;
-  /** Every tool that was called before it, whatever became of the calls, by name and sorted. */
+  /** The sorted names of every tool called before it, including calls that failed. */
   readonly tools: readonly string[];
-  /** What was kept in view: `fromId` is the first message behind the overlay, null when there was none. */
+  /** The part kept in view. `fromId` is the first message behind the overlay, or null when there was none. */
   readonly kept: { readonly headTokens: number; readonly tailTokens: number; readonly fromId: string | null };
 }
 
 export interface OverlayDetails {
-  /** `caller` or `onCompaction` for a summary that no model of ours wrote. */
+  /** `caller` or `onCompaction` for a summary that none of our models wrote. */
   readonly model: string;
-  /** True when no model wrote it, or a part of it. */
+  /** True when no model wrote the summary, or when no model wrote a part of it. */
   readonly degraded: boolean;
   readonly trigger: string;
   readonly focus: string | null;
-  /** 0 when it is made of messages alone; one more than the highest overlay that it folded in. */
+  /** 0 when it is made of messages alone. Otherwise one more than the highest overlay that it folded in. */
   readonly level: number;
-  /** How often the text of what it covers was written anew. */
+  /** How often the covered text was summarised anew. */
   readonly generation: number;
   /**
-   * What it is made of, oldest first: its own chunks, and overlays that it folded in, which stay in force beneath it and
-   * hold their own. Empty when nobody knows.
+   * The sources of the overlay, oldest first: its own chunks, and folded-in overlays, which stay in force beneath it
+   * and hold their own. Empty when the sources are unknown.
    */
   readonly madeOf: readonly (Leaf | { readonly kind: "overlay"; readonly id: string })[];
-  /** What its span holds, of a summary that has no draft to ask. */
+  /** The facts of its span, for a summary without a draft that holds them. */
   readonly facts: Facts | null;
   /** The draft that it shows. */
   readonly draftKey: string | null;
-  /** Kept word for word, and shown with it. */
+  /** Facts kept word for word and shown with it. */
   readonly pinned: Pinned;
-  /** Overlays before it whose words may be among its names: those are no truer than what these tell of. Empty: of its own span alone. */
+  /**
+   * Earlier overlays whose hidden words may be among its names. If one of them changes, the names may be false. Empty
+   * when all names come from its own span.
+   */
   readonly namesOf: readonly string[];
-  /** Of its tokens as it is shown, those of the names, and those of its summary with the line before it. */
+  /** The tokens of the names, and those of the summary with the line before it, out of its tokens as shown. */
   readonly weights: { readonly names: number; readonly summary: number };
-  /** What summary and pinned facts keep of the span; null when nobody measured. */
+  /** The facts of the span that summary and pinned facts keep. Null when it was not measured. */
   readonly survival: Survival | null;
-  /** The version of the session's notes that it shows; null for a summary. */
+  /** The version of the session's notes that it shows. Null for a summary. */
   readonly notesVersion: number | null;
-  /** Null when a caller laid it. */
+  /** Null when a caller added it. */
   readonly boundary: Boundary | null;
   /** Context blocks that are shown behind it. */
   readonly carried: readonly Carried[];
-  /** Null where its messages are in view, or nobody asked for it. */
+  /** Null where the opening messages are still in view, or where no run asked for it. */
   readonly opening: Opening | null;
-  /** What the caller's code added once it was in force; null for nothing. */
+  /** The text that the caller's code added after the commit. Null for none. */
   readonly context: string | null;
 }
 

@@ -1,4 +1,4 @@
-/** What a commit is asked with, and what is wrong with it before anything is looked up. */
+/** The input of a commit and its validation before any look-up. */
 import { PalimpsestError } from "../../errors.ts";
 import { stripInvisible } from "../../steps/text/invisible-characters.ts";
 import { WHOLE_MESSAGE, type Span } from "../../steps/plan/outline.ts";
@@ -7,25 +7,25 @@ import type { OverlayDetails } from "./details.ts";
 export interface OverlayInput {
   readonly span: Span;
   readonly summary: string;
-  /** The span's digest when the summary was planned. Without it, whatever is there now is what is summarised. */
+  /** The span's digest when the summary was planned. Without it, the summary is taken to cover the span's current content. */
   readonly digest?: string;
-  /** Overlays that were visible inside the span then. Without it, a change among them is not told. */
+  /** Overlays visible inside the span when it was planned. Without it, a change among them goes unnoticed. */
   readonly overlayIds?: readonly string[];
-  /** The run that commits: it commits once (C1). */
+  /** The run that commits. It commits at most once (C1). */
   readonly runId?: string;
   readonly overlayId?: string;
   /** The leaf whose view was summarised. Without it, an overlay of any branch over the span counts as a change. */
   readonly leafId?: string;
   readonly details?: Partial<OverlayDetails>;
-  /** Most tokens of what is pinned beside a summary that comes without facts. */
+  /** Token limit for facts pinned beside a summary that comes without facts. */
   readonly pinnedTokens?: number | undefined;
-  /** And of the names beside it. */
+  /** Token limit for the names beside that summary. */
   readonly namesTokens?: number | undefined;
 }
 
 /**
- * The input with the summary as it is laid: without what nobody sees. Whoever wrote it, no way in leads past this. Throws
- * `invalid_input`.
+ * Returns the input with invisible characters removed from the summary. Every overlay passes through here, no matter
+ * who wrote the summary. Throws `invalid_input`.
  */
 export function parseOverlay(input: OverlayInput): OverlayInput {
   const summary = typeof input.summary === "string" ? stripInvisible(input.summary) : "";

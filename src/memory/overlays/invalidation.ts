@@ -1,10 +1,10 @@
 /**
- * What stands in for an overlay that an edit took out of force: the drafts of those of its chunks that the edit did not
- * touch, each as an overlay of its own.
+ * Replaces an overlay that an edit invalidated. Each of its chunks that the edit did not touch gets an overlay of its
+ * own, with the chunk's stored draft.
  *
- * Runs in the transaction of the edit, after it. Safe because a chunk's draft is shown only where the digest of its
- * messages is still the one that it was made of, and comes in through the same fence as any overlay (C2, C3, V3): old
- * text is never seen again. What the overlay had folded in needs nothing: it lies beneath, and shows by itself.
+ * Runs in the transaction of the edit, after it. It is safe because a draft is shown only where its messages still have
+ * the digest that it was made from. It also passes the same fence as any overlay (C2, C3, V3), so old text never
+ * returns. Overlays that the invalidated one had folded in need no work, because they are still in force beneath it.
  */
 import { DEFAULT_NAMES_TOKENS, DEFAULT_PINNED_TOKENS } from "../../limits.ts";
 import type { CountTokens } from "../../steps/message/measure.ts";
@@ -32,7 +32,7 @@ export function invalidate(standing: Standing, gone: readonly OverlayRow[]): voi
   }
 }
 
-/** What was pinned for the whole has room beside each part: no rule leaves the view with an edit elsewhere. */
+/** Gives each part the pinned-facts budget of the whole, so that an edit elsewhere removes no rule from the view. */
 function showLeaf(
   { laid, drafts, sessionId, countTokens }: Standing,
   leaf: Leaf,

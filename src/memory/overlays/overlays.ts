@@ -1,13 +1,13 @@
 /**
- * Summaries laid over spans of a path: how one comes into force, and how it gives way.
+ * Overlays over spans of a path: commit, rollback, restore and invalidation.
  *
- * Job: the commit fence and its typed answers, rollback, and invalidation when a message under an overlay changes.
- * Boundary: plans nothing, summarises nothing, shows nothing. Nothing here ever changes a message (M1).
+ * Owns the commit fence with its typed results, and invalidates overlays when a covered message changes. It plans
+ * nothing, summarises nothing and renders nothing. It never changes a message (M1).
  *
- * C2 two overlays in force on one path are disjoint or one holds the other: {@link Overlays.add} refuses the rest.
- * C3 an overlay in force matches its source: it is added only over the digest it was planned on, and every change of a
- * message that it covers takes it out of force in the same transaction ({@link Overlays.invalidate}).
- * V3 it is smaller than what it replaces in any view that shows it.
+ * C2: two overlays in force on one path are disjoint or nested. {@link Overlays.add} refuses any other. C3: an overlay
+ * in force matches its source. It is added only over the digest it was planned on, and every change of a covered
+ * message invalidates it in the same transaction ({@link Overlays.invalidate}). V3: an overlay is smaller than the part
+ * that it replaces, in any view that shows it.
  */
 import type { UIMessage } from "ai";
 import { PalimpsestError } from "../../errors.ts";
@@ -34,26 +34,29 @@ export type { OverlayRecord } from "./record.ts";
 export type { OverlayState } from "./changes.ts";
 
 /**
- * Why a planned overlay no longer fits: an end of its span is `gone`, its messages `changed`, another overlay covers a
- * part of it and something else (`overlap`), it would make the view `larger`, or it would hide an approval of the newest message
- * that is still `open`.
+ * Why a planned overlay no longer fits:
+ * - `gone`: an end of its span was deleted.
+ * - `changed`: its messages changed.
+ * - `overlap`: another overlay covers a part of its span and something else.
+ * - `larger`: it would make the view larger.
+ * - `open`: it would hide an open approval of the newest message.
  */
 export type StaleReason = "gone" | "changed" | "overlap" | "larger" | "open";
 
 export type CommitResult =
   | { readonly kind: "applied"; readonly overlay: OverlayRecord }
-  /** This run, or this very overlay, was committed before; nothing was written now. */
+  /** This run or this very overlay was committed before. This call wrote nothing. */
   | { readonly kind: "already"; readonly overlay: OverlayRecord }
-  /** In force; the same messages, though other overlays than planned lie over them now. */
+  /** In force. The messages are the same, but other overlays than planned lie over them now. */
   | { readonly kind: "rebased"; readonly overlay: OverlayRecord }
   | { readonly kind: "stale"; readonly reason: StaleReason };
 
-/** What a span holds now. */
+/** The current content of a span. */
 export interface SpanDigest {
   readonly digest: string;
   readonly tokens: number;
   readonly messages: number;
-  /** Its visible elements, counted. */
+  /** The number of its visible elements. */
   readonly elements: number;
   /** Overlays visible inside it, oldest first. */
   readonly overlayIds: readonly string[];
@@ -96,7 +99,7 @@ export class Overlays {
     );
   }
 
-  /** The span's ends as places; null when a message of it is gone or shorter than the span says. */
+  /** The span's ends as places. Null when one of its messages is gone or has fewer steps than the span says. */
   locate(span: Span): Range | null {
     checkSteps(span);
     const from = this.#tree.find(span.fromId);
@@ -105,7 +108,7 @@ export class Overlays {
     return { from: { seq: from.seq, step: span.fromStep }, to: { seq: to.seq, step: span.toStep } };
   }
 
-  /** Whether a message stands in a range, from its beginning on. */
+  /** Whether a whole message lies in a range, from its first step on. */
   isWithin(messageId: string, { from, to }: Range): boolean {
     const row = this.#tree.find(messageId);
     if (row === null || row.seq > to.seq || !this.#tree.isOnPath(row.seq, to.seq)) return false;
@@ -113,15 +116,15 @@ export class Overlays {
   }
 
   /**
-   * What the span holds now, read without content but for a message that it cuts; null when its ends are not on one
-   * path. With `overlays`, as if these and no others were in force.
+   * Digest and size of a span's current content. Reads no content except of a message that the span cuts. Null when the
+   * ends are not on one path. With `overlays`, only these count as in force.
    */
   describe(range: Range, overlays?: readonly OverlayRow[]): SpanDigest | null {
     const elements = walkSpan(this.#tree, range, { content: false, ...(overlays !== undefined && { overlays }) });
     return elements === null ? null : this.sum(elements);
   }
 
-  /** As {@link describe}, of elements that were read already. */
+  /** Like {@link describe}, for elements that were already read. */
   sum(elements: readonly Element[]): SpanDigest {
     return {
       digest: sumDigests(elements.map((element) => this.#digestOf(element))),
@@ -132,7 +135,10 @@ export class Overlays {
     };
   }
 
-  /** The commit fence. Throws `invalid_input`, and, when no digest was given, `unknown_message` and `invalid_range`. */
+  /**
+   * The commit fence. Throws `invalid_input`. When no digest was given, it also throws `unknown_message` and
+   * `invalid_range`.
+   */
   add(given: OverlayInput): CommitResult {
     const input = parseOverlay(given);
     const known = input.overlayId ?? (input.runId === undefined ? undefined : idFor("run", input.runId));
@@ -164,19 +170,19 @@ export class Overlays {
     return { kind: planned && !hidden ? "applied" : "rebased", overlay: toRecord(row) };
   }
 
-  /** Takes an overlay out of force: what lay under it shows again. Throws `unknown_overlay`. */
+  /** Takes an overlay out of force, so the content beneath shows again. Throws `unknown_overlay`. */
   rollback(overlayId: string): OverlayRecord {
     const row = this.mustGetRow(overlayId);
     if (row.state !== "active") return toRecord(row);
     this.#setState(row, "rolled-back");
-    // Nothing tells of an edit under it any more.
+    // An edit under it will no longer invalidate it, so later overlays drop names that may come from its span.
     for (const other of this.#tree.sql.activeOverlaysEndingFrom(this.#tree.sessionId, row.toSeq)) {
       if (comparePlaces(placeFrom(other), placeTo(row)) > 0) this.#forgetNames(other);
     }
     return this.mustGet(overlayId);
   }
 
-  /** As {@link SessionOverlays.addContext}. */
+  /** See {@link SessionOverlays.addContext}. */
   addContext(overlayId: string, context: string): boolean {
     const row = this.#row(overlayId);
     if (row?.state !== "active") return false;
@@ -188,8 +194,8 @@ export class Overlays {
   }
 
   /**
-   * Puts an overlay back into force, through the fence of a new one. The caller has made sure that the messages under it
-   * are what they were (C3). `rebased`: other overlays lie over it now, and are what is seen.
+   * Puts an overlay back into force, through the fence of a new one. The caller has checked that its messages are
+   * unchanged (C3). `rebased` means that other overlays cover it now and are shown instead.
    */
   restore(row: OverlayRow): CommitResult {
     const range = { from: placeFrom(row), to: placeTo(row) };
@@ -198,7 +204,8 @@ export class Overlays {
     const found = this.describe(range);
     if (found === null) return { kind: "stale", reason: "gone" };
     if (row.tokens >= found.tokens) return { kind: "stale", reason: "larger" };
-    // What its names are of has been in force since, or is again what it was.
+    // The names stay only if every overlay that they come from is in force, because only then they are known to be
+    // true.
     const { namesOf } = parseDetails(row.details);
     const isTrue = namesOf.every((id) => this.#row(id)?.state === "active");
     this.#setState(isTrue ? row : this.withoutNames(row), "active");
@@ -207,9 +214,9 @@ export class Overlays {
   }
 
   /**
-   * Takes out of force every overlay that covers one of the rows, before they change. `keeps` may answer, for a
-   * message that an overlay covers only in part, that this part stays as it is. `reached` when an overlay may show at or
-   * above one of them: what is visible there is then not the row alone. `gone` are those that were in force, the widest
+   * Invalidates every overlay that covers one of the rows, before the rows change. For a message that an overlay covers
+   * in part, `keeps` may say that this part stays the same. `reached` is true when an overlay may show at or above one
+   * of the rows, so the view there has more than the row. `gone` lists the overlays that were in force, the widest
    * last.
    */
   invalidate(
@@ -222,7 +229,7 @@ export class Overlays {
     const reached = candidates.length > 0;
     const gone: OverlayRow[] = [];
     while (candidates[0] !== undefined) {
-      // One walk per branch: every candidate whose end it passes lies on the same path.
+      // One walk per branch. Every candidate whose end the walk passes lies on the same path.
       const path = new Set(this.#tree.pathDown(candidates[0].toSeq, oldest));
       const changed = rows.filter((row) => path.has(row.seq));
       for (const overlay of candidates.filter((each) => path.has(each.toSeq))) {
@@ -237,7 +244,7 @@ export class Overlays {
     return { reached, gone: gone.toSorted((a, b) => a.n - b.n) };
   }
 
-  /** Names beside a summary may be of what earlier ones hide: one of those has left force (C3). */
+  /** Removes names that may come from spans of earlier overlays, because one of those has left force (C3). */
   #forgetNames(row: OverlayRow): void {
     const changed = this.withoutNames(row);
     if (changed === row) return;
@@ -245,7 +252,7 @@ export class Overlays {
     this.#tree.touch();
   }
 
-  /** The overlay without names that may be of another one's messages; as it is where all are of its own. */
+  /** The overlay without names that may come from another overlay's messages. Unchanged when all names are its own. */
   withoutNames(row: OverlayRow): OverlayRow {
     const details = parseDetails(row.details);
     if (details.namesOf.length === 0) return row;
@@ -268,7 +275,7 @@ export class Overlays {
     return isWhole(element) ? element.row.digest : sliceDigest(this.#tree, element.row, element);
   }
 
-  /** Partly over the range and partly not, on a path that both are on (C2). */
+  /** Whether an overlay and the range overlap in part, on a path that both are on (C2). */
   #crosses(other: OverlayRow, range: Range): boolean {
     const from = comparePlaces(placeFrom(other), range.from);
     const to = comparePlaces(placeTo(other), range.to);
@@ -281,12 +288,12 @@ export class Overlays {
     return false;
   }
 
-  /** On the path to the leaf that was planned for; one on a sibling branch covers nothing there. */
+  /** Whether an overlay is on the path to the planned leaf. One on a sibling branch covers nothing there. */
   #isShown(other: OverlayRow, leaf: ShapeRow | null): boolean {
     return leaf === null || this.#tree.isOnPath(other.toSeq, leaf.seq);
   }
 
-  /** Covers all of the range and more, on a path that both are on. */
+  /** Whether an overlay covers all of the range and more, on a path that both are on. */
   #holds(other: OverlayRow, range: Range): boolean {
     const from = comparePlaces(placeFrom(other), range.from);
     const to = comparePlaces(placeTo(other), range.to);
@@ -318,7 +325,7 @@ export class Overlays {
     };
   }
 
-  /** Its details, with what it weighs with them as it is shown. */
+  /** The details as JSON with their weights, and the overlay's tokens as shown. */
   #weighed(
     { overlayId, summary, spanMessages }: Pick<OverlayRow, "overlayId" | "summary" | "spanMessages">,
     details: OverlayDetails,
@@ -335,12 +342,12 @@ export class Overlays {
     return this.weigh(summaryMessage(summarySource(overlay)));
   }
 
-  /** Tokens of a message as the session counts them. */
+  /** Tokens of a message by the session's counter. */
   weigh(message: UIMessage): number {
     return measureMessage(message, this.#countTokens).tokens;
   }
 
-  /** An id made of what the overlay is. One that is out of force does not keep its equal from coming into force. */
+  /** An id derived from the overlay's content. An overlay out of force does not block an equal one from a new id. */
   #freeId(input: OverlayInput, spanDigest: string): string {
     for (let again = 0; ; again++) {
       const { fromStep, toStep } = input.span;
@@ -350,7 +357,10 @@ export class Overlays {
     }
   }
 
-  /** What is wrong with showing an overlay. Throws `invalid_range` for an open approval where nobody planned around it. */
+  /**
+   * Returns why an overlay cannot be shown, or null. Throws `invalid_range` for an open approval when the input has no
+   * digest.
+   */
   #whyRefused(row: OverlayRow, { digest, leafId }: OverlayInput): StaleReason | null {
     const planned = leafId === undefined ? null : this.#tree.find(leafId);
     const open = this.#hiddenApproval(row, planned?.seq ?? row.toSeq);
@@ -360,8 +370,8 @@ export class Overlays {
   }
 
   /**
-   * The id of a covered message whose approval can still be given; null without one. Only the newest message that says
-   * anything has some, of the newest branch through the row: as steps/repair.ts has it.
+   * The id of a covered message whose approval can still be given, or null. Only the newest message with any content
+   * can have one, on the newest branch through the row. steps/view/repair.ts uses the same rule.
    */
   #hiddenApproval({ fromSeq, toSeq, toStep }: OverlayRow, throughSeq: number): string | null {
     const leaf = this.#tree.find(findLeafAfter(this.#tree, throughSeq));
@@ -405,8 +415,8 @@ function openApproval(messageId: string): PalimpsestError {
 }
 
 /**
- * Names the visible part of a stored message: its own parts only, so that it stays the same while the message grows after it.
- * Reads its content, unless a host keeps that.
+ * The digest of a stored message's visible part. It covers that part only, so it stays the same while the message grows
+ * behind it. Reads the content, unless a host keeps it.
  */
 export function sliceDigest(tree: Tree, row: ShapeRow, steps: Steps): string {
   const known = hostedSliceDigest(row, steps);
@@ -415,7 +425,7 @@ export function sliceDigest(tree: Tree, row: ShapeRow, steps: Steps): string {
   return partsDigest(stored === undefined ? { id: row.id, role: "user", parts: [] } : tree.decode(stored), steps);
 }
 
-/** As {@link sliceDigest}, of a message of our own store. */
+/** Like {@link sliceDigest}, for a message with its content. */
 export function partsDigest(message: UIMessage, { fromStep, toStep }: Steps): string {
   const parts = JSON.stringify(sliceMessage(message, fromStep, toStep).parts);
   return digest(message.id, message.role, `${fromStep}-${toStep}`, parts);
@@ -425,7 +435,10 @@ function idFor(...what: readonly string[]): string {
   return `ov_${digest(...what).slice(0, 16)}`;
 }
 
-/** What another run laid over the very same messages since this one was planned: it does what this one was for. */
+/**
+ * Finds an overlay that another run committed over the very same messages since this run was planned. It serves the
+ * same purpose.
+ */
 function findTwin(
   { runId, overlayIds = [] }: OverlayInput,
   others: readonly OverlayRow[],
@@ -435,7 +448,7 @@ function findTwin(
   return twin === undefined || runId === undefined || overlayIds.includes(twin.overlayId) ? null : twin;
 }
 
-/** Exactly that range, no less and no more. */
+/** Whether an overlay covers exactly that range. */
 function covers(overlay: OverlayRow, { from, to }: Range): boolean {
   return comparePlaces(placeFrom(overlay), from) === 0 && comparePlaces(placeTo(overlay), to) === 0;
 }

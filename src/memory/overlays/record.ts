@@ -1,7 +1,7 @@
 /**
- * An overlay as callers see it, and what is read off its row.
+ * An overlay as callers see it, and the conversions from its row.
  *
- * Boundary: shapes and conversions; overlays.ts decides what is in force, walk.ts what is visible.
+ * Shapes and conversions only. overlays.ts decides which overlays are in force, and walk.ts which are visible.
  */
 import { WHOLE_MESSAGE, type Span } from "../../steps/plan/outline.ts";
 import type { SummarySource } from "../../steps/view/view.ts";
@@ -11,29 +11,32 @@ import type { OverlayRow } from "../statements.ts";
 
 export interface OverlayRecord {
   readonly id: string;
-  /** 1 for the session's first. */
+  /** The session's first overlay is 1. */
   readonly n: number;
   readonly state: OverlayState;
   readonly span: Span;
   readonly summary: string;
-  /** True where messages under it were edited or deleted since: then `summary` is empty, and the details hold no words of them. */
+  /**
+   * True where covered messages were edited or deleted since. Then `summary` is empty and the details quote nothing of
+   * them.
+   */
   readonly withheld?: true;
   /** Estimated tokens of the summary as it is shown. */
   readonly tokens: number;
-  /** Estimated tokens of what it replaced in the view, when it was added. */
+  /** Estimated tokens of the view elements that it replaced, when it was added. */
   readonly spanTokens: number;
-  /** Messages that it stands for. */
+  /** The number of messages that it stands for. */
   readonly spanMessages: number;
   readonly spanDigest: string;
   readonly runId: string | null;
   readonly details: OverlayDetails;
   /** Epoch ms. */
   readonly createdAt: number;
-  /** How its state changed since, oldest first. */
+  /** The changes of its state since it was added, oldest first. */
   readonly changes: readonly OverlayChange[];
 }
 
-/** A part of a message: its first step and its last. */
+/** A part of a message, from its first step to its last. */
 export interface Steps {
   readonly fromStep: number;
   readonly toStep: number;
@@ -47,7 +50,7 @@ export function coveredSteps(overlay: OverlayRow, seq: number): Steps {
   };
 }
 
-/** What the shown summary is made of. */
+/** The source of the summary message that a view shows. */
 export function summarySource(
   overlay: Pick<OverlayRecord, "summary" | "spanMessages" | "details"> & { overlayId: string },
 ): SummarySource {

@@ -1,8 +1,8 @@
 /**
- * The overlays of one session, as callers use them: laid, listed, taken back, laid again, looked under and looked back at.
+ * The overlays of one session as callers use them: add, list, roll back, restore, expand and read the past.
  *
- * Job: put each change into one transaction, and read what is beneath. Boundary: the fence is in overlays.ts, what was in
- * force when in time-travel.ts; nothing here changes a message (M1).
+ * Runs each change in one transaction and reads the messages beneath overlays. overlays.ts owns the commit fence, and
+ * time-travel.ts knows which overlays were in force when. Nothing here changes a message (M1).
  */
 import type { UIMessage } from "ai";
 import { PalimpsestError } from "../../errors.ts";
@@ -30,14 +30,14 @@ import type { Tree } from "../messages/tree.ts";
 import { elementMessages, outlineRow } from "../messages/view.ts";
 import { comparePlaces, placeFrom, placeTo, walkSpan, walkView, type Element } from "../messages/walk.ts";
 
-/** Names of tools that an overlay lists: more than any agent has, and far under what a row holds. */
+/** The most tool names that an overlay lists. No agent has so many, and they stay far below a row's limit. */
 const MAX_BOUNDARY_TOOLS = 1_000;
 
 export interface HistoryOptions {
   readonly db: Db;
   readonly now: () => number;
   readonly countTokens: CountTokens;
-  /** What may be kept of a message beside a summary. */
+  /** Removes from a message whatever must not be kept beside a summary. */
   readonly redactMessage: (message: UIMessage) => UIMessage;
   readonly search: SearchRows;
   readonly drafts: Drafts;
@@ -45,18 +45,18 @@ export interface HistoryOptions {
 }
 
 export interface ExpandOptions {
-  /** How many layers to open: at 1 the narrower overlays just beneath stand as their summaries. Default: all of them. */
+  /** How many layers to open. At 1 the narrower overlays just beneath appear as their summaries. Defaults to all layers. */
   readonly depth?: number | undefined;
-  /** Messages of a page. Default: all. */
+  /** Messages per page. Defaults to all. */
   readonly limit?: number | undefined;
-  /** The id of the last message of the page before. */
+  /** The id of the last message of the previous page. */
   readonly after?: string | undefined;
 }
 
 export abstract class SessionOverlays {
   readonly tree: Tree;
   protected readonly laid: Overlays;
-  /** What is kept of the conversation in words of its own, as it goes on. */
+  /** The session's notes, which are kept up to date while the conversation runs. */
   readonly notes: SessionNotes;
   protected readonly options: HistoryOptions;
 
@@ -67,10 +67,10 @@ export abstract class SessionOverlays {
     this.options = options;
   }
 
-  /** Called inside the transaction of every change of what is visible. */
+  /** Called inside the transaction of every change of the visible view. */
   protected abstract viewChanged(): void;
 
-  /** In every state, oldest first, as {@link discloseOverlay} says. */
+  /** Overlays in every state, oldest first, disclosed by {@link discloseOverlay}. */
   overlays(): OverlayRecord[] {
     return this.#disclose((rows) => rows);
   }
@@ -85,17 +85,20 @@ export abstract class SessionOverlays {
     return this.laid.get(id);
   }
 
-  /** True when one was ever added. Reads one row. */
+  /** True when an overlay was ever added. Reads one row. */
   hasOverlays(): boolean {
     return this.tree.sql.lastOverlayNumber(this.tree.sessionId) > 0;
   }
 
-  /** The commit fence (C1, C2, C3, V3): see {@link CommitResult}. */
+  /** The commit fence (C1, C2, C3, V3). See {@link CommitResult}. */
   addOverlay(input: OverlayInput): CommitResult {
     return this.#change(() => this.laid.add(this.#withFacts(input)));
   }
 
-  /** A summary that comes without what its span holds, a caller's own, is given it here: no way in loses a rule. */
+  /**
+   * Adds the facts of the span to a summary that comes without them, such as a caller's own. So every overlay pins the
+   * rules of its span.
+   */
   #withFacts(input: OverlayInput): OverlayInput {
     const { details = {}, span, summary } = input;
     const { pinnedTokens = DEFAULT_PINNED_TOKENS, namesTokens = DEFAULT_NAMES_TOKENS } = input;
@@ -108,7 +111,7 @@ export abstract class SessionOverlays {
     return { ...input, details: { ...details, facts, ...pinWithin(summary, facts, budget) } };
   }
 
-  /** Takes an overlay out of force; narrower ones under it show again. Throws `unknown_overlay`. */
+  /** Takes an overlay out of force, so narrower ones under it show again. Throws `unknown_overlay`. */
   rollback(overlayId: string): OverlayRecord {
     return this.options.db.transaction(() => {
       this.viewChanged();
@@ -117,8 +120,8 @@ export abstract class SessionOverlays {
   }
 
   /**
-   * Shows a text behind an overlay's summary. False, and nothing changed, where it is not in force any more or would not be
-   * smaller than what it replaced (V3).
+   * Shows a text behind an overlay's summary. Returns false and changes nothing when the overlay is out of force or
+   * would no longer be smaller than the part that it replaced (V3).
    */
   addContext(overlayId: string, context: string): boolean {
     return this.options.db.transaction(() => {
@@ -129,9 +132,9 @@ export abstract class SessionOverlays {
   }
 
   /**
-   * Puts an overlay that left force back, through the same fence as a new one: `stale` when its messages are `changed` or
-   * `gone`, when another lies across it (`overlap`), or when what shows now is smaller (`larger`). `already` when it is in
-   * force. Throws `unknown_overlay`.
+   * Puts an overlay that left force back, through the same fence as a new one. The result is `stale` when its messages
+   * are `changed` or `gone`, when another overlay crosses it (`overlap`), or when the current view of the span is
+   * smaller (`larger`). It is `already` when the overlay is in force. Throws `unknown_overlay`.
    */
   restore(overlayId: string): CommitResult {
     const row = this.laid.mustGetRow(overlayId);
@@ -145,20 +148,23 @@ export abstract class SessionOverlays {
     });
   }
 
-  /** The view right after an overlay came into force. Throws `unknown_overlay`. */
+  /** The view right after an overlay was added. Throws `unknown_overlay`. */
   viewAsOf(overlayId: string): PastView {
     return readPastView(this.tree, this.laid, overlayId);
   }
 
-  /** Overlays whose place this one took when it was added, oldest first; null when its messages are gone. Throws `unknown_overlay`. */
+  /**
+   * The overlays that this one replaced when it was added, oldest first. Null when its messages are gone. Throws
+   * `unknown_overlay`.
+   */
   replacedBy(overlayId: string): OverlayRecord[] | null {
     const replaced = listReplaced(this.tree, this.laid, this.laid.mustGetRow(overlayId));
     return replaced === null ? null : this.#disclose(() => replaced);
   }
 
   /**
-   * What lies under an overlay, oldest first: the originals, or with `depth` also the summaries of narrower overlays in
-   * force. None when its messages were deleted. A page is over when it is shorter than its limit. Reads a row for each
+   * The content beneath an overlay, oldest first: the originals, or with `depth` also summaries of narrower overlays in
+   * force. Empty when its messages were deleted. A page shorter than its limit is the last one. Reads a row for each
    * element and another for each one on the page. Throws `unknown_overlay`, `unknown_message` for `after`,
    * `invalid_options`.
    */
@@ -182,8 +188,8 @@ export abstract class SessionOverlays {
   }
 
   /**
-   * Which messages each bullet of an overlay's summary comes from, by lines from 0; lines that name none are left out. Only
-   * messages under the overlay count, whatever the text says. Reads a row for each. Throws `unknown_overlay`.
+   * The source messages of each bullet of an overlay's summary, by line from 0. Lines without a reference are left out.
+   * References count only if they lead to messages under the overlay. Reads a row for each. Throws `unknown_overlay`.
    */
   provenance(overlayId: string): BulletSource[] {
     const { fromSeq, toSeq, summary } = this.laid.mustGetRow(overlayId);
@@ -199,39 +205,42 @@ export abstract class SessionOverlays {
     return hash === null ? [] : this.tree.findByHash(hash);
   }
 
-  /** What a span holds now; null when its ends are gone or not on one path. Throws `invalid_range` for bad steps. */
+  /**
+   * Digest and size of a span's current content. Null when its ends are gone or not on one path. Throws `invalid_range`
+   * for bad steps.
+   */
   spanDigest(span: Span): SpanDigest | null {
     const range = this.laid.locate(span);
     return range === null ? null : this.laid.describe(range);
   }
 
-  /** The digest of a span's messages, hidden ones too; null as for {@link spanDigest}. */
+  /** The digest of a span's messages, including hidden ones. Null as for {@link spanDigest}. */
   sourceDigest(span: Span): string | null {
     const range = this.laid.locate(span);
     return range === null ? null : (this.laid.describe(range, [])?.digest ?? null);
   }
 
-  /** A span's messages, hidden ones too, oldest first; null as for {@link spanDigest}. */
+  /** A span's messages, including hidden ones, oldest first. Null as for {@link spanDigest}. */
   spanMessages(span: Span): UIMessage[] | null {
     const elements = this.#sources(span, true);
     return elements === null ? null : elementMessages(this.tree, elements.filter(isThere));
   }
 
-  /** As {@link spanMessages}; null also when they are not those that `expected` is the digest of. */
+  /** Like {@link spanMessages}. Also null when the messages do not have the digest `expected`. */
   sourceMessages(span: Span, expected: string): UIMessage[] | null {
     const elements = this.#sources(span, true);
     if (elements === null || this.laid.sum(elements).digest !== expected) return null;
     return elementMessages(this.tree, elements.filter(isThere));
   }
 
-  /** A span's messages without content, as an outline has them; null as for {@link spanDigest}. */
+  /** A span's messages without content, as outline rows. Null as for {@link spanDigest}. */
   spanRows(span: Span): OutlineRow[] | null {
     return this.#sources(span, false)?.filter(isThere).map(outlineRow) ?? null;
   }
 
   /**
-   * The tools that were called on the path up to a span's end, whatever became of the calls, by name and sorted. What an
-   * earlier overlay hides is not read again: its own list is taken. Reads a row for each message in view, without content.
+   * The sorted names of the tools called on the path up to a span's end, including calls that failed. For messages that
+   * an earlier overlay hides it takes that overlay's own list. Reads a row for each message in view, without content.
    */
   toolsUpTo(span: Span): string[] {
     const range = this.laid.locate(span);
@@ -280,7 +289,7 @@ export abstract class SessionOverlays {
   }
 }
 
-/** Not the place of a message that the host pruned: nothing of it can be read. */
+/** False for a message that the host pruned, because none of it can be read. */
 function isThere(element: Element): boolean {
   return element.kind === "overlay" || !isPruned(element.row);
 }
@@ -290,21 +299,21 @@ function addTools(names: Set<string>, element: Element): void {
   for (const [name, step] of parseFacts(element.row.facts).tools) if (step <= element.toStep) names.add(name);
 }
 
-/** False for an overlay that does not say which tools were called before its end. */
+/** Adds the tools called before the overlay's end. Returns false if the overlay does not list them. */
 function addToolsBefore(names: Set<string>, { details }: OverlayRow): boolean {
   const { boundary } = parseDetails(details);
   for (const name of boundary?.tools ?? []) names.add(name);
   return boundary !== null;
 }
 
-/** Whether the element is what was shown under the id: a message, a part of one, a summary. */
+/** Whether the element was shown under this id, as a message, a part of one or a summary. */
 function stands(element: Element, id: string): boolean {
   const shown = parseSyntheticId(id);
   if (element.kind === "overlay") return shown?.kind === "overlay" && shown.overlayId === element.overlay.overlayId;
   return element.row.id === (shown?.kind === "slice" ? shown.messageId : id);
 }
 
-/** Inside the other, or over the very same span but older. */
+/** Whether `inner` lies inside `outer`, or is older and covers the very same span. */
 function isBeneath(inner: OverlayRow, outer: OverlayRow): boolean {
   const from = comparePlaces(placeFrom(inner), placeFrom(outer));
   const to = comparePlaces(placeTo(inner), placeTo(outer));

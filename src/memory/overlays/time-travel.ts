@@ -1,10 +1,10 @@
 /**
- * Looking back: the view right after an earlier overlay came into force, and whether what an overlay tells still holds.
+ * Reads the view right after an earlier overlay was added, and tells whether an overlay still matches its messages.
  *
- * Job: choose which overlays a walk sees. Boundary: writes nothing, decides nothing about the present.
+ * Chooses which overlays a walk sees. It writes nothing and decides nothing about the present.
  *
- * What was edited is not told of in the past either: a summary whose messages were edited or deleted since is never shown
- * again. Its place is marked instead, and its id is named, so that nobody takes the gap for what was there.
+ * Edited text does not come back through the past either. A summary whose messages were edited or deleted since is
+ * never shown again. A marker with its id takes its place, so that a reader notices the gap.
  */
 import { WHOLE_MESSAGE } from "../../steps/plan/outline.ts";
 import { wasInForce } from "./changes.ts";
@@ -17,15 +17,15 @@ import type { Tree } from "../messages/tree.ts";
 import { overlayMessage, readView, type View } from "../messages/view.ts";
 import { comparePlaces, placeFrom, placeTo, walkView } from "../messages/walk.ts";
 
-/** A view of the past, of messages as they are now. */
+/** A view of the past, with the messages as they are now. */
 export interface PastView extends View {
-  /** The overlay that had just come into force. */
+  /** The overlay that had just been added. */
   readonly asOf: { readonly overlayId: string; readonly n: number; readonly createdAt: number };
-  /** Overlays in force then over messages that were edited or deleted since: what they said is not shown. */
+  /** Ids of overlays in force then whose messages were edited or deleted since. Their text is withheld. */
   readonly changed: readonly string[];
 }
 
-/** The session's overlays and tree, for looking back. */
+/** The session's overlays and tree, for reading the past. */
 interface Past {
   readonly tree: Tree;
   readonly overlays: Overlays;
@@ -37,9 +37,9 @@ const WITHHELD =
   "What this summary said is not shown: messages under it were edited or deleted after it was written. Read what is left of them, or the conversation as it is now.";
 
 /**
- * The view of the branch that the overlay is on, as it was when the overlay had just come into force: messages up to that
- * time, and the overlays that were in force then, whatever became of them. Reads the session's overlays, the rows since
- * the overlay's end, and a view. Throws `unknown_overlay`.
+ * The view of an overlay's branch right after that overlay was added. It has the messages up to that time and the
+ * overlays in force then, in whatever state they are now. Reads the session's overlays, the rows since the overlay's
+ * end, and a view. Throws `unknown_overlay`.
  */
 export function readPastView(tree: Tree, overlays: Overlays, overlayId: string): PastView {
   const at = overlays.mustGetRow(overlayId);
@@ -57,7 +57,7 @@ export function readPastView(tree: Tree, overlays: Overlays, overlayId: string):
       element.kind === "overlay" && !isUnchanged(past, element.overlay) ? [element.overlay.n] : [],
     ),
   );
-  // Of one that left force, nobody knows what became of the messages that its names may be of.
+  // Names of an overlay that left force may come from messages that changed since, so only an active one keeps them.
   const told = (row: OverlayRow): OverlayRow => (row.state === "active" ? row : overlays.withoutNames(row));
   const rows = shown.map((row) => (withheld.has(row.n) ? withhold(row, overlays) : told(row)));
   changed.push(...rows.filter((row) => withheld.has(row.n)).map((row) => row.overlayId));
@@ -65,13 +65,13 @@ export function readPastView(tree: Tree, overlays: Overlays, overlayId: string):
 }
 
 /**
- * True when the messages under an overlay are what they were when it was added: C3, which holds by itself only while it
- * is in force. Reads a row for each message that it covered and no older overlay did.
+ * True when the messages under an overlay are the same as when it was added. C3 ensures that only while the overlay is
+ * in force. Reads a row for each covered message that no older overlay covered.
  */
 export function isUnchanged(past: Past, overlay: OverlayRow): boolean {
   if (overlay.state === "active") return true;
   if (!isPlaced(past, overlay)) return false;
-  // A digest adds up over the overlays that lay inside when it was taken: so it is taken over the same ones.
+  // A digest adds up over the overlays inside the span when it was taken, so it is recomputed over the same ones.
   const before = past.rows.filter((row) => row.n < overlay.n && wasInForce(row, overlay.n) && isPlaced(past, row));
   const found = past.overlays.describe({ from: placeFrom(overlay), to: placeTo(overlay) }, before);
   if (found?.digest !== overlay.spanDigest) return false;
@@ -79,8 +79,8 @@ export function isUnchanged(past: Past, overlay: OverlayRow): boolean {
 }
 
 /**
- * The overlay for whoever may see it, without its words where messages under it were edited or deleted since. Reads rows
- * only of one that was taken back.
+ * The overlay for callers. Its words are withheld where covered messages were edited or deleted since. Reads rows only
+ * for an overlay that was rolled back.
  */
 export function discloseOverlay(past: Past, row: OverlayRow): OverlayRecord {
   const overlay = toRecord(row.state === "active" ? row : past.overlays.withoutNames(row));
@@ -99,7 +99,7 @@ export function discloseOverlay(past: Past, row: OverlayRow): OverlayRecord {
   return { ...overlay, summary: "", withheld: true, details: { ...overlay.details, ...silent } };
 }
 
-/** The overlays that an overlay took the place of when it was added, oldest first; null when its messages are gone. */
+/** The overlays that an overlay replaced when it was added, oldest first. Null when its messages are gone. */
 export function listReplaced(tree: Tree, overlays: Overlays, overlay: OverlayRow): OverlayRow[] | null {
   const past = { tree, overlays, rows: tree.sql.overlays(tree.sessionId) };
   if (!isPlaced(past, overlay)) return null;
@@ -108,7 +108,7 @@ export function listReplaced(tree: Tree, overlays: Overlays, overlay: OverlayRow
   return found === null ? null : before.filter((row) => found.overlayIds.includes(row.overlayId));
 }
 
-/** Both of its ends are still where they were. */
+/** Whether both of its ends are still in place. */
 function isPlaced({ overlays }: Pick<Past, "overlays">, row: OverlayRow): boolean {
   if (row.state === "active") return true;
   const range = overlays.locate(toRecord(row).span);
@@ -117,7 +117,7 @@ function isPlaced({ overlays }: Pick<Past, "overlays">, row: OverlayRow): boolea
   );
 }
 
-/** The newest message then on the branch of the overlay, of those that are left; of the session when its end is gone. */
+/** The newest remaining message at that time on the overlay's branch, or in the session when the overlay's end is gone. */
 function leafThen(tree: Tree, { toSeq, topSeq }: OverlayRow): number | null {
   const below = new Set([toSeq]);
   let newest: number | null = null;

@@ -1,10 +1,11 @@
 /**
- * Every statement on how summarisers fare and what they cost, one verb each. Numbers, model names and codes: nothing that was said.
+ * The statements on summariser health and token spend, one verb each. The rows hold numbers, model names and error
+ * codes, and no text of a conversation.
  */
 import type { Breaker } from "../../steps/decide/breaker.ts";
 import type { Db } from "../db.ts";
 
-/** One model's breaker, and when it was last heard of (epoch ms). */
+/** One model's breaker and the time of its last result (epoch ms). */
 export type HealthRow = { [Field in keyof Breaker]: Breaker[Field] } & { model: string; heardAt: number };
 
 const HEALTH = "model, failures, openings, until, probe, code, heard_at AS heardAt";
@@ -16,7 +17,7 @@ export class HealthStatements {
     this.#db = db;
   }
 
-  /** Of every model; there are as many as were ever configured. */
+  /** Every model that was ever configured and heard of. */
   health(): HealthRow[] {
     return this.#db.run<HealthRow>(`SELECT ${HEALTH} FROM palimpsest_health ORDER BY model`);
   }
@@ -48,7 +49,7 @@ export class HealthStatements {
     );
   }
 
-  /** Days before this one are forgotten with it: nobody asks for them. */
+  /** Adds to a day's spend. Deletes earlier days, because budgets only count the current one. */
   addDaySpend(day: number, tokens: number): void {
     this.#db.run("DELETE FROM palimpsest_day_spend WHERE day < ?", day);
     const sql = `INSERT INTO palimpsest_day_spend (day, tokens) VALUES (?, ?)

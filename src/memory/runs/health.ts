@@ -1,22 +1,23 @@
 /**
- * How each summariser fares, for all sessions of an agent at once: what one session learned by waiting spares the next.
+ * Tracks each summariser's breaker for all sessions of an agent, so that one session's failures spare the others a
+ * wait.
  *
- * Job: keep each model's breaker (steps/breaker.ts) through evictions and restarts. Boundary: knows no run and no
- * policy, and stores codes only, because a provider's own words may quote what it was sent (S2). Safe because the rows
- * are the truth: what is kept in memory is dropped when a transaction is rolled back.
+ * Keeps each breaker (steps/decide/breaker.ts) through evictions and restarts. It knows no run and no policy. It stores
+ * codes only, because a provider's error text may quote the request (S2). It is safe because the rows are the truth and
+ * the cache is cleared when a transaction rolls back.
  */
 import { admit, afterFailure, CLOSED, explainFailure, isOpen, type Breaker } from "../../steps/decide/breaker.ts";
 import type { Db } from "../db.ts";
 import { HealthStatements, type HealthRow } from "./health-statements.ts";
 
-/** Whether a model may be asked. `probe`: it was down, and this one call finds out whether it still is. */
+/** Whether a model may be asked. `probe` means that its breaker was open and this one call tests whether it still fails. */
 export type MayAsk =
   | { readonly kind: "yes" }
   | { readonly kind: "probe" }
-  /** `until` is in epoch ms; null when no moment is known. */
+  /** `until` is in epoch ms. It is null when no time is known. */
   | { readonly kind: "no"; readonly until: number | null; readonly reason: string };
 
-/** A model that is left alone for now. */
+/** A model whose breaker is open. */
 export interface OpenBreaker {
   readonly model: string;
   /** Epoch ms. */
@@ -34,8 +35,8 @@ export class Health {
   }
 
   /**
-   * Whether `by` (a run's id) may ask this model. The first who asks after a cooldown gets the probe, and gets it again
-   * when it asks again; all others wait until another cooldown is over, or the probe was answered. Call inside a
+   * Whether the run `by` may ask this model. The first run that asks after a cooldown gets the probe, and gets it again
+   * when it asks again. All others wait until another cooldown is over or the probe was answered. Call it inside a
    * transaction.
    */
   mayAsk(model: string, now: number, by: string): MayAsk {
@@ -45,7 +46,7 @@ export class Health {
     return kind === "no" ? { kind, ...this.#open(row) } : { kind };
   }
 
-  /** A sound answer closes the breaker. Writes a row only when it tells something new. Call inside a transaction. */
+  /** Closes the breaker after a sound answer. Writes a row only when something changes. Call it inside a transaction. */
   noteAnswer(model: string, now: number): void {
     const row = this.#row(model);
     const known = this.#all().has(model) && row.until === null && row.failures === 0;
@@ -53,7 +54,7 @@ export class Health {
     this.#put({ ...row, ...CLOSED, heardAt: now });
   }
 
-  /** Counts one failed call; `code` is the summariser's (src/model/summarize.ts). Call inside a transaction. */
+  /** Counts one failed call. `code` is the summariser's (src/model/summarize.ts). Call it inside a transaction. */
   noteFailure(model: string, code: string, now: number): void {
     const row = this.#row(model);
     const breaker: Breaker = afterFailure(row, code, now);
@@ -64,13 +65,13 @@ export class Health {
     return isOpen(this.#row(model), now);
   }
 
-  /** The model that was heard of last, if it is to be left alone: the one that the next run would most likely ask. */
+  /** The last model with a result, if its breaker is open. The next run would most likely ask that one. */
   latestOpen(now: number): OpenBreaker | null {
     const row = this.#heardLast();
     return row === null || !isOpen(row, now) ? null : this.#open(row);
   }
 
-  /** By model. */
+  /** One row for each model. */
   list(): readonly HealthRow[] {
     return [...this.#all().values()];
   }

@@ -1,5 +1,6 @@
 /**
- * Every statement on the ends of runs that a caller's function is yet to be told of, one verb each. A row comes with a run's outcome and goes once it was told: there are few.
+ * The outbox of ended runs whose hook must still be called, one verb each. A row is written with a run's outcome and
+ * deleted after delivery, so there are few.
  */
 import type { Db } from "../db.ts";
 
@@ -18,14 +19,14 @@ export class HookOutbox {
     );
   }
 
-  /** Ids of runs, in no order that means anything. */
+  /** Ids of runs, in no particular order. */
   list(): string[] {
     return this.#db
       .run<{ runId: string }>("SELECT run_id AS runId FROM palimpsest_hook_outbox")
       .map(({ runId }) => runId);
   }
 
-  /** Counts one more attempt; how many that makes, or 0 when there is nothing to tell. */
+  /** Counts one more attempt. Returns the number of attempts, or 0 when the run is not in the outbox. */
   attempt(runId: string): number {
     const sql = "UPDATE palimpsest_hook_outbox SET attempts = attempts + 1 WHERE run_id = ? RETURNING attempts";
     return this.#db.run<{ attempts: number }>(sql, runId)[0]?.attempts ?? 0;

@@ -1,7 +1,8 @@
 /**
- * What the ledger says of one run: what asked for it, what it works with, its steps and its one outcome.
+ * The ledger record of one run: its trigger, its inputs, its steps and its one outcome.
  *
- * Boundary: shapes, and how a step is noted in them; runs.ts stores them. Plain JSON, so that a record is one column.
+ * Defines shapes and how a step is recorded in them. runs.ts stores them. A record is plain JSON, so that it fits one
+ * column.
  */
 import { assert } from "../../errors.ts";
 import type { AuditProblemKind } from "../../steps/draft/audit.ts";
@@ -10,44 +11,53 @@ import type { NothingReason, PlanOptions, Policy, SpanPlan } from "../../steps/p
 import type { WhyNot } from "../../steps/decide/why-not.ts";
 import type { StaleReason } from "../overlays/overlays.ts";
 
-/** Steps kept in a run's ledger row: a row must stay far under 2 MB whatever a run does. */
+/** The most steps kept in a run's record, so that its row stays far under 2 MB. */
 const MAX_STEP_RECORDS = 500;
 
-/** What asked for the run. */
+/** The cause of the run. */
 export type Trigger = "threshold" | "manual" | "overflow" | "edit" | "growth";
 
-/** Exactly one of these ends a run. */
+/** A run ends with exactly one of these. */
 export type Outcome =
-  /** The overlay is in force. `degraded` when no model's summary passed and the deterministic digest stands in. */
+  /**
+   * The overlay is in force. `degraded` when no model's summary passed the audit and the deterministic digest replaces
+   * it.
+   */
   | {
       readonly kind: "applied";
       readonly overlayId: string;
       readonly tokensBefore: number;
       readonly tokensAfter: number;
       readonly degraded: boolean;
-      /** Share of the span's facts that summary and pinned facts keep, 0 to 1; null when nobody measured. */
+      /** The share of the span's facts that summary and pinned facts keep, from 0 to 1. Null when it was not measured. */
       readonly score: number | null;
     }
-  /** As applied, over overlays that changed meanwhile while the messages did not. */
+  /** Like applied, but other overlays than planned lie over the same messages now. */
   | {
       readonly kind: "rebased";
       readonly overlayId: string;
       readonly tokensBefore: number;
       readonly tokensAfter: number;
       readonly degraded: boolean;
-      /** Share of the span's facts that summary and pinned facts keep, 0 to 1; null when nobody measured. */
+      /** The share of the span's facts that summary and pinned facts keep, from 0 to 1. Null when it was not measured. */
       readonly score: number | null;
     }
-  /** The session has ended, and goes on in the child. `overlayId` is of the overlay that this run laid first, if any. */
+  /**
+   * The session has ended and continues in the child. `overlayId` is the overlay that this run added before the split,
+   * if any.
+   */
   | {
       readonly kind: "split";
       readonly childId: string;
       readonly overlayId: string | null;
       readonly tokensBefore: number;
-      /** Of the child's view. */
+      /** Tokens of the child's view. */
       readonly tokensAfter: number;
     }
-  /** A new version of the notes, which cover the branch up to a message. `score`: share of its facts that they keep. */
+  /**
+   * A new version of the notes covers the branch up to a message. `score` is the share of the branch's facts that it
+   * keeps.
+   */
   | {
       readonly kind: "noted";
       readonly version: number;
@@ -55,34 +65,38 @@ export type Outcome =
       readonly tokens: number;
       readonly score: number;
     }
-  /** The messages changed while the model was thinking; nothing was written. */
+  /** The messages changed while the model worked. Nothing was written. */
   | { readonly kind: "stale"; readonly reason: StaleReason }
   | { readonly kind: "nothing"; readonly reason: WhyNot | "declined"; readonly detail: string }
   | { readonly kind: "cancelled" }
-  /** `code` says what went wrong with a caller's own function; the reason is for people. */
+  /** `code` says how a caller's own function failed. The reason is for people. */
   | { readonly kind: "failed"; readonly reason: string; readonly code?: FailureCode };
 
 /**
- * How a caller's own compaction function failed: its time was over, its object died again and again, it threw, what it
- * returned is no summary of what it was shown, or the audit refused the text. `agent-gone`: the sub-agent was deleted, with its
- * ledger; its Workflow alone says so.
+ * How a caller's own compaction function failed:
+ * - `timed-out`: it ran out of time.
+ * - `interrupted`: its object died again and again.
+ * - `threw`: it threw an error.
+ * - `invalid-answer`: its return value is not a summary of the messages it was shown.
+ * - `unsound`: the audit refused its text.
+ * - `agent-gone`: the sub-agent was deleted with its ledger. Only its Workflow reports this code.
  */
 export type FailureCode = "timed-out" | "interrupted" | "threw" | "invalid-answer" | "unsound" | "agent-gone";
 
 export type RunState = "pending" | "running" | "paused" | "waiting" | "ended";
 
-/** A draft that a person is asked about. Times in epoch ms. */
+/** A draft that waits for a person's approval. Times in epoch ms. */
 export interface Approval {
   readonly key: string;
   readonly askedAt: number;
   readonly expiresAt: number;
-  /** What silence means once the time is over. */
+  /** The decision when nobody answers in time. */
   readonly onTimeout: "apply" | "discard";
-  /** The draft that was approved: `key`, or that of a person's own text. Null until then. */
+  /** The approved draft: `key`, or the key of a person's own text. Null until approved. */
   readonly approvedKey: string | null;
 }
 
-/** One step of a run as the ledger saw it. Times in epoch ms. */
+/** One step of a run as the ledger recorded it. Times in epoch ms. */
 export interface StepRecord {
   readonly name: string;
   readonly attempts: number;
@@ -90,20 +104,23 @@ export interface StepRecord {
   readonly endedAt: number | null;
   readonly inputTokens: number;
   readonly outputTokens: number;
-  /** How much of these tokens is our estimate, because no provider reported them. */
+  /** The part of these tokens that we estimated because no provider reported them. */
   readonly estimatedTokens: number;
   readonly calls: number;
-  /** How long (ms) a model was asked in vain: once a step's limit is reached, it is asked no more. */
+  /** Time spent on calls without an answer (ms). At the step's limit the model is asked no more. */
   readonly askedMs: number;
-  /** The answers that these costs are made of, by name. */
+  /** The names of the answers that these costs include. */
   readonly billed?: readonly string[];
-  /** True when an earlier draft was used again instead of a model call. */
+  /** True when a stored draft replaced a model call. */
   readonly reused: boolean;
-  /** The newest attempt whose model gave no answer; absent while there is none. */
+  /** The newest attempt without an answer from the model. Absent while there is none. */
   readonly failure?: StepFailure;
-  /** What the audit said of the newest draft that the step stored or found: as what it was asked for, and as the whole summary. */
+  /**
+   * The audit's verdict on the newest draft that the step stored or found, both for its own source and as the whole
+   * summary.
+   */
   readonly verdict?: Verdict;
-  /** The answer that an audit refused, why, and the key under which a sound one belongs: the step does not ask for it twice. */
+  /** An answer that the audit refused, with the problems and the key of a sound draft. The step does not ask for it again. */
   readonly refused?:
     | { readonly key: string; readonly soundKey: string; readonly problems: readonly AuditProblemKind[] }
     | undefined;
@@ -111,22 +128,22 @@ export interface StepRecord {
 
 export interface Verdict {
   readonly tokens: number;
-  /** Share of the facts of its source that it keeps, 0 to 1. */
+  /** The share of its source's facts that it keeps, from 0 to 1. */
   readonly score: number;
   readonly problems: readonly AuditProblemKind[];
-  /** What keeps it from being the summary of the whole span. */
+  /** The problems that keep it from being the summary of the whole span. */
   readonly unfit: readonly AuditProblemKind[];
 }
 
 export interface StepFailure {
   readonly attempt: number;
   readonly model: string;
-  /** The summariser's code: `auth`, `quota`, `network`, … */
+  /** The summariser's code, such as `auth`, `quota` or `network`. */
   readonly code: string;
   readonly reason: string;
 }
 
-/** Why a summary was asked of a model although notes are kept. */
+/** Why a model was asked for a summary although the session keeps notes. */
 export interface WhyModel {
   readonly reason:
     | "no-notes"
@@ -144,65 +161,71 @@ export interface WhyModel {
 export interface RunRecord {
   readonly id: string;
   readonly sessionId: string;
-  /** 1 for the session's first run. */
+  /** The session's first run is 1. */
   readonly n: number;
   readonly kind: "compaction" | "split" | "notes";
-  /** Where the summary comes from, once that is decided: notes, the caller's own function, or a model of the workflow. */
+  /** The source of the summary, once decided: notes, the caller's own function, or a model asked by the workflow. */
   readonly path?: "notes" | "model" | "function" | undefined;
   readonly whyModel?: WhyModel | undefined;
-  /** Of an update of notes: the versions that stood when it was planned, and what it reads. */
+  /** For an update of notes: the version it is based on, the newest version at planning time, and the span that it reads. */
   readonly notes?:
     | { readonly baseN: number; readonly lastN: number; readonly span: Span; readonly digest: string }
     | undefined;
-  /** Of a split: what the child is to be called, and what the compaction before it came to. */
+  /** For a split: the child's name and the overlay that the compaction before it added. */
   readonly split?: { readonly name: string | null; readonly overlayId: string | null } | undefined;
   readonly trigger: Trigger;
   readonly state: RunState;
   readonly focus: string | null;
-  /** Skips the soft reasons for doing nothing; never an invariant. */
+  /** Skips the soft reasons for doing nothing, but never an invariant. */
   readonly manual: boolean;
-  /** Asks a model anew, also for what an earlier draft covers. */
+  /** Asks a model anew, even where an earlier draft exists. */
   readonly fresh: boolean;
-  /** `mend`: only what an edit uncovered; `rebuild`: what is covered, from its first drafts. Absent: what is due. */
+  /**
+   * `mend` repairs only gaps left by an edit. `rebuild` redoes the covered part from its first drafts. Absent for
+   * whatever is due.
+   */
   readonly only?: PlanOptions["only"];
-  /** The leaf whose view the run looks at, and that view's estimate when the run was asked for, or messages were deleted since. */
+  /**
+   * The leaf whose view the run compacts. {@link tokensBefore} is that view's estimate when the run was asked for, or
+   * after a later delete.
+   */
   readonly leafId: string;
-  /** Of an update of notes: the leaf's last step when it was asked for. */
+  /** For an update of notes: the leaf's last step when the run was asked for. */
   readonly leafStep?: number | undefined;
   readonly tokensBefore: number;
   readonly policy: Policy;
   readonly retryOf: string | null;
-  /** A person asked although the summariser is down or the budget is spent. */
+  /** Set when a person asked although the breaker is open or the budget is spent. */
   readonly ignoreBudget?: boolean;
-  /** Runs just before this one that lost a race with an edit. */
+  /** The number of runs just before this one that lost a race with an edit. */
   readonly staleStreak: number;
-  /** Runs just before this one that came to nothing for a reason that another try does not cure. */
+  /** The number of runs just before this one that failed for a reason that another try does not cure. */
   readonly fruitless?: number;
-  /** An edit uncovered something while the run was at work: it is looked at again when the run ends. */
+  /** Set when an edit uncovered messages while the run worked. The session is checked again when the run ends. */
   readonly mendAfter?: boolean;
-  /** How often the watchdog restarted the instance after the engine gave it up. */
+  /** How often the watchdog restarted the workflow instance after the engine gave it up. */
   readonly restarts: number;
   /** Absent until a person was asked. */
   readonly approval?: Approval | undefined;
   readonly createdAt: number;
   readonly startedAt: number | null;
-  /** When a step last called; the watchdog leaves a run alone that was heard lately. */
+  /** When a step last called. The watchdog leaves a run alone that called recently. */
   readonly heardAt: number | null;
   readonly endedAt: number | null;
   readonly plan: SpanPlan | null;
   readonly planDigest: string | null;
   readonly chunkDigests: readonly string[];
   readonly steps: readonly StepRecord[];
-  /** Calls that are on the bill, with what they cost: also those whose answer was of no use. */
+  /** The number of billed calls, including those whose answer was not used. */
   readonly modelCalls: number;
   readonly inputTokens: number;
   readonly outputTokens: number;
-  /** How much of these tokens is our estimate, because no provider reported them. */
+  /** The part of these tokens that we estimated because no provider reported them. */
   readonly estimatedTokens: number;
   readonly outcome: Outcome | null;
-  /** The view's estimate after a person undid this run: what must be outgrown before another is asked for. */
+  /** The view's estimate after a person undid this run. The view must outgrow it before another run is asked for. */
   readonly settledTokens: number | null;
-  /** True when the view was longer than one outline and the plan covers only its oldest part. */
+  /** True when the view was longer than one outline, so the plan covers only its oldest part. */
   readonly partial: boolean;
 }
 
@@ -231,7 +254,7 @@ export function planOf(run: RunRecord): SpanPlan {
   return run.plan;
 }
 
-/** Notes that attempt `attempt` of a step began; a step already there counts its attempts. */
+/** Records that attempt `attempt` of a step began. For a known step it raises the attempt count. */
 export function markStep(
   steps: readonly StepRecord[],
   mark: { name: string; attempt: number; at: number },
@@ -254,7 +277,7 @@ export function markStep(
   return [...steps, fresh].slice(-MAX_STEP_RECORDS);
 }
 
-/** Notes what a step came to. Its costs add up: an attempt that outlived its timeout was paid beside its retry. */
+/** Records a step's result. Costs add up, because an attempt that outlived its timeout is billed beside its retry. */
 export function closeStep(steps: readonly StepRecord[], name: string, result: Partial<StepRecord>): StepRecord[] {
   const { calls = 0, inputTokens = 0, outputTokens = 0, estimatedTokens = 0, askedMs = 0 } = result;
   return steps.map((step) => {
@@ -271,8 +294,8 @@ export function closeStep(steps: readonly StepRecord[], name: string, result: Pa
 }
 
 /**
- * A run without what persons and providers wrote into it, which may quote what was said. `instead` stands where something was
- * told in words.
+ * A run without texts written by persons and providers, which may quote the conversation. `instead` replaces each text
+ * that must not be empty.
  */
 export function withoutWords(run: RunRecord, instead: string): RunRecord {
   const { steps, whyModel } = run;
@@ -287,7 +310,7 @@ export function withoutWords(run: RunRecord, instead: string): RunRecord {
   };
 }
 
-/** What a provider or the person who declined wrote may quote what was said. */
+/** A provider's error, or the words of a person who declined, may quote the conversation. */
 export function withoutWordsIn(outcome: Outcome | null, instead: string): Outcome | null {
   if (outcome?.kind === "failed") return { ...outcome, reason: instead };
   return outcome?.kind === "nothing" && outcome.reason === "declined" ? { ...outcome, detail: instead } : outcome;

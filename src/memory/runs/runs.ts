@@ -1,11 +1,11 @@
 /**
  * The ledger: one record per attempt to compact, from the transaction that asked for it to its one outcome.
  *
- * Job: be the truth about runs. The Workflows engine is asked, never believed: a run is live until its outcome
- * stands here. Boundary: knows no workflow, no model and no policy decisions.
+ * The ledger is the truth about runs. A run is live until its outcome is recorded here, no matter what the Workflows
+ * engine says. This module knows no workflow, no model and no policy.
  *
- * R1 one outcome: {@link Runs.end} writes it only while the run is live, and answers the outcome that stands.
- * R2 one live run per branch: the caller checks with {@link Runs.live} in the transaction that starts another.
+ * R1: {@link Runs.end} writes an outcome only while the run is live, and returns the outcome that is recorded. R2: one
+ * live run per branch. The caller checks {@link Runs.live} in the transaction that starts another run.
  */
 import { PalimpsestError } from "../../errors.ts";
 import { withoutWords, type NewRun, type Outcome, type RunRecord } from "./record.ts";
@@ -15,20 +15,20 @@ import { Statements } from "../statements.ts";
 export { closeStep, markStep, planOf } from "./record.ts";
 export type { Approval, FailureCode, Outcome, RunRecord, RunState, StepRecord, Trigger, Verdict } from "./record.ts";
 
-/** Pages of the ledger that are looked through for the newest run of a kind: notes are updated far oftener than summaries made. */
+/** The most ledger pages searched for the newest run of a kind. Notes are updated far oftener than summaries are made. */
 const MAX_LEDGER_PAGES = 10;
 
-/** How far back the newest finished run is looked for: live runs are at most one per branch. */
+/** Runs per ledger page in that search. There is at most one live run per branch. */
 const MAX_LIVE_RUNS = 20;
 
-/** Stands where a failure was told in words. */
+/** Replaces the text of a failure. */
 const FORGOTTEN = "Cleared with what was said.";
 
 export interface RunsOptions {
   readonly now: () => number;
-  /** Told once the transaction that started a run stands. */
+  /** Called after the transaction that started a run commits. */
   readonly started: (run: RunRecord) => void;
-  /** Told once the transaction that gave a run its outcome stands: once for each run. */
+  /** Called after the transaction that ended a run commits, once for each run. */
   readonly ended: (run: RunRecord) => void;
 }
 
@@ -37,7 +37,7 @@ export class Runs {
   readonly #sql: Statements;
   readonly #options: RunsOptions;
   readonly #live: Map<string, readonly RunRecord[]>;
-  /** Live runs by id: each call of a run's workflow asks for its own. */
+  /** Live runs by id, because each call of a run's workflow asks for its own run. */
   readonly #known = new Map<string, RunRecord>();
   readonly #latestEnded: Map<string, RunRecord | null>;
   readonly #latestNotes: Map<string, RunRecord | null>;
@@ -57,7 +57,7 @@ export class Runs {
     this.#latestNotes = db.cached(new Map());
   }
 
-  /** Writes a new live run. Belongs into the transaction of whatever asked for it. */
+  /** Writes a new live run. Call it in the transaction of the event that asked for the run. */
   start(run: NewRun): RunRecord {
     const record: RunRecord = {
       ...run,
@@ -88,10 +88,10 @@ export class Runs {
     return record;
   }
 
-  /** Of a live run that was written or read before, no row is read. */
+  /** Returns a run. Reads no row for a live run that was written or read before. */
   get(runId: string): RunRecord | null {
     const known = this.#known.get(runId);
-    // A copy: what a caller does to it is not what the ledger says.
+    // A copy, so that a caller's change does not alter the cached record.
     if (known !== undefined) return { ...known };
     const row = this.#sql.runById(runId);
     const found = row === undefined ? null : mustParse(row);
@@ -107,7 +107,7 @@ export class Runs {
     return run;
   }
 
-  /** Newest first. `before` is a run's `n`, to page on. */
+  /** Newest first. `before` is the `n` of the last run of the previous page. */
   list(sessionId: string, options: { limit: number; before?: number }): RunRecord[] {
     return this.#sql
       .runsNewestFirst(sessionId, options.before ?? Number.MAX_SAFE_INTEGER, options.limit)
@@ -115,14 +115,14 @@ export class Runs {
   }
 
   /**
-   * The session's newest compaction or split that has its outcome. Kept in memory: a trigger over its threshold asks at every
-   * append.
+   * The session's newest compaction or split that has an outcome. Cached, because a trigger over its threshold asks at
+   * every append.
    */
   latestEnded(sessionId: string): RunRecord | null {
     return this.#latest(sessionId, (kind) => kind !== "notes");
   }
 
-  /** The session's newest update of its notes that has its outcome. */
+  /** The session's newest update of its notes that has an outcome. */
   latestNotes(sessionId: string): RunRecord | null {
     return this.#latest(sessionId, (kind) => kind === "notes");
   }
@@ -142,7 +142,7 @@ export class Runs {
     return found;
   }
 
-  /** The session's runs without an outcome. Kept in memory, like the one before. */
+  /** The session's runs without an outcome. Cached like {@link latestEnded}. */
   live(sessionId: string): readonly RunRecord[] {
     const known = this.#live.get(sessionId);
     if (known !== undefined) return known;
@@ -156,7 +156,7 @@ export class Runs {
     return this.#sql.liveRuns().map(mustParse);
   }
 
-  /** Notes what the view came to when a person undid a compaction, so that the trigger does not bring it straight back. */
+  /** Records the view's size after a person undid a compaction, so that the trigger does not start the same one again. */
   settle(sessionId: string, settledTokens: number): void {
     const last = this.latestEnded(sessionId);
     if (last === null) return;
@@ -166,8 +166,8 @@ export class Runs {
   }
 
   /**
-   * Takes the words of others out of a session's runs: the focus, and in what words calls and runs failed, which may quote
-   * what was said (S2). The counts stay.
+   * Removes texts by persons and providers from a session's runs: the focus and the messages of failures, which may
+   * quote the conversation (S2). Counts stay.
    */
   forgetWords(sessionId: string): void {
     for (const run of this.#sql.runsWithWords(sessionId).map(mustParse)) {
@@ -176,14 +176,14 @@ export class Runs {
     this.#db.forget(sessionId);
   }
 
-  /** Changes a live run; a run that has ended is returned as it stands and nothing is written. */
+  /** Changes a live run. For a run that has ended it writes nothing and returns the run as recorded. */
   change(runId: string, patch: Partial<Omit<RunRecord, "id" | "sessionId" | "n" | "outcome">>): RunRecord {
     const run = this.mustGet(runId);
     if (run.outcome !== null) return run;
     return this.write({ ...run, ...patch });
   }
 
-  /** Writes a live run as it is now. Call in the transaction that read it, so that nothing else is overwritten. */
+  /** Writes a live run. Call it in the transaction that read the run, so that no other change is overwritten. */
   write(run: RunRecord): RunRecord {
     const { id, sessionId, n } = run;
     this.#sql.updateRun(sessionId, n, JSON.stringify(run));
@@ -193,7 +193,7 @@ export class Runs {
     return run;
   }
 
-  /** Gives a run its outcome, once. Returns the run with the outcome that stands. */
+  /** Gives a run its outcome, once. Returns the run with the outcome that is recorded. */
   end(runId: string, outcome: Outcome, patch: Partial<RunRecord> = {}): RunRecord {
     const run = this.mustGet(runId);
     if (run.outcome !== null) return run;
@@ -207,7 +207,7 @@ export class Runs {
   }
 }
 
-/** The record was written by this file, under this schema version: it is trusted as stored. */
+/** This file wrote the record under this schema version, so it is trusted as stored. */
 function mustParse(row: { record: string }): RunRecord {
   return JSON.parse(row.record) as RunRecord;
 }

@@ -1,6 +1,7 @@
 /**
- * What summarising cost, in tokens in and out of the summariser: by session for its life, and by day (UTC) for the
- * agent. A day's sum outlives the sessions that made it, so that deleting one gives nothing back.
+ * The tokens that summarisers read and wrote, by session for its lifetime and by UTC day for the agent.
+ *
+ * A day's sum outlives its sessions, so deleting a session frees no budget.
  */
 import { utcDay, type Spend } from "../../steps/decide/budget.ts";
 import type { Db } from "../db.ts";
@@ -8,7 +9,7 @@ import { HealthStatements } from "./health-statements.ts";
 
 export class SpendTable {
   readonly #sql: HealthStatements;
-  /** Of the sessions that were asked for, and of one day, so that a trigger that waits reads no row. */
+  /** Cached sums of sessions and of one day, so that a waiting trigger reads no row. */
   readonly #sessions: Map<string, number>;
   #day: { readonly day: number; readonly tokens: number } | null = null;
 
@@ -26,7 +27,7 @@ export class SpendTable {
     return { sessionTokens, dayTokens: this.#day.tokens };
   }
 
-  /** Call inside a transaction. */
+  /** Call it inside a transaction. */
   add(sessionId: string, tokens: number, now: number): void {
     if (tokens === 0) return;
     this.#sql.addSessionSpend(sessionId, tokens);
@@ -35,7 +36,7 @@ export class SpendTable {
     this.#day = null;
   }
 
-  /** For a session that is deleted. Call inside its transaction. */
+  /** For a session that is deleted. Call it inside that transaction. */
   delete(sessionId: string): void {
     this.#sql.deleteSessionSpend(sessionId);
   }

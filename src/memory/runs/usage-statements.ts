@@ -1,10 +1,11 @@
 /**
- * Every statement on what model calls were counted at, one verb each. One row for each model of a session, found and replaced by its key: numbers only, nothing that was said.
+ * The statements on the token counts of model calls, one verb each. Each model of a session has one row, found and
+ * replaced by its key. The rows hold numbers and model names, and no text of a conversation.
  */
 import type { Calibration } from "../../steps/tokens/calibrate.ts";
 import type { Db } from "../db.ts";
 
-/** Sums over the calls of one model, and what they taught about the session's estimates. */
+/** Sums over the calls of one model, and the calibration of the session's estimates learned from them. */
 export type UsageRow = { [Field in keyof Calibration]: number } & {
   model: string;
   calls: number;
@@ -25,7 +26,7 @@ export class UsageStatements {
     this.#db = db;
   }
 
-  /** The model that was called last comes first. */
+  /** The last called model comes first. */
   usage(sessionId: string): UsageRow[] {
     const sql = `SELECT ${USAGE} FROM palimpsest_usage WHERE session_id = ? ORDER BY recorded_at DESC, model`;
     return this.#db.run<UsageRow>(sql, sessionId);
@@ -41,7 +42,7 @@ export class UsageStatements {
     this.#db.run(sql, sessionId, row.model, ...sums, ...learned, row.recordedAt);
   }
 
-  /** What was learned, without what was spent: a copy has made no call yet. */
+  /** Copies the calibration without the sums, because the new session has made no call yet. */
   copyUsage(from: string, to: string): void {
     const learned = "counted_growth, estimated_growth, last_counted, last_estimate, recorded_at";
     const sql = `INSERT INTO palimpsest_usage (session_id, model, calls, input_tokens, output_tokens, ${learned})

@@ -1,10 +1,10 @@
-/** What model calls of each session were counted at, a row a model. */
+/** Token counts of each session's model calls, one row per model. */
 import type { Db } from "../db.ts";
 import { UsageStatements, type UsageRow } from "./usage-statements.ts";
 
 export class UsageTable {
   readonly #sql: UsageStatements;
-  /** Rows of the sessions that were asked for, so that a warm append reads none. */
+  /** Cached rows of sessions, so that a warm append reads none. */
   readonly #rows: Map<string, readonly UsageRow[]>;
 
   constructor(db: Db) {
@@ -12,7 +12,7 @@ export class UsageTable {
     this.#rows = db.cached(new Map());
   }
 
-  /** The model that was called last comes first. */
+  /** The last called model comes first. */
   rows(sessionId: string): readonly UsageRow[] {
     const rows = this.#rows.get(sessionId) ?? this.#sql.usage(sessionId);
     this.#rows.set(sessionId, rows);
@@ -24,13 +24,16 @@ export class UsageTable {
     this.#rows.delete(sessionId);
   }
 
-  /** Gives a new session what another one learned; its sums begin at 0. Call inside the transaction that makes it. */
+  /**
+   * Copies the calibration of another session to a new one, whose sums begin at 0. Call it inside the transaction that
+   * creates the session.
+   */
   copy(from: string, to: string): void {
     this.#sql.copyUsage(from, to);
     this.#rows.delete(to);
   }
 
-  /** For a session that is deleted. Call inside its transaction. */
+  /** For a session that is deleted. Call it inside that transaction. */
   delete(sessionId: string): void {
     this.#sql.deleteUsage(sessionId);
   }

@@ -1,14 +1,14 @@
 /**
- * What every agent knows of the search index: which of its words must go.
+ * Removes words from the search index. Every agent has this part of the index.
  *
- * Searching is an optional room. An agent that was declared with it before may have an index, so what is edited or deleted leaves
- * that index whether or not the room is still there (S2).
+ * Searching is an optional room. An agent that declared it earlier may still have an index, so edited or deleted text
+ * must leave that index even if the room is gone (S2).
  */
 import type { UIMessage } from "ai";
 import type { Db } from "../db.ts";
 import { ForgetStatements, lastOf, rowidOf, type IndexedRow } from "./statements.ts";
 
-/** A stretch of the session's messages, both ends included. */
+/** A range of the session's messages, both ends included. */
 export interface SeqRange {
   readonly fromSeq: number;
   readonly toSeq: number;
@@ -16,7 +16,7 @@ export interface SeqRange {
 
 export class SearchRows {
   readonly #sql: ForgetStatements;
-  /** By session; null for one that is not indexed. What is not in here was not asked for yet. */
+  /** By session. Null for a session that is not indexed. A missing entry was not read yet. */
   readonly #indexed: Map<string, IndexedRow | null>;
 
   constructor(db: Db) {
@@ -24,7 +24,7 @@ export class SearchRows {
     this.#indexed = db.cached(new Map());
   }
 
-  /** Messages of a session, or of stretches of it, of which a search sees only a part. Of those that were indexed so far. */
+  /** Counts the indexed messages, in a session or in ranges of it, of which a search sees only a part. */
   countPartial(sessionId: string, ranges: readonly SeqRange[] | null = null): number {
     const indexed = this.load(sessionId);
     if (indexed === null) return 0;
@@ -34,20 +34,23 @@ export class SearchRows {
       .length;
   }
 
-  /** Says that a message has a new content. Without a room that could read it, the next search indexes the session anew. */
+  /**
+   * Call it when a message has new content. Without the search room it drops the session's index, and the next search
+   * rebuilds that.
+   */
   replaced(sessionId: string, seq: number, _message: UIMessage): void {
     const indexed = this.load(sessionId);
     if (indexed !== null && seq <= indexed.indexedTo) this.clearing(sessionId);
   }
 
-  /** Says that messages were deleted. */
+  /** Call it when messages were deleted. */
   removed(sessionId: string, rows: readonly { readonly seq: number }[]): void {
     const indexed = this.load(sessionId);
     if (indexed === null) return;
     for (const { seq } of rows) if (seq <= indexed.indexedTo) this.#sql.deleteWords(rowidOf(indexed.n, seq));
   }
 
-  /** Says that a session's messages are about to be deleted, all of them. */
+  /** Call it before all messages of a session are deleted. */
   clearing(sessionId: string): void {
     const indexed = this.load(sessionId);
     if (indexed === null) return;
@@ -56,7 +59,7 @@ export class SearchRows {
     this.reached(sessionId, null);
   }
 
-  /** How far a session is indexed. */
+  /** How far a session is indexed. Null when it is not. */
   protected load(sessionId: string): IndexedRow | null {
     let indexed = this.#indexed.get(sessionId);
     if (indexed === undefined) {

@@ -1,14 +1,13 @@
 /**
- * Full-text search over messages, hidden ones and other branches included.
+ * Full-text search over messages, including hidden ones and those on other branches.
  *
- * Job: keep an index, answer queries. Boundary: the index is made of the message rows and can be made again from them;
- * it decides nothing about what a model sees.
+ * Maintains the index and answers queries. The index is derived from the message rows and can be rebuilt from them. It
+ * has no influence on what a model sees.
  *
- * Why it is exact and costs nothing until it is used: a search first indexes what was stored since the last one, so an
- * append writes nothing here, before the first search or after. Only a change to a message that is indexed already
- * (update, delete, clear) changes the index, in the same transaction.
+ * A search first indexes the messages stored since the last one, so results are exact and an append writes nothing
+ * here. Only a change to an indexed message (update, delete, clear) changes the index, in the same transaction.
  *
- * Words are found without regard to case and accents; any part of a text where a script puts no spaces between words.
+ * Words match without regard to case and accents. In scripts without spaces between words, any part of a text matches.
  */
 import type { UIMessage } from "ai";
 import { PalimpsestError } from "../../errors.ts";
@@ -24,15 +23,15 @@ import { lastOf, placeOf, rowidOf, SearchStatements, type IndexedRow, type Sourc
 import { SearchRows, type SeqRange } from "./search-rows.ts";
 import { snippetsFor } from "./snippet.ts";
 
-/** Of messages that have not all of the words: how much of what the best one has makes a hit. */
+/** Used when no message has all of the words. A message is a hit when its weight is at least this share of the best one's. */
 const MOST_SHARE = 0.5;
 
-/** Rows of the index that are read where no message has all words of a search, and for one thing that is asked for at most. */
+/** Most index rows read when no message has all words of a search, and most rows read for one ask. */
 const MOST_ROWS = 2_400;
 const MOST_HOLDING = 400;
 
 export interface SearchOptions {
-  /** Default: all sessions. */
+  /** Defaults to all sessions. */
   readonly sessionId?: string;
   /** Most hits. Default 20, at most 100. */
   readonly limit?: number;
@@ -40,22 +39,25 @@ export interface SearchOptions {
 
 export interface SearchHit {
   readonly sessionId: string;
-  /** Of the message. */
+  /** The message's id. */
   readonly id: string;
   readonly role: string;
-  /** The part of its text in which the words stand, about 240 characters, cuts marked by "…". */
+  /** The part of its text that contains the words, about 240 characters, with cuts marked by "…". */
   readonly snippet: string;
-  /** Words of the query that the message has not: none, where any message has them all. */
+  /** Words of the query that the message lacks. Always empty when any message has them all. */
   readonly missing: readonly string[];
-  /** True when the message is too long to be searched whole: of its longest texts only beginning and end are. */
+  /**
+   * True when the message is too long to be indexed whole. Then only the beginning and end of its longest texts are
+   * searched.
+   */
   readonly partial: boolean;
-  /** Higher is better; comparable within one answer only. */
+  /** Higher is better. Scores are comparable within one answer only. */
   readonly score: number;
   /** Epoch ms. */
   readonly createdAt: number;
 }
 
-/** Numbers of the index, both ends included. */
+/** A range of row numbers in the index, both ends included. */
 interface Stretch {
   readonly first: number;
   readonly last: number;
@@ -67,14 +69,17 @@ interface HoldingOptions {
   readonly rows: number;
 }
 
-/** The content of a message's row. */
+/** Reads the content of a message's row. */
 type ReadContent = (sessionId: string, row: ReadableRow) => UIMessage;
 
-/** Characters that are indexed before others are let in, some ten milliseconds' worth; and what each message counts besides. */
+/**
+ * Characters indexed in one piece before other work may run, about ten milliseconds' worth. Each message counts
+ * {@link LEAST_INDEXED_CHARS} more than its own.
+ */
 export const INDEX_PIECE_CHARS = 100_000;
 const LEAST_INDEXED_CHARS = 500;
 
-/** Messages that a search asks a host for together: enough to need few turns, few enough to hold in memory. */
+/** Messages that a search fetches from a host together. Enough for few round trips, and few enough for memory. */
 const FETCHED_AT_ONCE = 50;
 
 export class MessageSearch extends SearchRows {
@@ -90,9 +95,10 @@ export class MessageSearch extends SearchRows {
   }
 
   /**
-   * The messages that hold every word of the query: `word`, `begin*`, `"some phrase"`, the first 32 different ones; where none
-   * does, those that hold most of them, in any form, each with the words that it has not. Anything else in a query is looked for
-   * as text, so no query is malformed; one without any letter or digit finds nothing. Best match first. Throws `invalid_options`.
+   * Finds the messages that contain every word of the query. It may have `word`, `begin*` and `"some phrase"`, and its
+   * first 32 different terms count. If no message has all, finds those with most of them in any form, each with its
+   * missing words. Any other character is searched as text, so no query is malformed. A query without a letter or digit
+   * finds nothing. Best match first. Throws `invalid_options`.
    */
   find(query: string, options: SearchOptions = {}): SearchHit[] {
     const { sessionId, limit = DEFAULT_SEARCH_HITS } = options;
@@ -130,7 +136,7 @@ export class MessageSearch extends SearchRows {
     });
   }
 
-  /** The messages that have most of what is asked for, by what its words tell; the newer of equals first. */
+  /** The messages that have most of the asks, each ask weighted by how rare it is. Newer messages come first among equals. */
   #findMost(query: string, { indexed, limit }: { indexed: readonly IndexedRow[]; limit: number }) {
     const asks = readQuestion(query);
     const newest = indexed.toSorted((a, b) => b.n - a.n);
@@ -164,8 +170,8 @@ export class MessageSearch extends SearchRows {
   }
 
   /**
-   * For each thing that is asked for, the messages in `ranges` that have it, newest first. All of them share `rows`: what many
-   * messages have tells little, whichever of them are known.
+   * For each ask, the messages in `ranges` that have it, newest first. All asks share `rows`, because a word in many
+   * messages tells little, no matter which of them are known.
    */
   holding(asks: readonly Ask[], { sessionId, ranges, rows }: HoldingOptions): Holding[] {
     const indexed = this.#catchUp(sessionId);
@@ -177,7 +183,7 @@ export class MessageSearch extends SearchRows {
     return found.map(({ rowids, isAll }) => ({ seqs: rowids.map((rowid) => placeOf(rowid).seq), isAll }));
   }
 
-  /** For each thing that is asked for, the numbers of the messages that have it, newest first. The newest stretch comes first. */
+  /** For each ask, the row numbers of its messages, newest first. `stretches` must have the newest first. */
   #newestOf(asks: readonly Ask[], { stretches, rows }: { stretches: readonly Stretch[]; rows: number }) {
     const most = Math.min(MOST_HOLDING, Math.ceil(rows / Math.max(1, asks.length)));
     return asks.map((ask) => {
@@ -198,20 +204,20 @@ export class MessageSearch extends SearchRows {
   }
 
   /**
-   * Indexes what was stored since the last time, of one session or of all, {@link INDEX_PIECE_CHARS} or one message at a time. What
-   * is done stays done, whoever goes on: a search indexes what is left, whatever that is.
+   * Indexes the messages stored since the last time, of one session or of all, in pieces of {@link INDEX_PIECE_CHARS}
+   * or one message. Finished pieces stay indexed if the caller stops, and the next search indexes the rest.
    */
   *catchUp(sessionId?: string): Pieces<void> {
     const sessionIds = sessionId === undefined ? this.#sql.sessionIds().map((row) => row.sessionId) : [sessionId];
     for (const each of sessionIds) while (!this.#index(each, INDEX_PIECE_CHARS).isAll) yield;
   }
 
-  /** All that there is to index; null when nothing ever was. */
+  /** Indexes everything that is left. Null when the session never had a message to index. */
   #catchUp(sessionId: string): IndexedRow | null {
     return this.#index(sessionId, Infinity).indexed;
   }
 
-  /** Until so many characters are read. */
+  /** Indexes until that many characters were read. */
   #index(sessionId: string, chars: number): { indexed: IndexedRow | null; isAll: boolean } {
     const indexed = this.load(sessionId);
     const first = this.#sql.messageAfter(sessionId, indexed?.indexedTo ?? -1);
@@ -225,7 +231,7 @@ export class MessageSearch extends SearchRows {
       for (; row !== undefined && left > 0; row = this.#sql.messageAfter(sessionId, row.seq)) {
         const message = this.#readOrWait(sessionId, row);
         if (message instanceof NotAtHand) {
-          // What is done stays done: the next try goes on here.
+          // Keeps the messages indexed so far. The next try continues here.
           waiting = message;
           break;
         }
@@ -241,7 +247,10 @@ export class MessageSearch extends SearchRows {
     return reached;
   }
 
-  /** Null for a message that its host pruned; what is to be fetched, some messages at once, where it is not at hand. */
+  /**
+   * Reads a message. Null for one that its host pruned. Where content must be fetched, returns the ids of several
+   * messages to fetch together.
+   */
   #readOrWait(sessionId: string, row: SourceRow): UIMessage | NotAtHand | null {
     if (isPruned(row)) return null;
     try {
@@ -260,7 +269,7 @@ export class MessageSearch extends SearchRows {
     }
   }
 
-  /** How many characters it has. */
+  /** Inserts a message and returns its cost in characters. */
   #insert(indexed: IndexedRow, seq: number, message: UIMessage): number {
     const { words, forms, partial } = fitWords(textsOf(message));
     const rowid = rowidOf(indexed.n, seq);
@@ -277,7 +286,7 @@ function span(stretches: readonly Stretch[]): Stretch {
   };
 }
 
-/** Everything in a message that was said, asked of a tool or answered by one. */
+/** All texts of a message, with the inputs and outputs of its tools. */
 function textsOf(message: UIMessage): string[] {
   const words: string[] = [];
   for (const part of message.parts) addPart(part, words);
@@ -302,10 +311,10 @@ function addPart(part: Part, words: string[]): void {
   }
 }
 
-/** The strings and numbers in a value, with the names they have there. */
+/** The strings and numbers in a value, and the names of its fields. */
 function addValue(value: unknown, words: string[]): void {
   if (typeof value === "string") {
-    // Images, archives, keys: bytes that nobody searches for, in more room than all that is said.
+    // Skips encoded bytes such as images, archives and keys, which nobody searches for and which would fill the index.
     if (!isEncoded(value, ENCODED_SEARCH_CHARS)) words.push(value);
   } else if (typeof value === "number") {
     words.push(String(value));

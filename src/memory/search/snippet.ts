@@ -1,24 +1,24 @@
 /**
- * The part of a long text in which a query's words stand.
+ * Cuts the part of a long text that contains a query's words.
  *
- * Job: find the first stretch that holds the most of them, by the rules of the index: case and accents do not count, and
- * what is neither letter nor digit parts words. Boundary: pure, on an indexed text (search/words.ts).
+ * Finds the first range with the most words, by the rules of the index. Case and accents are ignored, and any character
+ * that is neither letter nor digit separates words. It is pure and works on an indexed text (search/words.ts).
  *
- * Why its cost is bounded: one pass over the text however often a word occurs, a window at a time, which ends where all
- * of the words stand together, or enough places were compared. FTS5's own compares every occurrence with every other.
+ * Its cost is bounded. It reads the text once, a window at a time, and stops where all words stand together or after
+ * enough compared places. FTS5's own snippet function compares every occurrence with every other.
  */
 import { readableWords, type Term } from "./words.ts";
 
-/** Characters of a text that are looked through at a time for a snippet: nearly every text is read in one piece. */
+/** Characters searched for a snippet at a time. Nearly every text fits into one window. */
 const SNIPPET_WINDOW_CHARS = 100_000;
 
-/** Words of a phrase by which its place is found for a snippet: more of them tell it no better, and cost time each. */
+/** Words of a phrase used to find its place. More words find it no better, and each costs time. */
 const SNIPPET_PHRASE_WORDS = 8;
 
-/** HiddenMessages of the words in one text that are compared for its snippet: the best of so many is good enough. */
+/** Most word occurrences in one text that are compared for its snippet. The best of so many is good enough. */
 const SNIPPET_MATCHES = 1_000;
 
-/** Characters of a snippet, some 30 words, and those of them that stand before the match. */
+/** Characters of a snippet, some 30 words, and how many of them stand before the match. */
 const SNIPPET_CHARS = 240;
 const SNIPPET_LEAD_CHARS = 80;
 
@@ -26,14 +26,17 @@ const WORD = "[\\p{L}\\p{N}\\p{Co}]";
 const BETWEEN = "[^\\p{L}\\p{N}\\p{Co}]+";
 const ACCENT = "[\\u0300-\\u036f]";
 
-/** Makes snippets for a query: about 240 characters, cuts marked by "…"; the beginning of a text where no term is found. */
+/**
+ * Makes snippets for a query, about 240 characters with cuts marked by "…". Without a match it shows the text's
+ * beginning.
+ */
 export function snippetsFor(terms: readonly Term[]): (words: string) => string {
   const search = { pattern: patternOf(terms), count: terms.length };
   return (words) => cutAround(words, findBest(words, search));
 }
 
 function cutAround(words: string, at: number): string {
-  // Twice as many, as the marks between characters of unspaced scripts go.
+  // Twice as many, because the marks between characters of unspaced scripts are removed.
   const lead = readableWords(words.slice(Math.max(0, at - 2 * SNIPPET_LEAD_CHARS), at));
   const before = lead.slice(-SNIPPET_LEAD_CHARS);
   const room = SNIPPET_CHARS - before.length;
@@ -44,18 +47,18 @@ function cutAround(words: string, at: number): string {
   return (opens ? `…${dropBroken(before, "start")}` : before) + (closes ? `${dropBroken(after, "end")}…` : after);
 }
 
-/** Where the first stretch of a snippet's length begins that holds the most terms; 0 when none is there. */
+/** Where the first range of a snippet's length begins that contains the most terms. 0 when there is none. */
 function findBest(words: string, { pattern, count }: { pattern: RegExp; count: number }): number {
   const last = new Map<string, number>();
   let best = { at: 0, count: 0 };
   let compared = 0;
   for (let from = 0; from < words.length; from += SNIPPET_WINDOW_CHARS) {
-    // With what surrounds it, so that no word is cut in two.
+    // Includes text around the window, so that no word is cut in two.
     const start = Math.max(0, from - SNIPPET_CHARS);
     const window = words.slice(start, from + SNIPPET_WINDOW_CHARS + SNIPPET_CHARS).normalize("NFD");
     let [counted, length] = [0, 0];
     for (const match of window.matchAll(pattern)) {
-      // Counted as the text is written, composed: from the last match on, so that each character is counted once.
+      // Offsets count the composed text. Counting from the last match visits each character once.
       length += window.slice(counted, match.index).normalize("NFC").length;
       counted = match.index;
       const at = start + length;
@@ -77,12 +80,12 @@ function patternOf(terms: readonly Term[]): RegExp {
   return new RegExp(`(?<!${WORD}${ACCENT}*)(?:${groups.join("|")})`, "giu");
 }
 
-/** Letters with any accents or none. Letters and digits mean nothing to a pattern, so none is escaped. */
+/** Letters with or without accents. The token has letters and digits only, so nothing needs escaping. */
 function tokenPattern(token: string): string {
   return token.replaceAll(new RegExp(ACCENT, "gu"), "").replaceAll(/./gsu, `$&${ACCENT}*`);
 }
 
-/** Without half a word at its cut end, unless that is all there is; never half a character. */
+/** Removes half a word at the cut end, unless nothing else is left. Always removes half a surrogate pair. */
 function dropBroken(text: string, end: "start" | "end"): string {
   const whole = end === "start" ? text.replace(/^\S{0,20}\s+/, "") : text.replace(/\s+\S{0,20}$/, "");
   return (whole === "" ? text : whole).replace(/^[\udc00-\udfff]|[\ud800-\udbff]$/g, "");

@@ -1,10 +1,10 @@
 /**
- * Every statement of the search index, one verb each.
+ * The statements of the search index, one verb each.
  *
- * The index is one FTS5 table over all sessions. A message's row in it has the number `session * 2^31 + seq`, so it is
- * found, replaced and deleted by its key, and a session's messages are one range of numbers. Those of which it has only a
- * part are noted beside it, by the same number. `secure-delete` takes the
- * words of a deleted row out of the index at once, not at some later merge (S2).
+ * The index is one FTS5 table over all sessions. A message's row number in it is `session * 2^31 + seq`. So a row is
+ * found, replaced and deleted by its key, and a session's messages are one range of numbers. Messages that are indexed
+ * only in part are listed beside it, by the same number. `secure-delete` removes the words of a deleted row from the
+ * index at once instead of at a later merge (S2).
  */
 import type { Db } from "../db.ts";
 
@@ -15,17 +15,17 @@ export type SourceRow = { seq: number; id: string; role: string; parts: number; 
 export type MatchRow = { rowid: number; rank: number };
 export type FoundRow = { id: string; role: string; createdAt: number };
 
-/** Numbers of one session: more messages than any session can hold, while numbers of 4 million sessions stay exact. */
+/** Row numbers per session. No session holds more messages, and the numbers of 4 million sessions stay exact. */
 const SESSION_SIZE = 2 ** 31;
 
-/** Numbers are bound as floating point, and FTS5 takes no notice of a row number of that type. */
+/** Numbers are bound as floating point, and FTS5 ignores a row number of that type. */
 const ROWID = "CAST(? AS INTEGER)";
 
 export function rowidOf(n: number, seq: number): number {
   return n * SESSION_SIZE + seq;
 }
 
-/** Of a session's numbers. */
+/** The last row number of a session. */
 export function lastOf(n: number): number {
   return rowidOf(n + 1, 0) - 1;
 }
@@ -34,7 +34,7 @@ export function placeOf(rowid: number): { n: number; seq: number } {
   return { n: Math.floor(rowid / SESSION_SIZE), seq: rowid % SESSION_SIZE };
 }
 
-/** Those by which words leave the index: every agent has them, also one that no longer searches. */
+/** The statements that remove words. Every agent has them, even one that no longer declares search. */
 export class ForgetStatements {
   readonly #db: Db;
 
@@ -61,7 +61,7 @@ export class ForgetStatements {
     return this.#db.run<{ number: number }>(sql, first, last).map(({ number }) => number);
   }
 
-  /** Of every message of the session that is still stored. */
+  /** Deletes the words of every message that is still stored in the session. */
   deleteSessionWords(sessionId: string, indexed: IndexedRow): void {
     const sql = `DELETE FROM palimpsest_search WHERE rowid IN
        (SELECT ${ROWID} + seq FROM palimpsest_messages WHERE session_id = ? AND seq <= ?)`;
@@ -71,7 +71,7 @@ export class ForgetStatements {
   }
 }
 
-/** Those that searching takes beside. */
+/** The further statements that searching needs. */
 export class SearchStatements extends ForgetStatements {
   readonly #db: Db;
 
@@ -84,7 +84,7 @@ export class SearchStatements extends ForgetStatements {
     return this.#db.run("SELECT session_id AS sessionId FROM palimpsest_sessions");
   }
 
-  /** Gives the session a number. */
+  /** Gives the session a number in the index. */
   insertIndexed(sessionId: string): number {
     const sql = "INSERT INTO palimpsest_searched_sessions (session_id, indexed_to) VALUES (?, -1) RETURNING n";
     return this.#db.run<{ n: number }>(sql, sessionId)[0]?.n ?? 0;
@@ -94,7 +94,7 @@ export class SearchStatements extends ForgetStatements {
     this.#db.run("UPDATE palimpsest_searched_sessions SET indexed_to = ? WHERE n = ?", seq, n);
   }
 
-  /** The first message after `seq`. One at a time: a message may take megabytes. */
+  /** The first message after `seq`. Reads one at a time, because a message may take megabytes. */
   messageAfter(sessionId: string, seq: number): SourceRow | undefined {
     const sql = `SELECT seq, id, role, parts, digest, content FROM palimpsest_messages
        WHERE session_id = ? AND seq > ? ORDER BY seq LIMIT 1`;
@@ -110,32 +110,32 @@ export class SearchStatements extends ForgetStatements {
     this.#db.run(`INSERT INTO palimpsest_search (rowid, words, forms) VALUES (${ROWID}, ?, ?)`, rowid, words, forms);
   }
 
-  /** Notes that the words of a message are not all of them. */
+  /** Records that only a part of a message is indexed. */
   insertPartial(rowid: number): void {
     this.#db.run("INSERT INTO palimpsest_search_partial (number) VALUES (?)", rowid);
   }
 
-  /** The best matches, best first, the newer of equals first; in one session when `n` is given. */
+  /** The best matches, best first and newer ones first among equals. In one session when `n` is given. */
   matches(match: string, n: number | null, limit: number): MatchRow[] {
     const last = n === null ? Number.MAX_SAFE_INTEGER : lastOf(n);
     return this.matchesBetween(match, { first: rowidOf(n ?? 0, 0), last }, limit);
   }
 
-  /** As {@link matches}, among the messages with these numbers. */
+  /** Like {@link matches}, among the messages with these numbers. */
   matchesBetween(match: string, { first, last }: { first: number; last: number }, limit: number): MatchRow[] {
     const sql = `SELECT rowid, rank FROM palimpsest_search
        WHERE palimpsest_search MATCH ? AND rowid BETWEEN ${ROWID} AND ${ROWID} ORDER BY rank, rowid DESC LIMIT ?`;
     return this.#db.run(sql, match, first, last, limit);
   }
 
-  /** Messages with these numbers that match, newest first. As many rows are read as are found. */
+  /** Matching messages with these numbers, newest first. Reads as many rows as it finds. */
   newestMatches(match: string, { first, last }: { first: number; last: number }, limit: number): number[] {
     const sql = `SELECT rowid FROM palimpsest_search
        WHERE palimpsest_search MATCH ? AND rowid BETWEEN ${ROWID} AND ${ROWID} ORDER BY rowid DESC LIMIT ?`;
     return this.#db.run<{ rowid: number }>(sql, match, first, last, limit).map(({ rowid }) => rowid);
   }
 
-  /** What the index was given for a message. */
+  /** The indexed text of a message. */
   words(rowid: number): string {
     const sql = `SELECT words FROM palimpsest_search WHERE rowid = ${ROWID}`;
     return this.#db.run<{ words: string }>(sql, rowid)[0]?.words ?? "";

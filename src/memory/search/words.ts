@@ -1,50 +1,50 @@
 /**
- * Text and queries in the form that a full-text index keeps and asks for: the messages' (search.ts) and that of context
- * blocks.
+ * Converts texts and queries into the form of the full-text index, for messages (search.ts) and for context blocks.
  *
- * Scripts that put no space between words are indexed character by character, and a run of them is asked for as a
- * phrase: any part of a longer run is then found. Safe because every term is quoted: nothing in a query is an operator,
- * so none is malformed.
+ * Scripts without spaces between words are indexed character by character, and a run of them is searched as a phrase.
+ * So any part of a longer run is found. Every term is quoted, so nothing in a query is an operator and no query is
+ * malformed.
  */
 import { MAX_PHRASE_WORDS, MAX_QUERY_TERMS, SEARCH_LEAST_CHARS, SEARCH_MAX_BYTES } from "../../limits.ts";
 import type { Ask } from "../../steps/recall/asked.ts";
 import { formsOfText, isUnspaced, languageOf } from "../../steps/recall/stems.ts";
 import { utf8Length } from "../messages/content.ts";
 
-/** Characters of a query that are looked at: a search asks for words, not for a document. */
+/** Characters of a query that are read. A search asks for words, not for a document. */
 const MAX_QUERY_CHARS = 2_000;
 
-/** Characters of the different word forms of one message: some 60,000 words, more than a million bytes of prose have. */
+/** Most characters of distinct word forms of one message, some 60,000 words. That is more than a megabyte of prose has. */
 const SEARCH_FORMS_CHARS = 400_000;
 
-/** Put between characters of unspaced scripts: nobody writes it, it parts words for the index, and it shows as nothing. */
+/** Separates characters of unspaced scripts. It is invisible, nobody writes it, and the index treats it as a word break. */
 const GAP = "\u2063";
 
-/** Scripts whose words run together, or carry their endings with them. */
+/** Scripts that write words without spaces, or attach endings to them. */
 const UNSPACED =
   "\\p{scx=Han}\\p{scx=Hira}\\p{scx=Kana}\\p{scx=Hang}\\p{scx=Thai}\\p{scx=Laoo}\\p{scx=Khmr}\\p{scx=Mymr}";
 const CHARACTER_EDGE = new RegExp(`(?<![${UNSPACED}])(?=[${UNSPACED}])|(?<=[${UNSPACED}])`, "gu");
 
 /**
- * What the index is given for a text. What SQLite could not keep (NUL, lone surrogates) parts words; of characters that
- * differ in their looks alone (half-width kana, full-width letters, ligatures) it has the plain ones.
+ * The indexed form of a text. Characters that SQLite cannot keep (NUL, lone surrogates) separate words. Variants that
+ * differ only in looks (half-width kana, full-width letters, ligatures) become the plain characters.
  */
 export function indexWords(text: string): string {
   return text.toWellFormed().replaceAll("\0", " ").normalize("NFKC").replaceAll(CHARACTER_EDGE, GAP);
 }
 
-/** What the index is given for a message. */
+/** The indexed form of a message. */
 export interface Indexed {
   readonly words: string;
-  /** Its words in the form in which one finds another, each once (steps/recall/stems.ts). */
+  /** Its words reduced to a form that matches their other forms, each once (steps/recall/stems.ts). */
   readonly forms: string;
-  /** True when it was too long to be given whole. */
+  /** True when the message was too long to be indexed whole. */
   readonly partial: boolean;
 }
 
 /**
- * The texts of a message as {@link indexWords} has them, within the bytes that one row of the index may take. Where there are
- * more, the longest texts are cut: what is short is given whole, and of a long one its beginning and its end, which tells what it came to.
+ * The texts of a message in the form of {@link indexWords}, within the bytes of one index row. If they do not fit, the
+ * longest texts are cut. Short texts stay whole. A long one keeps its beginning and its end, because the end tells the
+ * result.
  */
 export function fitWords(texts: readonly string[]): Indexed {
   const chars = texts.reduce((sum, { length }) => sum + length + 1, 0);
@@ -54,18 +54,18 @@ export function fitWords(texts: readonly string[]): Indexed {
     const words = indexWords(given.join("\n"));
     const bytes = utf8Length(words);
     if (bytes <= SEARCH_MAX_BYTES) return { words, forms: indexForms(given), partial };
-    // Some scripts take several bytes a character, and marks between them.
+    // Some scripts take several bytes per character, plus the marks between them.
     room = Math.floor((room * SEARCH_MAX_BYTES) / (bytes + 1));
   }
 }
 
-/** Of very many, those that come first: the words themselves are all there. */
+/** The distinct word forms. When there are too many, the first ones are kept. The words themselves are indexed anyway. */
 function indexForms(texts: readonly string[]): string {
   const forms = new Set<string>();
   let room = SEARCH_FORMS_CHARS;
   for (const text of texts) {
     for (const form of formsOfText(text, languageOf(text))) {
-      // Of a script without blanks, the characters are indexed.
+      // For a script without spaces the characters are indexed instead.
       if (forms.has(form) || isUnspaced(form)) continue;
       room -= form.length + 1;
       if (room < 0) return [...forms].join(" ");
@@ -75,7 +75,7 @@ function indexForms(texts: readonly string[]): string {
   return [...forms].join(" ");
 }
 
-/** So many characters of the texts: each up to the length at which all of them have room. */
+/** Cuts the texts to a total of `chars`. Every text keeps up to the length at which all of them fit. */
 function cutLongest(texts: readonly string[], chars: number): string[] {
   let [room, left] = [chars, chars];
   let most = 0;
@@ -88,7 +88,7 @@ function cutLongest(texts: readonly string[], chars: number): string[] {
     left -= length;
   }
   const each = Math.max(most - 1, SEARCH_LEAST_CHARS);
-  // Of very many texts, those that come first.
+  // Of very many texts, the first ones are kept.
   const cut: string[] = [];
   for (const text of texts.map((text) => cutMiddle(text, each))) {
     if (room < 0) break;
@@ -109,19 +109,19 @@ export function readableWords(words: string): string {
   return words.replaceAll(GAP, "");
 }
 
-/** Letters that a word and its form have in common at least, to be looked for by them. */
+/** The least letters that a word and its form must share to be searched by them. */
 const LEAST_COMMON = 3;
 
 /** A word or phrase of a query, in the form of {@link indexWords}. */
 export interface Term {
   readonly text: string;
-  /** Whether it may go on in the text. */
+  /** Whether the word in the text may be longer. */
   readonly isBeginning: boolean;
 }
 
 /**
- * The words, `begin*` and `"some phrase"` of a query: those of its first 2,000 characters, each once, 32 at most, and of
- * a phrase the first 128 words. Empty when it has no letter and no digit.
+ * The words, `begin*` and `"some phrase"` of a query. Reads its first 2,000 characters and returns at most 32 different
+ * terms, with at most 128 words of a phrase. Empty when the query has no letter and no digit.
  */
 export function queryTerms(query: string): Term[] {
   const terms = new Map<string, Term>();
@@ -138,20 +138,20 @@ function firstWords(text: string): string {
   return next === undefined ? text : text.slice(0, next.index);
 }
 
-/** The query as FTS5 reads it: every term must occur as it is written. Empty when there is none. */
+/** The query in FTS5 syntax. Every term must occur as written. Empty when there is none. */
 export function matchExpression(query: string): string {
   const terms = queryTerms(query).map(({ text, isBeginning }) => `"${text}"${isBeginning ? " *" : ""}`);
   return terms.join(" ");
 }
 
-/** One thing that is asked for, as FTS5 reads it. */
+/** One ask in FTS5 syntax. */
 export function askExpression({ forms, isPair, phrase }: Ask): string {
   if (phrase === null && !isPair) return `forms : (${forms.map((form) => `"${form}"`).join(" OR ")})`;
   const { text, isBeginning } = phrase ?? { text: forms[0] ?? "", isBeginning: false };
   return `words : "${firstWords(indexWords(text)).replaceAll('"', " ")}"${isBeginning ? " *" : ""}`;
 }
 
-/** What of a text a snippet shows for a word that was asked for in any of its forms: what those begin with. */
+/** The term that a snippet highlights for an ask. For a word asked in any form it is the beginning that the forms share. */
 export function snippetTerm({ word, forms, isPair, phrase }: Ask): Term {
   if (phrase !== null || isPair)
     return { text: indexWords(phrase?.text ?? word), isBeginning: phrase?.isBeginning === true };

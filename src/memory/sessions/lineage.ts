@@ -1,13 +1,16 @@
 /**
- * In which session a conversation goes on, once the one that it began in has ended.
+ * Finds the session in which a conversation continues after an earlier one ended.
  *
- * Boundary: follows links and changes none; sessions.ts sets them when a session is split, and closes the gap when one is
- * deleted. Safe because a session is only ever continued by one that was made later, so following the links ends.
+ * Follows links and changes none. sessions.ts sets the links when a session is split, and closes the gap when one is
+ * deleted. A session is only ever continued by a later one, so following the links ends.
  */
 import { PalimpsestError } from "../../errors.ts";
 import type { Statements } from "../statements.ts";
 
-/** The newest session of the conversation; the session itself while it goes on. Reads a row for each on the way. */
+/**
+ * The newest session of the conversation, or the session itself while it goes on. Reads a row for each session on the
+ * way.
+ */
 export function findNewest(sql: Statements, sessionId: string): string {
   let newest = sessionId;
   for (let next = sql.session(sessionId)?.continuedBy; next != null; next = sql.session(next)?.continuedBy)
@@ -15,13 +18,13 @@ export function findNewest(sql: Statements, sessionId: string): string {
   return newest;
 }
 
-/** The session that this one goes on from, if it is there: one that was split, never one that was only forked. */
+/** The session that this one continues, if it still exists. Only a split makes such a link, a fork does not. */
 export function findEarlier(sql: Statements, sessionId: string): string | null {
   const parent = sql.parentSession(sessionId);
   return parent !== null && sql.session(parent)?.continuedBy === sessionId ? parent : null;
 }
 
-/** What a write to an ended session is answered. */
+/** The error for a write to an ended session. */
 export function sessionEnded(sql: Statements, sessionId: string): PalimpsestError {
   const newest = findNewest(sql, sessionId);
   const advice =

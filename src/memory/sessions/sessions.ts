@@ -1,11 +1,11 @@
 /**
- * The sessions of one agent as such: their rows, their lineage, and what is done to a session as a whole.
+ * The sessions of one agent: their rows, their lineage, and operations on a whole session.
  *
- * Job: create, list, name, copy, delete. Boundary: what is said in a session is the business of {@link History}; a row is
- * made for a session that nobody created when its first message is stored.
+ * Creates, lists, names, copies and deletes sessions. {@link History} owns the messages of a session. A session that
+ * nobody created gets its row when its first message is stored.
  *
- * S2 delete is one transaction over every table of this room that has a session's rows. Its ends are in two lists:
- * `Statements.clearSession` for content, `SessionStatements.deleteSession` for the rest.
+ * S2: delete is one transaction over every table of this room that has rows of the session. Two lists name those
+ * tables: `Statements.clearSession` for content, and `SessionStatements.deleteSession` for the rest.
  */
 import { PalimpsestError } from "../../errors.ts";
 import { MAX_NAME_CHARS, MAX_PAGE } from "../../limits.ts";
@@ -25,26 +25,26 @@ import { Tree } from "../messages/tree.ts";
 
 export interface SessionInfo {
   readonly id: string;
-  /** What it was named, or else the beginning of its first user message, marked where it is a fork; null while there is neither. */
+  /** The given name, or else the beginning of its first user message, with a mark for a fork. Null while there is neither. */
   readonly name: string | null;
   /** Epoch ms. */
   readonly createdAt: number;
-  /** When the newest message that is left was stored, epoch ms. */
+  /** When the newest remaining message was stored, epoch ms. */
   readonly lastMessageAt: number | null;
-  /** The session that it was forked or split from; null as well when that one was deleted. */
+  /** The session that it was forked or split from. Also null when that one was deleted. */
   readonly parentSessionId: string | null;
   readonly model: string | null;
-  /** Where it came from, in a word of the caller's; `fork` for a fork, `split` for what goes on from an ended one. */
+  /** Its origin in the caller's words. `fork` for a fork, `split` for one that continues an ended session. */
   readonly source: string | null;
-  /** Sums of what `recordUsage` and `addUsage` were told. */
+  /** Sums of the calls to `recordUsage` and `addUsage`. */
   readonly inputTokens: number;
   readonly outputTokens: number;
   readonly cost: number;
-  /** Epoch ms; null while the session goes on. */
+  /** Epoch ms. Null while the session goes on. */
   readonly endedAt: number | null;
-  /** `compaction`: it was split. */
+  /** `compaction` when the session was split. */
   readonly endReason: string | null;
-  /** The session in which an ended one goes on; null as well when that one was deleted. */
+  /** The session that continues an ended one. Also null when that one was deleted. */
   readonly continuedBy: string | null;
 }
 
@@ -55,9 +55,9 @@ export interface CreateSessionOptions {
 }
 
 export interface ListSessionsOptions {
-  /** Sessions of a page, 1 to 500. */
+  /** Sessions per page, 1 to 500. */
   readonly limit: number;
-  /** The last session of the page before. */
+  /** The last session of the previous page. */
   readonly before?: Pick<SessionInfo, "createdAt" | "id"> | undefined;
 }
 
@@ -86,7 +86,7 @@ export class Sessions {
     this.#options = options;
   }
 
-  /** Writes the row of a new session. `id` must be fresh. Throws `invalid_input`, `unknown_session` for the parent. */
+  /** Writes the row of a new session. `id` must be unused. Throws `invalid_input`, `unknown_session` for the parent. */
   create(id: string, name?: string, options: CreateSessionOptions = {}): SessionInfo {
     const { parentSessionId = null } = options;
     const row = {
@@ -115,8 +115,8 @@ export class Sessions {
   }
 
   /**
-   * Newest first, by creation. Reads two rows for a session, two more when it has no name and for each fork that it then
-   * comes from, whatever it holds. Throws `invalid_options`.
+   * Newest first, by creation. Reads two rows per session, whatever its size. An unnamed session costs two more, and
+   * two more for each fork that it comes from. Throws `invalid_options`.
    */
   list({ limit, before = NEWEST }: ListSessionsOptions): SessionInfo[] {
     if (!Number.isSafeInteger(limit) || limit < 1 || limit > MAX_PAGE) {
@@ -128,7 +128,7 @@ export class Sessions {
     return this.#sql.sessionsBefore(before, limit).map((row) => this.#info(row));
   }
 
-  /** A blank name gives the session its title back. Throws `unknown_session`, `invalid_input`. */
+  /** Names a session. A blank name brings its title back. Throws `unknown_session`, `invalid_input`. */
   rename(id: string, name: string): SessionInfo {
     const cleaned = cleanText("name", name);
     this.#mustExist(id);
@@ -136,11 +136,14 @@ export class Sessions {
     return this.mustGet(id);
   }
 
-  /** Adds to the session's sums. Throws `unknown_session`, `invalid_input` for what is no number from 0 to 2^53. */
+  /**
+   * Adds to the session's sums. Throws `unknown_session`, and `invalid_input` for a value that is no number from 0 to
+   * 2^53.
+   */
   addUsage(id: string, { inputTokens, outputTokens, cost }: Usage): SessionInfo {
     const usage = { inputTokens, outputTokens, cost };
     for (const [field, value] of Object.entries(usage)) {
-      // Within bounds, no sum of any length comes to infinity.
+      // Within these bounds no sum reaches infinity.
       if (typeof value === "number" && value >= 0 && value <= Number.MAX_SAFE_INTEGER) continue;
       throw new PalimpsestError(
         "invalid_input",
@@ -153,9 +156,9 @@ export class Sessions {
   }
 
   /**
-   * A new session that begins as a copy of a path: messages with their ids, order, sizes and digests, and the overlays
-   * in force that lie on it whole. Of n messages it reads 4 n rows and writes n and their split parts, 4 for each
-   * overlay, and 3 more. Throws `unknown_session`, `unknown_message`, `invalid_input`.
+   * Creates a session as a copy of a path: messages with their ids, order, sizes and digests, and the overlays in force
+   * that lie wholly on it. For n messages it reads 4 n rows and writes n with their split parts, 4 for each overlay,
+   * and 3 more. Throws `unknown_session`, `unknown_message`, `invalid_input`.
    */
   fork(sessionId: string, copy: { id: string; atMessageId: string; name?: string | undefined }): SessionInfo {
     const { db, statements, now } = this.#options;
@@ -187,8 +190,9 @@ export class Sessions {
   }
 
   /**
-   * Ends a session and opens the one in which it goes on, which shows what it shows (seed.ts) and has its name unless
-   * given one. From then on messages are added to the new one alone. Throws `unknown_session`, `session_ended`, `invalid_input`.
+   * Ends a session and creates the one that continues it. The new one shows the same view (seed.ts) and takes the old
+   * name unless another is given. From then on only the new one accepts messages. Throws `unknown_session`,
+   * `session_ended`, `invalid_input`.
    */
   split(sessionId: string, next: { id: string; name: string | null } & Pick<Seed, "detailsOf">): SessionInfo {
     const { db, statements, now, history, counterOf } = this.#options;
@@ -219,7 +223,7 @@ export class Sessions {
     return this.mustGet(findNewest(this.#options.statements, id));
   }
 
-  /** The session that a split one's child goes on from; null for any other, and once that one was deleted. */
+  /** The session that this one continues after a split. Null for any other session, or when that one was deleted. */
   earlierOf(id: string): string | null {
     return findEarlier(this.#options.statements, id);
   }
@@ -229,14 +233,14 @@ export class Sessions {
     return this.#sql.children(id);
   }
 
-  /** What the session's own drafts were made of, by their keys. */
+  /** The sources of the session's own drafts, by draft key. */
   draftSources(id: string): { readonly key: string; readonly source: Draft["source"] }[] {
     return this.#sql.drafts(id).map(({ key, details }) => ({ key, source: (JSON.parse(details) as Draft).source }));
   }
 
   /**
-   * Deletes a session and all that was stored in it (S2); false when there was none. Writes each of its rows once, and reads
-   * every session's row to part its children from it.
+   * Deletes a session and everything stored in it (S2). Returns false when there was none. Writes each of its rows
+   * once, and reads every session's row to unlink its children.
    */
   delete(id: string): boolean {
     const { db, history } = this.#options;
@@ -259,7 +263,7 @@ export class Sessions {
     return { ...row, name: title === null ? null : title + this.#forkMark(row) };
   }
 
-  /** What tells a fork's title from its parent's: both begin with the same words. */
+  /** The mark that tells a fork's title from its parent's, because both begin with the same words. */
   #forkMark(row: SessionRow): string {
     let forks = 0;
     for (let each: SessionRow | undefined = row; each?.source === "fork"; forks++) {
@@ -268,19 +272,19 @@ export class Sessions {
     return forks === 0 ? "" : forks === 1 ? " (fork)" : ` (fork ${forks})`;
   }
 
-  /** Read when asked for, never stored: a title leaves with the message that it was taken from (S2). */
+  /** Derived on each read and never stored, so a title disappears with the message that it was taken from (S2). */
   #title(sessionId: string): string | null {
     const opening = this.#sql.opening(sessionId);
     if (opening === undefined) return null;
     const { seq, parts, content } = opening;
-    // The host may be asked for its words, but not here, where nobody waits.
+    // A title is read synchronously, so a host cannot be asked for the content.
     if (parts <= HOSTED) return null;
     const rest = parts === 1 ? [] : this.#options.statements.messageParts(sessionId, seq).map((part) => part.content);
     return titleOf(decodeMessage([content, ...rest], opening));
   }
 }
 
-/** A path's numbers, highest first, as the fewest stretches. */
+/** A path's `seq` numbers, highest first, as the fewest ranges. */
 function stretches(seqs: readonly number[]): Stretch[] {
   const found: { fromSeq: number; toSeq: number }[] = [];
   for (const seq of seqs) {

@@ -1,8 +1,8 @@
 /**
- * Every statement on sessions as such, one verb each.
+ * The statements on sessions as a whole, one verb each.
  *
- * Boundary: what was said in a session is the business of statements.ts, but for copying it whole. A copy is made inside
- * SQLite, so that no message passes through memory.
+ * memory/statements.ts owns the messages of a session. Only copies of whole sessions are made here, inside SQLite, so
+ * that no message passes through memory.
  */
 import { RECORD_PREFIX } from "../../steps/view/view.ts";
 import type { Db } from "../db.ts";
@@ -33,7 +33,7 @@ export interface Stretch {
   readonly toSeq: number;
 }
 
-/** Messages at the start of a session among which a user's first one is looked for. */
+/** Messages at the start of a session that are searched for the first one by a user. */
 const OPENING_MESSAGES = 10;
 
 const SESSION = `each.session_id AS id, each.name, each.created_at AS createdAt,
@@ -47,7 +47,7 @@ export type SessionEnd = Required<{
   [Field in "endedAt" | "endReason" | "continuedBy"]: NonNullable<SessionRow[Field]>;
 }>;
 
-/** Columns that a copied message or overlay keeps: all but the session, and whether the row begins a branch. */
+/** Columns that a copied message or overlay keeps. They leave out the session and the branch mark. */
 const MESSAGE_ITSELF = "id, role, tokens, bytes, parts, digest, facts, created_at, content";
 const MESSAGE_KEEPS = `seq, parent_seq, ${MESSAGE_ITSELF}`;
 const OVERLAY_KEEPS = `n, overlay_id, state, from_seq, from_step, to_seq, to_step, from_id, to_id, tokens, span_tokens,
@@ -71,7 +71,7 @@ export class SessionStatements {
     return this.#db.run("SELECT 1 FROM palimpsest_sessions WHERE session_id = ?", sessionId).length > 0;
   }
 
-  /** Created before the given one, newest first. */
+  /** Sessions created before the given one, newest first. */
   sessionsBefore(before: { createdAt: number; id: string }, limit: number): SessionRow[] {
     const sql = `SELECT ${SESSION} FROM palimpsest_sessions AS each INDEXED BY palimpsest_sessions_by_age
        WHERE (each.created_at, each.session_id) < (?, ?)
@@ -79,7 +79,7 @@ export class SessionStatements {
     return this.#db.run(sql, before.createdAt, before.id, limit);
   }
 
-  /** A user's first message, if it is among the first that were said. A summary that was stored as one is nobody's. */
+  /** A user's first message, if it is among the first of the session. A stored record of a summary does not count. */
   opening(sessionId: string): OpeningRow | undefined {
     const sql = `SELECT seq, id, role, parts, content FROM palimpsest_messages WHERE session_id = ? AND seq =
        (SELECT seq FROM (SELECT seq, role, id FROM palimpsest_messages WHERE session_id = ? ORDER BY seq LIMIT ?)
@@ -109,8 +109,8 @@ export class SessionStatements {
   }
 
   /**
-   * What is left of a session when its content is gone (`Statements.clearSession`). Its children stay, without a parent; what
-   * it continued goes on in what continued it.
+   * Deletes the rows of a session whose content is gone (`Statements.clearSession`). Its children lose their parent.
+   * The session that it continued is then continued by its own successor.
    */
   deleteSession(sessionId: string): void {
     const unlink = `UPDATE palimpsest_sessions SET parent_session_id = nullif(parent_session_id, ?1),
@@ -122,20 +122,20 @@ export class SessionStatements {
     this.#db.run("DELETE FROM palimpsest_sessions WHERE session_id = ?", sessionId);
   }
 
-  /** Those that were forked or split from it. Reads every session's row. */
+  /** Sessions that were forked or split from it. Reads every session's row. */
   children(sessionId: string): string[] {
     const sql = "SELECT session_id AS id FROM palimpsest_sessions WHERE parent_session_id = ?";
     return this.#db.run<{ id: string }>(sql, sessionId).map(({ id }) => id);
   }
 
-  /** Without their texts. */
+  /** The session's drafts without their texts. */
   drafts(sessionId: string): { key: string; details: string }[] {
     return this.#db.run("SELECT key, details FROM palimpsest_drafts WHERE session_id = ?", sessionId);
   }
 
-  // Copying for a fork. HiddenMessages stay the same numbers, so parents and overlays need no translation.
+  // Copying for a fork. Places keep their numbers, so parents and overlays need no translation.
 
-  /** In the copy every message hangs on the row before it: none of them is a branch. */
+  /** In the copy each message hangs on the row before it, so none of them is marked as a branch. */
   copyMessages(from: string, to: string, { fromSeq, toSeq }: Stretch): void {
     const messages = `INSERT INTO palimpsest_messages (session_id, branch, ${MESSAGE_KEEPS})
        SELECT ?, 0, ${MESSAGE_KEEPS} FROM palimpsest_messages WHERE session_id = ? AND seq BETWEEN ? AND ?`;
@@ -145,7 +145,10 @@ export class SessionStatements {
     this.#db.run(parts, to, from, fromSeq, toSeq);
   }
 
-  /** Those in force that end in one of the messages: where an overlay ends on a path, all of it is on that path. */
+  /**
+   * Copies the overlays in force that end in one of the messages. An overlay that ends on a path lies wholly on that
+   * path.
+   */
   copyActiveOverlays(from: string, to: string, { fromSeq, toSeq }: Stretch): void {
     const sql = `INSERT INTO palimpsest_overlays (session_id, ${OVERLAY_KEEPS})
        SELECT ?, ${OVERLAY_KEEPS} FROM palimpsest_overlays INDEXED BY palimpsest_active_overlays
@@ -162,7 +165,7 @@ export class SessionStatements {
     );
   }
 
-  /** Versions of the notes in force that tell of one of the messages last. */
+  /** Copies the notes versions in force whose last told place is in one of the messages. */
   copyNotes(from: string, to: string, { fromSeq, toSeq }: Stretch): void {
     const sql = `INSERT INTO palimpsest_notes (session_id, ${NOTES_KEEP})
        SELECT ?, ${NOTES_KEEP} FROM palimpsest_notes
@@ -170,14 +173,14 @@ export class SessionStatements {
     this.#db.run(sql, to, from, fromSeq, toSeq);
   }
 
-  /** Versions that are of no message: a person wrote them. */
+  /** Copies the notes versions in force that tell of no message. A person wrote them. */
   copyFreeNotes(from: string, to: string): void {
     const sql = `INSERT INTO palimpsest_notes (session_id, ${NOTES_KEEP})
        SELECT ?, ${NOTES_KEEP} FROM palimpsest_notes WHERE session_id = ? AND standing = 1 AND told_seq IS NULL`;
     this.#db.run(sql, to, from);
   }
 
-  // Copying for a child that goes on: only what is visible, numbered anew, each message under the one before it.
+  // Copying for a child that continues the session. Only visible messages are copied, numbered anew in path order.
 
   copyMessagesAs(from: string, to: string, { fromSeq, toSeq, firstSeq }: Stretch & { firstSeq: number }): void {
     const shift = fromSeq - firstSeq;
