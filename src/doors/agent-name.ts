@@ -1,24 +1,27 @@
 /**
- * An agent's name, and the one way in which it stands in a path.
+ * An agent's name and its one form in a path.
  *
- * Job: `a@b.com` and `a%40b.com` are one name, so one agent, one ticket and one question to whoever authorizes. Boundary:
- * pure; the door, the page and the command line all name agents through here. Safe because what is written is what
- * is read back, and is the segment under which the SDK's own routing and its client know the agent.
+ * `a@b.com` and `a%40b.com` are one name, so they mean one agent, one ticket and one call of `authorize`. The door, the page and the
+ * command line all name agents through this pure module. A written name always reads back as itself, and it is the segment under which the
+ * SDK's routing and its client know the agent.
  */
 
-/** Characters of an agent's name in a path, as it stands there: long enough for an e-mail address or two ids. */
+/** Most characters of an agent's name in a path, in its written form. An e-mail address or two ids fit. */
 export const MAX_AGENT_NAME_CHARS = 200;
 
-/** What would end the segment, or be lost from it: such a name would reach another agent. */
+/** Characters that would end the segment or be lost from it. A name with one would reach another agent. */
 const OUTSIDE = /[/\\?#\p{Cc}]/u;
 
-/** One to {@link MAX_AGENT_NAME_CHARS} characters as they stand in a path, of valid Unicode, without `/`, `\`, `?`, `#` and control characters. */
+/**
+ * Accepts one to {@link MAX_AGENT_NAME_CHARS} characters of valid Unicode as written in a path, without `/`, `\`, `?`, `#` and control
+ * characters.
+ */
 export function isAgentName(name: string): boolean {
   if (name === "" || name === "." || name === ".." || OUTSIDE.test(name) || !name.isWellFormed()) return false;
   return writeAgentName(name).length <= MAX_AGENT_NAME_CHARS;
 }
 
-/** The name that a segment of a path stands for; null for none. */
+/** Returns the name in a segment of a path, or null for an invalid one. */
 export function readAgentName(segment: string): string | null {
   try {
     const name = decodeURIComponent(segment);
@@ -28,7 +31,7 @@ export function readAgentName(segment: string): string | null {
   }
 }
 
-/** The segment: encoded is what a path cannot hold, and nothing else. */
+/** Returns the segment. Only characters that a path cannot hold are encoded. */
 export function writeAgentName(name: string): string {
   const url = new URL("http://localhost");
   url.pathname = name.replaceAll("%", "%25");

@@ -1,7 +1,7 @@
-/** What the door itself answers, and the headers that every answer leaves with. */
+/** The answers that the door itself gives, and the headers of every answer. */
 import { PalimpsestError, type ErrorCode } from "../errors.ts";
 
-/** Nothing but what this Worker serves may run or be loaded, nothing is framed, and no form goes anywhere. */
+/** Only this Worker's own files may run or load. Frames and form targets are forbidden. */
 const CONTENT_SECURITY_POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -24,7 +24,7 @@ const HEADERS = {
   "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
 } as const;
 
-/** The answer with the headers of every answer. A WebSocket's is left as it is. */
+/** Adds the common headers to an answer. A WebSocket's answer stays unchanged. */
 export function secure(response: Response): Response {
   if (response.webSocket != null) return response;
   const answer = new Response(response.body, response);
@@ -32,7 +32,7 @@ export function secure(response: Response): Response {
   return answer;
 }
 
-/** A refusal as JSON: `{ error: { code, message } }`, the message as a PalimpsestError has it. */
+/** A refusal as JSON `{ error: { code, message } }`, with the message of a PalimpsestError. */
 export function refuse(status: number, code: ErrorCode, advice: string): Response {
   const { message } = new PalimpsestError(code, advice);
   const answer = answerJson({ error: { code, message } }, status);
@@ -41,7 +41,7 @@ export function refuse(status: number, code: ErrorCode, advice: string): Respons
   return answer;
 }
 
-/** Never kept by a cache: what one caller is told is not for the next. */
+/** Answers as JSON that no cache may keep, because one caller's answer is not for the next. */
 export function answerJson(body: unknown, status = 200): Response {
   return Response.json(body, { status, headers: { "Cache-Control": "no-store" } });
 }

@@ -1,13 +1,13 @@
-/** A token bucket: so many calls in a row, refilled at a steady rate. Pure: the moment is handed in. */
+/** A token bucket, which allows a burst of calls and refills at a steady rate. It is pure, and the caller passes the time. */
 export interface Rate {
-  /** Calls in a row. */
+  /** Most calls in a row. */
   readonly burst: number;
   readonly perSecond: number;
 }
 
 export interface Bucket {
   readonly tokens: number;
-  /** Epoch ms at which it held them. */
+  /** Epoch ms at which the bucket held these tokens. */
   readonly at: number;
 }
 
@@ -15,7 +15,7 @@ export function fullBucket({ burst }: Rate, at: number): Bucket {
   return { tokens: burst, at };
 }
 
-/** The bucket after one more call, and whether that call may be made. A clock that went back refills nothing. */
+/** Returns the bucket after one more call, and whether that call may be made. A clock that went back refills nothing. */
 export function takeToken(
   bucket: Bucket,
   rate: Rate,

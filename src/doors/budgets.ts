@@ -1,12 +1,12 @@
 /**
- * How much each of many may still ask for: a bucket (bucket.ts) for each name.
+ * Call budgets by name, with one token bucket (bucket.ts) for each.
  *
- * Safe to keep in memory: an object that sleeps long enough to forget has been quiet for longer than a bucket takes to be full
- * again. Safe to grow with names that others choose: a bucket that is full says nothing, and is forgotten.
+ * The buckets can live in memory. An object that sleeps long enough to lose them was quiet for longer than a bucket takes to refill.
+ * Callers may choose names freely, because full buckets are dropped.
  */
 import { fullBucket, takeToken, type Bucket, type Rate } from "./bucket.ts";
 
-/** Budgets of connections and callers that are kept before those that are full again are looked for. */
+/** Number of buckets above which the full ones are dropped. */
 export const BUDGETS_KEPT = 1_000;
 
 export class Budgets {
@@ -18,7 +18,7 @@ export class Budgets {
     this.rate = rate;
   }
 
-  /** False when the name has nothing left. */
+  /** Takes one call from the name's budget. Returns false when the budget is spent. */
   take(name: string, now: number): boolean {
     const { taken, bucket } = takeToken(this.#buckets.get(name) ?? fullBucket(this.rate, now), this.rate, now);
     this.#buckets.set(name, bucket);
@@ -35,7 +35,7 @@ export class Budgets {
     for (const [name, { tokens, at }] of this.#buckets) {
       if (tokens + ((now - at) / 1000) * perSecond >= burst) this.#buckets.delete(name);
     }
-    // What is left are those that ask right now: looking through them at each call would cost more than they do.
+    // The remaining names are active now. Searching them at each call would cost more than keeping them.
     this.#sweepAt = Math.max(BUDGETS_KEPT, 2 * this.#buckets.size);
   }
 }

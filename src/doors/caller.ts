@@ -1,24 +1,24 @@
 /**
- * Who is at the door, as far as the door itself can tell.
+ * Identifies the caller, as far as the door can tell.
  *
- * Job: recognise the holder of the Worker's secret, and a caller on this very machine; name whoever is let in, so that what
- * they ask for over many connections is counted together. Boundary: knows no agent and no route. Safe because it fails
- * closed: what is missing, odd or too short is nobody.
+ * It recognises the holder of the Worker's secret and a caller on this machine. It names each admitted caller, so that the calls of all
+ * their connections count together. It knows no agent and no route. It fails closed, so a missing, odd or short credential identifies
+ * nobody.
  */
 import { MIN_SECRET_CHARS } from "../limits.ts";
 
 export interface DoorEnv {
-  /** Whoever holds it may do everything. Without it only callers on this machine are served. */
+  /** The secret, whose holder may do everything. Without it only callers on this machine are served. */
   readonly PALIMPSEST_SECRET?: string;
 }
 
-/** The configured secret; `unusable` when it is too short to be one, or nobody could send it. */
+/** The configured secret. It is `unusable` when it is too short or holds characters that no header carries. */
 export type Secret =
   | { readonly kind: "set"; readonly value: string }
   | { readonly kind: "unset" }
   | { readonly kind: "unusable"; readonly advice: string };
 
-/** What every client and every proxy carries in a header unchanged: no spaces, no accents. */
+/** Characters that every client and every proxy sends unchanged in a header. Spaces and accents are excluded. */
 const SENDABLE = /^[\x21-\x7e]+$/;
 
 export function readSecret({ PALIMPSEST_SECRET: value }: DoorEnv): Secret {
@@ -33,19 +33,20 @@ export function readSecret({ PALIMPSEST_SECRET: value }: DoorEnv): Secret {
   return { kind: "unusable", advice };
 }
 
-/** Whether the request carries the secret, as `Authorization: Bearer …`. Takes the same time whatever it carries. */
+/** True when the request carries the secret as `Authorization: Bearer …`. The comparison takes the same time for any input. */
 export async function holdsSecret(request: Request, secret: string): Promise<boolean> {
   const [, given = ""] = /^Bearer +(\S+)$/i.exec(request.headers.get("Authorization") ?? "") ?? [];
   return isSame(given, secret);
 }
 
-/** Headers that a proxy or the network in front of a deployed Worker adds: who sends one came from elsewhere. */
+/** Headers that a proxy or the network in front of a deployed Worker adds. A request with one came from another machine. */
 const FROM_ELSEWHERE = ["CF-Ray", "CF-Worker", "Forwarded", "Via", "X-Forwarded-For", "X-Forwarded-Host", "X-Real-IP"];
 
 /**
- * Whether the caller is on this machine: its address is a loopback one, it asked for a loopback name, and nothing stood
- * between. Deployed, the network sets the address itself and never routes such a name, so nobody is. The name also keeps
- * a web page out that points a name of its own at this machine.
+ * True for a caller on this machine. It has a loopback address, asks for a loopback name, and came through no proxy.
+ *
+ * A deployed Worker never has such callers, because the network sets the address itself and routes no loopback name. Checking the name also
+ * refuses a web page whose own name points at this machine.
  */
 export function isOnThisMachine(request: Request): boolean {
   if (FROM_ELSEWHERE.some((name) => request.headers.has(name))) return false;
@@ -62,8 +63,8 @@ function isLoopbackAddress(address: string): boolean {
 }
 
 /**
- * The address that a request came from, of IPv6 the network of it (64 bits): whoever has one such address has all of them.
- * Deployed, the network in front of the Worker sets it, whatever the caller said; a caller without one is "nowhere".
+ * Returns the caller's address. For IPv6 it returns the 64-bit network, because the holder of one address has all of that network. In front
+ * of a deployed Worker the network sets the address, regardless of the caller's own headers. A caller without one is "nowhere".
  */
 export function placeOf(request: Request): string {
   const address = request.headers.get("CF-Connecting-IP") ?? "nowhere";
@@ -75,13 +76,13 @@ export function placeOf(request: Request): string {
   return groups.map((group) => Number.parseInt(group, 16).toString(16)).join(":");
 }
 
-/** A caller's name as it may stand in a URL and be handed on: 16 characters that say the same of the same caller, and no more. */
+/** Returns a caller's name for URLs and headers. Its 16 characters are the same for the same caller and reveal nothing else. */
 export async function nameCaller(caller: string): Promise<string> {
   const bytes = await digest(JSON.stringify(["palimpsest-caller", caller]));
   return Array.from(bytes.slice(0, 8), (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
-/** Digests have one length, and are compared to the end: the time taken says nothing about either text. */
+/** Compares two digests of equal length to the end, so the time says nothing about either text. */
 async function isSame(a: string, b: string): Promise<boolean> {
   const [left, right] = await Promise.all([digest(a), digest(b)]);
   return left.reduce((difference, byte, at) => difference | (byte ^ (right[at] ?? 0)), 0) === 0;

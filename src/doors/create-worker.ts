@@ -1,13 +1,12 @@
 /**
- * The Worker's front door: who may reach which agent, decided before any agent is woken.
+ * The Worker's front door. It decides who may reach which agent before any agent is woken.
  *
  *     /agents/<agent>/<name>          the agent, by WebSocket or HTTP
  *     /agents/<agent>/<name>/ticket   POST: a ticket for its WebSocket (tickets.ts)
  *     anything else                   the page, when the Worker has one
  *
- * Safe because it fails closed: without a secret and without rules of the user's own, only callers on this machine are
- * served; what is not one of these paths reaches no agent; and an agent that is not the caller's is not found, as one that
- * does not exist is not.
+ * It fails closed. Without a secret and without rules of the user's own, only callers on this machine are served. No other path reaches an
+ * agent. A caller who may not reach an agent gets the same "not found" as for an agent that does not exist.
  */
 import { camelCaseToKebabCase, routeAgentRequest } from "agents";
 import { MAX_REQUEST_BYTES } from "../limits.ts";
@@ -22,7 +21,7 @@ export interface WorkerEnv extends DoorEnv {
   readonly ASSETS?: { fetch(request: Request): Promise<Response> };
 }
 
-/** Who was let in, in your own words, such as a user's id: all of their connections to an agent share one budget of calls. */
+/** An admitted caller in your own words, such as a user's id. All of their connections to an agent share one budget of calls. */
 export interface KnownCaller {
   readonly caller: string;
 }
@@ -31,12 +30,12 @@ type Authorized = boolean | KnownCaller | Response;
 
 export interface WorkerOptions<Env> {
   /**
-   * Your own rules, in place of the secret's: whether this caller may reach this agent, and, if you like, who it is; with a
-   * bare `true` it is its address. `false` is answered as not found; a response of your own is sent as it is. What it throws
-   * admits nobody.
+   * Your own rules in place of the secret's. They decide whether this caller may reach this agent, and may name the caller. A bare `true`
+   * names the caller by their address. `false` is answered as not found, and a response of your own is sent unchanged. An error admits
+   * nobody.
    */
   readonly authorize?: (request: Request, to: AgentPlace, env: Env) => Authorized | Promise<Authorized>;
-  /** Origins of pages elsewhere that may connect, such as `https://app.example.com`. The Worker's own always may. */
+  /** Origins of other pages that may connect, such as `https://app.example.com`. The Worker's own origin always may. */
   readonly origins?: readonly string[];
 }
 
@@ -86,16 +85,16 @@ async function answer<Env extends WorkerEnv>(
   return (await routeAgentRequest(handOn(request, route.to, { visit, options }), env)) ?? notFound();
 }
 
-/** What a proxy on this machine does that names neither itself nor its callers: nothing tells them from callers here. */
+/** Warns of a proxy on this machine that names neither itself nor its callers. Its callers cannot be told from local ones. */
 const UNLOCKED =
   "This Worker is unlocked: without PALIMPSEST_SECRET it serves whoever reaches it on this machine. Behind a proxy or a tunnel that runs here, that may be anybody: set a secret first.";
 
-/** Whether this request is served because of where it comes from alone. */
+/** True when only the caller's location admits this request. */
 function isUnlocked<Env extends WorkerEnv>(request: Request, env: Env, { authorize }: WorkerOptions<Env>): boolean {
   return authorize === undefined && readSecret(env).kind === "unset" && isOnThisMachine(request);
 }
 
-/** The Worker as it was deployed, with nobody allowed to use it yet. */
+/** Refuses every request to a Worker that was deployed without any rule for its callers. */
 function findClosed<Env extends WorkerEnv>(request: Request, env: Env, options: WorkerOptions<Env>): Response | null {
   const secret = readSecret(env);
   if (secret.kind === "unusable") return refuse(403, "unauthorized", secret.advice);
@@ -107,7 +106,7 @@ function findClosed<Env extends WorkerEnv>(request: Request, env: Env, options: 
   );
 }
 
-/** Segments as the SDK's own routing divides them: what is admitted is what is reached. */
+/** Divides segments as the SDK's own routing does, so the admitted agent is the agent that is reached. */
 function findRoute(pathname: string): Route | null {
   const [first, agent, segment = "", action, ...rest] = pathname.split("/").filter(Boolean);
   if (first !== "agents") return { kind: "page" };
@@ -117,7 +116,7 @@ function findRoute(pathname: string): Route | null {
   return action === "ticket" ? { kind: "ticket", to: { agent, name } } : null;
 }
 
-/** What no caller may do, whoever it is. */
+/** Refuses requests that no caller may make. */
 function findWrong<Env>(request: Request, { kind }: Route, { origins = [] }: WorkerOptions<Env>): Response | null {
   const { method, headers } = request;
   const url = new URL(request.url);
@@ -130,7 +129,7 @@ function findWrong<Env>(request: Request, { kind }: Route, { origins = [] }: Wor
       "Pages of this origin may not connect. List it under `origins` in createWorker.",
     );
   }
-  // The SDK's other transport has its own way to an object's methods, past the guard of frames.
+  // The SDK's other transport reaches an object's methods without passing the guard of frames.
   if (url.searchParams.has("__agents_transport")) {
     return refuse(400, "invalid_input", "Connect with a plain WebSocket: leave __agents_transport out.");
   }
@@ -161,7 +160,7 @@ async function admit<Env extends WorkerEnv>(
     const isKnown = typeof said === "object" && typeof said.caller === "string" && said.caller !== "";
     return isKnown ? admitted(said.caller) : { kind: "refused", answer: notFound() };
   }
-  // Without a secret and without rules, only callers on this machine come as far as here.
+  // Without a secret and without rules, only callers on this machine get this far.
   const may = secret.kind === "unset" || (secret.kind === "set" && (await holdsSecret(request, secret.value)));
   return may ? admitted(placeOf(request)) : { kind: "refused", answer: askForCredentials() };
 }
@@ -170,7 +169,7 @@ async function admitted(caller: string): Promise<Admission> {
   return { kind: "admitted", visit: { caller: await nameCaller(caller), ticket: null } };
 }
 
-/** Null for a ticket means that none is needed, or that none can be signed: the caller's own credentials do. */
+/** A null ticket means that none is needed, or that none can be signed and the caller's own credentials suffice. */
 async function answerTicket(env: WorkerEnv, to: AgentPlace, caller: string): Promise<Response> {
   const secret = readSecret(env);
   if (secret.kind !== "set") return answerJson({ ticket: null, expiresAt: null });
@@ -184,8 +183,8 @@ async function answerPage(request: Request, { ASSETS }: WorkerEnv): Promise<Resp
 }
 
 /**
- * To the agent that was admitted, however its name was written. An agent, and whoever reads its log, has no need of what
- * opened the door; of whom it was opened for, it has.
+ * Hands the request to the admitted agent, under the canonical form of its name. The credentials are removed, because neither the agent nor
+ * a reader of its log needs them. The caller's name is passed on.
  */
 function handOn<Env>(
   request: Request,
@@ -201,7 +200,7 @@ function handOn<Env>(
   return handed;
 }
 
-/** Asked before the SDK's routing, which answers and logs a class that does not exist in words of its own. */
+/** Checks before the SDK's routing, which answers and logs a missing class in its own words. */
 function hasAgent(env: object, agent: string): boolean {
   return Object.entries(env).some(
     ([binding, value]) =>

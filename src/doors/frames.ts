@@ -1,8 +1,7 @@
 /**
- * What comes over a connection, read before the SDK sees it.
+ * Reads the frames of a connection before the SDK sees them.
  *
- * Job: a frame is a call of bounded size, or its sender is told what it should have been. Boundary: whether a call may be made
- * is for the guard (guard.ts).
+ * A frame is a call of bounded size, or its sender is told the expected form. The guard (guard.ts) decides whether a call may be made.
  */
 import type { Connection, WSMessage } from "agents";
 import { PalimpsestError, type ErrorCode } from "../errors.ts";
@@ -13,22 +12,19 @@ export interface Call {
   readonly method: string;
 }
 
-/** Closes a connection whose frame cannot even be read: codes of the WebSocket protocol. */
+/** WebSocket close codes for a frame that cannot be read. */
 const UNREADABLE = 1003;
 const TOO_BIG = 1009;
 
-/** A frame of the protocol that the agent's base class speaks with its own clients. */
+/** A frame of the protocol between the agent's base class and its own clients. */
 export interface HostFrame {
   readonly type: string;
 }
 
-/** Frames of a chat: messages, streams, tools. Not those that set an agent's state. */
+/** Types of a chat's frames for messages, streams and tools. Frames that set an agent's state are not among them. */
 const HOST_FRAME = /^cf_agent_(?:use_chat|chat|stream|tool|message)_[a-z_]+$/;
 
-/**
- * The call that a frame is, or the frame of a host where the agent has one (`hosts`); null when it is neither, and its sender was
- * told.
- */
+/** Returns the call in a frame, or a host's frame where the agent has a host (`hosts`). Otherwise tells the sender and returns null. */
 export function readFrame(connection: Connection, message: WSMessage, hosts: boolean): Call | HostFrame | null {
   if (typeof message !== "string") {
     connection.close(UNREADABLE, "Send text.");
@@ -80,7 +76,7 @@ function isHostFrame(frame: unknown): frame is HostFrame {
   return typeof type === "string" && HOST_FRAME.test(type);
 }
 
-/** For what is no call, and so has no id to be answered by. */
+/** Answers a frame that is no call and therefore has no id to reply to. */
 function tell(connection: Connection, code: ErrorCode, advice: string): void {
   const { message: error } = new PalimpsestError(code, advice);
   connection.send(JSON.stringify({ type: "palimpsest:error", error }));

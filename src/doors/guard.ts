@@ -1,12 +1,12 @@
 /**
- * What guards an agent's open door: who comes in a second time on one ticket, who asks too often, what is no call.
+ * Guards an agent's open connections against reused tickets, too many calls and malformed frames.
  *
- * A base class with a protocol of its own, as AIChatAgent has, is spoken with in its frames: they are counted as calls are.
+ * It refuses a spent ticket. It gives each connection, and each caller over all connections, a budget of calls. It passes only calls of
+ * listed methods. So no frame sets the agent's state, reaches an unlisted method, or keeps the object busy for others. A base class with a
+ * protocol of its own, such as AIChatAgent, uses its own frames, and these count as calls do.
  *
- * Job: refuse a ticket that was spent; give each connection, and each caller over all of its connections, a budget of calls;
- * let calls of listed methods through. So no frame sets the agent's state, reaches a method that is not listed, or keeps the
- * object busy for others. Boundary: knows nothing of what a call means; its input is checked where it is parsed
- * (agent/calls.ts). Who a caller is, the door says (visit.ts): a connection keeps it as a tag, which outlives the object's sleep.
+ * It does not know what a call means, and agent/calls.ts checks the input. The door names the caller (visit.ts), and a connection keeps
+ * that name in a tag, which survives the object's hibernation.
  */
 import type { Agent, Connection } from "agents";
 import { calls } from "../agent/calls.ts";
@@ -20,13 +20,13 @@ import { answerError, readFrame } from "./frames.ts";
 import { spendTicket, type Spending } from "./used-tickets.ts";
 import { readVisit, type Visit } from "./visit.ts";
 
-/** What of a Worker's environment bounds its connections. */
+/** The part of a Worker's environment that bounds its connections. */
 export interface GuardEnv {
-  /** Calls per second that one connection may make in the long run, five times as many in a row. Default 200. */
+  /** Calls per second that one connection may make in the long run. Five times as many may come in a row. Default 200. */
   readonly PALIMPSEST_CALLS_PER_SECOND?: string;
 }
 
-/** Marks a connection's tag that names its caller. */
+/** Prefix of a connection's tag that names its caller. */
 const CALLER_TAG = "palimpsest-caller:";
 
 /** Guards every connection of an agent. Call it at the end of the agent's constructor. Throws `invalid_options`. */
@@ -62,7 +62,7 @@ export function guardConnections(agent: Agent, ctx: Pick<DurableObjectState, "st
     const now = Date.now();
     const caller = callerOf(connection);
     const mine = ofConnections.take(connection.id, now);
-    // What a connection is refused for itself costs its caller's other connections nothing.
+    // A call that the connection's own budget refuses costs the caller's other connections nothing.
     const ours = !mine || caller === null || ofCallers.take(caller, now);
     const frame = readFrame(connection, message, hosts);
     if (frame === null) return;

@@ -1,16 +1,15 @@
 /**
- * Tickets: short-lived admission to one agent, for a browser, which can put no header on a WebSocket.
+ * Tickets are short-lived admissions to one agent. A browser needs them, because it can set no header on a WebSocket.
  *
- * A ticket is `<expiry>.<id>.<caller>.<signature>`, the signature (HMAC-SHA-256) over the agent's class and name and the
- * rest. It stands in a URL, and URLs are kept in logs: so it is good for a minute, for one agent, and for opening one
- * WebSocket. That it is genuine the door checks alone, before an agent is woken, in constant time; that it is shown for the
- * first time only the agent can tell (used-tickets.ts).
+ * A ticket is `<expiry>.<id>.<caller>.<signature>`. The signature (HMAC-SHA-256) covers the agent's class and name and the other fields. A
+ * ticket stands in a URL, and URLs are kept in logs, so it is valid for one minute, one agent and one WebSocket. The door checks the
+ * signature in constant time before an agent is woken. Only the agent knows whether the ticket was used before (used-tickets.ts).
  */
 
-/** How long a ticket admits (ms): a page asks for one just before it connects, and URLs are kept in logs. */
+/** Lifetime of a ticket (ms). A page asks for one just before it connects, and URLs are kept in logs. */
 export const TICKET_MS = 60_000;
 
-/** An agent as its path names it: `/agents/<agent>/<name>`, the class as it stands there, the name read (agent-name.ts). */
+/** An agent in the terms of its path `/agents/<agent>/<name>`. The class is as written there, and the name is decoded (agent-name.ts). */
 export interface AgentPlace {
   readonly agent: string;
   readonly name: string;
@@ -22,13 +21,13 @@ export interface Ticket {
   readonly expiresAt: number;
 }
 
-/** What a genuine ticket says. */
+/** The contents of a genuine ticket. */
 export interface TicketClaim {
-  /** Of this ticket: no other of the same minute has it. */
+  /** Unique id of the ticket. */
   readonly id: string;
   /** Epoch ms. */
   readonly expiresAt: number;
-  /** Who asked for it, as {@link nameCaller} names them. */
+  /** The caller who asked for it, named by {@link nameCaller}. */
   readonly caller: string;
 }
 
@@ -43,7 +42,7 @@ export async function issueTicket(
   return { ticket: said.join("."), expiresAt: claim.expiresAt };
 }
 
-/** Null for one that is over, forged, malformed, for another agent, or signed with another secret. */
+/** Returns null for a ticket that is expired, forged, malformed, for another agent, or signed with another secret. */
 export async function readTicket(
   secret: string,
   to: AgentPlace,
@@ -54,11 +53,11 @@ export async function readTicket(
   const [, expiry = "", id = "", caller = "", signature = ""] = parts;
   const claim = { id, expiresAt: Number.parseInt(expiry, 36), caller };
   const genuine = await crypto.subtle.verify("HMAC", await keyOf(secret), fromHex(signature), textOf(to, claim));
-  // A moment too far ahead was not given out by this clock: a secret of another purpose must not make long-lived ones.
+  // An expiry too far ahead does not come from this clock. Another use of the same secret must not yield long-lived tickets.
   return genuine && now < claim.expiresAt && claim.expiresAt <= now + TICKET_MS ? claim : null;
 }
 
-/** JSON, so that no two claims are one text; its first word keeps the signature from meaning anything elsewhere. */
+/** Uses JSON, so that no two claims give the same text. The first word makes the signature useless for other purposes. */
 function textOf({ agent, name }: AgentPlace, { id, expiresAt, caller }: TicketClaim): Uint8Array {
   return new TextEncoder().encode(JSON.stringify(["palimpsest-ticket", agent, name, expiresAt, id, caller]));
 }

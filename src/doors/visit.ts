@@ -1,8 +1,8 @@
 /**
- * What the door tells an agent of whoever it lets in: who they are, and by which ticket.
+ * Tells an agent the name and the ticket of an admitted caller.
  *
- * Job: write it into a request's headers, and read it there. Boundary: decides nothing. Safe because the door takes both
- * headers off every request that comes from outside, whatever they say, before it writes its own.
+ * It writes both into a request's headers and reads them there. It decides nothing. The door removes both headers from every outside
+ * request before it writes its own, so a caller cannot forge them.
  */
 import type { TicketClaim } from "./tickets.ts";
 
@@ -10,12 +10,12 @@ const CALLER = "X-Palimpsest-Caller";
 const TICKET = "X-Palimpsest-Ticket";
 
 export interface Visit {
-  /** As `nameCaller` (caller.ts) names them; null where no door stood before the agent. */
+  /** The caller's name as `nameCaller` (caller.ts) gives it. Null where the request passed no door. */
   readonly caller: string | null;
   readonly ticket: Pick<TicketClaim, "id" | "expiresAt"> | null;
 }
 
-/** Sets the headers, or takes them off. */
+/** Sets the headers, or removes them. */
 export function writeVisit(headers: Headers, { caller, ticket }: Visit): void {
   headers.delete(CALLER);
   headers.delete(TICKET);
