@@ -9,10 +9,10 @@ import type { EventMethods } from "./room.ts";
 
 const call = callOf<EventMethods>();
 
-/** What an event must be is checked where events are: see event.ts. */
+/** The schema of events (event.ts) checks the fields of an event. */
 const event = z.custom<NewEvent>((value) => typeof value === "object" && value !== null, "expected an event object");
 
-/** Of what a turn is: its messages are checked where messages are stored. */
+/** Fields of a turn. The messages are checked where they are stored. */
 const turn = {
   leafId: id.nullable(),
   messages,
@@ -52,7 +52,7 @@ export const eventCalls = {
   }),
 };
 
-/** What methods of a session take as an object. */
+/** Schemas of the objects that a session's methods take. */
 export const eventInputs = {
   loadEvents: z.strictObject(eventOptions),
   persistTurn: z.strictObject({ ...turn, messages: z.array(message) }),

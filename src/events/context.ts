@@ -1,8 +1,8 @@
 /**
- * A turn in the making: what the model is sent, and what came of it so far.
+ * A turn in progress, with the model's input and the new messages so far.
  *
- * Job: hold a turn's new messages apart from what is stored until the turn is whole. Boundary: pure; events come from
- * log.ts, and persist.ts writes the turn.
+ * It keeps a turn's new messages apart from the stored ones until the turn is complete. It is pure. Events come from log.ts, and persist.ts
+ * writes the turn.
  */
 import type { UIMessage } from "ai";
 import { PalimpsestError } from "../errors.ts";
@@ -15,14 +15,14 @@ import type { ConversationEvent } from "./event.ts";
 import { eventsToMessages } from "./project.ts";
 
 export interface WorkingContextOptions {
-  /** Put before the conversation. Never stored. */
+  /** System text that stands before the conversation. Never stored. */
   readonly system?: string;
-  /** Shortens what is long in older messages (steps/truncate.ts). Default: nothing is shortened. */
+  /** Shortens long content of older messages (steps/view/truncate.ts). Default: nothing is shortened. */
   readonly truncate?: TruncateOptions;
 }
 
 export class WorkingContext {
-  /** The newest stored message that the context was built from; null when there was none. */
+  /** The newest stored message that the context was built from, or null without one. */
   readonly leafId: string | null;
   readonly #options: WorkingContextOptions;
   readonly #loaded: readonly UIMessage[];
@@ -35,7 +35,7 @@ export class WorkingContext {
     this.#loaded = eventsToMessages(events);
   }
 
-  /** Throws `invalid_message` for what is no message, `invalid_input` for an id that the context has already. */
+  /** Throws `invalid_message` for a malformed message, and `invalid_input` for an id that the context already has. */
   addMessage(message: UIMessage): this {
     checkShape(message);
     if ([...this.#loaded, ...this.#added].some(({ id }) => id === message.id)) {
@@ -48,12 +48,12 @@ export class WorkingContext {
     return this;
   }
 
-  /** What was added, in order, as it was added. */
+  /** Returns the added messages unchanged and in order. */
   getNewMessages(): UIMessage[] {
     return [...this.#added];
   }
 
-  /** Everything that a model is sent, every tool call paired with one result (V2). */
+  /** Returns all messages for a model, with every tool call paired with one result (V2). */
   getMessages(): UIMessage[] {
     const { system, truncate } = this.#options;
     const repaired = repairMessages([...this.#loaded, ...this.#added]);
@@ -62,13 +62,13 @@ export class WorkingContext {
     return [{ id: "system", role: "system", parts: [{ type: "text", text: system }] }, ...messages];
   }
 
-  /** The same in a provider's format. */
+  /** Returns the same messages in a provider's format. */
   async toModel<Prompt>(adapter: ModelFormatAdapter<Prompt>): Promise<Prompt> {
     return adapter.toModel(this.getMessages());
   }
 }
 
-/** A context over events, oldest first, as `loadEvents` gives them. Throws `invalid_options`. */
+/** Builds a context over events, oldest first, as `loadEvents` returns them. Throws `invalid_options`. */
 export function buildWorkingContext(
   events: readonly ConversationEvent[],
   options: WorkingContextOptions = {},

@@ -1,31 +1,30 @@
 /**
- * What an event is, and how one is written down flat.
+ * The closed union of events, with its schema and its flat record.
  *
- * Job: the closed union of events, their schema, and a record of plain columns for a queue, a log or another store.
- * Boundary: knows no storage. Events are plain data: they cross RPC as they are. They are not kept anywhere: they are
- * read from message rows and written as message rows (project.ts, log.ts).
+ * The record has plain columns for a queue, a log or another store. This module knows no storage. Events are plain data and cross RPC
+ * unchanged. No table holds events, because they are read from and written to message rows (project.ts, log.ts).
  */
 import { z } from "zod";
 import { PalimpsestError } from "../errors.ts";
 import type { Part } from "../steps/message/tool-parts.ts";
 
-/** Parts as a UIMessage holds them. What is inside one is its own matter. */
+/** Parts as a UIMessage holds them. Only the type of a part is checked. */
 const parts = z.array(z.custom<Part>((part) => typeof (part as { type?: unknown } | null)?.type === "string"));
 const fields = z.record(z.string(), z.unknown());
 const id = z.string().min(1);
 
 const base = z.strictObject({
-  /** Stable while the message grows. The first event of a message has the message's id. */
+  /** Stays the same while the message grows. The first event of a message has the message's id. */
   id,
-  /** The message that the event is a part of. */
+  /** Id of the message that the event is a part of. */
   messageId: id,
-  /** Epoch ms; 0 when it was not stored. */
+  /** Epoch ms, or 0 when the event was not stored. */
   createdAt: z.number().int().nonnegative(),
-  /** On a message's first event: what the message has beside id, role and parts. */
+  /** Fields of the message beyond id, role and parts, on its first event. */
   message: fields.optional(),
 });
 
-/** `part`: what the tool part has beside the event's own fields; nothing needs to be in it. */
+/** `part` holds the fields of the tool part beyond the event's own. It may be empty. */
 const tool = base.extend({ toolCallId: id, toolName: z.string().min(1), part: fields.default({}) });
 
 const event = z.discriminatedUnion("action", [
@@ -36,9 +35,9 @@ const event = z.discriminatedUnion("action", [
   tool.extend({
     action: z.literal("tool_result"),
     status: z.enum(["ok", "error", "denied"]),
-    /** With "ok". */
+    /** Present with the status "ok". */
     output: z.unknown().optional(),
-    /** With "error". */
+    /** Present with the status "error". */
     errorText: z.string().optional(),
   }),
   base.extend({
@@ -47,7 +46,7 @@ const event = z.discriminatedUnion("action", [
     summary: z.string().min(1),
     fromMessageId: id,
     toMessageId: id,
-    /** How many messages the summary stands for. */
+    /** Number of messages that the summary replaces. */
     messages: z.number().int().nonnegative(),
   }),
 ]);
@@ -56,7 +55,7 @@ export type ConversationEvent = z.output<typeof event>;
 export type EventAction = ConversationEvent["action"];
 export type EventOf<Action extends EventAction> = Extract<ConversationEvent, { action: Action }>;
 
-/** An event in flat columns; `data` is JSON. */
+/** An event in flat columns. `data` is JSON. */
 export interface EventRecord {
   readonly id: string;
   readonly messageId: string;
@@ -65,7 +64,7 @@ export interface EventRecord {
   readonly data: string;
 }
 
-/** Throws `not_serializable` when the event holds what JSON cannot keep. */
+/** Writes an event as a record. Throws `not_serializable` when JSON cannot hold it. */
 export function dehydrateEvent({ id, messageId, action, createdAt, ...data }: ConversationEvent): EventRecord {
   try {
     return { id, messageId, action, createdAt, data: JSON.stringify(data) };
@@ -76,7 +75,7 @@ export function dehydrateEvent({ id, messageId, action, createdAt, ...data }: Co
   }
 }
 
-/** The event that was written down. Throws `invalid_input` that names what is wrong. */
+/** Reads an event from its record. Throws `invalid_input` that names the problem. */
 export function hydrateEvent(record: EventRecord): ConversationEvent {
   const { data, ...columns } = record;
   let fields: unknown;
@@ -88,7 +87,7 @@ export function hydrateEvent(record: EventRecord): ConversationEvent {
   return parseEvent({ ...(fields as object), ...columns });
 }
 
-/** An event from outside. Throws `invalid_input` that names what is wrong. */
+/** Parses an event from outside. Throws `invalid_input` that names the problem. */
 export function parseEvent(value: unknown): ConversationEvent {
   const parsed = event.safeParse(value);
   if (parsed.success) return parsed.data;

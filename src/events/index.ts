@@ -1,4 +1,4 @@
-/** `palimpsest/events`: a session as an event log, working contexts, and adapters to the shapes of providers. */
+/** `palimpsest/events` offers a session as an event log, working contexts, and adapters to the formats of providers. */
 export { events, type EventMethods } from "./room.ts";
 export type { ModelFormatAdapter } from "./adapters/adapter.ts";
 export { aiSdkAdapter } from "./adapters/ai-sdk.ts";

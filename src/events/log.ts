@@ -1,9 +1,8 @@
 /**
- * A session as a log of events, over its message rows.
+ * A session as a log of events over its message rows.
  *
- * Job: page through it, add to it, take from it. Boundary: nothing is stored but messages and overlays, so what is
- * written here is in every view, search and export, and the reverse. Each call is checked as a whole first and then is
- * one transaction: it happens whole or not at all.
+ * It reads pages of events, appends them and deletes them. Only messages and overlays are stored, so every view, search and export shows
+ * the events written here, and the reverse. Each call is first checked as a whole and then runs in one transaction.
  */
 import type { UIMessage } from "ai";
 import { PalimpsestError } from "../errors.ts";
@@ -18,17 +17,17 @@ import { parseEvent, type ConversationEvent, type EventOf } from "./event.ts";
 import { eventsToMessages, firstPart, messageIdOf, messageToEvents } from "./project.ts";
 
 export interface LoadEventsOptions {
-  /** Default 50, at most 500. */
+  /** Most events of a page. Default 50, at most 500. */
   readonly limit?: number | undefined;
-  /** The id of an event: those before it. Default: the newest. */
+  /** Id of an event. Returns the events before it. Default: the newest. */
   readonly before?: string | undefined;
-  /** The branch that ends in this message; the active one by default. */
+  /** Leaf of the branch to read. Default: the active one. */
   readonly leafId?: string | undefined;
-  /** A compaction's `overlayId`: the events that it stands for. */
+  /** A compaction's `overlayId`. Returns the events that it hides. */
   readonly under?: string | undefined;
 }
 
-/** An event to append. Without ids it gets one; text stands for one text part. */
+/** An event to append. A missing id is created, and a string becomes one text part. */
 export type NewEvent =
   | (Spoken & { readonly action: "system_instruction" | "user_message" | "agent_message" })
   | (Optional & Pick<EventOf<"tool_call_request">, "action" | "toolCallId" | "toolName" | "input">)
@@ -37,7 +36,7 @@ export type NewEvent =
 
 interface Optional {
   readonly id?: string;
-  /** Neighbours with the same one become one message. Default: the event's id. */
+  /** Neighbours with the same id become one message. Default: the event's id. */
   readonly messageId?: string;
 }
 
@@ -46,9 +45,9 @@ interface Spoken extends Optional {
 }
 
 /**
- * The newest events of a branch as its view has them, oldest first: a compaction stands for what it hides. Reads rows in
- * proportion to what it returns. Throws `invalid_options`, `unknown_leaf`, `unknown_overlay`, and `unknown_message`
- * when `before` is not in the log.
+ * Returns the newest events of a branch in its view, oldest first. A compaction event stands in place of the events that it hides. The rows
+ * read are in proportion to the result. Throws `invalid_options`, `unknown_leaf`, `unknown_overlay`, and `unknown_message` when `before` is
+ * not in the log.
  */
 export function loadEvents(memory: Memory, sessionId: string, options: LoadEventsOptions = {}): ConversationEvent[] {
   const { limit = 50, before, leafId, under } = options;
@@ -75,9 +74,9 @@ export function loadEvents(memory: Memory, sessionId: string, options: LoadEvent
 }
 
 /**
- * Appends to the active branch, all events or none; returns them as they are stored. Appending the same events again, by
- * id, changes nothing. A compaction may only stand for messages that are before it. Throws `invalid_input`, all that
- * `History.append` throws; for a compaction that cannot be, `unknown_message` and `invalid_range`.
+ * Appends all events or none to the active branch and returns them as stored. Appending the same events again, by id, changes nothing. A
+ * compaction may only cover messages before it. Throws `invalid_input` and the errors of `History.append`. A compaction that is not
+ * possible throws `unknown_message` or `invalid_range`.
  */
 export function appendEvents(memory: Memory, sessionId: string, events: readonly NewEvent[]): ConversationEvent[] {
   if (!Array.isArray(events) || events.length > MAX_BATCH_MESSAGES) {
@@ -103,8 +102,8 @@ export function appendEvents(memory: Memory, sessionId: string, events: readonly
 }
 
 /**
- * Deletes events, all in one transaction; ids that are not in the log are passed over. A call takes its result with it;
- * a message whose last event goes is deleted; a deleted compaction is rolled back. Returns how many events are gone.
+ * Deletes events in one transaction and returns their number. Unknown ids are skipped. Deleting a call deletes its result. A message
+ * without events left is deleted. Deleting a compaction event rolls the compaction back.
  */
 export function deleteEvents(memory: Memory, sessionId: string, ids: readonly string[]): number {
   const history = memory.session(sessionId);
@@ -121,8 +120,8 @@ export function deleteEvents(memory: Memory, sessionId: string, ids: readonly st
 }
 
 /**
- * Appends a message under a parent, the active leaf by default. One that is stored already must be the same. Throws
- * `invalid_input` when it is not, and all that `History.append` throws.
+ * Appends a message under a parent, by default the active leaf. A message that is already stored must be the same. Throws `invalid_input`
+ * when it differs, and the errors of `History.append`.
  */
 export function appendOnce(history: History, message: UIMessage, parentId?: string | null): { inserted: boolean } {
   const { inserted, synthetic, message: stored } = history.append(message, parentId);
@@ -133,7 +132,7 @@ export function appendOnce(history: History, message: UIMessage, parentId?: stri
   );
 }
 
-/** The events of one message of a view. */
+/** Returns the events of one message of a view. */
 function eventsOf(history: History, message: UIMessage): ConversationEvent[] {
   const synthetic = parseSyntheticId(message.id);
   if (synthetic === null) return messageToEvents(message, history.createdAt(message.id) ?? 0);
@@ -142,7 +141,7 @@ function eventsOf(history: History, message: UIMessage): ConversationEvent[] {
     return overlay === null ? [] : [compactionEvent(overlay)];
   }
   if (synthetic.kind === "fitted") return [];
-  // A part of a message: its events keep the ids that they have in the whole.
+  // The events of a partial message keep the ids that they have in the whole message.
   const whole = history.get(synthetic.messageId);
   if (whole === null) return [];
   const from = messageSteps(whole).slice(0, synthetic.fromStep).flat().length;
@@ -157,12 +156,12 @@ function compactionEvent({ id, span, summary, spanMessages, createdAt }: Overlay
   return { id: messageId, messageId, createdAt, action: "compaction", ...said };
 }
 
-/** The stored id of what an event belongs to: a message's, or the one under which an overlay is shown. */
+/** Returns the stored id of an event's owner, which is a message's id or the id under which a view shows an overlay. */
 function ownerOf(history: History, eventId: string): string {
   return history.has(eventId) || parseSyntheticId(eventId) !== null ? eventId : messageIdOf(eventId);
 }
 
-/** The message from which a walk meets the event first. */
+/** Returns the message from which a walk meets the event first. */
 function anchorOf(history: History, eventId: string): string {
   const owner = ownerOf(history, eventId);
   const synthetic = parseSyntheticId(owner);
@@ -175,7 +174,7 @@ function unknownEvent(id: string): PalimpsestError {
   return new PalimpsestError("unknown_message", `There is no event "${id}" in this log. Load the newest events again.`);
 }
 
-/** What a caller may leave out, put in. What is no event at all is left for {@link parseEvent} to say. */
+/** Fills in the fields that a caller may leave out. {@link parseEvent} reports a value that is no event. */
 function completed(event: NewEvent): unknown {
   if (typeof event !== "object" || event === null) return event;
   const id = "id" in event && event.id !== undefined ? event.id : crypto.randomUUID();

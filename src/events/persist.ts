@@ -1,8 +1,8 @@
 /**
  * The one write at the end of a turn.
  *
- * Safe because it is one transaction, so that of two requests at once each reads either all of the other's turn or
- * nothing of it; and because doing it again changes nothing.
+ * It is one transaction, so of two concurrent requests each reads the other's whole turn or nothing of it. Repeating the write changes
+ * nothing.
  */
 import type { UIMessage } from "ai";
 import { PalimpsestError } from "../errors.ts";
@@ -10,9 +10,9 @@ import type { Memory } from "../memory/memory.ts";
 import type { WorkingContext } from "./context.ts";
 import { appendOnce } from "./log.ts";
 
-/** The messages of one turn, as plain data: what crosses RPC. */
+/** The messages of one turn as plain data, which may cross RPC. */
 export interface Turn {
-  /** The newest message that the turn's model was shown; null for an empty session. */
+  /** The newest message that the turn's model was shown. Null for an empty session. */
   readonly leafId: string | null;
   readonly messages: readonly UIMessage[];
 }
@@ -20,20 +20,19 @@ export interface Turn {
 export interface PersistedTurn {
   /** False when the turn was stored before. */
   readonly inserted: boolean;
-  /** Where the turn ends: the leaf of the branch that it is on. Null for a turn of no messages. */
+  /** Leaf of the turn's branch, where the turn ends. Null for a turn without messages. */
   readonly leafId: string | null;
 }
 
-/** Stores the context's new messages: {@link persistTurn}. */
+/** Stores the context's new messages with {@link persistTurn}. */
 export function persistWorkingContext(memory: Memory, sessionId: string, context: WorkingContext): PersistedTurn {
   return persistTurn(memory, sessionId, { leafId: context.leafId, messages: context.getNewMessages() });
 }
 
 /**
- * Stores a whole turn, or nothing of it. It goes behind what came meanwhile on the branch that it was made on; where the
- * conversation went on from an earlier message, it stays on its own branch. Doing it again changes nothing. Throws
- * `unknown_leaf` when the message that it was made on is gone, `invalid_input` when one of its ids is stored with
- * another content, and all that `History.append` throws.
+ * Stores a whole turn or nothing of it. The turn goes behind messages that came meanwhile on its branch. Where the conversation continued
+ * from an earlier message, the turn stays on its own branch. Repeating the call changes nothing. Throws `unknown_leaf` when the turn's leaf
+ * is gone and `invalid_input` when one of its ids is stored with other content. Also throws the errors of `History.append`.
  */
 export function persistTurn(memory: Memory, sessionId: string, { leafId, messages }: Turn): PersistedTurn {
   const history = memory.session(sessionId);

@@ -1,9 +1,9 @@
 /**
- * Messages as events and events as messages.
+ * Projects messages to events and events to messages.
  *
- * Job: the projection, both ways, exact: a message taken apart and put together is the same message. Boundary: pure.
- * A user's or a system's message is one event. An assistant's message is one event for what it said at a stretch within
- * a step, one for each tool call and one for each result, in the order of its parts.
+ * The projection is exact, so a message that is split and joined is the same message. It is pure. A user's or a system's message is one
+ * event. An assistant's message has one event for each stretch of content within a step, one for each tool call and one for each result, in
+ * the order of its parts.
  */
 import type { UIMessage } from "ai";
 import { PalimpsestError } from "../errors.ts";
@@ -19,19 +19,19 @@ import {
 import { summaryMessage } from "../steps/view/view.ts";
 import type { ConversationEvent, EventOf } from "./event.ts";
 
-/** The fields of a tool part that say how the call ended. */
+/** Fields of a tool part that describe how the call ended. */
 const RESULT_FIELDS = new Set(["state", "approval", "preliminary", "resultProviderMetadata"]);
 
 const STATES = { ok: "output-available", error: "output-error", denied: "output-denied" } as const;
 
-/** Part number and kind of an event's place, as its id says it. */
+/** Part number and kind in an event's id. */
 const PLACE = /#(\d+)(:result)?$/;
 
 type Fields = Record<string, unknown>;
 type Body = ConversationEvent extends infer Each ? (Each extends unknown ? Omit<Each, keyof Base> : never) : never;
 type Base = Pick<ConversationEvent, "id" | "messageId" | "createdAt" | "message">;
 
-/** At least one event. `createdAt`: when the message was stored, epoch ms. */
+/** Returns at least one event. `createdAt` is when the message was stored, in epoch ms. */
 export function messageToEvents(message: UIMessage, createdAt = 0): ConversationEvent[] {
   const { id: messageId, role, parts, ...rest } = message;
   const bodies = role === "assistant" ? assistantBodies(parts) : [{ at: "#0", body: spoken(role, parts) }];
@@ -43,7 +43,7 @@ export function messageToEvents(message: UIMessage, createdAt = 0): Conversation
   });
 }
 
-/** For a message that is one event. Throws `invalid_input` when it is several. */
+/** Returns the event of a message that has only one. Throws `invalid_input` when it has several. */
 export function messageToEvent(message: UIMessage, createdAt = 0): ConversationEvent {
   const [event, ...more] = messageToEvents(message, createdAt);
   if (event !== undefined && more.length === 0) return event;
@@ -54,8 +54,8 @@ export function messageToEvent(message: UIMessage, createdAt = 0): ConversationE
 }
 
 /**
- * The messages that the events are parts of, in order; neighbours with the same message id are one message. A call
- * whose result is not among them is open; a result whose call is not is a part of its own, as separate messages have it.
+ * Returns the messages of the events, in order. Neighbours with the same message id become one message. A call without a result among the
+ * events is open. A result without its call becomes a part of its own, as in separate messages.
  */
 export function eventsToMessages(events: readonly ConversationEvent[]): UIMessage[] {
   const messages: UIMessage[] = [];
@@ -75,17 +75,17 @@ export function eventsToMessages(events: readonly ConversationEvent[]): UIMessag
   return messages;
 }
 
-/** The message that is this event alone. */
+/** Returns a message that holds this event alone. */
 export function eventToMessage(event: ConversationEvent): UIMessage {
   return eventsToMessages([event])[0] as UIMessage;
 }
 
-/** The number of the part at which an event of a message begins. */
+/** Returns the index of the part at which an event of a message begins. */
 export function firstPart(event: ConversationEvent): number {
   return event.id === event.messageId ? 0 : Number(PLACE.exec(event.id)?.[1] ?? 0);
 }
 
-/** The id of the message that an event id, as events of a message have it, belongs to. */
+/** Returns the id of the message that an event id belongs to. */
 export function messageIdOf(eventId: string): string {
   return eventId.replace(PLACE, "");
 }
@@ -113,7 +113,7 @@ function assistantBodies(parts: readonly Part[]): { at: string; body: Body }[] {
       said.body.content.push(part);
       return;
     }
-    // The mark of a new step alone is nothing that was said: it goes with the call.
+    // A step mark alone is no content, so it goes into the call's event.
     const stepStart = said !== null && isStepMark(said.body.content);
     if (stepStart) bodies.pop();
     const at = stepStart ? (said?.at ?? "") : `#${index}`;
@@ -126,7 +126,7 @@ function assistantBodies(parts: readonly Part[]): { at: string; body: Body }[] {
   return bodies.length > 0 ? bodies : [{ at: "#0", body: { action: "agent_message", content: [] } }];
 }
 
-/** A tool part that events can tell exactly; null for any other part, which is content as it is. */
+/** Returns a tool part that events can represent exactly. Any other part gives null and stays plain content. */
 function tellableTool(part: Part): ToolPart | null {
   const tool = toolPart(part);
   if (tool === null || tool.toolCallId === "" || toolName(tool) === "") return null;
@@ -186,13 +186,13 @@ function addTo(parts: Part[], event: Exclude<ConversationEvent, { action: "compa
   else parts[at] = part;
 }
 
-/** A part of a tool whose type is not known is dynamic; one whose type is known has its name there. */
+/** A tool part of unknown type is dynamic. A part of known type has the tool's name in its type. */
 function called({ part, toolCallId, toolName }: EventOf<"tool_call_request" | "tool_result">): Fields {
   const { type = "dynamic-tool" } = part;
   return type === "dynamic-tool" ? { type, toolName, toolCallId } : { type, toolCallId };
 }
 
-/** Checked when it is stored. */
+/** The fields are checked when the message is stored. */
 function asPart(fields: Fields): Part {
   return fields as unknown as Part;
 }

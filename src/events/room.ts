@@ -1,4 +1,4 @@
-/** The room of events: a session as a log, over the same rows as its messages. */
+/** The room of events. It offers a session as a log over the rows of its messages. */
 import type { Extension } from "../agent/extension.ts";
 import type { Methods } from "../agent/compose.ts";
 import { parseInput } from "../agent/inputs.ts";
@@ -16,39 +16,39 @@ class SessionEvents {
     this.#state = state;
   }
 
-  /** The newest events of the view, oldest first: a projection of the same rows as messages. See src/events/log.ts. */
+  /** Returns the newest events of the view, oldest first. They are a projection of the message rows (see src/events/log.ts). */
   async loadEvents(options: LoadEventsOptions = {}): Promise<ConversationEvent[]> {
     this.#state.apply();
     const checked = parseInput(eventInputs.loadEvents, options);
     return this.#state.read(() => loadEvents(this.#state.core.memory, this.#state.id, checked));
   }
 
-  /** All or none; an event that is there already changes nothing. */
+  /** Appends all events or none. An event that is already stored changes nothing. */
   async appendEvents(events: readonly NewEvent[]): Promise<ConversationEvent[]> {
     return this.#state.write(() => appendEvents(this.#state.core.memory, this.#state.id, events));
   }
 
-  /** Returns how many were deleted; a call takes its result with it. */
+  /** Returns the number of deleted events. Deleting a call deletes its result too. */
   async deleteEvents(ids: readonly string[]): Promise<number> {
     return this.#state.write(() => deleteEvents(this.#state.core.memory, this.#state.id, ids));
   }
 
-  /** A whole turn at once, behind what came meanwhile: two requests never see each other's half turns. */
+  /** Stores a whole turn in one transaction, behind messages that came meanwhile. Two requests never see half of each other's turn. */
   async persistTurn(turn: Turn): Promise<PersistedTurn> {
     const checked = parseInput(eventInputs.persistTurn, turn);
     return this.#state.write(() => persistTurn(this.#state.core.memory, this.#state.id, checked));
   }
 
-  /** The same for what was added to a context that {@link loadEvents} and `buildWorkingContext` made. */
+  /** Stores the messages that were added to a context from {@link loadEvents} and `buildWorkingContext`. */
   async persistWorkingContext(context: WorkingContext): Promise<PersistedTurn> {
     return this.#state.write(() => persistWorkingContext(this.#state.core.memory, this.#state.id, context));
   }
 }
 
-/** What the room adds to a session. */
+/** The methods that the room adds to a session. */
 export interface EventMethods extends Methods<SessionEvents> {}
 
-/** A session's messages as events, one at a time or a turn at once: `withCompaction(Base, { rooms: [events()] })`. */
+/** Offers a session's messages as events, singly or by turn, as in `withCompaction(Base, { rooms: [events()] })`. */
 export function events(): Extension<EventMethods, object, typeof eventCalls> {
   return { name: "events", calls: eventCalls, install: () => ({ session: (state) => new SessionEvents(state) }) };
 }

@@ -1,8 +1,8 @@
 /**
- * What every model format has in common: how a conversation is put to a model, and how a reply becomes messages.
+ * The common part of all model formats, which turns a conversation into a prompt and a reply into messages.
  *
- * Job: the interface, and both halves of it that do not depend on the format. Boundary: no request is made. Safe because
- * messages are repaired before they are sent, so whatever is in a history, each call has exactly one result (V2).
+ * It has the interface and the halves of both directions that do not depend on a format. It makes no request. Messages are repaired before
+ * they are sent, so each call has exactly one result for any history (V2).
  */
 import { convertToModelMessages, type ModelMessage, type UIMessage } from "ai";
 import { z } from "zod";
@@ -11,19 +11,19 @@ import type { Piece, ToolResult, Turn } from "../../import/turns.ts";
 import { repairMessages } from "../../steps/view/repair.ts";
 import { jsonText, type Part } from "../../steps/message/tool-parts.ts";
 
-/** `Prompt`: what a request of the format carries of a conversation. */
+/** `Prompt` is a conversation in a request of the format. */
 export interface ModelFormatAdapter<Prompt> {
   readonly name: string;
-  /** The messages as a model is sent them, every tool call paired with its result. */
+  /** Returns the messages as a model receives them, with every tool call paired with its result. */
   toModel(messages: readonly UIMessage[]): Promise<Prompt>;
   /**
-   * Messages of the format, a model's reply or a tool's results among them, each as messages of its own: a result finds
-   * its call when they are read together. Ids come from `newId`. Throws `invalid_input` that names what is wrong.
+   * Reads messages of the format, such as a model's reply or a tool's results, each into messages of its own. A result finds its call when
+   * both are read together. Ids come from `newId`. Throws `invalid_input` that names the problem.
    */
   fromModel(prompt: Prompt, newId: () => string): UIMessage[];
 }
 
-/** A prompt's messages without what only one format has. Results follow their calls, whoever ran the tool. */
+/** A prompt's messages without the details of one format. Results follow their calls, regardless of who ran the tool. */
 export type Exchange =
   | { readonly role: "system"; readonly text: string }
   | { readonly role: "user"; readonly content: readonly (Text | File)[] }
@@ -39,11 +39,11 @@ export interface File {
   readonly kind: "file";
   readonly mediaType: string;
   readonly filename: string | null;
-  /** Null when only the provider that holds the file could use its name for it. */
+  /** Null when only the provider that holds the file can use its name. */
   readonly url: string | null;
 }
 
-/** `options`: by provider, as the AI SDK keeps them. */
+/** `options` are keyed by provider, as the AI SDK keeps them. */
 interface Reasoning {
   readonly kind: "reasoning";
   readonly text: string;
@@ -64,7 +64,7 @@ interface Result {
   readonly failed: boolean;
 }
 
-/** What says nothing to a model (a message of data parts only) is left out: providers refuse empty messages. */
+/** Leaves out messages without content for a model (data parts only), because providers refuse empty messages. */
 export async function toModelMessages(messages: readonly UIMessage[]): Promise<ModelMessage[]> {
   const converted = await convertToModelMessages(repairMessages([...messages]));
   return converted.filter((message) => message.content.length > 0);
@@ -72,7 +72,7 @@ export async function toModelMessages(messages: readonly UIMessage[]): Promise<M
 
 export async function toExchanges(messages: readonly UIMessage[]): Promise<Exchange[]> {
   const exchanges: Exchange[] = [];
-  /** Call ids of the last reply, in their order. */
+  /** Call ids of the last reply, in order. */
   let calls: string[] = [];
   for (const exchange of (await toModelMessages(messages)).flatMap(exchangesOf)) {
     const last = exchanges.at(-1);
@@ -138,31 +138,31 @@ function outputText(output: ResultPart["output"]): string {
   return output.value.map((part) => (part.type === "text" ? part.text : jsonText(part))).join("\n");
 }
 
-/** A file in a format that cannot carry it. */
+/** A note for a file in a format that cannot carry it. */
 export function fileNote({ filename, mediaType, url }: File): string {
   const address = url === null || url.startsWith("data:") ? "" : ` at ${url}`;
   return `[File ${filename ?? "without a name"} (${mediaType})${address}: not sent, this model does not take it]`;
 }
 
-/** Reasoning in a format that cannot carry it. What says nothing (a provider's encrypted reasoning) needs no note. */
+/** A note for reasoning in a format that cannot carry it. Empty reasoning (a provider's encrypted reasoning) needs no note. */
 export function reasoningNote(text: string): string | null {
   return text.trim() === "" ? null : `[Reasoning of ${text.length} characters: not sent, this model does not take it]`;
 }
 
-/** Media type and base64 of a data URL; null for any other. */
+/** Returns the media type and base64 of a data URL, or null for any other URL. */
 export function base64Of(url: string): { mediaType: string; data: string } | null {
   const [, mediaType, data] = /^data:([^;,]*);base64,(.*)$/s.exec(url) ?? [];
   return mediaType === undefined || data === undefined ? null : { mediaType, data };
 }
 
-/** Each value as the schema reads it. Throws `invalid_input`. */
+/** Returns each value as parsed by the schema. Throws `invalid_input`. */
 export function parseTurns(schema: z.ZodType<Turn>, values: readonly unknown[], format: string): Turn[] {
   const parsed = z.array(schema).safeParse(values);
   if (parsed.success) return parsed.data;
   throw new PalimpsestError("invalid_input", `These are no messages of ${format}:\n${z.prettifyError(parsed.error)}`);
 }
 
-/** One message for what a turn says and one for the results in it. A tool's name is looked for in the calls before. */
+/** Makes one message for a turn's own content and one for its results. A tool's name comes from earlier calls. */
 export function turnsToMessages(turns: readonly Turn[], newId: () => string): UIMessage[] {
   const names = new Map<string, string>();
   const messages: UIMessage[] = [];
@@ -187,7 +187,7 @@ function saidPart(piece: Piece, names: Map<string, string>): Part[] {
   return [providerExecuted === undefined ? part : { ...part, providerExecuted }];
 }
 
-/** A result apart from its call: a part without input (see steps/tool-parts.ts). */
+/** A result apart from its call is a part without input (see steps/message/tool-parts.ts). */
 export function resultPart(
   { callId: toolCallId, toolName, output, failed }: Omit<ToolResult, "kind">,
   called?: string,

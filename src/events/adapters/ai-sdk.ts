@@ -1,4 +1,4 @@
-/** The AI SDK's own `ModelMessage[]`: what `generateText` and `streamText` take and return. */
+/** The AI SDK's own `ModelMessage[]`, which `generateText` and `streamText` take and return. */
 import { modelMessageSchema, type ModelMessage, type UIMessage } from "ai";
 import { z } from "zod";
 import { PalimpsestError, unreachable } from "../../errors.ts";
@@ -6,7 +6,7 @@ import { toolPart, type Part, type ToolPart } from "../../steps/message/tool-par
 import { resultPart, toModelMessages, type ModelFormatAdapter } from "./adapter.ts";
 
 /**
- * Results come back as values where they are text or JSON. An approval is a matter of its call's part, whichever message asks for
+ * Results come back as values where they are text or JSON. An approval belongs to its call's part, regardless of the message that asks for
  * it or gives it.
  */
 export const aiSdkAdapter: ModelFormatAdapter<ModelMessage[]> = {
@@ -21,7 +21,7 @@ export const aiSdkAdapter: ModelFormatAdapter<ModelMessage[]> = {
       );
     }
     const known: UIMessage[] = [];
-    // Checked, and then taken as they came: what zod gives back lacks a provider's own keys that it takes for unsafe.
+    // The messages are checked and then used unchanged. zod's result lacks provider keys that zod considers unsafe.
     for (const message of messages) {
       const read = messageOf(message, { id: newId(), known });
       if (read !== null) known.push(read);
@@ -36,7 +36,7 @@ interface WithOptions {
   readonly providerOptions?: ContentOf<"text">["providerOptions"];
 }
 
-/** Null for a message that says nothing of its own: what it says of a call stands at that. */
+/** Returns null for a message without content of its own. Its statements about a call go into that call. */
 function messageOf(
   { role, content }: ModelMessage,
   { id, known }: { id: string; known: readonly UIMessage[] },
@@ -54,7 +54,7 @@ function messageOf(
   return isOnlyOfCalls ? null : { id, role: role === "tool" ? "assistant" : role, parts };
 }
 
-/** Changes the newest tool part that this holds for, wherever it stands. */
+/** Changes the newest matching tool part in any message. */
 function changeCall(lists: readonly Part[][], which: (part: ToolPart) => boolean, change: (part: ToolPart) => object) {
   for (const parts of lists.toReversed()) {
     const at = parts.findLastIndex((part) => {
@@ -92,7 +92,7 @@ function answerApproval(lists: readonly Part[][], response: ContentOf<"tool-appr
   );
 }
 
-/** Whether a result only says again that its call was refused. */
+/** True when a result only repeats that its call was refused. */
 function isDenied(lists: readonly Part[][], { toolCallId, output }: ContentOf<"tool-result">): boolean {
   if (output.type !== "execution-denied") return false;
   return lists.flat().some((part) => {
@@ -130,7 +130,7 @@ function partOf(
   }
 }
 
-/** The result of a tool that the provider ran stands in the message of its call, with options of its own. */
+/** The result of a tool that the provider ran goes into the message of its call, with options of its own. */
 function addResult(parts: Part[], part: ContentOf<"tool-result">): void {
   const { toolCallId, toolName, output, providerOptions } = part;
   const denied = output.type === "execution-denied";
@@ -147,7 +147,7 @@ function addResult(parts: Part[], part: ContentOf<"tool-result">): void {
   parts[at] = { ...parts[at], ...answer, ...options } as Part;
 }
 
-/** Options of a part are sent back as they came: that is what they are for. */
+/** Options of a part are returned unchanged, because the provider wants them back. */
 function metadataOf({ providerOptions }: WithOptions) {
   return providerOptions === undefined ? {} : { providerMetadata: providerOptions };
 }
@@ -165,7 +165,7 @@ function filePart({ mediaType, filename, data, ...rest }: FileContent): Part {
   return { type: "file", mediaType, url: url ?? "", ...named, ...reference, ...metadataOf(rest) };
 }
 
-/** The address of a file however the SDK is given it; null for a provider's own reference. */
+/** Returns the address of a file in any form that the SDK accepts, or null for a provider's own reference. */
 function urlOf(data: unknown, mediaType: string): string | null {
   if (data instanceof URL) return data.href;
   if (typeof data === "string") return /^(?:https?|data):/.test(data) ? data : `data:${mediaType};base64,${data}`;

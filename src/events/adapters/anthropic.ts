@@ -1,8 +1,8 @@
 /**
- * Messages with content blocks, as the Anthropic Messages API takes them.
+ * Messages with content blocks for the Anthropic Messages API.
  *
- * Its rules: system texts stand beside the messages; roles take turns; results come first in the message after their
- * calls; no empty text; ids of letters, digits, `_` and `-`; thinking only with the signature that it came with.
+ * The API has strict rules. System texts stand beside the messages, and roles alternate. Results come first in the message after their
+ * calls. No text is empty, and ids consist of letters, digits, `_` and `-`. Thinking needs the signature that it came with.
  */
 import { anthropicMessage } from "../../import/anthropic.ts";
 import type { Turn } from "../../import/turns.ts";
@@ -76,7 +76,7 @@ function blocksOf(exchange: Exchange): AnthropicBlock[] {
   }
   return exchange.content.flatMap((part): AnthropicBlock[] => {
     if (part.kind === "text") return textBlock(part.text);
-    // A reply's own files are in no block that an assistant may have.
+    // An assistant's message has no block for a reply's own files.
     if (part.kind === "file") return textBlock(fileNote(part));
     if (part.kind === "reasoning") return thinkingBlock(part.text, part.options["anthropic"] ?? {});
     return [{ type: "tool_use", id: safeId(part.callId), name: part.toolName, input: asObject(part.input) }];
@@ -106,12 +106,12 @@ function fileBlock(file: File): AnthropicBlock[] {
   return [{ type, source }];
 }
 
-/** Calls that several turns reused an id for were told apart by repair, with a mark that is not allowed here. */
+/** Repair told apart calls of several turns that shared one id. Its mark is not allowed here. */
 function safeId(id: string): string {
   return id.replaceAll(/[^\w-]/g, "_");
 }
 
-/** What a model broke off is text; the API takes nothing but objects. */
+/** Arguments that a model broke off are text, but the API takes only objects. */
 function asObject(input: unknown): object {
   return typeof input === "object" && input !== null && !Array.isArray(input) ? input : { input: input ?? null };
 }

@@ -1,8 +1,8 @@
 /**
- * Chat-completions messages: as OpenAI and its compatibles take them, and as Workers AI does.
+ * Chat-completions messages for OpenAI and compatible providers, and for Workers AI.
  *
- * They differ in what is not text: Workers AI takes images only, wants content to be a string wherever it can be, names
- * the tool of a result, and takes a reasoning model's own reasoning back. Neither can say that a result is an error.
+ * The two differ beyond text. Workers AI takes only images as files and wants string content where possible. It also takes the tool's name
+ * with a result, and a reasoning model's own reasoning. Neither can mark a result as an error.
  */
 import type { UIMessage } from "ai";
 import { openAiMessage } from "../../import/openai.ts";
@@ -17,10 +17,10 @@ import {
   type ModelFormatAdapter,
 } from "./adapter.ts";
 
-/** As the platform's types have it for the chat-completions models of Workers AI. */
+/** The platform's type for the chat-completions models of Workers AI. */
 export type ChatMessage = ChatCompletionMessageParam;
 
-/** As `env.AI.run` takes them beside `ChatMessage`: reasoning of the model's own, and the name of a result's tool. */
+/** A message for `env.AI.run`, which also takes the model's own reasoning and the tool name of a result. */
 export type WorkersAiMessage = ChatMessage & { reasoning?: string };
 
 type UserPart = Exclude<Extract<ChatMessage, { role: "user" }>["content"], string>[number];
@@ -92,7 +92,7 @@ function assistantMessage(content: ContentOf<"assistant">, { workersAi = false }
   ];
 }
 
-/** What a reply says, and a line for what it has that no reply may carry. Texts at a stretch are one text. */
+/** Returns the text of a reply, with a note for content that no reply may carry. Adjacent texts are joined. */
 function replyText(content: ContentOf<"assistant">, note: string | null): string {
   const lines = note === null ? [] : [note];
   let isOpen = false;
