@@ -1,24 +1,24 @@
 /**
- * Calls a provider and lets nothing but an answer or a typed error come back.
+ * Calls a provider and turns every failure into a typed error.
  *
- * A provider is the caller's code over a network. It may throw, never answer, or answer with something else than text;
- * each of these must end as one `provider_failed` that a model can be shown, within a known time.
+ * A provider is the caller's code over a network. It may throw, never answer, or answer with something other than text. Each of these
+ * becomes one `provider_failed` within a known time, and a model can be shown the message.
  */
 import { PalimpsestError } from "../errors.ts";
 
 export interface Ask<T> {
   readonly label: string;
-  /** "read", "write", "search", "load": for the message. */
+  /** One of "read", "write", "search" and "load", for the message. */
   readonly verb: string;
   readonly limitMs: number;
   readonly call: () => Promise<T>;
 }
 
-/** The provider's text, or null when it has none. Throws `provider_failed`. */
+/** Returns the provider's text, or null when it has none. Throws `provider_failed`. */
 export async function askForText(ask: Ask<string | null>): Promise<string | null> {
   const answer: unknown = await askProvider(ask);
   if (answer === null) return null;
-  // What is not well-formed would come back from storage as another text than went in.
+  // Storage would change text that is not well-formed.
   if (typeof answer === "string") return answer.toWellFormed();
   throw failure(
     ask,
@@ -26,7 +26,7 @@ export async function askForText(ask: Ask<string | null>): Promise<string | null
   );
 }
 
-/** Calls at once, without a turn of the event loop between. Throws `provider_failed`. */
+/** Calls the provider in the same turn of the event loop. Throws `provider_failed`. */
 export async function askProvider<T>(ask: Ask<T>): Promise<T> {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const late = new Promise<never>((_resolve, reject) => {
@@ -43,7 +43,7 @@ export async function askProvider<T>(ask: Ask<T>): Promise<T> {
   }
 }
 
-/** Undefined, once `report` was told, when a provider failed: for whoever can go on without its answer. */
+/** Returns undefined and calls `report` when a provider failed. It is for callers that can continue without the answer. */
 export async function orReport<T>(
   work: () => Promise<T>,
   report: (error: PalimpsestError) => void,

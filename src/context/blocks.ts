@@ -1,9 +1,8 @@
 /**
- * The context blocks of one session: what the system prompt says, and how the model and the caller change it.
+ * The context blocks of one session. They make the system prompt, and the model and the caller change them.
  *
- * Nothing of a block is kept in memory: it is what its provider says when asked. Changes to one block wait for each
- * other, so none is computed from a text that another is about to replace. Every check comes before the write, and a
- * session that was deleted while a provider was thinking is not written to any more (S2).
+ * No block is cached, so each read asks its provider. Changes to one block run one after the other, so none starts from a text that another
+ * is about to replace. Every check precedes the write. A session that was deleted during a provider's call is not written to any more (S2).
  */
 import type { ToolSet, UIMessage } from "ai";
 import { PalimpsestError } from "../errors.ts";
@@ -21,7 +20,7 @@ import { contextTools } from "./tools.ts";
 import type { Turns } from "./turns.ts";
 import { hideUnloadedSkills, skillName } from "./unloaded.ts";
 
-/** What all sessions of one agent have in common. */
+/** Services that all sessions of one agent share. */
 export interface BlocksHost {
   readonly agentId: string;
   readonly statements: ContextStatements;
@@ -31,10 +30,10 @@ export interface BlocksHost {
   readonly counterOf: (sessionId: string) => CountTokens;
 }
 
-/** Told of what a tool answered with "Not done", and of what a prompt or a reminder had to do without. */
+/** Receives the error of each tool call that answered "Not done", and the failures behind an incomplete prompt or reminder. */
 export type OnToolError = (error: PalimpsestError, sessionId: string) => void | Promise<void>;
 
-/** What is written under a key. The description is for providers that list their entries. */
+/** An entry under a key. The description is for providers that list their entries. */
 export interface Entry {
   readonly key: string;
   readonly content: string;
@@ -47,7 +46,7 @@ export class ContextBlocks {
   readonly #declared = new Map<string, Declared>();
   readonly #prompt: SystemPrompt;
   #onToolError: OnToolError = () => undefined;
-  /** Counts how often the session was deleted. */
+  /** Number of times the session was deleted. */
   #epoch = 0;
 
   constructor(host: BlocksHost, sessionId: string) {
@@ -66,19 +65,19 @@ export class ContextBlocks {
 
   // --- declaring -----------------------------------------------------------------------------------------------------
 
-  /** Declares a block, or declares it anew. Reads nothing. Throws `invalid_options`. */
+  /** Declares a block, or replaces its declaration. Reads nothing. Throws `invalid_options`. */
   withContext(label: string, options: BlockOptions = {}): this {
     this.#declared.set(label, this.#declare(label, options));
     return this;
   }
 
-  /** Replaces whoever is told of what a tool could not do. What it throws is swallowed. */
+  /** Replaces the handler of tool errors. Errors of the handler are ignored. */
   onToolError(onError: OnToolError): this {
     this.#onToolError = onError;
     return this;
   }
 
-  /** Keeps the frozen prompt when the object is evicted: in SQLite, or with a provider (a function makes one per session). */
+  /** Keeps the frozen prompt when the object is evicted. It goes to SQLite, or to a provider (a function makes one per session). */
   withCachedPrompt(provider?: WritableContextProvider | ((scope: BlockScope) => WritableContextProvider)): this {
     const { agentId, statements, transaction, limitMs } = this.#host;
     const scope = sessionScope(this.#sessionId);
@@ -94,8 +93,8 @@ export class ContextBlocks {
   }
 
   /**
-   * Declares a block while the session is in use. The frozen prompt stays until it is refreshed, and the declaration
-   * until the object is evicted. Throws `block_exists`, `invalid_options`, `provider_failed`; then nothing was declared.
+   * Declares a block while the session is in use. The frozen prompt stays until it is refreshed, and the declaration lasts until the object
+   * is evicted. Throws `block_exists`, `invalid_options` or `provider_failed`, and then declares nothing.
    */
   async addContext(label: string, options: BlockOptions = {}): Promise<ContextBlock> {
     this.#mustNotExist(label);
@@ -112,8 +111,8 @@ export class ContextBlocks {
   }
 
   /**
-   * Takes the block out of prompt and tools, and what was loaded from it out of what the model is sent; its content stays
-   * where it is. False when there is none.
+   * Removes the block from the prompt and the tools, and its loaded texts from the model's messages. The block's content stays stored.
+   * Returns false when there is no such block.
    */
   removeContext(label: string): boolean {
     if (!this.#declared.delete(label)) return false;
@@ -123,24 +122,27 @@ export class ContextBlocks {
 
   // --- reading and writing -------------------------------------------------------------------------------------------
 
-  /** Null when no such block is declared. Throws `provider_failed`. */
+  /** Returns the block, or null when none is declared. Throws `provider_failed`. */
   async getContextBlock(label: string): Promise<ContextBlock | null> {
     const declared = this.#declared.get(label);
     return declared === undefined ? null : this.#read(declared);
   }
 
-  /** In the order of their declaration. Throws `provider_failed`. */
+  /** Returns the blocks in the order of their declaration. Throws `provider_failed`. */
   async getContextBlocks(): Promise<ContextBlock[]> {
     return Promise.all([...this.#declared.values()].map((declared) => this.#read(declared)));
   }
 
-  /** Throws `unknown_block`, `readonly_block`, `invalid_input` (keyed, no text), `block_full`, `provider_failed`. */
+  /**
+   * Replaces the block's text. Throws `unknown_block`, `readonly_block`, `invalid_input` (for a keyed block or no text), `block_full`,
+   * `provider_failed`.
+   */
   async replaceContextBlock(label: string, content: string): Promise<ContextBlock> {
     checkText(content);
     return this.#rewrite(label, async () => ({ content, before: null }));
   }
 
-  /** Adds to the end, on a new line. Throws as {@link replaceContextBlock}. */
+  /** Adds the text at the end, on a new line. Throws as {@link replaceContextBlock}. */
   async appendContextBlock(label: string, text: string): Promise<ContextBlock> {
     checkText(text);
     return this.#rewrite(label, async (declared) => {
@@ -171,7 +173,7 @@ export class ContextBlocks {
     });
   }
 
-  /** Matches as one text, best first, or null. Throws `unknown_block`, `invalid_input`, `provider_failed`. */
+  /** Returns the matches as one text, best first, or null. Throws `unknown_block`, `invalid_input`, `provider_failed`. */
   async searchContext(label: string, query: string): Promise<string | null> {
     const declared = this.#mustHave(label);
     checkText(query);
@@ -181,7 +183,9 @@ export class ContextBlocks {
 
   // --- skills --------------------------------------------------------------------------------------------------------
 
-  /** The skill's text; from then on it counts as loaded. Throws `unknown_block`, `unknown_skill`, `invalid_input`, `provider_failed`. */
+  /**
+   * Returns the skill's text and marks the skill as loaded. Throws `unknown_block`, `unknown_skill`, `invalid_input`, `provider_failed`.
+   */
   async loadSkill(label: string, key: string): Promise<string> {
     const declared = this.#mustHave(label);
     if (declared.shape.kind !== "loadable") {
@@ -201,18 +205,18 @@ export class ContextBlocks {
     return text;
   }
 
-  /** False when it was not loaded. */
+  /** Returns false when the skill was not loaded. */
   async unloadSkill(label: string, key: string): Promise<boolean> {
     return this.#host.statements.unloadSkill(this.#skillPlace(label), key);
   }
 
-  /** `label:key` of each skill that was loaded and not unloaded since. */
+  /** Returns `label:key` for each loaded skill. */
   async getLoadedSkillKeys(): Promise<Set<string>> {
     const loaded = [...this.#skills()].filter(([, isLoaded]) => isLoaded);
     return new Set(loaded.map(([name]) => name));
   }
 
-  /** What to send to the model: each loaded text once, and none that was unloaded. See unloaded.ts. */
+  /** Returns the model's messages with each loaded text once and no unloaded text (see unloaded.ts). */
   hideUnloadedSkills(messages: readonly UIMessage[]): UIMessage[] {
     return hideUnloadedSkills(messages, this.#skills());
   }
@@ -220,36 +224,36 @@ export class ContextBlocks {
   // --- the prompt ----------------------------------------------------------------------------------------------------
 
   /**
-   * The same string at every call until {@link refreshSystemPrompt}. While a provider is down, the prompt says so in place of
-   * its block and is not frozen, and whoever {@link onToolError} named is told: a conversation has its turn in an outage.
+   * Returns the same string until {@link refreshSystemPrompt}. When a provider is down, the prompt says so in place of its block and is not
+   * frozen, and the {@link onToolError} handler is called. The conversation thus continues through an outage.
    */
   async freezeSystemPrompt(): Promise<string> {
     return this.#prompt.freeze();
   }
 
-  /** Renders the blocks as they are now and freezes that. Throws `provider_failed`: then the old prompt stays. */
+  /** Renders the current blocks and freezes the result. Throws `provider_failed`, and then the old prompt stays. */
   async refreshSystemPrompt(): Promise<string> {
     return this.#prompt.refresh();
   }
 
   /**
-   * What blocks with `whenChanged: "remind"` say that the frozen prompt does not, to be sent at the end of the
-   * conversation and not stored; null when there is nothing to say or nothing is frozen. Of a block whose provider is down
-   * it says that, and {@link onToolError} is told. It takes as long as one provider may, however many there are.
+   * Returns a text for the end of the conversation that must not be stored. It holds the content of `whenChanged: "remind"` blocks that the
+   * frozen prompt lacks. Null when there is no difference or no frozen prompt. The text names a block whose provider is down, and
+   * {@link onToolError} is called. All providers are asked at once, so the wait is at most one provider's time limit.
    */
   async reminder(): Promise<string | null> {
     return this.#prompt.reminder();
   }
 
   /**
-   * Tools for what the declared blocks can do. They answer every failure; none throws what a provider threw. They act on
-   * `current()`, asked at each call.
+   * Tools for the declared blocks. Each failure becomes an answer, so no tool throws a provider's error. Each call uses the blocks that
+   * `current()` then returns.
    */
   tools(current: () => ContextBlocks = () => this): ToolSet {
     return contextTools([...this.#declared.values()], { blocks: current, onError: (failed) => this.#report(failed) });
   }
 
-  /** Called when the session's rows were deleted: whatever is still under way will not write. */
+  /** Called when the session's rows were deleted. Work that is still running will not write. */
   forget(): void {
     this.#epoch++;
     this.#prompt.forget();
@@ -261,7 +265,7 @@ export class ContextBlocks {
     return declare(this.#sessionId, { ...options, label }, this.#host);
   }
 
-  /** A handler that throws, at once or later, costs nobody an answer. */
+  /** An error of the handler, immediate or later, never prevents an answer. */
   #report(failed: PalimpsestError): void {
     void (async () => this.#onToolError(failed, this.#sessionId))().catch(() => undefined);
   }
@@ -331,7 +335,7 @@ export class ContextBlocks {
   }
 
   #skillPlace(label: string): { scope: string; label: string } {
-    // What is loaded is in a session's messages, also when the block is shared.
+    // Loaded texts are in a session's messages, also when the block is shared.
     return { scope: sessionScope(this.#sessionId), label };
   }
 

@@ -1,11 +1,11 @@
-/** The calls that the room of context blocks adds: what a model is told beside the conversation, for admins. */
+/** The calls that the room of context blocks adds, for admins. */
 import { z } from "zod";
 import { callOf } from "../agent/calls.ts";
 import { isWellFormed, label, NOT_WELL_FORMED, ofSession, sessionId } from "../agent/inputs.ts";
 import type { ContextMethods } from "./room.ts";
 
 const call = callOf<ContextMethods>();
-/** A block's text. How long it may be is the block's to say. */
+/** A block's text. The block decides its largest size. */
 const content = z.string().refine(isWellFormed, NOT_WELL_FORMED);
 
 const withContent = z.strictObject({ sessionId, label, content });

@@ -1,14 +1,14 @@
 /**
- * What may be written to a block, and under which key.
+ * Checks the text and the key of a write to a block.
  *
- * Safe because each check comes before the write, and says what would have fitted: nothing is cut to fit unnoticed.
+ * Each check precedes the write and names the limit. No text is shortened silently to fit.
  */
 import { PalimpsestError } from "../errors.ts";
 import { MAX_BLOCK_BYTES, MAX_ENTRY_KEY_CHARS } from "../limits.ts";
 import type { Declared } from "./declared.ts";
 import { renderFill, type ContextBlock } from "./render.ts";
 
-/** A block's next text, and the block as it was when the text was made from it. */
+/** A block's next text, with the block from which it was made. */
 export interface Rewrite {
   readonly content: string;
   readonly before: ContextBlock | null;

@@ -1,8 +1,8 @@
 /**
  * The context blocks of all sessions of one agent, over its SQLite.
  *
- * Job: one {@link ContextBlocks} per session, so that all handles of a session share one frozen prompt and one order of
- * writes; and one way to delete what a session stored.
+ * It keeps one {@link ContextBlocks} per session, so all handles of a session share one frozen prompt and one order of writes. It also
+ * deletes the rows of a session.
  */
 import type { Db } from "../memory/db.ts";
 import type { CountTokens } from "../steps/message/measure.ts";
@@ -12,15 +12,15 @@ import { copyEntries } from "./sqlite-search.ts";
 import { ContextStatements } from "./statements.ts";
 import { Turns } from "./turns.ts";
 
-/** How long a context provider may take (ms): a person waits for this turn, and an object store answers in well under a second. */
+/** Time limit of a context provider (ms). A person waits for this turn, and an object store answers in well under a second. */
 const PROVIDER_LIMIT_MS = 10_000;
 
 export interface ContextsOptions {
-  /** Whose blocks these are. Default "": of the only agent that there is. */
+  /** The agent that owns the blocks. Default "", for a single agent. */
   readonly agentId?: string | undefined;
-  /** How long a provider may take (ms). */
+  /** Time limit of a provider (ms). */
   readonly limitMs?: number | undefined;
-  /** What a session counts tokens with. */
+  /** Returns the token counter of a session. */
   readonly counterOf: (sessionId: string) => CountTokens;
 }
 
@@ -39,7 +39,7 @@ export class Contexts {
     this.#host = { agentId, statements, transaction, turns: new Turns(), limitMs, counterOf };
   }
 
-  /** A session's blocks, always the same object; `""` is the default session. Reads nothing. */
+  /** Returns a session's blocks, always the same object. `""` is the default session. Reads nothing. */
   session(sessionId: string): ContextBlocks {
     const known = this.#sessions.get(sessionId);
     if (known !== undefined) return known;
@@ -49,8 +49,8 @@ export class Contexts {
   }
 
   /**
-   * Deletes blocks, entries, frozen prompt and loaded skills of a session (S2). What is shared stays, and so does what
-   * a provider of the caller's stored elsewhere. Declarations stay: they are code. May run inside a transaction.
+   * Deletes blocks, entries, frozen prompt and loaded skills of a session (S2). Shared content stays, and so does the content that the
+   * caller's provider stored elsewhere. Declarations stay, because they are code. May run inside a transaction.
    */
   forgetSession(sessionId: string): void {
     this.#db.transaction(() => this.statements.forget(sessionScope(sessionId)));
@@ -58,9 +58,8 @@ export class Contexts {
   }
 
   /**
-   * Gives a new session what another one has of blocks, entries and loaded skills, as they are now. Its prompt is not
-   * frozen yet; what is shared is its own already; what a provider of the caller's stored elsewhere is not copied.
-   * Call inside a transaction.
+   * Copies blocks, entries and loaded skills of one session to a new session. The new prompt is not frozen yet. Shared content needs no
+   * copy, and content that the caller's provider stored elsewhere is not copied. Call inside a transaction.
    */
   copySession(fromId: string, toId: string): void {
     const [from, to] = [sessionScope(fromId), sessionScope(toId)];
@@ -68,7 +67,7 @@ export class Contexts {
     copyEntries(this.statements, from, to);
   }
 
-  /** Says that a session's messages were deleted: the texts that its skills were loaded into are gone. */
+  /** Forgets a session's loaded skills. Call it when the session's messages, which held their texts, were deleted. */
   forgetLoaded(sessionId: string): void {
     this.statements.deleteSkills(sessionScope(sessionId));
   }

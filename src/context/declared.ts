@@ -1,7 +1,7 @@
 /**
- * A block as its owner declared it: checked, with its provider made or taken.
+ * A declared block, with its options checked and its provider made or taken.
  *
- * Boundary: decides what a block is; reads nothing. Throws before anything is called on the provider but `init`.
+ * It decides the shape of a block and reads nothing. Of the provider it calls only `init`, and all checks come before.
  */
 import { PalimpsestError } from "../errors.ts";
 import { checkFields, type FieldNames } from "../known-fields.ts";
@@ -11,15 +11,18 @@ import { claim, labelFor, release, sessionScope, SHARED_SCOPE, type BlockScope }
 import { sqliteBlock } from "./sqlite-block.ts";
 
 export interface BlockOptions {
-  /** What the block is for, in a line: the model sees it in the prompt and in the tools. */
+  /** One line about the block's purpose. The model sees it in the prompt and in the tools. */
   readonly description?: string | undefined;
-  /** Most estimated tokens of its text; of one entry where the block is keyed. Default: none. */
+  /** Most estimated tokens of the text, or of one entry where the block is keyed. Default: none. */
   readonly maxTokens?: number | undefined;
-  /** An object, or a function that makes one for this session. Default: writable, kept in the agent's SQLite. */
+  /** A provider, or a function that makes one for this session. Default: writable, in the agent's SQLite. */
   readonly provider?: BlockProvider | ((scope: BlockScope) => BlockProvider) | undefined;
-  /** After a change the frozen prompt may `wait` for the next refresh, or `reminder()` says it. Default `wait`. */
+  /**
+   * Decides when a change is shown. With `wait` it is shown at the prompt's next refresh. With `remind`, `reminder()` also reports it
+   * before. Default `wait`.
+   */
   readonly whenChanged?: "wait" | "remind" | undefined;
-  /** One content for all sessions of the agent that declare this label as shared. Default false. */
+  /** True for one content for all sessions of the agent that declare this label as shared. Default false. */
   readonly shared?: boolean | undefined;
 }
 
@@ -43,7 +46,7 @@ const BLOCK_OPTIONS: FieldNames<BlockOptions> = {
   shared: true,
 };
 
-/** What can be said of a declaration without making it. Throws `invalid_options`. */
+/** Checks a declaration without making its provider. Throws `invalid_options`. */
 export function checkBlock(label: string, options: BlockOptions = {}): void {
   checkLabel(label);
   checkFields(`Block "${label}"`, options, BLOCK_OPTIONS);
@@ -52,7 +55,7 @@ export function checkBlock(label: string, options: BlockOptions = {}): void {
   throw new PalimpsestError("invalid_options", `Block "${label}": maxTokens is a whole number above 0.`);
 }
 
-/** Throws `invalid_options`; `provider_failed` when the caller's code throws while its provider is made. */
+/** Makes the declaration. Throws `invalid_options`, and `provider_failed` when the caller's code throws while it makes the provider. */
 export function declare(
   sessionId: string,
   config: BlockConfig,
@@ -68,7 +71,7 @@ export function declare(
   const given = config.provider ?? sqliteBlock;
   const provider = typeof given === "function" ? makeProvider(label, () => given(scope)) : given;
   const shape = shapeOf(provider);
-  // What cannot be written to holds nothing of a session.
+  // A provider without `set` stores nothing of a session.
   if (shape.writable) claim(provider, scope);
   const declared = { config, scope, provider, shape };
   try {
@@ -80,7 +83,7 @@ export function declare(
   }
 }
 
-/** Says that a declaration came to nothing: the provider that it claimed may be another's. */
+/** Takes a failed declaration back. Another declaration may claim the provider then. */
 export function undeclare({ shape, provider }: Declared): void {
   if (shape.writable) release(provider);
 }
@@ -100,7 +103,7 @@ export function makeProvider<T>(label: string, make: () => T): T {
 }
 
 function checkLabel(label: unknown): void {
-  // "@" and ":" part a label from what is put beside it: a session's id, a skill's key.
+  // "@" and ":" separate a label from a session's id and from a skill's key.
   const fits = typeof label === "string" && label.length <= MAX_LABEL_CHARS && label.isWellFormed();
   if (fits && label.trim() === label && /^[^@:\p{Cc}\p{Zl}\p{Zp}]+$/u.test(label)) return;
   throw new PalimpsestError(

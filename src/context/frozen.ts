@@ -1,7 +1,7 @@
 /**
- * Where a frozen prompt is kept: in memory, in SQLite, or with a provider of the caller's.
+ * The places that keep a frozen prompt, which are memory, SQLite and a provider of the caller's.
  *
- * `null` is "nothing is frozen"; an empty prompt is a prompt.
+ * `null` means that nothing is frozen. An empty prompt is a prompt.
  */
 import { PalimpsestError } from "../errors.ts";
 import { MAX_PROMPT_BYTES } from "../limits.ts";
@@ -14,11 +14,11 @@ import type { ContextStatements } from "./statements.ts";
 export interface FrozenPrompt {
   read(): Promise<string | null>;
   write(prompt: string): Promise<void>;
-  /** What was kept is not to be read any more; rows are deleted by whoever calls this. */
+  /** Makes later reads return null. The caller deletes the rows. */
   forget(): void;
 }
 
-/** Until the object is evicted. */
+/** Keeps the prompt until the object is evicted. */
 export function frozenInMemory(): FrozenPrompt {
   let frozen: string | null = null;
   return {
@@ -28,7 +28,7 @@ export function frozenInMemory(): FrozenPrompt {
   };
 }
 
-/** One row per session. `write` throws `block_full` when the prompt is too large for one. */
+/** Keeps one row per session. `write` throws `block_full` when the prompt is too large for one row. */
 export function frozenInSqlite(statements: ContextStatements, scope: string): FrozenPrompt {
   return {
     read: async () => statements.prompt(scope),
@@ -46,7 +46,9 @@ export function frozenInSqlite(statements: ContextStatements, scope: string): Fr
   };
 }
 
-/** With a provider of the caller's, made for the session or its own. Throws `invalid_options`, `provider_failed`. */
+/**
+ * Keeps the prompt with the caller's provider, or with one that the caller's function makes. Throws `invalid_options`, `provider_failed`.
+ */
 export function frozenWith(
   provider: WritableContextProvider | ((scope: BlockScope) => WritableContextProvider),
   scope: BlockScope,
@@ -61,7 +63,7 @@ export function frozenWith(
 /** `read` and `write` throw `provider_failed`. */
 function frozenAt(provider: WritableContextProvider, limitMs: number): FrozenPrompt {
   const label = "system prompt";
-  // A provider cannot be told to drop a text: what a forgotten session left there is passed over until it is replaced.
+  // A provider cannot delete a text. Reads therefore ignore the text of a forgotten session until it is replaced.
   let isForgotten = false;
   return {
     read: async () => (isForgotten ? null : askForText({ label, verb: "read", limitMs, call: () => provider.get() })),

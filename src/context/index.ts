@@ -1,4 +1,4 @@
-/** `palimpsest/context`: context blocks, the system prompt made of them, skills and search, as a room of an agent. */
+/** `palimpsest/context` adds context blocks, a system prompt made of them, skills and search to an agent. */
 export { context, type ContextMethods, type ManagerContextMethods } from "./room.ts";
 export type { BlockOptions } from "./declared.ts";
 export type { ContextProvider, SearchProvider, SkillProvider, WritableContextProvider } from "./provider.ts";

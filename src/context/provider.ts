@@ -1,15 +1,14 @@
 /**
- * What can stand behind a block, told apart by the methods that it has.
+ * The kinds of provider behind a block, told apart by their methods.
  *
- * Boundary: interfaces and questions about them; nothing is called here. The shapes are those of the Agents SDK, so a
- * provider that was made for it goes in unchanged.
+ * It has interfaces and checks on them, and calls nothing. The shapes are those of the Agents SDK, so its providers work unchanged.
  */
 import { PalimpsestError } from "../errors.ts";
 
-/** A text that the prompt shows. `null` means: none yet. */
+/** A text that the prompt shows. `null` means that there is none yet. */
 export interface ContextProvider {
   get(): Promise<string | null>;
-  /** Told once, before anything else is called: the block's label, made unique to the session where that matters. */
+  /** Called once before any other method, with the block's label. The label is unique to the session where needed. */
   init?(label: string): void;
 }
 
@@ -18,16 +17,16 @@ export interface WritableContextProvider extends ContextProvider {
   set(content: string): Promise<void>;
 }
 
-/** Keyed entries that the prompt only counts or lists, found by words. */
+/** Keyed entries that are found by words. The prompt only counts or lists them. */
 export interface SearchProvider extends ContextProvider {
-  /** The matches as one text, best first; `null` when nothing matches. */
+  /** Returns the matches as one text, best first, or `null` when nothing matches. */
   search(query: string): Promise<string | null>;
   set?(key: string, content: string): Promise<void>;
 }
 
-/** Keyed texts that the prompt lists with a description each, read whole when the model asks. */
+/** Keyed texts that the prompt lists with a description each. The model reads them whole on request. */
 export interface SkillProvider extends ContextProvider {
-  /** `null` when there is no such key. */
+  /** Returns `null` when there is no such key. */
   load(key: string): Promise<string | null>;
   set?(key: string, content: string, description?: string): Promise<void>;
 }
@@ -36,7 +35,7 @@ export type BlockProvider = ContextProvider | WritableContextProvider | SearchPr
 
 export type BlockKind = "readonly" | "writable" | "searchable" | "loadable";
 
-/** What a provider can do. `keyed`: it is written entry by entry, never as one text. */
+/** The abilities of a provider. A `keyed` one is written entry by entry, never as one text. */
 export interface Shape {
   readonly kind: BlockKind;
   readonly writable: boolean;
@@ -44,7 +43,7 @@ export interface Shape {
   readonly searchable: boolean;
 }
 
-/** Throws `invalid_options` for what is no provider at all. */
+/** Derives the shape. Throws `invalid_options` for a value that is no provider. */
 export function shapeOf(provider: BlockProvider): Shape {
   if (!has(provider, "get")) {
     throw new PalimpsestError("invalid_options", "A context provider is an object with at least a get() method.");

@@ -1,9 +1,9 @@
 /**
- * Skills in an R2 bucket: one object each, its description in the object's custom metadata.
+ * Skills in an R2 bucket, one object each. The description is in the object's custom metadata.
  *
- * `<prefix><key>/SKILL.md` is the skill `<key>`, and what else lies in its folder can be loaded by path but is not listed;
- * any other object `<prefix><key>` is a skill of its own. Safe because every name that is asked for is put behind the
- * prefix, and R2 has no way up from there.
+ * `<prefix><key>/SKILL.md` is the skill `<key>`. Other objects in its folder can be loaded by path but are not listed. Any other object
+ * `<prefix><key>` is a skill of its own. Every name is appended to the prefix, and R2 has no way up from there, so no object outside is
+ * reachable.
  */
 import { PalimpsestError } from "../errors.ts";
 import { MAX_SKILLS, SKILL_DESCRIPTION_CHARS } from "../limits.ts";
@@ -12,19 +12,19 @@ import { oneLine } from "./render.ts";
 
 const SKILL_FILE = "/SKILL.md";
 
-/** What reading needs of a bucket. */
+/** The part of a bucket that reading needs. */
 interface ReadableBucket extends Pick<R2Bucket, "list"> {
   get(key: string): Promise<{ text(): Promise<string> } | null>;
 }
 
 export interface R2SkillOptions {
-  /** In front of every object's name; ends in "/" as a rule. Default: the whole bucket. */
+  /** Prefix of every object's name, usually with "/" at its end. Default: the whole bucket. */
   readonly prefix?: string | undefined;
-  /** The only keys that are listed, loaded and written; a folder's key stands for what lies in it. Default: all. */
+  /** The only keys that are listed, loaded and written. A folder's key includes its contents. Default: all. */
   readonly keys?: readonly string[] | undefined;
 }
 
-/** Read-only: a model that may rewrite instructions could instruct later sessions. */
+/** Read-only, because a model that rewrites instructions could instruct later sessions. */
 export class R2SkillProvider implements SkillProvider {
   readonly #bucket: ReadableBucket;
   readonly #prefix: string;
@@ -36,7 +36,7 @@ export class R2SkillProvider implements SkillProvider {
     this.#keys = options.keys === undefined ? null : new Set(options.keys);
   }
 
-  /** `- key: description` a line, in the order of keys. */
+  /** Returns one line `- key: description` for each skill, in the order of keys. */
   async get(): Promise<string | null> {
     const { objects, more } = await this.#list();
     const folders = new Set(objects.filter(({ name }) => name.endsWith(SKILL_FILE)).map(({ name }) => folderOf(name)));
@@ -87,7 +87,7 @@ export class R2SkillProvider implements SkillProvider {
   }
 }
 
-/** With `set`: the model may write skills, in the place that they were read from or else under their plain key. */
+/** Adds `set`, so the model may write skills. A skill is written to the object that it was read from, or else under its plain key. */
 export class WritableR2SkillProvider extends R2SkillProvider {
   readonly #bucket: R2Bucket;
 

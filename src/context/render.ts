@@ -1,8 +1,8 @@
 /**
- * Blocks as the text of a system prompt, and back: which sections does a prompt hold?
+ * Renders blocks as the text of a system prompt, and finds the sections of a prompt.
  *
- * Boundary: pure. The format is the Agents SDK's. Safe because a heavy rule inside a block's text is drawn light, so
- * that a heavy rule always opens or closes a header: no stored text can pass for another block.
+ * It is pure, and the format is the Agents SDK's. A heavy rule inside a block's text is replaced by a light one. A heavy rule therefore
+ * always belongs to a header, and no stored text can pass for another block.
  */
 import type { BlockKind } from "./provider.ts";
 
@@ -17,31 +17,31 @@ const UNAVAILABLE = "(This block could not be read just now. Do not take it for 
 
 const STALE = "These blocks could not be read just now; what the system prompt says of them may be out of date";
 
-/** A block as it is now. `tokens` is an estimate of its content. */
+/** A block in its current state. `tokens` is an estimate of its content. */
 export interface ContextBlock {
   readonly label: string;
   readonly description?: string;
   readonly content: string;
   readonly tokens: number;
-  /** Of the content; of one entry where the block is keyed (searchable or loadable). */
+  /** Limit of the content, or of one entry where the block is keyed (searchable or loadable). */
   readonly maxTokens?: number;
   readonly kind: BlockKind;
   readonly writable: boolean;
-  /** The block has a section even when it is a read-only one without content. */
+  /** True for a block of `whenChanged: "remind"`. It has a section even when it is read-only and empty. */
   readonly remind: boolean;
 }
 
-/** A block for a prompt: as it is now, or one that could not be read. */
+/** A block for a prompt, either in its current state or marked as unreadable. */
 export interface ReadBlock extends ContextBlock {
   readonly unavailable?: boolean;
 }
 
-/** Read-only blocks without content are left out; the others are shown empty, so that the model knows them. */
+/** Renders the prompt. Empty read-only blocks are left out. Other empty blocks are shown, so that the model knows them. */
 export function renderPrompt(blocks: readonly ReadBlock[]): string {
   return blocks.filter(isShown).map(renderSection).join("\n\n");
 }
 
-/** What the remind blocks say that `prompt` does not, and which of them cannot be read; null when there is neither. */
+/** Returns the sections of the remind blocks that `prompt` lacks, and the names of unreadable ones. Null when there are neither. */
 export function renderReminder(prompt: string, blocks: readonly ReadBlock[]): string | null {
   const held = new Set(`\n\n${prompt}`.split(BREAK));
   const reminding = blocks.filter((block) => block.remind);
@@ -62,7 +62,7 @@ export function renderSection(block: ReadBlock): string {
   return `${RULE}\n${header}\n${RULE}\n${block.content.replaceAll(RULE, LIGHT_RULE)}`;
 }
 
-/** How full: `45% — 495/1100 tokens`. */
+/** Renders the fill of a block, such as `45% — 495/1100 tokens`. */
 export function renderFill(tokens: number, maxTokens: number): string {
   return `${Math.round((100 * tokens) / maxTokens)}% — ${tokens}/${maxTokens} tokens`;
 }

@@ -1,6 +1,5 @@
 /**
- * The room of context blocks: what a model is told beside the conversation, the system prompt made of it, and the tools by
- * which a model changes it.
+ * The room of context blocks. It adds blocks, the system prompt made of them, and the tools with which a model changes them.
  */
 import type { ToolSet } from "ai";
 import type { Methods } from "../agent/compose.ts";
@@ -19,20 +18,21 @@ import type { BlockScope } from "./scope.ts";
 type Tell = (told: Told) => void;
 type PromptProvider = Parameters<ContextBlocks["withCachedPrompt"]>[0];
 
-/** What is told of blocks before a session is used. */
+/** Declarations of blocks that come before a session is used. */
 interface ContextBuilder {
   /**
-   * Declares a context block: writable and kept in SQLite unless a provider says otherwise. Throws `invalid_options`.
-   * What only shows once the session is known (a writable provider object that is another session's, a provider that
-   * cannot be made) is thrown by every use of the session from then on. A manager refuses a writable provider object at once:
-   * sessions would share what it stores (S1).
+   * Declares a context block, which by default is writable and kept in SQLite. Throws `invalid_options`.
+   *
+   * Some errors show only once the session is known, such as a writable provider object of another session or a provider that cannot be
+   * made. Every use of the session then throws them. A manager refuses a writable provider object at once, because sessions would share its
+   * content (S1).
    */
   withContext(label: string, options?: BlockOptions): this;
-  /** Keeps the frozen system prompt across hibernation: in SQLite, or with a provider, which a manager has made for each session. */
+  /** Keeps the frozen system prompt across hibernation, in SQLite or with a provider. A manager makes one provider for each session. */
   withCachedPrompt(provider?: PromptProvider): this;
   /**
-   * Is told what a context tool could not do, and in which session, beside the model, which is told the same. What it throws
-   * is swallowed.
+   * Sets a handler for failures of context tools, which receives the error and the session. The model is told the same. Errors of the
+   * handler are ignored.
    */
   onToolError(onError: OnToolError): this;
 }
@@ -75,9 +75,9 @@ class SessionContext extends ContextSettings {
     this.#contexts = contexts;
   }
 
-  /** The session's blocks, with everything that they can do. */
+  /** The session's blocks with all their methods. */
   get context(): ContextBlocks {
-    // Asked for first: that is when a session is told what all sessions are told, its blocks included.
+    // Reading the settings first applies the manager's declarations to the session, its blocks included.
     void this.#state.settings;
     return this.#contexts.session(this.#state.id);
   }
@@ -87,7 +87,7 @@ class SessionContext extends ContextSettings {
     return this.context.addContext(label, options);
   }
 
-  /** Takes a block out of prompt and tools; its content stays where it is. */
+  /** Removes a block from the prompt and the tools. Its content stays stored. */
   removeContext(label: string): boolean {
     return this.context.removeContext(label);
   }
@@ -109,7 +109,7 @@ class SessionContext extends ContextSettings {
     return this.context.appendContextBlock(label, content);
   }
 
-  /** Frees what a skill took of the context; the stored messages stay as they are. */
+  /** Removes a skill's text from the model's context. The stored messages do not change. */
   async unloadSkill(label: string, key: string): Promise<boolean> {
     return this.context.unloadSkill(label, key);
   }
@@ -118,7 +118,7 @@ class SessionContext extends ContextSettings {
     return this.context.getLoadedSkillKeys();
   }
 
-  /** The same string at every call until {@link refreshSystemPrompt}, so that a provider's prompt cache holds. */
+  /** Returns the same string until {@link refreshSystemPrompt}, so that a provider's prompt cache holds. */
   async freezeSystemPrompt(): Promise<string> {
     return this.context.freezeSystemPrompt();
   }
@@ -127,7 +127,7 @@ class SessionContext extends ContextSettings {
     return this.context.refreshSystemPrompt();
   }
 
-  /** What changed since the prompt was frozen, to be sent at the end of the conversation and not stored; null when nothing. */
+  /** Returns the changes since the prompt was frozen, for the end of the conversation and never stored. Null without changes. */
   async reminder(): Promise<string | null> {
     return this.context.reminder();
   }
@@ -161,7 +161,7 @@ class ManagerContext extends ContextSettings {
     return super.withCachedPrompt(provider);
   }
 
-  /** A searchable block over what was said in all of the agent's sessions. Throws `not_configured` without the room that searches. */
+  /** Declares a searchable block over all sessions of the agent. Throws `not_configured` without the room that searches. */
   withSearchableHistory(label: string): this {
     const search = this.#core.rooms.searchAll();
     const provider: SearchProvider = {
@@ -172,17 +172,17 @@ class ManagerContext extends ContextSettings {
   }
 }
 
-/** What the room adds to a session. */
+/** The methods that the room adds to a session. */
 export interface ContextMethods extends Methods<Omit<SessionContext, keyof ContextBuilder>>, ContextBuilder {}
 
-/** What it adds to a manager of sessions. */
+/** The methods that the room adds to a manager of sessions. */
 export interface ManagerContextMethods extends ContextBuilder {
   withCachedPrompt(provider?: (scope: BlockScope) => WritableContextProvider): this;
-  /** A searchable block over what was said in all of the agent's sessions. Throws `not_configured` without `recall()`. */
+  /** Declares a searchable block over all sessions of the agent. Throws `not_configured` without `recall()`. */
   withSearchableHistory(label: string): this;
 }
 
-/** Context blocks for each session: `withCompaction(Base, { rooms: [context()] })`. */
+/** Adds context blocks to each session, as in `withCompaction(Base, { rooms: [context()] })`. */
 export function context(): Extension<ContextMethods, ManagerContextMethods, typeof contextCalls> {
   return { name: "context", calls: contextCalls, install };
 }
@@ -191,13 +191,13 @@ function install(core: Core): Installed<ContextMethods, ManagerContextMethods> {
   const counterOf: ContextsOptions["counterOf"] = (sessionId) => (text) => core.counterOf(sessionId)(text);
   const contexts = new Contexts(core.db, { agentId: core.platform.agentId, counterOf });
   return {
-    // As each of them answers with itself, a builder's method answers with the handle that it was called on.
+    // A builder's method returns the handle that it was called on.
     session: (state) => new SessionContext(state, contexts),
     manager: (state) => new ManagerContext(state, contexts),
     cleared: (sessionId) => contexts.forgetLoaded(sessionId),
     deleted: (sessionId) => contexts.forgetSession(sessionId),
     copied: (fromId, toId) => contexts.copySession(fromId, toId),
-    // Without what was loaded into the context and unloaded again.
+    // Removes texts that were loaded into the context and unloaded again.
     shown: (sessionId, messages) => contexts.session(sessionId).hideUnloadedSkills(messages),
     tools: (sessionId, newest): ToolSet => contexts.session(sessionId).tools(() => contexts.session(newest())),
     reminder: (sessionId) => contexts.session(sessionId).reminder(),

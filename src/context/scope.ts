@@ -1,44 +1,44 @@
 /**
- * Whose a block's storage is: one session's, or shared on purpose.
+ * The scope of a block's storage, which is one session or shared on purpose.
  *
- * S1 rests on this: rows of ours carry the scope's name; a provider object that can be written to belongs to the first
- * session of the first agent that brings it (agents share an isolate, and with it what a module holds); and a provider
- * that takes its label from `init` is given one that no other session has.
+ * S1 rests on three rules. Our rows carry the scope's name. A writable provider object belongs to the first session of the first agent that
+ * brings it, because agents in one isolate share the values of a module. A provider that takes its label from `init` gets one that no other
+ * session has.
  */
 import { PalimpsestError } from "../errors.ts";
 import type { BlockProvider } from "./provider.ts";
 import type { ContextStatements, Place } from "./statements.ts";
 
-/** What a provider is made for: handed to a provider that is given as a function. */
+/** The block for which a provider is made. A provider function receives it. */
 export interface BlockScope {
-  /** Of the agent's Durable Object: for what is stored outside of it. */
+  /** Id of the agent's Durable Object, for providers that store elsewhere. */
   readonly agentId: string;
   /** Null for a block that sessions share. */
   readonly sessionId: string | null;
   readonly label: string;
-  /** Where rows of this block belong. */
+  /** The place of this block's rows. */
   readonly place: Place;
   readonly statements: ContextStatements;
   readonly transaction: <T>(work: () => T) => T;
 }
 
-/** The scope of blocks that say `shared: true`. */
+/** The scope of blocks with `shared: true`. */
 export const SHARED_SCOPE = "shared";
 
-/** A prefix keeps a session that is called "shared" apart from what is shared. */
+/** The prefix keeps a session named "shared" apart from the shared scope. */
 export function sessionScope(sessionId: string): string {
   return `session:${sessionId}`;
 }
 
-/** A label that no other session's block has. The default session and shared blocks keep the plain one. */
+/** Returns a label that no other session's block has. The default session and shared blocks keep the plain one. */
 export function labelFor({ sessionId, label }: BlockScope): string {
   return sessionId === null || sessionId === "" ? label : `${label}@${sessionId}`;
 }
 
-/** Whose a provider is, and in how many declarations it stands. */
+/** Owner of each provider, with the number of its declarations. */
 const owners = new WeakMap<BlockProvider, { readonly owner: string; readonly claims: number }>();
 
-/** Makes the provider this scope's. Throws `invalid_options` when it is another's. */
+/** Claims the provider for this scope. Throws `invalid_options` when another scope owns it. */
 export function claim(provider: BlockProvider, { agentId, sessionId, place }: BlockScope): void {
   const owner = JSON.stringify(sessionId === null ? [place.scope] : [agentId, place.scope]);
   const known = owners.get(provider);
@@ -51,7 +51,7 @@ export function claim(provider: BlockProvider, { agentId, sessionId, place }: Bl
   owners.set(provider, { owner, claims: (known?.claims ?? 0) + 1 });
 }
 
-/** Takes a claim back whose declaration came to nothing. The last one sets the provider free. */
+/** Releases the claim of a failed declaration. The last release frees the provider. */
 export function release(provider: BlockProvider): void {
   const known = owners.get(provider);
   if (known === undefined || known.claims <= 1) owners.delete(provider);

@@ -1,8 +1,8 @@
-/** One text in one row of the agent's SQLite: what a block has when it is given no provider. */
+/** The default provider of a block, which keeps one text in one row of the agent's SQLite. */
 import type { WritableContextProvider } from "./provider.ts";
 import type { BlockScope } from "./scope.ts";
 
-/** Made per scope: pass it as `provider`, or leave `provider` out. */
+/** Makes the provider of a scope. Pass it as `provider`, or leave `provider` out. */
 export function sqliteBlock({ statements, place }: BlockScope): WritableContextProvider {
   return {
     get: async () => statements.block(place),

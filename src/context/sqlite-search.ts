@@ -1,7 +1,7 @@
 /**
  * Entries in the agent's SQLite with a full-text index over key and content.
  *
- * Safe because an entry and its index row change in one transaction and have the same id.
+ * An entry and its index row change in one transaction and have the same id, so the two never differ.
  */
 import { indexWords, matchExpression } from "../memory/search/words.ts";
 import { digest } from "../steps/text/digest.ts";
@@ -9,11 +9,14 @@ import type { SearchProvider } from "./provider.ts";
 import type { BlockScope } from "./scope.ts";
 import type { ContextStatements, EntryRow, Place } from "./statements.ts";
 
-/** Entries that one search of a block returns at most, and the characters after which no further one is added. */
+/** Most entries that one search returns, and the characters after which no further entry is added. */
 const SEARCH_ENTRIES = 10;
 const SEARCH_ANSWER_CHARS = 40_000;
 
-/** Made per scope: pass it as `provider`. An entry is replaced by its key; its index costs the same however many there are. */
+/**
+ * Makes the provider of a scope. Pass it as `provider`. A write replaces the entry of its key, and the cost of its index row does not
+ * depend on the number of entries.
+ */
 export function sqliteSearch({ statements, place, transaction }: BlockScope): SearchProvider {
   const shelf = shelfOf(place);
   return {
@@ -43,7 +46,9 @@ export function sqliteSearch({ statements, place, transaction }: BlockScope): Se
   };
 }
 
-/** Copies every entry of a scope into one that holds none. One at a time: an entry may take a megabyte. Call inside a transaction. */
+/**
+ * Copies every entry of a scope into an empty one. It reads one at a time, because an entry may take a megabyte. Call inside a transaction.
+ */
 export function copyEntries(statements: ContextStatements, from: string, to: string): void {
   for (const { label, key } of statements.entriesOf(from)) {
     const content = statements.entry({ scope: from, label }, key)?.content ?? "";
@@ -59,12 +64,12 @@ function indexRow(place: Place, { key, content }: EntryRow): { shelf: string; wo
   return { shelf: shelfOf(place), words: indexWords(`${key}\n${content}`) };
 }
 
-/** One word that names a block: what the index itself tells blocks apart by. */
+/** Returns one word that identifies a block. The index tells blocks apart by it. */
 function shelfOf({ scope, label }: Place): string {
   return digest(scope, label);
 }
 
-/** The best one whole, and further ones while they fit. */
+/** Lists the best entry whole, and further ones while they fit. */
 function listEntries(found: readonly EntryRow[]): string {
   const texts: string[] = [];
   let length = 0;

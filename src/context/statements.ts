@@ -1,16 +1,16 @@
 /**
- * Every statement on the rows of context blocks, one verb each; the counterpart of memory/statements.ts.
+ * Every statement on the rows of context blocks, one verb each. It is the counterpart of memory/statements.ts.
  *
- * Boundary: the only SQL in this folder, values always bound. Every statement is told a scope, so what it sees is one
- * session's or the shared one's (S1). Each is a seek on a key or a range of one.
+ * It has the only SQL of this folder, and values are always bound. Every statement takes a scope and sees only that session's rows or the
+ * shared ones (S1). Each is a seek on a key or a range of one.
  */
 import type { Db } from "../memory/db.ts";
 
 export type EntryRow = { key: string; content: string };
-/** `loaded`: 1, or 0 for one that was unloaded again. */
+/** `loaded` is 1, or 0 for a skill that was unloaded again. */
 export type SkillRow = { label: string; key: string; loaded: number };
 
-/** Where a block's rows are: a scope (see scope.ts) and its label. */
+/** The place of a block's rows, as a scope (see scope.ts) and a label. */
 export interface Place {
   readonly scope: string;
   readonly label: string;
@@ -30,14 +30,14 @@ export class ContextStatements {
     return this.#db.run<{ content: string }>(sql, scope, label)[0]?.content ?? null;
   }
 
-  /** An unchanged content writes no row. */
+  /** Writes no row when the content is unchanged. */
   putBlock({ scope, label }: Place, content: string): void {
     const sql = `INSERT INTO palimpsest_blocks (scope, label, content) VALUES (?, ?, ?)
        ON CONFLICT (scope, label) DO UPDATE SET content = excluded.content WHERE content <> excluded.content`;
     this.#db.run(sql, scope, label, content);
   }
 
-  /** Its texts and the names of its loaded skills, into a scope that holds none. Entries: {@link entriesOf}. */
+  /** Copies a scope's texts and the names of its loaded skills into an empty scope. {@link entriesOf} serves the entries. */
   copyTexts(from: string, to: string): void {
     const blocks = `INSERT INTO palimpsest_blocks (scope, label, content)
        SELECT ?, label, content FROM palimpsest_blocks WHERE scope = ?`;
@@ -71,14 +71,14 @@ export class ContextStatements {
     this.#db.run(sql, scope, label, key);
   }
 
-  /** False when it was not loaded. */
+  /** Returns false when the skill was not loaded. */
   unloadSkill({ scope, label }: Place, key: string): boolean {
     const sql = `UPDATE palimpsest_loaded_skills SET loaded = 0
        WHERE scope = ? AND label = ? AND key = ? AND loaded = 1 RETURNING key`;
     return this.#db.run(sql, scope, label, key).length > 0;
   }
 
-  /** All of a block. */
+  /** Unloads all skills of a block. */
   unloadSkills({ scope, label }: Place): void {
     const sql = "UPDATE palimpsest_loaded_skills SET loaded = 0 WHERE scope = ? AND label = ? AND loaded = 1";
     this.#db.run(sql, scope, label);
@@ -90,7 +90,7 @@ export class ContextStatements {
 
   // Entries and their index
 
-  /** Names of a scope's entries, in the order in which they were stored. */
+  /** Returns the names of a scope's entries in the order in which they were stored. */
   entriesOf(scope: string): { label: string; key: string }[] {
     const sql = "SELECT label, key FROM palimpsest_block_entries WHERE scope = ? ORDER BY id";
     return this.#db.run(sql, scope);
@@ -106,7 +106,7 @@ export class ContextStatements {
     return this.#db.run<{ id: number; content: string }>(sql, scope, label, key)[0];
   }
 
-  /** The new entry's id. */
+  /** Returns the new entry's id. */
   insertEntry({ scope, label }: Place, row: EntryRow): number {
     const sql = "INSERT INTO palimpsest_block_entries (scope, label, key, content) VALUES (?, ?, ?, ?) RETURNING id";
     return this.#db.run<{ id: number }>(sql, scope, label, row.key, row.content)[0]?.id ?? 0;
@@ -125,7 +125,7 @@ export class ContextStatements {
     this.#db.run("DELETE FROM palimpsest_block_index WHERE rowid = CAST(? AS INTEGER)", id);
   }
 
-  /** The best matches of an FTS5 expression, best first. The place is checked on the row as well as in the expression. */
+  /** Returns the best matches of an FTS5 expression, best first. The place is checked on the row as well as in the expression. */
   searchEntries({ scope, label }: Place, expression: string, limit: number): EntryRow[] {
     const sql = `SELECT entry.key, entry.content FROM palimpsest_block_index AS found
        CROSS JOIN palimpsest_block_entries AS entry ON entry.id = found.rowid
@@ -134,12 +134,12 @@ export class ContextStatements {
     return this.#db.run<EntryRow>(sql, expression, scope, label, limit);
   }
 
-  /** Everything that was stored under a scope. */
+  /** Deletes all rows of a scope. */
   forget(scope: string): void {
     const entries = "SELECT id FROM palimpsest_block_entries WHERE scope = ?";
     if (this.#db.run(`${entries} LIMIT 1`, scope).length > 0) {
       this.#db.run(`DELETE FROM palimpsest_block_index WHERE rowid IN (${entries})`, scope);
-      // An index without texts of its own only marks what is deleted: the words leave it when it is written anew (S2).
+      // An index without texts of its own only marks deleted rows. Rewriting it removes their words (S2).
       this.#db.run("INSERT INTO palimpsest_block_index (palimpsest_block_index) VALUES ('optimize')");
     }
     for (const table of ["block_entries", "blocks", "prompts", "loaded_skills"]) {

@@ -1,10 +1,9 @@
 /**
- * The system prompt of one session: made of its blocks, frozen so that a provider's cache of it holds, and what has changed
- * since.
+ * The system prompt of one session. It is made of the session's blocks and frozen for the provider's prompt cache. The reminder reports
+ * later changes.
  *
- * Boundary: asks for blocks and keeps a text; how a block is read and a prompt worded is not decided here. Safe because a
- * prompt that lacks a block is never kept, and because a turn needs no provider to be up: what cannot be read is marked as
- * such and reported. Only who asks for a refresh is told by an error.
+ * It reads blocks and keeps a text. Other modules read a block's provider and word the prompt. A prompt that lacks a block is never kept. A
+ * turn needs no provider to be up, because an unreadable block is marked and reported. Only a refresh throws an error.
  */
 import type { PalimpsestError } from "../errors.ts";
 import { orReport } from "./ask.ts";
@@ -13,19 +12,16 @@ import { renderPrompt, renderReminder, type ContextBlock, type ReadBlock } from 
 
 /** A declared block that is not read yet. */
 export interface UnreadBlock {
-  /** As it is without its text. */
+  /** The block without its text. */
   readonly empty: ContextBlock;
   /** Throws `provider_failed`. */
   readonly read: () => Promise<ContextBlock>;
 }
 
 export interface PromptSource {
-  /** In the order of their declaration. */
+  /** The blocks in the order of their declaration. */
   blocks(): readonly UnreadBlock[];
-  /**
-   * Does one piece of work on this prompt after the other. `mustExist` throws `invalid_state` once the session was deleted,
-   * and so does this.
-   */
+  /** Runs work on this prompt one piece at a time. It throws `invalid_state` once the session was deleted, and so does `mustExist`. */
   inTurn<T>(work: (mustExist: () => void) => Promise<T>): Promise<T>;
   /** Never throws. */
   report(failed: PalimpsestError): void;
@@ -43,7 +39,7 @@ export class SystemPrompt {
     this.#frozen = frozen;
   }
 
-  /** What is frozen, or else the blocks as they are now: frozen from then on where all of them could be read. */
+  /** Returns the frozen prompt. Without one it renders the current blocks, and freezes the result where all of them could be read. */
   async freeze(): Promise<string> {
     return this.#source.inTurn(async (mustExist) => {
       const frozen = await this.#orReport(() => this.#frozen.read());
@@ -57,7 +53,7 @@ export class SystemPrompt {
     });
   }
 
-  /** Throws `provider_failed`: then the old prompt stays. */
+  /** Throws `provider_failed`, and then the old prompt stays. */
   async refresh(): Promise<string> {
     return this.#source.inTurn(async (mustExist) => {
       const prompt = renderPrompt(await Promise.all(this.#source.blocks().map((block) => block.read())));
@@ -67,7 +63,7 @@ export class SystemPrompt {
     });
   }
 
-  /** Takes as long as one provider may, however many there are: all are asked at the same time. */
+  /** All providers are asked at the same time, so the wait is at most one provider's time limit. */
   async reminder(): Promise<string | null> {
     const reminding = this.#source.blocks().filter(({ empty }) => empty.remind);
     if (reminding.length === 0) return null;

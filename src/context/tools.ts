@@ -1,8 +1,8 @@
 /**
  * The blocks as tools of a model.
  *
- * Safe because a tool never throws what was expected to go wrong: the model is told what happened and what it can do,
- * and the caller is given the same as a typed error. Only a bug here comes out as an exception.
+ * A tool answers every expected failure instead of throwing. The model learns the problem and its options, and the caller gets the same as
+ * a typed error. Only a bug here throws.
  */
 import { tool, type ToolSet } from "ai";
 import { z } from "zod";
@@ -16,7 +16,7 @@ import { LOAD_TOOL, NOT_DONE } from "./unloaded.ts";
 type ToolBlock = Pick<Declared, "config" | "shape">;
 
 export interface ToolTarget {
-  /** Asked at each call: a tool may outlive the session that it was made for. */
+  /** Read at each call, because a tool may outlive the session that it was made for. */
   readonly blocks: () => Pick<
     ContextBlocks,
     "replaceContextBlock" | "appendContextBlock" | "setContextEntry" | "searchContext" | "loadSkill" | "unloadSkill"
@@ -25,7 +25,7 @@ export interface ToolTarget {
   readonly onError: (error: PalimpsestError) => void;
 }
 
-/** `set_context`, `load_context`, `unload_context`, `search_context`: those that one of the blocks has a use for. */
+/** Returns the tools among `set_context`, `load_context`, `unload_context` and `search_context` that one of the blocks can use. */
 export function contextTools(blocks: readonly ToolBlock[], target: ToolTarget): ToolSet {
   const writable = blocks.filter(({ shape }) => shape.writable);
   const loadable = blocks.filter(({ shape }) => shape.kind === "loadable");
@@ -48,7 +48,7 @@ function setTool(writable: readonly ToolBlock[], target: ToolTarget) {
   });
 }
 
-/** Only the fields that one of the blocks has a use for. */
+/** Returns only the fields that one of the blocks can use. */
 function setInput(writable: readonly ToolBlock[]): z.ZodType<SetInput> {
   const either = z.object({ label: labelOf(writable), content: z.string().describe("The text to write.") });
   const plain = writable.every(({ shape }) => shape.keyed)
@@ -70,7 +70,7 @@ interface SetInput {
   readonly label: string;
   readonly content: string;
   readonly action?: "replace" | "append" | undefined;
-  /** Models fill in what they mean to leave out with an empty text. */
+  /** Models send an empty text for a field that they mean to leave out. */
   readonly key?: string | undefined;
   readonly description?: string | undefined;
 }
@@ -85,7 +85,7 @@ async function set(input: SetInput, target: ToolTarget): Promise<string> {
       : blocks.replaceContextBlock(label, content));
     return `Written to "${label}"${fillOf(block)}. The system prompt shows it when it is next refreshed.`;
   }
-  // An entry has no append: taken as a replace, it would lose text that the model means to keep.
+  // An entry has no append. Taken as a replace, it would lose text that the model means to keep.
   if (action === "append") {
     throw new PalimpsestError(
       "invalid_input",

@@ -1,12 +1,12 @@
 /**
- * One thing at a time per name, in the order of asking.
+ * Runs work one at a time per name, in the order of the calls.
  *
- * Safe because what is waited for never rejects: a failed piece of work fails for whoever asked for it, not for the next.
+ * The awaited promise never rejects. Failed work fails for its own caller and not for the next one.
  */
 export class Turns {
   readonly #last = new Map<string, Promise<void>>();
 
-  /** Does the work when all earlier work under this name has ended. At once when there is none. */
+  /** Runs the work when all earlier work under this name has ended, or at once without any. */
   async run<T>(name: string, work: () => Promise<T>): Promise<T> {
     const before = this.#last.get(name);
     const { promise: ended, resolve: end } = Promise.withResolvers<void>();

@@ -1,9 +1,8 @@
 /**
- * Leaves the text of skills that are no longer loaded out of what a model is sent.
+ * Removes the texts of unloaded skills from a model's messages.
  *
- * Boundary: pure, on copies. What was stored stays as it was (M1): the text comes back when the skill is loaded again.
- * Safe because only what is known to have been unloaded is left out: a text that came with an import, or from a tool of
- * the caller's that has the same name, is no skill of this session's.
+ * It is pure and works on copies. The stored messages stay as they are (M1), so the text returns when the skill is loaded again. Only known
+ * unloaded skills are removed. A text from an import, or from a caller's tool with the same name, is no skill of this session.
  */
 import type { UIMessage } from "ai";
 import { toolName, toolPart } from "../steps/message/tool-parts.ts";
@@ -11,23 +10,23 @@ import type { Part } from "../steps/message/tool-parts.ts";
 
 export const LOAD_TOOL = "load_context";
 
-/** How an answer starts that brought no text. */
+/** Prefix of an answer that brought no text. */
 export const NOT_DONE = "Not done. ";
 
-/** `label:key`. Unambiguous, because a label has no colon. */
+/** Returns `label:key`. It is unambiguous, because a label has no colon. */
 export function skillName(label: string, key: string): string {
   return `${label}:${key}`;
 }
 
 /**
- * The messages with each loaded text shown once, where it was loaded last, and a short note in place of every other.
+ * Returns the messages with each loaded text once, where it was loaded last, and a short note in place of every other.
  *
- * @param skills by name, as {@link skillName} makes it: whether the skill is loaded, or was unloaded again
+ * @param skills by name, as {@link skillName} makes it. True for a loaded skill, and false for one that was unloaded again.
  */
 export function hideUnloadedSkills(messages: readonly UIMessage[], skills: ReadonlyMap<string, boolean>): UIMessage[] {
   if (skills.size === 0) return [...messages];
   const shown = new Set<string>();
-  // From the newest to the oldest, so that the first text met under a name is the one that stays.
+  // Goes from the newest to the oldest, so that the newest text of a name stays.
   const newestFirst = messages.toReversed().map((message) => {
     const notes = message.parts.toReversed().map((part) => noteFor(part, skills, shown));
     return notes.every((note) => note === null) ? message : withNotes(message, notes.toReversed());
@@ -35,7 +34,7 @@ export function hideUnloadedSkills(messages: readonly UIMessage[], skills: Reado
   return newestFirst.toReversed();
 }
 
-/** A copy with the output of each part that has a note replaced by it. */
+/** Returns a copy in which each note replaces its part's output. */
 function withNotes(message: UIMessage, notes: readonly (string | null)[]): UIMessage {
   const parts = message.parts.map((part, at) => {
     const note = notes[at] ?? null;
@@ -44,7 +43,7 @@ function withNotes(message: UIMessage, notes: readonly (string | null)[]): UIMes
   return { ...message, parts };
 }
 
-/** What stands in for the part's output, or null when the part stays. */
+/** Returns the note for the part's output, or null when the part stays. */
 function noteFor(part: Part, skills: ReadonlyMap<string, boolean>, shown: Set<string>): string | null {
   const name = loadedBy(part);
   const isLoaded = name === null ? undefined : skills.get(name);
@@ -57,7 +56,7 @@ function noteFor(part: Part, skills: ReadonlyMap<string, boolean>, shown: Set<st
   return `(The text of "${name}" was ${why} and is not shown here. Call ${LOAD_TOOL} to read it.)`;
 }
 
-/** The skill whose text this part carries, or null. */
+/** Returns the name of the skill whose text this part carries, or null. */
 function loadedBy(part: Part): string | null {
   const call = toolPart(part);
   if (call === null || toolName(call) !== LOAD_TOOL || call.state !== "output-available") return null;

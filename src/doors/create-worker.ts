@@ -6,7 +6,7 @@
  *     anything else                   the page, when the Worker has one
  *
  * It fails closed. Without a secret and without rules of the user's own, only callers on this machine are served. No other path reaches an
- * agent. A caller who may not reach an agent gets the same "not found" as for an agent that does not exist.
+ * agent. A caller who may not reach an agent gets the same answer as for an agent that does not exist.
  */
 import { camelCaseToKebabCase, routeAgentRequest } from "agents";
 import { MAX_REQUEST_BYTES } from "../limits.ts";
