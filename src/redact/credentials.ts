@@ -1,16 +1,16 @@
-/** Credentials by the place where protocols and commands put them: addresses, headers, cookies, options, `.netrc`. */
+/** Finds credentials by the places where protocols and commands put them, such as addresses, headers, cookies, options and `.netrc`. */
 import { lastGroup } from "./shapes.ts";
 import type { Finding } from "./finding.ts";
 
-/** Where a variable or a placeholder stands, there is no secret: `$TOKEN`, `{{ token }}`, `<token>`. */
+/** A variable or a placeholder is no secret, as in `$TOKEN`, `{{ token }}` or `<token>`. */
 const REAL = String.raw`(?![[<{($%]|\*{3})`;
 
 const BY = String.raw`(?:WITH\s{1,3}\S{1,60}\s{1,3})?(?:BY|AS)\s{1,3}(?:PASSWORD\s{1,3})?`;
 
 const PLACES: readonly (readonly [kind: string, place: RegExp])[] = [
-  // A password may hold a slash or an at sign; a port is none.
+  // A password may hold a slash or an at sign. A port is no password.
   ["credentials", /:\/\/(?<secret>[^\s/:?#"'<>\\]{0,100}:(?!\d{1,5}[/?#]|[${<])[^\s"'<>\\]{1,200})(?=@)/g],
-  // A token alone in front of a host: long, and not a name.
+  // A token alone before a host. It is long and no name.
   ["credentials", /:\/\/(?=[^@\s/]{0,100}\d)(?<secret>[\w.~-]{20,200})(?=@[\w-])/g],
   [
     "credentials",
@@ -24,14 +24,14 @@ const PLACES: readonly (readonly [kind: string, place: RegExp])[] = [
       "gi",
     ),
   ],
-  // `curl -u name:password`; a user and a group of a container are two numbers.
+  // `curl -u name:password`. The user and group of a container are two numbers and no password.
   ["credentials", /(?:\s-u|--user|--proxy-user)[ =]["']?[^\s:"'/$]{1,100}:(?<secret>(?!\d+\b)[^\s"'$]{3,200})/g],
   ["credentials", /\blogin\s{1,4}\S{1,100}\s{1,4}password\s{1,4}(?<secret>\S{1,200})/g],
   [
     "credentials",
     /\b(?:sshpass\s{1,3}-p\s{0,3}|mysql(?:dump|admin)?\s[^\n]{0,100}?\s-p)["']?(?<secret>[^\s"'$]{3,200})/g,
   ],
-  // SQL. In small letters and without quotes it would be a sentence: "identified by its path".
+  // SQL. In lower case and without quotes it would be a sentence, such as "identified by its path".
   ["credentials", new RegExp(String.raw`\bIDENTIFIED ${BY}["']?(?<secret>${REAL}[^\s"'?;)]{2,200})`, "g")],
   ["credentials", new RegExp(String.raw`\bidentified ${BY}["'](?<secret>${REAL}[^\s"'?;)]{2,200})`, "gi")],
   [

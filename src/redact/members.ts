@@ -1,30 +1,30 @@
-/** Objects: a member's name says that its value is a secret, whatever that value looks like. */
+/** Redacts the members of objects. A member's name decides that its value is a secret, regardless of the value's form. */
 import { OF_A_NAME, PIN, PIN_VALUE, STRONG, WEAK } from "./names.ts";
 
 const BLANK = "[redacted: secret]";
 
 const IS_SECRET = new RegExp(String.raw`(?:^|_)(?:${STRONG}|${WEAK}|authorization|cookie)${OF_A_NAME}$`, "i");
 const IS_PIN = new RegExp(String.raw`(?:^|_)${PIN}$`, "i");
-/** Several of them: an object under such a name holds secrets by names of its own. */
+/** Plural names. An object under such a name holds secrets with names of their own. */
 const ARE_SECRETS = new RegExp(
   String.raw`(?:^|_)(?:${STRONG}|secret|pass|creds?|credential|${"api_?key"})(?:s|es)$`,
   "i",
 );
-/** Tokens are counted more often than they are secret, and so are passes. */
+/** Tokens and passes are more often counted than secret. */
 const ARE_COUNTED = /(?:^|_)(?:tokens|pass|passes)$/i;
 
-/** In an object under a secret's name, what holds the secret itself. */
+/** Members that hold the secret itself, in an object under a secret's name. */
 const HOLDS_VALUE = /^(?:value|current|previous|new|old|confirm(?:ation)?|plain(?:_?text)?|raw)$/i;
-/** Among several secrets, what only says which one it is. */
+/** Members that only identify a secret among several. */
 const SAYS_WHICH =
   /^(?:id|key|name|type|kind|label|title|user(?:_?name)?|login|e?mail|host|port|url|path|scope|description|version|algorithm|.*_at)$/i;
 
 const PATH = /^(?:[/~.]|[a-z]:\\)/i;
-/** Words that stand where a secret may stand, and say something about it. */
+/** Words in place of a secret that describe it. */
 const SAYS_NO_SECRET =
   /^(?:yes|no|ok|on|off|true|false|none|null|pass(?:ed)?|fail(?:ed)?|skip(?:ped)?|include|omit|inherit|same-origin|required|optional|string)?$/i;
 
-/** The value with each text in it redacted, and with what stands under a secret's name blanked. */
+/** Returns the value with each text in it redacted and each value under a secret's name blanked. */
 export function blankMembers(value: unknown, redactText: (text: string) => string): unknown {
   if (typeof value === "string") return redactText(value);
   if (Array.isArray(value)) return value.map((each) => blankMembers(each, redactText));
@@ -34,7 +34,7 @@ export function blankMembers(value: unknown, redactText: (text: string) => strin
 }
 
 function blankMember(key: string, value: unknown, redactText: (text: string) => string): unknown {
-  // What joins a call to its result stays.
+  // The fields that join a call to its result stay.
   if (key === "toolCallId" || key === "type") return value;
   const words = key.replaceAll(/(?<=[a-z0-9])(?=[A-Z])|[\s.-]/g, "_");
   const isPin = IS_PIN.test(words) && (typeof value === "number" || typeof value === "string");
@@ -52,7 +52,9 @@ function blankMember(key: string, value: unknown, redactText: (text: string) => 
   return Object.fromEntries(members);
 }
 
-/** Whether a text under a secret's name is none: a directory under `pwd`, a file that holds it, or a word about it. */
+/**
+ * True when a text under a secret's name is no secret. It may be a directory under `pwd`, a file that holds the secret, or a word about it.
+ */
 function isSaid(words: string, value: string): boolean {
   if (/pwd$|secrets$/i.test(words) && PATH.test(value)) return true;
   return SAYS_NO_SECRET.test(value) && (value === "" || !/password|passphrase/i.test(words));

@@ -1,9 +1,9 @@
 /**
- * What a text calls a secret, and the value that it gives it: in code and configuration (`password = "…"`, `--token …`),
- * in JSON, also within JSON, and in what people write ("my password is …").
+ * Finds values that a text names as secrets. It knows code and configuration (`password = "…"`, `--token …`), JSON, also within JSON, and
+ * prose ("my password is …").
  *
- * Every name that stands in a text is looked at once. What may follow it is read forward, a bounded number of characters,
- * and then judged: a variable, a type, a placeholder or a word of a sentence is no secret.
+ * Every name in a text is visited once. The text after it is read forward over a bounded number of characters and then judged. A variable,
+ * a type, a placeholder or a word of a sentence is no secret.
  */
 import { FAINT, OF_A_NAME, PIN, PIN_VALUE, STRONG, WEAK } from "./names.ts";
 import type { Finding } from "./finding.ts";
@@ -12,18 +12,18 @@ const NAME = new RegExp(
   String.raw`(?:(?<strong>${STRONG})|(?<weak>${WEAK})|(?<pin>${PIN})|(?:${FAINT}))${OF_A_NAME}(?![\p{Script=Latin}\p{Script=Cyrillic}\d_]|-\w|\.\w)`,
   "giu",
 );
-/** Words that end in one of these are no name: `compass`, `bypass`, `spin`. */
+/** A longer word that ends in one of these is no name, such as `compass`, `bypass` and `spin`. */
 const SHORT = /^(?:pass\b|pass[^wpc]|pw|creds?|auth|key|pin)/i;
 
-/** Several of these are a number: `max_tokens=4096`, `passes: 3`. */
+/** The value of a plural is a number, as in `max_tokens=4096` and `passes: 3`. */
 const ARE_COUNTED = /^(?:tokens|passes)$/i;
 
-/** How a name is joined to its value; it decides what counts as one. */
+/** The link between a name and its value. It decides which values count as secrets. */
 type Link = "set" | "colon" | "spaced" | "said" | "option" | "beside" | "call" | "element";
 
 interface Named {
   readonly text: string;
-  /** Where the name begins and ends. */
+  /** Start and end of the name. */
   readonly from: number;
   readonly to: number;
   readonly strength: "strong" | "weak" | "faint" | "pin";
@@ -58,15 +58,15 @@ function strengthOf(groups: Readonly<Record<string, string | undefined>> = {}): 
 function isPartOfWord(text: string, from: number, name: string): boolean {
   const before = text[from - 1] ?? "";
   if (!SHORT.test(name) || !/\p{L}/u.test(before)) return false;
-  // `dbPass` and `DBPASS` are names; `compass` is none.
+  // `dbPass` and `DBPASS` are names, but `compass` is not.
   return !(/\p{Ll}/u.test(before) && /^\p{Lu}/u.test(name)) && !/^(?:PASS|CRED|PW)/.test(name);
 }
 
 // ── what follows a name ─────────────────────────────────────────────────────────────────────────────────────────────
 
-/** The quote or the bracket that closes a name in quotes, and marks of emphasis: `"password"`, `["password"]`, `**password**`. */
+/** The quote or bracket that closes a quoted name, and emphasis, as in `"password"`, `["password"]`, `**password**`. */
 const CLOSE = /(?:\\{0,7}["'`])?\]?\*{0,2}/y;
-/** A type, or the size of an array, between a name and its `=`: `password: string = `, `var password string = `. */
+/** A type or an array size between a name and its `=`, as in `password: string = ` and `var password string = `. */
 const TYPE =
   /(?:\[\w{0,10}\]|[ \t]{0,3}\??:[ \t]{0,3}[A-Za-z_&][\w.<>|&[\]' ]{0,40}?|[ \t][a-z_][\w.*[\]]{0,20}(?=[ \t]))[ \t]{0,3}(?==[^=>])/y;
 const ASSIGN =
@@ -127,10 +127,10 @@ function valuesOf(named: Named): readonly Value[] {
   return only(beside === null ? null : judge(named, "beside", readValue(text, beside)));
 }
 
-/** "use hunter22 as the password": in quotes, or one word. */
+/** "use hunter22 as the password". The value is in quotes, or one word. */
 const BEFORE =
   /(?:(?<quote>["'`])(?<quoted>[^"'`\n]{3,100})\k<quote>|(?<=^|\s)(?<bare>[^\s"'`,;]{4,100})) (?<as>(?:as|for) (?:(?:the|an?|my|your|our|his|her|its|their|this|that)(?: [\w-]{1,20}){0,2} )?)$/i;
-/** What a password has, and is not: "as the password hash". */
+/** Words after "password" that name something else, as in "as the password hash". */
 const OF_A_PASSWORD =
   /^[ _-](?:hash|field|column|input|reset|algorithm|encod|manager|prompt|store|file|type|format|length|polic|rule)/i;
 
@@ -154,7 +154,7 @@ function linkOf([, before = "", sign = "", after = ""]: RegExpExecArray): Link {
   return /^(?:::?|：)$/.test(sign) ? "colon" : "spaced";
 }
 
-/** `--db-password hunter2`: the name ends a word that begins with a dash. */
+/** `--db-password hunter2`. The name ends a word that begins with a dash. */
 function isOption({ text, from }: Named): boolean {
   return /(?:^|[\s"'`([])--?[\w-]{0,40}$/.test(text.slice(Math.max(0, from - 42), from));
 }
@@ -170,10 +170,10 @@ function only(value: Value | null): readonly Value[] {
 
 // ── the value ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
-/** Longer than any key in one line. */
+/** Most characters of a value. Any key in one line is shorter. */
 const MAX_VALUE = 20_000;
 const QUOTE = /(?:[frbuL@$]{0,2})(\\{0,7}["'`])/y;
-/** Scripts that put no blank between words would go on to the end of the sentence. */
+/** Scripts without blanks between words would run on to the end of the sentence. */
 const BARE = /[^\s"'`,;\\、。\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}]{1,2000}/uy;
 const SENTENCE = /[^\n.!?"'`\\]{1,200}/y;
 const IN_ELEMENT = /[^<\s](?:[^<\n]{0,500}[^<\s])?(?=\s{0,20}<\/)/y;
@@ -182,7 +182,7 @@ function readValue(text: string, at: number): Value | null {
   return readQuoted(text, at) ?? readBare(text, at);
 }
 
-/** Up to the quote that ends it, be it escaped as in JSON that is a text of JSON; where that was cut off, up to the next blank. */
+/** Reads up to the closing quote, also an escaped one as in JSON within JSON. Where the text was cut off, reads up to the next blank. */
 function readQuoted(text: string, at: number): Value | null {
   const opened = match(QUOTE, text, at);
   if (opened === null) return null;
@@ -197,7 +197,7 @@ function readQuoted(text: string, at: number): Value | null {
   return cut === null ? null : { ...cut, quoted: end < text.length && text[end] !== "\n" ? false : cut.quoted };
 }
 
-/** In a shell or an address: up to a blank, or the next parameter. */
+/** Reads a value in a shell or an address, up to a blank or the next parameter. */
 function readWord(text: string, at: number): Value | null {
   const word =
     match(BARE, text, at)?.[0]
@@ -206,7 +206,7 @@ function readWord(text: string, at: number): Value | null {
   return word === "" ? null : { start: at, end: at + word.length, quoted: false };
 }
 
-/** Up to a blank; what ends a sentence or closes a bracket is not of the value, unless the bracket was opened in it. */
+/** Reads up to a blank. Punctuation at the end is left out, and so is a closing bracket unless the value opened it. */
 function readBare(text: string, at: number): Value | null {
   const found = match(BARE, text, at);
   if (found === null) return null;
@@ -220,7 +220,7 @@ function readBare(text: string, at: number): Value | null {
   return value === "" ? null : { start: at, end: at + value.length, quoted: false };
 }
 
-/** What a sentence says it is: in quotes, or a word; of a passphrase, all words. */
+/** Reads the value that a sentence gives, which is in quotes or one word. A passphrase takes all words. */
 function readSaid({ text, from, to }: Named, at: number): Value | null {
   if (!/phrase/i.test(text.slice(from, to))) return readValue(text, at);
   const found = readQuoted(text, at);
@@ -249,25 +249,25 @@ function readList(named: Named, from: number): readonly Value[] {
 // ── whether it is a secret ──────────────────────────────────────────────────────────────────────────────────────────
 
 const PLACEHOLDER = /^(?:[[<{(]|\$\(|\$?\$[{\w]|%[a-z_({]|\*{3}|\.{3}|…|•|(.)\1{3,}$)/i;
-/** A type, a constant, or a word that stands for the value. */
+/** A type, a constant, or a word in place of the value. */
 const NO_VALUE =
   /^(?:string|str|text|bytes?|number|boolean|bool|int|char|varchar|any|unknown|object|true|false|null|nil|none|undefined|required|optional|empty|hidden|redacted|yes|no|ok|password|passwd|pass|secret|token|x+$|n\/a)\b/i;
-/** A text on a form, or the name of a field: `passwordInput`, `Password must be …`. */
 /** Words that hold a sentence together. A passphrase has none. */
 const OF_A_SENTENCE =
   /\b(?:an?|the|this|that|in|on|at|of|to|for|from|by|with|and|or|but|is|are|was|be|been|not|never|it|my|your|our|you|we|i)\b/i;
+/** A text on a form, or the name of a field, as in `passwordInput` and `Password must be …`. */
 const LABEL =
   /^(?:password|passwd|secret|token|api ?key)(?:[A-Z][A-Za-z]*$|[ _-]?(?:is|must|should|field|input|required|here)\b)/i;
 const PATH = /^(?:~?\.{0,2}\/|~|\.|[a-z]:\\|https?:|file:)/i;
-/** A variable that is named after what it holds. */
+/** A variable with a secret's name. */
 const VARIABLE = /^[A-Za-z_$][\w$]*(?:key|token|secret|password|passwd|pwd|credentials?)$/i;
-/** A member of something, a call, or a name made of words: code that says where the value comes from. */
+/** A member, a call, or a name made of words. Such code only refers to the value. */
 const CODE = /^&?[a-z_$][\w$]*(?:<|\??\.[a-z_$]|\(|\[|(?:::|->)[a-z_$])/i;
 const WORDS = /^[a-z$]+(?:[_-]?[a-z]+)*[_-]?\d{0,5}[a-z]*$/i;
-/** Behind "password": a version, a number, a name of a method. */
+/** After "password", a version, a number or a name of a method is no secret. */
 const NO_SECRET_BESIDE =
   /^(?:v?\d+\w{0,2}|sha|md\d|pbkdf|bcrypt|scrypt|argon|oauth|utf|base\d|http|aes|rsa|\d+-|[a-z]+\d?\b[:(])/i;
-/** What is said of a password more often than it is one. */
+/** Words that more often describe a password than are one. */
 const SAID_OF_IT =
   /^(?:an?|the|this|that|what|where|when|why|how|my|your|our|their|its|it|in|on|at|by|as|of|to|for|from|with|not|never|always|also|only|too|so|very|just|still|now|being|be|been|set|reset|wrong|right|correct|incorrect|same|different|invalid|valid|missing|empty|blank|weak|strong|safe|unsafe|secure|short|long|old|new|known|unknown|plain|kept|sent|read|shown|lost|gone|hard|easy|important|sensitive|private|secret|public|available|null|i|we|you|log|sign|access|use|get|have|make|prevent|avoid|ensure|[\w-]+(?:ed|ing|ly|able|ible))\b/i;
 
@@ -280,7 +280,7 @@ function judge(named: Named, link: Link, value: Value | null): Value | null {
   return isIt ? value : null;
 }
 
-/** What was read behind a name, and how it is joined to it. */
+/** A value with its name and the link between them. */
 interface Given {
   readonly named: Named;
   readonly word: string;
@@ -288,7 +288,7 @@ interface Given {
   readonly value: Value;
 }
 
-/** Whether a word only stands where a secret would: a variable, a placeholder, a type, a label. */
+/** True for a word that only stands in for a secret, which is a variable, a placeholder, a type or a label. */
 function isStandIn(word: string, { quoted }: Value): boolean {
   if (PLACEHOLDER.test(word) || LABEL.test(word)) return true;
   if (!quoted && VARIABLE.test(word)) return true;
@@ -297,7 +297,7 @@ function isStandIn(word: string, { quoted }: Value): boolean {
 
 function isStrong(given: Given): boolean {
   const { named, word, link } = given;
-  // A directory.
+  // A directory is no secret.
   if (/pwd/i.test(named.text.slice(named.from, named.to)) && PATH.test(word)) return false;
   return STRONG_BY_LINK[link](given);
 }
@@ -322,7 +322,7 @@ function isAssigned({ word, value }: Given): boolean {
 
 function isWeak({ named: { text, from, to }, word, link, value }: Given): boolean {
   if (/\s/.test(word) || PATH.test(word)) return false;
-  // A password that has no more than a name for it may be as short as people make them.
+  // A value named simply as a password may be as short as people make passwords.
   if (/^(?:pass|pw|비번|암호)/i.test(text.slice(from, to))) return isTold(word) && !/^Test[A-Z]|\//.test(word);
   if (word.length < 8) return false;
   if (link === "set" && !value.quoted) return !isCode(word) && isEnded(text, value);
@@ -342,7 +342,7 @@ function isFaint({ word, link }: Given): boolean {
   return link !== "said" && link !== "beside" && link !== "call" && word.length >= 16 && isRandom(word);
 }
 
-/** "my password is hunter" names one; "the password is wrong" says something of it. */
+/** "my password is hunter" names a password, but "the password is wrong" describes one. */
 function isSaid({ text, from, to }: Named, word: string, { quoted }: Value): boolean {
   if (quoted) return word.length >= 3;
   if (/phrase/i.test(text.slice(from, to))) return word.split(" ").length >= 3 && !OF_A_SENTENCE.test(word);
@@ -353,12 +353,12 @@ function isSaid({ text, from, to }: Named, word: string, { quoted }: Value): boo
   return mine || isTold(word) || (/\d/.test(word) && word.length >= 4 && !NO_SECRET_BESIDE.test(word));
 }
 
-/** "with password hunter22": letters and digits, or signs, in one word that no method is called by. */
+/** "with password hunter22". The value is one word with letters and digits that is no name of a method. */
 function isTold(word: string): boolean {
   return word.length >= 6 && isMixed(word) && !NO_SECRET_BESIDE.test(word) && !isCode(word) && !PATH.test(word);
 }
 
-/** Letters of both cases and digits, in no order that anybody would write. */
+/** Letters of both cases and digits in an order that nobody would write by hand. */
 function isRandom(word: string): boolean {
   return (
     word.length >= 12 &&
@@ -370,7 +370,7 @@ function isRandom(word: string): boolean {
   );
 }
 
-/** A token may have a dot in it, and is then as long and as mixed as no name in a program. */
+/** A token may have a dot in it. It is then longer and more mixed than any name in a program. */
 function isCode(word: string): boolean {
   return CODE.test(word) && !(word.length >= 24 && /\d[A-Za-z]+\d/.test(word) && !/[([<]/.test(word));
 }
@@ -379,13 +379,13 @@ function isMixed(word: string): boolean {
   return /\d/.test(word) && /\p{L}/u.test(word);
 }
 
-/** A value in a shell or an address ends with it; one in a call goes on with a comma or a bracket, and is a variable. */
+/** True when the value ends here, as in a shell or an address. In a call, a comma or a bracket follows, and the value is a variable. */
 function isEnded(text: string, { start, end }: Value): boolean {
   const next = text[end] ?? "";
   return next === "" || /[\s"'`;&\\]/.test(next) || /\d/.test(text.slice(start, end));
 }
 
-/** The value is all that its line says behind the name, as in YAML. */
+/** True when the value is the rest of its line after the name, as in YAML. */
 function standsAlone({ text, from }: Named, { start, end }: Value): boolean {
   const line = text.slice(Math.max(0, from - 80), from);
   return (

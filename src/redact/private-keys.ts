@@ -1,8 +1,8 @@
 /**
- * Private keys in blocks: PEM, OpenSSH and PGP, as they stand in files, logs, listings, code and JSON.
+ * Finds private keys in blocks (PEM, OpenSSH and PGP) in files, logs, listings, code and JSON.
  *
- * Safe because it walks forward only: from a first line to the nearest last line, or, where that was cut off, over what
- * looks like the body. So line numbers, quotes and headers between the lines make no difference.
+ * It reads from a first line to the nearest last line. Where one of the two is missing, it reads over the text next to the other that looks
+ * like a body. Line numbers, quotes and headers between the lines make no difference.
  */
 import type { Finding } from "./finding.ts";
 
@@ -13,24 +13,24 @@ const LAST_WORD = /^-+ ?END/;
 const PUTTY = /\bPrivate-Lines: \d{1,3}/g;
 const KIND = "private key";
 
-/** The longest body: an RSA key of 16,384 bits with line numbers. */
+/** Characters of the longest body, which is an RSA key of 16,384 bits with line numbers. */
 const MAX_BODY = 40_000;
 /** Code that only names both lines has no such run of letters and digits between them. */
 const HAS_BODY = /(?=[\w+/=]{0,60}\d)[\w+/=]{24}/;
 
-/** One piece of a body: what decorates a line, a header, or a run of base64. */
+/** One piece of a body, which is a line's decoration, a header, or a run of base64. */
 const DECORATION = /(?:\\{1,7}[nrt]|[\s"'`+|>#*,.\\-]|\d{1,6}(?=[\s:|→.\\]))[:|→.)]?/y;
 const HEADER = /(?:Proc-Type|DEK-Info|Version|Comment|Hash|Charset|MessageID|Private-MAC): [^\n\\"]{0,200}/y;
 const RUN = /[\w+/=]{16,}/y;
 /** The last line of a body may be short. It ends a line. */
 const SHORT_RUN = /[\w+/]{1,15}={0,2}(?=\s*$|\\{1,7}[nr]|["'`\n])/y;
 
-/** What parts lines, also of a text within JSON. */
+/** Separators of lines, also of a text within JSON. */
 const LINE_END = /(\n|\\{1,7}[nr])/;
-/** What may stand before a line's run of base64, and what may stand behind it. */
+/** Characters that may stand before or after a line's run of base64. */
 const BEFORE_RUN = /^[\s"'`+|>#*,.\\-]*(?:\d{1,6}(?:\\{1,7}t|[\s:|→.)])+)?[\s"'`+|>-]*/;
 const RUN_ALONE = /^=?[\w+/]+={0,2}[\s"'`+,\\]*$/;
-/** Behind something else on its line, such as the name of a member. */
+/** A run after other text on its line, such as the name of a member. */
 const RUN_AT_END = /(?=[\w+/=]{0,60}\d)[\w+/]{24,}={0,2}[\s"'`+,\\]*$/;
 
 export function* findPrivateKeys(text: string): Iterable<Finding> {
@@ -56,7 +56,7 @@ export function* findPrivateKeys(text: string): Iterable<Finding> {
   }
 }
 
-/** Bodies whose beginning was cut off: of a last line, the lines of base64 right before it. */
+/** Finds bodies whose beginning was cut off, as the lines of base64 right before a last line. */
 function* findCutOff(text: string): Iterable<Finding> {
   let from = 0;
   for (const { index, 0: line } of text.matchAll(EITHER_LINE)) {
@@ -65,16 +65,16 @@ function* findCutOff(text: string): Iterable<Finding> {
       const end = index + line.length;
       if (HAS_BODY.test(text.slice(start, index))) yield { start, end, kind: KIND };
     }
-    // What is between two such lines was looked at above.
+    // The text between two such lines was searched above.
     from = index + line.length;
   }
 }
 
-/** Where the lines of base64 begin that end at `to`, no further back than `least`. */
+/** Returns where the lines of base64 that end at `to` begin, but not before `least`. */
 function startOfBody(text: string, least: number, to: number): number {
   let start = to;
   let at = to;
-  // What parts them stands between them.
+  // The separators are elements between the lines.
   for (const [n, line] of text.slice(least, to).split(LINE_END).toReversed().entries()) {
     at -= line.length;
     if (n % 2 === 1) continue;
@@ -97,7 +97,7 @@ function exec(pattern: RegExp, text: string, from: number): RegExpExecArray | nu
   return pattern.exec(text);
 }
 
-/** Behind the last run of base64 that nothing else comes before. */
+/** Returns the end of the last run of base64 that follows without a gap. */
 function endOfBody(text: string, from: number): number {
   let at = from;
   let end = from;

@@ -1,9 +1,8 @@
 /**
- * Rules that find secrets in what was said, and blank them.
+ * Rules that find secrets in messages and blank them.
  *
- * This room is optional. `redactSecrets` and its exports take the rules as an argument, so a Worker that never imports
- * this file bundles neither the rules nor the library behind them. Nothing here reads a clock, waits or draws a number:
- * the same text always gives the same answer.
+ * This room is optional. `redactSecrets` and its exports take the rules as an argument, so a Worker that never imports this file bundles
+ * neither the rules nor their library. Nothing here reads a clock, waits or draws a number, so the same text always gives the same result.
  */
 import type { UIMessage } from "ai";
 import { findCredentials } from "./credentials.ts";
@@ -14,20 +13,20 @@ import { findPrivateKeys } from "./private-keys.ts";
 import { findWithSecretlint } from "./secretlint.ts";
 import { findShaped } from "./shapes.ts";
 
-/** What `redactSecrets` is given. Both functions leave alone what they blanked before. */
+/** The rules that `redactSecrets` takes. Both functions leave earlier replacements unchanged. */
 export interface SecretRules {
-  /** Names the rules: a draft that was made under other rules is not used again. */
+  /** Names the rules. A draft that was made under other rules is not used again. */
   readonly id: string;
-  /** The text with each secret replaced by `[redacted: <kind>]`. */
+  /** Returns the text with each secret replaced by `[redacted: <kind>]`. */
   readonly redactText: (text: string) => string;
-  /** The message with every text in its parts and metadata redacted, arguments and results of tools included. Ids stay. */
+  /** Returns the message with every text in its parts and metadata redacted, arguments and results of tools included. Ids stay. */
   readonly redactMessage: (message: UIMessage) => UIMessage;
 }
 
-/** Raise this when a change of the rules finds more: drafts that older rules let through are then made anew. */
+/** Raise this when a change of the rules finds more. Drafts that older rules let through are then made anew. */
 const RULES_ID = "palimpsest-3+secretlint-13.0.7";
 
-/** In this order: of findings that begin at the same place, the first one names the kind. */
+/** The order decides the kind. Of findings with the same start, the first one names it. */
 const OWN_FINDERS: readonly ((text: string) => Iterable<Finding>)[] = [
   findPrivateKeys,
   findShaped,
@@ -35,10 +34,10 @@ const OWN_FINDERS: readonly ((text: string) => Iterable<Finding>)[] = [
   findNamed,
 ];
 
-/** Blanking one secret may bare the next, such as a value behind a value. Real text needs two passes at most. */
+/** Blanking one secret may expose the next, such as a value behind a value. Real text needs two passes at most. */
 const MAX_PASSES = 5;
 
-/** The rules of this library together with the recommended rules of secretlint. */
+/** Returns the rules of this library together with the recommended rules of secretlint. */
 export function secretRules(): SecretRules {
   return { id: RULES_ID, redactText, redactMessage };
 }
@@ -53,7 +52,7 @@ function redactText(text: string): string {
   return clean;
 }
 
-/** Where secretlint reports a whole address and we its secret alone, ours is enough: the rest may be worth knowing. */
+/** Where secretlint reports a whole address and we its secret alone, our finding suffices, because the rest may be useful. */
 function findSecrets(text: string): readonly Finding[] {
   const own = OWN_FINDERS.flatMap((find) => [...find(text)]).toSorted((a, b) => a.start - b.start);
   const more = findWithSecretlint(text).toSorted((a, b) => a.start - b.start);
@@ -71,7 +70,7 @@ function redactMessage(message: UIMessage): UIMessage {
   return { ...message, parts, metadata: blankMembers(message.metadata, redactText) };
 }
 
-/** Findings that overlap are blanked as one. */
+/** Overlapping findings are blanked as one. */
 function blank(text: string, findings: readonly Finding[]): string {
   const ordered = findings.toSorted((a, b) => a.start - b.start);
   const pieces: string[] = [];

@@ -1,8 +1,8 @@
 /**
- * The recommended rules of secretlint, run on a text.
+ * Runs the recommended rules of secretlint on a text.
  *
- * Its own engine is asynchronous and made for files. The rules are plain functions that report ranges, so they are
- * called directly, and redaction stays synchronous. A rule that began to answer later would go unheard: it throws here.
+ * secretlint's own engine is asynchronous and made for files. Its rules are plain functions that report ranges, so they are called
+ * directly, and redaction stays synchronous. A rule that reports asynchronously would be missed, so it throws here.
  */
 import { rules } from "@secretlint/secretlint-rule-preset-recommend";
 import type { SecretLintRuleContext, SecretLintSourceCode } from "@secretlint/types";
@@ -11,11 +11,11 @@ import type { Finding } from "./finding.ts";
 
 const OF_SECRETLINT = "@secretlint/secretlint-rule-";
 
-/** Rules that are left out, and why. */
+/** Rules that are left out, with reasons. */
 const LEFT_OUT: ReadonlySet<string> = new Set([
-  // A comment in a text switches the search off: whoever wrote the text would decide what is found.
+  // A comment in a text switches the search off, so the author of the text would decide its findings.
   "filter-comments",
-  // They report more than the secret, such as the whole address with its host, or a range that is shifted. Ours do not.
+  // These report more than the secret, such as the whole address with its host or a shifted range. Our rules do not.
   "aws",
   "basicauth",
   "database-connection-string",
@@ -24,10 +24,10 @@ const LEFT_OUT: ReadonlySet<string> = new Set([
   "gcp",
 ]);
 
-/** Of rules that are used: what they report up to the end of a line, which in JSON may be the whole document. */
+/** Messages of used rules that are left out. They report up to the end of a line, which in JSON may be the whole document. */
 const LEFT_OUT_MESSAGES: ReadonlySet<string> = new Set(["Npmrc_authToken", "PackageJSON_xOauthToken"]);
 
-/** The shortest secret that any of these rules knows. */
+/** Characters of the shortest secret that any of these rules knows. */
 const SHORTEST = 20;
 
 interface Rule {

@@ -1,13 +1,13 @@
 /**
- * Keys that say what they are: the beginning, the alphabet and the length that a service gives its tokens.
+ * Finds keys by the prefix, the alphabet and the length of a service's tokens.
  *
- * secretlint knows such keys to the letter (secretlint.ts). Here are those that it does not know, and those that a
- * conversation holds most, matched more widely: also where one was cut, or is longer than it was last year. Every
- * repetition is bounded or ends its pattern, so each pattern looks at a character a bounded number of times.
+ * secretlint knows many such keys exactly (secretlint.ts). This file has the keys that it lacks. It also matches the most common keys of
+ * conversations more widely, for example a cut key or one that has grown longer. Every repetition is bounded or ends its pattern, so each
+ * pattern looks at a character a bounded number of times.
  */
 import type { Finding } from "./finding.ts";
 
-/** Where a word begins, also one that a terminal shows in colour. */
+/** The start of a word, also after a terminal's colour code. */
 const START = String.raw`(?<!\w(?<!(?:\x1B|\\u001[bB]|\\x1[bB]|\\033)\[[\d;]{0,8}m))`;
 
 const KEYS: readonly (readonly [kind: string, keys: readonly string[]])[] = [
@@ -17,7 +17,7 @@ const KEYS: readonly (readonly [kind: string, keys: readonly string[]])[] = [
       String.raw`(?:AKIA|ASIA|ABIA|ACCA)[0-9A-Z]{16}(?!\w)|ABSK[\w+/=]{60,}|amzn\.mws\.[\w-]{36}`,
       String.raw`AIza[\w-]{35}(?![\w-])|GOCSPX-[\w-]{20,}|ya29\.[\w-]{20,}|1\/\/0[\w-]{30,}`,
       String.raw`do[opr]_v1_[0-9a-f]{40,}|LTAI[0-9A-Za-z]{12,24}(?!\w)|HRKU-[\w-]{36,}|fo1_[\w-]{40,}|pul-[0-9a-f]{40}`,
-      // Of Azure's applications.
+      // Azure's applications.
       String.raw`[\w.-]{3}\dQ~[\w~.-]{31,34}`,
       String.raw`[0-9A-Za-z]{14}\.atlasv1\.[\w=-]{40,}|SWMTKN-1-[\w-]{50,}`,
     ],
@@ -40,7 +40,7 @@ const KEYS: readonly (readonly [kind: string, keys: readonly string[]])[] = [
   [
     "model key",
     [
-      // A beginning that words have, too, so the key may not be such words.
+      // Words also begin like this, so the key must contain a digit.
       String.raw`sk-(?=[\w-]{0,60}\d)[\w-]{20,}`,
       String.raw`hf_[0-9A-Za-z]{30,}|r8_[0-9A-Za-z]{30,}|(?:gsk_|xai-|pplx-|tvly-|fw_|llx-|tgp_v1_)[\w-]{24,}`,
       String.raw`api_org_[0-9A-Za-z]{30,}`,
@@ -70,7 +70,7 @@ const KEYS: readonly (readonly [kind: string, keys: readonly string[]])[] = [
       String.raw`EAA[A-Za-z0-9]{60,}|IGQV[\w-]{60,}`,
     ],
   ],
-  // Of 1Password's accounts, as its emergency kit prints it.
+  // 1Password's accounts, as its emergency kit prints them.
   ["vault key", [String.raw`A3-[A-Z0-9]{6}-(?:[A-Z0-9]{11}|[A-Z0-9]{6}-[A-Z0-9]{5})(?:-[A-Z0-9]{5}){3}(?!\w)`]],
   ["phone key", [String.raw`SK[0-9a-fA-F]{32}(?!\w)`]],
   [
@@ -89,7 +89,7 @@ const KEYS: readonly (readonly [kind: string, keys: readonly string[]])[] = [
     ],
   ],
   ["private key", [String.raw`AGE-SECRET-KEY-1[0-9A-Z]{58}`]],
-  // Of services that nobody listed: a short name, and behind it more letters and digits than an id has.
+  // Services that nobody listed. The key has a short name and then more letters and digits than an id.
   [
     "token",
     [
@@ -99,7 +99,7 @@ const KEYS: readonly (readonly [kind: string, keys: readonly string[]])[] = [
   ],
 ];
 
-/** Addresses that are the key to what they lead to. The match ends with the secret. */
+/** Addresses that give access by themselves. The match ends with the secret. */
 const ADDRESSES: readonly Shape[] = [
   ["chat token", /hooks\.slack\.com\/(?:services|workflows|triggers)\/(?<secret>[\w/+]{10,200})/g],
   ["chat token", /discord(?:app)?\.com\/api\/(?:v\d{1,2}\/)?webhooks\/\d{10,20}\/(?<secret>[\w-]{20,})/g],
@@ -109,7 +109,7 @@ const ADDRESSES: readonly Shape[] = [
 
 type Shape = readonly [kind: string, shape: RegExp];
 
-/** Not within another one: it would be read to its end from each place where one may begin. */
+/** Does not match within another token, which would be read to its end from each possible start. */
 const SIGNED_TOKEN: Shape = ["signed token", /(?<![\w-])eyJ[\w-]{8,}\.[\w-]{8,}(?:\.[\w-]{8,})?/g];
 
 const SHAPES: readonly Shape[] = [
@@ -124,7 +124,7 @@ export function* findShaped(text: string): Iterable<Finding> {
   }
 }
 
-/** The finding that a match stands for: all of it, or its group `secret`, which it ends with. */
+/** Returns the finding of a match, which is all of it or its last group `secret`. */
 export function lastGroup(match: RegExpExecArray, kind: string): Finding {
   const end = match.index + match[0].length;
   return { start: end - (match.groups?.["secret"] ?? match[0]).length, end, kind };
