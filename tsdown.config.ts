@@ -22,6 +22,7 @@ const subpaths = defineConfig({
     import: "src/import/index.ts",
     models: "src/models.ts",
     "openai-compatible": "src/model/openai-compatible.ts",
+    react: "src/react/index.ts",
     recall: "src/recall/index.ts",
     redact: "src/redact/secret-rules.ts",
     testing: "src/testing/index.ts",

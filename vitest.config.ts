@@ -42,7 +42,9 @@ export default defineConfig({
           ...everywhere,
           name: "pure",
           environment: "node",
-          include: ["test/{steps,compat,redact,import,model,scripts,dashboard,{context,events}/pure}/**/*.test.ts"],
+          include: [
+            "test/{steps,compat,react,redact,import,model,scripts,dashboard,{context,events}/pure}/**/*.test.ts",
+          ],
           testTimeout: 60_000,
         },
       },

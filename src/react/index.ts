@@ -1,0 +1,34 @@
+/** `palimpsest/react`: a conversation's compactions, for a component beside `useAgent`. */
+import { useEffect, useMemo, useSyncExternalStore } from "react";
+import { CompactionFollower, type AgentConnection, type CompactionState } from "./follow.ts";
+
+export type { AgentConnection, CompactionState } from "./follow.ts";
+
+export interface UseCompactionOptions {
+  /** Default: the agent's default session, which is the conversation of an AIChatAgent. */
+  readonly sessionId?: string;
+  /** Asks how full the view is whenever this changes: the number of messages that are shown, for example. */
+  readonly refreshOn?: unknown;
+}
+
+/** What is known, and what can be done about it. */
+export type UseCompaction = CompactionState & Pick<CompactionFollower, "refresh" | "compact" | "cancel" | "undo">;
+
+/**
+ * Follows the compactions of a session: how full its view is, which runs are at work, and how the last one ended. Everything is
+ * asked again when the connection reopens.
+ */
+export function useCompaction(
+  agent: AgentConnection,
+  { sessionId = "", refreshOn }: UseCompactionOptions = {},
+): UseCompaction {
+  const follower = useMemo(() => new CompactionFollower(agent, sessionId), [agent, sessionId]);
+  const state = useSyncExternalStore(follower.subscribe, follower.state, follower.state);
+  useEffect(() => {
+    if (refreshOn !== undefined && agent.readyState === WebSocket.OPEN) void follower.refresh();
+  }, [agent, follower, refreshOn]);
+  return useMemo(() => {
+    const { refresh, compact, cancel, undo } = follower;
+    return { ...state, refresh, compact, cancel, undo };
+  }, [follower, state]);
+}
