@@ -1,6 +1,15 @@
 /** `palimpsest/import` reads other tools' transcripts into a session and writes a session as a transcript. */
 export { transcripts, type ImportReceipt, type TranscriptMethods } from "./room.ts";
 export type { ImportTranscriptOptions } from "./into-session.ts";
+export {
+  fromLegacyTables,
+  fromSessions,
+  type StoredConversation,
+  type StoredPlace,
+  type StoredSummary,
+  type TableStorage,
+} from "./store.ts";
+export type { TakenIn } from "./take-in.ts";
 export { exportJsonl } from "./export.ts";
 export {
   detectFormat,

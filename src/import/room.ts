@@ -9,6 +9,8 @@ import { transcriptCalls, transcriptInputs } from "./calls.ts";
 import { exportJsonl } from "./export.ts";
 import type { Format } from "./import.ts";
 import { readFile, storeFile, type ImportTranscriptOptions, type Reading } from "./into-session.ts";
+import type { StoredConversation } from "./store.ts";
+import { takeIn, type TakenIn } from "./take-in.ts";
 
 export interface ImportReceipt {
   readonly format: Format;
@@ -48,6 +50,15 @@ class SessionTranscripts {
     if (existed) sessions.mustGet(this.#state.id);
     const inserted = this.#state.write((history) => storeFile(history, conversation, encoded));
     return { ...read, name: conversation.name, messages: conversation.messages.length, inserted };
+  }
+
+  /**
+   * Takes in a conversation that another store of this object keeps, its branches and summaries included: `fromSessions(…)`,
+   * `fromLegacyTables(…)`. Nothing changes there. Where it was interrupted, doing it again goes on; done again at the end it changes
+   * nothing. Throws `import_failed` where the session was spoken in before all was there, `host_owns_messages`.
+   */
+  async importFrom(source: StoredConversation): Promise<TakenIn> {
+    return takeIn(this.#state, source);
   }
 
   /**

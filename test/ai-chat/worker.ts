@@ -63,7 +63,11 @@ export class Family extends Chat {
 export class RoomyChat extends withCompaction(AIChatAgent, {
   rooms: [transcripts()],
   clients: ["watch", "exportTranscript"],
-})<Cloudflare.Env> {}
+})<Cloudflare.Env> {
+  get storage(): DurableObjectStorage {
+    return this.ctx.storage;
+  }
+}
 
 /** AIChatAgent as it comes. */
 export class StockChat extends AIChatAgent {}

@@ -1,0 +1,171 @@
+/**
+ * Conversations that other stores keep, as something that can be taken in: `agents/sessions`, and the tables that the Agents SDK wrote
+ * until 0.20.
+ *
+ * Boundary: reads, and writes nothing, here or there. Messages come in an order in which each parent is before its children and the
+ * active branch ends last, because the newest message of a session is its active leaf.
+ */
+import type { UIMessage } from "ai";
+import type { Session as SdkSession } from "agents/sessions";
+import { PalimpsestError } from "../errors.ts";
+
+/** A message by its id, and the one before it; null for the first of a branch. */
+export interface StoredPlace {
+  readonly id: string;
+  readonly parentId: string | null;
+}
+
+export interface StoredSummary {
+  readonly summary: string;
+  readonly fromMessageId: string;
+  readonly toMessageId: string;
+}
+
+/** A conversation that another store keeps. */
+export interface StoredConversation {
+  /** What the store is called in advice. */
+  readonly name: string;
+  /** Every message, parents first, the active branch's newest message last. */
+  places(): Promise<readonly StoredPlace[]>;
+  /** Null where it is gone meanwhile, or cannot be read. */
+  message(id: string): Promise<UIMessage | null>;
+  /** In the order in which they were made. */
+  summaries(): Promise<readonly StoredSummary[]>;
+}
+
+/**
+ * A session of `agents/sessions`, read through its own methods: `fromSessions(this.sessions.session())`. A branch that has no message in
+ * common with the active one cannot be found through them, and stays where it is.
+ */
+export function fromSessions(session: SdkSession): StoredConversation {
+  return {
+    name: "agents/sessions",
+    places: async () => {
+      const path = await wholePath(session);
+      const found = new Map<string, StoredPlace>(path.map((id, at) => [id, { id, parentId: path[at - 1] ?? null }]));
+      const open = [...path];
+      for (let id = open.pop(); id !== undefined; id = open.pop()) {
+        for (const child of await session.getBranches(id)) {
+          if (found.has(child.id)) continue;
+          found.set(child.id, { id: child.id, parentId: id });
+          open.push(child.id);
+        }
+      }
+      return parentsFirst([...found.values()], path.at(-1));
+    },
+    message: async (id) => (await session.getMessage(id)) as UIMessage | null,
+    summaries: async () => session.getCompactions(),
+  };
+}
+
+/** One read ends at some ten thousand messages: the next one goes on from the oldest. */
+async function wholePath(session: SdkSession): Promise<string[]> {
+  const path = (await session.getHistoryRowStats()).map(({ id }) => id);
+  for (;;) {
+    const [oldest] = path;
+    if (oldest === undefined) return path;
+    const before = (await session.getHistoryRowStats(oldest)).map(({ id }) => id);
+    if (before.length <= 1) return path;
+    path.unshift(...before.slice(0, -1));
+  }
+}
+
+/** What holds the tables: `this.ctx.storage`. */
+export interface TableStorage {
+  readonly sql: { exec(query: string, ...bindings: unknown[]): { toArray(): Record<string, unknown>[] } };
+}
+
+/**
+ * The tables `assistant_messages` and `assistant_compactions` that the SDK's experimental session wrote until 0.20:
+ * `fromLegacyTables(this.ctx.storage)`. Nothing is there for a session that they do not hold.
+ */
+export function fromLegacyTables(storage: TableStorage, sessionId = ""): StoredConversation {
+  const rows = (query: string, ...bindings: unknown[]) => storage.sql.exec(query, ...bindings).toArray();
+  const has = (table: string): boolean =>
+    rows("SELECT name FROM sqlite_master WHERE type = 'table' AND name = ?", table).length > 0;
+  return {
+    name: "the tables of agents 0.20",
+    places: async () => {
+      if (!has("assistant_messages")) return [];
+      const stored = rows(
+        "SELECT id, parent_id FROM assistant_messages WHERE session_id = ? ORDER BY created_at, rowid",
+        sessionId,
+      ).map((row): StoredPlace => ({ id: textOf(row, "id"), parentId: textOrNull(row, "parent_id") }));
+      const parents = new Set(stored.map(({ parentId }) => parentId));
+      return parentsFirst(stored, stored.findLast(({ id }) => !parents.has(id))?.id);
+    },
+    message: async (id) => {
+      const [row] = rows("SELECT content FROM assistant_messages WHERE id = ? AND session_id = ?", id, sessionId);
+      return row === undefined ? null : parsed(textOf(row, "content"));
+    },
+    summaries: async () => {
+      if (!has("assistant_compactions")) return [];
+      return rows(
+        "SELECT summary, from_message_id, to_message_id FROM assistant_compactions WHERE session_id = ? ORDER BY created_at, rowid",
+        sessionId,
+      ).map((row) => ({
+        summary: textOf(row, "summary"),
+        fromMessageId: textOf(row, "from_message_id"),
+        toMessageId: textOf(row, "to_message_id"),
+      }));
+    },
+  };
+}
+
+/**
+ * Each message behind its parent, and the leaf last. A parent that is not there, or that a row names in a circle, counts as none: its
+ * message begins a branch.
+ */
+export function parentsFirst(places: readonly StoredPlace[], leafId: string | undefined): StoredPlace[] {
+  const byId = new Map(places.map((place) => [place.id, place]));
+  const active = new Set<string>();
+  for (let at = leafId === undefined ? undefined : byId.get(leafId); at !== undefined && !active.has(at.id);) {
+    active.add(at.id);
+    at = at.parentId === null ? undefined : byId.get(at.parentId);
+  }
+  const children = new Map<string | null, StoredPlace[]>();
+  for (const place of places) {
+    const parentId = place.parentId !== null && byId.has(place.parentId) ? place.parentId : null;
+    const siblings = children.get(parentId);
+    if (siblings === undefined) children.set(parentId, [place]);
+    else siblings.push(place);
+  }
+  const ordered = new Map<string, StoredPlace>();
+  const walk = (roots: readonly StoredPlace[]): void => {
+    // What is on the active branch is put at the bottom of the stack, and so is visited last.
+    const bottom = (list: readonly StoredPlace[]): StoredPlace[] =>
+      list.toSorted((one, other) => Number(active.has(other.id)) - Number(active.has(one.id)));
+    const stack = bottom(roots);
+    for (let place = stack.pop(); place !== undefined; place = stack.pop()) {
+      if (ordered.has(place.id)) continue;
+      const isRoot = place.parentId === null || !ordered.has(place.parentId);
+      ordered.set(place.id, isRoot ? { id: place.id, parentId: null } : place);
+      stack.push(...bottom(children.get(place.id) ?? []));
+    }
+  };
+  walk(children.get(null) ?? []);
+  // Rows that name each other in a circle hang under no root.
+  walk(places.filter(({ id }) => !ordered.has(id)));
+  return [...ordered.values()];
+}
+
+function textOf(row: Record<string, unknown>, column: string): string {
+  const value = row[column];
+  if (typeof value === "string") return value;
+  throw new PalimpsestError(
+    "import_failed",
+    `Column ${column} holds no text: these are not the tables of agents 0.20.`,
+  );
+}
+
+function textOrNull(row: Record<string, unknown>, column: string): string | null {
+  return row[column] === null ? null : textOf(row, column);
+}
+
+function parsed(content: string): UIMessage | null {
+  try {
+    return JSON.parse(content) as UIMessage;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,154 @@
+/**
+ * Takes in a conversation that another store keeps: messages in pages, then the summaries over them.
+ *
+ * Why it is safe: a page is one transaction, and a message that the session has already is left alone, so whatever interrupts this, doing it
+ * again goes on where it was. Done once more at the end it changes nothing. What the session was told since is never mixed
+ * with what comes from there: where something is missing behind which people have spoken already, it is refused.
+ */
+import type { UIMessage } from "ai";
+import { errorCode, PalimpsestError } from "../errors.ts";
+import type { SessionState } from "../agent/session-state.ts";
+import type { History } from "../memory/messages/history.ts";
+import { WHOLE_MESSAGE, type Span } from "../steps/plan/outline.ts";
+import type { StoredConversation, StoredPlace, StoredSummary } from "./store.ts";
+
+/** Messages of one transaction: enough that few are needed, few enough to be held in memory. */
+const PAGE_MESSAGES = 100;
+
+export interface TakenIn {
+  /** Of the store. */
+  readonly messages: number;
+  /** How many of them were new. */
+  readonly inserted: number;
+  /** Summaries that are in force now and were not before. */
+  readonly summaries: number;
+  /** What was left out, in words. */
+  readonly notes: readonly string[];
+}
+
+export async function takeIn(state: SessionState, source: StoredConversation): Promise<TakenIn> {
+  state.stored.mustKeepMessages();
+  const places = await source.places();
+  mustHaveNothingElse(state, source, places);
+  const notes: string[] = [];
+  /** Of a message that was left out: the one that its children hang under instead. */
+  const instead = new Map<string, string | null>();
+  let inserted = 0;
+  for (let at = 0; at < places.length; at += PAGE_MESSAGES) {
+    inserted += await takePage(state, { source, page: places.slice(at, at + PAGE_MESSAGES), instead, notes });
+  }
+  const summaries = takeSummaries(state, { summaries: await source.summaries(), places, notes });
+  // The threshold is looked at once, when all is there.
+  if (inserted > 0) state.write(() => undefined);
+  return { messages: places.length, inserted, summaries, notes };
+}
+
+function mustHaveNothingElse(state: SessionState, { name }: StoredConversation, places: readonly StoredPlace[]): void {
+  const { stored } = state;
+  const leafId = stored.leafId();
+  const isMissing = places.some(({ id }) => !stored.has(id));
+  if (leafId === null || !isMissing || places.some(({ id }) => id === leafId)) return;
+  throw new PalimpsestError(
+    "import_failed",
+    `Session "${state.id}" goes on behind what ${name} has, and does not have all of it. Take a conversation in before anything is said in the session, such as in onStart, or into a session of its own.`,
+  );
+}
+
+interface Page {
+  readonly source: StoredConversation;
+  readonly page: readonly StoredPlace[];
+  readonly instead: Map<string, string | null>;
+  readonly notes: string[];
+}
+
+async function takePage(state: SessionState, { source, page, instead, notes }: Page): Promise<number> {
+  const read: { readonly place: StoredPlace; readonly message: UIMessage | null }[] = [];
+  for (const place of page) {
+    read.push({ place, message: state.stored.has(place.id) ? null : await source.message(place.id) });
+  }
+  const take = (history: History): number => {
+    let inserted = 0;
+    for (const { place, message } of read) {
+      if (history.has(place.id)) continue;
+      const parentId =
+        place.parentId !== null && instead.has(place.parentId) ? (instead.get(place.parentId) ?? null) : place.parentId;
+      const why = message === null ? "it cannot be read" : tryAppend(() => history.append(message, parentId));
+      if (why === null) inserted++;
+      else {
+        instead.set(place.id, parentId);
+        notes.push(`Message "${place.id}" was left out: ${why}.`);
+      }
+    }
+    return inserted;
+  };
+  return state.write(take, { quiet: true });
+}
+
+/** Null, or why not. Each message is a transaction within the page's, so one that is refused leaves nothing. */
+function tryAppend(append: () => unknown): string | null {
+  try {
+    append();
+    return null;
+  } catch (error) {
+    const code = errorCode(error);
+    if (code === "invalid_message" || code === "message_too_large" || code === "not_serializable") return String(error);
+    throw error;
+  }
+}
+
+interface Summaries {
+  readonly summaries: readonly StoredSummary[];
+  readonly places: readonly StoredPlace[];
+  readonly notes: string[];
+}
+
+/** Of those that lie over each other the later one was in force there, and alone is taken. */
+function takeSummaries(state: SessionState, { summaries, places, notes }: Summaries): number {
+  if (summaries.length === 0) return 0;
+  const parents = new Map(places.map(({ id, parentId }) => [id, parentId]));
+  const covered = new Set<string>();
+  const kept: StoredSummary[] = [];
+  for (const each of summaries.toReversed()) {
+    const span = idsOf(each, parents);
+    if (span === null)
+      notes.push(`A summary from "${each.fromMessageId}" was left out: its messages are not on one path.`);
+    else if (!span.some((id) => covered.has(id))) {
+      kept.unshift(each);
+      for (const id of span) covered.add(id);
+    }
+  }
+  const known = new Set(state.stored.overlays().map(({ span }) => `${span.fromId} ${span.toId}`));
+  return kept.filter((each) => {
+    if (known.has(`${each.fromMessageId} ${each.toMessageId}`)) return false;
+    const why = lay(state, each);
+    if (why !== null) notes.push(`A summary from "${each.fromMessageId}" was left out: ${why}.`);
+    return why === null;
+  }).length;
+}
+
+/** The messages that a summary stood for; null where its ends are not on one path. */
+function idsOf(
+  { fromMessageId, toMessageId }: StoredSummary,
+  parents: ReadonlyMap<string, string | null>,
+): string[] | null {
+  const ids: string[] = [];
+  for (let id: string | null = toMessageId; id !== null && parents.has(id); id = parents.get(id) ?? null) {
+    ids.push(id);
+    if (id === fromMessageId) return ids;
+  }
+  return null;
+}
+
+function lay(state: SessionState, { summary, fromMessageId, toMessageId }: StoredSummary): string | null {
+  const span: Span = { fromId: fromMessageId, fromStep: 0, toId: toMessageId, toStep: WHOLE_MESSAGE };
+  const { pinnedTokens, stackTokens: namesTokens } = state.settings.policy ?? {};
+  try {
+    const commit = state.write((history) => history.addOverlay({ span, summary, pinnedTokens, namesTokens }), {
+      quiet: true,
+    });
+    return commit.kind === "stale" ? `it does not fit there (${commit.reason})` : null;
+  } catch (error) {
+    if (errorCode(error) === undefined) throw error;
+    return String(error);
+  }
+}

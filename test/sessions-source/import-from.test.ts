@@ -1,0 +1,188 @@
+/** Conversations that other stores keep, taken in: branches and summaries with them, originals where a summary stood. */
+import { runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import type { UIMessage } from "ai";
+import { expect, test, vi } from "vitest";
+import { fromLegacyTables, fromSessions, type StoredConversation } from "../../src/import/index.ts";
+import { parentsFirst } from "../../src/import/store.ts";
+import { scriptModel, summaryOf } from "../scripted-model.ts";
+import { say, talk } from "../conversation.ts";
+import type { RoomyChat } from "../ai-chat/worker.ts";
+import written from "./agents-0.20.json" with { type: "json" };
+
+let agents = 0;
+
+async function inNewAgent(work: (agent: RoomyChat) => Promise<void>): Promise<void> {
+  const name = `taking-in-${agents++}`;
+  scriptModel(name, (prompt) => summaryOf(prompt, "Told."));
+  const stub = env.RoomyChat.get(env.RoomyChat.idFromName(name));
+  await runInDurableObject(stub, async (agent) => work(agent));
+}
+
+const ids = (messages: readonly UIMessage[]): string[] => messages.map(({ id }) => id);
+
+/** The session of our own store, beside the one that the base class keeps. */
+const own = (agent: RoomyChat) => agent.palimpsest.session("own");
+
+/** Twelve messages on two branches with a summary, in the SDK's own store. */
+async function spoken(agent: RoomyChat) {
+  const session = agent.sessions.session("theirs");
+  for (const message of talk(0, 12)) await session.appendMessage(message);
+  await session.appendMessage(say(20), { parentId: "m7" });
+  await session.appendMessage(say(21));
+  await session.appendMessage(say(12), { parentId: "m11" });
+  await session.addCompaction("They spoke of files.", "m1", "m6");
+  return session;
+}
+
+test("agents/sessions: what was said comes over word for word, with its branches, its summary and the originals under it", async () => {
+  await inNewAgent(async (agent) => {
+    const theirs = await spoken(agent);
+    const session = own(agent);
+    const taken = await session.importFrom(fromSessions(theirs));
+    expect(taken).toEqual({ messages: 15, inserted: 15, summaries: 1, notes: [] });
+    const view = (await session.getView()).messages;
+    expect(JSON.stringify(view)).toContain("They spoke of files.");
+    expect(ids(view).slice(-6)).toEqual(["m7", "m8", "m9", "m10", "m11", "m12"]);
+    const [overlay] = await session.getCompactions();
+    expect(await session.expand(overlay?.id ?? "")).toEqual(talk(1, 7));
+    expect(ids((await session.getView("m21")).messages).slice(-3)).toEqual(["m7", "m20", "m21"]);
+    expect((await session.getLatestLeaf())?.id).toBe("m12");
+    // Theirs is as it was.
+    expect(await theirs.getCompactions()).toHaveLength(1);
+    expect(await theirs.getHistoryRowStats()).toHaveLength(13);
+  });
+});
+
+test("done again it changes nothing, also after more was said and after the summary was taken back", async () => {
+  await inNewAgent(async (agent) => {
+    const theirs = await spoken(agent);
+    const session = own(agent);
+    await session.importFrom(fromSessions(theirs));
+    const [overlay] = await session.getCompactions();
+    await session.rollback(overlay?.id ?? "");
+    await session.appendMessage(say(13));
+    expect(await session.importFrom(fromSessions(theirs))).toEqual({
+      messages: 15,
+      inserted: 0,
+      summaries: 0,
+      notes: [],
+    });
+    expect(ids((await session.getView()).messages)).toEqual(ids(talk(0, 14)));
+  });
+});
+
+test("where it was interrupted, doing it again goes on, and ends in the same", async () => {
+  await inNewAgent(async (agent) => {
+    const session = own(agent);
+    const many = talk(0, 250);
+    let left = 180;
+    const source: StoredConversation = {
+      name: "a store",
+      places: async () => many.map(({ id }, at) => ({ id, parentId: many[at - 1]?.id ?? null })),
+      message: async (id) => {
+        if (left-- === 0) throw new Error("the object died");
+        return many.find((message) => message.id === id) ?? null;
+      },
+      summaries: async () => [],
+    };
+    await expect(session.importFrom(source)).rejects.toThrow("the object died");
+    expect(await session.getPathLength()).toBe(100);
+    const read = vi.spyOn(source, "message");
+    left = Infinity;
+    expect(await session.importFrom(source)).toMatchObject({ messages: 250, inserted: 150 });
+    expect(read).toHaveBeenCalledTimes(150);
+    expect(ids(await session.getHistory()).slice(-2)).toEqual(["m248", "m249"]);
+    expect(await session.getPathLength()).toBe(250);
+  });
+});
+
+test("a session in which somebody spoke before all was there is refused, and stays as it is", async () => {
+  await inNewAgent(async (agent) => {
+    const theirs = await spoken(agent);
+    const session = own(agent);
+    await session.appendMessage(say(50));
+    await expect(session.importFrom(fromSessions(theirs))).rejects.toThrow(/import_failed.*onStart/);
+    expect(ids((await session.getView()).messages)).toEqual(["m50"]);
+    await expect(agent.palimpsest.session().importFrom(fromSessions(theirs))).rejects.toThrow(/host_owns_messages/);
+  });
+});
+
+test("the tables of agents 0.20, as that version wrote them: messages, branches and the summary that was in force", async () => {
+  await inNewAgent(async (agent) => {
+    const { sql } = agent.storage;
+    for (const statement of written.schema) sql.exec(statement);
+    for (const { id, session_id, parent_id, role, content, created_at } of written.messages)
+      sql.exec(
+        "INSERT INTO assistant_messages VALUES (?, ?, ?, ?, ?, ?)",
+        id,
+        session_id,
+        parent_id,
+        role,
+        content,
+        created_at,
+      );
+    for (const { id, session_id, summary, from_message_id, to_message_id, created_at } of written.compactions) {
+      const row = [id, session_id, summary, from_message_id, to_message_id, created_at];
+      sql.exec("INSERT INTO assistant_compactions VALUES (?, ?, ?, ?, ?, ?)", ...row);
+    }
+    const session = own(agent);
+    const taken = await session.importFrom(fromLegacyTables(agent.storage));
+    expect(taken).toEqual({ messages: 16, inserted: 16, summaries: 1, notes: [] });
+    const view = (await session.getView()).messages;
+    // What that version showed: the first message, one summary, and what followed.
+    expect(ids(view).filter((id) => !id.startsWith("palimpsest:"))).toEqual(
+      written.history.filter((id) => !id.startsWith("compaction_")),
+    );
+    expect(JSON.stringify(view)).toContain("All that was said until the eighth.");
+    const [overlay] = await session.getCompactions();
+    const beneath = await session.expand(overlay?.id ?? "");
+    const stored = written.messages.map(({ content }) => JSON.parse(content) as UIMessage);
+    expect(beneath).toEqual(stored.slice(1, 9));
+    expect(ids((await session.getView("b1")).messages).slice(-2)).toEqual(["b0", "b1"]);
+    const other = agent.palimpsest.session("other");
+    expect(await other.importFrom(fromLegacyTables(agent.storage, "other"))).toMatchObject({
+      messages: 1,
+      inserted: 1,
+    });
+    const none = agent.palimpsest.session("none");
+    expect(await none.importFrom(fromLegacyTables(agent.storage, "none"))).toMatchObject({ messages: 0, summaries: 0 });
+  });
+});
+
+test("what cannot be taken in is named, and what hung under it hangs under the one before", async () => {
+  await inNewAgent(async (agent) => {
+    const session = own(agent);
+    const stored = [say(0), { ...say(1), role: "robot" as never }, say(2)];
+    const taken = await session.importFrom({
+      name: "a store",
+      places: async () => stored.map(({ id }, at) => ({ id, parentId: stored[at - 1]?.id ?? null })),
+      message: async (id) => stored.find((message) => message.id === id) ?? null,
+      summaries: async () => [
+        { summary: "Of nothing.", fromMessageId: "m2", toMessageId: "m0" },
+        { summary: "x".repeat(5_000), fromMessageId: "m0", toMessageId: "m0" },
+      ],
+    });
+    expect(taken).toMatchObject({ inserted: 2, summaries: 0 });
+    expect(taken.notes).toHaveLength(3);
+    expect(taken.notes.join(" ")).toMatch(/"m1".*left out/);
+    expect(ids((await session.getView()).messages)).toEqual(["m0", "m2"]);
+  });
+});
+
+test("parents come first and the active branch last, whatever the order, the gaps and the circles of the rows", () => {
+  const rows = [
+    { id: "c", parentId: "b" },
+    { id: "a", parentId: null },
+    { id: "side", parentId: "a" },
+    { id: "b", parentId: "a" },
+    { id: "orphan", parentId: "gone" },
+    { id: "x", parentId: "y" },
+    { id: "y", parentId: "x" },
+  ];
+  const ordered = parentsFirst(rows, "c").map(({ id }) => id);
+  expect(ordered.toSorted()).toEqual(rows.map(({ id }) => id).toSorted());
+  for (const { id, parentId } of parentsFirst(rows, "c"))
+    if (parentId !== null) expect(ordered.indexOf(parentId)).toBeLessThan(ordered.indexOf(id));
+  expect(ordered.indexOf("side")).toBeLessThan(ordered.indexOf("b"));
+});
