@@ -1,9 +1,9 @@
 /**
- * The page's one connection to an agent: typed calls, what is known of runs, and the truth about the socket.
+ * The page's one connection to an agent, with typed calls, the known runs and the state of the socket.
  *
- * Job: open it, with a ticket where the Worker asks for credentials (door.ts); say how it stands; open it again when it
- * drops. Boundary: knows no view. Safe because whoever shows an answer can tell from `link` and `openings` whether it may be
- * out of date, and because nothing is kept to be sent later: a call is made now, or it is refused and never made.
+ * It opens the socket, with a ticket where the Worker asks for credentials (door.ts). It reports its state and opens the socket again when
+ * it drops. It knows no view. `link` and `openings` tell whether an answer may be out of date. No call is queued, so a call is either sent
+ * now or refused and never sent.
  */
 import { AgentClient } from "agents/client";
 import { RUN_EVENT, runEvent, type RunEvent } from "../src/agent/events.ts";
@@ -12,18 +12,24 @@ import type { CallInput, CallName, CallResult } from "../src/rooms.ts";
 import { AGENT, askForTicket, findOddSecret, keepSecret } from "./door.ts";
 import { forgetLive, learn, liveIds, type KnownRuns } from "./runs/known-runs.ts";
 
-/** `lost`: was open, or should be, and is being opened again. `locked`: the Worker wants the secret. `refused`: not here. */
+/**
+ * `lost` was open, or should be, and is being opened again. `locked` means that the Worker wants the secret. `refused` means that the
+ * Worker does not admit this page.
+ */
 export type Link = "connecting" | "open" | "lost" | "locked" | "refused";
 
-/** How long one call may take (ms): a search that indexes a long session first is the slowest. */
+/** Time limit of one call (ms). The slowest is a search that first indexes a long session. */
 const CALL_MS = 60_000;
-/** How long one attempt to open it may take (ms), its ticket and its socket each: an agent that must wake on a busy machine needs seconds. */
+/**
+ * Time limit (ms) of an attempt to open the connection, for its ticket and its socket each. An agent that wakes on a busy machine needs
+ * seconds.
+ */
 const OPEN_MS = 15_000;
-/** Between two attempts (ms), the first and the longest: somebody is looking on. */
+/** Shortest and longest wait between two attempts (ms). They are short, because a person is watching. */
 const FIRST_WAIT_MS = 500;
 const LONGEST_WAIT_MS = 4_000;
 
-/** A call that was made, and that nobody answered: it may have been done or not. */
+/** A call without an answer. The agent may have executed it or not. */
 export class Unanswered extends Error {
   override readonly name = "Unanswered";
 }
@@ -61,11 +67,11 @@ export class Connection {
       void this.#askForRuns();
     });
     this.#client.addEventListener("close", () => {
-      // Of an attempt, the door said why it may not come about.
+      // During an attempt, the door has already said why it may fail.
       if (this.#link === "open") this.#say("lost");
       else if (this.#link === "connecting" || this.#link === "lost") this.#say("lost", this.#why);
     });
-    // A network that is gone closes no socket for minutes: the browser knows at once. Whether it is right, a new socket shows.
+    // A lost network closes no socket for minutes, but the browser knows at once. A new socket shows whether the browser is right.
     const { signal } = this.#closed;
     globalThis.addEventListener("offline", () => this.#open("lost"), { signal });
     globalThis.addEventListener("online", () => this.retry(), { signal });
@@ -76,17 +82,17 @@ export class Connection {
     return this.#link;
   }
 
-  /** Why it is not open, in words, where that is known. */
+  /** Why the connection is not open, in words, where that is known. */
   get why(): string | null {
     return this.#why;
   }
 
-  /** How often it came up: what was asked before the newest opening may be out of date. */
+  /** Number of openings. An answer from before the newest opening may be out of date. */
   get openings(): number {
     return this.#openings;
   }
 
-  /** Each run that is live, as the ledger told last, and each that moved since the page was opened. */
+  /** The last known state of each live run, and of each run that changed since the page was opened. */
   get runs(): KnownRuns {
     return this.#runs;
   }
@@ -97,9 +103,10 @@ export class Connection {
   };
 
   /**
-   * Rejects with the agent's own error; at once, without having been sent, while the connection is down; with
-   * {@link Unanswered} when it is lost, or takes too long, before the answer came. While it is being opened, waits for what
-   * comes of that: whoever asked is told that it is asked.
+   * Calls the agent, after a running attempt to open the connection has ended.
+   *
+   * Rejects with the agent's own error. Rejects without sending while the connection is down. Rejects with {@link Unanswered} when the
+   * connection is lost or the time limit passes before the answer.
    */
   async call<Name extends CallName>(name: Name, input: CallInput<Name>): Promise<CallResult<Name>> {
     if (this.#link === "connecting") await this.#attempt();
@@ -109,7 +116,7 @@ export class Connection {
     try {
       return await this.#client.call<CallResult<Name>>(name, [input], { timeout: CALL_MS });
     } catch (error) {
-      // The SDK's client has no other sign of what did not come from the agent.
+      // The SDK's client marks its own errors in no other way.
       if (!(error instanceof Error) || !/^(?:Connection closed$|RPC call to )/.test(error.message)) throw error;
       throw new Unanswered(
         "No answer came, so this may have been done or not: what is shown once the connection is back says which.",
@@ -117,7 +124,7 @@ export class Connection {
     }
   }
 
-  /** Keeps the secret for this tab and tries again. Answers why it cannot be one, and does nothing then. */
+  /** Stores the secret for this tab and connects again. Returns why the text cannot be a secret, and then does nothing. */
   unlock(secret: string): string | null {
     const odd = findOddSecret(secret);
     if (odd !== null) return odd;
@@ -141,8 +148,8 @@ export class Connection {
   }
 
   /**
-   * Asked before each opening: a ticket opens one socket. Where nobody answers, no socket is tried, and this is asked again
-   * after a while. Bounded, because no attempt begins before this one has ended.
+   * Runs before each opening, because a ticket opens one socket. Where nobody answers, no socket is tried, and this runs again after a
+   * wait. No attempt begins before the previous one has ended, so attempts are bounded.
    */
   async #admission(): Promise<Record<string, string>> {
     const door = await askForTicket(this.name, OPEN_MS);
@@ -150,13 +157,13 @@ export class Connection {
       this.#why = "The Worker lets the page in, but the agent does not answer.";
       return door.ticket === null ? {} : { ticket: door.ticket };
     }
-    // No further attempt would change these, until a person does something.
+    // Another attempt changes nothing here until a person acts.
     if (door.kind !== "shut") this.#client.close();
     this.#say(door.kind === "shut" ? "lost" : door.kind, door.why);
     throw new Error("No ticket was given.");
   }
 
-  /** Each run that was live and no longer is has ended while nobody listened: how, its record says. */
+  /** A run that was live before and is not now has ended without an event. Its record has the outcome. */
   async #askForRuns(): Promise<void> {
     const unsure = this.#unsure;
     try {
@@ -166,7 +173,7 @@ export class Connection {
       await Promise.all(gone.map((runId) => this.#askHowEnded(runId)));
       this.#unsure = this.#unsure.filter((id) => !unsure.includes(id));
     } catch {
-      // Lost again: asked at the next opening.
+      // The connection was lost again. The next opening asks again.
     }
   }
 
@@ -175,7 +182,7 @@ export class Connection {
       const run = await this.call("getRun", { runId });
       this.#learn([runEvent(run, run.endedAt ?? run.createdAt)]);
     } catch (error) {
-      // A run that is gone went with its session.
+      // The run was deleted with its session.
       if (this.#link !== "open") throw error;
     }
   }
@@ -192,7 +199,7 @@ export class Connection {
     this.#tell();
   }
 
-  /** Resolves when the attempt to open it has come to something, which it does within its bound. */
+  /** Resolves when the attempt to open the connection has ended, within its time limit. */
   #attempt(): Promise<void> {
     return new Promise((resolve) => {
       const stop = this.subscribe(() => {

@@ -1,20 +1,20 @@
 /**
- * The page's way past the Worker's door: the secret of this tab, and the tickets that it is answered with.
+ * Passes the Worker's door with this tab's secret, and gets tickets for it.
  *
- * Boundary: knows no socket. Safe because the secret goes into a header and this tab's storage, never into a URL, and is
- * forgotten as soon as the Worker does not take it.
+ * It knows no socket. The secret goes only into a header and this tab's storage, never into a URL. It is forgotten as soon as the Worker
+ * refuses it.
  */
 import { writeAgentName } from "../src/doors/agent-name.ts";
 
 export const AGENT = "palimpsest-agent";
 const SECRET_KEY = "palimpsest:secret";
 
-/** What the door said. `shut`: nobody answered, or not now. */
+/** The door's answer. `shut` means that nobody answered, or not now. */
 export type Admission =
   | { readonly kind: "open"; readonly ticket: string | null }
   | { readonly kind: "locked" | "refused" | "shut"; readonly why: string | null };
 
-/** Why a text cannot be any Worker's secret; null when it can. A header holds nothing else, and `fetch` would throw. */
+/** Says why a text cannot be a secret, or returns null when it can. A header holds no other characters, and `fetch` would throw. */
 export function findOddSecret(secret: string): string | null {
   const [odd] = /[^!-~]/u.exec(secret) ?? [];
   if (secret !== "" && odd === undefined) return null;
@@ -28,7 +28,7 @@ export function keepSecret(secret: string): void {
   sessionStorage.setItem(SECRET_KEY, secret);
 }
 
-/** Asks for a ticket, for at most `ms`. */
+/** Asks for a ticket and waits at most `ms`. */
 export async function askForTicket(agentName: string, ms: number): Promise<Admission> {
   const kept = sessionStorage.getItem(SECRET_KEY);
   const secret = kept !== null && findOddSecret(kept) === null ? kept : null;

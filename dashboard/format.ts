@@ -1,25 +1,25 @@
-/** Numbers and times as the page shows them. Pure: the moment and the locale are handed in or fixed. */
+/** Formats numbers and times for the page. Pure, because the time is an argument and the locale is fixed. */
 const COUNT = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
 const SHORT = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 });
 const MONEY = new Intl.NumberFormat("en", { minimumFractionDigits: 2, maximumFractionDigits: 4 });
 const DAY = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", hour: "2-digit", minute: "2-digit" });
 
-/** 12345 as 12,345. */
+/** Formats 12345 as 12,345. */
 export function count(value: number): string {
   return COUNT.format(value);
 }
 
-/** 12345 as 12.3K: for gauges and axes. */
+/** Formats 12345 as 12.3K, for gauges and axes. */
 export function short(value: number): string {
   return SHORT.format(value);
 }
 
-/** Without a currency: the agent knows none. */
+/** Formats an amount without a currency, because the agent knows none. */
 export function money(value: number): string {
   return MONEY.format(value);
 }
 
-/** 0 to 1 as a percentage without decimals; never 100 % unless it is all. */
+/** Formats 0 to 1 as a percentage without decimals. It shows 100 % only for a full share. */
 export function share(value: number): string {
   const percent = value < 1 ? Math.min(99, Math.round(value * 100)) : 100;
   return `${percent} %`;
@@ -29,7 +29,7 @@ export function plural(value: number, noun: string): string {
   return `${count(value)} ${noun}${value === 1 ? "" : "s"}`;
 }
 
-/** A length of time in two units at most: 840 ms, 12.4 s, 3 min 20 s, 2 h 5 min. */
+/** Formats a duration in two units at most, as in 840 ms, 12.4 s, 3 min 20 s, 2 h 5 min. */
 export function duration(ms: number): string {
   if (ms < 1_000) return `${Math.max(0, Math.round(ms))} ms`;
   if (ms < 60_000) return `${(ms / 1_000).toFixed(1)} s`;
@@ -42,7 +42,7 @@ export function when(at: number): string {
   return DAY.format(at);
 }
 
-/** How long ago, in one unit. */
+/** Formats the time since a moment in one unit. After a day it shows the date. */
 export function ago(at: number, now: number): string {
   const seconds = Math.max(0, Math.round((now - at) / 1_000));
   if (seconds < 60) return "just now";

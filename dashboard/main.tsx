@@ -1,4 +1,4 @@
-/** The page's beginning: the address says which page of which agent. */
+/** Entry of the page. The address selects the page and the agent. */
 import { lazy, StrictMode, Suspense, useEffect, useState, useSyncExternalStore } from "react";
 import { createRoot } from "react-dom/client";
 import { Connection } from "./connection.ts";
@@ -15,7 +15,7 @@ import "./style/session.css";
 import "./style/strata.css";
 import "./style/runs.css";
 
-/** Apart, because it alone needs the chart library. */
+/** Loaded separately, because only this page needs the chart library. */
 const HealthPage = lazy(() => import("./health/health-page.tsx"));
 
 function Page({ route }: { route: Route }) {
@@ -51,7 +51,7 @@ function useAgentConnection(agent: string): Connection | null {
   const [connection, setConnection] = useState<Connection | null>(null);
   useEffect(() => {
     const opened = new Connection(agent);
-    // Whoever opens must close: an effect alone does both.
+    // An effect opens and closes the connection, because only an effect can do both.
     // oxlint-disable-next-line react/set-state-in-effect
     setConnection(opened);
     return () => opened.close();

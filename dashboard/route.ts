@@ -1,8 +1,8 @@
 /**
- * Where the page is, as its address says: `#session?agent=demo&id=…`. A reload, a bookmark and the back button therefore
- * lead to the same place.
+ * The page's state in its address, as in `#session?agent=demo&id=…`. A reload, a bookmark and the back button therefore lead to the same
+ * place.
  *
- * Boundary: text to value and back; any text is some place.
+ * It turns a text into a route and back. Any text gives some route.
  */
 export type Route =
   | { readonly page: "sessions"; readonly agent: string; readonly query: string }
@@ -10,13 +10,13 @@ export type Route =
       readonly page: "session";
       readonly agent: string;
       readonly id: string;
-      /** The branch that is read, named by a message on it and read to its newest end; null is the active one. */
+      /** A message on the branch to read, which is read to its newest leaf. Null for the active branch. */
       readonly branch: string | null;
-      /** The message that was looked for, and is shown where it stands. */
+      /** The message to scroll to. */
       readonly at: string | null;
-      /** The layer that is looked into. */
+      /** The overlay that is open. */
       readonly overlay: string | null;
-      /** The layer whose moment is shown; null is now. */
+      /** The overlay after which the view is shown. Null for the current view. */
       readonly asOf: string | null;
       readonly reading: "person" | "model" | "both";
     }
@@ -55,7 +55,7 @@ export function parseRoute(hash: string): Route {
   }
 }
 
-/** What {@link parseRoute} reads back. */
+/** Formats a route so that {@link parseRoute} reads it back. */
 export function formatRoute(route: Route): string {
   const { page, ...fields } = route;
   const shown = Object.entries(fields).filter(([name, value]) => name === "id" || (value !== null && value !== ""));
@@ -64,7 +64,7 @@ export function formatRoute(route: Route): string {
   return `#${page}?${query}`;
 }
 
-/** A session as it is now, on its active branch. */
+/** Returns the route of a session in its current state, on its active branch. */
 export function toSession(agent: string, id: string, more: Partial<SessionRoute> = {}): SessionRoute {
   return { page: "session", agent, id, branch: null, at: null, overlay: null, asOf: null, reading: "person", ...more };
 }

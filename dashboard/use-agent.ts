@@ -1,8 +1,8 @@
 /**
- * The connection as React sees it: what was asked, what came, and whether it may still be believed.
+ * React hooks over the connection, for calls, their answers and the state of the socket.
  *
- * Boundary: no markup. An answer stays while the next one is fetched, so nothing flickers; `stale` says that the socket is
- * down, and every answer is fetched again when it is back.
+ * It has no markup. An answer stays while the next one is loading, so nothing flickers. `stale` means that the socket is down. Every answer
+ * is fetched again when the socket is back.
  */
 import { createContext, useCallback, useContext, useEffect, useState, useSyncExternalStore } from "react";
 import { errorCode } from "../src/errors.ts";
@@ -23,19 +23,19 @@ export function useLink(): Link {
   return useSyncExternalStore(connection.subscribe, () => connection.link);
 }
 
-/** Why it is not open, in words, where that is known. */
+/** Returns why the connection is not open, in words, where that is known. */
 export function useWhy(): string | null {
   const connection = useConnection();
   return useSyncExternalStore(connection.subscribe, () => connection.why);
 }
 
-/** How often the connection came up. */
+/** Returns how often the connection was opened. */
 export function useOpenings(): number {
   const connection = useConnection();
   return useSyncExternalStore(connection.subscribe, () => connection.openings);
 }
 
-/** What is known of the runs of a session, or of all: the one account of what is live (runs/known-runs.ts). Last moved, first named. */
+/** Returns the known runs of a session, or of all sessions, the last changed first. runs/known-runs.ts is the only account of live runs. */
 export function useRunEvents(sessionId?: string): readonly RunEvent[] {
   const connection = useConnection();
   const runs = useSyncExternalStore(connection.subscribe, () => connection.runs);
@@ -53,7 +53,7 @@ interface Held<T> {
   readonly asked: { kind: "ready"; value: T } | { kind: "failed"; error: string };
 }
 
-/** Asks, and asks again whenever the input or the `revision` is another, or the connection is back. Null asks nothing. */
+/** Calls the agent. Calls again when the input or the `revision` changes, or when the connection is back. Null makes no call. */
 export function useCall<Name extends CallName>(
   name: Name,
   input: CallInput<Name> | null,
@@ -67,18 +67,18 @@ export function useCall<Name extends CallName>(
   const again = JSON.stringify(revision);
   useEffect(() => {
     const [, , asked] = JSON.parse(key) as [string, string, CallInput<Name> | null];
-    // Asked at the next opening, which is another number.
+    // The next opening calls again, because it changes `openings`.
     if (asked === null || isLoss(connection)) return undefined;
     let current = true;
     connection.call(name, asked).then(
       (value) => current && setHeld({ key, asked: { kind: "ready", value } }),
-      // What came before is worth more than "the connection was lost": its staleness is told by the link.
+      // An earlier answer is worth more than "the connection was lost". The link shows that the answer is stale.
       (error: unknown) => current && !isLoss(connection) && setHeld(failedAt(key, error)),
     );
     return () => {
       current = false;
     };
-    // The last two are not read: they say that the answer may be another one.
+    // The last two are not read. A change of theirs means that the answer may have changed.
     // oxlint-disable-next-line react/exhaustive-effect-dependencies
   }, [connection, name, key, again, openings]);
   if (held === null || held.key !== key) return { kind: "loading" };
@@ -95,7 +95,7 @@ function failedAt<T>(key: string, error: unknown): Held<T> {
   return { key, asked: { kind: "failed", error: advice } };
 }
 
-/** What a person is told: the agent's advice without its code. */
+/** Returns an error for people, which is the agent's advice without its code. */
 export function adviceOf(error: unknown): string {
   const message = error instanceof Error ? error.message : String(error);
   return errorCode(error) === undefined ? message : message.replace(/^(?:\w*Error: )?\[\w+\] /, "");
@@ -103,12 +103,12 @@ export function adviceOf(error: unknown): string {
 
 export interface Act {
   readonly busy: boolean;
-  /** What came of the last one: advice when it failed, a sentence when it did something worth saying. */
+  /** Result of the last action. It is advice after a failure, or a sentence when there is something to report. */
   readonly told: { readonly kind: "done" | "failed"; readonly text: string } | null;
   readonly run: (work: (connection: Connection) => Promise<string | null>) => Promise<void>;
 }
 
-/** Runs one thing at a time that a person asked for, and keeps what came of it. */
+/** Runs a person's actions one at a time, and keeps the last result. */
 export function useAct(): Act {
   const connection = useConnection();
   const [busy, setBusy] = useState(false);
@@ -130,7 +130,7 @@ export function useAct(): Act {
   return { busy, told, run };
 }
 
-/** The moment (epoch ms), told again every so often: for "3 min ago". */
+/** Returns the time (epoch ms), updated at an interval, for texts like "3 min ago". */
 export function useNow(ms = 30_000): number {
   const [now, setNow] = useState(Date.now);
   useEffect(() => {
@@ -140,7 +140,7 @@ export function useNow(ms = 30_000): number {
   return now;
 }
 
-/** Rises every so often while the page is looked at: for what changes without an event. */
+/** Returns a number that rises at an interval while the page is visible, for data that changes without an event. */
 export function useTick(ms: number): number {
   const [tick, setTick] = useState(0);
   useEffect(() => {

@@ -1,4 +1,4 @@
-/** Builds the page into dist/dashboard, from where the Worker serves it as static files. */
+/** Builds the page into dist/dashboard. The Worker serves it from there as static files. */
 import react from "@vitejs/plugin-react";
 import { defineConfig } from "vite";
 
@@ -8,7 +8,7 @@ export default defineConfig({
   build: {
     outDir: "../dist/dashboard",
     emptyOutDir: true,
-    // Nothing inline: the page runs under `script-src 'self'; style-src 'self'`.
+    // Nothing is inlined, because the page runs under `script-src 'self'; style-src 'self'`.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     chunkSizeWarningLimit: 700,

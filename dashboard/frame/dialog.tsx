@@ -1,4 +1,4 @@
-/** A question that must be answered before anything else: React Aria keeps the focus inside, and gives it back. */
+/** A modal question. React Aria keeps the focus inside and returns it afterwards. */
 import type { ReactNode } from "react";
 import { Dialog, Heading, Modal, ModalOverlay } from "react-aria-components";
 

@@ -1,4 +1,4 @@
-/** What is around every page: the name, the ways, the agent, the state of the connection, the theme. */
+/** The frame around every page, with the name, the navigation, the agent, the state of the connection and the theme. */
 import type { ReactNode } from "react";
 import { formatRoute, type Route } from "../route.ts";
 import { useLink } from "../use-agent.ts";
@@ -48,7 +48,7 @@ export function Frame({ route, children }: { route: Route; children: ReactNode }
   );
 }
 
-/** The address says which page is open, so a link to a part of it must not change the address. */
+/** The address selects the open page, so a link to a part of the page must not change it. */
 function focusMain(event: { preventDefault(): void }): void {
   event.preventDefault();
   document.querySelector<HTMLElement>("#main")?.focus();

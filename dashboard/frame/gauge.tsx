@@ -1,4 +1,4 @@
-/** Tokens that a model is sent against the threshold, with the threshold marked where there is more. */
+/** Shows the view's tokens against the threshold. A view beyond the threshold shows a mark at the threshold. */
 import { count, short } from "../format.ts";
 
 export function Gauge({ tokens, threshold }: { tokens: number; threshold: number | null }) {

@@ -1,4 +1,4 @@
-/** Why the page is not live, over every page, and what a person can do about it. */
+/** A banner above every page that says why the page is not live and offers a remedy. */
 import { useState } from "react";
 import { Button, FieldError, Form, Input, Label, TextField } from "react-aria-components";
 import { useConnection, useLink, useWhy } from "../use-agent.ts";
@@ -30,7 +30,7 @@ export function LinkBanner() {
   return link === "locked" ? <Locked why={why} /> : null;
 }
 
-/** The question may be put away: another agent may be chosen, and it is asked again by its button. */
+/** The dialog can be closed, because a person may choose another agent. A button opens it again. */
 function Locked({ why }: { why: string | null }) {
   const [isAsking, setAsking] = useState(true);
   return (

@@ -1,8 +1,8 @@
-/** What stands where an answer will be, or cannot be: loading, failed, empty. */
+/** Placeholders for an answer that is loading, failed or empty. */
 import type { ReactNode } from "react";
 import type { Act, Asked } from "../use-agent.ts";
 
-/** Shows an answer once it is there; pale while the socket is down. */
+/** Shows an answer once it is there. It is pale while the socket is down. */
 export function Shown<T>({
   asked,
   what,
@@ -46,7 +46,7 @@ export function Empty({ title, children }: { title: string; children?: ReactNode
   );
 }
 
-/** What came of the last thing that a person asked for, also for a screen reader. */
+/** Shows the result of a person's last request, also to a screen reader. */
 export function Told({ act }: { act: Act }) {
   return (
     <p className={`told ${act.told?.kind ?? ""}`} role="status">

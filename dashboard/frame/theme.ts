@@ -1,4 +1,4 @@
-/** Light, dark, or as the system says; kept in this browser. */
+/** The theme (light, dark, or the system's), which this browser stores. */
 import { useEffect, useState } from "react";
 
 export const THEMES = ["system", "light", "dark"] as const;

@@ -1,9 +1,10 @@
-/** The focus, lent to what has just opened and given back when it closes. */
+/** Moves the focus to an element that just opened, and back when it closes. */
 import { useEffect, useRef, type RefObject } from "react";
 
 /**
- * For the element that has the focus while its part of the page is open. Closed, the focus goes back to what opened it; where
- * that is gone, or nothing did, to what `fallback` selects. Whoever moved on meanwhile is left where they are.
+ * Returns a ref for the element that has the focus while its part of the page is open. On close, the focus returns to the element that had
+ * it before. If that is gone or there was none, the focus goes to the element that `fallback` selects. A focus that moved elsewhere
+ * meanwhile stays there.
  */
 export function useBorrowedFocus<E extends HTMLElement>(fallback: string): RefObject<E | null> {
   const opened = useRef<E>(null);
@@ -11,7 +12,7 @@ export function useBorrowedFocus<E extends HTMLElement>(fallback: string): RefOb
     const opener = document.activeElement;
     opened.current?.focus();
     return () => {
-      // What had the focus went with what was closed: the browser then gives it to the body.
+      // The focused element was removed with the closed part, and the browser then focuses the body.
       if (document.activeElement !== document.body) return;
       const isThere = opener instanceof HTMLElement && opener.isConnected && opener !== document.body;
       const back = isThere ? opener : document.querySelector<HTMLElement>(fallback);

@@ -1,4 +1,4 @@
-/** How compaction fares: summarisers, failures, what was saved and spent, how well tokens are estimated. */
+/** The health of compaction, with its summarisers, failures, savings, costs and the quality of token estimates. */
 import { useState } from "react";
 import type { CallResult } from "../../src/rooms.ts";
 import { Empty, Shown } from "../frame/states.tsx";
@@ -9,7 +9,7 @@ import { Figure } from "../session/beside.tsx";
 import { useCall, useRunEvents, useTick } from "../use-agent.ts";
 import { FailuresPlot, RatioPlot, SavedPlot } from "./plots.tsx";
 
-/** Runs that are plotted, and between two looks (ms). */
+/** Number of plotted runs, and milliseconds between two polls. */
 const PAGE = 200;
 const LOOK_MS = 10_000;
 
@@ -26,7 +26,7 @@ export default function HealthPage() {
   const ended = useRunEvents().filter((event) => event.outcome !== null).length;
   const sessions = useCall("listSessions", { limit: 500 });
   const listed = sessions.kind === "ready" ? sessions.value : [];
-  // Until one is chosen, one that there is: the default session may never have been used.
+  // The default choice is a session that exists, because the default session may never have been used.
   const sessionId = chosen ?? (listed.some(({ id }) => id === "") ? "" : (listed[0]?.id ?? ""));
   const asking = sessions.kind === "loading" ? null : { sessionId, limit: PAGE };
   const health = useCall("health", asking, [tick, ended]);

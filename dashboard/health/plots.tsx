@@ -1,4 +1,4 @@
-/** The plots, each with its numbers as a table for whoever does not see it. */
+/** The plots. Each has its numbers as a table for people who do not see it. */
 import type { ReactNode } from "react";
 import {
   Bar,
@@ -17,7 +17,7 @@ import { count, short } from "../format.ts";
 
 type Report = CallResult<"health">;
 
-/** Pixels. */
+/** Height in pixels. */
 const HEIGHT = 240;
 
 const TOOLTIP = {

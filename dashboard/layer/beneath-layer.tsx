@@ -1,4 +1,4 @@
-/** What lies under a layer: the layers just beneath it, each of which opens again, down to the originals. */
+/** The overlays just beneath an overlay. Each opens again, down to the originals. */
 import { useState } from "react";
 import type { OverlayRecord } from "../../src/memory/overlays/record.ts";
 import { parseSyntheticId } from "../../src/steps/view/view.ts";
@@ -7,7 +7,7 @@ import { plural } from "../format.ts";
 import { Message } from "../reading/message.tsx";
 import { useCall } from "../use-agent.ts";
 
-/** Elements read at once. */
+/** Elements per page. */
 const PAGE = 50;
 
 export function BeneathLayer({ sessionId, overlay }: { sessionId: string; overlay: Pick<OverlayRecord, "id"> }) {

@@ -1,4 +1,4 @@
-/** A summary against those whose place it took: bullets added, dropped, kept, and said in other words. */
+/** Compares a summary with those that it replaced. Bullets are added, dropped, kept or reworded. */
 import type { KeptBullet } from "../../src/steps/recall/diff-summaries.ts";
 import { Empty, Shown } from "../frame/states.tsx";
 import { showInvisible } from "../reading/inert-text.ts";

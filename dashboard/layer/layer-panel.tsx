@@ -1,4 +1,4 @@
-/** One layer looked into: what it says, where that comes from, what it lost, what it changed, what lies beneath. */
+/** One overlay in full, with its text, sources, losses, changes and the originals beneath. */
 import { useState } from "react";
 import type { OverlayRecord } from "../../src/memory/overlays/record.ts";
 import { Empty, Told } from "../frame/states.tsx";
@@ -29,7 +29,7 @@ type Look = (typeof LOOKS)[number][0];
 
 export function LayerPanel({ route, overlay, onChanged }: LayerPanelProps) {
   const [look, setLook] = useState<Look>("says");
-  // Where it opens below what is in sight, the focus takes everybody there.
+  // The panel may open below the visible area, so the focus moves there.
   const title = useBorrowedFocus<HTMLHeadingElement>(`[data-overlay="${CSS.escape(route.overlay ?? "")}"]`);
   if (overlay === null) return <Empty title="This layer is not here any more." />;
   const { details } = overlay;

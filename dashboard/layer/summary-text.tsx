@@ -1,4 +1,4 @@
-/** A summary bullet by bullet; one that names its messages opens them. */
+/** A summary bullet by bullet. A bullet with source messages opens them. */
 import { useState } from "react";
 import type { OverlayRecord } from "../../src/memory/overlays/record.ts";
 import { Shown } from "../frame/states.tsx";

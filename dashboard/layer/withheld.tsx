@@ -1,4 +1,4 @@
-/** Why a layer's words are not shown, in their place. */
+/** Explains why an overlay's text is not shown. */
 import { Empty } from "../frame/states.tsx";
 
 export function Withheld() {

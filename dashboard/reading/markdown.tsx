@@ -1,8 +1,8 @@
 /**
- * Markdown that somebody else wrote. No HTML of it is kept, nothing is loaded, and a link says where it leads.
+ * Renders markdown from other authors. It keeps no HTML, loads nothing, and shows the host of each link.
  *
- * Safe twice over: react-markdown makes elements, never HTML, and rehype-sanitize drops what its schema does not know. What
- * is too long or too deep to be laid out is shown as plain text.
+ * Two measures make it safe. react-markdown makes elements and never HTML, and rehype-sanitize drops everything outside its schema. A text
+ * that is too long or too deep is shown as plain text.
  */
 import { Component, memo, type ReactNode } from "react";
 import ReactMarkdown, { type Components } from "react-markdown";
@@ -22,7 +22,7 @@ const COMPONENTS: Components = {
   },
   img: ({ alt }) => <span className="no-image">[image{alt ? `: ${alt}` : ""}, not loaded]</span>,
   input: ({ checked }) => <span>{checked === true ? "☑ " : "☐ "}</span>,
-  // A message's headings are no headings of the page.
+  // A message's headings must not count as headings of the page.
   h1: ({ children }) => <p className="said-heading">{children}</p>,
   h2: ({ children }) => <p className="said-heading">{children}</p>,
   h3: ({ children }) => <p className="said-heading">{children}</p>,
@@ -62,7 +62,7 @@ export function PlainText({ text }: { text: string }) {
   );
 }
 
-/** Shows the plain text where laying it out failed. */
+/** Shows the plain text where the layout failed. */
 class Fallback extends Component<{ text: string; children: ReactNode }, { failed: boolean }> {
   override state = { failed: false };
 

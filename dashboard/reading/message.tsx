@@ -1,4 +1,4 @@
-/** One message as it is read: who said it, its text, and what was asked of tools. */
+/** Shows one message with its author, its text and its tool calls. */
 import { memo, type ReactNode } from "react";
 import type { UIMessage } from "ai";
 import { parseSyntheticId } from "../../src/steps/view/view.ts";
@@ -8,7 +8,7 @@ import { showInvisible } from "./inert-text.ts";
 
 export interface MessageProps {
   readonly message: UIMessage;
-  /** `written`: as it was said. `shining`: an original under a summary. */
+  /** `written` is a message of the view. `shining` is an original under a summary. */
   readonly ink?: "written" | "shining";
   readonly children?: ReactNode;
 }
@@ -28,7 +28,7 @@ export const Message = memo(function Message({ message, ink = "written", childre
         {children}
       </header>
       {parts(message).map((part, at) => (
-        // A part has no name but its place.
+        // A part has no id but its index.
         // oxlint-disable-next-line react/no-array-index-key
         <PartView part={part} key={at} />
       ))}
@@ -36,7 +36,7 @@ export const Message = memo(function Message({ message, ink = "written", childre
   );
 });
 
-/** What is stored was checked, but a caller's own summary function or an old row may hold less. */
+/** Stored messages were checked, but a caller's own summary function or an old row may give a message without parts. */
 function parts(message: UIMessage): readonly Part[] {
   return Array.isArray(message.parts) ? message.parts : [];
 }

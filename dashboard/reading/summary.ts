@@ -1,4 +1,4 @@
-/** A summary's text as lines that can be shown one by one, with the messages that each comes from. Pure. */
+/** Splits a summary into lines with the source messages of each. Pure. */
 import { NOTHING } from "../../src/steps/extract/summary-shape.ts";
 import { splitReferences, type BulletSource } from "../../src/steps/draft/provenance.ts";
 
@@ -8,11 +8,11 @@ export type SummaryLine =
       readonly kind: "bullet" | "text";
       readonly line: number;
       readonly text: string;
-      /** Empty where nobody knows. */
+      /** Empty where the sources are unknown. */
       readonly messageIds: readonly string[];
     };
 
-/** Every line but blank ones, in order; `line` is the number in the text, from 0. References are taken out of the text. */
+/** Returns all lines but blank ones, in order. `line` is the line's number in the text, from 0. References are removed from the text. */
 export function readSummary(summary: string, sources: readonly BulletSource[]): SummaryLine[] {
   const byLine = new Map(sources.map((source) => [source.line, source.messageIds]));
   return summary.split("\n").flatMap<SummaryLine>((whole, line) => {
@@ -26,7 +26,7 @@ export function readSummary(summary: string, sources: readonly BulletSource[]): 
   });
 }
 
-/** The words that stand for a whole summary in a small place: the beginning of what it says, without headings. */
+/** Returns the beginning of a summary without headings, for a small place. */
 export function gist(summary: string, chars: number): string {
   const said = readSummary(summary, []).flatMap((line) =>
     line.kind === "heading" || line.text === NOTHING ? [] : [line.text],

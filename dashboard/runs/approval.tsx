@@ -1,4 +1,4 @@
-/** A summary that waits for a person: read it, change it, say yes or no. */
+/** A summary that waits for a person, who can read, edit, approve or reject it. */
 import { MAX_REASON_CHARS } from "../../src/agent/calls.ts";
 import { useState } from "react";
 import { findInvisible, stripInvisible } from "../../src/steps/text/invisible-characters.ts";

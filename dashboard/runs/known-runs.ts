@@ -1,25 +1,25 @@
 /**
- * What the page knows of runs, and which of two accounts of one run holds. Pure.
+ * The page's knowledge of runs, and the rule that decides between two states of one run. Pure.
  *
- * The ledger is the truth. It is asked at each opening of the connection (`liveRuns`), and every event is a picture of it: so
- * the newest account holds, and an outcome is final. What was live when the connection was lost is unsure until the ledger
- * was asked again; what it then does not name has ended.
+ * The ledger is the truth. Each opening of the connection asks it (`liveRuns`), and every event shows its state. The newest state therefore
+ * holds, and an outcome is final. Runs that were live when the connection was lost are unsure until the ledger answers. A run that it then
+ * does not list has ended.
  */
 import type { RunEvent } from "../../src/agent/events.ts";
 
 export type KnownRuns = ReadonlyMap<string, RunEvent>;
 
-/** The newest account of each run, told in this order. */
+/** Returns the newest state of each run. `told` is in the order of arrival. */
 export function learn(known: KnownRuns, told: readonly RunEvent[]): KnownRuns {
   const next = new Map(known);
   for (const event of told) {
-    // An answer may have been under way while the run ended.
+    // An answer may have been on its way while the run ended.
     if (event.outcome !== null || next.get(event.runId)?.outcome == null) next.set(event.runId, event);
   }
   return next;
 }
 
-/** Without those that may have ended unheard. */
+/** Returns the runs without those that may have ended without an event. */
 export function forgetLive(known: KnownRuns): KnownRuns {
   return new Map([...known].filter(([, { outcome }]) => outcome !== null));
 }

@@ -1,4 +1,4 @@
-/** How far a run has come. */
+/** A progress bar of a run. */
 export function Progress({ done, total, label }: { done: number; total: number; label: string }) {
   const share = total === 0 ? 0 : Math.min(1, done / total);
   return (

@@ -1,4 +1,4 @@
-/** What a person may do about a run: stop it for a while or for good, start another in its place, have a step done again. */
+/** A person's actions on a run, which are to pause or cancel it, to start another in its place, and to repeat a step. */
 import { useState } from "react";
 import type { RunRecord } from "../../src/memory/runs/runs.ts";
 import { Told } from "../frame/states.tsx";
@@ -50,10 +50,7 @@ export function RunActs({ agent, run }: { agent: string; run: RunRecord }) {
   );
 }
 
-/**
- * Of a run at work only: one that has its outcome keeps it, and what it paid for is found again by the one that takes its
- * place (`Retry`).
- */
+/** Only for a live run. A run with an outcome keeps it, and a run that replaces it (`Retry`) finds its paid drafts. */
 function RetryFrom({ run }: { run: RunRecord }) {
   const act = useAct();
   const [chosen, choose] = useState(0);

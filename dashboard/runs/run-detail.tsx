@@ -1,4 +1,4 @@
-/** One run in full: what it planned, how its steps went, what it cost, what came of it; and what may be done about it. */
+/** One run in full, with its plan, steps, cost and outcome, and the actions on it. */
 import { runEvent } from "../../src/agent/events.ts";
 import type { RunRecord } from "../../src/memory/runs/runs.ts";
 import { Shown } from "../frame/states.tsx";
@@ -13,7 +13,7 @@ import { RunActs } from "./run-acts.tsx";
 import { WaterfallView } from "./waterfall-view.tsx";
 import { describeOutcome, describePlan, describeTrigger, stateOf } from "./words.ts";
 
-/** Between two looks at a run at work (ms): its events say when it moves, this how long it has been at it. */
+/** Milliseconds between two updates of a live run. Its events report changes, and this updates its duration. */
 const LOOK_MS = 1_000;
 
 export function RunDetail({ agent, runId }: { agent: string; runId: string }) {
@@ -83,7 +83,7 @@ function Detail({ agent, run, event }: DetailProps) {
   );
 }
 
-/** Its own clock, so that only the bars move. */
+/** Has a clock of its own, so that only the bars are rendered again. */
 function Steps({ run }: { run: RunRecord }) {
   const now = useNow(run.outcome === null ? LOOK_MS : 60_000);
   return <WaterfallView run={run} now={now} />;
@@ -113,7 +113,7 @@ function BeforeAfter({ run }: { run: RunRecord }) {
   );
 }
 
-/** The layer that it laid: what it lost, what it changed. */
+/** The run's overlay, with its losses and changes. */
 function Laid({ agent, run }: { agent: string; run: RunRecord }) {
   const { outcome, sessionId } = run;
   const overlayId = outcome !== null && "overlayId" in outcome ? outcome.overlayId : null;

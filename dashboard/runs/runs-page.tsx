@@ -1,4 +1,4 @@
-/** The runs of a session, newest first, as they happen; and one of them in full. */
+/** The runs of a session, newest first and live, with one of them in full. */
 import { useState } from "react";
 import { runEvent } from "../../src/agent/events.ts";
 import type { RunRecord } from "../../src/memory/runs/runs.ts";
@@ -12,7 +12,7 @@ import { Progress } from "./progress.tsx";
 import { RunDetail } from "./run-detail.tsx";
 import { describeOutcome, stateOf } from "./words.ts";
 
-/** Runs of one page. */
+/** Runs per page. */
 const PAGE = 50;
 
 type RunsRoute = Extract<Route, { page: "runs" }>;

@@ -1,4 +1,4 @@
-/** The steps of a run over its time, as a table for everybody and as bars for the eye. */
+/** The steps of a run over its time, as an accessible table with bars. */
 import type { RunRecord } from "../../src/memory/runs/runs.ts";
 import { Empty } from "../frame/states.tsx";
 import { duration, short } from "../format.ts";

@@ -1,27 +1,27 @@
-/** A run's steps as bars over its time. Pure. */
+/** Lays out a run's steps as bars over its time. Pure. */
 import type { RunRecord, StepRecord } from "../../src/memory/runs/runs.ts";
 
 export interface Bar {
   readonly step: StepRecord;
-  /** Shares of the run's whole time, 0 to 1. */
+  /** Shares of the run's whole time, from 0 to 1. */
   readonly from: number;
   readonly width: number;
-  /** So far, for one at work (ms). */
+  /** Milliseconds so far, for a running step. */
   readonly ms: number;
   readonly state: "done" | "running" | "reused" | "cut-off";
 }
 
 export interface Waterfall {
-  /** From the asking to the end, or to `now` (ms). */
+  /** Milliseconds from the request to the end, or to `now`. */
   readonly ms: number;
-  /** Share of it before the first step began. */
+  /** Share of that time before the first step began. */
   readonly waited: number;
   readonly bars: readonly Bar[];
 }
 
 type Timed = Pick<RunRecord, "createdAt" | "endedAt" | "steps">;
 
-/** Every bar lies inside, whatever the clocks said. A step without an end in a run that has one was cut off. */
+/** Every bar lies inside for any clock values. A step without an end, in a run that has one, was cut off. */
 export function layWaterfall({ createdAt, endedAt, steps }: Timed, now: number): Waterfall {
   const end = Math.max(createdAt + 1, endedAt ?? now, ...steps.map((step) => step.endedAt ?? step.startedAt));
   const ms = end - createdAt;

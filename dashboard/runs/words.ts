@@ -1,8 +1,8 @@
-/** Runs in words. Pure. */
+/** Describes runs in words. Pure. */
 import type { Outcome, RunRecord } from "../../src/memory/runs/runs.ts";
 import { count, plural, share } from "../format.ts";
 
-/** What needs no numbers. Kinds of a later version of the agent are shown by their names. */
+/** Outcomes that need no numbers. Kinds from a later version of the agent are shown by their names. */
 const PLAIN: Readonly<Record<string, string>> = {
   cancelled: "cancelled",
   noted: "the notes were brought up to date",
@@ -24,7 +24,7 @@ export function describeOutcome(outcome: Outcome): string {
   return PLAIN[outcome.kind] ?? outcome.kind;
 }
 
-/** One word for a list. */
+/** Returns one word for a list. */
 export function stateOf({ outcome, state }: Pick<RunRecord, "outcome" | "state">): string {
   return outcome?.kind ?? state;
 }
@@ -50,7 +50,7 @@ const MOVES = {
   "inside-message": "into a message that is larger than the budget, between two of its steps",
 } as const;
 
-/** The plan that a run was made with, sentence by sentence; none before it was planned. */
+/** Describes a run's plan, one sentence each. Empty before the run was planned. */
 export function describePlan({ plan, partial, focus, fresh, path, whyModel }: RunRecord): string[] {
   if (plan === null) return [];
   const { head, headTokens, spanTokens, tailTokens, chunks, overlayIds, moves, rebuild, level } = plan;

@@ -1,4 +1,4 @@
-/** What a person may ask of a session: compact it, with a focus, from its first drafts, or split it. */
+/** A person's actions on a session. They are to compact it (plain, with a focus, or from its first drafts) and to split it. */
 import { useState } from "react";
 import { Told } from "../frame/states.tsx";
 import { Question } from "../frame/dialog.tsx";
@@ -9,7 +9,7 @@ import { findEnd } from "./branch.ts";
 export interface ActionsProps {
   readonly agent: string;
   readonly sessionId: string;
-  /** As the route names it; null is the active one. */
+  /** The branch as the route names it. Null for the active one. */
   readonly branch: string | null;
   readonly onDone: () => void;
 }
@@ -110,7 +110,7 @@ function Ask({ title, text, label, confirm, isOpen, onClose, onAnswer }: AskProp
   );
 }
 
-/** Copies a session up to a message and goes there. */
+/** Forks a session at a message and opens the fork. */
 export function useFork(agent: string, sessionId: string) {
   const act = useAct();
   const fork = (atMessageId: string): void =>

@@ -1,4 +1,4 @@
-/** Beside the conversation: what would happen now, what is pinned, what the prompt holds, and other branches. */
+/** The column beside the conversation, with the current plan, pinned facts, the prompt's blocks and other branches. */
 import type { PinnedFact } from "../../src/steps/pinned/fact.ts";
 import { Empty, Shown } from "../frame/states.tsx";
 import { ago, plural, short } from "../format.ts";
@@ -77,7 +77,7 @@ function PinnedFacts({ data }: { data: SessionData }) {
   const pinned = data.overlays.filter(({ id }) => shown.has(id)).map(({ details }) => details.pinned);
   const rules = pinned.flatMap((each) => each.rules);
   const facts = pinned.flatMap((each) => each.facts);
-  // The last overlay of a view has the names of all that it hides.
+  // The last overlay of a view carries the names of everything that the view hides.
   const names = (pinned.at(-1)?.names ?? []).map((value) => ({ kind: "name" as const, value, messageId: "" }));
   if (rules.length + facts.length + names.length === 0) return null;
   return (

@@ -1,9 +1,9 @@
-/** The branch that is read, as the agent's calls name it. */
+/** The branch that is read, in the form that the agent's calls take. */
 import type { Connection } from "../connection.ts";
 
 /**
- * Its newest leaf at this moment, for what is to be done at its end; undefined for the active branch, which the agent
- * itself knows best. Asked only then: somebody may have said more on it since it was read.
+ * Returns the branch's current newest leaf, for an action at its end. Undefined for the active branch, which the agent knows best. It asks
+ * at the time of the action, because the branch may have grown since it was read.
  */
 export async function findEnd(
   connection: Connection,

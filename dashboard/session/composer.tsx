@@ -1,4 +1,4 @@
-/** A box to say something: an append like any other, so that a threshold can be crossed by typing. */
+/** A form that appends a message. It is an ordinary append, so typing can cross the threshold. */
 import { Told } from "../frame/states.tsx";
 import { useSaying, type Place, type Role } from "./use-saying.ts";
 

@@ -1,4 +1,4 @@
-/** A conversation as rows, those in sight only, opened at its end; a summary stands for what lies under it. */
+/** A virtual list of a conversation's rows, opened at its end. A summary stands in place of the messages under it. */
 import { useEffect, useRef } from "react";
 import { useVirtualizer } from "@tanstack/react-virtual";
 import type { OverlayRecord } from "../../src/memory/overlays/record.ts";
@@ -6,7 +6,7 @@ import { Message } from "../reading/message.tsx";
 import { plural, short } from "../format.ts";
 import { isOf, storedId, type Row } from "./rows.ts";
 
-/** Pixels of a row before it is measured; how near the end counts as at the end. */
+/** Pixels of a row before it is measured, and the distance to the end that counts as at the end. */
 const ROW = 120;
 const AT_END = 80;
 
@@ -15,7 +15,7 @@ export interface ConversationProps {
   readonly rows: readonly Row[];
   readonly overlays: readonly OverlayRecord[];
   readonly selected: string | null;
-  /** The message that was looked for: shown instead of the end, and marked. */
+  /** The message that was searched for. It is shown instead of the end, and marked. */
   readonly at: string | null;
   readonly onOpen: (overlayId: string) => void;
   readonly onReadOn: (overlayId: string) => void;
@@ -43,12 +43,12 @@ export function Conversation(props: ConversationProps) {
     if (at === null) return;
     follows.current = false;
     list.scrollToIndex(place, { align: "center" });
-    // Once for each that is looked for, as soon as it is there.
+    // Runs once for each searched message, as soon as its row is there.
     // oxlint-disable-next-line react-hooks/exhaustive-deps
   }, [at, place]);
   useEffect(() => {
     if (follows.current && rows.length > 0) list.scrollToIndex(rows.length - 1, { align: "end" });
-    // When it ends elsewhere, or more came before the end; not with every measurement.
+    // Runs when the end changes or rows come before it, but not with every measurement.
     // oxlint-disable-next-line react-hooks/exhaustive-deps
   }, [last, rows.length]);
   return (

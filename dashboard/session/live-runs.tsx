@@ -1,4 +1,4 @@
-/** A session's runs at work, and the last one that ended while the page was open: told as it happens, also to a screen reader. */
+/** The live runs of a session, and the last one that ended while the page was open. A screen reader announces changes. */
 import type { RunEvent } from "../../src/agent/events.ts";
 import { formatRoute } from "../route.ts";
 import { Progress } from "../runs/progress.tsx";

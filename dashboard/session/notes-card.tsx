@@ -1,4 +1,4 @@
-/** The session's notes: read and changed section by section, brought up to date, looked back at. */
+/** The session's notes. A person can read and edit each section, start an update and compare versions. */
 import { useState } from "react";
 import type { CallResult } from "../../src/rooms.ts";
 import { Empty, Told } from "../frame/states.tsx";
@@ -13,11 +13,11 @@ type Notes = NonNullable<CallResult<"getNotes">>;
 export interface NotesCardProps {
   readonly sessionId: string;
   readonly revision: string;
-  /** Whether they are kept in the background: then they may be asked for before there are any. */
+  /** True when notes are kept in the background. A person may then ask for them before there are any. */
   readonly isKept: boolean;
 }
 
-/** Nothing where there are no notes and none are kept. */
+/** Shows nothing where there are no notes and none are kept. */
 export function NotesCard({ sessionId, revision, isKept }: NotesCardProps) {
   const [edits, setEdits] = useState(0);
   const [looksBack, setLooksBack] = useState(false);
@@ -74,7 +74,7 @@ function Current({ sessionId, notes, onSaved }: { sessionId: string; notes: Note
   );
 }
 
-/** Where none holds, a person may write the first ones, a section at a time. */
+/** Where no version holds, a person may write the first notes, one section at a time. */
 function First({ sessionId, onSaved }: { sessionId: string; onSaved: () => void }) {
   const [title, setTitle] = useState("Task");
   return (
@@ -91,13 +91,13 @@ function First({ sessionId, onSaved }: { sessionId: string; onSaved: () => void 
 
 interface SectionProps {
   readonly sessionId: string;
-  /** The one that is shown; 0 where none is. */
+  /** The version that is shown, or 0 without one. */
   readonly version: number;
   readonly section: Notes["sections"][number];
   readonly onSaved: () => void;
 }
 
-/** What is being typed outlives an update that comes meanwhile; whoever types is told of it. */
+/** A draft survives an update of the notes that comes meanwhile, and the editor says that the notes changed. */
 function Section({ sessionId, version, section, onSaved }: SectionProps) {
   const [draft, setDraft] = useState<{ readonly text: string; readonly of: number } | null>(null);
   const act = useAct();
@@ -107,7 +107,7 @@ function Section({ sessionId, version, section, onSaved }: SectionProps) {
         await connection.call("updateNotes", {
           sessionId,
           sections: [{ title: section.title, text: draft?.text ?? "" }],
-          // What whoever types was shown or told of: a version that came unseen is not replaced.
+          // The version that the person saw or was told of. A newer version that they did not see is not replaced.
           basedOn: version,
         });
         setDraft(null);

@@ -1,4 +1,4 @@
-/** Two versions of a session's notes, section by section and line by line. Pure. */
+/** Compares two versions of a session's notes by section and line. Pure. */
 export interface NotesSectionText {
   readonly title: string;
   readonly text: string;
@@ -11,14 +11,14 @@ export interface DiffLine {
 
 export interface SectionDiff {
   readonly title: string;
-  /** In reading order; of lines that changed, the dropped ones stand first. */
+  /** Lines in reading order. Of changed lines, the dropped ones come first. */
   readonly lines: readonly DiffLine[];
 }
 
-/** Pairs of lines that are compared for one section: beyond, what differs is told as dropped and added whole. */
+/** Most pairs of lines that are compared for one section. Beyond that, all differing lines count as dropped and added. */
 const MAX_PAIRS = 1_000_000;
 
-/** Sections in the newer one's order, then those that are gone. Sections without a line in either are left out. */
+/** Returns the sections in the newer version's order, then the removed ones. A section without a line in either version is left out. */
 export function diffNotes(older: readonly NotesSectionText[], newer: readonly NotesSectionText[]): SectionDiff[] {
   const before = new Map(older.map(({ title, text }) => [title, readLines(text)]));
   const after = new Map(newer.map(({ title, text }) => [title, readLines(text)]));
@@ -47,7 +47,7 @@ function diffLines(older: readonly string[], newer: readonly string[]): DiffLine
   ];
 }
 
-/** Keeps as many lines as can be kept in order. */
+/** Keeps as many lines as possible in their order. */
 function diffMiddle(older: readonly string[], newer: readonly string[]): DiffLine[] {
   if (older.length * newer.length > MAX_PAIRS) return [...mark("dropped", older), ...mark("added", newer)];
   const kept = countKept(older, newer);
@@ -69,7 +69,7 @@ function diffMiddle(older: readonly string[], newer: readonly string[]): DiffLin
   return lines;
 }
 
-/** For each pair of places: how many lines from there on can be kept. */
+/** Returns for each pair of positions how many lines can be kept from there on. */
 function countKept(older: readonly string[], newer: readonly string[]): readonly (readonly number[])[] {
   const table = Array.from({ length: older.length + 1 }, () => Array<number>(newer.length + 1).fill(0));
   for (let from = older.length - 1; from >= 0; from--) {

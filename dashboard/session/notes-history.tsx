@@ -1,4 +1,4 @@
-/** The versions of the notes that are kept, and what one says against another. */
+/** The stored versions of the notes, and a comparison of two. */
 import { useState } from "react";
 import type { CallResult } from "../../src/rooms.ts";
 import { Empty, Shown } from "../frame/states.tsx";
@@ -18,7 +18,7 @@ export function NotesHistory({ sessionId, revision }: { sessionId: string; revis
   );
 }
 
-/** Newest first, as they come. What was chosen is gone when its version is: then it is the newest, or the one before. */
+/** Versions come newest first. When a chosen version is gone, the newest or the one before it replaces it. */
 function Compare({ versions }: { versions: readonly Version[] }) {
   const [[olderN, newerN], choose] = useState<readonly [number | null, number | null]>([null, null]);
   const newer = versions.find(({ n }) => n === newerN) ?? versions[0];
@@ -88,7 +88,7 @@ function Diff({ older, newer }: { older: Version; newer: Version }) {
           <h3>{showInvisible(title)}</h3>
           <ul className="bullets">
             {lines.map((line, at) => (
-              // Lines have no names, and two may be equal: their places are all they have.
+              // Lines have no ids, and two may be equal, so their index is the key.
               // oxlint-disable-next-line react/no-array-index-key
               <Line key={at} line={line} />
             ))}

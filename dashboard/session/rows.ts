@@ -1,8 +1,8 @@
 /**
- * The rows of a conversation, as the model sees it or as the person wrote it.
+ * The rows of a conversation, either as the model sees it or as it was written.
  *
- * Boundary: pure; a view and what was read from under its layers in, rows out. The model's rows are the view itself. The
- * person's have, in place of each summary, what lies under it, as far as it was read.
+ * It is pure. A view and the originals read under its overlays give the rows. The model's rows are the view itself. A person's rows show
+ * the originals in place of each summary, as far as they were read.
  */
 import type { UIMessage } from "ai";
 import { parseSyntheticId } from "../../src/steps/view/view.ts";
@@ -13,7 +13,7 @@ export type Row =
   | { readonly kind: "layer"; readonly key: string; readonly overlayId: string }
   | { readonly kind: "unread"; readonly key: string; readonly overlayId: string; readonly read: number };
 
-/** What was read so far from under a layer, oldest first. */
+/** The originals that were read under an overlay, oldest first. */
 export interface Beneath {
   readonly messages: readonly UIMessage[];
   readonly done: boolean;
@@ -43,13 +43,13 @@ export function personRows(messages: readonly UIMessage[], beneath: ReadonlyMap<
   });
 }
 
-/** The stored message that a row is of, or a part of. */
+/** Returns the id of the stored message that a row shows, whole or in part. */
 export function storedId(message: UIMessage): string {
   const synthetic = parseSyntheticId(message.id);
   return synthetic?.kind === "slice" ? synthetic.messageId : message.id;
 }
 
-/** Whether a row shows a stored message, or a part of it. */
+/** True when a row shows a stored message or a part of it. */
 export function isOf(row: Row, messageId: string): boolean {
   return row.kind === "message" && storedId(row.message) === messageId;
 }

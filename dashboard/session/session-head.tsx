@@ -1,4 +1,4 @@
-/** What the session is called, how full its view is, and the ways to its runs. */
+/** The session's name, the size of its view, and the link to its runs. */
 import { useState, type ReactNode } from "react";
 import type { SessionInfo } from "../../src/memory/sessions/sessions.ts";
 import { Told } from "../frame/states.tsx";

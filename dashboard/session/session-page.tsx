@@ -1,4 +1,4 @@
-/** One session: its conversation twice over, its strata, what would happen now, and what may be done. */
+/** One session with its conversation in two readings, its overlays, the current plan and the actions. */
 import { useCallback, useMemo } from "react";
 import type { View } from "../../src/memory/messages/view.ts";
 import { Gauge } from "../frame/gauge.tsx";
@@ -35,7 +35,7 @@ export function SessionPage({ route }: { route: SessionRoute }) {
   );
   const said = useCallback(() => {
     bump();
-    // What was looked for gives way to what was said: it stands at the end.
+    // After an append the page shows the end of the conversation, so it drops the message that was searched for.
     if (route.at !== null) globalThis.location.hash = formatRoute({ ...route, at: null });
   }, [route, bump]);
   const session = info.kind === "ready" ? info.value : null;
@@ -94,7 +94,7 @@ export function SessionPage({ route }: { route: SessionRoute }) {
   );
 }
 
-/** Of another branch or moment than the one that the status tells of; null where it is that one, or is not known yet. */
+/** Returns the tokens of a branch or moment other than the one of the status. Null for the status's own, or while the view is loading. */
 function tokensRead({ branch, asOf }: SessionRoute, { view }: SessionData): number | null {
   return (branch === null && asOf === null) || view.kind !== "ready" ? null : view.value.tokens;
 }

@@ -1,4 +1,4 @@
-/** The session as it was right after an earlier layer was laid. */
+/** Shows the session right after an earlier overlay came into force. */
 import type { OverlayRecord } from "../../src/memory/overlays/record.ts";
 import { when } from "../format.ts";
 import { formatRoute, type SessionRoute } from "../route.ts";

@@ -1,18 +1,18 @@
-/** What lies under layers, read page by page as it is asked for, and kept while the session is open. */
+/** Reads the originals under overlays page by page on request, and keeps them while the session is open. */
 import { useCallback, useEffect, useRef, useState } from "react";
 import { useConnection } from "../use-agent.ts";
 import { isOf, type Beneath, type Row } from "./rows.ts";
 
-/** Originals read at once. */
+/** Originals per page. */
 export const PAGE = 100;
 
 export interface BeneathReader {
   readonly beneath: ReadonlyMap<string, Beneath>;
-  /** The next page from under a layer. Does nothing while one is on its way, or when all is read. */
+  /** Reads the next page under an overlay. Does nothing while a page is loading, or when all is read. */
   readonly readOn: (overlayId: string) => void;
 }
 
-/** Forgets what was read when `revision` changes: messages under a layer may have been edited. */
+/** Drops all pages when `revision` changes, because messages under an overlay may have been edited. */
 export function useBeneath(sessionId: string, revision: string): BeneathReader {
   const connection = useConnection();
   const [beneath, setBeneath] = useState<ReadonlyMap<string, Beneath>>(new Map());
@@ -51,7 +51,7 @@ export function useBeneath(sessionId: string, revision: string): BeneathReader {
   return { beneath, readOn };
 }
 
-/** Reads on under the layers until the message is among the rows, the newest layer first; null looks for nothing. */
+/** Reads on under the overlays, the newest first, until the message is among the rows. Null searches for nothing. */
 export function useSearchBeneath(
   messageId: string | null,
   rows: readonly Row[],

@@ -1,8 +1,8 @@
 /**
- * What is being said: typed, sent, and known to be stored or not.
+ * The state of a message that a person types, sends and retries.
  *
- * Safe because what is tried again is the same message: it has its id from the first try on, and an id that is stored already
- * stores nothing. What was typed leaves its box when the agent says that it is stored, and not before.
+ * A retry sends the same message, because its id stays the same from the first try on. Appending an id that is already stored changes
+ * nothing. The text leaves its box only when the agent reports that it is stored.
  */
 import { useEffect, useEffectEvent, useRef, useState } from "react";
 import { Unanswered, type Connection } from "../connection.ts";
@@ -13,7 +13,7 @@ export type Role = "user" | "assistant";
 
 export interface Place {
   readonly sessionId: string;
-  /** At the end of which it goes, as the route names it; null is the active one. */
+  /** The branch to append to, as the route names it. Null for the active one. */
   readonly branch: string | null;
   readonly onSaid: () => void;
 }
@@ -21,7 +21,7 @@ export interface Place {
 interface Tried {
   readonly what: string;
   readonly id: string;
-  /** The connection was lost meanwhile: nobody knows whether it was stored. */
+  /** True when the connection was lost before the answer. The message may be stored or not. */
   readonly unanswered: boolean;
 }
 
@@ -63,7 +63,7 @@ export function useSaying({ sessionId, branch, onSaid }: Place) {
   return { text, setText, role, setRole, act, say };
 }
 
-/** Once the connection is back, asks what became of a message that nobody answered for. */
+/** Asks once the connection is back whether an unanswered message was stored. */
 function useAnswerLater(
   tried: { readonly current: Tried | null },
   sessionId: string,
@@ -78,9 +78,9 @@ function useAnswerLater(
     connection
       .call("getMessage", { sessionId, id: current.id })
       .then((message) => tell(message !== null))
-      // Lost again: asked at the next opening.
+      // The connection was lost again. The next opening asks again.
       .catch(() => undefined);
-    // Not read: it says that the connection is back.
+    // Not read here. A new number means that the connection is back.
     // oxlint-disable-next-line react/exhaustive-effect-dependencies
   }, [connection, openings, sessionId, tried]);
 }

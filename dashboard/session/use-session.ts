@@ -1,10 +1,8 @@
 /**
- * Everything that the page of one session reads, asked again whenever the session moved.
+ * All data of one session's page, fetched again whenever the session changes.
  *
- * A branch is read to its newest end, which is asked for like the rest: what is said on it later is seen.
- *
- * Runs tell of themselves; appends of others do not, so the status is looked at every few seconds. `revision` says that
- * something that is shown may be another one.
+ * A branch is read to its newest leaf, which is fetched again too, so later messages on it are seen. Runs send events but appends of others
+ * do not, so the status is polled every few seconds. `revision` changes when the shown data may have changed.
  */
 import { useCallback, useMemo, useState } from "react";
 import type { OverlayRecord } from "../../src/memory/overlays/record.ts";
@@ -12,10 +10,10 @@ import type { View } from "../../src/memory/messages/view.ts";
 import type { SessionRoute } from "../route.ts";
 import { useCall, useRunEvents, useTick, type Asked } from "../use-agent.ts";
 
-/** Between two looks at the status (ms): soon enough for somebody who watches. */
+/** Milliseconds between two polls of the status, which is soon enough for a person who watches. */
 const LOOK_MS = 4_000;
 
-/** The branch that is read, as calls that read it take it. */
+/** The branch that is read, in the form that read calls take. */
 export interface OfBranch {
   readonly sessionId: string;
   readonly leafId?: string;
@@ -34,7 +32,7 @@ export function useSession({ id: sessionId, branch, asOf }: SessionRoute) {
   const stands = status.kind === "ready" ? status.value : null;
   const ended = events.filter((event) => event.outcome !== null).length;
   const revision = JSON.stringify([bumps, ended, stands?.leafId, stands?.viewTokens, stands?.liveRunIds]);
-  // An unknown message has no leaf: the view then says that it is none.
+  // An unknown message has no leaf. The view's own error then says so.
   const read: OfBranch | null =
     branch === null ? { sessionId } : end.kind === "ready" ? { sessionId, leafId: end.value ?? branch } : null;
   const info = useCall("getSessionInfo", { sessionId }, revision);

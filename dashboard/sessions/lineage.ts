@@ -1,15 +1,18 @@
-/** Sessions in the order of a family tree: what was forked or split from one stands under it. Pure. */
+/** Orders sessions as a family tree, with forked and split sessions under their parent. Pure. */
 import type { SessionInfo } from "../../src/memory/sessions/sessions.ts";
 
 export interface Kin {
   readonly session: SessionInfo;
-  /** 0 for one that came from none of the list. */
+  /** 0 for a session without a parent in the list. */
   readonly depth: number;
-  /** How it came to be; `continued` goes on from the one above it, which was split. */
+  /** Origin of the session. A `continued` one goes on from its parent, which was split. */
   readonly kind: "begun" | "forked" | "continued";
 }
 
-/** The newest family first, by its newest member; within one, children by age. Each session once, whatever the links say. */
+/**
+ * The newest family comes first, judged by its newest member. Within a family, children are ordered by age. Each session appears once for
+ * any links.
+ */
 export function orderByLineage(sessions: readonly SessionInfo[]): Kin[] {
   const byId = new Map(sessions.map((session) => [session.id, session]));
   const children = Map.groupBy(sessions, (session) => parentOf(session, byId));
@@ -26,7 +29,7 @@ export function orderByLineage(sessions: readonly SessionInfo[]): Kin[] {
     const under = (children.get(session.id) ?? []).toSorted((a, b) => a.createdAt - b.createdAt);
     return [{ session, depth, kind }, ...under.flatMap((child) => family(child, depth + 1))];
   };
-  // Links that run in a circle have no first: whoever is left begins a family.
+  // A circle of links has no root, so each session that is left begins a family.
   const roots = [...(children.get(null) ?? []), ...sessions];
   const families = roots.map((root) => family(root, 0)).filter((each) => each.length > 0);
   return families.toSorted((a, b) => newest(b) - newest(a)).flat();
@@ -40,7 +43,7 @@ function newest(family: readonly Kin[]): number {
   return Math.max(...family.map(({ session }) => session.lastMessageAt ?? session.createdAt));
 }
 
-/** What a session is called: its name, or what stands for one. */
+/** Returns a session's name, or a substitute for a missing one. */
 export function nameOf({ id, name }: Pick<SessionInfo, "id" | "name">): string {
   return name ?? (id === "" ? "The default session" : "Nothing said yet");
 }

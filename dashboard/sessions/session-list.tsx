@@ -1,4 +1,4 @@
-/** Rows of sessions, those in sight only: an agent may hold thousands. Each asks how full it is once it is seen. */
+/** A virtual list of sessions, because an agent may hold thousands. Each row asks for its view's size once it is visible. */
 import { useRef } from "react";
 import { useWindowVirtualizer } from "@tanstack/react-virtual";
 import { Gauge } from "../frame/gauge.tsx";
@@ -10,7 +10,7 @@ import { nameOf, type Kin } from "./lineage.ts";
 
 /** Pixels of a row before it is measured. */
 const ROW = 74;
-/** Deepest indentation that is drawn: a family of a hundred splits still fits a telephone. */
+/** Deepest indentation that is drawn. A family of a hundred splits still fits a telephone. */
 const DEEPEST = 6;
 
 export function SessionList({ agent, kin }: { agent: string; kin: readonly Kin[] }) {

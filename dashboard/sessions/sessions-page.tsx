@@ -1,4 +1,4 @@
-/** All sessions of an agent, in families, with what each shows its model; and what was said in any of them. */
+/** All sessions of an agent in families, with the size of each view, and a search over all of them. */
 import type { SearchHit } from "../../src/memory/search/search.ts";
 import type { SessionInfo } from "../../src/memory/sessions/sessions.ts";
 import { Empty, Shown, Told } from "../frame/states.tsx";
@@ -10,9 +10,9 @@ import { nameOf, orderByLineage } from "./lineage.ts";
 import { SessionList } from "./session-list.tsx";
 import { WaitingRuns } from "./waiting-runs.tsx";
 
-/** Sessions asked for at once: the most that the agent answers. */
+/** Sessions per request, which is the most that the agent returns. */
 const PAGE = 500;
-/** Between two looks for new sessions (ms): nobody tells of them. */
+/** Milliseconds between two requests for new sessions. No event reports a new session. */
 const LOOK_MS = 10_000;
 
 export function SessionsPage({ route }: { route: Extract<Route, { page: "sessions" }> }) {

@@ -1,4 +1,4 @@
-/** What waits for a person, over all sessions: each leads to where it is read and decided. */
+/** Runs of all sessions that wait for a person, with a link to each. */
 import type { SessionInfo } from "../../src/memory/sessions/sessions.ts";
 import { showInvisible } from "../reading/inert-text.ts";
 import { formatRoute } from "../route.ts";

@@ -1,20 +1,20 @@
 /**
- * The strata: a path as one page of writing, and the layers over it.
+ * Lays out a path and its overlays for the picture in strata.tsx.
  *
- * Job: from what a view shows and the records of its overlays to places between 0 (the top of the page) and 1 (its end),
- * by tokens of the originals, what the model sees of them with some more room. Boundary: pure, and no content is needed: an overlay's record says what it is made of. Safe
- * with any records: one that is missing, circular or cannot be placed is told of, not drawn.
+ * It maps a view and the records of its overlays to places between 0 (the top of the page) and 1 (its end), in proportion to the originals'
+ * tokens. The visible part gets some more room. It is pure and needs no content, because an overlay's record lists its parts. Any records
+ * are safe. One that is missing or circular, or has no place, is left out of the picture.
  */
 import type { OverlayRecord } from "../../src/memory/overlays/record.ts";
 import type { ViewElement } from "../../src/memory/messages/view.ts";
 
-/** A piece of the conversation as it was written: a message, or a chunk under a layer. */
+/** A piece of the original conversation, which is a message or a chunk under an overlay. */
 export interface Strip {
   readonly fromId: string;
   readonly toId: string;
   readonly from: number;
   readonly to: number;
-  /** Under a layer: the model does not see it. */
+  /** True under an overlay. The model does not see it. */
   readonly hidden: boolean;
 }
 
@@ -22,9 +22,12 @@ export interface Sheet {
   readonly overlay: OverlayRecord;
   readonly from: number;
   readonly to: number;
-  /** 0 lies on the writing; each further one on what it covers. */
+  /** 0 for an overlay directly on messages. Each overlay is one above those that it covers. */
   readonly height: number;
-  /** `shown`: a model reads it. `beneath`: in force under another one. `gone`: rolled back, or given way to an edit. */
+  /**
+   * `shown` overlays are read by a model. `beneath` ones are in force under another one. `gone` ones were rolled back or invalidated by an
+   * edit.
+   */
   readonly place: "shown" | "beneath" | "gone";
 }
 
@@ -32,15 +35,15 @@ export interface Strata {
   /** Estimated tokens of the originals on this path. */
   readonly tokens: number;
   readonly strips: readonly Strip[];
-  /** The narrowest first: drawn in this order, each lies on those before it. */
+  /** The narrowest first. Drawn in this order, each covers the earlier ones. */
   readonly sheets: readonly Sheet[];
-  /** Overlays of other branches, or over messages that are no more. */
+  /** Overlays of other branches, or over messages that no longer exist. */
   readonly elsewhere: readonly OverlayRecord[];
 }
 
 type Found = Omit<Sheet, "height">;
 
-/** Least share of the page for what the model sees as it was written: a long past would leave it no line. */
+/** Least share of the page for visible messages. Without it, a long hidden past would leave them no line. */
 const SEEN_SHARE = 0.2;
 
 export function layStrata(elements: readonly ViewElement[], overlays: readonly OverlayRecord[]): Strata {
@@ -50,7 +53,7 @@ export function layStrata(elements: readonly ViewElement[], overlays: readonly O
   return { ...write(elements, overlays, (SEEN_SHARE * (1 - seen)) / ((1 - SEEN_SHARE) * seen)), tokens: plain.tokens };
 }
 
-/** `room`: how much of the page a token takes that the model sees, for each of a hidden one. */
+/** `room` is the space of a visible token, relative to that of a hidden one. */
 function write(elements: readonly ViewElement[], overlays: readonly OverlayRecord[], room: number): Strata {
   const page = new Page(overlays);
   for (const element of elements) {
@@ -62,7 +65,7 @@ function write(elements: readonly ViewElement[], overlays: readonly OverlayRecor
   return page.finish();
 }
 
-/** Written from top to bottom, in tokens. */
+/** Builds the page from top to bottom, in tokens. */
 class Page {
   readonly #records: ReadonlyMap<string, OverlayRecord>;
   readonly #strips: Strip[] = [];
@@ -84,7 +87,7 @@ class Page {
     const overlay = this.#records.get(id);
     if (overlay === undefined || this.#sheets.has(id)) return;
     const from = this.#at;
-    // Set before its parts: a record that names itself ends here.
+    // Set before its parts, so that a record that contains itself ends here.
     this.#sheets.set(id, { overlay, from, to: from, place });
     for (const part of overlay.details.madeOf) {
       if (part.kind === "leaf") this.write({ ...part, hidden: true });
@@ -94,7 +97,7 @@ class Page {
     this.#sheets.set(id, { overlay, from, to: this.#at, place });
   }
 
-  /** Overlays that no other one names, by their ends. */
+  /** Places the overlays that no other one contains, by their ends. */
   placeOthers(): void {
     for (const overlay of this.#records.values()) {
       if (this.#sheets.has(overlay.id)) continue;
@@ -122,7 +125,7 @@ class Page {
   }
 }
 
-/** Each as low as it can lie above all narrower ones that it touches. */
+/** Gives each overlay the lowest height above all narrower ones that it touches. */
 function stack(found: readonly Found[]): Sheet[] {
   const laid: Sheet[] = [];
   const narrowFirst = found.toSorted((a, b) => a.to - a.from - (b.to - b.from) || a.overlay.n - b.overlay.n);
@@ -133,17 +136,17 @@ function stack(found: readonly Found[]): Sheet[] {
   return laid;
 }
 
-/** A line of writing on the page. */
+/** A drawn line of the page. */
 export interface InkLine {
   readonly at: number;
-  /** 0 to 1 of the page's width. */
+  /** Share of the page's width, from 0 to 1. */
   readonly width: number;
   readonly hidden: boolean;
-  /** First line of a strip: a little space stands before it. */
+  /** True for the first line of a strip, which has a little space before it. */
   readonly first: boolean;
 }
 
-/** `lines` lines of writing, as wide as an uneven hand writes; the last of a piece is short. The same every time. */
+/** Returns `lines` lines of uneven width. The last line of a strip is short. The result is always the same. */
 export function inkLines(strips: readonly Strip[], lines: number): InkLine[] {
   let before: Strip | undefined;
   return Array.from({ length: lines }, (_, n) => (n + 0.5) / lines).flatMap((at, n) => {
@@ -157,7 +160,9 @@ export function inkLines(strips: readonly Strip[], lines: number): InkLine[] {
   });
 }
 
-/** Where notes in the margin stand so that none covers another: near their places, in their order, `gap` apart. */
+/**
+ * Returns positions for notes in the margin so that none covers another. They keep their order, stay near their places and are `gap` apart.
+ */
 export function spreadNotes(places: readonly number[], gap: number, height: number): number[] {
   const notes: number[] = [];
   for (const place of places) notes.push(Math.max(place, (notes.at(-1) ?? Number.NEGATIVE_INFINITY) + gap));

@@ -1,7 +1,7 @@
 /**
- * The picture of a path: one page of writing, paler where a layer lies over it, and a note in the margin for each layer.
+ * Draws a path as one page, paler where an overlay hides it, with a note in the margin for each overlay.
  *
- * The page itself is for the eye; the notes are buttons, in the order of the page, for everybody.
+ * The page is decoration. The notes are buttons in the order of the page, so they work without a mouse or a picture.
  */
 import { useMemo } from "react";
 import type { OverlayRecord } from "../../src/memory/overlays/record.ts";
@@ -11,13 +11,13 @@ import { showInvisible } from "../reading/inert-text.ts";
 import { gist } from "../reading/summary.ts";
 import { inkLines, layStrata, spreadNotes, type Sheet } from "./layout.ts";
 
-/** Pixels: a note's room in the margin, and the least height of a page. */
+/** Pixels of a note's height in the margin, and of the smallest page. */
 const NOTE = 42;
 const PAGE = 460;
-/** Pixels by which each layer sticks out from under the one above it. */
+/** Pixels by which each overlay sticks out from under the one above it. */
 const INSET = 9;
 const LINES = 72;
-/** Characters of a summary that are written on its sheet: what a tall one has room for. */
+/** Characters of a summary on its sheet. A tall sheet has room for that many. */
 const SHEET_CHARS = 700;
 
 export interface StrataProps {
@@ -88,7 +88,7 @@ function SheetView(props: { sheet: Sheet; inset: number; isSelected: boolean; on
   const { overlay, from, to, place } = sheet;
   const words = place === "shown" ? showInvisible(gist(overlay.summary, SHEET_CHARS)) : "";
   return (
-    // For the mouse: its note in the margin is for the keyboard.
+    // For the mouse only. The keyboard uses the overlay's note in the margin.
     <button
       type="button"
       tabIndex={-1}
