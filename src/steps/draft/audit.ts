@@ -1,9 +1,9 @@
 /**
- * Checks a draft before it may replace anything: is it a summary at all, a whole one, and smaller than its source?
+ * Audits a draft before it may replace anything. A draft must be a summary, be complete and be smaller than its source.
  *
- * Boundary: only what can be told without a model and without the source. Whether identifiers and user constraints
- * survived is measured from pinned facts elsewhere. Safe because nothing is trusted for looking plausible: each answer
- * that models are known to give instead of a summary has its own check, named so that a repair can be asked for.
+ * It checks only properties that need neither a model nor the source. Whether identifiers and user constraints survived
+ * is measured from pinned facts elsewhere. A draft is not trusted because it looks plausible. Each known kind of false
+ * answer by models has its own check and a named problem, so that a repair can be asked for.
  */
 import { withoutEmptySections } from "./empty-sections.ts";
 import { MAX_REFERENCED_RATIO, TOLERATED_SUMMARY_TOKENS } from "../../limits.ts";
@@ -16,37 +16,37 @@ import { missingSections, type Template } from "./template.ts";
 export type AuditProblemKind =
   | "empty"
   | "unfinished"
-  /** It went on beyond what is read of any answer. */
+  /** The answer was longer than the limit up to which any answer is read. */
   | "endless"
   | "refusal"
   | "too-large"
   | "missing-sections"
   | "tool-call"
   | "echo"
-  /** Headings with nothing under any of them, of a source that has something to tell. */
+  /** All headings are empty although the source has something to tell. */
   | "hollow"
-  /** Of a person's text: characters that they cannot have seen. */
+  /** A person's text contains invisible characters. */
   | "unseen"
-  /** Of notes: an answer of another shape, and one that takes away what still holds. */
+  /** Notes only: the answer has another shape, or it removes facts that still hold. */
   | "bad-shape"
   | "shrunk";
 
 export interface AuditProblem {
   readonly kind: AuditProblemKind;
-  /** What is wrong and what would be right: a sentence that a model can act on. */
+  /** One sentence that says what is wrong and what would be right, so that a model can act on it. */
   readonly detail: string;
 }
 
 export interface AuditInput {
   readonly text: string;
-  /** As the AI SDK names it: `stop`, `length`, `content-filter`, `tool-calls`, `error`, `other`; or our own `too-long`. */
+  /** The AI SDK's reason (`stop`, `length`, `content-filter`, `tool-calls`, `error`, `other`) or our own `too-long`. */
   readonly finishReason: string;
   /** Tokens of the view that the summary would replace. */
   readonly spanTokens: number;
   readonly policy: Policy;
   readonly template: Template;
   readonly countTokens: CountTokens;
-  /** Whether there is anything in the source that a summary could tell; asked only where the text tells nothing. Default: yes. */
+  /** Whether the source has anything that a summary could tell. Called only when the text is hollow. Defaults to yes. */
   readonly hasMatter?: (() => boolean) | undefined;
 }
 
@@ -56,18 +56,18 @@ export type Audit =
 
 const REFUSAL =
   /^\W*(?:i['’]?m (?:very )?sorry|sorry,|i apologi[sz]e|i (?:can(?:no|['’])?t|am (?:unable|not able)|['’]?m (?:unable|not able)|won['’]?t|must decline)|as an ai\b|unfortunately, i)/i;
-/** An answer that begins as a call, be it in a fence. */
+/** An answer that begins as a tool call, even inside a code fence. */
 const CALLS_AT_START =
   /^(?:```\w*\s*)?(?:<(?:tool_call|function_calls?|tool_use|invoke)\b|\{\s*"(?:name|tool|function|tool_calls?)"\s*:)/i;
-/** Markup of a call on a line of its own. In a bullet, in code or within a sentence it is quoted. */
+/** Markup of a tool call at the start of a line. In a bullet, in code or within a sentence it counts as quoted. */
 const CALL_LINE = /^<(?:tool_call|function_calls?|tool_use|invoke)\b/im;
 const FENCED = /^[ \t]*(```|~~~)[^]*?^[ \t]*\1/gm;
 const PROMPT_TAG = /^<\/?(?:sections|previous-summary|draft|transcript|problem|focus) \S+>$/m;
 const TRANSCRIPT_LINE =
   /^\[(?:#\d+ (?:system|user|assistant|summary)|call \S+(?: \S+)?|(?:result|error|denied)(?: \S+ \S+)?|unanswered)\]$/gm;
-/** One of these is among them: a table of some settings file is called `[error]` as well. */
+/** At least one copied line must match this, because a table of a settings file may also be called `[error]`. */
 const TELLING_LINE = /^\[(?:#\d+ (?:system|user|assistant|summary)|call \S+(?: \S+)?)\]$/m;
-/** A summary may quote the record; this many of its marker lines are a copy. */
+/** A summary may quote the transcript, but this many marker lines count as a copy. */
 const COPIED_LINES = 3;
 
 /** Audits one draft as the summary of its whole source. */
@@ -78,7 +78,7 @@ export function auditSummary(input: AuditInput): Audit {
   return problems.length === 0 ? { ok: true, tokens } : { ok: false, problems };
 }
 
-/** What models are known to give instead of an answer. */
+/** Finds the kinds of answer that models are known to give instead of a summary. */
 export function findFalseAnswers(text: string, finishReason: string): AuditProblem[] {
   const problems: AuditProblem[] = [];
   const add = (kind: AuditProblemKind, detail: string): unknown => problems.push({ kind, detail });
@@ -124,7 +124,7 @@ function findMisfits(text: string, tokens: number, input: AuditInput): AuditProb
       kind: "too-large",
       detail: `The summary is ${count} tokens; at most ${most} are allowed (${why}). Condense it.`,
     });
-  // Whatever stands in it must be smaller than the source; the budget is for words, not for where they come from.
+  // The whole text must be smaller than the source. The budget counts its words only, without references.
   if (tokens > share) tooLarge(tokens, share, `${policy.maxSummaryRatio} of the ${spanTokens} that it replaces`);
   else if (words > budget) tooLarge(words, budget, "the budget");
   else if (tokens > most) tooLarge(tokens, most, "with its references");

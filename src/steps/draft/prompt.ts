@@ -1,44 +1,47 @@
 /**
- * What the summariser is asked, and how to read it back.
+ * Builds the prompt for the summariser and parses it back.
  *
- * Everything that comes from a conversation stands in a block whose tags end in a boundary that the conversation
- * cannot know. Should a text hold the boundary all the same, a longer one is used: nothing inside a block can close it.
- * The offline model reads its task from the same prompt through {@link parsePrompt}, so there is one way in.
+ * Every text from a conversation stands in a block whose tags end in a boundary that the conversation cannot know. If a
+ * text contains the boundary anyway, a longer one is used, so no text inside a block can close it. The offline model
+ * reads its task from the same prompt through {@link parsePrompt}.
  */
 import { REFERENCE_RULE } from "./provenance.ts";
 import type { Section, Template } from "./template.ts";
 
-/** Raised when a change of wording should make drafts of the old wording unusable: it is part of their key. */
+/** Part of a draft's key. Raise it when a change of wording should make drafts of the old wording unusable. */
 export const PROMPT_VERSION = "3";
 
 /**
- * - `chunk`: summarise a transcript. - `merge`: fold drafts of consecutive parts, and what came before them.
- * - `repair`: mend a draft that was refused. - `notes`: bring notes (`previous`) up to date with a transcript; with a refused
- *   answer in `drafts` and its `problems`, once more.
+ * The task of a prompt:
+ * - `chunk`: summarise a transcript.
+ * - `merge`: fold drafts of consecutive parts together with the summary before them.
+ * - `repair`: fix a draft that was refused.
+ * - `notes`: bring notes (`previous`) up to date with a transcript. A second try has the refused answer in `drafts` and
+ *   its `problems`.
  */
 type PromptKind = "chunk" | "merge" | "repair" | "notes";
 
 export interface PromptInput {
   readonly kind: PromptKind;
   readonly transcript?: string | undefined;
-  /** The summary of all that came before. */
+  /** The summary of everything before. */
   readonly previous?: string | null | undefined;
-  /** Summaries of consecutive parts, oldest first; for `repair`, the refused draft. */
+  /** Summaries of consecutive parts, oldest first. For `repair`, the refused draft. */
   readonly drafts?: readonly string[] | undefined;
-  /** What was wrong with the draft. */
+  /** The audit's problems with the draft. */
   readonly problems?: readonly string[] | undefined;
-  /** What the reader cares for most. */
+  /** The subject that the reader cares for most. */
   readonly focus?: string | null | undefined;
   readonly template: Template;
   /** Most tokens of the answer. */
   readonly summaryTokens: number;
-  /** True where nothing is pinned beside the summary: what it does not say is lost. */
+  /** True where nothing is pinned beside the summary, so anything that it leaves out is lost. */
   readonly alone?: boolean | undefined;
   /** Random, without whitespace or angle brackets. */
   readonly boundary: string;
 }
 
-/** A prompt, read back. Blocks that were not given are `null` or empty. */
+/** A prompt, parsed back. Missing blocks are `null` or empty. */
 export interface ParsedPrompt {
   readonly kind: PromptKind;
   readonly summaryTokens: number;
@@ -53,7 +56,7 @@ export interface ParsedPrompt {
 
 const ALONE = "Nothing is kept beside the summary: a rule of the user stands in it, or nowhere.";
 
-/** Models overshoot what they are told; the answer is held to the budget, so they are told less. */
+/** Models overshoot the length that they are told, so they are told less than the budget. */
 const AIM = 0.85;
 
 const TASKS: Readonly<Record<PromptKind, string>> = {
@@ -134,7 +137,7 @@ export function buildPrompt(input: PromptInput): { system: string; prompt: strin
 
 type Tag = "sections" | "previous-summary" | "draft" | "transcript" | "problem" | "focus";
 
-/** Reads what {@link buildPrompt} wrote; null for any other text. */
+/** Parses a prompt of {@link buildPrompt}. Null for any other text. */
 export function parsePrompt(prompt: string): ParsedPrompt | null {
   const [, kind, tokens, boundary] =
     /^Task: (chunk|merge|repair|notes)\. At most (\d+) tokens\. Boundary: (\S+)\n/.exec(prompt) ?? [];
@@ -143,7 +146,7 @@ export function parsePrompt(prompt: string): ParsedPrompt | null {
   return {
     kind: kind as PromptKind,
     summaryTokens: Number(tokens),
-    // Before the first block: what is in one is what others said.
+    // Only the text before the first block counts, because the blocks quote the conversation.
     alone: prompt.slice(0, prompt.indexOf(`<sections ${boundary}>`)).includes(ALONE),
     sections: readSections(blocks("sections")[0] ?? ""),
     transcript: blocks("transcript")[0] ?? null,

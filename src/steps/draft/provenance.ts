@@ -1,48 +1,48 @@
 /**
- * Where the bullets of a summary come from: references in its text, checked against the messages that it covers.
+ * Links the bullets of a summary to their source messages, by references in the text.
  *
- * A summariser sees numbered messages and is asked to end a bullet with the numbers that it used: `[#12, #15]`. Numbers
- * mean something in one transcript only, so they are turned at once into references that mean the same everywhere
- * (reference.ts): `[@0a1b2c3]`. Those survive merges and updates, and a model may pass them to `recall`.
+ * A summariser sees numbered messages and is asked to end a bullet with the numbers that it used, as in `[#12, #15]`.
+ * Numbers are valid in one transcript only, so they are at once turned into references that are valid everywhere, as in
+ * `[@0a1b2c3]` (message/reference.ts). Those survive merges and updates, and a model may pass them to `recall`.
  *
- * Boundary: text in, text out. Safe because a reference is never believed: one that names no message of the span is taken
- * out and counted, and nothing else of the text is touched.
+ * Text in, text out. A reference is never trusted. One that names no message of the span is removed and counted, and
+ * the rest of the text stays as it is.
  */
 import { MAX_BULLET_REFERENCES } from "../../limits.ts";
 import type { UIMessage } from "ai";
 import { hashId, hashOf, referenceTo } from "../message/reference.ts";
 import { parseSyntheticId } from "../view/view.ts";
 
-/** What a summariser is told, when its bullets shall say where they come from. */
+/** The summariser's instruction for ending bullets with references. */
 export const REFERENCE_RULE =
   `End each bullet with the numbers of the messages that it comes from, as in [#12, #15]: those that matter most, at most ` +
   `${MAX_BULLET_REFERENCES}, and none that the transcript does not show. References like [@0a1b2c3] in what you are given ` +
   "stay with what they stand behind.";
 
 export interface BulletSource {
-  /** Of the text, from 0. */
+  /** The line of the text, from 0. */
   readonly line: number;
   readonly messageIds: readonly string[];
 }
 
 export interface Provenance {
-  /** The same lines, with references as they were asked for. */
+  /** The same lines, with references in the requested form. */
   readonly text: string;
-  /** The lines that say where they come from. */
+  /** The lines that have references. */
   readonly bullets: readonly BulletSource[];
-  /** References that named no message there is. They are not in the text any more. */
+  /** The number of references that named no existing message. They were removed from the text. */
   readonly invented: number;
 }
 
-/** How references are left in the text: to be passed to `recall`, or not at all. */
+/** The form of references in the text. `short` ones can be passed to `recall`, `none` removes them. */
 export type ReferenceForm = "short" | "none";
 
 const ONE = "(?:#\\d{1,9}|@[0-9a-z]{7})";
-/** Blanks are bounded, so that a text of nothing else is read in linear time. */
+/** Blanks are bounded, so that a text of blanks alone is read in linear time. */
 const GAP = "[ \\t]{0,4}";
 const GROUP = new RegExp(`${GAP}\\[${GAP}${ONE}(?:${GAP}[,;–-]${GAP}${ONE})*${GAP}\\]`, "g");
 
-/** The numbers that a transcript of these messages shows, with the messages that they stand for. */
+/** The numbers that a transcript of these messages shows, and the ids of the messages. */
 export function numberMessages(messages: readonly UIMessage[], firstIndex = 1): Map<number, string> {
   return new Map(
     messages.flatMap(({ id }, at) => {
@@ -54,8 +54,8 @@ export function numberMessages(messages: readonly UIMessage[], firstIndex = 1): 
 }
 
 /**
- * Resolves the numbers in a summariser's answer. References that stand in it already came with an earlier summary: they
- * are kept, for {@link resolveProvenance} to check.
+ * Resolves the numbers in a summariser's answer. References in the `@` form came from an earlier summary. They are
+ * kept, and {@link resolveProvenance} checks them.
  */
 export function parseReferences(
   summaryText: string,
@@ -69,7 +69,7 @@ export function parseReferences(
   });
 }
 
-/** Checks every reference of a summary against the messages under it. A number that nobody resolved counts as invented. */
+/** Checks every reference of a summary against the messages under it. An unresolved number counts as invented. */
 export function resolveProvenance(text: string, spanIds: Iterable<string>, form: ReferenceForm = "short"): Provenance {
   const byHash = new Map<number, string[]>();
   for (const id of new Set(spanIds)) byHash.set(hashId(id), [...(byHash.get(hashId(id)) ?? []), id]);
@@ -79,7 +79,7 @@ export function resolveProvenance(text: string, spanIds: Iterable<string>, form:
   });
 }
 
-/** The text of a fold with those references alone that its sources have: it cannot know of any other message. */
+/** Keeps only the references of a fold that its sources have, because a fold cannot know any other message. */
 export function keepReferences(text: string, sources: readonly string[]): Provenance {
   const known = new Set(
     sources.flatMap((source) => source.split("\n").flatMap((line) => splitReferences(line).references)),
@@ -87,7 +87,7 @@ export function keepReferences(text: string, sources: readonly string[]): Proven
   return rewrite(text, "short", (written) => (known.has(written) ? { kept: written } : null));
 }
 
-/** The line without its references, and these, each once. */
+/** The line without its references, and the references, each once. */
 export function splitReferences(line: string): { text: string; references: string[] } {
   const references: string[] = [];
   const text = line.replaceAll(GROUP, (group) => {
@@ -98,7 +98,7 @@ export function splitReferences(line: string): { text: string; references: strin
   return { text: references.length === 0 ? line : text.trimEnd(), references };
 }
 
-/** The text without its references: what it says, and not where that comes from. */
+/** The text without its references. */
 export function dropReferences(text: string): string {
   return text
     .split("\n")
@@ -106,7 +106,7 @@ export function dropReferences(text: string): string {
     .join("\n");
 }
 
-/** The line with references behind it. */
+/** The line with its references appended. */
 export function joinReferences(text: string, references: readonly string[]): string {
   return references.length === 0 ? text : `${text} [${references.join(", ")}]`;
 }

@@ -1,5 +1,5 @@
 /**
- * The transcript as the summariser reads it: plain lines, one block per message part.
+ * Renders the transcript for the summariser, in plain lines with one block per message part.
  *
  *     [#1 user]
  *     Please fix the build.
@@ -11,14 +11,15 @@
  *     [error]
  *     No such file.
  *
- * `[#n role]` opens a message (role: system, user, assistant, or summary for what an earlier overlay says), the other
- * bracketed lines open a part of it; text right after a message line needs none. What a call came to stands right behind
- * it, without its name and id; only where the two are apart do both name them: an id is read by nobody, and paid for
- * twice. The lines after an opening line are its content. A content line that looks like an opening line, to a model's
- * eye as well (indented, in capitals, behind any character that breaks a line), is given a backslash in front, so nothing
- * that was said in the conversation can pose as another message. {@link parseTranscript} reads it back.
+ * `[#n role]` opens a message. The role is system, user, assistant, or summary for the text of an earlier overlay. The
+ * other bracketed lines open a part of the message. Text right after a message line needs none. The result of a call
+ * follows it without name and id. Both lines name them only where call and result are apart, because no reader needs an
+ * id and it would be paid for twice. The lines after an opening line are its content. A content line that a model could
+ * take for an opening line (also indented, in capitals, or after any line-breaking character) gets a backslash in
+ * front. So no text of the conversation can pose as another message. {@link parseTranscript} reads the transcript back.
  *
- * Lost on purpose: the middle of what is longer than a limit (the gap says how much), and parts that no model sees.
+ * Two things are left out on purpose: the middle of a text over its limit (the gap says how much), and parts that
+ * models never see.
  */
 import type { FileUIPart, UIMessage } from "ai";
 import { RENDER_TEXT_CHARS, RENDER_TOOL_CHARS } from "../../limits.ts";
@@ -35,7 +36,7 @@ import {
   type ToolPart,
 } from "../message/tool-parts.ts";
 
-/** Characters of one reasoning part that the summariser is shown: what came of it is in the reply. */
+/** Characters shown of one reasoning part. Its result is in the reply. */
 const RENDER_REASONING_CHARS = 1_000;
 
 export type TranscriptElement =
@@ -45,11 +46,11 @@ export type TranscriptElement =
 export interface RenderOptions {
   /** Number of the first message. Default 1. */
   readonly firstIndex?: number;
-  /** Characters shown of one tool input or output, of one text, of one reasoning part. */
+  /** Characters shown of one tool input or output, of one text, and of one reasoning part. */
   readonly toolChars?: number;
   readonly textChars?: number;
   readonly reasoningChars?: number;
-  /** Characters of the whole: the limits above are lowered until it fits. Default: no limit. */
+  /** Limit in characters for the whole. The limits above are lowered until it fits. Defaults to no limit. */
   readonly maxChars?: number;
 }
 
@@ -65,7 +66,7 @@ type BlockKind =
   | "source"
   | "meanwhile";
 
-/** One block, read back. `name` and `id` are a tool's, and empty for other kinds; a file's `name` is its description. */
+/** One parsed block. `name` and `id` belong to a tool and are empty for other kinds. A file's `name` is its description. */
 export interface Block {
   readonly kind: BlockKind;
   readonly name: string;
@@ -89,13 +90,13 @@ const KINDS = "text|reasoning|call|result|error|denied|unanswered|file|source|me
 const MESSAGE_LINE = /^\[#(\d+) (system|user|assistant|summary)\]$/;
 const NEXT_MESSAGE = /\n\[#\d+ (?:system|user|assistant|summary)\](?=\n|$)/;
 const BLOCK_LINE = new RegExp(`^\\[(${KINDS})(?: ([^\\[\\]]*))?\\]$`);
-/** Whatever shows as a new line, though only "\n" is one here. */
+/** All characters that display as a new line, though only "\n" is one here. */
 const BREAKS = "\\n\\v\\f\\r\\u0085\\u2028\\u2029";
-/** Where a backslash goes: before what a reader could take for an opening line, with those that are there already. */
+/** The places for a backslash: before text that a reader could take for an opening line, including existing backslashes. */
 const LOOKALIKE = `\\\\*[ \\t]*\\[[ \\t]*(?:#[ \\t]*\\d+[ \\t]+(?:system|user|assistant|summary)\\b|(?:${KINDS})(?: [^\\[\\]${BREAKS}]*)?[ \\t]*\\][ \\t]*(?![^${BREAKS}]))`;
 const UNESCAPED = new RegExp(`(?<![^${BREAKS}])(?=${LOOKALIKE})`, "gi");
 const ESCAPED = new RegExp(`(?<![^${BREAKS}])\\\\(?=${LOOKALIKE})`, "gi");
-/** Below this, a shorter rendering would say nothing at all. */
+/** Below this many characters a shorter rendering would say nothing. */
 const LEAST_CHARS = 120;
 
 /** Renders messages and earlier summaries, oldest first. Empty for no elements. */
@@ -114,7 +115,7 @@ export function renderTranscript(elements: readonly TranscriptElement[], options
   }
 }
 
-/** The text with its middle left out when it is longer than `limit` characters; a line says how much is gone. */
+/** Cuts the middle out of a text longer than `limit` characters. A line in the gap says how much is missing. */
 export function cutMiddle(text: string, limit: number): string {
   if (text.length <= limit) return text;
   const room = Math.max(0, Math.floor(limit) - 40);
@@ -123,7 +124,10 @@ export function cutMiddle(text: string, limit: number): string {
   return `${head}\n[… ${text.length - head.length - tail.length} characters left out …]\n${tail}`;
 }
 
-/** As {@link cutMiddle}, in whole lines. What follows the gap begins with a message: else it would be taken for the last one's. */
+/**
+ * Like {@link cutMiddle}, in whole lines. The text after the gap begins with a message line, because it would otherwise
+ * seem to belong to the message before the gap.
+ */
 function cutMessages(transcript: string, limit: number): string {
   const room = Math.max(0, Math.floor(limit) - 40);
   const start = wholeCharacters(transcript, 0, Math.ceil(room * 0.6));
@@ -134,7 +138,7 @@ function cutMessages(transcript: string, limit: number): string {
   return `${head}\n[… ${transcript.length - head.length - tail.length} characters left out …]${tail}`;
 }
 
-/** Reads a rendered transcript back, block by block. Lines before the first message are ignored. */
+/** Parses a rendered transcript, block by block. Ignores lines before the first message. */
 export function parseTranscript(transcript: string): readonly RenderedMessage[] {
   const messages: {
     index: number;
@@ -227,7 +231,7 @@ function fileLine(file: Pick<FileUIPart, "url" | "mediaType" | "filename">): str
   return `[file ${`${fieldText(file.mediaType)}${size}${name}`.replaceAll(/[[\]\r\n]+/g, "_")}]`;
 }
 
-/** The text with a backslash before each line that would open a message or a part of one. */
+/** Puts a backslash before each line that would open a message or a part of one. */
 export function escapeLines(text: string): string {
   return text.replaceAll(UNESCAPED, "\\");
 }

@@ -1,27 +1,27 @@
 /**
- * The shape of a summary: sections with fixed headings, as data.
+ * The shape of a summary as data: sections with fixed headings.
  *
- * Fixed headings are what makes a summary auditable (a missing section is seen without a model) and updatable (the
- * next one carries each section on).
+ * Fixed headings make a summary auditable, because a missing section is seen without a model. They also make it
+ * updatable, because the next summary continues each section.
  */
 import * as z from "zod";
 import { PalimpsestError } from "../../errors.ts";
 
 export interface Section {
-  /** The heading: one line. */
+  /** The heading, in one line. */
   readonly title: string;
-  /** What belongs under it, told to the model: one line, may be empty. */
+  /** Tells the model what belongs under the heading. One line, may be empty. */
   readonly hint: string;
 }
 
-/** Behind the hint of a section that has a budget of its own: of notes, not of summaries. */
+/** Follows the hint of a notes section that has a token budget of its own. Summaries do not use it. */
 export const SECTION_BUDGET = /(?:^| )At most (\d+) tokens\.$/;
 
 export interface Template {
   readonly sections: readonly Section[];
 }
 
-/** As {@link Template}, with hints optional: what a user writes. */
+/** Like {@link Template}, as a user writes it, with optional hints. */
 export interface TemplateInput {
   readonly sections: readonly { readonly title: string; readonly hint?: string | undefined }[];
 }
@@ -62,7 +62,7 @@ const templateSchema = z.strictObject({
     ),
 });
 
-/** A checked template. Throws `invalid_options` that says what is wrong where. */
+/** Checks a template. Throws `invalid_options` with each problem and its place. */
 export function parseTemplate(input: TemplateInput): Template {
   const parsed = templateSchema.safeParse(input);
   if (parsed.success) return parsed.data;
@@ -72,7 +72,7 @@ export function parseTemplate(input: TemplateInput): Template {
   throw new PalimpsestError("invalid_options", `The template cannot be used: ${problems}.`);
 }
 
-/** Titles that the text has no heading for: a markdown heading or a bold line, whatever its level and case. */
+/** Titles without a heading in the text. A markdown heading of any level or a bold line counts, in any case. */
 export function missingSections(text: string, template: Template): readonly string[] {
   const headings = new Set(
     text.split("\n").flatMap((line) => {
@@ -83,7 +83,7 @@ export function missingSections(text: string, template: Template): readonly stri
   return template.sections.map(({ title }) => title).filter((title) => !headings.has(normalizeTitle(title)));
 }
 
-/** A heading as it is looked for: a model may write it in another case, and in bold. */
+/** Normalizes a heading for comparison, because a model may change its case or make it bold. */
 export function normalizeTitle(title: string): string {
   return title
     .toLowerCase()

@@ -1,12 +1,11 @@
 /**
- * A bullet: one slice of a conversation, and what it is worth to a summary.
+ * A bullet: one slice of a conversation and its weight for a summary.
  *
- * Boundary: the shape that readers of a conversation hand over and that the summary is put together from; the cutting
- * of text to size.
+ * Defines the shape that readers of a conversation produce and that a summary is built from, and cuts text to size.
  */
 import { joinReferences } from "../draft/provenance.ts";
 
-/** What a slice is for. The sections of a template are matched to these. */
+/** The kind of a slice. Template sections are matched to these topics. */
 export type Topic =
   | "goal"
   | "constraints"
@@ -21,43 +20,43 @@ export type Topic =
 export interface Bullet {
   readonly topic: Topic;
   readonly text: string;
-  /** What is more worth keeping, from 0 upward. */
+  /** The higher, the more worth keeping. From 0 upward. */
   readonly weight: number;
-  /** Its place in time: bullets of a topic are shown in this order. */
+  /** Its place in time. Bullets of a topic are shown in this order. */
   readonly order: number;
-  /** Messages that it comes from, as they are named in what was read: `#12`, or `@0a1b2c3` from an earlier summary. */
+  /** Its source messages, named as in the input: `#12`, or `@0a1b2c3` from an earlier summary. */
   readonly references: readonly string[];
 }
 
-/** How a reader of a conversation hands in a slice: its topic, the text, where it stands, a fixed label before it. */
+/** Adds a slice of the conversation, with its topic, text, place and an optional fixed label in front. */
 export type Add = (
   topic: Topic,
   text: string,
   more: {
     readonly at: number;
-    /** Other entries that the text is made of. */
+    /** Further entries that the text comes from. */
     readonly also?: readonly number[];
     readonly weight?: number;
     readonly label?: string;
   },
 ) => void;
 
-/** The bullet as a line of a summary, without its mark. */
+/** The bullet as a line of a summary, without its list mark. */
 export function lineOf({ text, references }: Pick<Bullet, "text" | "references">): string {
   return joinReferences(text, references);
 }
 
 /** Label of the user's last words. */
 export const USER_SAID = "User last said: ";
-/** Labels of the assistant's last words, and of its last call where nothing was said since. */
+/** Labels of the assistant's last words, and of its last call if it said nothing after it. */
 export const ASSISTANT_SAID = "Assistant last said: ";
 export const LAST_ACTION = "Last action: ";
-/** Labels of what was still to be done, and of what kept it from being done. */
+/** Labels of open work, and of its obstacles. */
 export const TO_DO = "To do: ";
 export const BLOCKED = "Blocked: ";
-/** Label of what the assistant asked and nobody answered yet. */
+/** Label of a question by the assistant that is not answered yet. */
 export const ASKED_USER = "To the user: ";
-/** What holds until it is told anew, or answered. */
+/** Labels of bullets that hold only until a newer one or an answer replaces them. */
 export const PASSING_LABELS: readonly string[] = [USER_SAID, ASSISTANT_SAID, LAST_ACTION, TO_DO, BLOCKED, ASKED_USER];
 /** Longest slice in a bullet, in characters. Rules of the user are never cut. */
 export const MAX_SLICE = 280;
@@ -66,7 +65,7 @@ export function wordCount(text: string): number {
   return text.split(" ").length;
 }
 
-/** Sentences in a row; `…` between two that no full stop parts, because something stood there. */
+/** Joins sentences in a row. Puts `…` after one without a final mark, because the text between was left out. */
 export function joinSentences(sentences: readonly string[]): string {
   return sentences.reduce((all, each) => (all === "" ? each : `${all}${/[.!?:]$/.test(all) ? "" : " …"} ${each}`), "");
 }
@@ -75,7 +74,7 @@ export function oneLine(text: string): string {
   return text.replace(/\s+/g, " ").trim();
 }
 
-/** At most `length` characters, cut between words, with `…` where something is missing. */
+/** At most `length` characters, cut between words, with `…` for the missing rest. */
 export function clip(text: string, length: number): string {
   if (text.length <= length) return text;
   const cut = text.lastIndexOf(" ", length - 1);

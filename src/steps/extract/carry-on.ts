@@ -1,8 +1,8 @@
 /**
- * Carries earlier summaries on: their bullets stay, newer ones are added, and what is out of date gives way.
+ * Carries the bullets of earlier summaries into a new one, adds newer bullets and drops outdated ones.
  *
- * Boundary: bullets in, bullets out. Safe against drift because nothing is written anew: a bullet is kept word for
- * word, replaced by a newer one of its kind, or left to the budget.
+ * Bullets in, bullets out. It cannot drift, because no bullet is reworded. Each one is kept word for word, replaced by
+ * a newer one of its kind, or dropped by the budget.
  */
 import { ASKED_USER, USER_SAID, type Bullet, type Topic } from "./bullet.ts";
 import { NAME_LIST } from "./names.ts";
@@ -11,14 +11,17 @@ import { meaningfulWords } from "./rank.ts";
 import { readSummary } from "./summary-shape.ts";
 import { describeOperations } from "./tool-use.ts";
 
-/** Orders of bullets from a summary lie below 0, this far apart from one summary to the next. */
+/** Bullets of earlier summaries have orders below 0. This is the distance from one summary to the next. */
 const SUMMARY_SPACING = 10_000;
-/** Goals at the start of the oldest summary that outweigh later ones: what it is all for. Of the rest, newer count more. */
+/**
+ * Goals at the start of the oldest summary that outweigh later ones, because they found the whole work. Among the rest,
+ * newer goals count more.
+ */
 const FOUNDING_GOALS = 4;
-/** A question is taken for answered when this share of its words came up afterwards. */
+/** A question counts as answered when later bullets contain this share of its words. */
 const ANSWERED = 0.5;
 
-/** The bullets of `summaries`, oldest first, joined with the `fresh` ones of the conversation that followed them. */
+/** Joins the bullets of `summaries`, oldest first, with the `fresh` ones of the conversation after them. */
 export function carryOn(summaries: readonly string[], fresh: readonly Bullet[]): Bullet[] {
   const carried = summaries.flatMap((summary, index) =>
     readCarried(summary, index - summaries.length, summaries.length),
@@ -60,12 +63,12 @@ function isAnswered(question: string, said: ReadonlySet<string>): boolean {
 
 const FILE_BULLET = /^`?([^\s`]+)`? \(((?:created|edited|deleted|read)[^()]*)\)$/;
 
-/** The file that a bullet says what happened to; null for any other bullet. */
+/** The file of a bullet that lists operations on a file. Null for any other bullet. */
 export function fileOf(text: string): string | null {
   return FILE_BULLET.exec(text)?.[1] ?? null;
 }
 
-/** One bullet a file, with all that happened to it. Bullets that are not of this form are kept as they are. */
+/** Merges the operations of each file into one bullet. Keeps bullets of any other form. */
 export function mergeFiles(bullets: readonly Bullet[]): Bullet[] {
   const kept: Bullet[] = [];
   const files = new Map<string, { bullet: Bullet; times: Map<string, number>; references: readonly string[] }>();

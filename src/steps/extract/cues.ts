@@ -1,7 +1,7 @@
 /**
- * The words by which people and models show what a sentence is for: an ask, a decision, a result, a rest to do.
+ * Word patterns that show the purpose of a sentence, such as a request, a decision, a result or open work.
  *
- * Boundary: one sentence in, yes or no out. Patterns are run on sentences of bounded length and hold no nested repeats.
+ * One sentence in, yes or no out. The patterns run on sentences of bounded length and have no nested repeats.
  */
 
 const GREETING =
@@ -34,29 +34,29 @@ const NARRATION =
 
 /** Asks for something to be done. */
 export const isRequest = (sentence: string): boolean => REQUEST.test(sentence) || IMPERATIVE.test(sentence);
-/** Says yes to what was proposed before. */
+/** Agrees to an earlier proposal. */
 export const isApproval = (text: string): boolean =>
   text.length <= 80 && APPROVAL.test(text) && !text.trimEnd().endsWith("?");
-/** Offers something that a yes would settle. */
+/** Makes an offer that a yes would settle. */
 export const isProposal = (sentence: string): boolean => isQuestion(sentence) && PROPOSAL.test(sentence);
-/** Tells what an assistant settled on. */
+/** States a decision of an assistant. */
 export const isDecision = (sentence: string): boolean => DECISION.test(sentence) && !isQuestion(sentence);
-/** Tells what a user settled on. */
+/** States a decision of a user. */
 export const isUserDecision = (sentence: string): boolean => USER_DECISION.test(sentence) && !isQuestion(sentence);
-/** Tells a result, not a plan or a condition. */
+/** States a result, as opposed to a plan or a condition. */
 export const isDone = (sentence: string): boolean =>
   DONE_LEAD.test(sentence) || (DONE.test(sentence) && !NOT_DONE.test(sentence));
-/** Tells what is left to do. */
+/** States open work. */
 export const isTodo = (sentence: string): boolean => TODO.test(sentence) && !isQuestion(sentence);
-/** Tells what stands in the way. */
+/** States an obstacle. */
 export const isBlocked = (sentence: string): boolean => BLOCKED.test(sentence) && !isQuestion(sentence);
-/** Tells why something failed, or what mended it. */
+/** States why something failed, or how it was fixed. */
 export const isCause = (sentence: string): boolean => CAUSE.test(sentence) && !isQuestion(sentence);
-/** Talks about the talking: what comes next, courtesies. */
+/** Talks about the conversation itself: an announcement or a courtesy. */
 export const isNarration = (sentence: string): boolean => NARRATION.test(sentence);
 /** Announces a list or code that is not part of the sentence. */
 export const isIntroduction = (sentence: string): boolean => /:\W*$/.test(sentence);
-/** Asks. */
+/** Asks a question. */
 export const isQuestion = (sentence: string): boolean => /\?["'’”)\]]*$/.test(sentence);
-/** The sentence without the courtesy at its start. */
+/** The sentence without a courtesy at its start. */
 export const withoutGreeting = (sentence: string): string => sentence.replace(GREETING, "");

@@ -1,15 +1,15 @@
 /**
- * A rendered transcript as a row of events: what was said, what tools were asked and what they answered.
+ * Reads a rendered transcript into a list of events: statements, tool calls and tool results.
  *
- * Boundary: text that render.ts wrote in, events out. Reasoning and system text are left out: the one is superseded by
- * what was said, the other is still in force and not part of what happened.
+ * Takes text of draft/render.ts. It leaves out reasoning, because the reply supersedes it. It also leaves out system
+ * text, because that is still in force and no event.
  */
 import { unreachable } from "../../errors.ts";
 import { parseTranscript, type Block } from "../draft/render.ts";
 
-/** One event of a conversation, oldest first. */
+/** One event of a conversation. Lists are oldest first. */
 export type Entry = Event & {
-  /** Its message's number in the transcript. */
+  /** The number of its message in the transcript. */
   readonly message: number;
 };
 
@@ -19,7 +19,7 @@ type Event =
   | { readonly kind: "result"; readonly id: string; readonly output: string; readonly failed: boolean }
   | { readonly kind: "file"; readonly name: string };
 
-/** The events of a transcript, and the earlier summaries that stand in it. */
+/** The events of a transcript, and the earlier summaries in it. */
 export function readTranscript(transcript: string): { entries: Entry[]; summaries: string[] } {
   const entries: Entry[] = [];
   const summaries: string[] = [];

@@ -1,8 +1,8 @@
 /**
- * Reads a conversation and says which slices of it belong under which heading of a summary.
+ * Reads a conversation and sorts slices of it under topics of a summary.
  *
- * Boundary: what was said and done in, bullets out, each a slice of the input behind at most one fixed label. Safe to
- * repeat: deterministic, and linear in the conversation but for short look-aheads.
+ * Statements and actions in, bullets out. Each bullet is a slice of the input with at most one fixed label in front. It
+ * is deterministic, and its time is linear in the conversation except for short look-aheads.
  */
 import {
   ASKED_USER,
@@ -41,15 +41,15 @@ import { createRanker, meaningfulWords } from "./rank.ts";
 import { splitSentences, type Sentence } from "../text/sentences.ts";
 import { readToolUse } from "./tool-use.ts";
 
-/** What was left to do is only news near the end: in this last part of the conversation. */
+/** Open work is only current near the end. It is read from the conversation after this share. */
 const RECENT = 0.6;
 
-/** From this rank on, a sentence that is no result, cause or plan is worth telling for what it is about. */
+/** A sentence of at least this rank is worth keeping for its subject, even if it is no result, cause or plan. */
 const TELLING = 0.45;
 
-/** Sentences at the start of the first message that are told beside its asks: they say why. */
+/** Sentences at the start of the first message that are kept beside its requests, because they give the reason. */
 const BACKGROUND = 3;
-/** What is read of one sentence, in characters: so that no pattern meets an endless one. */
+/** Characters read of one sentence, so that no pattern runs on an endless one. */
 const MAX_SENTENCE = 1_000;
 
 interface Said {
@@ -59,13 +59,13 @@ interface Said {
 }
 
 export interface ReadingOptions {
-  /** Favours slices that share words with it. */
+  /** Favours slices that share words with the focus. */
   readonly focus: string;
-  /** True when an earlier summary knows how it all began. */
+  /** True when an earlier summary tells how the conversation began. */
   readonly continues: boolean;
 }
 
-/** Everything in `entries` that a summary could say, in no order. */
+/** All candidate bullets of `entries`, in no order. */
 export function gatherEvidence(entries: readonly Entry[], { focus, continues }: ReadingOptions): Bullet[] {
   const said: Said[] = [];
   entries.forEach((entry, at) => {
@@ -103,7 +103,7 @@ function isUser(each: Said): boolean {
   return each.by === "user";
 }
 
-/** Prose that a person would read: no pasted data, no fragments. */
+/** Prose that a person would read, without pasted data and fragments. */
 function readable(text: string): Sentence[] {
   return splitSentences(text).flatMap((each) => {
     const sentence = each.text.slice(0, MAX_SENTENCE);
@@ -147,7 +147,7 @@ function readUser(turn: { each: Said; before: Said | undefined; first: boolean }
   }
 }
 
-/** The question that a yes answers, after the end of what it asks about. */
+/** The question that a yes answers, after the last sentences about its subject. */
 function readProposal(sentences: readonly string[]): string {
   const at = sentences.findLastIndex((text) => isProposal(text));
   const question = sentences[at];
@@ -187,7 +187,7 @@ function placeSettled(text: string, bullet: boolean): Place | null {
   return null;
 }
 
-/** How things stand at the end: the last words of both sides, and what nobody has answered yet. */
+/** Reads the state at the end: the last words of both sides and the unanswered questions. */
 function readState(entries: readonly Entry[], said: readonly Said[], add: Add): void {
   const user = said.findLast((each) => isUser(each) && each.sentences.length > 0);
   const assistant = said.findLast((each) => each.by === "assistant" && each.sentences.length > 0);
@@ -212,7 +212,7 @@ function readState(entries: readonly Entry[], said: readonly Said[], add: Add): 
   }
 }
 
-/** The first and the last sentence of a message, which say what it is about and where it ends. */
+/** The first and the last sentence of a message, which tell its subject and its end. */
 function lastWords(sentences: readonly Sentence[]): string {
   const all = sentences.map((sentence) => sentence.text).filter((text) => wordCount(text) >= 3);
   const telling = all.filter((text) => !isNarration(text) || isQuestion(text));

@@ -1,8 +1,8 @@
 /**
- * Writes a summary without a model: real sentences and names of the conversation, put under the template's headings.
+ * Writes a summary without a model, from sentences and names of the conversation under the template's headings.
  *
- * Boundary: conversation, earlier summary and drafts in, markdown out. It invents nothing (every bullet is a slice of
- * the input behind at most one fixed label), is the same for the same input, and stays within its budget.
+ * Conversation, earlier summary and drafts in, markdown out. It invents nothing, because every bullet is a slice of the
+ * input with at most one fixed label. It is deterministic and stays within its budget.
  */
 import { withoutEmptySections } from "../draft/empty-sections.ts";
 import { MAX_BULLET_REFERENCES } from "../../limits.ts";
@@ -17,34 +17,37 @@ import type { CountTokens } from "../message/measure.ts";
 import type { Template } from "../draft/template.ts";
 
 export interface ExtractInput {
-  /** The conversation to summarise, as `renderTranscript` writes it; null or empty when only drafts are merged. */
+  /** The conversation in the form of `renderTranscript`. Null or empty when only drafts are merged. */
   readonly transcript: string | null;
-  /** The summary of what came before, which is carried on. */
+  /** The summary of everything before, which is carried on. */
   readonly previous: string | null;
-  /** Whether somebody else tells of what came before. Default: where an earlier summary is given. */
+  /** Whether another text tells how the conversation began. Defaults to true where an earlier summary is given. */
   readonly continues?: boolean | undefined;
-  /** Summaries of parts of the conversation, oldest first, which are folded into one. */
+  /** Summaries of parts of the conversation, oldest first, to be folded into one. */
   readonly drafts: readonly string[];
   readonly template: Template;
-  /** Most tokens of the result as it is shown, without empty sections; where that has no room for a bullet, one is clipped. */
+  /** Most tokens of the result without empty sections. If no bullet fits, one bullet is clipped. */
   readonly summaryTokens: number;
   readonly countTokens: CountTokens;
-  /** What the reader cares for most, in plain words. */
+  /** The subject that the reader cares for most, in plain words. */
   readonly focus?: string | null | undefined;
-  /** Whether rules and names are pinned beside it, so that room for saying them twice is saved. Default: no. */
+  /** Whether rules and names are pinned beside it. Then they are left out here to save room. Defaults to no. */
   readonly pinsBeside?: boolean | undefined;
-  /** Ends each bullet with the messages that it comes from: see provenance.ts. A list of names has none: each is its own key. */
+  /**
+   * Ends each bullet with references to its source messages (draft/provenance.ts). Lists of names have none, because
+   * each name can be searched itself.
+   */
   readonly references?: boolean | undefined;
 }
 
 interface Allowance {
-  /** Share of the budget that the topic may take before the others have had theirs. */
+  /** The share of the budget that the topic may take before the other topics had theirs. */
   readonly share: number;
-  /** Bullets beyond which a list is no summary any more. */
+  /** The most bullets of the topic, so that it stays a summary. */
   readonly most: number;
 }
 
-/** In the order of choosing. Rules of the user come first: an agent that forgets one does harm. */
+/** In the order of choosing. The user's rules come first, because an agent that forgets one does harm. */
 const ALLOWANCES: readonly (readonly [Topic, Allowance])[] = [
   ["constraints", { share: 0.25, most: 200 }],
   ["goal", { share: 0.11, most: 10 }],
@@ -56,14 +59,14 @@ const ALLOWANCES: readonly (readonly [Topic, Allowance])[] = [
   ["doing", { share: 0.03, most: 6 }],
   ["questions", { share: 0.03, most: 6 }],
 ];
-/** Share of the budget kept for the lists of names. */
+/** The share of the budget kept for the lists of names. */
 const NAMES_SHARE = 0.1;
-/** Bullets of one topic that are looked at: the work must not grow with the square of the conversation. */
+/** Most bullets considered of one topic, so that the work does not grow with the square of the conversation. */
 const MAX_CANDIDATES = 300;
-/** Length to which a bullet that does not fit is cut, in characters, before it is given up. */
+/** Characters to which a bullet that does not fit is cut before it is dropped. */
 const CONDENSED = 90;
 
-/** The summary, as markdown with one `##` heading for each section of the template, in its order. */
+/** The summary as markdown, with one `##` heading for each section of the template, in its order. */
 export function extractSummary(input: ExtractInput): string {
   const titles = input.template.sections.map((section) => section.title);
   const { entries, summaries } = readTranscript(input.transcript ?? "");
@@ -90,7 +93,7 @@ export function extractSummary(input: ExtractInput): string {
   return settle(titles, chosen.bullets.length === 0 ? least : chosen.bullets, input);
 }
 
-/** Lays the bullets out; gives the least of them up while the whole is over the budget. */
+/** Lays the bullets out, and drops the least worthy ones while the result is over the budget. */
 function settle(
   titles: readonly string[],
   bullets: readonly Bullet[],
@@ -99,7 +102,7 @@ function settle(
   const kept = bullets.toSorted((one, other) => worth(other) - worth(one));
   for (;;) {
     const text = layOut(titles, sortIntoSections(titles, kept));
-    // A summary that says nothing is none: one short bullet stays, whatever the budget.
+    // One short bullet always stays, even over the budget, because a summary must say something.
     if (kept.length <= 1 || countTokens(withoutEmptySections(text)) <= summaryTokens) return text;
     kept.pop();
   }
@@ -124,7 +127,7 @@ function sortIntoSections(titles: readonly string[], bullets: readonly Bullet[])
   return bodies;
 }
 
-/** A heading that no topic knows takes what shares a word with it. */
+/** A heading that matches no topic takes bullets that share a word with it. */
 function concerns(title: string, bullet: Bullet): boolean {
   if (bullet.topic === "constraints" || bullet.topic === "state") return false;
   const text = bullet.text.toLowerCase();
@@ -134,7 +137,10 @@ function concerns(title: string, bullet: Bullet): boolean {
 /** Tokens of a bullet's line. */
 type Cost = (bullet: Bullet) => number;
 
-/** Fills every topic up to its share, so that none starves; what is left goes to the worthiest, whatever its topic. */
+/**
+ * Fills every topic up to its share, so that none is left out. The rest of the budget goes to the worthiest bullets of
+ * any topic.
+ */
 function choose(candidates: readonly Bullet[], total: number, cost: Cost): { bullets: Bullet[]; left: number } {
   const chosen = new Map<Bullet, ReadonlySet<string>>();
   const counts = new Map<Topic, number>();
@@ -168,7 +174,7 @@ function byWorth(candidates: readonly Bullet[], topic: Topic): Bullet[] {
   return own.toSorted((one, other) => other.weight - one.weight || one.order - other.order);
 }
 
-/** The bullet if there is room, shortened when `shorten` allows and that helps; null when it must go. */
+/** The bullet if there is room, shortened if `shorten` allows that and it helps. Null when it must be dropped. */
 function fit(
   bullet: Bullet,
   { room, cost, shorten }: { readonly room: number; readonly cost: Cost; readonly shorten: boolean },
@@ -179,7 +185,7 @@ function fit(
   return cost(short) <= room ? short : null;
 }
 
-/** Rules repeat only word for word. Goal and state may say again what other sections say: they are read first. */
+/** Rules only repeat word for word. Goal and state may repeat other sections, because they are read first. */
 function isRepeat(
   bullet: Bullet,
   mine: ReadonlySet<string>,

@@ -1,8 +1,9 @@
 /**
- * Lists the names that a summary has not said yet: ids, URLs, commands, codes. Cheap in tokens, dear when lost.
+ * Lists the names that a summary does not mention yet, such as ids, URLs, commands and codes. They cost few tokens, and
+ * their loss is expensive.
  *
- * Boundary: the conversation and the bullets chosen so far in, one bullet per kind out. Names are taken from what was
- * said and from what tools were asked, not from their output, which is full of names that nobody used.
+ * The conversation and the chosen bullets in, one bullet per kind of name out. Names come from statements and tool
+ * inputs. Tool outputs are not read, because they are full of names that nobody used.
  */
 import type { Bullet } from "./bullet.ts";
 import type { Entry } from "./entries.ts";
@@ -21,21 +22,24 @@ const LABELS: readonly (readonly [IdentifierKind, string])[] = [
   ["date", "Dates"],
   ["quantity", "Amounts"],
 ];
-/** Kinds of which one mention is not worth a place. */
+/** Kinds that need more than one mention to be listed. */
 const SAID_IN_PASSING: ReadonlySet<IdentifierKind> = new Set(["date", "quantity", "symbol"]);
 /** A module specifier in code, which names no file by itself. */
 const IMPORT = /^\.{1,2}\/[\w./-]+\.js$/;
-/** Longest argument of a tool that is read for names, in characters. */
+/** Longest tool argument that is read for names, in characters. */
 const MAX_ARGUMENT = 200;
-/** Names of one kind that are looked for in what is told already. */
+/** Most names of one kind that are searched in the chosen text. */
 const MAX_CANDIDATES = 200;
 /** Most names in one list. */
 const MAX_NAMES = 16;
 
-/** A bullet that this module wrote. */
+/** Recognizes a bullet written by this module. */
 export const NAME_LIST = new RegExp(`^(?:${LABELS.map(([, label]) => label).join("|")}): `);
 
-/** One bullet for each kind that has names not yet in `chosen`: most said first, those of earlier summaries last. */
+/**
+ * One bullet for each kind with names that are not in `chosen`. Most mentioned names come first, those of earlier
+ * summaries last.
+ */
 export function listNames(entries: readonly Entry[], carried: readonly string[], chosen: readonly Bullet[]): Bullet[] {
   const said = extractIdentifiers(entries.map((entry) => sayable(entry)).join("\n"));
   const told = chosen.map((bullet) => bullet.text).join("\n");
@@ -68,7 +72,7 @@ function sayable(entry: Entry): string {
   return entry.kind === "call" ? stringsOf(entry.input) : "";
 }
 
-/** The short strings in a tool's arguments, which are JSON as a rule: long ones are content, full of passing names. */
+/** The short strings in a tool's arguments, which are usually JSON. Long strings are content, full of names in passing. */
 function stringsOf(input: string): string {
   const strings: string[] = [];
   try {

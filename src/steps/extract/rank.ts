@@ -1,7 +1,7 @@
 /**
- * Tells which sentences of a text say most, and which say the same again.
+ * Ranks the sentences of a text by how much they say, and finds repetitions.
  *
- * Boundary: sentences in, numbers out. Safe to repeat: no randomness, one pass over the words, ties broken by order.
+ * Sentences in, numbers out. Deterministic, with one pass over the words, and ties broken by order.
  */
 import { wordsIn } from "../salience/words.ts";
 
@@ -13,7 +13,7 @@ const STOP_WORDS = new Set(
   which while who why will with would you your yes ok okay thanks thank`.split(/\s+/),
 );
 
-/** The words of `text` that carry meaning, in lower case, each once. */
+/** The meaningful words of `text` in lower case, each once. */
 export function meaningfulWords(text: string): Set<string> {
   const words = new Set<string>();
   for (const run of text.toLowerCase().split(NOT_OF_A_WORD)) {
@@ -25,7 +25,7 @@ export function meaningfulWords(text: string): Set<string> {
 }
 
 const NOT_OF_A_WORD = /[^\p{L}\p{N}_$./@-]+/u;
-/** Longer runs are data, in characters. */
+/** In characters. Longer runs are data. */
 const LONGEST_WORD = 80;
 
 /** True when nearly all words of the shorter one are in the other. */
@@ -38,7 +38,7 @@ export function saysTheSame(one: ReadonlySet<string>, other: ReadonlySet<string>
   return shared / small.size >= 0.85 && shared / large.size >= 0.4;
 }
 
-/** Scores from 0 to 1 of how much a sentence says of the text that `sentences` are. */
+/** Scores from 0 to 1 for how much a sentence says of the text made of `sentences`. */
 export function createRanker(sentences: readonly string[]): (sentence: string) => number {
   const inSentences = new Map<string, number>();
   for (const sentence of sentences) {
@@ -51,7 +51,7 @@ export function createRanker(sentences: readonly string[]): (sentence: string) =
     let sum = 0;
     for (const word of words) {
       const count = inSentences.get(word) ?? 0;
-      // A word said again and again is what the text is about; one said in every sentence tells them not apart.
+      // A frequent word shows the subject of the text, but a word in every sentence does not distinguish them.
       if (count > 0) sum += (Math.log(1 + count) * Math.log(1 + total / count)) / Math.log(1 + total);
     }
     const about = sum / Math.sqrt(words.size + 4);

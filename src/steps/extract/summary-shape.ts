@@ -1,14 +1,14 @@
 /**
- * The shape of a summary: markdown with `##` headings over bullets, and which heading holds what.
+ * Parses and lays out the shape of a summary: markdown with `##` headings over bullets, and the topic of each heading.
  *
- * Boundary: text to bullets and back. A heading is known by its words, so that a template of other headings, or a
- * summary that a model wrote, reads as well as our own.
+ * A heading is recognized by its words. So summaries with other templates, or written by a model, can be read like our
+ * own.
  */
 import { isNothing } from "../draft/empty-sections.ts";
 import { SECTION_BUDGET } from "../draft/template.ts";
 import { oneLine, type Topic } from "./bullet.ts";
 
-/** What a section that has nothing says. */
+/** The text of an empty section. */
 export const NOTHING = "None.";
 
 const HEADING_WORDS: readonly (readonly [Topic, RegExp])[] = [
@@ -22,15 +22,15 @@ const HEADING_WORDS: readonly (readonly [Topic, RegExp])[] = [
   ["questions", /\b(?:open|questions?|unresolved|unknowns?)\b/i],
   ["done", /\b(?:progress|done|completed|work|history|happened|results?|accomplishments?|actions?)\b/i],
 ];
-/** Where a topic goes that has no heading of its own: the first of these that has one. */
+/** A topic without a heading of its own goes to the first of these topics that has one. */
 const STAND_INS: readonly Topic[] = ["done", "state", "goal", "decisions", "constraints"];
 
-/** What a heading is for; null when its words do not say. */
+/** The topic of a heading. Null when its words tell none. */
 export function topicOf(title: string): Topic | null {
   return HEADING_WORDS.find(([, words]) => words.test(title))?.[0] ?? null;
 }
 
-/** The heading under which each topic is told. With any heading at all, every topic has one. */
+/** The heading for each topic. If there is any heading, every topic gets one. */
 export function placeTopics(titles: readonly string[]): ReadonlyMap<Topic, string> {
   const homes = new Map<Topic, string>();
   for (const title of titles) {
@@ -44,7 +44,7 @@ export function placeTopics(titles: readonly string[]): ReadonlyMap<Topic, strin
   return homes;
 }
 
-/** Markdown: every title, in order, with its bullets or {@link NOTHING}. */
+/** Markdown with every title in order, each with its bullets or {@link NOTHING}. */
 export function layOut(titles: readonly string[], bodies: ReadonlyMap<string, readonly string[]>): string {
   return titles
     .map((title) => {
@@ -59,8 +59,8 @@ const LIST_MARK = /^(?:[-*+•]|\d{1,3}[.)])\s+/;
 const MARKUP = /[^\p{L}\p{N}/]+/gu;
 
 /**
- * Whether a summary, or what stands under one heading of it, tells anything: false for headings alone, for "None." under
- * each, and for lines that only repeat one of `hints`, what a section's heading asks for, or the budget behind it.
+ * Whether a summary or a section of it tells anything. False for headings alone, for "None." under each, and for lines
+ * that only repeat one of `hints` or the token budget after it.
  */
 export function tellsSomething(markdown: string, hints: readonly string[] = []): boolean {
   const asked = new Set(hints.map(plainWords));
@@ -72,17 +72,17 @@ function plainWords(text: string): string {
 }
 
 export interface SummaryBullet {
-  /** The heading over it; empty above the first one. */
+  /** The heading over it. Empty above the first heading. */
   readonly section: string;
   readonly text: string;
 }
 
-/** The bullets of a summary with their topics, in order. Lines under an unknown heading, or none, count as done. */
+/** The bullets of a summary with their topics, in order. Lines under an unknown heading or none count as done. */
 export function readSummary(markdown: string): { topic: Topic; text: string }[] {
   return readBullets(markdown).map(({ section, text }) => ({ topic: topicOf(section) ?? "done", text }));
 }
 
-/** The bullets of a summary with the headings that they stand under, in order. */
+/** The bullets of a summary with their headings, in order. */
 export function readBullets(markdown: string): SummaryBullet[] {
   const found: SummaryBullet[] = [];
   let section = "";

@@ -1,8 +1,8 @@
 /**
- * Reads the tool calls of a conversation: the files touched, the changes made, the errors met and what followed them.
+ * Reads the tool calls of a conversation: files touched, changes made, errors and the reaction to them.
  *
- * Boundary: calls and results in, slices of them out. Tools are known by what their names and arguments say, never by
- * a list of one product's tools, so that a booking desk reads as well as a coding agent.
+ * Calls and results in, slices of them out. Tools are recognized by their names and arguments, without a list of one
+ * product's tools. So it reads a booking desk as well as a coding agent.
  */
 import { clip, oneLine, wordCount, type Add } from "./bullet.ts";
 import { isNarration } from "./cues.ts";
@@ -24,11 +24,11 @@ const FAILED_LEAD =
 const FAILED_TAIL = /(?:exited with code|exit code:?|exit status:?) [1-9]\d*|\bnpm ERR!|\bFAILED\b|error TS\d{4}/;
 const ERROR_LINE =
   /\berror\b\s?[:T[(]|\b\w+(?:Error|Exception)\b|\bfatal:|\bE[A-Z]{4,}\b|\bfailed\b|\bcannot\b|not found|denied|exited with code/i;
-/** What is looked at of a long result, from each end, in characters. */
+/** Characters read of a long result, from each end. */
 const RESULT_EDGE = 1_500;
 /** An error line below this many characters does not say what failed. */
 const SHORT_ERROR = 40;
-/** How far ahead of an error its remedy is looked for, in entries. */
+/** How many entries after an error are searched for its remedy. */
 const LOOK_AHEAD = 6;
 
 type Call = Extract<Entry, { kind: "call" }>;
@@ -36,11 +36,11 @@ type Call = Extract<Entry, { kind: "call" }>;
 interface Use {
   readonly call: Call;
   readonly at: number;
-  /** Null while no result is there. */
+  /** Null while there is no result. */
   readonly result: { readonly output: string; readonly at: number; readonly failed: boolean } | null;
 }
 
-/** Hands in what the tool calls of `entries` show. */
+/** Adds the bullets of the tool calls in `entries`. */
 export function readToolUse(entries: readonly Entry[], add: Add): void {
   const uses = pairUp(entries);
   readFiles(uses, add);
@@ -62,7 +62,7 @@ export function readToolUse(entries: readonly Entry[], add: Add): void {
   }
 }
 
-/** Every call with its result: the first one after it that has its id, because some tools number anew each time. */
+/** Pairs every call with the first later result of its id, because some tools restart their numbering. */
 function pairUp(entries: readonly Entry[]): Use[] {
   const uses: Use[] = [];
   const open = new Map<string, number>();
@@ -78,7 +78,7 @@ function pairUp(entries: readonly Entry[]): Use[] {
   return uses;
 }
 
-/** What a call was about, for telling that the same thing was tried again. */
+/** The subject of a call, to recognize another try of the same call. */
 function what(call: Call): string {
   return `${call.tool} ${call.input}`;
 }
@@ -92,7 +92,7 @@ function edges(text: string): string {
   return text.length <= RESULT_EDGE * 2 ? text : `${text.slice(0, RESULT_EDGE)}\n${text.slice(-RESULT_EDGE)}`;
 }
 
-/** The line that names the error; with the call that met it, when the line alone says little. */
+/** The line that names the error, with its call when the line alone says little. */
 function errorLine(output: string, call: Call): string {
   const lines = edges(output)
     .split("\n")
@@ -104,7 +104,7 @@ function errorLine(output: string, call: Call): string {
   return line.length >= SHORT_ERROR ? clip(line, 160) : `${line} (${asked})`;
 }
 
-/** What the assistant said or did next about it. */
+/** The assistant's next statement or action after the error. */
 function nextMove(entries: readonly Entry[], after: number): { text: string; at: number } | null {
   for (const [place, entry] of entries.slice(after + 1, after + 1 + LOOK_AHEAD).entries()) {
     const at = after + 1 + place;
@@ -146,12 +146,12 @@ function operationOf(tool: string): Operation | null {
   return READS.test(tool) ? "read" : null;
 }
 
-/** `read, edited ×3`: in the order of first use. */
+/** Operations in the order of first use, such as `read, edited ×3`. */
 export function describeOperations(times: ReadonlyMap<string, number>): string {
   return [...times].map(([operation, count]) => (count === 1 ? operation : `${operation} ×${count}`)).join(", ");
 }
 
-/** A change to the world outside the files: a commit, a booking, a message sent. */
+/** A change outside the files, such as a commit, a booking or a sent message. */
 function readChange(call: Call, place: { at: number; also: readonly number[] }, add: Add): void {
   const command = COMMAND_KEYS.exec(call.input)?.[1];
   const message = command === undefined ? undefined : COMMIT_MESSAGE.exec(command)?.[1];

@@ -1,8 +1,8 @@
 /**
- * Finds what a summary must not lose: identifiers (by kind) and the rules that a user laid down, word for word.
+ * Finds facts that a summary must not lose: identifiers by kind, and the user's rules word for word.
  *
- * Boundary: text in, slices of that text out. Safe on hostile input because text is cut at white space first and every
- * pattern then runs, anchored, on one short word: time is linear in the text, whatever it holds.
+ * Text in, slices of that text out. It is safe on hostile input. The text is first cut at white space, and every
+ * pattern then runs anchored on one short word, so its time is linear in the text.
  */
 import { findCues, forbids } from "./prohibitions.ts";
 import { splitStatements } from "../text/sentences.ts";
@@ -61,8 +61,8 @@ const COMMAND =
 const ERROR_LEAD = /^(?:code|status|error|HTTP|HTTP\/1\.1|HTTP\/2):?$/i;
 
 /**
- * The identifiers of `text` with how often each is said, in order of first appearance. Paths lose a trailing line
- * number, words lose the punctuation around them; nothing else is changed.
+ * The identifiers of `text` with their counts, in order of first appearance. A path loses a trailing line number, and a
+ * word loses the punctuation around it. Nothing else is changed.
  */
 export function extractIdentifiers(text: string): Identifier[] {
   const found = new Map<string, { kind: IdentifierKind; value: string; count: number }>();
@@ -89,7 +89,7 @@ function scanLine(line: string, add: Add): void {
   });
 }
 
-/** Inline code: one name, one command, or words like any others. */
+/** Reads inline code as one name, one command, or ordinary words. */
 function scanCode(code: string, add: Add): void {
   const text = code.trim();
   if (text.length > MAX_INLINE_CODE) return scanWords(text, add);
@@ -114,7 +114,7 @@ function scanWords(text: string, add: Add): void {
   }
 }
 
-/** `before` is the word in front with what follows it, so that the two together are a slice of the text. */
+/** `before` is the previous word with the characters after it, so that both together are a slice of the text. */
 function classifyWord(word: string, before: string, add: Add): void {
   if (UNIT.test(word) && PLAIN_NUMBER.test(before)) return add("quantity", `${before} ${word}`);
   if (/^-?\d{1,3}$/.test(word) && ERROR_LEAD.test(before)) return add("error", `${before} ${word}`);
@@ -122,12 +122,12 @@ function classifyWord(word: string, before: string, add: Add): void {
   if (kind !== null) add(kind, kind === "path" ? bareName(word) : word);
 }
 
-/** A word of the language is not a symbol, though it stands between backticks. */
+/** An ordinary word is not a symbol, even between backticks. */
 function looksLikeCode(text: string): boolean {
   return /[a-z][A-Z]|[A-Z][a-z]+[A-Z]|[_.:#$()[\]/\d@]|\w-\w/.test(text) || /^[A-Z][a-z]+$/.test(text);
 }
 
-/** What one word names, or null for a word of the language. Every pattern is anchored and the word is short. */
+/** The kind of name of one word. Null for an ordinary word. Every pattern is anchored, and the word is short. */
 function classify(word: string): IdentifierKind | null {
   if (word.length < 2) return null;
   if (/^(?:https?|wss?|ftp|file|postgres(?:ql)?|redis|s3|git|ssh):\/\/\S{3,}$/i.test(word)) return "url";
@@ -187,7 +187,7 @@ function trimPunctuation(word: string): string {
 
 // ── constraints ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
-/** An order or a wish that outlives the turn it was said in. What forbids is in prohibitions.ts. */
+/** An order or a wish that outlives its turn. prohibitions.ts has the patterns that forbid. */
 const WISHES: readonly RegExp[] = [
   /\balways\b(?! (?:fails?|failed|crash(?:es|ed)?|seems?|had|has|is|was|were|been|gets?|returns?|returned|throws?|happens?|shows?|the case)\b)/i,
   /\bmust\b(?! (?:have (?!to\b)\w+(?:ed|en|t|ne)\b|have been|be (?:a|an|because|the|some\w+)\b|admit|say))/i,
@@ -200,24 +200,24 @@ const WISHES: readonly RegExp[] = [
   /\b(?:i|we)(?:['’]d like| want| need)(?: it| them| this| you| everything| all| the \w+)? to (?:be|have|use|keep|stay|not|always)\b/i,
 ];
 const UNSPACED_SCRIPT = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}]/u;
-/** Prose may begin with "import", "return" or "at", and may hold an arrow or a tag of emphasis. */
+/** Prose may begin with "import", "return" or "at", and may contain an arrow or an emphasis tag. */
 const CODE =
   /^\s*(?:at \S+ \(|at \S+:\d|import (?:type )?(?:[*{"']|\w+,? (?:\{|from ["']))|(?:const|let|var) [\w{[]+.{0,40}=|return\b.*;$|\/\/|<\/?(?!(?:b|i|u|p|li|em|strong|h\d)>)\w)|\) ?=>|=> ?[{([]|\b\w+ ?=> ?\w+[.(]/;
-/** Asking for something once is not a rule, and neither is asking about one. */
+/** A single request is not a rule, and neither is a question about a rule. */
 const QUESTION = /\?["')\]]*$/;
 const FIRM = /\b(?:never|must|do not|don['’]?t (?:want|use|do|add|touch|change)|prefer|make sure)\b/i;
 const ASKED = /^(?:why|what|how|when|where|which|who|did|does|do you|is|are|was|were|can i|could i|should i|am i)\b/i;
 
 /**
- * The sentences of a user's message that state a rule, a prohibition or a preference, verbatim and in order; headings and
- * table cells too. Fenced code is not the user's words and is skipped. A sentence of over 400 characters is cut back to
- * the clauses that state one.
+ * The sentences of a user's message that state a rule, a prohibition or a preference, verbatim and in order. Headings
+ * and table cells count too. Fenced code is skipped, because it is not the user's words. A sentence of over 400
+ * characters is cut back to the clauses that state one.
  */
 export function extractConstraints(userText: string): string[] {
   return [...new Set(splitStatements(userText).flatMap(({ text }) => constraintsIn(text)))];
 }
 
-/** The sentence when it states a rule, or the clauses of it that do when it is too long. */
+/** The sentence if it states a rule. For a sentence that is too long, the clauses that do. */
 export function constraintsIn(sentence: string): string[] {
   if (sentence.length <= MAX_CONSTRAINT) return isRule(sentence) ? [sentence] : [];
   return sentence.split(/(?<=[,;]) /).flatMap((clause) => {
@@ -235,13 +235,13 @@ export function isRule(sentence: string): boolean {
   return forbids(said) || WISHES.some((wish) => wish.test(said));
 }
 
-/** Program text and logs: few words for the signs among them, or the marks of a statement, a tag or a stack frame. */
+/** Detects program text and logs by few letters among the signs, or by the marks of a statement, a tag or a stack frame. */
 export function looksLikeData(sentence: string): boolean {
   const letters = sentence.match(/[\p{L} ]/gu)?.length ?? 0;
   return letters < sentence.length * 0.6 || CODE.test(sentence) || (sentence.endsWith(");") && /\w\(/.test(sentence));
 }
 
-/** The words around each word that may forbid, by whole words, each place of the clause at most twice. */
+/** The text around each cue of a prohibition, cut at whole words. Each place of the clause appears at most twice. */
 function surroundings(clause: string): string[] {
   const found: string[] = [];
   const half = MAX_CONSTRAINT / 2;

@@ -1,8 +1,8 @@
 /**
- * How a conversation began, in the user's and the model's own words: for a summary that hides the messages themselves.
+ * Quotes how a conversation began, in the user's and the model's own words, for a summary that hides those messages.
  *
- * Boundary: messages and budgets in, a text out. Safe because nothing is worded anew: what is left out is cut from the end, and
- * the rules that it held are said behind it.
+ * Messages and budgets in, a text out. No text is reworded. A text over the budget is cut at its end, and the rules
+ * from the missing rest are listed after it.
  */
 import type { UIMessage } from "ai";
 import type { CountTokens } from "../message/measure.ts";
@@ -13,7 +13,7 @@ import { sayingIn } from "../pinned/said.ts";
 import { renderTranscript, wholeCharacters } from "../draft/render.ts";
 import { fieldText } from "../message/tool-parts.ts";
 
-/** The words of messages, whole. A single one of the user stands as it was said. */
+/** The full text of messages. A single user message is quoted as it is. */
 export function wholeWords(messages: readonly UIMessage[]): string {
   const [first] = messages;
   if (messages.length === 1 && first?.role === "user") return wordsOf(first);
@@ -24,7 +24,7 @@ export function wholeWords(messages: readonly UIMessage[]): string {
   );
 }
 
-/** The beginning of a message within so many tokens, and behind it the rules that are not in it, within as many again. */
+/** The beginning of a message within `tokens`, then the rules missing from it, within as many tokens again. */
 export function beginningWords(message: UIMessage, tokens: number, countTokens: CountTokens): string {
   const said = wordsOf(message);
   const beginning = cutAt(said, tokens, countTokens);
@@ -40,7 +40,7 @@ function wordsOf({ parts }: UIMessage): string {
   return parts.flatMap((part) => (part.type === "text" ? [fieldText(part.text)] : [])).join("\n");
 }
 
-/** As much of the text as the counter takes for so many tokens. */
+/** The longest beginning of the text within so many tokens. */
 function cutAt(text: string, tokens: number, countTokens: CountTokens): string {
   let cut = wholeCharacters(text, 0, tokens * 8);
   while (cut !== "" && countTokens(cut) > tokens) cut = wholeCharacters(cut, 0, Math.floor(cut.length * 0.9));

@@ -1,16 +1,16 @@
 /**
- * The words by which people forbid, in eight languages: one list for what makes a sentence a rule and for what makes a
- * rule a prohibition.
+ * Patterns for prohibitions in eight languages. The same list decides whether a sentence is a rule and whether a rule
+ * is a prohibition.
  *
- * Boundary: one sentence in, yes or no out. Safe because it errs towards a prohibition: one too many costs a line beside
- * a summary, one too few may cost a table. Every gap in a pattern is bounded, so that time is linear in the text.
+ * One sentence in, yes or no out. It errs towards a prohibition. One too many costs a line beside a summary, but a
+ * missed one may cost a table. Every gap in a pattern is bounded, so its time is linear in the text.
  */
 
-/** A clause begins here: at the start, after a mark, or after a word that leads into an order. */
+/** The start of a clause: the start of the text, a mark, or a word that leads into an order. */
 const CLAUSE = "(?:^|[,;:(|>*_–—-]\\s*|\\b(?:please|and|but|so|also|then|just|to|we|should|or|btw|again|ok|okay),?\\s)";
 const HARM = "(?:touch|chang|edit|modif|delet|remov|writ|push|deploy|run|mov|us|open|merg|drop|renam|commit)";
 
-/** English sentences that forbid. What follows some words only tells of the past, or thinks aloud. */
+/** English sentences that forbid. The exceptions after some words only tell of the past or think aloud. */
 const FORBIDS: readonly RegExp[] = [
   /\bnever\b(?! (?:mind|seen|saw|heard|worked|works|happen(?:s|ed)?|had|been|got|gets|used it|tried|knew)\b)/i,
   /\b(?:must not|mustn['’]?t|may not|shall (?:not|never)|shan['’]?t|should not|shouldn['’]?t)\b(?! have (?!to\b)\w+(?:ed|en|t|ne)\b)/i,
@@ -34,11 +34,11 @@ const FORBIDS: readonly RegExp[] = [
   new RegExp(`\\b${HARM}e? (?:nothing|none of)\\b`, "i"),
 ];
 
-/** Makes a prohibition of what is a rule anyway: any word that denies or narrows. */
+/** Marks a rule as a prohibition if it has any word that denies or narrows. */
 const DENIES =
   /\b(?:never|not|cannot|avoid|without|nothing|stop|don['’]?t|won['’]?t|can['’]?t|mustn['’]?t|shouldn['’]?t|no (?:more|need|other)|only)\b|n['’]t\b/i;
 
-/** Languages whose words stand between blanks. */
+/** Languages that write blanks between words. */
 const SPACED: Readonly<Record<string, string>> = {
   german:
     "niemals|nie wieder|keinesfalls|(?:auf keinen|in keinem) fall|unter keinen umständen|untersagt|verboten|tabu|finger weg|" +
@@ -64,7 +64,7 @@ const ABROAD = new RegExp(`(?<!\\p{L})(?:${Object.values(SPACED).join("|")})(?!\
 /** Chinese and Japanese. */
 const UNSPACED =
   /(?<![要])不要|千万别|(?:^|[,，;；。、 请都也])[别別](?![人的名处處])|不[准準许許]|不得(?![不了已])|不可以|[严嚴]禁|禁止|[绝絕决決]不|[切请請]勿|永远不|永遠不|ないで(?:ください|下さい|ね|[。！!]|$)|[てで]は(?:いけ|なら|だめ|ダメ)|[るうすつくぐぶむぬ]な(?:[。！!]|$)|絶対に.{0,40}ない|決して.{0,40}ない/;
-/** Where to look in a text of one sentence that is too long for one. */
+/** Finds the places to examine in a sentence that is too long to be a rule itself. */
 const CUES = new RegExp(
   `\\b(?:never|not|stop|nobody|hands off|leave|refrain|forbidden|prohibited|no longer)\\b|dont\\b|n['’]t\\b|${ABROAD.source}|${UNSPACED.source}`,
   "giu",
@@ -77,12 +77,12 @@ export function forbids(sentence: string): boolean {
   );
 }
 
-/** True when a rule forbids something rather than wishing for it: what must survive before any preference. */
+/** True when a rule forbids something instead of wishing for it. Prohibitions are kept before preferences. */
 export function prohibits(rule: string): boolean {
   return DENIES.test(rule) || forbids(rule);
 }
 
-/** Where in a text words stand that may forbid, in characters. */
+/** The places of words that may forbid, as character offsets in the text. */
 export function* findCues(text: string): Generator<number> {
   for (const { index } of text.matchAll(CUES)) yield index;
 }
