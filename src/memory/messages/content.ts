@@ -193,23 +193,38 @@ interface Visit {
 
 /** Throws `not_serializable` for the first value that JSON would drop or change. An absent property stays absent. */
 function checkPlain(value: unknown, visit: Visit): void {
-  visit.budget.left -= typeof value === "string" ? value.length + 2 : 1;
-  if (visit.budget.left < 0) throw tooLarge(visit.messageId);
-  if (value === null || typeof value === "string" || typeof value === "boolean") return;
-  if (typeof value === "number" && Number.isFinite(value)) return;
-  if (typeof value !== "object") throw notSerializable(visit, typeof value === "number" ? String(value) : typeof value);
+  spend(visit.budget, value, visit.messageId);
+  if (isPlain(value)) return;
+  if (typeof value !== "object" || value === null)
+    throw notSerializable(visit, typeof value === "number" ? String(value) : typeof value);
   checkHolder(value, visit);
   const { budget, depth, messageId } = visit;
-  const inside = { holder: value, up: visit, depth: depth + 1, messageId, budget };
+  const checkInside = (key: string | number, each: unknown): void => {
+    // A large message is mostly texts and numbers: none of them needs a place to be looked up from.
+    if (isPlain(each)) spend(budget, each, messageId);
+    else checkPlain(each, { key, holder: value, up: visit, depth: depth + 1, messageId, budget });
+  };
   if (Array.isArray(value)) {
-    for (let key = 0; key < value.length; key++) checkPlain(value[key], { key, ...inside });
+    for (let key = 0; key < value.length; key++) checkInside(key, value[key]);
     return;
   }
-  for (const [key, each] of Object.entries(value)) {
+  for (const key of Object.keys(value)) {
+    const each = (value as Record<string, unknown>)[key];
     if (each === undefined) continue;
     budget.left -= key.length + 3;
-    checkPlain(each, { key, ...inside });
+    checkInside(key, each);
   }
+}
+
+function spend(budget: Visit["budget"], value: unknown, messageId: string): void {
+  budget.left -= typeof value === "string" ? value.length + 2 : 1;
+  if (budget.left < 0) throw tooLarge(messageId);
+}
+
+/** What JSON keeps as it is, and what holds nothing. */
+function isPlain(value: unknown): boolean {
+  if (value === null || typeof value === "string" || typeof value === "boolean") return true;
+  return typeof value === "number" && Number.isFinite(value);
 }
 
 /** Throws `not_serializable` unless this is an array or a plain object that does not contain itself. */
