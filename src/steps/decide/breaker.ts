@@ -59,9 +59,9 @@ export function afterFailure(breaker: Breaker, code: string, now: number): Break
   return { failures, openings, until: now + cooldown(openings), probe: null, code };
 }
 
-/** Milliseconds of the cooldown after the n-th opening in a row. */
+/** Milliseconds of the cooldown after the n-th opening in a row: the longest from the last one on. */
 function cooldown(openings: number): number {
-  return COOLDOWNS_MS[Math.min(Math.max(openings, 1), COOLDOWNS_MS.length) - 1] ?? 0;
+  return COOLDOWNS_MS[openings - 1] ?? Math.max(...COOLDOWNS_MS);
 }
 
 /** What a person should know of a failure of this kind, and do about it. */
