@@ -14,7 +14,7 @@ import { forgetLive, learn, liveIds, type KnownRuns } from "./runs/known-runs.ts
 
 /**
  * `lost` was open, or should be, and is being opened again. `locked` means that the Worker wants the secret. `refused` means that the
- * Worker does not admit this page.
+ * Worker denies access or has no such agent.
  */
 export type Link = "connecting" | "open" | "lost" | "locked" | "refused";
 

@@ -1,5 +1,5 @@
 /**
- * What a client needs to know of an agent: types of its open calls, and its events. Runs anywhere, in a browser too.
+ * Types of an agent's open calls, and its events, for a client. Runs anywhere, also in a browser.
  */
 import type { Calls } from "./agent/calls.ts";
 import type { CompactionClient, DEFAULT_CLIENTS } from "./agent/clients.ts";
@@ -11,8 +11,9 @@ export type { Clients, CompactionClient } from "./agent/clients.ts";
 export { RUN_EVENT, type RunEvent } from "./agent/events.ts";
 
 /**
- * An agent as its clients see it: its own methods, and the calls that its list opens. For the SDK's typed clients:
- * `new AgentClient<ClientOf<ChatAgent, typeof ChatAgent.clients>>(…)`, or `ClientOf<ChatAgent>` without a list. An agent with rooms names them third.
+ * An agent's type for its clients, which has its own methods and the calls that its list opens. Use it with the SDK's typed clients, as in
+ * `new AgentClient<ClientOf<ChatAgent, typeof ChatAgent.clients>>(…)`, or `ClientOf<ChatAgent>` without a list. The third parameter names
+ * the agent's rooms.
  */
 export type ClientOf<
   Agent,
@@ -20,7 +21,7 @@ export type ClientOf<
   R extends Rooms = readonly [],
 > = Omit<Agent, keyof Calls<R> | keyof CompactionSurface<R>> & CompactionClient<List, R>;
 
-/** The event of a run that a connection was sent, or null for any other message. */
+/** Returns the run event in a connection's message, or null for any other message. */
 export function readRunEvent(data: unknown): RunEvent | null {
   if (typeof data !== "string" || !data.includes(RUN_EVENT)) return null;
   try {

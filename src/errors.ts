@@ -1,12 +1,11 @@
 /**
- * Every error that Palimpsest throws on purpose, by stable code.
+ * Every error that Palimpsest throws on purpose, with a stable code.
  *
- * Identity is the `code`, never the class: classes do not survive RPC. The message therefore starts with the code in
- * brackets, so that a caller on the far side of a WebSocket or a Workflow can still tell them apart with
- * {@link errorCode}. The text after it says what is wrong and what to do.
+ * The `code` identifies an error and the class does not, because classes do not survive RPC. The message starts with the code in brackets,
+ * so {@link errorCode} also works across a WebSocket or a Workflow. The text after it names the problem and a remedy.
  */
 
-/** Codes and whether the same call may succeed if it is simply made again. */
+/** Each code, with whether a repeated call may succeed. */
 const CODES = {
   unknown_parent: { retryable: false },
   unknown_leaf: { retryable: false },
@@ -47,7 +46,7 @@ const CODES = {
 
 export type ErrorCode = keyof typeof CODES;
 
-/** An error with a stable code and advice. `retryable` says whether the same call may succeed later. */
+/** An error with a stable code and advice. `retryable` is true when the same call may succeed later. */
 export class PalimpsestError extends Error {
   override readonly name = "PalimpsestError";
   readonly code: ErrorCode;
@@ -60,12 +59,12 @@ export class PalimpsestError extends Error {
   }
 }
 
-/** How the platform says that storage takes no more. Said at a commit, it breaks the object: no code of ours can say it better. */
+/** The platform's messages for full storage. One at a commit breaks the object, so our code cannot replace it. */
 const FULL = /SQLITE_FULL|database or disk is full/;
 
 /**
- * The code of an error made here, also after it crossed RPC and lost its class; `undefined` for any other error, but for the
- * platform's own word that storage is full, which is `storage_full`.
+ * Returns the code of an error made here, also after it crossed RPC and lost its class. Returns `storage_full` for the platform's error
+ * about full storage, and `undefined` for any other error.
  */
 export function errorCode(error: unknown): ErrorCode | undefined {
   const message = error instanceof Error ? error.message : "";
@@ -74,12 +73,12 @@ export function errorCode(error: unknown): ErrorCode | undefined {
   return FULL.test(message) ? "storage_full" : undefined;
 }
 
-/** Holds what must be true. A failure is a bug here, never bad input: it is not retried. */
+/** Asserts an invariant. A failure is a bug here, never bad input, and is not retried. */
 export function assert(condition: unknown, why: string): asserts condition {
   if (!condition) throw new PalimpsestError("broken_invariant", why);
 }
 
-/** Closes an exhaustive switch: a new member of a union fails to compile here, and to run. */
+/** Ends an exhaustive switch. A new member of a union fails to compile here, and throws at run time. */
 export function unreachable(value: never): never {
   throw new PalimpsestError("broken_invariant", `Unexpected case: ${JSON.stringify(value)}`);
 }

@@ -1,4 +1,4 @@
-/** What a user of the package imports. */
+/** The main entry of the package. */
 export {
   CompactingAgent,
   withCompaction,

@@ -1,14 +1,14 @@
 /**
- * Refuses an option that there is not: a name that is misspelt would do nothing, and say nothing.
+ * Refuses unknown options, because a misspelt name would otherwise be ignored silently.
  *
- * Boundary: names only; what each may hold is checked where it is used.
+ * It checks names only. The user of an option checks its value.
  */
 import { PalimpsestError } from "./errors.ts";
 
-/** The names of the fields of an options object: one that is missing here, or too much, does not compile. */
+/** The names of an options type's fields. A missing or extra name does not compile. */
 export type FieldNames<Options> = { readonly [Name in keyof Required<Options>]: true };
 
-/** `what` is said in front of the name: `compactAfter`, or `compactAfter: budget`. Throws `invalid_options`. */
+/** Throws `invalid_options` for an unknown field. `what` prefixes the message, as in `compactAfter` or `compactAfter: budget`. */
 export function checkFields<Options>(what: string, options: Options | undefined, names: FieldNames<Options>): void {
   if (options === undefined) return;
   if (typeof options !== "object" || options === null || Array.isArray(options)) {

@@ -1,70 +1,73 @@
-/** The numbers of session notes and of what is carried across a compaction, each with its unit and its reason. All others are in limits.ts. */
+/** The numbers of session notes and of text carried across a compaction, each with its unit and its reason. All others are in limits.ts. */
 
-/** What is kept behind notes by default: enough to go on in the same breath, and no more than a view with room to grow. */
+/** Defaults for the messages that stay behind notes. They let a reply continue, and leave the view room to grow. */
 export const DEFAULT_NOTES_MIN_TOKENS = 10_000;
 export const DEFAULT_NOTES_MIN_TEXT_BLOCK_MESSAGES = 5;
 export const DEFAULT_NOTES_MAX_TOKENS = 40_000;
 
-/** Most of a threshold that these two defaults take, as divisors: beside them stand the head and the notes. */
+/** Divisors of the threshold that bound the two token defaults above. The head and the notes need the rest. */
 export const NOTES_MIN_SHARE_OF_THRESHOLD = 6;
 export const NOTES_MAX_SHARE_OF_THRESHOLD = 1.5;
 
-/** Tokens of a session's notes, and of one of their sections: what a person would read through before going on. */
+/** Tokens of a session's notes, and of one section. A person would read that much before continuing. */
 export const NOTES_TOKENS = 12_000;
 export const NOTES_SECTION_TOKENS = 2_000;
 
-/** Most of a threshold that notes take by default, and of notes that a section takes, as divisors. */
+/** Default bounds as divisors. The first is for notes as a share of the threshold, the second for a section as a share of the notes. */
 export const NOTES_SHARE_OF_THRESHOLD = 5;
 export const NOTES_SECTION_SHARE = 4;
 
-/** Notes of so many tokens may not fall below this share of themselves in one update: a model that drops more has forgotten. */
+/** Notes of at least this many tokens may not shrink below this share in one update. A model that drops more has forgotten something. */
 export const GUARDED_NOTES_TOKENS = 100;
 export const LEAST_NOTES_SHARE = 0.5;
 
-/** An edited section of fewer words than these (as `meaningfulWords` counts) may come out as another one: a task that changed. */
+/**
+ * A section of the notes' own with fewer words than this (as `meaningfulWords` counts) may be rewritten completely, because a task may have
+ * changed.
+ */
 export const GUARDED_SECTION_WORDS = 20;
 
-/** Fuller than this share of its budget, a section may lose more than that to make room, and so may all of them. */
+/** Above this share of their budget, a section or the whole notes may shrink further to make room. */
 export const NOTES_CONDENSE_SHARE = 0.75;
 
-/** Lost lines that a refused answer is shown: enough to see what is meant. */
+/** Most lost lines that a retry shows to the model. That is enough to see the problem. */
 export const MAX_FORGOTTEN_LINES = 5;
 
-/** New tokens and tool calls after which notes are brought up to date; the tokens are at most a sixth of the threshold. */
+/** New tokens and tool calls after which notes are updated. The tokens are at most a sixth of the threshold. */
 export const NOTES_GROWTH_TOKENS = 10_000;
 export const NOTES_TOOL_CALLS = 3;
 export const NOTES_GROWTH_SHARE = 6;
 
 /**
- * Fewer new tokens are not worth an update, whose own prompt weighs some 700; of a threshold they are at most this share, as a
- * divisor: with patience, an update comes before the first compaction.
+ * Fewest new tokens for an update, whose own prompt takes some 700. They are at most a quarter of the threshold, so that even a delayed
+ * update comes before the first compaction.
  */
 export const LEAST_NOTES_GROWTH_TOKENS = 1_500;
 export const LEAST_NOTES_GROWTH_SHARE = 4;
 
-/** Growths after which an update waits no longer for tool calls or for a break. */
+/** After this multiple of the growth, an update no longer waits for tool calls or for a break. */
 export const NOTES_PATIENCE = 2;
 
-/** Versions of notes that are kept: enough to look back over a day's work, each with the facts of what it covers. */
+/** Most stored versions of notes. They cover a day's work, and each keeps the facts of its messages. */
 export const NOTES_VERSIONS = 10;
 
-/** Older ones that stay because a line where a shown text was cut leads to them: one for each summary that a view may still hold. */
+/** Most older versions that stay because a cut text in a view refers to them. That is one for each summary that a view may hold. */
 export const MAX_POINTED_NOTES = 20;
 
-/** Bytes of the notes' sections that a person may write, and sections: a row takes 2 MB with the facts beside them. */
+/** Most bytes and sections of notes that a person writes. A row takes 2 MB and also holds the facts. */
 export const MAX_NOTES_BYTES = 500_000;
 export const MAX_NOTES_SECTIONS = 50;
 
-/** How long a compaction waits for notes that are just being brought up to date (ms): less than a summary takes. */
+/** Time (ms) that a compaction waits for a running update of the notes. A summary takes longer. */
 export const NOTES_WAIT_MS = 15_000;
 
-/** Most of that (ms): a compaction that waits is still pending, and the watchdog looks after it. */
+/** Largest setting of that wait (ms). A waiting compaction is still pending, and the watchdog checks on it. */
 export const MAX_NOTES_WAIT_MS = 60_000;
 
-/** Tokens of one context block that is carried behind a summary, and of what a caller's code adds there. */
+/** Most tokens of one context block carried behind a summary, and of text that a caller's hook adds there. */
 export const CARRIED_TOKENS = 2_000;
 export const HOOK_TOKENS = 2_000;
 
-/** How long that code may take (ms), and how often it is tried: it may call a service that is down for a minute. */
+/** Time limit of that hook (ms) and its number of tries. It may call a service that is down for a minute. */
 export const HOOK_LIMIT_MS = 60_000;
 export const MAX_HOOK_ATTEMPTS = 5;

@@ -1,4 +1,4 @@
-/** Models by environment variables, for who wants to set one without code: every provider, and a Workflow that chooses among them. */
+/** Selects models by environment variables, without code. It has every provider, and a Workflow that chooses among them. */
 import { chooseModel, type ModelEnv } from "./model/choose.ts";
 import type { ModelRequest, SummaryModel } from "./model/chosen.ts";
 import { CompactionWorkflow as Compaction } from "./workflows/workflow.ts";

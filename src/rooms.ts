@@ -1,4 +1,4 @@
-/** Every room that there is, as the deployable Worker has them, and the calls of an agent with them all. */
+/** All rooms of the deployable Worker, and the calls of an agent with them. */
 import type { Calls, InputOf, ResultOf } from "./agent/calls.ts";
 import { context } from "./context/room.ts";
 import { events } from "./events/room.ts";
@@ -14,8 +14,8 @@ type AllCalls = Calls<AllRooms>;
 /** The name of a call. */
 export type CallName = keyof AllCalls;
 
-/** What a call takes: one object. */
+/** The input of a call, which is one object. */
 export type CallInput<Name extends CallName> = InputOf<AllCalls[Name]>;
 
-/** What a call answers. */
+/** The result of a call. */
 export type CallResult<Name extends CallName> = ResultOf<AllCalls[Name]>;

@@ -1,4 +1,4 @@
-/** The deployable Worker: one agent class with its workflows, reached at `/agents/palimpsest-agent/<name>`. */
+/** The deployable Worker. It has one agent class with its workflows, reached at `/agents/palimpsest-agent/<name>`. */
 import { Agent } from "agents";
 import { withCompaction } from "./agent/compacting-agent.ts";
 import type { WatchdogEnv } from "./agent/platform.ts";
@@ -18,22 +18,22 @@ interface Env extends Cloudflare.Env, ModelEnv, WatchdogEnv, WorkerEnv, GuardEnv
   readonly PALIMPSEST_THRESHOLD?: string;
   /** Most source tokens per call of the summariser. */
   readonly PALIMPSEST_CHUNK_TOKENS?: string;
-  /** Set, notes are kept in the background and are the summary when a compaction comes due. */
+  /** When set, notes are kept in the background and become the summary when a compaction is due. */
   readonly PALIMPSEST_NOTES?: string;
-  /** Set, what looks like a secret is blanked before the summariser is shown it. */
+  /** When set, likely secrets are blanked before the summariser sees them. */
   readonly PALIMPSEST_REDACT?: string;
-  /** Set, each summary waits a day for a person; `apply` or `discard` says what silence means. */
+  /** When set, each summary waits a day for a person. `apply` or `discard` is the meaning of silence. */
   readonly PALIMPSEST_APPROVAL?: "apply" | "discard";
 }
 
-/** Whoever the door lets in may do everything. */
+/** A caller that the door admits may do everything. */
 export class PalimpsestAgent extends withCompaction(Agent<Env>, { clients: "all", rooms: ALL_ROOMS }) {
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, env);
     guardConnections(this, ctx, env);
   }
 
-  /** Everything that there is to ask goes over a WebSocket. */
+  /** All calls go over a WebSocket. */
   override async onRequest(): Promise<Response> {
     return refuse(
       426,

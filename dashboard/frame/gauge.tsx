@@ -1,4 +1,4 @@
-/** Shows the view's tokens against the threshold. A view beyond the threshold shows a mark at the threshold. */
+/** Shows the view's tokens against the threshold, which is marked on the bar. */
 import { count, short } from "../format.ts";
 
 export function Gauge({ tokens, threshold }: { tokens: number; threshold: number | null }) {
