@@ -1,15 +1,14 @@
 /**
- * What a message weighs and which tool calls tie it to others: all that planning needs to know of it.
+ * Measures a message for planning: its tokens, and the tool calls that tie it to other messages.
  *
- * Job: read one message once, when it is stored. Boundary: no other message is looked at; pairing calls with results
- * is the planner's, by id.
+ * Reads one message once, when it is stored. It looks at no other message. The planner pairs calls with results by id.
  *
- * Calls and results: a tool part without a result is a *call*; one with a result is a *result*. A call and its result
- * in one part need nothing else, so such a part constrains the planner only where an earlier part with the same id is
- * still waiting for it (the shape of imported histories, with call and result in separate messages).
+ * A tool part without a result is a *call*, and one with a result is a *result*. A part with both needs no pairing. It
+ * constrains the planner only where an earlier part with the same id still waits for a result. Imported histories have
+ * that shape, with call and result in separate messages.
  *
- * Group: the id that a provider gave to one reply, which may have been stored as several rows. Looked for in
- * `metadata.providerMessageId`, `metadata.responseId`, then in any part's provider metadata (`messageId`,
+ * The *group* is the id that a provider gave to one reply, which may be stored as several rows. It is read from
+ * `metadata.providerMessageId`, `metadata.responseId`, and then from any part's provider metadata (`messageId`,
  * `responseId`, `itemId`).
  */
 import type { FileUIPart, UIMessage } from "ai";
@@ -18,33 +17,36 @@ import { imageTokens } from "../tokens/image-tokens.ts";
 import { messageSteps } from "./slice.ts";
 import { fieldText, hasResult, innerParts, jsonText, toolName, toolPart, type Part } from "./tool-parts.ts";
 
-/** Tokens around a tool call with its result: the provider's own wrapping of names, ids and JSON. */
+/** Tokens around a tool call with its result, for the provider's own wrapping of names, ids and JSON. */
 export const TOOL_OVERHEAD_TOKENS = 60;
 
 /** Bytes of a file per estimated token. */
 const FILE_BYTES_PER_TOKEN = 4;
 
-/** Most tokens that a file other than an image is counted as: beyond it, providers reject or summarise the file. */
+/** Most tokens counted for a file that is no image. Above it, providers reject or summarise the file. */
 export const MAX_FILE_TOKENS = 20_000;
 
-/** Tokens of a text, a whole number: a session has one for everything (agent/token-counter.ts), the estimate or its own. */
+/**
+ * Counts the tokens of a text as a whole number. A session uses one counter for everything (agent/token-counter.ts):
+ * the estimate or a counter of its own.
+ */
 export type CountTokens = (text: string) => number;
 
 /** A tool call id and the step that holds it. */
 type CallPlace = readonly [id: string, step: number];
 
 export interface Measure {
-  /** Estimated tokens of the message: the sum of `steps`. */
+  /** Estimated tokens of the message, the sum of `steps`. */
   readonly tokens: number;
-  /** Estimated tokens of each step, at least one. */
+  /** Estimated tokens of each step. There is at least one step. */
   readonly steps: readonly number[];
   /** Tool parts that wait for a result. */
   readonly calls: readonly CallPlace[];
-  /** Tool parts that have one. */
+  /** Tool parts with a result. */
   readonly results: readonly CallPlace[];
-  /** Steps that hold a text which is not blank: reasoning, calls, files and data are none. */
+  /** Steps with a text that is not blank. Reasoning, calls, files and data do not count as text. */
   readonly texts: readonly number[];
-  /** Tools by name, answered or not, each with the first step that uses it. */
+  /** The names of tools, answered or not, each with the first step that uses it. */
   readonly tools: readonly (readonly [name: string, step: number])[];
   readonly group: string | null;
 }
@@ -71,7 +73,7 @@ export function measureMessage(message: UIMessage, countTokens: CountTokens): Me
   return { tokens, steps, calls, results, texts, tools: [...tools], group: replyId(message) };
 }
 
-/** Estimated tokens of one part as the model is sent it: parts that are only for the page (data, sources) cost nothing. */
+/** Estimated tokens of one part as a model is sent it. Parts for the page alone (data, sources) cost nothing. */
 function partTokens(part: Part, count: CountTokens): number {
   const tool = toolPart(part);
   if (tool !== null) {
@@ -94,7 +96,7 @@ function hasText(part: Part): boolean {
   return part.type === "text" && fieldText(part.text).trim() !== "";
 }
 
-/** Estimated tokens of a file, by its size: no counter of texts knows it. */
+/** Estimated tokens of a file by its size, because token counters only read text. */
 export function fileTokens(part: Pick<FileUIPart, "mediaType" | "url">): number {
   const url = fieldText(part.url);
   if (fieldText(part.mediaType).startsWith("image")) return imageTokens(url);
@@ -103,7 +105,7 @@ export function fileTokens(part: Pick<FileUIPart, "mediaType" | "url">): number 
   return Math.min(MAX_FILE_TOKENS, Math.ceil(bytes / FILE_BYTES_PER_TOKEN));
 }
 
-/** Bytes inside a data URL; null when the file is elsewhere and its size unknown. */
+/** Bytes inside a data URL. Null when the file is elsewhere, so that its size is unknown. */
 export function fileBytes(url: string): number | null {
   if (!url.startsWith("data:")) return null;
   const comma = url.indexOf(",");

@@ -1,12 +1,12 @@
 /**
- * Short names of messages, for summaries to say where a bullet comes from and for a model to ask by.
+ * Short references to messages. Summaries use them to name the source of a bullet, and a model passes them to `recall`.
  *
- * A reference is `@` and seven characters made of the message's id: the same wherever and whenever it is written, harmless
- * in any text, and found by the hash that the store keeps anyway. Two ids share one once in four billion pairs; whoever
- * resolves a reference then gets both messages, and loses none.
+ * A reference is `@` and seven characters derived from the message's id. It is the same in every text, harmless in any
+ * text, and found by the hash that the store keeps anyway. Two ids share a reference once in four billion pairs. A
+ * look-up then returns both messages, so none is lost.
  */
 
-/** Digits and letters of a reference: 36^7 is more than 2^32. */
+/** Characters of a reference, digits and lower-case letters. 36^7 is more than 2^32. */
 const LENGTH = 7;
 const REFERENCE = new RegExp(`^@?[0-9a-z]{${LENGTH}}$`);
 
@@ -14,14 +14,17 @@ export function referenceTo(messageId: string): string {
   return `@${hashId(messageId).toString(36).padStart(LENGTH, "0")}`;
 }
 
-/** The hash that a reference stands for, its `@` left out or not; null for any other text. */
+/** The hash of a reference, with or without its `@`. Null for any other text. */
 export function hashOf(reference: string): number | null {
   if (!REFERENCE.test(reference)) return null;
   const hash = Number.parseInt(reference.replace("@", ""), 36);
   return hash < 2 ** 32 ? hash : null;
 }
 
-/** 32 bits of the id's UTF-16 units: FNV-1a, then stirred so that ids which differ in their last digit spread. Never 0. */
+/**
+ * A 32-bit hash of the id's UTF-16 units: FNV-1a with a finalizer that spreads ids which differ in the last digit.
+ * Never 0.
+ */
 export function hashId(id: string): number {
   let hash = 0x811c9dc5;
   for (let at = 0; at < id.length; at++) hash = Math.imul(hash ^ id.charCodeAt(at), 0x01000193);

@@ -1,9 +1,9 @@
 /**
- * Steps of a message: where a cut may fall inside it.
+ * The steps of a message, between which a cut may fall.
  *
- * A step is one model call. The AI SDK marks where each begins with a `step-start` part and turns each into its own
- * provider message, so a boundary there never breaks one. Safe while a message grows: appended parts only ever extend
- * the last step or open new ones, so a step's number never changes.
+ * A step is one model call. The AI SDK marks the beginning of each with a `step-start` part and turns each into its own
+ * provider message, so a cut between steps never breaks one. It is safe while a message grows. Appended parts only
+ * extend the last step or open new ones, so the number of a step never changes.
  */
 import type { UIMessage } from "ai";
 import { PalimpsestError } from "../../errors.ts";
@@ -11,7 +11,7 @@ import { WHOLE_MESSAGE } from "../plan/outline.ts";
 import type { Part } from "./tool-parts.ts";
 import { sliceMessageId } from "../view/view.ts";
 
-/** The message's parts, by step. At least one step, possibly empty; concatenated they are exactly `message.parts`. */
+/** The message's parts by step. There is at least one step, possibly empty. Together they are exactly `message.parts`. */
 export function messageSteps(message: UIMessage): readonly (readonly Part[])[] {
   if (message.role !== "assistant") return [message.parts];
   let current: Part[] = [];
@@ -30,14 +30,14 @@ export function messageSteps(message: UIMessage): readonly (readonly Part[])[] {
   return steps;
 }
 
-/** How many steps the message has: 1 or more. */
+/** The number of steps of the message, at least 1. */
 export function stepCount(message: UIMessage): number {
   return messageSteps(message).length;
 }
 
 /**
- * The message with only the parts of steps `fromStep` to `toStep`, both included, under a synthetic id; the very same
- * object when that is all of it. Steps past the end hold no parts. Throws `invalid_range`.
+ * The message with only the parts of steps `fromStep` to `toStep`, both included, under a synthetic id. Returns the
+ * same object when that is the whole message. Steps past the end have no parts. Throws `invalid_range`.
  */
 export function sliceMessage(message: UIMessage, fromStep: number, toStep: number): UIMessage {
   if (!Number.isInteger(fromStep) || !Number.isInteger(toStep) || fromStep < 0 || toStep < fromStep) {

@@ -1,14 +1,14 @@
-/** What a conversation is called after the words it began with. */
+/** The title of a conversation, taken from its first words. */
 import type { UIMessage } from "ai";
 import { fieldText } from "./tool-parts.ts";
 
-/** Characters of a session's title: a line of a list. */
+/** Characters of a session's title, which is one line of a list. */
 const TITLE_CHARS = 60;
 
-/** Characters of a text that are looked at: a message may have millions. */
+/** Characters read of a text, because a message may have millions. */
 const READ_CHARS = 1_000;
 
-/** By what a reader takes for one: a letter with its accents, a flag, an emoji of several people. */
+/** Splits a text into characters as a reader sees them: a letter with its accents, a flag, an emoji of several people. */
 const CHARACTERS = new Intl.Segmenter("en", { granularity: "grapheme" });
 
 /** The message's text in one line of at most {@link TITLE_CHARS} characters, cut between words. Null when it has no text. */
@@ -21,7 +21,7 @@ export function titleOf(message: UIMessage): string | null {
   if (characters.length <= TITLE_CHARS) return line;
   const kept = characters.slice(0, TITLE_CHARS).join("");
   const space = kept.lastIndexOf(" ");
-  // One long word (an address, a script without spaces) is cut where the room ends.
+  // One long word (an address, a script without spaces) is cut at the limit.
   const cut = space < kept.length / 2 ? characters.slice(0, TITLE_CHARS - 1).join("") : kept.slice(0, space);
   return `${cut}…`;
 }
