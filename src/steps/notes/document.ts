@@ -1,8 +1,8 @@
 /**
- * The notes of a session: sections with fixed headings, each with a text of its own.
+ * The notes of a session as a document: sections with fixed headings, each with its own text.
  *
- * Boundary: shapes, and text to and from them; who writes it and what it covers is not known here. Safe to show whatever a
- * section holds: {@link fitNotes} bounds every section and the whole.
+ * Defines shapes and converts them from and to text. It does not know who writes the notes or how far they cover the
+ * branch. {@link fitNotes} bounds every section and the whole, so any content is safe to show.
  */
 import {
   NOTES_SECTION_SHARE,
@@ -20,13 +20,13 @@ import { normalizeTitle, parseTemplate, type Section, type TemplateInput } from 
 import { findOpenFence } from "./fences.ts";
 import { pointTo } from "./pointer.ts";
 
-/** One section: its heading, and what stands under it (trimmed; empty when there is nothing yet). */
+/** One section with its heading and its text, which is trimmed, and empty when there is nothing yet. */
 export interface NotesSection {
   readonly title: string;
   readonly text: string;
 }
 
-/** Which sections there are, and how much they may hold in tokens of words, references not counted. */
+/** The sections and their limits, in tokens of words without references. */
 export interface NotesShape {
   readonly sections: readonly Section[];
   readonly sectionTokens: number;
@@ -34,7 +34,7 @@ export interface NotesShape {
 }
 
 export interface NotesShapeOptions {
-  /** Headings with hints for the model, in their order. Default: {@link DEFAULT_NOTES_SECTIONS}. */
+  /** Headings with hints for the model, in order. Defaults to {@link DEFAULT_NOTES_SECTIONS}. */
   readonly sections?: TemplateInput["sections"] | undefined;
   /** Most tokens of one section. Default: 2,000, at most a quarter of the whole. */
   readonly sectionTokens?: number | undefined;
@@ -60,7 +60,7 @@ export const DEFAULT_NOTES_SECTIONS: readonly Section[] = [
   { title: "Worklog", hint: "What was tried and done, a line each, the newest first." },
 ];
 
-/** Checked numbers and sections. `thresholdTokens` null: there is none to scale by. Throws `invalid_options`. */
+/** Validates the options. A null `thresholdTokens` means no threshold to scale by. Throws `invalid_options`. */
 export function resolveNotesShape(options: NotesShapeOptions, thresholdTokens: number | null): NotesShape {
   const sections =
     options.sections === undefined ? DEFAULT_NOTES_SECTIONS : parseTemplate({ sections: options.sections }).sections;
@@ -75,7 +75,7 @@ export function resolveNotesShape(options: NotesShapeOptions, thresholdTokens: n
   return { sections, sectionTokens, maxTokens };
 }
 
-/** The sections of a shape with what `known` holds under the same headings; what has no heading there stays at the end. */
+/** The sections of a shape, filled with the texts of `known` under the same headings. Other sections stay at the end. */
 export function arrangeSections(shape: NotesShape, known: readonly NotesSection[]): NotesSection[] {
   const titles = new Set(shape.sections.map(({ title }) => normalizeTitle(title)));
   const arranged = shape.sections.map(({ title }) => ({
@@ -87,14 +87,14 @@ export function arrangeSections(shape: NotesShape, known: readonly NotesSection[
 }
 
 /**
- * False for an untouched template: headings alone, or sections that say that there is nothing, however they say it, or that
- * only repeat one of `hints`, what was asked for under a heading.
+ * False for an untouched template. It has only headings, sections that say there is nothing in any wording, or sections
+ * that only repeat one of `hints`.
  */
 export function hasContent(sections: readonly NotesSection[], hints: readonly string[] = []): boolean {
   return sections.some(({ text }) => tellsSomething(text, hints));
 }
 
-/** Markdown: every heading with its text, or {@link NOTHING}. */
+/** Markdown with every heading and its text, or {@link NOTHING}. */
 export function renderNotes(sections: readonly NotesSection[]): string {
   return sections.map(({ title, text }) => `## ${title}\n${text === "" ? NOTHING : text}`).join("\n\n");
 }
@@ -104,19 +104,19 @@ export function notesTokens(sections: readonly NotesSection[], count: CountToken
   return count(renderNotes(sections));
 }
 
-/** Tokens of the words: the budgets are for these, not for where they come from. */
+/** Tokens of the words. The budgets count words only, without references. */
 export function wordTokens(text: string, count: CountTokens): number {
   return count(dropReferences(text));
 }
 
-/** Whether a text keeps to a budget, by its words, and its references to what they may come to beside them. */
+/** Whether a text keeps to a budget by its words, and to the larger limit with its references. */
 export function isWithin(text: string, tokens: number, count: CountTokens): boolean {
   return count(text) <= tokens * MAX_REFERENCED_RATIO && wordTokens(text, count) <= tokens;
 }
 
 /**
- * The sections within their budgets: one that is over is cut at the end of a line and says so in `pointer`, and where all of
- * them together are over, the longest are cut first. The same sections where nothing is over.
+ * Fits the sections into their budgets. A section over its budget is cut at the end of a line and ends with `pointer`.
+ * When all sections together are over, the longest are cut first. Returns the same sections when none is over.
  */
 export function fitNotes(
   sections: readonly NotesSection[],
@@ -132,7 +132,7 @@ export function fitNotes(
   }
 }
 
-/** A version as it is shown to a model: within the budgets, and saying where the whole of what is cut can be read. */
+/** A version as a model is shown it, within the budgets, with pointers to the full text of cut sections. */
 export function fitVersion(
   { n, sections }: { readonly n: number; readonly sections: readonly NotesSection[] },
   shape: NotesShape,
@@ -142,25 +142,25 @@ export function fitVersion(
   return fitNotes(sections, shape, { pointer, countTokens });
 }
 
-/** What stands at the end of a text that was cut, and what its tokens are counted with. */
+/** The line at the end of a cut text, and the token counter. */
 export interface CutOptions {
   readonly pointer: string;
   readonly countTokens: CountTokens;
 }
 
-/** How much less a section, or a line, may hold in the next round of fitting. */
+/** The factor by which a section or a line shrinks in the next round of fitting. */
 const CAP_STEP = 0.8;
 
 /**
- * The text's first lines within so many tokens, and the pointer behind them; the same text where it fits. Of a first line
- * that is too long by itself, its beginning. A code fence that the cut leaves open is closed.
+ * The text's first lines within so many tokens, followed by the pointer. Returns the same text where it fits. If the
+ * first line is too long, its beginning is used. A code fence that the cut leaves open is closed.
  */
 export function cutSection(text: string, tokens: number, { pointer, countTokens }: CutOptions): string {
   const fitsIn = (part: string): boolean => isWithin(part, tokens, countTokens);
   if (fitsIn(text)) return text;
   const lines = text.split("\n");
   const cutAt = (count: number): string => closeWith(pointer, lines.slice(0, count).join("\n"));
-  // Halving: a person's text may have many thousands of lines, and notes are cut whenever they are shown.
+  // Binary search, because a person's text may have thousands of lines, and notes are cut whenever they are shown.
   let [fits, over] = [0, lines.length];
   while (over - fits > 1) {
     const middle = (fits + over) >> 1;
@@ -176,7 +176,7 @@ export function cutSection(text: string, tokens: number, { pointer, countTokens 
   return fitsIn(pointer) ? pointer : "";
 }
 
-/** Fewer characters than this of a line say nothing. */
+/** Fewer characters of a line than this say nothing. */
 const LEAST_CUT = 20;
 
 function closeWith(pointer: string, text: string): string {

@@ -1,7 +1,7 @@
-/** When the notes are brought up to date: after enough of both tokens and tool calls, at a break where there is one. */
+/** Decides when to update the notes: after enough tokens and tool calls, at a break where there is one. */
 import { NOTES_PATIENCE } from "../../limits-of-notes.ts";
 
-/** What came since the last update. */
+/** The growth of the conversation since the last update. */
 export interface NotesGrowth {
   readonly tokens: number;
   readonly toolCalls: number;
@@ -12,13 +12,13 @@ export interface NotesGrowth {
 export interface NotesPace {
   /** Tokens after which an update is due. */
   readonly growthTokens: number;
-  /** Tool calls that must have come as well; 0 asks for none. */
+  /** Tool calls that are also needed. 0 needs none. */
   readonly toolCalls: number;
 }
 
 /**
- * True at the first break with enough of both; and true without one, and without the tool calls, once the tokens are twice
- * as many: neither a long row of calls nor a conversation without any puts an update off for ever.
+ * True at the first break with enough tokens and tool calls. At twice the tokens it is true in any case, so that
+ * neither a long series of calls nor a conversation without calls delays an update for ever.
  */
 export function isUpdateDue(growth: NotesGrowth, pace: NotesPace): boolean {
   if (growth.tokens >= pace.growthTokens * NOTES_PATIENCE) return true;

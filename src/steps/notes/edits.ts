@@ -1,5 +1,5 @@
 /**
- * What a model changes in the notes: an answer that holds the sections that change, each whole, and no other.
+ * Reads a model's answer to an update of the notes. It has the changed sections, each whole, and no other.
  *
  *     ## Current state
  *     Session: moving the parser to its own file. Next: the tests.
@@ -7,11 +7,10 @@
  *     ## Worklog
  *     - moved `parse()` to parse.ts [#12]
  *
- * or `No changes.` A heading is a line `## Title` outside of a code fence.
+ * or `No changes.` A heading is a line `## Title` outside a code fence.
  *
- * Boundary: an answer and the sections before it in, the sections after it or what is wrong with it out. Safe because a
- * section that the answer does not name stays byte for byte, and because an answer that would take most of the notes away is
- * refused like one that is no answer at all.
+ * An answer and the sections before it in, the sections after it or the audit's problems out. A section that the answer
+ * does not name stays byte for byte. An answer that would remove most of the notes is refused like an invalid one.
  */
 import { GUARDED_NOTES_TOKENS, LEAST_NOTES_SHARE } from "../../limits-of-notes.ts";
 import { findFalseAnswers, type AuditProblem } from "../draft/audit.ts";
@@ -31,14 +30,14 @@ import { findOpenFence, followFence } from "./fences.ts";
 import { findForgotten } from "./forgotten.ts";
 import { hintsOf } from "./prompt.ts";
 
-/** An answer that changes nothing. */
+/** The answer that changes nothing. */
 export const NO_CHANGES = "No changes.";
 
 export type NotesAudit =
   | { readonly ok: true; readonly sections: readonly NotesSection[]; readonly tokens: number }
   | { readonly ok: false; readonly problems: readonly AuditProblem[] };
 
-/** The notes after an answer, if it is one and may be used. `before` are all the sections as they stand. */
+/** Audits an answer and returns the notes after it, or the problems. `before` has all current sections. */
 export function auditEdits(input: {
   readonly answer: string;
   readonly finishReason: string;
@@ -56,7 +55,7 @@ export function auditEdits(input: {
     : { ok: false, problems: wrong };
 }
 
-/** The sections that an answer names, each once, by the headings of `known`; and what of it is of another shape. */
+/** The sections that an answer names, each once, under the headings of `known`, and the problems with the answer's shape. */
 export function parseEdits(
   answer: string,
   known: readonly NotesSection[],
@@ -90,12 +89,12 @@ export function parseEdits(
 
 const TITLE_SHOWN = 60;
 
-/** The sections with the edited ones in their places. */
+/** Replaces the edited sections in place. */
 export function applyEdits(sections: readonly NotesSection[], edits: readonly NotesSection[]): NotesSection[] {
   return sections.map((section) => edits.find(({ title }) => title === section.title) ?? section);
 }
 
-/** A markdown text by its `## ` headings outside of code fences; `title` is null for what stands before the first one. */
+/** Splits markdown at its `## ` headings outside code fences. `title` is null for the text before the first heading. */
 export function splitSections(markdown: string): { title: string | null; text: string }[] {
   const found: { title: string | null; lines: string[] }[] = [{ title: null, lines: [] }];
   let fence: string | null = null;
@@ -108,7 +107,7 @@ export function splitSections(markdown: string): { title: string | null; text: s
   return found.map(({ title, lines }) => ({ title, text: lines.join("\n").trim() }));
 }
 
-/** Without a code fence around all of it. */
+/** Removes a code fence around the whole text. */
 function unwrap(text: string): string {
   const inside = /^(`{3,}|~{3,})\w*\n([^]*)\n\1$/.exec(text)?.[2]?.trim();
   return inside !== undefined && /^(?:##[ \t]|no changes?\b)/i.test(inside) ? inside : text;

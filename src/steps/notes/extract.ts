@@ -1,9 +1,9 @@
 /**
- * Brings notes up to date without a model: real sentences and names of the new messages, under the headings of the notes.
+ * Updates notes without a model, with sentences and names of the new messages under the headings of the notes.
  *
- * Boundary: as {@link extractSummary}, but the answer has the shape of edits.ts: the sections that change, and no other. What
- * stands in a section stays there word for word, be it prose, a table, code, or a line that somebody wrote: new bullets come
- * behind it, and only a bullet of its own kind gives way, to what supersedes it or, where the section is full, to new ones.
+ * Works like {@link extractSummary}, but answers in the form of edits.ts, with only the sections that change. Existing
+ * text stays word for word, whether prose, a table, code or a person's line. New bullets are appended. Only our own
+ * bullets are removed, when a newer one supersedes them or when a full section needs room.
  */
 import { NOTES_CONDENSE_SHARE } from "../../limits-of-notes.ts";
 import { extractSummary, type ExtractInput } from "../extract/extract.ts";
@@ -30,18 +30,18 @@ import { NO_CHANGES, splitSections } from "./edits.ts";
 import { followFence } from "./fences.ts";
 import { readSectionTokens } from "./prompt.ts";
 
-/** Some lines of a section that stay or go together. */
+/** Lines of a section that are kept or removed together. */
 interface Piece {
   readonly text: string;
-  /** A bullet that the conversation was the source of, with what is indented under it. */
+  /** True for a bullet derived from the conversation, together with the lines indented under it. */
   readonly isOwn: boolean;
 }
 
 interface Sorted {
   readonly title: string;
-  /** As it stands. */
+  /** The current text. */
   readonly text: string;
-  /** Without what is superseded. */
+  /** The pieces that no newer line supersedes. */
   readonly pieces: readonly Piece[];
   readonly fresh: readonly string[];
   readonly tokens: number;
@@ -67,11 +67,14 @@ export function extractEdits(input: ExtractInput): string {
   return NO_CHANGES;
 }
 
-/** How much less every section may hold where all of them are over the budget, from round to round, and when to give up. */
+/**
+ * If all sections together are over the budget, each round multiplies their room by the step. Below the least share it
+ * gives up.
+ */
 const SHARE_STEP = 0.8;
 const LEAST_SHARE = 0.01;
 
-/** What the new messages have to tell: within what is free, or within the room that full notes make. */
+/** The new bullets from the messages, within the free room, or within the room that condensed notes leave. */
 function readFresh(input: ExtractInput, before: readonly NotesSection[]): NotesSection[] {
   const free = input.summaryTokens - wordTokens(renderNotes(before), input.countTokens);
   const least = Math.floor(input.summaryTokens * (1 - NOTES_CONDENSE_SHARE));
@@ -138,7 +141,7 @@ function readPieces(text: string): Piece[] {
   return pieces;
 }
 
-/** A bullet that says where it comes from, or that has a form of ours. */
+/** True for a bullet with references, or in one of our own forms. */
 function isOwn(line: string): boolean {
   if (!line.startsWith("- ")) return false;
   const { text, references } = splitReferences(line.slice(2));
@@ -150,12 +153,12 @@ function isOwn(line: string): boolean {
   );
 }
 
-/** What a line says, without its mark and its references. */
+/** The text of a line, without its list mark and references. */
 function plainOf(line: string): string {
   return splitReferences(line.split("\n")[0]?.replace(/^\s*- /, "") ?? "").text;
 }
 
-/** How things stood, what was to be done, and what was asked, is over once that is told anew, or was answered. */
+/** Bullets on the state, open work and questions are superseded once a newer bullet replaces or answers them. */
 function isSuperseded(text: string, news: readonly { readonly line: string }[]): boolean {
   const isToldAnew = (labels: readonly string[]): boolean =>
     labels.some((label) => text.startsWith(label)) &&
@@ -174,7 +177,10 @@ function toFileBullet(line: string): Bullet {
   return { topic: "files", weight: 0, order: 0, ...splitReferences(line) };
 }
 
-/** A new bullet as far as the notes do not say the same: of names, those that they do not have; rules, word for word. */
+/**
+ * A new bullet unless the notes already say the same. A list keeps only names that are missing. Rules are compared word
+ * for word.
+ */
 function unsaid(
   line: string,
   notes: {
@@ -199,7 +205,7 @@ function unsaid(
   return isTold ? [] : [`- ${line}`];
 }
 
-/** The section with what is new, within its budget; as it stands where that has no room at all. */
+/** The section with its new bullets, within its budget. Returns the current text if the budget has no room at all. */
 function fill({ text, pieces, fresh }: Sorted, tokens: number, count: CountTokens): string {
   const kept = [...pieces];
   const had = wordTokens(kept.map((piece) => piece.text).join("\n"), count);
@@ -230,7 +236,7 @@ function join(pieces: readonly Piece[], added: readonly string[]): string {
   return [before, added.join("\n")].filter((part) => part !== "").join(isList ? "\n" : "\n\n");
 }
 
-/** With references as long as those that the numbers of messages are turned into. */
+/** Widens references to the length that numbers of messages have after they are resolved. */
 function widen(text: string): string {
   return text
     .split("\n")

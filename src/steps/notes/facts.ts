@@ -1,4 +1,7 @@
-/** The facts of a transcript in which summaries stand for messages: read off the messages, and noted with the summaries. */
+/**
+ * The facts of a transcript in which summaries stand for messages. Facts of messages are gathered, and those of
+ * summaries are given.
+ */
 import type { UIMessage } from "ai";
 import { NO_FACTS, type Facts } from "../pinned/fact.ts";
 import { gatherFacts } from "../pinned/gather.ts";
@@ -6,8 +9,8 @@ import { mergeFacts } from "../pinned/merge.ts";
 import type { TranscriptElement } from "../draft/render.ts";
 
 /**
- * In the order of the transcript, because only a later message takes a rule back. `overlayFacts` has those of each summary,
- * oldest first.
+ * Merges facts in transcript order, because only a later message can take a rule back. `overlayFacts` has the facts of
+ * each summary, oldest first.
  */
 export function factsOfElements(elements: readonly TranscriptElement[], overlayFacts: readonly Facts[]): Facts {
   const parts: Facts[] = [];

@@ -1,6 +1,9 @@
-/** Code fences, as CommonMark has them: where one begins, only as many of the same sign, alone on a line, end it. Pure. */
+/**
+ * Tracks code fences as CommonMark defines them. A fence is closed only by a line of at least as many of the same sign.
+ * Pure.
+ */
 
-/** The fence that is open behind a line, given the one that was before it; null for none. */
+/** The fence that is open after a line, given the fence that was open before it. Null for none. */
 export function followFence(open: string | null, line: string): string | null {
   const [, mark = "", rest = ""] = /^ {0,3}(`{3,}|~{3,})(.*)$/.exec(line) ?? [];
   if (mark === "") return open;
@@ -8,7 +11,7 @@ export function followFence(open: string | null, line: string): string | null {
   return mark.startsWith(open) && rest.trim() === "" ? null : open;
 }
 
-/** The fence that a text leaves open at its end; null for none. */
+/** The fence that a text leaves open at its end. Null for none. */
 export function findOpenFence(text: string): string | null {
   return text.split("\n").reduce(followFence, null as string | null);
 }

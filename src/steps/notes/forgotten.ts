@@ -1,10 +1,10 @@
 /**
- * What an answer would take out of the notes that nobody has said is over.
+ * Finds content that an answer would remove from the notes although nothing says it is over.
  *
- * Boundary: the sections before and after an answer in, what is wrong with it out. Words are compared, not sentences: a model
- * may condense what stands in a section, and move it to another; it may not replace a section by one that knows nothing of
- * it. What is told of the present is superseded by nature, and a section that is nearly full must be condensed: neither is held
- * to this, but for being emptied.
+ * The sections before and after an answer in, problems out. It compares words, not sentences. A model may condense a
+ * section or move text to another one, but it may not replace a section by a text that knows nothing of it. A section
+ * about the present is exempt, because it is superseded by nature. A section that is nearly full must be condensed. It
+ * may lose words, but it must not be emptied.
  */
 import {
   GUARDED_SECTION_WORDS,
@@ -21,7 +21,7 @@ import { dropReferences } from "../draft/provenance.ts";
 import { normalizeTitle } from "../draft/template.ts";
 import { renderNotes, wordTokens, type NotesSection, type NotesShape } from "./document.ts";
 
-/** A problem for each section of `edits` half of whose words, or more, stand nowhere in the notes any more. */
+/** A problem for each section of `edits` that loses half of its words or more from the notes. */
 export function findForgotten(
   before: readonly NotesSection[],
   after: readonly NotesSection[],
@@ -36,7 +36,7 @@ export function findForgotten(
     if (was === text || topicOf(title) === "state") return [];
     const words = wordsOf(withoutPassing(was));
     if (shareOf(words, said) > LEAST_NOTES_SHARE) return [];
-    // A section of few words may be written anew where it is one of the notes' own; one that a person added may not.
+    // A short section of the notes' own shape may be rewritten, but not one that a person added.
     const isSmall = words.size < GUARDED_SECTION_WORDS && known.has(normalizeTitle(title));
     const mayCondense = isSmall || full || wordTokens(was, count) > shape.sectionTokens * NOTES_CONDENSE_SHARE;
     if (mayCondense && tellsSomething(text)) return [];
@@ -45,13 +45,13 @@ export function findForgotten(
   });
 }
 
-/** Without the lines that give way once their matter is told anew. */
+/** The text without lines that are superseded by newer ones of their kind. */
 function withoutPassing(text: string): string {
   const lines = text.split("\n");
   return lines.filter((line) => !PASSING_LABELS.some((label) => line.startsWith(`- ${label}`))).join("\n");
 }
 
-/** Longest line that is quoted, in characters. */
+/** Longest quoted line, in characters. */
 const QUOTED = 120;
 
 function listLost(text: string, said: ReadonlySet<string>): string {
@@ -62,7 +62,7 @@ function listLost(text: string, said: ReadonlySet<string>): string {
   return quoted.join(" · ");
 }
 
-/** 1 for no words at all. */
+/** 1 if there are no words at all. */
 function shareOf(words: ReadonlySet<string>, said: ReadonlySet<string>): number {
   if (words.size === 0) return 1;
   return [...words].filter((word) => said.has(word)).length / words.size;
@@ -70,7 +70,7 @@ function shareOf(words: ReadonlySet<string>, said: ReadonlySet<string>): number 
 
 const UNSPACED = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]/u;
 
-/** Of scripts that put no blanks between words, every two signs that stand side by side. */
+/** For scripts without spaces between words, each pair of adjacent characters counts as a word. */
 function wordsOf(text: string): Set<string> {
   const words = [...meaningfulWords(dropReferences(text))];
   return new Set(words.flatMap((word) => (UNSPACED.test(word) ? pairsOf(Array.from(word)) : [word])));

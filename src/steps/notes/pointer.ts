@@ -1,12 +1,14 @@
 /**
- * Where a section of the notes that was cut can be read whole: the line that stands at the cut, and the versions that such lines
- * in a text name. A model does as the line says (`recall`), and a version stays as long as something that is shown names it.
+ * Pointers from a cut section of the notes to its full text: the line at the cut, and the versions that such lines
+ * name.
+ *
+ * A model follows the line by calling `recall`. A version is kept as long as a shown text names it.
  */
 
-/** What every pointer begins with. */
+/** The beginning of every pointer. */
 export const POINTER = "recall({ notes: ";
 
-/** `from`: the character that the text goes on at. */
+/** `from` is the character at which the text continues. */
 export function pointTo(n: number, { section, from }: { readonly section?: string; readonly from?: number }): string {
   const fields = [
     `${n}`,
@@ -16,7 +18,7 @@ export function pointTo(n: number, { section, from }: { readonly section?: strin
   return `${POINTER}${fields.join(", ")} })`;
 }
 
-/** Of a text, or of JSON that holds one. */
+/** The versions named in a text, or in JSON that contains one. */
 export function pointedVersions(text: string): number[] {
   return [...text.matchAll(/recall\(\{ notes: (\d{1,9})\b/g)].map(([, n]) => Number(n));
 }

@@ -1,8 +1,8 @@
 /**
- * Which part of a view the session's notes take the place of, and what is kept behind them.
+ * Plans the part of a view that the session's notes replace, and the part kept behind them.
  *
- * Boundary: an outline, numbers and one message id in, a plan out; the notes themselves are not known here. Safe because
- * nothing is replaced that the notes do not cover, and because the boundary is one that {@link layOut} calls safe: V1 and
+ * An outline, numbers and one message id in, a plan out. It does not see the notes themselves. It is safe because the
+ * notes replace only messages that they cover, and because every boundary is one that {@link layOut} calls safe. V1 and
  * V2 hold as for any other plan.
  */
 import { PalimpsestError } from "../../errors.ts";
@@ -19,17 +19,17 @@ import type { Outline } from "../plan/outline.ts";
 import { freshTokens, spanPlan, type Plan } from "../plan/plan.ts";
 import type { Policy } from "../plan/policy.ts";
 
-/** What is kept behind notes. All three are whole numbers from 1, and `minTokens` is at most `maxTokens`. */
+/** The part kept behind notes. All three are whole numbers from 1, and `minTokens` is at most `maxTokens`. */
 export interface NotesRange {
-  /** Tokens that are kept at least, as far as `maxTokens` allows. */
+  /** Least tokens to keep, as far as `maxTokens` allows. */
   readonly minTokens: number;
-  /** Messages with text that are kept at least, as far as `maxTokens` allows. */
+  /** Least messages with text to keep, as far as `maxTokens` allows. */
   readonly minTextBlockMessages: number;
-  /** Once so many tokens are kept, no further message is. The one with which they come to as many is kept too. */
+  /** Once so many tokens are kept, no further message is. The message that reaches the limit is kept too. */
   readonly maxTokens: number;
 }
 
-/** The last message that notes cover, and its last step that they do: `WHOLE_MESSAGE` for its end. */
+/** The last message that notes cover, and its last covered step. `WHOLE_MESSAGE` stands for its end. */
 export interface CoveredEnd {
   readonly messageId: string;
   readonly step: number;
@@ -38,8 +38,8 @@ export interface CoveredEnd {
 export type NotesRangeOptions = { readonly [Key in keyof NotesRange]?: number | undefined };
 
 /**
- * The defaults, scaled down to a threshold under which they would not fit, each replaced by what was given where that is a
- * positive number. A stated most pulls the default least down to it. Throws `invalid_options` for a stated least above a stated most.
+ * The defaults, scaled down for a small threshold, each replaced by a given positive number. A given `maxTokens` lowers
+ * the default `minTokens` to it. Throws `invalid_options` for a given `minTokens` above a given `maxTokens`.
  */
 export function resolveNotesRange(policy: Pick<Policy, "thresholdTokens">, options: NotesRangeOptions): NotesRange {
   const { thresholdTokens } = policy;
@@ -61,33 +61,31 @@ export function resolveNotesRange(policy: Pick<Policy, "thresholdTokens">, optio
 }
 
 /**
- * Plans the overlay that notes lay: from the first message on, the earlier overlays included, to the boundary `b` below. No
- * head is kept: the notes tell of it as well, and an edit of what an overlay tells of must be an edit under it (C3).
- * Boundaries, cells and ties are those of `layOut`.
+ * Plans the overlay that shows notes. It covers everything from the first message, earlier overlays included, to the
+ * boundary `b` below. It keeps no head, because the notes tell of those messages too, and an edit of a message that an
+ * overlay tells of must be an edit under that overlay (C3). Boundaries, cells and ties are those of `layOut`.
  *
- * 1. `start`: the boundary behind the last visible step of the message that the notes cover last, up to the step that they
- *    cover. `covered: null` says that nobody knows what they cover: `start` is the end of the view.
- * 2. `floor`: the boundary behind the last overlay of the view, or the beginning where there is none.
- * 3. `kept`, from `start` downwards, cell by cell: it stops at `floor`; it stops as soon as the cells behind it hold at least
- *    `minTokens` and at least `minTextBlockMessages` messages with text, or at least `maxTokens`. So the cell that crosses
- *    `maxTokens` is kept. A message has text when one of its cells behind the boundary holds a text, whatever else does.
- * 4. `most`, the highest boundary: not above `start`, with the newest message of the user behind it and the last
- *    `policy.minTailMessages` messages, whole, whatever they weigh and whoever covers them. Not below `floor`: what is before it
- *    was hidden earlier. `kept` is not above it.
- * 5. `b`, aligned: the highest boundary from `kept` down to `floor` that is tied to nothing; where there is none, the lowest
- *    above `kept` and not above `most`. It is not the beginning; where `kept` is, there is none.
+ * 1. `start` is the boundary behind the last covered visible step of the last message that the notes cover. With
+ *    `covered: null` the coverage is unknown, and `start` is the end of the view.
+ * 2. `floor` is the boundary behind the last overlay of the view, or the beginning where there is none.
+ * 3. `kept` goes down from `start`, cell by cell, and stops at `floor`. It also stops once the cells behind it hold at least
+ *    `minTokens` and at least `minTextBlockMessages` messages with text, or at least `maxTokens`. So the cell that reaches
+ *    `maxTokens` is kept. A message has text when one of its cells behind the boundary has a text.
+ * 4. `most` is the highest allowed boundary. It is not above `start`. Behind it are the user's newest message and the last
+ *    `policy.minTailMessages` messages, whole, whatever their size. It is not below `floor`, because earlier overlays hide the
+ *    part before that. `kept` is not above it.
+ * 5. `b` is the highest boundary from `kept` down to `floor` without a tie. If there is none, it is the lowest one above
+ *    `kept` and not above `most`. `b` is never the beginning. If `kept` is the beginning, there is no `b`.
  *
- * `nothing` when:
- * - `empty`: the view holds no message.
- * - `not-covered`: the notes end before the part of the view that they could replace. Their last message is hidden by an
- *   earlier overlay, stands before one, or is not there; or the outline was cut off.
- * - `too-short`: they reach far enough, and what is kept behind them leaves nothing to replace.
- * - `too-small`: what they would replace, earlier overlays not counted, weighs less than `policy.minSpanTokens`, or nothing.
+ * The result is `nothing` in these cases:
+ * - `empty`: the view has no message.
+ * - `not-covered`: the notes end before the part of the view that they could replace. An earlier overlay hides their
+ *   last message or stands behind it, the message is missing, or the outline was truncated.
+ * - `too-short`: the notes reach far enough, but the kept part leaves nothing to replace.
+ * - `too-small`: the replaced part, without earlier overlays, has fewer tokens than `policy.minSpanTokens`, or none.
  *
- * The threshold is not looked at.
- *
- * The plan's level is one more than the highest overlay in the span, 0 without one. Its chunks and parts are what a model
- * would read, as in any plan.
+ * The threshold is not considered. The plan's level is one more than that of the highest overlay in the span, or 0
+ * without one. Its chunks and parts are those that a model would read, as in any plan.
  */
 export function planFromNotes(
   outline: Outline,
@@ -120,14 +118,14 @@ export function planFromNotes(
   return spanPlan({ layout, policy, head }, stacked, explain(layout, { start, kept, at }));
 }
 
-/** No message of the start is kept, but its words are: of those messages that a model's compaction would keep. */
+/** Keeps no message of the start, but quotes the words of those messages that a model's compaction would keep. */
 function headInWords(layout: Layout, { rows }: Outline, policy: Policy): KeptHead {
   const { at, kept } = cutHead(layout, policy);
   const inWords = rows.filter((_, index) => (layout.rowStarts[index] ?? 0) < at).map(({ id }) => id);
   return { ...kept, kept: 0, why: inWords.length === 0 ? kept.why : "notes", inWords };
 }
 
-/** The boundary behind what is covered of the last message; null when the view does not show it. */
+/** The boundary behind the covered part of the last message. Null when the view does not show it. */
 function endOfCovered(layout: Layout, { rows }: Outline, covered: CoveredEnd | null): number | null {
   if (covered === null) return layout.cells.length;
   const { messageId, step } = covered;
@@ -163,7 +161,7 @@ function expandBack(layout: Layout, { start, floor }: { start: number; floor: nu
   return at;
 }
 
-/** The highest boundary that keeps the newest message of the user and the last messages, whole. */
+/** The highest boundary that keeps the user's newest message and the last messages whole. */
 function latestBoundary(layout: Layout, { rows }: Outline, { minTailMessages }: Policy): number {
   const messages = rows.flatMap(({ kind }, index) => (kind === "message" ? [index] : []));
   const asked = rows.findLastIndex(({ kind, role }) => kind === "message" && role === "user");

@@ -1,9 +1,9 @@
 /**
- * What may still be read of notes that tell of messages which were edited or deleted since: what a person wrote, and nothing
- * that a model took from those messages.
+ * Filters versions of notes that tell of messages edited or deleted since. Lines by a person stay readable, and lines
+ * that a model derived from those messages do not.
  *
- * Boundary: the kept versions in, the same out. Safe because a line counts as a person's only where it came with a version by
- * hand and stood in none before it, of those that are known; where what came before is not known, none does.
+ * The kept versions in, the same versions out. A line counts as a person's only if it first came with a version by
+ * hand. Where the version before is unknown, no line counts as a person's.
  */
 import type { NotesSection } from "./document.ts";
 
@@ -11,12 +11,15 @@ interface Version {
   readonly n: number;
   readonly standing: boolean;
   readonly by: "update" | "hand";
-  /** Of the update that it goes back to; null where a person wrote all of it. */
+  /** The update that the version goes back to. Null where a person wrote all of it. */
   readonly runId: string | null;
   readonly sections: readonly NotesSection[];
 }
 
-/** Newest first, as they come: those that stand as they are, of the others the lines by hand alone. */
+/**
+ * Takes and returns versions newest first. Versions in force stay unchanged, and the others keep only lines written by
+ * hand.
+ */
 export function withholdNotes<Kept extends Version>(
   versions: readonly Kept[],
 ): (Kept & { readonly withheld?: true })[] {
