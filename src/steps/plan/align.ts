@@ -1,36 +1,36 @@
 /**
- * Where a boundary may fall: never between a tool call and its result, never inside one provider reply (V2).
+ * Finds where a boundary may fall: never between a tool call and its result, and never inside one provider reply (V2).
  *
  * The outline is laid out as *cells*, one per visible step of a message and one per overlay. Boundary `b` lies before
- * cell `b`, so there is one more boundary than there are cells. An overlay is one cell: nothing can cut into it.
+ * cell `b`, so there is one more boundary than cells. An overlay is one cell, so no boundary cuts into it.
  *
- * Call ids are paired as repair.ts pairs them: a result answers the latest call with its id that still
- * waits. A call that nothing answers holds no boundary, so a crash in the middle of a call never blocks compaction. One
- * exception: those of the newest message that says anything can still be answered, by a person, a client or a result that an outline which was
- * cut off does not reach. They and all that follows them stay in view.
+ * Call ids are paired as in view/repair.ts. A result answers the latest waiting call with its id. A call without an
+ * answer ties no boundary, so a crash in the middle of a call never blocks compaction. Calls of the newest message that
+ * says anything are an exception, because a person, a client or a result beyond a truncated outline can still answer
+ * them. They and everything after them stay in view.
  */
 import { MESSAGE_OVERHEAD_TOKENS } from "../../limits.ts";
 import type { Outline, OutlineRow } from "./outline.ts";
 
 interface Cell {
   readonly row: OutlineRow;
-  /** The row's place in the outline. */
+  /** The row's index in the outline. */
   readonly rowIndex: number;
-  /** Step of the message; 0 for an overlay. */
+  /** The step of the message. 0 for an overlay. */
   readonly step: number;
   readonly tokens: number;
 }
 
-/** What a boundary would break. */
+/** The unit that a boundary would break. */
 type Tie = "tool-pair" | "group";
 
 export interface Layout {
   readonly cells: readonly Cell[];
-  /** `ties[b]`: what boundary `b` would break, or null where it is safe. One longer than `cells`. */
+  /** `ties[b]` is the unit that boundary `b` would break, or null where it is safe. One longer than `cells`. */
   readonly ties: readonly (Tie | null)[];
-  /** `before[b]`: tokens of all cells before boundary `b`. One longer than `cells`. */
+  /** `before[b]` has the tokens of all cells before boundary `b`. One longer than `cells`. */
   readonly before: readonly number[];
-  /** First boundary of each row; one longer than the rows, so that it also tells where the last row ends. */
+  /** The first boundary of each row. One longer than the rows, so that it also tells where the last row ends. */
   readonly rowStarts: readonly number[];
 }
 
@@ -53,7 +53,7 @@ export function tokensBetween(layout: Layout, from: number, to: number): number 
 function findTies(outline: Outline, rowStarts: readonly number[]): (Tie | null)[] {
   const end = rowStarts.at(-1) ?? 0;
   const ties = Array.from<Tie | null>({ length: end + 1 }).fill(null);
-  /** Holds cells `first` to `last` together. */
+  /** Ties cells `first` to `last` together. */
   const hold = (first: number, last: number, tie: Tie): unknown => ties.fill(tie, first + 1, last + 1);
 
   for (const { first, last } of replies(outline.rows)) {
@@ -80,14 +80,14 @@ function findTies(outline: Outline, rowStarts: readonly number[]): (Tie | null)[
   return ties;
 }
 
-/** A reply that was stored to hold a turn's place, or data for the page: nobody went on with it. */
+/** A reply that was stored as a placeholder for a turn, or only has data for the page. Nobody continued from it. */
 function saysNothing(row: OutlineRow | undefined): boolean {
   return row?.kind === "message" && row.tokens <= MESSAGE_OVERHEAD_TOKENS;
 }
 
 /**
- * First and last row of each provider reply. What a user says ends every reply: an id that comes again after it, from a
- * client that gives each message the same, ties nothing.
+ * First and last row of each provider reply. A user's message ends every reply. Some clients give every message the
+ * same id, so an id that returns after a user's message ties nothing.
  */
 function replies(rows: readonly OutlineRow[]): readonly { first: number; last: number }[] {
   const ended: { first: number; last: number }[] = [];
@@ -103,7 +103,7 @@ function replies(rows: readonly OutlineRow[]): readonly { first: number; last: n
   return [...ended, ...open.values()];
 }
 
-/** The row's calls and results in the order of its steps; within a step, a call comes before its result. */
+/** The row's calls and results in the order of its steps. Within a step, a call comes before its result. */
 function toolEvents(row: OutlineRow): readonly { id: string; step: number; result: boolean }[] {
   const calls = row.calls.map(([id, step]) => ({ id, step, result: false }));
   const results = row.results.map(([id, step]) => ({ id, step, result: true }));

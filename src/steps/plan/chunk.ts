@@ -1,10 +1,10 @@
 /**
- * Cuts a span into pieces that the summariser can read in one call.
+ * Cuts a span into chunks that the summariser can read in one call.
  *
- * The pieces cover the span's messages exactly once, never reach across an earlier overlay, and are near each other
- * in size: a tiny last piece costs a model call and says nothing. Their edges break no tool pair and no reply where
- * that leaves a piece within the limit; where it does not, only the reading is poorer, as a chunk is never sent to a
- * provider as messages.
+ * The chunks cover the span's messages exactly once, never reach across an earlier overlay, and have similar sizes,
+ * because a tiny last chunk would cost a model call and say little. Their edges break no tool pair and no reply if a
+ * chunk within the limit allows that. Otherwise only the summary suffers, because a chunk is never sent to a provider
+ * as messages.
  */
 import { layOut, tokensBetween, type Layout } from "./align.ts";
 import { WHOLE_MESSAGE, type Outline, type Span } from "./outline.ts";
@@ -13,11 +13,11 @@ import { WHOLE_MESSAGE, type Outline, type Span } from "./outline.ts";
 export interface ChunkPlan extends Span {
   readonly index: number;
   readonly tokens: number;
-  /** Of one of two that stand in for a chunk that no model could tell: that chunk's index. */
+  /** The index of the chunk that this half replaces. Set when no model could summarise that chunk in one piece. */
   readonly halfOf?: number;
 }
 
-/** The closed range from boundary `from` to boundary `to` (which is after `from`), named as {@link Span} says. */
+/** The closed range from boundary `from` to a later boundary `to`, in the ids of {@link Span}. */
 export function spanBetween(layout: Layout, from: number, to: number): Span {
   const first = layout.cells[from];
   const last = layout.cells[to - 1];
@@ -28,7 +28,7 @@ export function spanBetween(layout: Layout, from: number, to: number): Span {
   return { fromId: first.row.id, fromStep: first.step, toId: last.row.id, toStep: whole ? WHOLE_MESSAGE : last.step };
 }
 
-/** Chunks of the messages between two boundaries, at most `chunkTokens` each unless one step alone is larger. */
+/** Chunks of the messages between two boundaries, at most `chunkTokens` each unless a single step is larger. */
 export function chunkSpan(
   layout: Layout,
   range: { from: number; to: number },
@@ -52,7 +52,7 @@ export function chunkSpan(
   return chunks;
 }
 
-/** The boundary within the limit that is nearest to an even share of what is left; a safe one if there is any. */
+/** The boundary within the limit that is nearest to an even share of the rest. Prefers a safe one. */
 function chunkEnd(layout: Layout, range: { from: number; to: number }, limit: number): number {
   const rest = tokensBetween(layout, range.from, range.to);
   if (rest <= limit) return range.to;
@@ -67,7 +67,7 @@ function chunkEnd(layout: Layout, range: { from: number; to: number }, limit: nu
   return safe ?? nearest;
 }
 
-/** A chunk's rows as two chunks near each other in size; none when it cannot be cut. Their indices count from 0. */
+/** Splits a chunk's rows into two chunks of similar size. Empty when it cannot be cut. Their indices count from 0. */
 export function halveChunk(outline: Outline): readonly ChunkPlan[] {
   const layout = layOut(outline);
   const to = layout.cells.length;
@@ -75,5 +75,5 @@ export function halveChunk(outline: Outline): readonly ChunkPlan[] {
   return halves.length === 2 ? halves : [];
 }
 
-/** A half may be this share of the whole: messages are not cut to measure. */
+/** The largest share of the whole that a half may have, because cuts fall between messages. */
 const HALF_AND_ROOM = 0.7;

@@ -1,42 +1,43 @@
 /**
- * Where the head ends and where the tail begins.
+ * Decides where the head ends and where the tail begins.
  *
- * The budget alone names a place for each; this moves it to one that breaks nothing and reads well, and says why.
+ * The budget alone gives a place for each. This module moves it to a place that breaks no pair and reads well, and
+ * records why.
  */
 import { tokensBetween, type Layout } from "./align.ts";
 import type { Outline, OutlineRow } from "./outline.ts";
 import type { Policy } from "./policy.ts";
 
-/** Why a boundary is not where the budget alone would have put it. */
+/** Why a boundary differs from the place that the budget alone would give. */
 export interface BoundaryMove {
   readonly boundary: "head" | "tail";
   readonly why: "tool-pair" | "group" | "user-turn" | "min-tail" | "min-span" | "inside-message";
   readonly tokens: number;
 }
 
-/** How little of its budget a tail may keep to start at a later user turn. */
+/** The least share of its budget that a tail may keep in order to start at a later user turn. */
 const TAIL_SHRINK = 0.5;
 
-/** How far over its budget a tail may grow to start at a user turn or a safe boundary. */
+/** The most that a tail may exceed its budget in order to start at a user turn or a safe boundary. */
 const TAIL_STRETCH = 1.5;
 
-/** A boundary and why it is where it is. */
+/** A boundary and the moves that led to it. */
 export interface Cut {
   readonly at: number;
   readonly moves: readonly BoundaryMove[];
 }
 
-/** What is kept of the start, and what of it was to be kept and is not. */
+/** The kept part of the start, and why it is smaller than asked. */
 export interface KeptHead {
-  /** Messages that were to be kept: `protectHead`. */
+  /** The number of messages that were to be kept: `protectHead`. */
   readonly asked: number;
-  /** Messages that are kept in the view as they are. */
+  /** The number of messages that are kept in the view unchanged. */
   readonly kept: number;
-  /** Why they are fewer; null when they are not. */
+  /** Why fewer are kept. Null when all are. */
   readonly why: "budget" | "hard-line" | "earlier-summary" | "notes" | "function" | null;
-  /** Messages whose words stand whole beside the summary, which tells of them as well: of notes. */
+  /** Ids of messages quoted in full beside notes that hide them. */
   readonly inWords: readonly string[];
-  /** The user's first message, where only its beginning and its rules stay word for word. */
+  /** The user's first message, where only its beginning and its rules are quoted. */
   readonly beginningOf: string | null;
 }
 
@@ -45,9 +46,10 @@ export interface HeadCut extends Cut {
 }
 
 /**
- * The boundary after the protected messages: the first `protectHead` of the path, fewer when an earlier overlay comes
- * first or their budget is spent, through the user's first message where that has room, more when the last of them is tied
- * to what follows. Equals the number of cells when everything is tied.
+ * The boundary after the protected messages, which are the first `protectHead` of the path. There are fewer when an
+ * earlier overlay comes first or their budget is spent. The user's first message is included if its own budget has
+ * room. There are more when the last one is tied to the next messages. Equals the number of cells when everything is
+ * tied.
  */
 export function cutHead(layout: Layout, policy: Policy): HeadCut {
   const { cells, rowStarts, ties } = layout;
@@ -65,7 +67,10 @@ export function cutHead(layout: Layout, policy: Policy): HeadCut {
   };
 }
 
-/** What is left of the start where a function of the caller's own named the range: of a first message in it, the beginning. */
+/**
+ * The kept part of the start where a caller's own function named the range. If the user's first message is in the
+ * range, its beginning is quoted.
+ */
 export function headBefore(outline: Outline, hidden: ReadonlySet<string>, policy: Policy): KeptHead {
   const { protectHead: asked, openingTokens } = policy;
   const left = outline.rows.findIndex(({ id }) => hidden.has(id));
@@ -75,13 +80,13 @@ export function headBefore(outline: Outline, hidden: ReadonlySet<string>, policy
   return { asked, kept, why: kept < asked ? "function" : null, inWords: [], beginningOf };
 }
 
-/** The row of the user's first message; null where an overlay comes before it, or there is none. */
+/** The row of the user's first message. Null where an overlay comes before it, or there is none. */
 function askingRow(rows: readonly OutlineRow[]): number | null {
   const found = rows.findIndex(({ kind, role }) => kind === "overlay" || role === "user");
   return rows[found]?.kind === "message" ? found : null;
 }
 
-/** How many rows are protected, why they are fewer than was asked, and the row of the user's first message. */
+/** The number of protected rows, why they are fewer than asked, and the row of the user's first message. */
 function protectRows(layout: Layout, policy: Policy): { rows: number; why: KeptHead["why"]; asking: number | null } {
   const { cells, rowStarts } = layout;
   const { protectHead, headTokenBudget, firstMessageTokens } = policy;
@@ -98,14 +103,14 @@ function protectRows(layout: Layout, policy: Policy): { rows: number; why: KeptH
   return { rows, why: rows === open ? "earlier-summary" : policy.headWithin, asking };
 }
 
-/** Asks whether replacing everything from the head to this boundary is worth it. */
+/** Decides whether replacing everything from the head to this boundary is worth it. */
 export type WorthCutting = (boundary: number) => boolean;
 
 /**
- * The boundary before what is kept of the recent part, or null when no safe one is worth it. In order of preference:
+ * The boundary before the tail, or null when no safe one is worth it. In order of preference:
  *
- * 1. where a user turn starts, looking back as far as the budget stretches, then forward while half of it is kept;
- * 2. any safe boundary, back as far as the budget stretches, then forward up to the least tail, then further back.
+ * 1. the start of a user turn, looking back as far as the budget stretches, then forward while half of the budget is kept
+ * 2. any safe boundary, looking back as far as the budget stretches, then forward to the least tail, then further back
  */
 export function cutTail(layout: Layout, policy: Policy, worth: WorthCutting): Cut | null {
   const end = layout.cells.length;
@@ -127,7 +132,7 @@ export function cutTail(layout: Layout, policy: Policy, worth: WorthCutting): Cu
   return at === null ? null : { at, moves: explain(layout, { byBudget, start, at }) };
 }
 
-/** The boundary at the end of an outline that was cut off: what follows it is kept whatever it weighs. */
+/** The boundary at the end of a truncated outline. Everything after it is kept, whatever its size. */
 export function cutEnd(layout: Layout, worth: WorthCutting): Cut | null {
   const end = layout.cells.length;
   const at = findDown(end, (at) => layout.ties[at] === null && worth(at));
@@ -142,8 +147,8 @@ function walkBack(layout: Layout, budget: number): number {
 }
 
 /**
- * The highest boundary that keeps the least tail: the last `minTailMessages` messages. A message of several steps that
- * alone outweighs the budget may be kept in part, from the first step that fits, or else its last one.
+ * The highest boundary that keeps the least tail of `minTailMessages` messages. If a message of several steps alone
+ * exceeds the budget, it may be kept in part, from the first step that fits, or else its last step.
  */
 export function latestTail(layout: Layout, policy: Policy): number {
   const { cells, rowStarts } = layout;

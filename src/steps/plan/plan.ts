@@ -1,10 +1,9 @@
 /**
- * The plan: which part of a view a summary should replace, or why none.
+ * The plan: the part of a view that a summary should replace, or the reason for doing nothing.
  *
- * Job: turn an outline and a policy into a value; the same call serves a real run and a dry run. Boundary: nothing is
- * read or written, and no content is known. Safe because every plan keeps V1 (head, span and tail cover the view once,
- * chunks cover the span's messages once) and V2 (no boundary between a call and its result) by construction, also when
- * asked for by hand.
+ * Turns an outline and a policy into a value. A real run and a dry run use the same call. It reads and writes nothing
+ * and sees no content. Every plan keeps V1 (head, span and tail cover the view once, chunks cover the span's messages
+ * once) and V2 (no boundary between a call and its result) by construction, even when a person asks for it.
  */
 import { layOut, tokensBetween, type Layout } from "./align.ts";
 import { chunkSpan, spanBetween, type ChunkPlan } from "./chunk.ts";
@@ -31,7 +30,7 @@ export type PlanPart =
   | { readonly kind: "overlay"; readonly id: string; readonly tokens: number }
   | { readonly kind: "chunk"; readonly index: number };
 
-/** Why there is nothing to do. Closed: callers switch on it. */
+/** The reasons for doing nothing. A closed set, because callers switch on it. */
 export type NothingReason =
   | "empty"
   | "under-threshold"
@@ -46,37 +45,37 @@ export type Plan =
   | {
       readonly kind: "span";
       readonly span: Span;
-      /** Overlays inside the span, oldest first: their text is the previous summary. */
+      /** Overlays inside the span, oldest first. Their text is the previous summary. */
       readonly overlayIds: readonly string[];
-      /** Of the new overlay: 0 when it folds none in. */
+      /** The level of the new overlay. 0 when it folds none in. */
       readonly level: number;
       /** True when the overlays' own chunks are read again instead of their text. */
       readonly rebuild: boolean;
       readonly chunks: readonly ChunkPlan[];
-      /** What the summary is made of, in the order of the path. */
+      /** The sources of the summary, in the order of the path. */
       readonly parts: readonly PlanPart[];
-      /** What is kept of the start. */
+      /** The kept part of the start. */
       readonly head: KeptHead;
       readonly headTokens: number;
       readonly spanTokens: number;
       readonly tailTokens: number;
-      /** The first message that is kept behind the span; null when there is none. */
+      /** The first message that is kept behind the span. Null when there is none. */
       readonly keptId: string | null;
       readonly moves: readonly BoundaryMove[];
     }
   | { readonly kind: "nothing"; readonly reason: NothingReason; readonly detail: string };
 
 export interface PlanOptions {
-  /** Plan also under the threshold, and also a span smaller than `minSpanTokens`. */
+  /** Plan even under the threshold, and even a span smaller than `minSpanTokens`. */
   readonly manual?: boolean;
   /**
-   * `mend`: only what an edit uncovered between overlays, whatever the threshold says. `rebuild`: everything that is
-   * covered, from its first drafts.
+   * `mend` covers only gaps that an edit left between overlays, whatever the threshold says. `rebuild` covers
+   * everything that is covered now, from its first drafts.
    */
   readonly only?: "mend" | "rebuild" | undefined;
 }
 
-/** Plans one compaction. Never throws on a well-formed outline: having nothing to do is an answer. */
+/** Plans one compaction. Never throws on a well-formed outline, because doing nothing is a result. */
 export function planCut(outline: Outline, policy: Policy, options: PlanOptions = {}): Plan {
   const manual = options.manual === true;
   if (outline.rows.length === 0) return nothing("empty", "The view holds no messages.");
@@ -97,7 +96,7 @@ export function planCut(outline: Outline, policy: Policy, options: PlanOptions =
   return planFresh(place, manual);
 }
 
-/** A view laid out, and where its head ends. */
+/** A laid-out view, and where its head ends. */
 interface Place {
   readonly layout: Layout;
   readonly outline: Outline;
@@ -105,7 +104,7 @@ interface Place {
   readonly head: HeadCut;
 }
 
-/** What no overlay covers yet, between head and tail. */
+/** The part between head and tail that no overlay covers yet. */
 function planFresh(place: Place, manual: boolean): Plan {
   const { layout, outline, policy, head } = place;
   const fresh = freshTokens(layout);
@@ -155,7 +154,7 @@ export function spanPlan(
   };
 }
 
-/** Words need to stand beside the summary only of what it hides. */
+/** Words are quoted beside the summary only if the summary hides their message. */
 function hiddenWords(kept: KeptHead, hidden: ReadonlySet<string>): KeptHead {
   const { inWords, beginningOf } = kept;
   return {
@@ -172,7 +171,7 @@ function partAt({ row, step }: Layout["cells"][number], chunks: readonly ChunkPl
   return chunk === undefined ? [] : [{ kind: "chunk", index: chunk.index }];
 }
 
-/** Message tokens before each boundary, overlays left out: what a summary was not yet made of. */
+/** Message tokens before each boundary, without overlays. No summary covers these yet. */
 export function freshTokens(layout: Layout): readonly number[] {
   const sums = [0];
   for (const { row, tokens } of layout.cells) sums.push((sums.at(-1) ?? 0) + (row.kind === "overlay" ? 0 : tokens));

@@ -1,5 +1,5 @@
 /**
- * The policy: every number that a plan is made with, resolved and checked once, before anything is stored.
+ * The policy: every number used for a plan, resolved and validated once, before anything is stored.
  */
 import { PalimpsestError } from "../../errors.ts";
 import {
@@ -28,34 +28,37 @@ import {
   TAIL_SHARE_OF_THRESHOLD,
 } from "../../limits.ts";
 
-/** Most of a threshold that summaries and names may be given: with tail and head, more leaves too little room to grow. */
+/**
+ * The largest share of a threshold for summaries and names. A larger one, beside tail and head, leaves too little room
+ * to grow.
+ */
 const MOST_SHARE = 1 / 4;
 
-/** What a run may do to a view: resolved, validated numbers. Recorded with the run, so that a replay plans alike. */
+/** The limits of a run on a view, resolved and validated. Recorded with the run, so that a replay makes the same plan. */
 export interface Policy {
   /** Compact when the view (overhead included) is estimated at more than this many tokens. */
   readonly thresholdTokens: number;
   /** Messages at the start of the path that are never replaced, as far as {@link headTokenBudget} reaches. */
   readonly protectHead: number;
-  /** Most tokens that the protected start may take: one that opens with whole files would leave no room to compact. */
+  /** Most tokens of the protected start. Without a limit, a start with whole files would leave no room to compact. */
   readonly headTokenBudget: number;
-  /** Where that comes from: the hard line, for a `protectHead` that the caller stated. */
+  /** The origin of {@link headTokenBudget}. It is the hard line for a `protectHead` that the caller stated. */
   readonly headWithin: "budget" | "hard-line";
-  /** Up to so many tokens the start is kept through the user's first message in any case. */
+  /** Up to so many tokens, the start is kept through the user's first message in any case. */
   readonly firstMessageTokens: number;
-  /** Tokens of that message's beginning, and of its rules, that stay word for word where it is not kept. */
+  /** Tokens of that message's beginning, and as many of its rules, that are quoted where the message is not kept. */
   readonly openingTokens: number;
   /** Recent tokens that are kept. */
   readonly tailTokenBudget: number;
-  /** Recent messages that are kept, whatever they weigh. */
+  /** Recent messages that are kept, whatever their size. */
   readonly minTailMessages: number;
-  /** A summary may be at most this many tokens. */
+  /** Most tokens of one summary. */
   readonly summaryTokens: number;
-  /** What is still in force beside one summary, word for word, may take at most this many tokens. */
+  /** Most tokens of the pinned facts in force beside one summary. */
   readonly pinnedTokens: number;
   /**
-   * All that stands for what a view hides: its summaries, of which neighbours are folded into one beyond a third of it, and the names
-   * that take what summaries leave. What is still in force has a budget of its own.
+   * Tokens for all summaries and names of a view. Neighbouring summaries are folded into one when summaries exceed a
+   * third of it, and names take the room that summaries leave. Pinned facts in force have a budget of their own.
    */
   readonly stackTokens: number;
   /** A summary must be at most this share of the tokens it replaces. */
@@ -73,9 +76,9 @@ export type PolicyOptions = {
   readonly [Key in Exclude<keyof Policy, "thresholdTokens" | "headWithin">]?: Policy[Key] | undefined;
 } & {
   readonly thresholdTokens: number;
-  /** Where a stated `protectHead` ends. Default: one and a half thresholds. */
+  /** The limit of a stated `protectHead` in tokens. Default: one and a half thresholds. */
   readonly hardTokens?: number | undefined;
-  /** Tokens beside the messages (system prompt, tools): room that the view never has. Default 0. */
+  /** Tokens of system prompt and tools, which the view can never use. Default 0. */
   readonly overheadTokens?: number | undefined;
   /** The share of the threshold that summaries and names take together. Default: a fifteenth. */
   readonly share?: number | undefined;
@@ -145,8 +148,8 @@ export function resolvePolicy(options: PolicyOptions): Policy {
 type Head = Pick<Policy, "protectHead" | "headTokenBudget" | "headWithin" | "firstMessageTokens" | "openingTokens">;
 
 /**
- * What is kept of the start. A number of messages that the caller stated wins over every share, up to the hard line: beyond it no
- * view could hold them. Unstated, the user's first message has a share of its own.
+ * Resolves the limits of the head. A `protectHead` that the caller stated may take up to the hard line, because no view
+ * could hold more. Without it, the user's first message has a share of its own.
  */
 function resolveHead(
   options: PolicyOptions,
@@ -172,7 +175,10 @@ function resolveHead(
   };
 }
 
-/** After a compaction the view holds the overhead, the head, the tail and a summary: that must be under the threshold. */
+/**
+ * After a compaction the view holds the overhead, the head, the tail and a summary. Together they must be under the
+ * threshold.
+ */
 function requireFit(policy: Policy, overheadTokens: number): void {
   whole("overheadTokens", overheadTokens, 0);
   const { thresholdTokens, headTokenBudget, tailTokenBudget, summaryTokens, stackTokens } = policy;

@@ -1,32 +1,32 @@
 /**
- * Which earlier overlays a new one folds in, and which part of the view is due first.
+ * Decides which earlier overlays a new one folds in, and which part of the view is due first.
  *
- * Overlays stand side by side like the digits of a binary counter: a new one has level 0, and takes in the one before
- * it while that one's level is not higher than its own, which raises it by one. So a message is written anew at most once
- * for each level, whatever the number of compactions, and what is older stays as it is, byte for byte. A stack that would
- * outgrow its budget folds more; a text that would be written anew too often is made from its first drafts again.
+ * Overlays stand side by side like the digits of a binary counter. A new one has level 0. It folds in the overlay
+ * before it while that one's level is not higher than its own, and each fold raises its level by one. So a message is
+ * summarised anew at most once per level, and older overlays stay byte for byte the same. A stack that would exceed its
+ * budget folds more. A text that was summarised anew too often is made again from its first drafts.
  */
 import { FOLD_BEYOND, SUMMARY_FRAME_TOKENS } from "../../limits.ts";
 import { tokensBetween, type Layout } from "./align.ts";
 import type { OutlineRow } from "./outline.ts";
 import type { Policy } from "./policy.ts";
 
-/** How often a message's text may be written anew before its summary is made from the first drafts again. */
+/** How often a message's text may be summarised anew before its summary is made from the first drafts again. */
 export const MAX_GENERATION = 8;
 
-/** A closed part of the view, as boundaries of its layout, and what the overlay over it will be. */
+/** A closed part of the view, as boundaries of its layout, and the properties of the new overlay over it. */
 export interface Stacked {
   readonly from: number;
   readonly to: number;
   readonly level: number;
-  /** True when what is folded in is made from the drafts of its chunks again, and not from its summaries. */
+  /** True when folded overlays are made again from the drafts of their chunks instead of their summaries. */
   readonly rebuild: boolean;
 }
 
 /**
- * The oldest uncovered stretch before the last overlay of the range that is worth `least` tokens, or null: what an edit
- * under an overlay left behind. It gets an overlay of its own. One that begins or ends within a tool pair is not mended
- * by itself: the next fold takes it in.
+ * The oldest gap before the last overlay of the range that is worth `least` tokens, or null. An edit under an overlay
+ * leaves such a gap, and it gets an overlay of its own. A gap that begins or ends within a tool pair is left to the
+ * next fold.
  */
 export function findGap(layout: Layout, range: { from: number; to: number }, least: number): Stacked | null {
   const { cells, ties } = layout;
@@ -42,7 +42,7 @@ export function findGap(layout: Layout, range: { from: number; to: number }, lea
   return null;
 }
 
-/** Everything from a boundary to the end of the last overlay; null when there is no overlay behind it. */
+/** Everything from a boundary to the end of the last overlay. Null when there is no overlay behind the boundary. */
 export function coverAll(layout: Layout, from: number): Stacked | null {
   const to = layout.cells.length;
   const last = lastOverlay(layout, { from, to });
@@ -51,7 +51,7 @@ export function coverAll(layout: Layout, from: number): Stacked | null {
   return { from, to: last + 1, level: Math.max(...levels), rebuild: true };
 }
 
-/** What follows the last overlay of the range, and the overlays before it that are folded in. */
+/** The part after the last overlay of the range, together with the overlays before it that are folded in. */
 export function stackUp(layout: Layout, range: { from: number; to: number }, policy: Policy): Stacked {
   const overlays = layout.cells.flatMap(({ row }, at) =>
     row.kind === "overlay" && at >= range.from && at < range.to ? [{ at, ...shapeOf(row) }] : [],
@@ -72,7 +72,7 @@ export function stackUp(layout: Layout, range: { from: number; to: number }, pol
     generation = Math.max(generation, overlay.generation);
     degraded ||= overlay.degraded;
   }
-  // What is uncovered before the oldest overlay would stay uncovered for ever once nothing before it is folded.
+  // Includes the uncovered part before the oldest overlay, which no later fold would reach.
   if (overlays[0]?.at === from || layout.ties[from] !== null) from = range.from;
   return { from, to: range.to, level, rebuild: level > 0 && (degraded || generation >= MAX_GENERATION) };
 }
@@ -81,7 +81,7 @@ function shapeOf({ overlay, tokens }: OutlineRow): Required<NonNullable<OutlineR
   return { level: 0, generation: 1, degraded: false, summaryTokens: tokens, ...overlay };
 }
 
-/** Of a summary without what stands around it: the budget of a summary is that of its text. */
+/** Tokens of a summary without its frame, because a summary's budget counts its text only. */
 function textTokens({ summaryTokens }: { readonly summaryTokens: number }): number {
   return Math.max(0, summaryTokens - SUMMARY_FRAME_TOKENS);
 }

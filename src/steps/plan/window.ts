@@ -1,22 +1,24 @@
 /**
- * Fits work into a summariser's window: what a call carries beside its source, the prompt's own text and the answer, is left
- * room for.
+ * Fits chunks and folds into a summariser's window, with room for the prompt's own text and the answer.
  */
 import { PROMPT_OVERHEAD_TOKENS } from "../../limits.ts";
 import type { Plan, Policy } from "./plan.ts";
 
-/** Least chunk that a summariser's window must leave room for (tokens): smaller ones would be thousands of calls that say nothing. */
+/**
+ * Least chunk that a summariser's window must hold (tokens). Smaller chunks would take thousands of calls that say
+ * little.
+ */
 export const MIN_CHUNK_TOKENS = 500;
 
-/** Summaries that a call may hold beside its source: the answer, which a model is let overshoot to twice its size. */
+/** Summaries that a call must have room for beside its source. The answer may be twice its size. */
 const SUMMARIES_BESIDE_A_SOURCE = 2;
 
-/** Summaries in the least call of all that fold: two, and the answer. */
+/** Summaries in the smallest call that folds: two sources and the answer. */
 const SUMMARIES_IN_A_FOLD = 3;
 
 /**
- * The policy with chunks small enough for a model of `windowTokens`. Half of the window is the most a chunk may take,
- * because the estimate of tokens may be wrong by a good part.
+ * The policy with chunks small enough for a model of `windowTokens`. A chunk takes at most half of the window, because
+ * the token estimate may be far off.
  */
 export function fitPolicy(policy: Policy, windowTokens: number): Policy {
   const room = roomBeside(SUMMARIES_BESIDE_A_SOURCE, policy, windowTokens);
@@ -24,8 +26,8 @@ export function fitPolicy(policy: Policy, windowTokens: number): Policy {
 }
 
 /**
- * Nothing to do, with what to change, where the window has no room for a chunk worth a call, or for the fold of two
- * summaries; null where it has.
+ * The reason for doing nothing, with advice, when the window has no room for a chunk worth a call or for a fold of two
+ * summaries. Null when it has room.
  */
 export function findNoRoom(policy: Policy, windowTokens: number): Plan | null {
   const room = roomBeside(SUMMARIES_IN_A_FOLD, policy, windowTokens);
@@ -46,7 +48,7 @@ function roomBeside(summaries: number, { summaryTokens }: Policy, windowTokens: 
   return Math.min(room, Math.floor(windowTokens / 2));
 }
 
-/** Cuts a row of drafts into groups to be merged: at least two in each, so that every round makes progress. */
+/** Groups drafts for merging, in order. Each group has at least two, so that every round makes progress. */
 export function groupDrafts<T extends { readonly tokens: number }>(drafts: readonly T[], limitTokens: number): T[][] {
   const groups: T[][] = [];
   let group: T[] = [];
