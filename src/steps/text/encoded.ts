@@ -1,11 +1,11 @@
 /**
- * Bytes that were written down as text: nothing that a person would read, search for or want half of.
+ * Detects encoded bytes in text, which nobody would read or search for, and which are useless when cut.
  *
- * Boundary: pure, and looks at one text as a whole. A text that only begins like a data URL, as a line of an event stream
- * does ("data: …"), is a text.
+ * Pure. It looks at a text as a whole. A text that only begins like a data URL, such as a line of an event stream
+ * ("data: …"), is ordinary text.
  */
 
-/** With a type or `base64`, and nothing after the comma that a URL could not hold. */
+/** With a type or `base64`, and after the comma only characters that a URL can have. */
 const DATA_URL = /^data:(?:[\w.+-]+\/[\w.+-]+(?:;[\w.+-]+(?:=[^\s;,]*)?)*|(?:;[\w.+-]+=[^\s;,]*)*;base64),\S*$/i;
 
 const UNBROKEN = /^[\w+/=-]+$/;

@@ -1,16 +1,16 @@
 /**
- * Characters that nobody sees and a model reads: controls, marks of direction, tags, fillers, lone joiners.
+ * Finds characters that people do not see but a model reads: controls, direction marks, tags, fillers, lone joiners.
  *
- * Job: the one list of them, for whoever shows a text (the page, the command line) and for whatever is laid over a
- * conversation. Boundary: text to text; messages themselves stay as they came. Complete because it asks for properties of
- * Unicode and not for characters that somebody thought of; harmless to real writing because what a script or an emoji is
- * written with stays where it belongs: a joiner within a word, one selector behind what it selects.
+ * The one list of them, for every surface that shows a text (the page, the command line) and for every overlay. Text to
+ * text. Stored messages stay as they came. The list is complete because it uses Unicode properties instead of single
+ * characters. It does not harm real writing, because a joiner within a word and one selector after its base character
+ * stay.
  */
 
 const NOT_SEEN = String.raw`\p{Cc}\p{Cs}\p{Zl}\p{Zp}\p{Bidi_Control}\p{Default_Ignorable_Code_Point}\u2800\ufff9-\ufffb`;
 const UNSEEN = new RegExp(`[[${NOT_SEEN}]--[\\t\\n]]`, "gv");
 
-/** Scripts whose words are written with joiners, or divided by a space of no width. */
+/** Scripts that write words with joiners, or separate them by a zero-width space. */
 const JOINED =
   "Arabic Syriac Nko Mongolian Devanagari Bengali Gurmukhi Gujarati Oriya Tamil Telugu Kannada Malayalam Sinhala Thai Lao Tibetan Myanmar Khmer"
     .split(" ")
@@ -27,20 +27,20 @@ const IN_PLACE = new RegExp(
   "vy",
 );
 
-/** What shows as the end of a line, though only "\n" is one. */
+/** Characters that display as the end of a line, though only "\n" is one. */
 const BREAK = /[\v\f\r\u0085\u2028\u2029]/;
 
-/** The text with each of them by name: `␛` for a control, `⟨U+202E⟩` for others. Showing it twice changes nothing. */
+/** The text with invisible characters shown by name: `␛` for a control, `⟨U+202E⟩` for others. Idempotent. */
 export function showInvisible(text: string): string {
   return replaceUnseen(text, nameOf);
 }
 
-/** The text without them; what shows as the end of a line becomes a space. Taking them out twice changes nothing. */
+/** The text without invisible characters. A character that displays as a line end becomes a space. Idempotent. */
 export function stripInvisible(text: string): string {
   return replaceUnseen(text, (character) => (BREAK.test(character) ? " " : ""));
 }
 
-/** Which of them a text holds, each once, in the order in which they come: `U+202E`. */
+/** The invisible characters in a text, each once, in order, as in `U+202E`. */
 export function findInvisible(text: string): string[] {
   const found = new Set<string>();
   replaceUnseen(text, (character) => {

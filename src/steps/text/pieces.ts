@@ -1,19 +1,19 @@
 /**
- * Work in pieces: whatever there is to read keeps nobody out for longer than one of them.
+ * Splits long work into pieces, so that it blocks nobody for longer than one piece.
  *
- * Boundary: the work itself is a generator that stops after each piece. Whoever drives it decides what happens in between: a script
- * goes straight on ({@link atOnce}), an agent answers others first ({@link inPieces}).
+ * The work is a generator that yields after each piece. Its driver decides what happens in between. A script continues
+ * at once ({@link atOnce}), and an agent answers other requests first ({@link inPieces}).
  */
 
 export type Pieces<T> = Generator<undefined, T, undefined>;
 
-/** Tells when a piece of work is done. Counts characters, no clock: it stops at the same places each time. */
+/** Tells when a piece of work is done. It counts characters instead of time, so it stops at the same places each time. */
 export class Pace {
   readonly #piece: number;
   readonly #entry: number;
   #left: number;
 
-  /** `chars` of a piece, and how many each entry counts besides, however short it is. */
+  /** `chars` is the size of a piece. `entry` is the fixed size that each entry adds to its characters. */
   constructor(chars: number, entry = 0) {
     this.#piece = chars;
     this.#entry = entry;
@@ -32,7 +32,7 @@ export class Pace {
   }
 }
 
-/** Does all pieces without a pause. */
+/** Runs all pieces without a pause. */
 export function atOnce<T>(work: Pieces<T>): T {
   for (;;) {
     const step = work.next();
@@ -40,7 +40,7 @@ export function atOnce<T>(work: Pieces<T>): T {
   }
 }
 
-/** Does one piece after the other, with `pause` in between. */
+/** Runs one piece after the other, with `pause` in between. */
 export async function inPieces<T>(work: Pieces<T>, pause: () => Promise<unknown>): Promise<T> {
   for (;;) {
     const step = work.next();

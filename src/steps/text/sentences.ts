@@ -1,16 +1,16 @@
 /**
- * Cuts prose into sentences, exactly as written.
+ * Splits prose into sentences, exactly as written.
  *
- * Boundary: text in, slices of that text out; nothing is rephrased. Safe on hostile input because it is one pass over
- * the characters with no backtracking: a megabyte of dots costs what a megabyte of prose does.
+ * Text in, slices of that text out, and nothing is rephrased. It is safe on hostile input, because it passes once over
+ * the characters without backtracking. A megabyte of dots costs as much as a megabyte of prose.
  */
 
-/** A sentence, and how its line stood in the text. */
+/** A sentence, and the form of its line. */
 export interface Sentence {
   readonly text: string;
-  /** A list item. */
+  /** Whether its line is a list item. */
   readonly bullet: boolean;
-  /** Running prose: no mark of a list, a quotation, a heading or a table, no indent, and behind no code. */
+  /** Running prose without an indent, before any code block, and without a mark of a list, quotation, heading or table. */
   readonly plain: boolean;
   /** The line's number, from 0. */
   readonly line: number;
@@ -35,22 +35,22 @@ const ABBREVIATIONS = new Set([
 /** A list marker, quote mark or heading mark in front of a line's own words. */
 const LINE_MARK = /^(?:[-*+•]|\d{1,3}[.)]|#{1,6}|>)\s+/;
 const LIST_MARK = /^(?:[-*+•]|\d{1,3}[.)])\s+/;
-/** A line that begins with no word of a sentence: marked, quoted or part of something pasted. */
+/** A line that does not begin with a word of a sentence, because it is marked, quoted or pasted. */
 const MARKED = /^(?:[-*+•>#|<=~`"'“”„«‘]|\d{1,3}[.)]\s)/;
 const CHECKBOX = /^\[[ xX]\]\s+/;
 
-/** A fence of code alone on its line: one that closes where it opens is inline code. */
+/** A code fence alone on its line. One that closes on the same line is inline code. */
 const FENCE = /^(?:```[^`]*|~~~.*)$/;
 
 /**
- * The sentences of `text`, in order, without surrounding space or list marks. Headings, table rows, rules and fenced
- * code are not prose and are left out.
+ * The sentences of `text` in order, without surrounding space or list marks. Leaves out headings, table rows, rules and
+ * fenced code, which are not prose.
  */
 export function splitSentences(text: string): Sentence[] {
   return split(text, isProse);
 }
 
-/** As {@link splitSentences}, with headings, table cells, and what stands behind a fence that nothing closes. */
+/** Like {@link splitSentences}, but also headings, table cells, and the text after a fence that is never closed. */
 export function splitStatements(text: string): Sentence[] {
   return split(text, null);
 }
@@ -109,7 +109,10 @@ function push(slice: string, more: Omit<Sentence, "text">, into: Sentence[]): vo
   if (/[\p{L}\p{N}]/u.test(text)) into.push({ text, ...more });
 }
 
-/** A stop is the end when space and then something other than a lower-case word's continuation follows. */
+/**
+ * A mark ends a sentence if a space follows, and CJK marks do so anywhere. A full stop after an abbreviation, a single letter
+ * or a short number does not.
+ */
 function endsSentence(body: string, at: number): boolean {
   const mark = body[at];
   if (mark === "。" || mark === "！" || mark === "？") return true;

@@ -1,11 +1,11 @@
 /**
- * SHA-256 (FIPS 180-4), synchronous and without a platform: steps are pure, and the platform's own is neither at hand in a
- * step nor synchronous everywhere.
+ * SHA-256 (FIPS 180-4), synchronous and without a platform API. Steps are pure, and the platform's own implementation
+ * is asynchronous on some platforms and out of a step's reach.
  */
 
 const BLOCK_BYTES = 64;
 
-/** First 32 bits of the fractional parts of cube roots, or square roots, of the first primes. */
+/** First 32 bits of the fractional parts of cube roots (rounds) and square roots (start) of the first primes. */
 const ROUNDS = new Int32Array(64);
 const START = new Int32Array(8);
 

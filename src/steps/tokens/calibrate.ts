@@ -1,42 +1,43 @@
 /**
- * How far a session's estimate is from what its provider counts, learned from the calls that were made.
+ * Calibrates a session's token estimate against its provider's counts of past calls.
  *
- * Job: from each call's two numbers (the prompt as counted, the same prompt as estimated) learn two things: how many
- * tokens an estimated one really is, and what a prompt carries that nobody estimated (system prompt, tools, the
- * provider's own framing). Boundary: nothing stamped on a message ever changes; this is applied to a sum when it is read.
+ * Each call gives two numbers for one prompt: the provider's count and our estimate. From them it learns the ratio
+ * between counted and estimated tokens, and the tokens that nobody estimated (system prompt, tools, the provider's own
+ * framing). The estimates stored with messages never change. The calibration is applied to a sum when it is read.
  *
  * Why it is safe:
- * - The ratio is learned from growth alone, one call to the next, so a large system prompt cannot pass for bad estimates.
- *   It is cumulative and starts at 1 with weight, so that no single call moves it far; an average that forgets does worse.
- * - A prediction stands on the last call: for the prompt that was counted last, it is what was counted.
- * - Whatever a provider reports, the ratio stays in bounds, and a prediction is never under half of the estimate: a
- *   provider that leaves cached tokens out of its count cannot talk the trigger out of firing.
+ * - The ratio is learned from growth between calls alone, so a large system prompt does not look like a bad estimate.
+ *   It is cumulative and starts with a weighted 1, so that no single call moves it far. An average that forgets does
+ *   worse.
+ * - A prediction builds on the last call. For the prompt counted last it equals that count.
+ * - The ratio stays in bounds whatever a provider reports, and a prediction is at least half of the estimate. So a
+ *   provider that leaves cached tokens out of its count cannot keep the trigger from firing.
  */
 
-/** Estimated tokens that the ratio 1 weighs at the start: some 25,000 characters of conversation. */
+/** Estimated tokens with which the ratio 1 is weighted at the start, some 25,000 characters of conversation. */
 const PRIOR_TOKENS = 6_250;
 
-/** Bounds on the ratio: beyond them it is the report that is wrong, or it is about another prompt. */
+/** Bounds on the ratio. Outside of them the report is wrong, or it is about another prompt. */
 const LEAST_RATIO = 0.5;
 const MOST_RATIO = 3;
 
 export interface Calibration {
-  /** Sum of the tokens by which prompts grew from one call to the next, as the provider counted. */
+  /** Sum of the tokens by which prompts grew from one call to the next, as the provider counted them. */
   readonly countedGrowth: number;
-  /** The same growth, as estimated. */
+  /** The same growth by our estimate. */
   readonly estimatedGrowth: number;
-  /** The last call's prompt, as counted and as estimated. */
+  /** The last call's prompt, by the provider's count and by our estimate. */
   readonly lastCounted: number;
   readonly lastEstimate: number;
 }
 
-/** One call: its prompt as the provider counted it, and the estimate of the view that was sent. Both 0 or more. */
+/** One call's prompt, by the provider's count and by the estimate of the view that was sent. Both are 0 or more. */
 export interface CountedPrompt {
   readonly counted: number;
   readonly estimate: number;
 }
 
-/** What is known after one more call. A view that shrank (compaction, another branch) teaches no ratio. */
+/** The calibration after one more call. A view that shrank (compaction, another branch) does not change the ratio. */
 export function calibrate(before: Calibration | null, { counted, estimate }: CountedPrompt): Calibration {
   const growth = {
     counted: counted - (before?.lastCounted ?? counted),
@@ -51,13 +52,16 @@ export function calibrate(before: Calibration | null, { counted, estimate }: Cou
   };
 }
 
-/** Counted tokens for each estimated one. */
+/** Counted tokens per estimated token. */
 export function calibrationRatio({ countedGrowth, estimatedGrowth }: Calibration): number {
   const ratio = (countedGrowth + PRIOR_TOKENS) / (estimatedGrowth + PRIOR_TOKENS);
   return Math.min(MOST_RATIO, Math.max(LEAST_RATIO, ratio));
 }
 
-/** What a provider would count for a view of `estimate` tokens: a whole number; the estimate itself before any call. */
+/**
+ * The predicted provider count for a view of `estimate` tokens, as a whole number. Before any call it is the estimate
+ * itself.
+ */
 export function predictTokens(calibration: Calibration | null, estimate: number): number {
   if (calibration === null) return estimate;
   const { lastCounted, lastEstimate } = calibration;

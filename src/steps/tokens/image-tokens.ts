@@ -1,17 +1,18 @@
 /**
- * What one image costs: by its size in pixels, which is what providers charge for, read from the first bytes of a data
- * URL. Boundary: reads headers of PNG, JPEG, GIF and WebP, decodes no picture. Safe for anything: what it cannot read
- * is counted as a usual image.
+ * The tokens of one image, by its size in pixels, as providers charge it. The size is read from the first bytes of a
+ * data URL.
+ *
+ * Reads headers of PNG, JPEG, GIF and WebP and decodes no picture. An image that it cannot read counts as a usual one.
  */
 import { IMAGE_TOKENS } from "../../limits.ts";
 
-/** Characters of a data URL's content in which the size of an image is looked for: a JPEG may begin with a thumbnail. */
+/** Characters of a data URL's content that are searched for the image size. A JPEG may begin with a thumbnail. */
 const IMAGE_HEADER_CHARS = 100_000;
 
 /** Pixels of an image per token, as the large providers charge. */
 export const PIXELS_PER_TOKEN = 750;
 
-/** Least tokens of an image: a base price, however small it is. */
+/** Least tokens of an image, a base price for any size. */
 export const LEAST_IMAGE_TOKENS = 85;
 
 /** Estimated tokens of an image, given as a data URL or as an address elsewhere. */
@@ -40,7 +41,7 @@ interface Size {
 
 function readSize(bytes: Uint8Array): Size | null {
   const at = new DataView(bytes.buffer);
-  // 30 bytes hold the size in all but JPEG, where it comes after whatever else is said.
+  // The first 30 bytes hold the size in every format but JPEG, where other segments come first.
   if (bytes.length < 30) return null;
   const head = String.fromCharCode(...bytes.subarray(0, 12));
   if (head.startsWith("PNG", 1)) return { width: at.getUint32(16), height: at.getUint32(20) };
@@ -66,14 +67,14 @@ function readWebp(at: DataView): Size | null {
   }
 }
 
-/** Segment by segment up to the frame that says the size. */
+/** Skips segments up to the frame with the size. */
 function readJpeg(at: DataView): Size | null {
   for (let offset = 2; offset + 9 < at.byteLength;) {
     if (at.getUint8(offset) !== 0xff) return null;
     const marker = at.getUint8(offset + 1);
     const isFrame = marker >= 0xc0 && marker <= 0xcf && marker !== 0xc4 && marker !== 0xc8 && marker !== 0xcc;
     if (isFrame) return { width: at.getUint16(offset + 7), height: at.getUint16(offset + 5) };
-    // A marker of 0xff is padding; every other one here is followed by its length.
+    // A marker of 0xff is padding. Every other marker here is followed by its length.
     offset += marker === 0xff ? 1 : 2 + at.getUint16(offset + 2);
   }
   return null;
