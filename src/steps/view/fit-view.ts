@@ -1,17 +1,18 @@
 /**
- * A view that always fits: made smaller on the spot, without a model, and only as far as needed.
+ * Fits a view into its room at once, without a model, and reduces it only as far as needed.
  *
- * Job: of a view that is over its room make one that is not, whatever it holds; say what was done. Boundary: for what a
- * model is sent now. Nothing is stored, so nothing is lost; a compaction does it better, when it gets the time.
+ * Makes a view within its room from any larger one, and reports the reductions. It serves the prompt that a model is
+ * sent now. It stores nothing, so nothing is lost, and a later compaction does it better.
  *
  * Why it is safe:
- * - It tries a fixed row of reductions, gentlest first, and takes the first that fits. The last one always does, unless a call
- *   that is still to be answered alone does not: that is kept as it is, whatever it weighs.
- * - Whole steps stay or go, and none changes its place: calls keep their results (V2), order is kept (V1).
- * - All but the last resorts touch only what is before a line that moves in coarse strides (fit-view/units.ts). So a tool
- *   loop's prompts begin alike, and a provider's cache of them holds, though each is made smaller anew.
- * - The user's last message is shortened last, and its beginning is always there.
- * - A rule of the user that is cut or left out stands beside what is left, within a share of the room (fit-view/rules.ts).
+ * - It tries a fixed series of reductions, gentlest first, and takes the first that fits. The last one always fits,
+ *   unless open calls alone exceed the room. Those are kept whatever their size.
+ * - Whole steps stay or go, and none changes its place. Calls keep their results (V2), and order is kept (V1).
+ * - All but the last resorts change only the part before a line that moves in large strides (fit/units.ts). So the
+ *   prompts of a tool loop share a prefix, and a provider's cache of it stays valid, although each prompt is fitted
+ *   anew.
+ * - The user's last message is shortened last, and its beginning always stays.
+ * - A user's rule that is cut or left out is quoted beside the rest, within a share of the room (fit/rules.ts).
  */
 import type { UIMessage } from "ai";
 import { PalimpsestError } from "../../errors.ts";
@@ -39,7 +40,10 @@ import { fieldText, isOpenCall, type Part } from "../message/tool-parts.ts";
 import { truncateParts, type Limits } from "./truncate.ts";
 import { isSummary } from "./view.ts";
 
-/** Characters to which the newest parts of a fitted view are shortened at least, before they go; the last question keeps more. */
+/**
+ * Least characters that the newest parts are shortened to before they are left out. The last question keeps a multiple
+ * of it.
+ */
 const FIT_LEAST_CHARS = 200;
 const FIT_ASKED_TIMES = 4;
 
@@ -50,27 +54,27 @@ const FIT_OLDER_CHARS = [
   { output: 200, text: 1_000 },
 ] as const;
 
-/** Characters to which what was asked is cut at least before the rules beside it are given up: its beginning tells what it is. */
+/** Least characters of the user's last message before the rules beside it are dropped. Its beginning tells what it asks. */
 const FIT_ASKED_CHARS = 40;
 
 export interface FitOptions {
-  /** Most estimated tokens that the messages may take: at least `MIN_VIEW_TOKENS`. */
+  /** Most estimated tokens of the messages, at least `MIN_VIEW_TOKENS`. */
   readonly room: number;
   readonly countTokens: CountTokens;
   /** The sections of a digest. */
   readonly template?: Template | undefined;
 }
 
-/** One thing that was done to make a view fit. */
+/** One reduction that made a view fit. */
 export interface FitStep {
   readonly what: "tool-outputs" | "texts" | "reasoning" | "files" | "oldest-digested" | "newest-shortened";
-  /** How many messages were touched. */
+  /** The number of messages that it changed. */
   readonly messages: number;
   /** Estimated tokens that it saved. */
   readonly tokens: number;
 }
 
-/** What was done to make a view fit, in the order in which it was done; `originalTokens` is what it was estimated at before. */
+/** The reductions that made a view fit, in order. `originalTokens` is the estimate before them. */
 export type Fitting =
   | { readonly kind: "whole" }
   | { readonly kind: "reduced"; readonly steps: readonly FitStep[]; readonly originalTokens: number };
@@ -82,17 +86,17 @@ export interface FittedMessages {
   readonly fitted: Fitting;
 }
 
-/** How far one try goes. */
+/** The extent of one try. */
 interface Reduction {
   /** Characters of an output and of a text before the line. */
   readonly older: Limits;
-  /** Whether reasoning and files before the line go. */
+  /** Whether reasoning and files before the line are removed. */
   readonly light: boolean;
-  /** What a digest stands for. */
+  /** The zones that a digest replaces. */
   readonly gone: readonly Zone[];
-  /** Characters of a text, an input or an output behind the line. */
+  /** Characters of a text, an input or an output, except in the zones that {@link asked} limits. */
   readonly newest: number;
-  /** The same in what the user said last, and in system messages. */
+  /** Characters of a text in the user's last message and in system messages. */
   readonly asked: number;
 }
 
@@ -111,8 +115,8 @@ interface Draft {
 }
 
 /**
- * The messages of a repaired view, in at most `room` estimated tokens, as a list that the AI SDK accepts; the same array
- * when they are already. Throws `invalid_options` for a room that is too small for any view.
+ * The messages of a repaired view within `room` estimated tokens, as a list that the AI SDK accepts. Returns the same
+ * array when they already fit. Throws `invalid_options` for a room that is too small for any view.
  */
 export function fitView(messages: UIMessage[], options: FitOptions): FittedMessages {
   const { room, template, countTokens: count } = options;
@@ -156,7 +160,7 @@ function* ladder(scale: number): Generator<Reduction> {
   yield light;
   for (const gone of [["older"], ["older", "head"], ["older", "head", "newest"]] as const) {
     yield { ...light, gone };
-    // What was asked is cut less than what came of it.
+    // The user's message is cut less than the messages after it.
     for (let chars = scale * 4; chars >= FIT_LEAST_CHARS; chars /= 2) {
       const newest = Math.floor(chars);
       yield { ...light, gone, newest, asked: newest * FIT_ASKED_TIMES };
@@ -193,7 +197,7 @@ interface Change {
   readonly how: (parts: Part[], unit: Unit) => Part[];
 }
 
-/** Takes the change of a unit only where it makes it smaller. */
+/** Applies the change to each selected unit that becomes smaller by it. */
 function changeUnits(scene: Scene, draft: Draft, { what, which, how }: Change): Draft {
   const touched: Unit[] = [];
   let saved = 0;
@@ -212,7 +216,7 @@ function changeUnits(scene: Scene, draft: Draft, { what, which, how }: Change): 
   return { pieces, steps: [...draft.steps, { what, messages: countMessages(touched), tokens: saved }] };
 }
 
-/** Puts a digest in the place of each row of units in these zones, where that is smaller. */
+/** Replaces each series of units in these zones by a digest, where that is smaller. */
 function digestGone(scene: Scene, gone: readonly Zone[]): Draft {
   const known = scene.digested.get(gone.join());
   if (known !== undefined) return known;
@@ -263,8 +267,8 @@ function digestGone(scene: Scene, gone: readonly Zone[]): Draft {
 }
 
 /**
- * When nothing else fits: how much is left out, the user's rules if they find room, the beginning of what was asked, and the calls
- * that wait for an answer.
+ * The last resort: a notice of the omitted messages, the user's rules if there is room, the beginning of the user's
+ * last message, and the open calls.
  */
 function leastView(scene: Scene, room: number): Draft {
   const { messages, units, count } = scene;
@@ -307,6 +311,6 @@ function wordsOf(parts: Part[]): string {
 
 function beginningOf(text: string, chars: number): string {
   if (text.length <= chars) return text;
-  // Never half of a character.
+  // Never cuts a surrogate pair in half.
   return `${text.slice(0, chars).replace(/[\uD800-\uDBFF]$/, "")} […]`;
 }

@@ -1,9 +1,9 @@
 /**
- * Previews of tool outputs that are too large to be sent with every prompt from then on.
+ * Previews of tool outputs that are too large to send with every later prompt.
  *
- * Job: on a copy, put the start and the end of such an output in its place, with a note where the whole is. Boundary: by
- * its own size alone, so that a prompt's beginning never changes with what comes after it. Safe because what is stored is
- * whole (M1), an output keeps its shape as far as it can (truncate.ts), and errors are not outputs.
+ * On a copy, replaces such an output by its start and end, with a note on where the whole is stored. It depends on the
+ * output's own size alone, so later messages never change the prefix of a prompt. It is safe because the stored message
+ * is whole (M1), an output keeps its shape as far as possible (truncate.ts), and errors are not touched.
  */
 import type { UIMessage } from "ai";
 import { PalimpsestError } from "../../errors.ts";
@@ -12,7 +12,7 @@ import { jsonText, toolPart, type Part } from "../message/tool-parts.ts";
 import { shortenOutput } from "./truncate.ts";
 import { parseSyntheticId } from "./view.ts";
 
-/** Characters of the preview of an oversized tool output, and least bytes of one that may be called so. */
+/** Characters of the preview of an oversized tool output, and the smallest limit in bytes that a caller may set. */
 const PREVIEW_CHARS = 2_000;
 const MIN_PREVIEW_BYTES = 4_000;
 
@@ -20,11 +20,11 @@ const MIN_PREVIEW_BYTES = 4_000;
 const BYTES_PER_CHAR = 3;
 
 export interface PreviewOptions {
-  /** UTF-8 bytes of an output, as JSON unless it is a string, beyond which a preview is sent in its place. */
+  /** UTF-8 bytes of an output, as JSON unless it is a string, above which a preview is sent instead. */
   readonly maxBytes: number;
 }
 
-/** The same array, and the same objects in it, wherever no output is oversized. */
+/** Replaces oversized outputs by previews. Returns the same array and the same objects wherever no output is oversized. */
 export function previewOutputs(messages: UIMessage[], { maxBytes }: PreviewOptions): UIMessage[] {
   const shown = messages.map((message) => {
     const parts = message.parts.map((part) => previewPart(part, message.id, maxBytes));
@@ -54,12 +54,12 @@ function previewPart(part: Part, messageId: string, maxBytes: number): Part {
   const note =
     `A preview: the output has ${Math.ceil(bytes / 1024)} KB. ` +
     `All of it is stored in message "${owner}". Run the tool again, asking for less, to see more.`;
-  // So short that the preview is under the limit itself, whatever it is written in.
+  // Short enough that the preview itself is under the limit in any script.
   const chars = Math.min(PREVIEW_CHARS, Math.floor(maxBytes / BYTES_PER_CHAR));
   return { ...tool, output: shortenOutput(tool.output, chars, note) };
 }
 
-/** Counted only where the length does not tell: a short text is not encoded to be measured. */
+/** Encodes the text only if its length alone does not show that it is under the limit. */
 function utf8Bytes(text: string, limit: number): number {
   return text.length * BYTES_PER_CHAR <= limit ? text.length : new TextEncoder().encode(text).length;
 }

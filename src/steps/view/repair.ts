@@ -1,11 +1,11 @@
 /**
- * Makes any list of messages one that a model accepts: every tool call has exactly one result, and the reverse (V2). The
- * newest message that says anything may still have open calls: a person is about to approve them, the SDK to run them, a
- * client to answer.
+ * Repairs any list of messages so that a model accepts it. Every tool call has exactly one result, and the reverse
+ * (V2). The newest message that says anything may still have open calls, because a person may approve them, the SDK may
+ * run them, or a client may answer them.
  *
- * Job: fix, on a copy, what branches, edits, deletions, crashes and imports leave behind. Boundary: nothing is stored;
- * what is fixed here is fixed again on the next read. Safe because it is deterministic, keeps the order of parts, and
- * turns what it cannot pair into text instead of dropping it: a repaired view never says less.
+ * On a copy, fixes the traces of branches, edits, deletions, crashes and imports. It stores nothing and repairs again
+ * on the next read. It is safe because it is deterministic and keeps the order of parts. A part that it cannot pair
+ * becomes text, so a repaired view never says less.
  */
 import type { FileUIPart, TextUIPart, UIMessage } from "ai";
 import { cutMiddle } from "../draft/render.ts";
@@ -24,11 +24,11 @@ import {
 } from "../message/tool-parts.ts";
 
 export interface RepairOptions {
-  /** Whether an open call of the newest message can still be answered. Default: each can. */
+  /** Whether an open call of the newest message can still be answered. By default each can. */
   readonly canBeAnswered?: (call: ToolPart) => boolean;
 }
 
-/** Why a call has a stub in place of a result, and what the model is told of it. */
+/** Why a call has a stub instead of a result, and the text of the stub for the model. */
 const STUBS = {
   "no-result": "No result was recorded for this call.",
   "never-approved": "This call needed an approval, and the request was never answered: it was not run.",
@@ -38,27 +38,28 @@ const STUBS = {
 /** The error text that closes a call whose result was never stored. */
 export const NO_RESULT = STUBS["no-result"];
 
-/** Characters shown of an address that cannot be sent: it may be a file itself, encoded. */
+/** Characters shown of an address that cannot be sent, because it may be an encoded file. */
 const MAX_ADDRESS = 500;
 
 type FilePart = Extract<Part, { type: "file" | "reasoning-file" }>;
 
-/** Where a part is, and what is to stand there. `null` removes it. */
+/** The place of a part, and its replacement. `null` removes it. */
 interface Slot {
   readonly message: number;
   part: Part | null;
 }
 
 /**
- * The messages with every call paired once. Returns the same array, and the same objects in it, wherever nothing
- * needed repair. `convertToModelMessages` accepts the result.
+ * The messages with every call paired once. Returns the same array, and the same objects in it, wherever nothing needed
+ * repair. `convertToModelMessages` accepts the result.
  */
 export function repairMessages(messages: UIMessage[], options: RepairOptions = {}): UIMessage[] {
   const slots = messages.map((message, index) =>
     message.parts.map((part): Slot => ({ message: index, part: convertible(part) })),
   );
   const waiting = pairCalls(messages, slots.flat());
-  // Nobody went on with a message that says nothing, or that held nothing but results of others.
+  // A message that says nothing, or only had results of earlier calls, does not count as newest, because nobody
+  // continued from it.
   const newest = slots.findLastIndex((each) => each.some(({ part }) => part !== null && isSaid(part)));
   for (const slot of waiting) {
     const call = slot.part as ToolPart;
@@ -102,7 +103,7 @@ function pairCalls(messages: readonly UIMessage[], slots: readonly Slot[]): Iter
   return waiting;
 }
 
-/** Closes a call in place of the result that it never had, marked as such: a tool's own error is none. */
+/** Closes a call without a result by a marked stub, so that it differs from a tool's own error. */
 function stub(part: ToolPart): ToolPart {
   const why = whyOpen(part);
   const metadata = part.toolMetadata;
@@ -115,15 +116,15 @@ function whyOpen({ state }: ToolPart): keyof typeof STUBS {
   return state === "approval-responded" ? "approved-only" : "no-result";
 }
 
-/** Whether a part's result stands in for one that was never there. */
+/** Whether a part's result is a stub. */
 export function isStub(part: Part): boolean {
   const metadata = toolPart(part)?.toolMetadata as { palimpsest?: { stub?: unknown } | null } | null | undefined;
   return typeof metadata?.palimpsest?.stub === "string";
 }
 
 /**
- * The parts with results for those of their calls that wait for one, and for those that {@link repairMessages} closed without. The
- * very array where there are none.
+ * The parts with the given results for their open calls, and for calls that {@link repairMessages} closed with a stub.
+ * Returns the same array where there are none.
  */
 export function answerCalls(parts: Part[], results: ReadonlyMap<string, CallResult>): Part[] {
   const answered = parts.map((part) => {
@@ -135,7 +136,7 @@ export function answerCalls(parts: Part[], results: ReadonlyMap<string, CallResu
   return answered.every((part, at) => part === parts[at]) ? parts : answered;
 }
 
-/** The approval stays: it says why the call was run, or that it was refused. */
+/** The approval stays, because it tells why the call was run or refused. */
 function withResult(call: ToolPart, result: CallResult): ToolPart {
   const { errorText: _stub, toolMetadata, ...rest } = call;
   const { palimpsest: _mark, ...metadata } = toolMetadata ?? {};
@@ -147,8 +148,8 @@ function withResult(call: ToolPart, result: CallResult): ToolPart {
 }
 
 /**
- * A result answers an open call with its id, unless it shows that something else was asked under the same id. One that comes
- * with a call of its own is no answer to a call that nobody has allowed.
+ * A result answers an open call with its id, unless its input shows that another call was made under that id. A result
+ * with an input of its own never answers a call that still waits for approval.
  */
 function answers(part: ToolPart, call: ToolPart): boolean {
   if (!hasResult(part)) return false;
@@ -157,7 +158,7 @@ function answers(part: ToolPart, call: ToolPart): boolean {
   return call.state === "input-streaming" || jsonText(part.input) === jsonText(call.input);
 }
 
-/** Some models reuse call ids from turn to turn; providers refuse that within one request. */
+/** Some models reuse call ids from turn to turn, which providers refuse within one request. */
 function unusedId(id: string, used: ReadonlySet<string>): string {
   let candidate = id;
   for (let n = 2; used.has(candidate); n++) candidate = `${id}~${n}`;
@@ -169,7 +170,7 @@ export function withoutMark(id: string): string {
   return id.replace(/~\d+$/, "");
 }
 
-/** The call's part with the result of another part. The approval goes: it was the call's way to a result. */
+/** The call's part with the result of another part. The approval is dropped, because the call has its result. */
 function answered(call: ToolPart, result: ToolPart): ToolPart {
   if (result.state === "output-available") {
     return {
@@ -186,14 +187,14 @@ function closed(part: ToolPart, errorText: string): ToolPart {
   return { ...bare(part), state: "output-error", input: part.input ?? {}, errorText } as ToolPart;
 }
 
-/** What names a call, without how far it got. */
+/** The fields that name a call, without its state. */
 function bare(part: ToolPart): Record<string, unknown> {
   const { state: _state, input: _input, output: _output, errorText: _errorText, approval: _approval, ...rest } = part;
   delete (rest as Record<string, unknown>)["rawInput"];
   return rest;
 }
 
-/** A refused call that the provider was to run itself converts to a call without a result: say it as an error. */
+/** A refused call that the provider would have run itself converts to a call without a result, so it becomes an error. */
 function normalized(part: ToolPart): ToolPart {
   return part.state === "output-denied" && part.providerExecuted === true ? closed(part, failure(part)) : part;
 }
@@ -213,8 +214,8 @@ function asText(part: ToolPart): Part {
 }
 
 /**
- * The part as the AI SDK's conversion takes it, which throws on files without a usable address and on steering messages
- * of anything but texts and files, and whose result is refused where a text or a name is none.
+ * The part in a form that the AI SDK can convert. The SDK throws on files without a usable address and on steering
+ * messages with anything but texts and files. Providers refuse its result when a text or a name is not a string.
  */
 function convertible(part: Part): Part {
   if (part.type === "steering-message") {
@@ -233,7 +234,7 @@ function convertible(part: Part): Part {
   return part.type === "file" || part.type === "reasoning-file" ? convertibleFile(part) : part;
 }
 
-/** A tool without a name gets an empty one, an approval without an id that of its call. */
+/** A tool without a name gets an empty one. An approval without an id gets the call's id. */
 function convertibleTool(part: ToolPart): ToolPart {
   const named = part.type !== "dynamic-tool" || typeof part.toolName === "string";
   const tool = named ? part : { ...part, toolName: toolName(part) };
@@ -256,7 +257,7 @@ function convertibleFile(part: FilePart): Part {
   };
 }
 
-/** A part of a steering message: only texts and files can be said there. */
+/** A part of a steering message, which may only have texts and files. */
 function sayable(part: Part): Part {
   const said = convertible(part);
   if (said.type === "text" || said.type === "file") return said;

@@ -1,16 +1,16 @@
 /**
- * Micro-compaction: what a model is sent of older messages when nothing is compacted, or before anything is.
+ * Micro-compaction: shortens older messages for a prompt, without or before a compaction.
  *
- * Job: on a copy, shorten long tool outputs and long texts of all but the recent messages. Boundary: nothing is stored,
- * so nothing is lost; a summary takes over where this stops helping.
+ * On a copy, shortens long tool outputs and long texts of all but the recent messages. It stores nothing, so nothing is
+ * lost. A summary takes over where this is no longer enough.
  *
  * Why it is safe:
- * - A shortened output keeps its shape as far as it can: strings stay strings, objects keep their keys, so that a tool's
- *   own `toModelOutput` still reads it. Where only a preview fits, it is valid JSON and says so.
- * - Left whole: error texts, files, reasoning (signed by providers), inputs, system messages, summaries, and the outputs
- *   of tools that the provider ran, which it checks when they come back.
- * - The line between older and recent moves in steps, and a message is shortened the same way wherever the line is. So
- *   the prompt up to the line is byte for byte what it was before, and the provider's cache of it stays valid.
+ * - A shortened output keeps its shape as far as possible. Strings stay strings and objects keep their keys, so that a
+ *   tool's own `toModelOutput` still reads it. Where only a preview fits, it is valid JSON and says so.
+ * - These stay whole: error texts, files, reasoning (signed by providers), inputs, system messages, summaries, and
+ *   outputs of tools that the provider ran, because the provider checks those.
+ * - The line between older and recent messages moves in steps, and a message is always shortened in the same way. So
+ *   the prompt up to the line stays byte for byte the same, and the provider's cache of it stays valid.
  */
 import type { UIMessage } from "ai";
 import { PalimpsestError } from "../../errors.ts";
@@ -28,7 +28,7 @@ import { fieldText, innerParts, jsonText, toolPart, type Part } from "../message
 import { isSummary } from "./view.ts";
 
 export interface TruncateOptions {
-  /** Newest messages that are always left whole. Default 4; up to `step - 1` more are, until the line moves. */
+  /** Newest messages that are always left whole. Default 4. Up to `step - 1` more stay whole until the line moves. */
   readonly keepRecent?: number | undefined;
   /** UTF-16 units of one older tool output, as JSON unless it is a string. Default 500, at least 200. */
   readonly maxToolOutputChars?: number | undefined;
@@ -38,14 +38,14 @@ export interface TruncateOptions {
   readonly step?: number | undefined;
 }
 
-/** Below this, what is left of a text is mostly the note that it was shortened. */
+/** Below this limit, a shortened text would consist mostly of its own note. */
 const LEAST_CHARS = 200;
 
 const RUN_AGAIN = "Shortened to save context. Run the tool again to see all of it.";
 
 /**
- * The messages with what is long in the older ones shortened. Returns the same array, and the same objects in it,
- * wherever nothing was. Throws `invalid_options`.
+ * Shortens long parts of older messages. Returns the same array, and the same objects in it, wherever nothing changed.
+ * Throws `invalid_options`.
  */
 export function truncateOlderMessages(history: UIMessage[], options: TruncateOptions = {}): UIMessage[] {
   checkFields("truncate", options, { keepRecent: true, maxToolOutputChars: true, maxTextChars: true, step: true });
@@ -77,7 +77,7 @@ function truncateMessage(message: UIMessage, limits: Limits): UIMessage {
   return parts === message.parts ? message : { ...message, parts };
 }
 
-/** The same array when nothing in it is longer than the limits. */
+/** Returns the same array when no part exceeds the limits. */
 export function truncateParts(parts: Part[], limits: Limits): Part[] {
   const truncated = parts.map((part) => truncatePart(part, limits));
   return truncated.every((part, index) => part === parts[index]) ? parts : truncated;
@@ -100,8 +100,8 @@ function truncatePart(part: Part, limits: Limits): Part {
 }
 
 /**
- * The same value when it fits. Never longer than `limit` as JSON, so that shortening it again changes nothing. The note
- * says what to do about it; it must be much shorter than the limit.
+ * Shortens an output. Returns the same value when it fits. The result is at most `limit` long as JSON, so shortening it
+ * again changes nothing. The note tells the model what to do, and must be much shorter than the limit.
  */
 export function shortenOutput(output: unknown, limit: number, note = RUN_AGAIN): unknown {
   if (typeof output === "string" && output.length > limit) return shortenText(output, limit, note);
@@ -121,7 +121,7 @@ function shortenText(text: string, limit: number, note: string): string {
 /** The value with every text in it cut to `limit`. */
 function shortenInside(value: unknown, limit: number, note: string): unknown {
   if (typeof value === "string") {
-    // Half of encoded bytes is worth nothing, and a provider that is sent it as a file refuses the request.
+    // Half of encoded bytes is useless, and a provider refuses a request that contains them as a file.
     return value.length <= limit || isEncoded(value, ENCODED_OUTPUT_CHARS) ? value : shortenText(value, limit, note);
   }
   if (Array.isArray(value)) return value.map((each) => shortenInside(each, limit, note));
@@ -129,7 +129,7 @@ function shortenInside(value: unknown, limit: number, note: string): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, shortenInside(each, limit, note)]));
 }
 
-/** Stands for an output of too many keys or items, or of encoded bytes. */
+/** Replaces an output of too many keys or items, or of encoded bytes. */
 function previewOf(output: unknown, limit: number, note: string): unknown {
   const json = jsonText(output);
   for (let room = limit; ; room = Math.floor(room / 2)) {

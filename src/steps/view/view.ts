@@ -1,12 +1,12 @@
 /**
- * What compaction puts into a view that the caller never wrote: summaries, the visible part of a message, and what
- * stands in a fitted view for what did not fit (fit-view.ts).
+ * Elements of a view that no caller wrote: summaries, the visible part of a message, and digests in a fitted view
+ * (fit-view.ts).
  *
- * All carry ids under one reserved prefix. Clients echo what they were shown, so a message that comes back with such
- * an id is recognised by {@link parseSyntheticId} and never stored as if somebody had said it.
+ * All have ids under one reserved prefix. Clients echo messages that they were shown. {@link parseSyntheticId}
+ * recognises such an echo, so that it is never stored as a caller's message.
  *
- * Why an id can be trusted: nothing that comes from outside is stored under the prefix, or with metadata of ours
- * ({@link ownMark}). So what an id under it says was said by us.
+ * The ids can be trusted, because no message from outside is stored under the prefix or with our metadata ({@link
+ * ownMark}).
  */
 import { withoutEmptySections } from "../draft/empty-sections.ts";
 import type { UIMessage } from "ai";
@@ -14,13 +14,13 @@ import { WHOLE_MESSAGE } from "../plan/outline.ts";
 import type { Pinned, PinnedFact } from "../pinned/fact.ts";
 import { IN_FORCE_HEADING, renderInForce, renderNames } from "../pinned/render.ts";
 
-/** Ids that start so are ours: no message from outside is stored under one. */
+/** The prefix of our own ids. No message from outside is stored under one. */
 export const RESERVED_PREFIX = "palimpsest:";
 
-/** The key in a message's metadata that is ours. */
+/** The reserved key in a message's metadata. */
 export const RESERVED_METADATA = "palimpsest";
 
-/** Where a line begins that a reader could take for the heading of what is in force. */
+/** The start of a line that a reader could take for the heading of pinned facts. */
 const IN_FORCE_LOOKALIKE =
   /(?<![^\n\v\f\r\u0085\u2028\u2029])(?=[ \t]*(?:#{1,6}[ \t]*|[*_]{1,2})still[ \t]+in[ \t]+force)/gi;
 
@@ -32,17 +32,17 @@ export type SyntheticId =
 export interface SummarySource {
   readonly overlayId: string;
   readonly summary: string;
-  /** How many messages it stands for. */
+  /** The number of messages that it stands for. */
   readonly spanMessages?: number;
   /** True when no model wrote it. */
   readonly degraded?: boolean;
-  /** Kept word for word, whatever the summary says. */
+  /** Facts quoted word for word beside the summary. */
   readonly pinned?: Pinned;
-  /** Texts of context blocks, as they were. */
+  /** Texts of context blocks when the overlay was added. */
   readonly carried?: readonly { readonly label: string; readonly text: string }[];
   /** How the conversation began, word for word. */
   readonly opening?: string | null;
-  /** What the caller's code has to say besides. */
+  /** A text added by the caller's code. */
   readonly context?: string | null;
 }
 
@@ -50,17 +50,17 @@ export function overlayMessageId(overlayId: string): string {
   return `${RESERVED_PREFIX}overlay:${overlayId}`;
 }
 
-/** Stable while the message grows when `toStep` is `WHOLE_MESSAGE`. */
+/** An id of a message part. With `toStep` as `WHOLE_MESSAGE` it stays the same while the message grows. */
 export function sliceMessageId(messageId: string, fromStep: number, toStep: number): string {
   return `${RESERVED_PREFIX}slice:${fromStep}-${toStep === WHOLE_MESSAGE ? "end" : toStep}:${messageId}`;
 }
 
-/** Of what one answer only holds: a digest that was made to fit, or what such a view kept of a message. Names nothing stored. */
+/** The id of a digest, or of a message's remaining part, in one fitted view. It names nothing that is stored. */
 export function fittedMessageId(messageId: string, step: number): string {
   return `${RESERVED_PREFIX}fitted:${step}:${messageId}`;
 }
 
-/** What a reserved id stands for; null when the id is a caller's own. */
+/** The meaning of a reserved id. Null for a caller's own id. */
 export function parseSyntheticId(id: string): SyntheticId | null {
   if (!id.startsWith(RESERVED_PREFIX)) return null;
   const rest = id.slice(RESERVED_PREFIX.length);
@@ -71,7 +71,7 @@ export function parseSyntheticId(id: string): SyntheticId | null {
   return { kind: "slice", messageId, fromStep: Number(from), toStep: to === "end" ? WHOLE_MESSAGE : Number(to) };
 }
 
-/** What only we may give a message, and this one has: an id or metadata of ours. Null for a caller's own message. */
+/** The reserved mark on a message, its id or its metadata. Null for a caller's own message. */
 export function ownMark({ id, metadata }: Pick<UIMessage, "id" | "metadata">): "id" | "metadata" | null {
   if (id.startsWith(RESERVED_PREFIX)) return "id";
   const marked = typeof metadata === "object" && metadata !== null && Object.hasOwn(metadata, RESERVED_METADATA);
@@ -79,12 +79,12 @@ export function ownMark({ id, metadata }: Pick<UIMessage, "id" | "metadata">): "
 }
 
 /**
- * Begins the id of a stored message that is a summary: what a session which goes on from another one begins with. Such rows
- * are made by a split and copied by a fork, and by nothing else.
+ * The id prefix of a stored summary. A session that continues another one begins with such records. Only a split makes
+ * them, and a fork copies them.
  */
 export const RECORD_PREFIX = `${RESERVED_PREFIX}record:`;
 
-/** A summary as a message that is stored, in a session that does not hold what it tells of. */
+/** A summary as a stored message, for a session that does not hold the summarised messages. */
 export function recordMessage(source: SummarySource, rules: readonly PinnedFact[] = []): UIMessage {
   const { overlayId } = source;
   const said = rules.map(({ value, messageId }) => ({ value, messageId }));
@@ -92,10 +92,10 @@ export function recordMessage(source: SummarySource, rules: readonly PinnedFact[
   return { ...summaryMessage(source), id: `${RECORD_PREFIX}${overlayId}`, metadata };
 }
 
-/** The user's rules that a stored summary stands for, word for word, with the messages that said them. */
+/** The user's rules behind a stored summary, word for word, with the ids of the messages that stated them. */
 export function recordedRules(message: Pick<UIMessage, "id" | "metadata">): { value: string; messageId: string }[] {
   if (!isRecord(message)) return [];
-  // A row that was damaged from outside is read without metadata.
+  // A row that was damaged from outside is decoded without metadata.
   const { rules } = (message.metadata as { palimpsest?: { rules?: unknown } } | undefined)?.palimpsest ?? {};
   return Array.isArray(rules) ? rules.filter(isRecordedRule) : [];
 }
@@ -105,17 +105,17 @@ function isRecordedRule(rule: unknown): rule is { value: string; messageId: stri
   return typeof value === "string" && typeof messageId === "string";
 }
 
-/** Whether a stored message is a summary that a session was opened with: nobody's own words. */
+/** Whether a stored message is the record of a summary, so nobody's own words. */
 export function isRecord({ id }: Pick<UIMessage, "id">): boolean {
   return id.startsWith(RECORD_PREFIX);
 }
 
-/** Whether a message of a view is a summary: nobody's own words. */
+/** Whether a message of a view is a summary, so nobody's own words. */
 export function isSummary(message: Pick<UIMessage, "id">): boolean {
   return isRecord(message) || parseSyntheticId(message.id)?.kind === "overlay";
 }
 
-/** The summary as the model reads it: a user message, framed as a record so that it is not taken for a request. */
+/** The summary as the model reads it. It is a user message, framed as a record so that it is not taken for a request. */
 export function summaryMessage(source: SummarySource): UIMessage {
   const { spanMessages } = source;
   const count =
@@ -144,7 +144,7 @@ export function summaryMessage(source: SummarySource): UIMessage {
   };
 }
 
-/** What holds whatever the summary says, and how it began: under one heading, so that who counts room can tell it apart. */
+/** Pinned facts and the opening, under one heading, so that their tokens can be told apart from the summary. */
 function stillInForce(source: SummarySource): string {
   const rules = source.pinned === undefined ? "" : renderInForce(source.pinned);
   const began = withoutHeading(opened(source));
@@ -152,18 +152,18 @@ function stillInForce(source: SummarySource): string {
   return `${rules === "" ? IN_FORCE_HEADING : rules}\n${began}`;
 }
 
-/** How the conversation began: nobody summarised it. */
+/** The quoted opening of the conversation. */
 export function opened({ opening = null }: Pick<SummarySource, "opening">): string {
   return opening === null ? "" : `### How it began, word for word\n${opening}`;
 }
 
-/** What stands behind a summary and what is pinned: nobody summarised it. */
+/** The carried blocks and the caller's context, shown after the summary and the pinned facts. */
 export function besides({ carried = [], context = null }: Pick<SummarySource, "carried" | "context">): string {
   const blocks = carried.map(({ label, text }) => `\n\n## ${label}, as it was\n${text}`).join("");
   return context === null ? blocks : `${blocks}\n\n## Besides\n${context}`;
 }
 
-/** The text with no heading that could pose as that of what is in force: only what was really pinned stands under one. */
+/** Escapes headings that could pose as the heading of pinned facts, so that only pinned facts stand under it. */
 function withoutHeading(text: string): string {
   return text.replaceAll(IN_FORCE_LOOKALIKE, "\\");
 }

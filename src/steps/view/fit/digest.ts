@@ -1,9 +1,9 @@
 /**
- * The message that stands for a part of a view that does not fit: made on the fly, without a model, and never stored.
+ * The digest of messages that do not fit into a view. It is made on the fly without a model and never stored.
  *
- * Job: say in a few hundred tokens what was there, the user's rules before all. Boundary: pure; the same part gives the
- * same digest. Safe because it is framed as a record (view.ts), carries a reserved id, and counts the tool calls that
- * failed: an error that is not told word for word is never left out silently.
+ * Tells in a few hundred tokens what was there, the user's rules first. Pure, so the same messages give the same
+ * digest. It is framed as a record (view.ts) and carries a reserved id. It counts failed tool calls, so no error is
+ * left out silently.
  */
 import { withoutEmptySections } from "../../draft/empty-sections.ts";
 import type { UIMessage } from "ai";
@@ -19,21 +19,24 @@ import { toolPart } from "../../message/tool-parts.ts";
 import { fittedMessageId, isSummary } from "../view.ts";
 import { renderRules } from "./rules.ts";
 
-/** Characters of the oldest part that its digest is made from: a digest is made while a model waits to be asked. */
+/**
+ * Characters of the omitted messages that a digest reads. The limit keeps it fast, because the caller is about to ask a
+ * model.
+ */
 const FIT_DIGEST_SOURCE_CHARS = 80_000;
 
 export interface DigestOptions {
-  /** About how many tokens it may take, rules not counted. */
+  /** Approximate token limit, rules not counted. */
   readonly tokens: number;
   readonly template?: Template | undefined;
-  /** How many messages it stands for; the newest of them may be there in part. */
+  /** The number of messages that it replaces. The newest of them may be replaced in part. */
   readonly messages: number;
-  /** What the user ruled in them. */
+  /** The user's rules in them. */
   readonly rules: readonly PinnedFact[];
   readonly countTokens: CountTokens;
 }
 
-/** For a digest that has no room for eight headings. */
+/** The template of a digest without room for eight headings. */
 const SHORT: Template = {
   sections: DEFAULT_TEMPLATE.sections.filter(({ title }) => /constraints|errors|current/i.test(title)),
 };
@@ -59,7 +62,7 @@ export function digestMessage(gap: readonly UIMessage[], options: DigestOptions)
   return synthetic(gap, [frame, summary, renderRules(unsaid)]);
 }
 
-/** The least that can be said of what is gone. */
+/** The shortest notice of omitted messages. */
 export function notice(
   gap: readonly UIMessage[],
   { messages, rules }: Pick<DigestOptions, "messages" | "rules">,
@@ -91,7 +94,7 @@ function countOf(count: number, what: string): string {
   return `${count} ${what}${count === 1 ? "" : "s"}`;
 }
 
-/** An overlay's text begins with its frame, in brackets: what follows is the summary, which is carried on. */
+/** An overlay's text begins with its frame in brackets. The rest is the summary, which is carried on. */
 function toElement(message: UIMessage): TranscriptElement {
   const [part] = message.parts;
   if (!isSummary(message) || part?.type !== "text") return { kind: "message", message };

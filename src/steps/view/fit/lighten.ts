@@ -1,9 +1,9 @@
 /**
- * What a step is made lighter by: reasoning and files that go, texts and tool calls that are cut in the middle.
+ * Makes a step lighter. It removes reasoning and files, and cuts texts and tool calls in the middle.
  *
- * Boundary: the parts of one step in, new ones out; which steps, and how far, is decided in fit-view.ts. Safe because
- * every call keeps its result (V2), what is cut says so in its place, an error's text keeps both its ends, and a step
- * that would be left empty says that, too.
+ * The parts of one step in, new parts out. fit-view.ts decides which steps are changed and how far. It is safe because
+ * every call keeps its result (V2), each cut is marked in place, and an error's text keeps both its ends. A step that
+ * would become empty gets a note instead.
  */
 import type { FileUIPart } from "ai";
 import { MAX_CHARS_PER_TOKEN as CHARS_PER_TOKEN } from "../../../limits.ts";
@@ -14,7 +14,10 @@ import { shortenOutput } from "../truncate.ts";
 
 const CUT_CALL = "Shortened to fit.";
 
-/** Without what the model thought. A provider's own names for what is left go too: it wants the thought beside them. */
+/**
+ * Removes reasoning. Also removes the provider's item ids from other parts, because a provider expects the reasoning
+ * beside them.
+ */
 export function withoutReasoning(parts: Part[]): Part[] {
   if (!parts.some(isReasoning)) return parts;
   const kept = parts.filter((part) => !isReasoning(part)).map(withoutItemId);
@@ -25,26 +28,26 @@ function isReasoning(part: Part): boolean {
   return part.type === "reasoning" || part.type === "reasoning-file";
 }
 
-/** With a line of text in the place of every file. */
+/** Replaces every file by a line of text. */
 export function withoutFiles(parts: Part[]): Part[] {
   return changed(parts, (part) => (part.type === "file" ? said(leftOut(part)) : part));
 }
 
-/** The open calls of a step alone. */
+/** Only the open calls of a step. */
 export function onlyOpenCalls(parts: Part[]): Part[] {
   return withoutReasoning(parts).filter((part) => part.type === "step-start" || isOpenCall(part));
 }
 
 /**
- * With every text, input, output and error cut to `chars`, and without files that weigh more than such a text. What a
- * provider ran stays as it was, and so does a call that waits for its result.
+ * Cuts every text, input, output and error to `chars`, and removes files that cost more than such a text. Calls that
+ * the provider ran and calls that wait for a result stay unchanged.
  */
 export function squeeze(parts: Part[], chars: number): Part[] {
   return changed(parts, (part) => {
     if (part.type === "text") return { ...part, text: cutMiddle(fieldText(part.text), chars) };
     if (part.type === "file") return fileTokens(part) * CHARS_PER_TOKEN > chars ? said(leftOut(part)) : part;
     const tool = toolPart(part);
-    // What is still to be run is run with what was asked.
+    // A call that still waits must run with its original input.
     return tool === null || tool.providerExecuted === true || isOpenCall(part) ? part : squeezeTool(tool, chars);
   });
 }
@@ -55,7 +58,7 @@ function squeezeTool(tool: ToolPart, chars: number): ToolPart {
   return asked.state === "output-available" ? { ...asked, output: shortenOutput(asked.output, chars) } : asked;
 }
 
-/** Each part changed, also those inside a part. */
+/** Changes each part, including those inside a steering message. */
 function changed(parts: Part[], change: (part: Part) => Part): Part[] {
   return parts.map((part) => {
     if (part.type !== "steering-message") return change(part);

@@ -1,9 +1,10 @@
 /**
- * What the user ruled, kept word for word where a view that is made to fit leaves out or cuts the place that said it.
+ * Keeps the user's rules word for word where fitting cuts or removes the text that states them.
  *
- * Boundary: reads the view as it was, and writes what stands beside what is left; what is left is decided in fit-view.ts.
- * Safe because rules are taken from users' words and from what is pinned beside summaries, never from what a summary, a
- * tool or a model says (pinned/gather.ts); a message's rules stay with that message, so that they move no prefix.
+ * Reads the original view and writes text beside the remaining one. fit-view.ts decides what remains. It is safe
+ * because rules come only from users' words and from facts pinned beside summaries, never from the words of a summary,
+ * a tool or a model (pinned/gather.ts). A message's rules stay with that message, so they do not change an earlier
+ * prefix.
  */
 import type { UIMessage } from "ai";
 import type { CountTokens } from "../../message/measure.ts";
@@ -16,7 +17,10 @@ import { messageSteps } from "../../message/slice.ts";
 import { fieldText, innerParts, type Part } from "../../message/tool-parts.ts";
 import type { Unit } from "./units.ts";
 
-/** Share of that power that the user's rules may take beside a digest, and beside a message that is cut: one long rule of the least useful rooms. */
+/**
+ * Share of the room's scale (units.ts) for the user's rules beside a digest or a cut message. In the smallest useful
+ * room it holds one long rule.
+ */
 const FIT_RULES_SHARE = 1 / 4;
 
 export class Rules {
@@ -25,19 +29,19 @@ export class Rules {
   readonly #count: CountTokens;
   readonly #known = new Map<string, readonly Fact[]>();
 
-  /** Of a view as it was, in a room of this scale (units.ts). */
+  /** For the original view, in a room of this scale (units.ts). */
   constructor(messages: readonly UIMessage[], scale: number, count: CountTokens) {
     this.#messages = messages;
     this.#budgetTokens = Math.floor(scale * FIT_RULES_SHARE);
     this.#count = count;
   }
 
-  /** Those of these messages that find room together. */
+  /** The rules of these messages that fit together into the budget. */
   pick(messages: readonly UIMessage[]): readonly PinnedFact[] {
     return this.#pick(gatherRules(messages));
   }
 
-  /** Those of the unit that its new parts do not say, as they stand beside them; empty for none. */
+  /** The unit's rules that its new parts no longer say, as text to show beside them. Empty for none. */
   lostFrom(unit: Unit, parts: readonly Part[]): string {
     const rules = this.#rulesOf(unit);
     if (rules.length === 0) return "";
@@ -61,7 +65,7 @@ export class Rules {
   }
 }
 
-/** Under the heading of what is pinned; empty for none. */
+/** Rules under the heading of pinned facts. Empty for none. */
 export function renderRules(rules: readonly PinnedFact[]): string {
   return renderInForce({ rules, facts: [], left: 0 });
 }

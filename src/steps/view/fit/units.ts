@@ -1,9 +1,9 @@
 /**
- * A view as fitting sees it: a row of units, the steps of its messages, each in a zone.
+ * Splits a view into units for fitting. A unit is a step of a message, in one zone of the view.
  *
- * Job: take a view apart and put what is left of it together again. Boundary: what becomes of a unit is decided in
- * fit-view.ts. Safe because a unit is a whole step: its tool calls and their results stay or go together (V2), and units
- * are never reordered (V1).
+ * Takes a view apart and puts the remaining units together again. fit-view.ts decides what happens to a unit. It is
+ * safe because a unit is a whole step. Its tool calls and results stay or go together (V2), and units are never
+ * reordered (V1).
  */
 import type { UIMessage } from "ai";
 import { DEFAULT_PROTECT_HEAD, HEAD_SHARE_OF_THRESHOLD, MESSAGE_OVERHEAD_TOKENS } from "../../../limits.ts";
@@ -12,47 +12,54 @@ import { messageSteps } from "../../message/slice.ts";
 import { innerParts, isOpenCall, type Part } from "../../message/tool-parts.ts";
 import { fittedMessageId, isRecord, parseSyntheticId } from "../view.ts";
 
-/** Most of its room that a fitted view's newest part takes, its growth until the line moves included. */
+/** Largest share of the room for a fitted view's newest part, including its growth until the line moves. */
 const FIT_NEWEST_SHARE = 5 / 8;
 
-/** Share of that power by which a fitted view's line between older and newest moves: so often, and no oftener, does its prefix change. */
+/**
+ * The line between older and newest moves by this share of the room's scale. The prefix of the prompt changes only when
+ * it moves.
+ */
 const FIT_LINE_SHARE = 1 / 3;
 
-/** Steps of a power of two in which a fitted view's room is counted: one that is predicted anew at each call must not move its line. */
+/** The room is rounded to steps of this fraction of its scale, so that small changes of a prediction do not move the line. */
 const FIT_ROOM_STEPS = 16;
 
 /**
- * `system`: instructions, wherever they stand. `head`: the task as it was first put. `asked`: the last message of the
- * user. `open`: a step with a call that a person, a client or the SDK is about to answer. `older` and `newest`: what else is
- * before and behind the line.
+ * The zones of a view:
+ * - `system`: instructions, at any place.
+ * - `head`: the task as it was first put.
+ * - `asked`: the last message of the user.
+ * - `open`: a step with a call that a person, a client or the SDK is about to answer, and everything after it.
+ * - `older`: all else before the line.
+ * - `newest`: all else after the line.
  */
 export type Zone = "system" | "head" | "older" | "asked" | "newest" | "open";
 
 export interface Unit {
-  /** The message's place in the view, and the step's in the message. */
+  /** Index of the message in the view, and of the step in the message. */
   readonly message: number;
   readonly step: number;
   readonly zone: Zone;
-  /** Before the line. */
+  /** True for a unit before the line. */
   readonly behind: boolean;
   readonly parts: Part[];
-  /** What is said beside the parts of rules that they do not say any more (rules.ts); empty at first. */
+  /** Rules that the parts no longer say, shown beside them (rules.ts). Empty at first. */
   readonly rules: string;
-  /** Of the parts and the rules. */
+  /** Tokens of the parts and the rules. */
   readonly tokens: number;
 }
 
-/** A unit, or a message that stands for units that are gone. */
+/** A unit, or a message that replaces removed units. */
 export type Piece = Unit | UIMessage;
 
 export function isUnit(piece: Piece): piece is Unit {
   return "zone" in piece;
 }
 
-/** A view's room, rounded so that it stays the same where it is predicted a little differently from call to call. */
+/** A view's room, rounded so that small differences between predictions do not change it. */
 export interface Room {
   readonly room: number;
-  /** The power of two under it: what is cut by a share of this is cut alike in a room that is a little larger. */
+  /** The power of two below the room. Cuts by a share of it are the same in a slightly larger room. */
   readonly scale: number;
 }
 
@@ -63,8 +70,8 @@ export function roundRoom(tokens: number): Room {
 }
 
 /**
- * The units of a view. The line depends on what is before it and on the room alone, and moves in strides: so a view that
- * grows keeps its prefix until it has grown by a stride.
+ * The units of a view. The line depends only on the room and on the messages before it, and moves in strides. So a
+ * growing view keeps its prefix until it has grown by a stride.
  */
 export function takeApart(messages: readonly UIMessage[], { room, scale }: Room, count: CountTokens): Unit[] {
   const measures = messages.map((message) => measureMessage(message, count));
@@ -75,7 +82,7 @@ export function takeApart(messages: readonly UIMessage[], { room, scale }: Room,
   let before = 0;
   let behind = true;
   let inHead = true;
-  // Nothing may stand behind a call that is still to be answered but its own message: no line that something was left out there.
+  // Nothing may follow an open call but its own message, not even a notice of omitted messages.
   let opened = false;
   return messages.flatMap((message, index) => {
     const measure = measures[index] as Measure;
@@ -85,7 +92,7 @@ export function takeApart(messages: readonly UIMessage[], { room, scale }: Room,
     return messageSteps(message).map((parts, step): Unit => {
       const weighs = measure.steps[step] ?? 0;
       const newest = index === messages.length - 1 && step === measure.steps.length - 1;
-      // One reply of a model, stored as several messages, is on one side of the line.
+      // A model's reply that is stored as several messages stays on one side of the line.
       behind &&= !newest && (before < line || (together && step === 0));
       before += weighs;
       opened ||= parts.some(isOpenCall);
@@ -111,7 +118,7 @@ function isAsked(message: UIMessage): boolean {
   return message.role === "user" && parseSyntheticId(message.id) === null && !isRecord(message);
 }
 
-/** A unit's parts, with its rules behind what the user said in it. */
+/** A unit's parts, with its rules after the user's words in it. */
 function shownParts({ parts, rules }: Pick<Unit, "parts" | "rules">): Part[] {
   if (rules === "") return parts;
   const said: Part = { type: "text", text: rules };
@@ -120,7 +127,7 @@ function shownParts({ parts, rules }: Pick<Unit, "parts" | "rules">): Part[] {
   return parts.map((part, at) => (at === steered ? ({ ...part, parts: [...innerParts(part), said] } as Part) : part));
 }
 
-/** The pieces as messages: the very same object for one that nothing was changed in or taken from. */
+/** The pieces as messages. A message without any change is the same object as before. */
 export function putTogether(messages: readonly UIMessage[], pieces: readonly Piece[]): UIMessage[] {
   return runs(pieces).map((run) => {
     if (!isRun(run)) return run;
@@ -147,7 +154,7 @@ export function withParts(unit: Unit, changed: Pick<Unit, "parts" | "rules">, co
   return { ...unit, ...changed, tokens: weighParts(shownParts(changed), count) };
 }
 
-/** Estimated tokens of parts, without what surrounds a message. */
+/** Estimated tokens of parts, without the overhead of a message. */
 export function weighParts(parts: Part[], count: CountTokens): number {
   return measureMessage({ id: "", role: "user", parts }, count).tokens - MESSAGE_OVERHEAD_TOKENS;
 }
@@ -162,7 +169,7 @@ function isRun(run: Run | UIMessage): run is Run {
   return Array.isArray(run);
 }
 
-/** Units that follow one another in one message. */
+/** Groups units that follow one another in one message. */
 function runs(pieces: readonly Piece[]): (Run | UIMessage)[] {
   const found: ([Unit, ...Unit[]] | UIMessage)[] = [];
   let last: Unit | null = null;
