@@ -26,7 +26,7 @@ const ERROR_LINE =
   /\berror\b\s?[:T[(]|\b\w+(?:Error|Exception)\b|\bfatal:|\bE[A-Z]{4,}\b|\bfailed\b|\bcannot\b|not found|denied|exited with code/i;
 /** Characters read of a long result, from each end. */
 const RESULT_EDGE = 1_500;
-/** An error line below this many characters does not say what failed. */
+/** An error line shorter than this many characters does not tell what failed. */
 const SHORT_ERROR = 40;
 /** How many entries after an error are searched for its remedy. */
 const LOOK_AHEAD = 6;

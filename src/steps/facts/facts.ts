@@ -26,9 +26,9 @@ export interface Identifier {
   readonly count: number;
 }
 
-/** Longest word that is looked at, in characters: longer ones are data, not names. */
+/** Longest word that is examined, in characters. Longer words are data, not names. */
 const MAX_WORD = 300;
-/** Longest inline code that is taken for a name or a command, in characters. */
+/** Longest inline code that counts as a name or a command, in characters. */
 const MAX_INLINE_CODE = 120;
 /** A rule longer than this, in characters, is cut back to the clause that states it. */
 const MAX_CONSTRAINT = 400;
