@@ -53,9 +53,11 @@ class SessionTranscripts {
   }
 
   /**
-   * Takes in a conversation that another store of this object keeps, its branches and summaries included: `fromSessions(…)`,
-   * `fromLegacyTables(…)`. Nothing changes there. Where it was interrupted, doing it again goes on; done again at the end it changes
-   * nothing. Throws `import_failed` where the session was spoken in before all was there, `host_owns_messages`.
+   * Takes over a conversation from another store of this object with its branches and summaries, as in `importFrom(fromSessions(…))` or
+   * `importFrom(fromLegacyTables(…))`. The other store does not change. Repeating an interrupted call continues it, and repeating a
+   * finished one changes nothing.
+   *
+   * Throws `host_owns_messages`, and `import_failed` where the session was used before all messages were there.
    */
   async importFrom(source: StoredConversation): Promise<TakenIn> {
     return takeIn(this.#state, source);

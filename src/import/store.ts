@@ -1,15 +1,14 @@
 /**
- * Conversations that other stores keep, as something that can be taken in: `agents/sessions`, and the tables that the Agents SDK wrote
- * until 0.20.
+ * Reads conversations from other stores, which are `agents/sessions` and the tables that the Agents SDK wrote until 0.20.
  *
- * Boundary: reads, and writes nothing, here or there. Messages come in an order in which each parent is before its children and the
- * active branch ends last, because the newest message of a session is its active leaf.
+ * It only reads and writes nothing. Messages come with each parent before its children. The active branch ends last, because the newest
+ * message of a session is its active leaf.
  */
 import type { UIMessage } from "ai";
 import type { Session as SdkSession } from "agents/sessions";
 import { PalimpsestError } from "../errors.ts";
 
-/** A message by its id, and the one before it; null for the first of a branch. */
+/** A message's id and its parent's id. The parent is null for a root. */
 export interface StoredPlace {
   readonly id: string;
   readonly parentId: string | null;
@@ -21,21 +20,21 @@ export interface StoredSummary {
   readonly toMessageId: string;
 }
 
-/** A conversation that another store keeps. */
+/** A conversation in another store. */
 export interface StoredConversation {
-  /** What the store is called in advice. */
+  /** The store's name in advice. */
   readonly name: string;
-  /** Every message, parents first, the active branch's newest message last. */
+  /** Returns every message, parents first, with the active branch's newest message last. */
   places(): Promise<readonly StoredPlace[]>;
-  /** Null where it is gone meanwhile, or cannot be read. */
+  /** Returns null for a message that was deleted meanwhile or cannot be read. */
   message(id: string): Promise<UIMessage | null>;
-  /** In the order in which they were made. */
+  /** Returns the summaries in the order in which they were made. */
   summaries(): Promise<readonly StoredSummary[]>;
 }
 
 /**
- * A session of `agents/sessions`, read through its own methods: `fromSessions(this.sessions.session())`. A branch that has no message in
- * common with the active one cannot be found through them, and stays where it is.
+ * Reads a session of `agents/sessions` through its own methods, as in `fromSessions(this.sessions.session())`. Those methods cannot find a
+ * branch that shares no message with the active one, so it is not taken over.
  */
 export function fromSessions(session: SdkSession): StoredConversation {
   return {
@@ -58,7 +57,7 @@ export function fromSessions(session: SdkSession): StoredConversation {
   };
 }
 
-/** One read ends at some ten thousand messages: the next one goes on from the oldest. */
+/** One read returns at most some ten thousand messages. The next read starts at the oldest of them. */
 async function wholePath(session: SdkSession): Promise<string[]> {
   const path = (await session.getHistoryRowStats()).map(({ id }) => id);
   for (;;) {
@@ -70,14 +69,14 @@ async function wholePath(session: SdkSession): Promise<string[]> {
   }
 }
 
-/** What holds the tables: `this.ctx.storage`. */
+/** The owner of the tables, such as `this.ctx.storage`. */
 export interface TableStorage {
   readonly sql: { exec(query: string, ...bindings: unknown[]): { toArray(): Record<string, unknown>[] } };
 }
 
 /**
- * The tables `assistant_messages` and `assistant_compactions` that the SDK's experimental session wrote until 0.20:
- * `fromLegacyTables(this.ctx.storage)`. Nothing is there for a session that they do not hold.
+ * Reads the tables `assistant_messages` and `assistant_compactions` that the SDK's experimental session wrote until 0.20, as in
+ * `fromLegacyTables(this.ctx.storage)`. A session without rows there is empty.
  */
 export function fromLegacyTables(storage: TableStorage, sessionId = ""): StoredConversation {
   const rows = (query: string, ...bindings: unknown[]) => storage.sql.exec(query, ...bindings).toArray();
@@ -113,8 +112,8 @@ export function fromLegacyTables(storage: TableStorage, sessionId = ""): StoredC
 }
 
 /**
- * Each message behind its parent, and the leaf last. A parent that is not there, or that a row names in a circle, counts as none: its
- * message begins a branch.
+ * Orders messages with each parent before its children and the leaf last. A missing parent, or one in a circle, counts as none, so its
+ * message becomes a root.
  */
 export function parentsFirst(places: readonly StoredPlace[], leafId: string | undefined): StoredPlace[] {
   const byId = new Map(places.map((place) => [place.id, place]));
@@ -132,7 +131,7 @@ export function parentsFirst(places: readonly StoredPlace[], leafId: string | un
   }
   const ordered = new Map<string, StoredPlace>();
   const walk = (roots: readonly StoredPlace[]): void => {
-    // What is on the active branch is put at the bottom of the stack, and so is visited last.
+    // Messages of the active branch go to the bottom of the stack, so they are visited last.
     const bottom = (list: readonly StoredPlace[]): StoredPlace[] =>
       list.toSorted((one, other) => Number(active.has(other.id)) - Number(active.has(one.id)));
     const stack = bottom(roots);
@@ -144,7 +143,7 @@ export function parentsFirst(places: readonly StoredPlace[], leafId: string | un
     }
   };
   walk(children.get(null) ?? []);
-  // Rows that name each other in a circle hang under no root.
+  // Rows that refer to each other in a circle hang under no root.
   walk(places.filter(({ id }) => !ordered.has(id)));
   return [...ordered.values()];
 }

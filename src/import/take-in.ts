@@ -1,9 +1,9 @@
 /**
- * Takes in a conversation that another store keeps: messages in pages, then the summaries over them.
+ * Takes over a conversation from another store, first its messages in pages, then its summaries.
  *
- * Why it is safe: a page is one transaction, and a message that the session has already is left alone, so whatever interrupts this, doing it
- * again goes on where it was. Done once more at the end it changes nothing. What the session was told since is never mixed
- * with what comes from there: where something is missing behind which people have spoken already, it is refused.
+ * A page is one transaction, and a message that the session already has is not changed. Repeating an interrupted call therefore continues
+ * it, and repeating a finished one changes nothing. The call is refused if the session goes on behind the store's messages and lacks some
+ * of them.
  */
 import type { UIMessage } from "ai";
 import { errorCode, PalimpsestError } from "../errors.ts";
@@ -12,17 +12,17 @@ import type { History } from "../memory/messages/history.ts";
 import { WHOLE_MESSAGE, type Span } from "../steps/plan/outline.ts";
 import type { StoredConversation, StoredPlace, StoredSummary } from "./store.ts";
 
-/** Messages of one transaction: enough that few are needed, few enough to be held in memory. */
+/** Messages of one transaction. The number needs few transactions and fits in memory. */
 const PAGE_MESSAGES = 100;
 
 export interface TakenIn {
-  /** Of the store. */
+  /** Number of messages in the store. */
   readonly messages: number;
-  /** How many of them were new. */
+  /** Number of messages that were new. */
   readonly inserted: number;
-  /** Summaries that are in force now and were not before. */
+  /** Number of summaries that are in force now and were not before. */
   readonly summaries: number;
-  /** What was left out, in words. */
+  /** Describes what was left out. */
   readonly notes: readonly string[];
 }
 
@@ -31,14 +31,14 @@ export async function takeIn(state: SessionState, source: StoredConversation): P
   const places = await source.places();
   mustHaveNothingElse(state, source, places);
   const notes: string[] = [];
-  /** Of a message that was left out: the one that its children hang under instead. */
+  /** New parent for the children of each message that was left out. */
   const instead = new Map<string, string | null>();
   let inserted = 0;
   for (let at = 0; at < places.length; at += PAGE_MESSAGES) {
     inserted += await takePage(state, { source, page: places.slice(at, at + PAGE_MESSAGES), instead, notes });
   }
   const summaries = takeSummaries(state, { summaries: await source.summaries(), places, notes });
-  // The threshold is looked at once, when all is there.
+  // Checks the threshold once, after all messages are stored.
   if (inserted > 0) state.write(() => undefined);
   return { messages: places.length, inserted, summaries, notes };
 }
@@ -84,7 +84,7 @@ async function takePage(state: SessionState, { source, page, instead, notes }: P
   return state.write(take, { quiet: true });
 }
 
-/** Null, or why not. Each message is a transaction within the page's, so one that is refused leaves nothing. */
+/** Returns null, or the reason for a refusal. Each append is a transaction within the page's, so a refused message leaves nothing. */
 function tryAppend(append: () => unknown): string | null {
   try {
     append();
@@ -102,7 +102,7 @@ interface Summaries {
   readonly notes: string[];
 }
 
-/** Of those that lie over each other the later one was in force there, and alone is taken. */
+/** Of overlapping summaries only the latest is taken, because it was the one in force. */
 function takeSummaries(state: SessionState, { summaries, places, notes }: Summaries): number {
   if (summaries.length === 0) return 0;
   const parents = new Map(places.map(({ id, parentId }) => [id, parentId]));
@@ -126,7 +126,7 @@ function takeSummaries(state: SessionState, { summaries, places, notes }: Summar
   }).length;
 }
 
-/** The messages that a summary stood for; null where its ends are not on one path. */
+/** Returns the ids of the messages under a summary, or null where its ends are not on one path. */
 function idsOf(
   { fromMessageId, toMessageId }: StoredSummary,
   parents: ReadonlyMap<string, string | null>,
