@@ -25,7 +25,7 @@ export interface MemoryOptions {
   readonly now: () => number;
   /** Returns a session's token counter. A message gets its count when it is stored. */
   readonly counterOf: (sessionId: string) => CountTokens;
-  /** Removes from a message whatever must not be kept beside a summary, by session. By default nothing is removed. */
+  /** Removes the parts of a message that must not be kept beside a summary, by session. By default nothing is removed. */
   readonly redactMessage?: (message: UIMessage, sessionId: string) => UIMessage;
 }
 

@@ -1,10 +1,10 @@
 /**
- * The tables, in families. {@link Db} makes a family when its first row is written, so an agent pays for what it uses.
- * Most agents have no notes, no search and no context blocks.
+ * The tables, in families. {@link Db} makes a family when its first row is written, so an agent pays only for tables
+ * that it uses. Most agents have no notes, no search and no context blocks.
  *
  * This module owns the DDL. Queries live in the statements modules beside each table's owner.
  *
- * What the keys are for:
+ * The keys serve these purposes:
  * - A message's place is `(session_id, seq)`. `seq` rises by one per append and is never reused. So the row with the
  *   highest `seq` is always a leaf and is found with one read, and a path is walked in key order. The hot path has no
  *   secondary index, so an append writes one row. A message id is found through `fingerprints`, which hold packed
@@ -31,7 +31,7 @@ export interface Storage {
  */
 export const SCHEMA_VERSION = 1;
 
-/** Tables that are made together. A statement that reads several tables reads those of one family. */
+/** Tables that are made together. A statement finds rows only once every family that it reads exists ({@link Needs}). */
 export type Family = keyof typeof FAMILIES;
 
 const FAMILIES = {
@@ -184,8 +184,8 @@ const FAMILIES = {
     `CREATE TABLE palimpsest_spend (session_id TEXT PRIMARY KEY, tokens INTEGER NOT NULL) WITHOUT ROWID`,
     `CREATE TABLE palimpsest_day_spend (day INTEGER PRIMARY KEY, tokens INTEGER NOT NULL)`,
   ],
-  // The last versions of each session's notes. `told_seq` and `told_step` say how far a version tells, because a
-  // message may grow after the told step. Without `told_step` the version tells to the end of that message.
+  // The last versions of each session's notes. `told_seq` and `told_step` are the last place that a version describes,
+  // because a message may grow after that step. Without `told_step` it describes the message to its end.
   notes: [
     `CREATE TABLE palimpsest_notes (
        session_id   TEXT NOT NULL,

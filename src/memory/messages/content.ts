@@ -2,8 +2,8 @@
  * Encodes a message into its stored form and decodes it again.
  *
  * A value that would not survive the round trip is refused before anything is written. All else is measured, digested
- * and split. This module knows no table. The round trip is exact because {@link checkPlain} accepts only values that
- * `JSON.stringify` keeps (it escapes NUL and lone surrogates itself), and because pieces are cut between code points.
+ * and split. This module knows no table. The round trip is exact. {@link checkPlain} accepts only values that
+ * `JSON.stringify` keeps (it escapes NUL and lone surrogates itself), and pieces are cut between code points.
  */
 import type { UIMessage } from "ai";
 import { errorCode, PalimpsestError } from "../../errors.ts";
@@ -200,7 +200,7 @@ function checkPlain(value: unknown, visit: Visit): void {
   checkHolder(value, visit);
   const { budget, depth, messageId } = visit;
   const checkInside = (key: string | number, each: unknown): void => {
-    // A large message is mostly texts and numbers: none of them needs a place to be looked up from.
+    // A large message consists mostly of strings and numbers, and the check of those needs no chain of visits.
     if (isPlain(each)) spend(budget, each, messageId);
     else checkPlain(each, { key, holder: value, up: visit, depth: depth + 1, messageId, budget });
   };
@@ -221,7 +221,7 @@ function spend(budget: Visit["budget"], value: unknown, messageId: string): void
   if (budget.left < 0) throw tooLarge(messageId);
 }
 
-/** What JSON keeps as it is, and what holds nothing. */
+/** True for a value without inner values that JSON keeps unchanged. */
 function isPlain(value: unknown): boolean {
   if (value === null || typeof value === "string" || typeof value === "boolean") return true;
   return typeof value === "number" && Number.isFinite(value);

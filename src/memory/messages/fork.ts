@@ -3,9 +3,9 @@
  *
  * An overlay's digest adds up the digests of the messages and overlays inside its span when it was added. A fork copies
  * only overlays in force. An inner overlay that has left force adds up to the same digest as its messages, unless it
- * ended within a message, because the digests of a message's parts do not add up to the digest of the whole. An overlay
- * over such a span gets a new digest from the content of the fork (C3). With the old digest it would look changed and
- * could not be restored.
+ * ended within a message. The digests of a message's parts do not add up to the digest of the whole. An overlay over
+ * such a span gets a new digest from the content of the fork (C3). With the old digest it would look changed and could
+ * not be restored.
  */
 import type { CountTokens } from "../../steps/message/measure.ts";
 import { WHOLE_MESSAGE } from "../../steps/plan/outline.ts";

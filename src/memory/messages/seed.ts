@@ -1,10 +1,10 @@
 /**
  * Seeds a session that continues an ended one with the same view, in as many rows as the view has.
  *
- * Copies the messages that the view shows and lays its overlays over them. Where an overlay hides whole messages, one
- * stored record with the summary stands for all of them. So the child holds nothing of its parent beyond what a model
- * was shown, and the parent may be deleted. The overlays keep their levels, pinned facts and invalidation. The caller
- * creates the child, ends the parent and opens the transaction.
+ * Copies the messages that the view shows and adds its overlays over them. Where an overlay hides whole messages, one
+ * stored record with the summary stands for all of them. So the child holds only content that a model was shown, and
+ * the parent may be deleted. The overlays keep their levels, pinned facts and invalidation. The caller creates the
+ * child, ends the parent and opens the transaction.
  *
  * M1: a visible message is copied with its id and content, even where an overlay covers it in part. V1: the child's
  * path is the visible messages and the records, and each overlay covers its record. C3: an overlay's digest is

@@ -1,9 +1,9 @@
 /**
  * Walks the view of a path, element by element from its newest end.
  *
- * Decides what is visible. At every place the widest overlay in force that ends there hides its span, and the walk
- * continues just before the span's beginning. So the walk never meets a narrower overlay beneath it, while a branch
- * that leaves inside the wider one still does. No message is decoded here.
+ * Decides which messages and overlays are visible. At every place the widest overlay in force that ends there hides its
+ * span, and the walk continues just before the span's beginning. So the walk never meets a narrower overlay beneath it,
+ * while a branch that leaves inside the wider one still does. No message is decoded here.
  *
  * Cost: one row for each visible message and two for each visible overlay. Hidden messages and overlays cost nothing.
  */

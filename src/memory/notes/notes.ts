@@ -1,13 +1,13 @@
 /**
- * The versions of one session's notes: their text, the message up to which they tell, and whether they are still valid.
+ * The versions of one session's notes: their text, their coverage, and whether they are still valid.
  *
  * Keeps the last versions, finds the one that a branch may use, and withdraws those whose source changed. It writes no
  * text of its own and knows neither model nor policy.
  *
- * A version is safe to use as a summary. It is withdrawn in the transaction that changes any message it tells of, like
- * an overlay (C3). It is used only where its last message is on the branch, so it never shows text of another branch.
- * It tells of its last message up to a step, so growth of that message behind the step does not withdraw it. That place
- * may be after the end of what the version covers. A later version may claim less coverage and keep the words.
+ * A version is safe to use as a summary. It is withdrawn in the transaction that changes any message that it describes,
+ * like an overlay (C3). It is used only where its last message is on the branch, so it never shows text of another
+ * branch. It describes its last message up to a step, so growth of that message behind the step does not withdraw it.
+ * That step may be after the covered end. A later version may claim less coverage and keep the words.
  */
 import { MAX_POINTED_NOTES, NOTES_VERSIONS } from "../../limits-of-notes.ts";
 import { notesTokens, type NotesSection } from "../../steps/notes/document.ts";
@@ -42,11 +42,11 @@ export interface NotesEnd {
 export interface NotesVersion {
   /** The session's first version is 1. */
   readonly n: number;
-  /** False once a message that the version tells of was edited or deleted. It can still be read, but is no longer used. */
+  /** False once a message that the version describes was edited or deleted. It can still be read, but is no longer used. */
   readonly standing: boolean;
   readonly sections: readonly NotesSection[];
   readonly covered: NotesCoverage;
-  /** The last place that the version tells anything of. Null when there is none or when it is unknown. */
+  /** The last place that the version describes. Null when there is none or when it is unknown. */
   readonly told: Place | null;
   /** Estimated tokens of the version as it is shown. */
   readonly tokens: number;
@@ -61,7 +61,7 @@ export interface NotesVersion {
 }
 
 export interface NewNotes extends Pick<NotesVersion, "sections" | "covered" | "by" | "runId" | "model" | "facts"> {
-  /** The last place that its words tell of, where that may be after the covered end. */
+  /** The last place that its words describe, where that may be after the covered end. */
   readonly told?: Place | null | undefined;
 }
 
@@ -86,7 +86,7 @@ export class SessionNotes {
     this.#now = now;
   }
 
-  /** Every kept version, newest first: those of {@link list}, and older ones that a shown text points to. */
+  /** Every kept version, newest first. Includes the versions of {@link list} and older ones that a shown text points to. */
   kept(): NotesVersion[] {
     return this.#sql.notes(this.#tree.sessionId, MOST_KEPT).map((row) => this.#toVersion(row));
   }
@@ -115,7 +115,7 @@ export class SessionNotes {
     }
   }
 
-  /** Whether a version tells of nothing after the end of a span. Then an overlay over that span says nothing else (C3). */
+  /** Whether a version describes nothing after the end of a span. Then an overlay over that span says nothing else (C3). */
   endsWithin({ told }: NotesVersion, { toId, toStep }: Pick<Span, "toId" | "toStep">): boolean {
     const end = this.#placeOf({ messageId: toId, step: toStep });
     return told === null || (end !== null && comparePlaces(told, end) <= 0);
@@ -143,7 +143,7 @@ export class SessionNotes {
    * Copies the newest valid version into a session that continues this one. `stoodFor` holds, for each message of the
    * new session by its number, the last message here that it stands for. The coverage there ends before the first
    * message that stands for anything not covered here. The copy is withdrawn with any message there that stands for
-   * something it tells of.
+   * something that it describes.
    */
   passOn(to: SessionNotes, stoodFor: readonly number[]): void {
     const current = this.current();
@@ -170,7 +170,7 @@ export class SessionNotes {
     if (stoodFor[at] !== place.seq) return { kind: "to", messageId: id, step: WHOLE_MESSAGE };
     if (id === covered.messageId) return { kind: "to", ...covered };
     if (!cut) return { kind: "to", messageId: id, step: WHOLE_MESSAGE };
-    // That message is a record whose summary tells of the cut message's end as well.
+    // That message is a record whose summary also describes the end of the cut message.
     return at === 0 ? { kind: "none" } : { kind: "to", messageId: to.#tree.shape(at - 1).id, step: WHOLE_MESSAGE };
   }
 
@@ -217,8 +217,8 @@ export class SessionNotes {
   }
 
   /**
-   * Withdraws every version that tells of one of the rows, before the rows change. `keeps` says whether these steps of
-   * a row stay the same. It is asked only for the last row that a version tells of.
+   * Withdraws every version that describes one of the rows, before the rows change. `keeps` says whether these steps of
+   * a row stay the same. It is asked only for the last row that a version describes.
    */
   withdraw(rows: readonly ShapeRow[], keeps: (steps: Steps) => boolean = () => false): void {
     const { sessionId } = this.#tree;

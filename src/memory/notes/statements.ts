@@ -5,8 +5,8 @@ import type { Db } from "../db.ts";
 
 /**
  * `covers` is `none`, `unknown` or `to`. With `to` the coverage ends with a step of the message `coveredId`. `toldSeq`
- * and `toldStep` are the last place that the version tells anything of, which is the covered end or a later place.
- * `standing` is 0 once a message that it tells of changed. A null step means the message's end, including steps added
+ * and `toldStep` are the last place that the version describes, which is the covered end or a later place.
+ * `standing` is 0 once a message that it describes changed. A null step means the message's end, including steps added
  * later.
  */
 export type NotesRow = {
@@ -45,7 +45,7 @@ export class NotesStatements {
     return this.#db.run<{ n: number }>(sql, sessionId)[0]?.n ?? 0;
   }
 
-  /** Versions in force that tell of the message at `seq` or a later one. Reads every version, of which few are kept. */
+  /** Versions in force that describe the message at `seq` or a later one. Reads every version, of which few are kept. */
   standingFrom(sessionId: string, seq: number): { n: number; toldSeq: number; toldStep: number | null }[] {
     const sql = `SELECT n, told_seq AS toldSeq, told_step AS toldStep FROM palimpsest_notes
        WHERE session_id = ? AND standing = 1 AND told_seq >= ?`;

@@ -70,7 +70,7 @@ export interface OverlayDetails {
    * when all names come from its own span.
    */
   readonly namesOf: readonly string[];
-  /** The tokens of the names, and those of the summary with the line before it, out of its tokens as shown. */
+  /** The part of its tokens that the names take, and the part that the summary with the line before it takes. */
   readonly weights: { readonly names: number; readonly summary: number };
   /** The facts of the span that summary and pinned facts keep. Null when it was not measured. */
   readonly survival: Survival | null;

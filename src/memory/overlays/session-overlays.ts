@@ -37,7 +37,7 @@ export interface HistoryOptions {
   readonly db: Db;
   readonly now: () => number;
   readonly countTokens: CountTokens;
-  /** Removes from a message whatever must not be kept beside a summary. */
+  /** Removes the parts of a message that must not be kept beside a summary. */
   readonly redactMessage: (message: UIMessage) => UIMessage;
   readonly search: SearchRows;
   readonly drafts: Drafts;

@@ -38,8 +38,8 @@ const WITHHELD =
 
 /**
  * The view of an overlay's branch right after that overlay was added. It has the messages up to that time and the
- * overlays in force then, in whatever state they are now. Reads the session's overlays, the rows since the overlay's
- * end, and a view. Throws `unknown_overlay`.
+ * overlays in force then, in any state now. Reads the session's overlays, the rows since the overlay's end, and a view.
+ * Throws `unknown_overlay`.
  */
 export function readPastView(tree: Tree, overlays: Overlays, overlayId: string): PastView {
   const at = overlays.mustGetRow(overlayId);

@@ -181,8 +181,8 @@ export interface RunRecord {
   /** Asks a model anew, even where an earlier draft exists. */
   readonly fresh: boolean;
   /**
-   * `mend` repairs only gaps left by an edit. `rebuild` redoes the covered part from its first drafts. Absent for
-   * whatever is due.
+   * `mend` repairs only gaps left by an edit. `rebuild` redoes the covered part from its first drafts. Absent for the
+   * part that is due.
    */
   readonly only?: PlanOptions["only"];
   /**

@@ -1,8 +1,8 @@
 /**
  * The ledger: one record per attempt to compact, from the transaction that asked for it to its one outcome.
  *
- * The ledger is the truth about runs. A run is live until its outcome is recorded here, no matter what the Workflows
- * engine says. This module knows no workflow, no model and no policy.
+ * The ledger is the truth about runs. A run is live until its outcome is recorded here, even if the Workflows engine
+ * reports another state. This module knows no workflow, no model and no policy.
  *
  * R1: {@link Runs.end} writes an outcome only while the run is live, and returns the outcome that is recorded. R2: one
  * live run per branch. The caller checks {@link Runs.live} in the transaction that starts another run.

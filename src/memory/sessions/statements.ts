@@ -165,7 +165,7 @@ export class SessionStatements {
     );
   }
 
-  /** Copies the notes versions in force whose last told place is in one of the messages. */
+  /** Copies the notes versions in force whose last described place is in one of the messages. */
   copyNotes(from: string, to: string, { fromSeq, toSeq }: Stretch): void {
     const sql = `INSERT INTO palimpsest_notes (session_id, ${NOTES_KEEP})
        SELECT ?, ${NOTES_KEEP} FROM palimpsest_notes
@@ -173,7 +173,7 @@ export class SessionStatements {
     this.#db.run(sql, to, from, fromSeq, toSeq);
   }
 
-  /** Copies the notes versions in force that tell of no message. A person wrote them. */
+  /** Copies the notes versions in force that describe no message. A person wrote them. */
   copyFreeNotes(from: string, to: string): void {
     const sql = `INSERT INTO palimpsest_notes (session_id, ${NOTES_KEEP})
        SELECT ?, ${NOTES_KEEP} FROM palimpsest_notes WHERE session_id = ? AND standing = 1 AND told_seq IS NULL`;

@@ -33,7 +33,7 @@ export type AuditProblemKind =
 
 export interface AuditProblem {
   readonly kind: AuditProblemKind;
-  /** One sentence that says what is wrong and what would be right, so that a model can act on it. */
+  /** One sentence that names the fault and its remedy, so that a model can act on it. */
   readonly detail: string;
 }
 

@@ -37,7 +37,7 @@ const MAX_NAMES = 16;
 export const NAME_LIST = new RegExp(`^(?:${LABELS.map(([, label]) => label).join("|")}): `);
 
 /**
- * One bullet for each kind with names that are not in `chosen`. Most mentioned names come first, those of earlier
+ * One bullet for each kind with names that are not in `chosen`. Most mentioned names come first, names of earlier
  * summaries last.
  */
 export function listNames(entries: readonly Entry[], carried: readonly string[], chosen: readonly Bullet[]): Bullet[] {

@@ -1,5 +1,5 @@
 /**
- * Parses and lays out the shape of a summary: markdown with `##` headings over bullets, and the topic of each heading.
+ * Parses and writes the markdown of a summary, with `##` headings over bullets, and finds the topic of each heading.
  *
  * A heading is recognized by its words. So summaries with other templates, or written by a model, can be read like our
  * own.

@@ -1,6 +1,6 @@
 /**
- * The facts of a transcript in which summaries stand for messages. Facts of messages are gathered, and those of
- * summaries are given.
+ * The facts of a transcript in which summaries stand for messages. It gathers the facts of messages and takes the facts
+ * of summaries as given.
  */
 import type { UIMessage } from "ai";
 import { NO_FACTS, type Facts } from "../pinned/fact.ts";

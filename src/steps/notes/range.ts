@@ -62,20 +62,20 @@ export function resolveNotesRange(policy: Pick<Policy, "thresholdTokens">, optio
 
 /**
  * Plans the overlay that shows notes. It covers everything from the first message, earlier overlays included, to the
- * boundary `b` below. It keeps no head, because the notes tell of those messages too, and an edit of a message that an
- * overlay tells of must be an edit under that overlay (C3). Boundaries, cells and ties are those of `layOut`.
+ * boundary `b` below. It keeps no head, because the notes describe those messages too. An edit of a message that an
+ * overlay describes must be an edit under that overlay (C3). `layOut` defines boundaries, cells and ties.
  *
  * 1. `start` is the boundary behind the last covered visible step of the last message that the notes cover. With
  *    `covered: null` the coverage is unknown, and `start` is the end of the view.
  * 2. `floor` is the boundary behind the last overlay of the view, or the beginning where there is none.
- * 3. `kept` goes down from `start`, cell by cell, and stops at `floor`. It also stops once the cells behind it hold at least
- *    `minTokens` and at least `minTextBlockMessages` messages with text, or at least `maxTokens`. So the cell that reaches
- *    `maxTokens` is kept. A message has text when one of its cells behind the boundary has a text.
- * 4. `most` is the highest allowed boundary. It is not above `start`. Behind it are the user's newest message and the last
- *    `policy.minTailMessages` messages, whole, whatever their size. It is not below `floor`, because earlier overlays hide the
- *    part before that. `kept` is not above it.
- * 5. `b` is the highest boundary from `kept` down to `floor` without a tie. If there is none, it is the lowest one above
- *    `kept` and not above `most`. `b` is never the beginning. If `kept` is the beginning, there is no `b`.
+ * 3. `kept` goes down from `start`, cell by cell, and stops at `floor`. It also stops once the cells behind it hold at
+ *    least `minTokens` and at least `minTextBlockMessages` messages with text, or at least `maxTokens`. So the cell
+ *    that reaches `maxTokens` is kept. A message has text when one of its cells behind the boundary has a text.
+ * 4. `most` is the highest allowed boundary. It is not above `start`. Behind it are the user's newest message and the
+ *    last `policy.minTailMessages` messages, whole, whatever their size. It is not below `floor`, because earlier
+ *    overlays hide the part before that. `kept` is not above it.
+ * 5. `b` is the highest boundary from `kept` down to `floor` without a tie. If there is none, it is the lowest one
+ *    above `kept` and not above `most`. `b` is never the beginning. If `kept` is the beginning, there is no `b`.
  *
  * The result is `nothing` in these cases:
  * - `empty`: the view has no message.
@@ -84,8 +84,8 @@ export function resolveNotesRange(policy: Pick<Policy, "thresholdTokens">, optio
  * - `too-short`: the notes reach far enough, but the kept part leaves nothing to replace.
  * - `too-small`: the replaced part, without earlier overlays, has fewer tokens than `policy.minSpanTokens`, or none.
  *
- * The threshold is not considered. The plan's level is one more than that of the highest overlay in the span, or 0
- * without one. Its chunks and parts are those that a model would read, as in any plan.
+ * The threshold is not considered. The plan's level is one above the highest overlay in the span, or 0 without one. Its
+ * chunks and parts are those that a model would read, as in any plan.
  */
 export function planFromNotes(
   outline: Outline,

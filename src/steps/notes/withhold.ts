@@ -1,5 +1,5 @@
 /**
- * Filters versions of notes that tell of messages edited or deleted since. Lines by a person stay readable, and lines
+ * Filters versions of notes that describe messages edited or deleted since. Lines by a person stay readable, and lines
  * that a model derived from those messages do not.
  *
  * The kept versions in, the same versions out. A line counts as a person's only if it first came with a version by

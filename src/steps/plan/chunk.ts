@@ -1,7 +1,7 @@
 /**
  * Cuts a span into chunks that the summariser can read in one call.
  *
- * The chunks cover the span's messages exactly once, never reach across an earlier overlay, and have similar sizes,
+ * The chunks cover the span's messages exactly once and never reach across an earlier overlay. They have similar sizes,
  * because a tiny last chunk would cost a model call and say little. Their edges break no tool pair and no reply if a
  * chunk within the limit allows that. Otherwise only the summary suffers, because a chunk is never sent to a provider
  * as messages.

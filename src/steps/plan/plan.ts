@@ -2,8 +2,9 @@
  * The plan: the part of a view that a summary should replace, or the reason for doing nothing.
  *
  * Turns an outline and a policy into a value. A real run and a dry run use the same call. It reads and writes nothing
- * and sees no content. Every plan keeps V1 (head, span and tail cover the view once, chunks cover the span's messages
- * once) and V2 (no boundary between a call and its result) by construction, even when a person asks for it.
+ * and sees no content. Every plan keeps V1 and V2 by construction, even when a person asks for it. V1: head, span and
+ * tail cover the view once, and chunks cover the span's messages once. V2: no boundary falls between a call and its
+ * result.
  */
 import { layOut, tokensBetween, type Layout } from "./align.ts";
 import { chunkSpan, spanBetween, type ChunkPlan } from "./chunk.ts";

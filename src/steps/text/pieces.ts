@@ -1,7 +1,7 @@
 /**
  * Splits long work into pieces, so that it blocks nobody for longer than one piece.
  *
- * The work is a generator that yields after each piece. Its driver decides what happens in between. A script continues
+ * The work is a generator that yields after each piece. Its driver decides how to use the time in between. A script continues
  * at once ({@link atOnce}), and an agent answers other requests first ({@link inPieces}).
  */
 

@@ -54,7 +54,7 @@ const FIT_OLDER_CHARS = [
   { output: 200, text: 1_000 },
 ] as const;
 
-/** Least characters of the user's last message before the rules beside it are dropped. Its beginning tells what it asks. */
+/** Least characters of the user's last message before the rules beside it are dropped. Its beginning shows the question. */
 const FIT_ASKED_CHARS = 40;
 
 export interface FitOptions {

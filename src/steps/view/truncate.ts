@@ -6,7 +6,7 @@
  *
  * Why it is safe:
  * - A shortened output keeps its shape as far as possible. Strings stay strings and objects keep their keys, so that a
- *   tool's own `toModelOutput` still reads it. Where only a preview fits, it is valid JSON and says so.
+ *   tool's own `toModelOutput` still reads it. Where only a preview fits, it is valid JSON and is marked as a preview.
  * - These stay whole: error texts, files, reasoning (signed by providers), inputs, system messages, summaries, and
  *   outputs of tools that the provider ran, because the provider checks those.
  * - The line between older and recent messages moves in steps, and a message is always shortened in the same way. So

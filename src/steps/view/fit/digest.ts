@@ -1,7 +1,7 @@
 /**
  * The digest of messages that do not fit into a view. It is made on the fly without a model and never stored.
  *
- * Tells in a few hundred tokens what was there, the user's rules first. Pure, so the same messages give the same
+ * Summarises them in a few hundred tokens, the user's rules first. Pure, so the same messages give the same
  * digest. It is framed as a record (view.ts) and carries a reserved id. It counts failed tool calls, so no error is
  * left out silently.
  */
