@@ -1,4 +1,4 @@
-/** Writes docs/api.md: every call of an agent, from the table of calls itself. `npm run api`; a test holds the page to it. */
+/** Writes docs/api.md from the table of calls (`npm run api`). A test compares the page with the table. */
 import { writeFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { apiPage } from "./api/page.ts";

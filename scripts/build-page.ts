@@ -1,8 +1,8 @@
 /**
- * Builds the page when it is absent or older than its sources; `--always` builds it in any case.
+ * Builds the dashboard when it is absent or older than its sources. `--always` builds it in any case.
  *
- * Boundary: dist/dashboard and nothing else. Safe to call before every start of a Worker: it compares times of files, and
- * says nothing when there is nothing to do.
+ * Writes to dist/dashboard alone. Cheap enough to call before every start of a Worker, because it only compares the times of files when
+ * nothing has changed.
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -18,7 +18,7 @@ const BUILT = join(ROOT, "dist/dashboard/index.html");
 export async function buildPage({ always = false } = {}): Promise<void> {
   if (!always && (await isFresh())) return;
   const args = ["build", "--config", join(SOURCES, "vite.config.ts"), "--logLevel", "warn"];
-  // In a process of its own: one that runs tests would otherwise make it build the page for tests.
+  // A process of its own, because inside a process that runs tests vite would build the page for tests.
   const built = spawn("vite", args, { cwd: ROOT, stdio: "inherit", env: { ...process.env, NODE_ENV: "production" } });
   const [code] = (await once(built, "exit")) as [number | null];
   if (code !== 0) throw new PalimpsestError("invalid_state", "The page could not be built: see what vite says above.");

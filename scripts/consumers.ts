@@ -1,9 +1,9 @@
 /**
- * Tries the package in projects of others: packed as it would be published, installed beside their own tools.
+ * Tries the packed package in projects of others, installed beside their own tools.
  *
- * Each project is `examples/minimal`. It must type-check without an error under several sets of compiler options and versions
- * of TypeScript, bundle with wrangler and with Vite, and a conversation with it must be compacted, over the SDK's own client:
- * at the newest versions of what the package stands on, and at the oldest.
+ * Each project is `examples/minimal`. It must type-check without an error under several sets of compiler options and versions of
+ * TypeScript, and bundle with wrangler and with Vite. A conversation with it over the SDK's own client must be compacted. All of it runs at
+ * the newest and at the oldest versions of the peer dependencies.
  *
  *     npm run consumers [-- --keep]     keep leaves the temporary folder and says where it is
  */
@@ -21,18 +21,18 @@ const FILES = ["worker.ts", "hello.ts", "wrangler.jsonc"] as const;
 
 const ENV = { ...process.env, WRANGLER_SEND_METRICS: "false", CI: "true" };
 const VITE_PLUGIN = "1.64.0";
-/** Most bytes of the package unpacked, its docs not counted. */
+/** Most bytes of the unpacked package without its Markdown files. */
 const MOST_BYTES = 1_000_000;
-/** Longest that one command may take (ms): a machine with others at work is slow. */
+/** Longest time of one command (ms). A machine that runs other work is slow. */
 const MOST_MS = 300_000;
 
-/** Versions of TypeScript by the name that each is installed under. */
+/** The versions of TypeScript, each under the name that it is installed by. */
 const COMPILERS = { typescript57: "5.7.3", typescript59: "5.9.3", typescript6: "6.0.3", typescript7: "7.0.2" } as const;
 
 interface Project {
   readonly name: string;
   readonly tsconfig: object;
-  /** False where other packages' declarations have errors of their own under these options: then only ours count. */
+  /** False where declarations of other packages have errors under these options. Then only errors of this package count. */
   readonly whole: boolean;
 }
 
@@ -104,7 +104,7 @@ const PROJECTS: readonly Project[] = [
   },
 ];
 
-/** Both ends of what the package stands on. */
+/** The oldest supported versions. The newest ones are the devDependencies. */
 const OLDEST = { agents: "0.24.0", ai: "6.0.324", zod: "4.1.8", typescript59: "5.9.3" } as const;
 
 const results: { readonly what: string; readonly errors: readonly string[] }[] = [];
@@ -168,12 +168,12 @@ function report(what: string, errors: readonly string[]): void {
   for (const error of errors.slice(0, 10)) console.log(`         ${error}`);
 }
 
-/** What a command says at its end, where it failed. */
+/** The last lines of a command that failed. */
 function failure({ code, output }: Ran): string[] {
   return code === 0 ? [] : output.trim().split("\n").slice(-10);
 }
 
-/** The path of the package as it would be published, which other tools look at too. */
+/** Packs the package as it would be published and returns the tarball's path. Other tools check that tarball too. */
 async function pack(): Promise<string> {
   const packed = await run("npm", ["pack", "--json", "--pack-destination", folder], ROOT);
   const tarball = /palimpsest-[\w.-]+\.tgz/.exec(packed.output)?.[0];
@@ -196,7 +196,7 @@ function bin(name: string): string {
   return join(ROOT, "node_modules/.bin", name);
 }
 
-/** One set of installed packages for all projects, which are folders below it. */
+/** Installs one set of packages for all projects, which are folders below it. */
 async function install(into: string, manifest: object): Promise<void> {
   await mkdir(into);
   const whole = { name: "consumers", private: true, type: "module", ...manifest };
@@ -227,7 +227,7 @@ async function check(home: string, { name, whole }: Project, compiler: string): 
   report(`${name}: ${compiler}`, [...counted, ...broke]);
 }
 
-/** The larger example, as it is. */
+/** Checks the larger example as it stands. */
 async function tryChat(home: string): Promise<void> {
   const project = join(home, "chat");
   await cp(join(ROOT, "examples/chat"), project, { recursive: true });
@@ -254,7 +254,7 @@ export default defineConfig({ plugins: [agents(), cloudflare()], logLevel: "warn
   );
 }
 
-/** Bundles it, starts it, and talks to it until its conversation was compacted. */
+/** Bundles the project, starts it and talks to it until its conversation is compacted. */
 async function tryWrangler(project: string, what: string): Promise<void> {
   const wrangler = wranglerOf(join(project, ".."));
   const dry = await run(process.execPath, [wrangler, "deploy", "--dry-run", "--outdir", "out"], project);

@@ -1,8 +1,8 @@
 /**
- * `npm run demo`: the real Worker on this machine, a real conversation, and what came of it.
+ * `npm run demo` replays a conversation through the real Worker on this machine and reports the result.
  *
- * Starts wrangler with the deployable Worker and a fresh state folder, replays a transcript through the agent's own
- * WebSocket, shows each step of each run as it happens, and ends with a report and its checks. Exit code 0 when all hold.
+ * Starts wrangler with the deployable Worker and a fresh state folder. Replays a transcript through the agent's own WebSocket and shows
+ * each step of each run as it happens. Ends with a report and its checks, and with exit code 0 when all of them hold.
  */
 import { mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -31,9 +31,9 @@ import { createPaint, wantsColor } from "./report/paint.ts";
 import { renderReport, type DemoReport } from "./report/report.ts";
 import { clip, count, inert, plural } from "./report/text.ts";
 
-/** How far a replay runs ahead of a slowed summariser. */
+/** How many messages a replay may run ahead of a slowed summariser. */
 const AHEAD_WHEN_SLOW = 12;
-/** Small chunks, so that some of a run's model calls are answered when it is killed. */
+/** Small chunks, so that a kill finds some of a run's model calls answered and others open. */
 const KILL_CHUNK_TOKENS = 1_200;
 
 const options = readOptions();
@@ -98,7 +98,9 @@ class Demo {
     this.#views.push((await this.#connected().call("getView", { sessionId })).messages);
   }
 
-  /** SIGKILL once one chunk is paid for and another is being summarised; then a start on the same storage, and no help. */
+  /**
+   * Sends SIGKILL once one chunk is paid for and another is being summarised. Then starts the Worker on the same storage, without any help.
+   */
   async #killDuring(runId: string): Promise<void> {
     const killed = await this.#midSummary(runId);
     if (killed === null) return;
@@ -156,7 +158,7 @@ class Demo {
   }
 }
 
-/** This very command, with `--keep`. */
+/** This command with `--keep` added. */
 function keepCommand(): string {
   const args = process.argv.slice(2).filter((arg) => arg !== "--json" && arg !== "--keep");
   const quoted = args.map((arg) => (/^[\w./:=@+-]+$/.test(arg) ? arg : `'${arg.replaceAll("'", "'\\''")}'`));
@@ -177,13 +179,13 @@ function leave(code: number, text: string): never {
   process.exit(code);
 }
 
-/** What a person needs of an error: the advice of one of ours, the whole of any other. */
+/** The advice of one of Palimpsest's own errors, or the whole of any other error. */
 function advice(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   return errorCode(error) === undefined ? (error.stack ?? error.message) : error.message.replace(/^\[\w+\] /, "");
 }
 
-/** Everything that can be refused is refused here, before a Worker is started. */
+/** Refuses invalid input here, before a Worker starts. */
 async function prepare(): Promise<{ transcript: Transcript; port: number }> {
   try {
     return { transcript: await readConversations(options), port: await freePort(options.port) };
@@ -208,14 +210,14 @@ async function main(): Promise<number> {
   const { transcript, port } = await prepare();
   const vars: Record<string, string> = {
     PALIMPSEST_THRESHOLD: String(options.thresholdTokens),
-    // A replay is faster than any client that the Worker guards itself against.
+    // A replay calls faster than any client that the Worker's rate limit expects.
     PALIMPSEST_CALLS_PER_SECOND: "100000",
   };
   if (options.modelDelayMs > 0) vars["PALIMPSEST_MODEL_DELAY_MS"] = String(options.modelDelayMs);
   if (options.kill) vars["PALIMPSEST_CHUNK_TOKENS"] = String(KILL_CHUNK_TOKENS);
   const stateDir = await mkdtemp(join(tmpdir(), "palimpsest-demo-"));
   const worker = new LocalWorker({ stateDir, port, vars });
-  // Not once: npm passes a signal on that the terminal sent to both, and the second one must not cut the tidying short.
+  // Not `once`, because npm forwards a signal that the terminal also sent here. The second signal must not cut the cleanup short.
   const signalled = new Promise<number>((resolve) => {
     process.on("SIGINT", () => resolve(130));
     process.on("SIGTERM", () => resolve(143));
@@ -229,7 +231,7 @@ async function main(): Promise<number> {
   }
 }
 
-/** One line, of at most 80 columns. */
+/** One line of at most 80 columns. */
 function opening({ name, conversations }: Transcript): string {
   const messages = conversations.reduce((sum, each) => sum + each.messages.length, 0);
   const several = conversations.length > 1 ? ` in ${conversations.length} conversations` : "";

@@ -1,9 +1,9 @@
 /**
- * `npm run mutate -- FILE…`: breaks a source in one place at a time and expects its tests to fail. What they do not notice
- * is printed: there a test is missing, or the code does nothing.
+ * `npm run mutate -- FILE…` breaks a source in one place at a time and expects its tests to fail. It prints the mutants that no test
+ * notices. Each of them shows a missing test or code without effect.
  *
- * Job: copy the project, mutate in the copy, count. Boundary: the tree that it is started in is only read. A mutant that
- * takes much longer than the tests usually do counts as noticed: it would hang a build.
+ * Copies the project, mutates the copy and counts. The original tree is only read. A mutant that takes much longer than the tests usually
+ * do counts as noticed, because it would hang a build.
  */
 import { execFileSync, fork, type ChildProcess } from "node:child_process";
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
@@ -24,7 +24,7 @@ const USAGE = `npm run mutate -- [options] FILE…
 `;
 
 const ROOT = resolve(import.meta.dirname, "..");
-/** A mutant may take so many times as long as the tests do, and so much more (ms). */
+/** A mutant may take `MOST_TIMES` times as long as the tests, and `MOST_MORE_MS` more. */
 const MOST_TIMES = 5;
 const MOST_MORE_MS = 30_000;
 
@@ -64,7 +64,7 @@ function readOptions(): Options {
   return { files, project: values.project, tests, max, lines: { from, to }, json: values.json };
 }
 
-/** The files that git knows of and those that it does not ignore, as they are now. */
+/** Copies the files that git tracks and those that it does not ignore, in their present state. */
 function copyProject(): string {
   const copy = mkdtempSync(join(tmpdir(), "palimpsest-mutate-"));
   const listed = execFileSync("git", ["ls-files", "-co", "--exclude-standard", "-z"], { cwd: ROOT, encoding: "utf8" });
@@ -75,7 +75,7 @@ function copyProject(): string {
   return copy;
 }
 
-/** So many of them, evenly spread. */
+/** At most `most` items, evenly spread. */
 function sample<Item>(items: readonly Item[], most: number): readonly Item[] {
   if (items.length <= most) return items;
   return Array.from({ length: most }, (_, n) => items[Math.floor((n * items.length) / most)]).filter(
@@ -83,7 +83,7 @@ function sample<Item>(items: readonly Item[], most: number): readonly Item[] {
   );
 }
 
-/** The tests of one source, ready to be run on its mutants. */
+/** The tests of one source, ready to run on its mutants. */
 class Tests {
   readonly #begin: readonly string[];
   #process: ChildProcess | null = null;
@@ -93,7 +93,7 @@ class Tests {
     this.#begin = [copy, project, path, ...tests];
   }
 
-  /** On the source as it is. */
+  /** Runs the tests on the unchanged source. */
   async start(): Promise<Ready | Unusable> {
     this.#process = fork(join(import.meta.dirname, "mutate/runner.ts"), this.#begin, { silent: true });
     const told = await this.#hear();
@@ -102,7 +102,7 @@ class Tests {
     return { kind: "unusable", reason: "its tests cannot be started" };
   }
 
-  /** The test that failed, and null where all passed. `recover` puts the source right where a mutant has no end. */
+  /** Returns the test that failed, or null where all passed. `recover` restores the source when a mutant does not end. */
   async run(recover: () => void): Promise<string | null> {
     this.#process?.send({ kind: "run" });
     const told = await this.#hear();
@@ -118,7 +118,7 @@ class Tests {
     this.#process = null;
   }
 
-  /** Null where nothing is heard in time. */
+  /** Null when no message arrives in time. */
   #hear(): Promise<Ready | Told | Unusable | null> {
     const { promise, resolve } = Promise.withResolvers<Ready | Told | Unusable | null>();
     const timer = this.#limitMs === Infinity ? null : setTimeout(() => resolve(null), this.#limitMs);

@@ -1,8 +1,8 @@
 /**
- * `npx palimpsest <command>`: sessions and runs of an agent, near or far, from a terminal or a script.
+ * `npx palimpsest <command>` shows and steers sessions and runs of a local or remote agent, from a terminal or a script.
  *
- * Answers go to stdout, as a table or with `--json` as JSON; progress and errors go to stderr, with `--json` an error as JSON
- * as well, whoever found it. Exit codes: see scripts/cli/failure.ts.
+ * Answers go to stdout as a table, or as JSON with `--json`. Progress and errors go to stderr, and with `--json` every error is JSON as
+ * well. scripts/cli/failure.ts lists the exit codes.
  */
 import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
 import type { RunEvent } from "../src/agent/events.ts";
@@ -26,7 +26,7 @@ interface Options {
 
 type Work = (context: Context) => Promise<Done>;
 
-/** Looked for before anything is parsed: what is wrong with the rest is told as JSON, too. */
+/** Read before parsing, so that errors of parsing are JSON too. */
 const wantsJson = process.argv.includes("--json");
 
 const program = new Command("palimpsest")
@@ -172,7 +172,7 @@ try {
 } catch (error) {
   const { exitCode, code, message } = explainError(error);
   if (wantsJson && exitCode !== 0) process.stderr.write(`${JSON.stringify({ error: { code, message } })}\n`);
-  // What the command line itself got wrong was printed already, with help.
+  // Commander has already printed its own errors, with help.
   else if (!(error instanceof CommanderError)) process.stderr.write(`${inert(message)}\n`);
   process.exit(exitCode);
 }

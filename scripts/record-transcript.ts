@@ -1,9 +1,9 @@
 /**
  * Records examples/transcripts/palimpsest-session.jsonl: `node scripts/record-transcript.ts`.
  *
- * Job: play the scenario in a fresh clone of this repository and write down what its commands really answered. Boundary:
- * texts and commands are the scenario's. Safe because the clone is thrown away, every command must succeed or fail as
- * the scenario says, and a transcript that names this machine is not written.
+ * Plays the scenario in a fresh clone of this repository and records what its commands really answered. Texts and commands belong to the
+ * scenario. Safe because the clone is temporary, every command must succeed or fail as the scenario says, and a transcript that names this
+ * machine is not written.
  */
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
@@ -19,9 +19,9 @@ type Answer = { readonly failed: boolean; readonly text: string };
 
 const REPOSITORY = resolve(import.meta.dirname, "..");
 const TRANSCRIPT = join(REPOSITORY, "examples/transcripts/palimpsest-session.jsonl");
-/** What the reader sees instead of the folder of the clone. */
+/** Shown to the reader in place of the clone's folder. */
 const HOME = "~/palimpsest";
-/** An agent's tools cut long outputs off; so do these. */
+/** Longest output of a command in characters, because an agent's tools also truncate long outputs. */
 const LONGEST_OUTPUT = 12_000;
 const COMMAND_MS = 120_000;
 
@@ -53,7 +53,7 @@ function play({ user, steps }: Exchange, index: number, folder: string): UIMessa
   ];
 }
 
-/** Does what the call asks for, in the clone, and returns it with its answer as a tool part. */
+/** Carries out the call in the clone and returns it with its answer as a tool part. */
 function run(call: Call, toolCallId: string, folder: string): Part {
   const { tool, fails = false, ...input } = call;
   const base = { type: `tool-${tool}` as const, toolCallId, input };

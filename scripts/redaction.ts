@@ -3,8 +3,8 @@
  *
  *   node scripts/redaction.ts --gitleaks DIR --credsweeper DIR --secretlint DIR --transcripts DIR
  *
- * Each DIR is a checkout of that project, and a folder of transcripts without secrets. Nothing of theirs is copied here: only
- * figures are written. What was measured is named by its commit.
+ * Each of the first three DIRs is a checkout of that project. The last one is a folder of transcripts without secrets. The script copies
+ * nothing of theirs and writes figures alone. The table names each measured checkout by its commit.
  */
 import { execFileSync } from "node:child_process";
 import { readFile, readdir, writeFile } from "node:fs/promises";
@@ -33,7 +33,10 @@ interface Row {
 
 const rules = secretRules();
 
-/** The same word may stand in a text as something else, such as a user's name: found is what is there less often. */
+/**
+ * The same word may stand in a text as something else, such as a user's name. So a secret counts as found when it occurs less often than
+ * before.
+ */
 function isFound({ text, secret }: Sample): boolean {
   return rules.redactText(text).split(secret).length < text.split(secret).length;
 }
@@ -59,7 +62,7 @@ interface Blanked {
   readonly blanks: number;
 }
 
-/** Every text of the files, as a transcript holds it: JSON is walked as an export walks it. */
+/** Redacts every text of the files as JSON values, the way an export does. */
 async function measureTranscripts(folder: string, show: boolean): Promise<Blanked> {
   const names = (await readdir(folder)).filter((name) => name.endsWith(".jsonl"));
   let [bytes, blanks] = [0, 0];

@@ -1,9 +1,9 @@
 /**
- * `npm run sim`: random operations, faults and bad answers against the real agent, every invariant checked after each.
+ * `npm run sim` plays random operations, faults and bad answers against the real agent and checks every invariant after each.
  *
- * Job: start the simulator (test/sim) in the platform's runtime, stretch by stretch, add up what it tells, keep a list of
- * operations that broke an invariant where the tests play it first. Boundary: judges nothing. Each stretch is a process of
- * its own, so that a run of any length takes as much memory as one stretch.
+ * Starts the simulator (test/sim) in the platform's runtime in stretches and adds up what it reports. Keeps each list of operations that
+ * broke an invariant where the tests play it first. Judges nothing itself. Each stretch is a process of its own, so a run of any length
+ * takes as much memory as one stretch.
  */
 import { spawn } from "node:child_process";
 import { readFile, writeFile } from "node:fs/promises";
@@ -25,7 +25,7 @@ const USAGE = `npm run sim -- [options]
 /** Operations of one process. */
 const STRETCH = 40 * EPISODE;
 const SHRINK_MS = 120_000;
-/** Lines of a process that failed by itself, for whoever has to look into it. */
+/** Lines of output that are shown when a process fails by itself. */
 const LAST_LINES = 30;
 const SEEDS = join(import.meta.dirname, "../test/sim/seeds.json");
 const VITEST = join(import.meta.dirname, "../node_modules/vitest/vitest.mjs");
@@ -38,7 +38,7 @@ interface Violation {
   readonly log: readonly string[];
 }
 
-/** What a process tells, a line of JSON each. */
+/** The messages of a process, one line of JSON each. */
 type Told =
   | { readonly kind: "episode"; readonly seed: string; readonly operations: number }
   | { readonly kind: "tally"; readonly tally: Tally }
@@ -119,13 +119,13 @@ async function playStretch(stretch: { operations: number; seed: number }, hear: 
   if (code !== 0 && !broken) throw new Error(`The simulator failed by itself (exit code ${code}):\n${last.join("\n")}`);
 }
 
-/** One line that moves where a person is watching. */
+/** One line, which redraws itself in a terminal. */
 function showProgress(at: { done: number; operations: number; ms: number; violations: number }): void {
   const line = `${at.done.toLocaleString("en")} of ${plural(at.operations, "operation")}, ${duration(at.ms)}, ${plural(at.violations, "violation")}`;
   process.stderr.write(process.stderr.isTTY ? `\r\u001B[K${line}` : `${line}\n`);
 }
 
-/** Where the simulator's test finds it, and plays it before anything else. */
+/** Appends to the file that the simulator's test plays before anything else. */
 async function keep(violations: readonly Violation[]): Promise<void> {
   const known = JSON.parse(await readFile(SEEDS, "utf8")) as { why: string; list: readonly Operation[] }[];
   const found = violations.map(({ invariant, seed, operations }) => ({
@@ -135,7 +135,7 @@ async function keep(violations: readonly Violation[]): Promise<void> {
   await writeFile(SEEDS, printSeeds([...known, ...found]));
 }
 
-/** As the formatter leaves it: an operation a line. */
+/** Printed as the formatter leaves it, one operation per line. */
 function printSeeds(seeds: readonly { readonly why: string; readonly list: readonly Operation[] }[]): string {
   const printed = seeds.map(({ why, list }) => {
     const lines = list.map(printOperation).join(",\n");

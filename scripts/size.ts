@@ -1,8 +1,7 @@
 /**
- * How much a Worker weighs: a chat on Palimpsest against the same chat on the Agents SDK's own sessions.
+ * Compares the bundle size of a chat on Palimpsest with the same chat on the Agents SDK's own sessions.
  *
- * wrangler bundles both, minified, as for a deploy. What counts is the gzip size, which is what Cloudflare limits. Fails over
- * the budget.
+ * wrangler bundles both, minified, as for a deploy. The gzip size counts, because Cloudflare limits it. Fails above the budget.
  *
  *     npm run size [-- --files]     files lists the 40 heaviest files of ours
  */
@@ -93,7 +92,7 @@ function sumBy(files: ReadonlyMap<string, number>, keyOf: (file: string) => stri
   return sums;
 }
 
-/** A package, or a folder of ours. */
+/** The name of a package, or of a folder of this project. */
 function roomOf(file: string): string {
   const dependency = /.*node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(file)?.[1];
   if (dependency !== undefined) return dependency;

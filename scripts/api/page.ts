@@ -1,4 +1,4 @@
-/** The page of calls, made of the table: names, groups, what each is for and takes. */
+/** Renders the table of calls as a page with each call's name, group, input and purpose. */
 import { z } from "zod";
 import { calls } from "../../src/agent/calls.ts";
 import type { Group, CallTable } from "../../src/agent/extension.ts";
@@ -51,7 +51,7 @@ function row(name: string, room: string, { input, does }: CallTable[string]): st
   return `| \`${name}\` | ${fields.join(", ") || "nothing"} | ${does}${where} |`;
 }
 
-/** In a word or two; what a schema of ours checks by hand is an object. */
+/** The type in a word or two. A schema that this project checks by hand has no JSON type and is called an object. */
 function typeOf(schema: z.core.$ZodType): string {
   const json = z.toJSONSchema(schema, { unrepresentable: "any", io: "input" }) as Json;
   return wordOf(json);

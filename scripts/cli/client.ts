@@ -1,8 +1,8 @@
 /**
- * An agent behind a Worker, near or far: typed calls over its WebSocket, and the events of its runs.
+ * An agent behind a local or remote Worker, with typed calls over its WebSocket and the events of its runs.
  *
- * The secret goes into a header, once for each opening; what goes into the WebSocket's URL is a ticket that is good for a
- * minute. So a connection that is lost is opened again by itself, and nothing lasting stands in anybody's log.
+ * The secret travels in a header each time that a connection opens. The WebSocket's URL holds a ticket that is valid for a minute. So a
+ * lost connection can reopen by itself, and no log holds a lasting secret.
  */
 import { AgentClient } from "agents/client";
 import type { CallInput, CallName, CallResult } from "../../src/rooms.ts";
@@ -11,14 +11,14 @@ import { writeAgentName } from "../../src/doors/agent-name.ts";
 import { CommandFailure, EXIT } from "./failure.ts";
 
 export interface Target {
-  /** Of the Worker, such as `http://localhost:8787`. */
+  /** The Worker's address, such as `http://localhost:8787`. */
   readonly url: URL;
   readonly agent: string;
   readonly name: string;
   readonly secret: string | null;
 }
 
-/** Longest that one call may take (ms): a wait for a run is bounded by the agent itself, below this. */
+/** Longest time of one call (ms). The agent ends a wait for a run earlier than this. */
 const CALL_MS = 330_000;
 const CONNECT_MS = 15_000;
 
@@ -29,7 +29,7 @@ export class Remote {
     this.#client = client;
   }
 
-  /** Throws a {@link CommandFailure} that says whether nobody answers or the credentials are wrong. */
+  /** Throws a {@link CommandFailure} that tells an unreachable Worker from wrong credentials. */
   static async connect(target: Target, onRun: (event: RunEvent) => void = () => undefined): Promise<Remote> {
     const first = await askForTicket(target);
     let unused: string | null = first;
@@ -64,7 +64,7 @@ export class Remote {
     return this.#client.call<CallResult<Name>>(name, [input], { timeout: CALL_MS });
   }
 
-  /** Called each time that the connection is open again after it was lost: what happened meanwhile was not heard. */
+  /** Calls the listener each time that the connection reopens after a loss. Events of the time between are lost. */
   onReopened(listener: () => void): void {
     this.#client.addEventListener("open", listener);
   }
@@ -74,7 +74,7 @@ export class Remote {
   }
 }
 
-/** Null where the Worker asks for none. */
+/** Null where the Worker asks for no ticket. */
 async function askForTicket({ url, agent, name, secret }: Target): Promise<string | null> {
   const answer = await fetch(new URL(`/agents/${agent}/${writeAgentName(name)}/ticket`, url), {
     method: "POST",

@@ -1,6 +1,7 @@
 /**
- * What the command line can be asked for. Each command makes one or two calls and hands back what it was told; how that is
- * shown, as lines or as JSON, and what the exit code is, is decided in one place (scripts/palimpsest.ts).
+ * The commands of the command line. Each makes one or two calls and returns the answer.
+ *
+ * scripts/palimpsest.ts alone decides whether the answer is printed as lines or as JSON, and with which exit code.
  */
 import { readFile, writeFile } from "node:fs/promises";
 import { text } from "node:stream/consumers";
@@ -16,7 +17,7 @@ import type { Remote } from "./client.ts";
 import { CommandFailure, EXIT } from "./failure.ts";
 import { showHealth, showPlan, showProposal, showRun, showRuns, showSessions, tellOutcome } from "./show.ts";
 
-/** What a command came to: the answer itself, the same in lines, and the exit code. */
+/** A command's answer as a value and as lines, with its exit code. */
 export interface Done {
   readonly answer: unknown;
   readonly lines: readonly string[];
@@ -27,9 +28,9 @@ export interface Context {
   readonly sessionId: string;
   readonly paint: Paint;
   readonly live: Live;
-  /** An event as part of the answer, while there is no end to wait for. */
+  /** Reports an event as part of the answer, for a command that has no end to wait for. */
   readonly tell: (event: RunEvent) => void;
-  /** Opens the connection; what is heard of runs meanwhile goes to `onRun`. */
+  /** Opens the connection. `onRun` receives the events of runs. */
   readonly connect: (onRun?: (event: RunEvent) => void) => Promise<Remote>;
 }
 
@@ -61,7 +62,7 @@ export interface CompactFlags {
   readonly fresh?: boolean;
   readonly rebuild?: boolean;
   readonly ignoreBudget?: boolean;
-  /** False: does not wait for the run. */
+  /** False returns without waiting for the run. */
   readonly wait: boolean;
 }
 
@@ -101,7 +102,7 @@ export async function control(
   return { answer: run, lines: showRun(run, context.paint) };
 }
 
-/** Follows one run to its end, or every run until it is stopped. */
+/** Follows one run to its end. Without a run it follows every run until the process is stopped. */
 export async function watch(context: Context, runId: string | undefined): Promise<Done> {
   const { connect, live, tell } = context;
   const seen = (event: RunEvent): void => {
@@ -164,14 +165,14 @@ export async function exportFile(
   return { answer: { file: out, messages }, lines: [`${plural(messages, "message")} written to ${out}.`] };
 }
 
-/** Here and not in the agent, which may have been given no rules. */
+/** Redacts here, because the agent may have no rules of its own. */
 function redactTranscript(transcript: string): string {
   const rules = secretRules();
   const clean = (line: string): string => JSON.stringify(rules.redactMessage(JSON.parse(line) as UIMessage));
   return transcript.replaceAll(/^.+$/gm, clean);
 }
 
-/** The run at its end; as it stands when nobody is to wait. One that waits for a person is as far as waiting leads. */
+/** Reports the run at its end, or at once when nobody waits. A run that waits for a person counts as an end. */
 async function settle(
   { paint }: Context,
   remote: Remote,
@@ -182,7 +183,7 @@ async function settle(
   return { answer: last, lines, exitCode: exitCodeOf(last) };
 }
 
-/** Asked again and again: a run that comes to wait for a person has no end to wait for. */
+/** Polls, because a run that comes to wait for a person has no end to wait for. */
 async function waitForEnd(remote: Remote, run: RunRecord): Promise<RunRecord> {
   if (run.outcome !== null || run.state === "waiting") return run;
   return waitForEnd(remote, await remote.call("waitForRun", { runId: run.id, timeoutMs: 2_000 }));
@@ -211,7 +212,7 @@ async function readText(file: string): Promise<string> {
   }
 }
 
-/** For the caller alone: it is a conversation. */
+/** Readable by its owner alone, because the file holds a conversation. */
 async function writeText(file: string, content: string): Promise<void> {
   try {
     await writeFile(file, content, { mode: 0o600 });

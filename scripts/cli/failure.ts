@@ -1,14 +1,14 @@
-/** How a command ends that did not do what it was asked for: in one line for a person, and a code for a script. */
+/** Turns a failed command into one line for a person and an exit code for a script. */
 import { CommanderError } from "commander";
 import { errorCode } from "../../src/errors.ts";
 
-/** 0: done. */
+/** 0 means done. */
 export const EXIT = {
-  /** It was done, and the answer is no: a run failed, a text was refused, health is down. */
+  /** The command was done and the answer is no, such as a failed run, a refused text or a health that is down. */
   no: 1,
-  /** It was asked for wrongly. */
+  /** The command line was wrong. */
   usage: 2,
-  /** The Worker could not be reached, or did not let us in. */
+  /** The Worker could not be reached, or refused the credentials. */
   unreachable: 3,
 } as const;
 
@@ -23,7 +23,7 @@ export class CommandFailure extends Error {
   }
 }
 
-/** What any error comes to. One of Palimpsest's own says what to change, so it is the caller's to mend. */
+/** Maps any error to a failure. An error of Palimpsest's own counts as wrong usage, because its message says what to change. */
 export function explainError(error: unknown): CommandFailure {
   if (error instanceof CommandFailure) return error;
   if (error instanceof CommanderError) return explainUsage(error);
@@ -33,7 +33,7 @@ export function explainError(error: unknown): CommandFailure {
   return new CommandFailure(EXIT.usage, message.replace(/^.*?\[\w+\] /, ""), code);
 }
 
-/** Of a command line that cannot be read; exit code 0 where it asked for help. */
+/** Maps a command line that cannot be read. A request for help that commander answers itself has exit code 0. */
 function explainUsage({ code, exitCode, message }: CommanderError): CommandFailure {
   const advice = code === "commander.help" ? "Name a command; --help lists them." : message.replace(/^error: /, "");
   return new CommandFailure(exitCode === 0 ? 0 : EXIT.usage, advice, "invalid_options");

@@ -1,4 +1,4 @@
-/** Answers of an agent, as a person reads them in a terminal. What came from a conversation is made harmless first. */
+/** Renders an agent's answers as lines for a terminal. Text of a conversation is stripped of control characters first. */
 import type { HealthReport } from "../../src/agent/reports/health.ts";
 import type { Proposal } from "../../src/agent/runs/approval.ts";
 import type { PlanReport } from "../../src/agent/reports/explain.ts";
@@ -104,7 +104,7 @@ export function showProposal({ summary, tokens, spanTokens, expiresAt, onTimeout
   return [
     paint(`${tokens} tokens in place of ${spanTokens}; waits until ${moment(expiresAt)}, ${then}.`, "bold"),
     "",
-    // Every sign of it: what is approved is all that stands there.
+    // Shows invisible characters too, because a person approves the text exactly as it stands.
     ...showInvisible(summary).split("\n"),
   ];
 }
@@ -173,7 +173,7 @@ function painted(word: string, paint: Paint): string {
   return style === undefined ? word : paint(word, style);
 }
 
-/** To the second, in UTC: what logs and the dashboard say as well. */
+/** To the second in UTC, as logs and the dashboard show times. */
 function moment(at: number): string {
   return new Date(at).toISOString().slice(0, 19).replace("T", " ");
 }

@@ -1,4 +1,4 @@
-/** The agent as a client of its WebSocket sees it: typed calls, and the events of its runs. */
+/** The agent as a client of its WebSocket sees it, with typed calls and the events of its runs. */
 import type { UIMessage } from "ai";
 import { AgentClient } from "agents/client";
 import { RUN_EVENT, type RunEvent } from "../../src/agent/events.ts";

@@ -1,4 +1,4 @@
-/** What the demo promises, checked on what it did: each check says in a line what it saw. */
+/** Checks the demo's promises against its results. Each check says in a line what it saw. */
 import { convertToModelMessages, type ModelMessage, type UIMessage } from "ai";
 import type { DemoAgent } from "./agent.ts";
 import type { Replay } from "./replay.ts";
@@ -11,7 +11,7 @@ export interface Check {
   readonly detail: string;
 }
 
-/** Every stored message, read back by id, equals what was said. */
+/** Every stored message, read back by id, equals the message that was appended. */
 export async function originalsIntact(agent: DemoAgent, replays: readonly Replay[]): Promise<Check> {
   let read = 0;
   for (const { sessionId, messages } of replays) {
@@ -26,7 +26,7 @@ export async function originalsIntact(agent: DemoAgent, replays: readonly Replay
   return { name: "originals intact", ok: true, detail: `${read} messages read back byte for byte` };
 }
 
-/** Every view converts with the AI SDK, each tool call with exactly one result and the reverse (V2). */
+/** Every view converts with the AI SDK, and every tool call has exactly one result and the reverse (V2). */
 export async function viewsValid(views: readonly (readonly UIMessage[])[]): Promise<Check> {
   for (const [index, view] of views.entries()) {
     const orphans = orphanCalls(await convertToModelMessages([...view]));
@@ -40,7 +40,7 @@ export async function viewsValid(views: readonly (readonly UIMessage[])[]): Prom
   };
 }
 
-/** Between turns, once its run has landed, a view is at most the threshold and one turn. */
+/** Between turns, once its run has landed, a view holds at most the threshold and one turn. */
 export function viewsBounded(replays: readonly Replay[], thresholdTokens: number): Check {
   const worst = replays.reduce((one, other) => (overTurn(other) > overTurn(one) ? other : one));
   const { peakBetweenTurns: peak, largestTurn } = worst;
@@ -52,7 +52,7 @@ export function viewsBounded(replays: readonly Replay[], thresholdTokens: number
   };
 }
 
-/** Every run has its one outcome, and no step of it paid a model for a second answer (R1, R3). */
+/** Every run has one outcome, and no step of it paid a model for a second answer (R1, R3). */
 export function runsEnded(runs: readonly RunRecord[]): Check {
   const open = runs.filter((run) => run.outcome === null);
   const twice = runs.flatMap((run) => run.steps.filter((step) => step.calls > 1));
@@ -65,15 +65,15 @@ export function runsEnded(runs: readonly RunRecord[]): Check {
   };
 }
 
-/** What the ledger said of a run just before the Worker was killed. */
+/** The ledger's record of a run just before the Worker was killed. */
 export interface Killed {
   readonly during: string;
   readonly before: RunRecord;
 }
 
 /**
- * The killed run ended, and no summarise or merge step that was finished before the kill was paid again (R1, R3). One
- * whose result the engine had not kept yet may run again: then it finds its draft, calls no model, and says so.
+ * The killed run ended, and no summarise or merge step that finished before the kill was paid for again (R1, R3). A step whose result the
+ * engine had not kept may run again. It then finds its draft, calls no model and records that it reused it.
  */
 export function killSurvived(killed: Killed | null, runs: readonly RunRecord[]): Check {
   const name = "kill survived";
@@ -104,7 +104,7 @@ export function killSurvived(killed: Killed | null, runs: readonly RunRecord[]):
   };
 }
 
-/** With a slowed summariser: no append took as long as the summariser, while it was at work (E1). */
+/** With a slowed summariser, every append during a run was faster than the summariser (E1). */
 export function writersNeverWait(replays: readonly Replay[], modelDelayMs: number): Check[] {
   const during = replays.flatMap((each) =>
     each.appends.filter((append) => append.duringRun).map((append) => append.ms),

@@ -1,6 +1,6 @@
 /**
- * What is seen while the demo works: one line per step of a run, and a bar for the replay that redraws itself in a
- * terminal and stays away elsewhere, so that a log holds no control characters.
+ * Shows one line per step of a run and a progress bar for the replay. The bar redraws itself in a terminal only, so a log holds no control
+ * characters.
  */
 import type { RunEvent } from "../../src/agent/events.ts";
 import type { Paint } from "../report/paint.ts";
@@ -18,7 +18,7 @@ export class Live {
     this.#paint = paint;
   }
 
-  /** Prints a line of its own, above the bar. */
+  /** Prints a line above the bar. */
   line(text: string): void {
     this.#clear();
     this.#out.write(`${text}\n`);

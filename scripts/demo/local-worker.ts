@@ -1,7 +1,7 @@
 /**
- * The real Worker on this machine: `wrangler dev --local` in a process group of its own, so that it can be killed whole.
+ * The real Worker on this machine, as `wrangler dev --local` in a process group of its own.
  *
- * Killing only wrangler would leave its workerd children behind, still serving and holding the port.
+ * Killing only wrangler would leave its workerd children behind, which go on serving and hold the port. A group can be killed whole.
  */
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
@@ -11,7 +11,7 @@ import { PalimpsestError } from "../../src/errors.ts";
 import { buildPage } from "../build-page.ts";
 
 export interface LocalWorkerOptions {
-  /** Where Durable Objects and Workflows keep their state. */
+  /** The folder where Durable Objects and Workflows keep their state. */
   readonly stateDir: string;
   readonly port: number;
   readonly vars: Readonly<Record<string, string>>;
@@ -31,7 +31,10 @@ export class LocalWorker {
     return `http://localhost:${this.#options.port}`;
   }
 
-  /** Resolves when the Worker answers. Throws `invalid_state` with the end of its log when it does not within a minute. */
+  /**
+   * Resolves when the Worker answers. Throws `invalid_state` with the end of its log when it does not answer in some 300 tries, about a
+   * minute.
+   */
   async start(): Promise<void> {
     if (this.#closed) throw new PalimpsestError("invalid_state", "The Worker was closed for good.");
     await buildPage();
@@ -69,15 +72,15 @@ export class LocalWorker {
     );
   }
 
-  /** Kills for good, and removes the state: it holds the conversation. */
+  /** Kills the Worker for good and removes its state, because the state holds the conversation. */
   async close(): Promise<void> {
     this.#closed = true;
     await this.kill();
-    // The group's last members may still be dying, with files open in there.
+    // The group's last members may still be dying with open files in this folder.
     await rm(this.#options.stateDir, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 });
   }
 
-  /** Ends the whole group. By default with SIGKILL: no handler runs, nothing is flushed. */
+  /** Ends the whole group. The default is SIGKILL, so that no handler runs and nothing is flushed. */
   async kill(signal: "SIGKILL" | "SIGINT" = "SIGKILL"): Promise<void> {
     const child = this.#child;
     if (child?.pid === undefined) return;
@@ -86,7 +89,7 @@ export class LocalWorker {
     try {
       process.kill(-child.pid, signal);
     } catch {
-      // The group is gone already: that is what was wanted.
+      // The group is gone already.
     }
     await gone;
   }
@@ -101,7 +104,7 @@ async function answers(url: string): Promise<boolean> {
   }
 }
 
-/** The port that was wanted, or any that nobody listens on at this moment. Throws `invalid_options` when it is taken. */
+/** Returns the wanted port, or any free one. Throws `invalid_options` when the wanted port is taken. */
 export async function freePort(wanted: number | null = null): Promise<number> {
   const server = createServer();
   try {

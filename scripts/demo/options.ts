@@ -7,11 +7,11 @@ export interface DemoOptions {
   readonly thresholdTokens: number;
   readonly modelDelayMs: number;
   readonly kill: boolean;
-  /** Which conversation of a file that holds several, from 0; null is all of them, each a session. */
+  /** Index (from 0) of one conversation in a file that holds several. Null replays all of them, each as a session. */
   readonly index: number | null;
   readonly port: number | null;
   readonly json: boolean;
-  /** Leave the Worker running at the end, to look around. */
+  /** Leaves the Worker running at the end. */
   readonly keep: boolean;
 }
 
@@ -30,14 +30,14 @@ export const USAGE = `npm run demo -- [FILE] [options]
 
 const DEFAULT_THRESHOLD = 12_000;
 const DEFAULT_THRESHOLD_OF_FILES = 60_000;
-/** Below, a summary and a tail hardly fit beside each other, and there is nothing to see. */
+/** Below this a summary and a tail hardly fit beside each other, so there is nothing to see. */
 const LEAST_THRESHOLD = 1_000;
 const MOST_PORT = 65_535;
-/** Long enough to be killed in the middle of; and the least that a kill can be aimed at. */
+/** The default is long enough for a kill in the middle of a call. The least is the shortest that a kill can hit. */
 const KILL_DELAY_MS = 2_500;
 const LEAST_KILL_DELAY_MS = 500;
 
-/** Throws `invalid_options`, with advice in one line. */
+/** Throws `invalid_options` with one line of advice. */
 export function parseOptions(argv: readonly string[]): DemoOptions | "help" {
   const { values, positionals } = parse(argv);
   if (values.help === true) return "help";

@@ -1,9 +1,8 @@
 /**
- * One conversation, said again to a real agent, turn by turn.
+ * Replays one conversation to a real agent, turn by turn.
  *
- * A person takes time between turns, so the replay lets a run land before the next turn begins; inside a turn it goes on
- * appending while the run works. With a slowed summariser it does not wait at all until it is far ahead, so that there
- * are appends to measure.
+ * A person takes time between turns, so the replay lets a run land before the next turn begins. Inside a turn it goes on appending while
+ * the run works. With a slowed summariser it does not wait until it is far ahead, so that there are appends to measure.
  */
 import type { UIMessage } from "ai";
 import { measureMessage } from "../../src/steps/message/measure.ts";
@@ -17,32 +16,32 @@ export interface Sample {
 
 export interface AppendTime {
   readonly ms: number;
-  /** True when a run was at work. */
+  /** True when a run was live. */
   readonly duringRun: boolean;
 }
 
 export interface Replay {
   readonly sessionId: string;
   readonly messages: readonly UIMessage[];
-  /** One after each append, and one once the last run had landed. */
+  /** One after each append, and one after the last run has landed. */
   readonly samples: Sample[];
   readonly appends: AppendTime[];
-  /** The largest turn's tokens: by so much a view may pass the threshold before its run has landed. */
+  /** Tokens of the largest turn. A view may pass the threshold by this much before its run has landed. */
   readonly largestTurn: number;
-  /** Largest view seen at the start of a turn, when no run was at work. */
+  /** Largest view at the start of a turn with no live run. */
   peakBetweenTurns: number;
 }
 
 export interface ReplayOptions {
   readonly sessionId: string;
-  /** How many further messages may be appended while a run works before the replay waits for it. */
+  /** How many further messages may be appended during a run before the replay waits for it. */
   readonly ahead: number;
   readonly onProgress: (done: number) => void;
-  /** A turn is about to begin, and no run is at work. */
+  /** Called before a turn, while no run is live. */
   readonly onTurn: () => Promise<void>;
   /** Waits until the run has its outcome, across restarts of the Worker. */
   readonly waitForRun: (runId: string) => Promise<void>;
-  /** The agent's connection, which a restart replaces. */
+  /** The agent's current connection. A restart replaces it. */
   readonly agent: () => DemoAgent;
 }
 
@@ -83,7 +82,7 @@ export async function replay(messages: readonly UIMessage[], options: ReplayOpti
   return result;
 }
 
-/** Waits until no run is at work: one that ends may have asked for another. */
+/** Waits until no run is live. A run that ends may have asked for another one. */
 async function settle({ agent, sessionId, waitForRun }: ReplayOptions): Promise<void> {
   for (;;) {
     const { liveRunIds } = await agent().call("status", { sessionId });

@@ -1,4 +1,4 @@
-/** From what the replay and the ledger say to what the report draws. */
+/** Builds the report's input from the replays and the ledger. */
 import type { OverlayRecord } from "../../src/memory/overlays/overlays.ts";
 import type { RunRecord } from "../../src/memory/runs/runs.ts";
 import type { DemoReport, OverlayReport, RunReport } from "../report/report.ts";
@@ -8,13 +8,13 @@ import type { Replay } from "./replay.ts";
 export interface Findings {
   readonly name: string;
   readonly replays: readonly Replay[];
-  /** The longest conversation: the one that is charted. */
+  /** The longest conversation, which the report charts. */
   readonly main: Replay;
   readonly runs: readonly RunRecord[];
   readonly overlays: readonly OverlayRecord[];
   readonly checks: readonly Check[];
   readonly thresholdTokens: number;
-  /** Where the Worker stays when the report is read; null when it stops. */
+  /** The Worker's address when it stays up after the report. Null when it stops. */
   readonly url: string | null;
   readonly keepCommand: string;
 }
@@ -47,7 +47,7 @@ export function createReport(findings: Findings): DemoReport {
       rules: valuesOf(newest?.details.pinned.rules),
       names: valuesOf(newest?.details.pinned.facts),
     },
-    // While a run was at work, where there was such a moment: that is the append that could have been in its way.
+    // The slowest append during a run, where there was one, because only such an append could have waited for a run.
     slowestAppendMs: Math.max(0, ...(during.length > 0 ? during : all)),
     medianAppendMs: all[Math.floor(all.length / 2)] ?? 0,
     links: url === null ? [] : linksTo(url, last?.id ?? null),
@@ -60,7 +60,7 @@ function runReport(run: RunRecord, { overlays, replays }: Findings): RunReport {
   const overlay = overlays.find((each) => each.runId === run.id);
   const degraded = run.outcome !== null && "degraded" in run.outcome && run.outcome.degraded;
   return {
-    // Runs are numbered in each session; with several, the conversation's number in front tells them apart.
+    // Each session numbers its own runs. With several sessions the conversation's index in front tells them apart.
     id:
       replays.length === 1 ? `#${run.n}` : `${replays.findIndex((each) => each.sessionId === run.sessionId)} #${run.n}`,
     trigger: run.trigger,

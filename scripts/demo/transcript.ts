@@ -1,4 +1,4 @@
-/** What the demo replays: read and understood before anything is started. */
+/** Reads and parses the demo's transcript before anything is started. */
 import { readFile } from "node:fs/promises";
 import { basename, resolve } from "node:path";
 import { errorCode, PalimpsestError } from "../../src/errors.ts";
@@ -12,7 +12,7 @@ export interface Transcript {
 
 const BUNDLED = resolve(import.meta.dirname, "../../examples/transcripts/palimpsest-session.jsonl");
 
-/** Throws `invalid_options` for a file or an index that is not there, `import_failed` for one that cannot be understood. */
+/** Throws `invalid_options` for a file or an index that does not exist, and `import_failed` for a file that cannot be parsed. */
 export async function readConversations(options: Pick<DemoOptions, "file" | "index">): Promise<Transcript> {
   const file = options.file ?? BUNDLED;
   const text = await readFile(file, "utf8").catch((error: unknown) => {

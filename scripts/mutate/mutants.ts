@@ -1,13 +1,13 @@
 /**
- * Small defects that a source could have: one for each place where a developer slips.
+ * Generates small defects of a source, one for each place where a developer slips.
  *
- * Boundary: text in, edits of it out; nothing is run. Safe because an edit is made from the parsed source: a comment, a
- * string or a type is never taken for code, and each mutant still parses.
+ * Takes text, returns edits of it and runs nothing. Safe because edits are made from the parsed source. A comment, a string or a type is
+ * never taken for code, and each mutant still parses.
  */
 import { parseSync } from "vite";
 
 export interface Mutant {
-  /** Where the edit begins and ends in the source. */
+  /** Offsets in the source where the edit begins and ends. */
   readonly start: number;
   readonly end: number;
   /** Counted from 1. */
@@ -19,7 +19,7 @@ export interface Mutant {
 
 export type MutantKind = "comparison" | "logic" | "arithmetic" | "constant" | "condition" | "statement" | "return";
 
-/** As much of a syntax tree (ESTree) as is looked at. */
+/** The fields of a syntax tree (ESTree) that this module reads. */
 interface Node {
   readonly type: string;
   readonly start: number;
@@ -38,10 +38,10 @@ const COMPARISONS: Readonly<Record<string, string>> = {
 const LOGIC: Readonly<Record<string, string>> = { "&&": "||", "||": "&&" };
 const ARITHMETIC: Readonly<Record<string, string>> = { "+": "-", "-": "+", "*": "/", "/": "*", "%": "*" };
 
-/** Values under a type: what is inside is looked at, the type is not. */
+/** Expressions with a type. The value inside is mutated, the type is not. */
 const CASTS: ReadonlySet<string> = new Set(["TSAsExpression", "TSNonNullExpression", "TSSatisfiesExpression"]);
 
-/** Every mutant of a TypeScript source, in the order of its places. */
+/** Every mutant of a TypeScript source, ordered by position. */
 export function findMutants(fileName: string, source: string): Mutant[] {
   const { program, errors } = parseSync(fileName, source);
   if (errors.length > 0) throw new Error(`${fileName} cannot be parsed: ${errors[0]?.message}`);
@@ -81,7 +81,7 @@ function mutate(node: Node, source: string, add: Add): void {
       break;
     }
     case "ExpressionStatement":
-      // A directive is no statement, and what calls super must.
+      // A directive is no statement, and a call of super must stay.
       if (node["directive"] == null && !text(node).startsWith("super")) add("statement", node, ";");
       break;
     case "FunctionDeclaration":
@@ -109,7 +109,7 @@ function swapOperator(node: Node, source: string, add: Add): void {
     const other = swaps[operator];
     if (other === undefined || (operator === "+" && joinsText(left, right))) continue;
     const start = source.indexOf(operator, left.end);
-    // Both operands keep their own brackets: mixed logic without any would not parse.
+    // Both operands get brackets, because mixed logic without brackets would not parse.
     if (kind === "logic")
       add(kind, node, `(${source.slice(left.start, left.end)}) ${other} (${source.slice(right.start, right.end)})`);
     else add(kind, { start, end: start + operator.length }, other);

@@ -1,13 +1,12 @@
 /**
- * Runs the tests of one source again and again, in a process of its own: a mutant may never end, and then this process is
- * what is stopped.
+ * Runs the tests of one source again and again in a process of its own. A mutant may never end, and then its owner stops this process.
  *
- * Started with the copy's root, a project of the tests, the source's path, and names of test files, if not all that import it. Answers `Ready` once, and then `Told` for each
- * message.
+ * Takes the copy's root, a test project, the source's path and names of test files. Without names it takes all tests that import the
+ * source. Answers `Ready` once, and then `Told` for each message.
  */
 import { createVitest, type TestSpecification, type Vitest } from "vitest/node";
 
-/** Sent once, when the tests passed on the source as it is. */
+/** Sent once, when the tests pass on the unchanged source. */
 export interface Ready {
   readonly kind: "ready";
   readonly testFiles: number;
@@ -16,7 +15,7 @@ export interface Ready {
 
 export interface Told {
   readonly kind: "told";
-  /** The first test that failed; null where all passed. */
+  /** The first test that failed, or null where all passed. */
   readonly failed: string | null;
 }
 
@@ -52,7 +51,7 @@ async function begin(vitest: Vitest): Promise<void> {
     if (failed !== null) return tell({ kind: "unusable", reason: `${failed} fails on the source as it is` });
     times.set(specification, performance.now() - started);
   }
-  // What is quick is asked first: most defects are found by the first file.
+  // Quick files run first, because the first file finds most defects.
   const ordered = found.toSorted((one, other) => (times.get(one) ?? 0) - (times.get(other) ?? 0));
   process.on("message", () => {
     void (async () => {

@@ -1,10 +1,10 @@
-/** Secrets that others made to test their own tools with, read from checkouts of those. */
+/** Reads secrets that other projects made to test their own tools, from checkouts of those projects. */
 import { existsSync } from "node:fs";
 import { readFile, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import * as fc from "fast-check";
 
-/** A text with a secret in it. */
+/** A text that holds a secret. */
 export interface Sample {
   readonly kind: string;
   readonly text: string;
@@ -18,7 +18,7 @@ export interface Corpus {
   readonly samples: readonly Sample[];
 }
 
-/** What is no secret by itself: the name of an account, of a store, of a domain, or a number that salts or counts. */
+/** Kinds that are no secret by themselves. They are names of accounts, stores or domains, or numbers that salt or count. */
 const NAMES_ONLY =
   /client-id|access-id|user-api-id|pub(?:lic)?(?:-api)?-key|^(?:UUID|AWS Client ID|AWS S3 Bucket|Firebase Domain|Salt|Nonce|Tencent WeChat API App ID)$/;
 
@@ -27,8 +27,8 @@ const DRAWN = 3;
 const SEED = 1;
 
 /**
- * The rules of gitleaks: for each, secrets drawn from its own pattern. A service whose tokens have no shape of their own is
- * known by its name, so its secrets stand in each of the assignments that gitleaks tests such rules with.
+ * Draws secrets from each rule's own pattern of gitleaks. A service whose tokens have no shape of their own is known by its name, so its
+ * secrets stand in each of the assignments that gitleaks tests such rules with.
  */
 export async function readGitleaks(folder: string, commit: string): Promise<Corpus> {
   const toml = await readFile(join(folder, "config/gitleaks.toml"), "utf8");
@@ -44,7 +44,7 @@ export async function readGitleaks(folder: string, commit: string): Promise<Corp
   return { name: "gitleaks", what: "secrets drawn from its rules", commit, samples };
 }
 
-/** What precedes the secret in the pattern of a service that is known by its name. */
+/** The part before the secret in the pattern of a service that is known by its name. */
 const NAMED =
   /^\(\?i\)\[\\w\.-\]\{0,50\}\?\(\?:(?<names>.+?)\)\(\?:\[ \\t\\w\.-\]\{0,20\}\).*?\{0,5\}\((?<secret>.+)\)\(\?:\[\\x60.*\)$/;
 
@@ -65,7 +65,7 @@ function drawSamples(kind: string, pattern: string, templates: readonly string[]
   );
 }
 
-/** The subset of the pattern's language that a generator knows; none where that is not enough. */
+/** Draws from the subset of the pattern language that the generator knows. Returns none where a pattern needs more. */
 function draw(pattern: string): readonly string[] {
   const known = pattern
     .replaceAll(/\(\?i\)|\\b/g, "")
@@ -83,7 +83,7 @@ function draw(pattern: string): readonly string[] {
   }
 }
 
-/** The assignments in many languages that gitleaks puts its secrets into. */
+/** The assignments, in many languages, that gitleaks puts its secrets into. */
 function readTemplates(source: string): readonly string[] {
   const list = /samples := map\[string\]string\{([^]*?)\n\t\}/.exec(source)?.[1] ?? "";
   return [...list.matchAll(/^\s*"[^"]+":\s*(?:"((?:\\.|[^"\\])*)"|`([^`]*)`),/gm)].map(([, quoted, raw]) =>
@@ -101,7 +101,7 @@ interface Expected {
   }[];
 }
 
-/** The samples of CredSweeper: files in many languages, with the values that it expects to be found in them. */
+/** The samples of CredSweeper are files in many languages with the values that it expects to find in them. */
 export async function readCredSweeper(folder: string, commit: string): Promise<Corpus> {
   const expected = JSON.parse(await readFile(join(folder, "tests/data/output.json"), "utf8")) as Expected[];
   const samples: Sample[] = [];
@@ -109,7 +109,7 @@ export async function readCredSweeper(folder: string, commit: string): Promise<C
     for (const { path, value, line } of lines.slice(0, 1)) {
       const file = join(folder, path);
       if (NAMES_ONLY.test(rule) || !existsSync(file)) continue;
-      // A key in a block is no key in one line; all others are told by their line. Some stand in archives.
+      // A key in a block spans lines, so it needs the whole file. Every other sample is one line. Samples inside archives are skipped.
       const text = rule.includes("PEM") ? await readFile(file, "utf8") : line;
       if (text.includes(value)) samples.push({ kind: rule, text, secret: value });
     }

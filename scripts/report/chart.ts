@@ -1,10 +1,10 @@
-/** Numbers over time, in characters: a line in braille dots (two columns by four rows of them in each character). */
+/** Draws numbers over time as text. A line is made of braille dots, two columns by four rows of them per character. */
 import { createPaint, type Paint, type Style } from "./paint.ts";
 import { count, pad } from "./text.ts";
 
 const BLOCKS = ["▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"] as const;
 
-/** One character a column: each shows the highest value that falls into it, between zero and the highest of all. */
+/** One character per column. Each shows the highest value of its column on a scale from zero to the highest of all. */
 export function sparkline(values: readonly number[], width = values.length): string {
   const top = Math.max(...values, 0);
   return buckets(values, width)
@@ -19,20 +19,20 @@ export interface Series {
 }
 
 export interface LineChart {
-  /** Drawn in order: a later one lies over an earlier one. */
+  /** Drawn in order, so a later one covers an earlier one. */
   readonly series: readonly Series[];
-  /** Of the whole chart in characters, axis and labels included. */
+  /** Characters of the whole chart, axis and labels included. */
   readonly width: number;
-  /** Of the plot in characters; the axis below takes two lines more. */
+  /** Rows of the plot. The axis below takes two more lines. */
   readonly height: number;
   /** A value to mark with a dashed line. */
   readonly threshold?: number;
-  /** What stands under the right end of the horizontal axis. */
+  /** Label under the right end of the horizontal axis. */
   readonly end?: string;
   readonly paint?: Paint;
 }
 
-/** The chart's lines. Vertical axis from zero; each series is named at its right end, so no legend is needed. */
+/** The chart's lines. The vertical axis starts at zero. Each series is named at its right end, so no legend is needed. */
 export function lineChart(chart: LineChart): string[] {
   const { series, height, threshold, end = "", paint = createPaint(false) } = chart;
   const top = niceTop(Math.max(...series.flatMap((one) => one.values), threshold ?? 0, 1));
@@ -61,7 +61,7 @@ interface Label {
   readonly styles: readonly Style[];
 }
 
-/** Which row names which series: the one where it ends, or the next free one. */
+/** The row of each series' label, which is the row where the series ends or the nearest free one. */
 function labelRows({ series, height, threshold }: LineChart, top: number): Map<number, Label> {
   const rows = new Map<number, Label>();
   const place = (value: number, label: Label) => {
@@ -104,7 +104,7 @@ class Canvas {
     let previous: number | undefined;
     for (const [x, bucket] of buckets(series.values, this.#width * 2).entries()) {
       const y = this.#y(bucket.last / top);
-      // Up to the column's highest and down to its last value, joined to where the column before ended.
+      // From the column's highest value down to its last one, joined to where the column before ended.
       const from = Math.min(this.#y(bucket.high / top), y, previous ?? y);
       const to = Math.max(y, previous ?? y);
       for (let dot = from; dot <= to; dot++) this.#set(x, dot, series.style);
@@ -140,7 +140,7 @@ class Canvas {
   }
 }
 
-/** `values` spread over `width` columns; a column without a value of its own shows the one before. */
+/** Spreads `values` over `width` columns. A column without a value of its own repeats the value before. */
 function buckets(values: readonly number[], width: number): { high: number; last: number }[] {
   if (values.length === 0) return [];
   return Array.from({ length: width }, (_, column) => {
@@ -151,7 +151,7 @@ function buckets(values: readonly number[], width: number): { high: number; last
   });
 }
 
-/** The next of 1, 1.5, 2, 3, 4, 5, 6, 8, 10 × 10ⁿ, so that the axis ends in a number worth reading. */
+/** The next of 1, 1.5, 2, 3, 4, 5, 6, 8, 10 × 10ⁿ, so that the axis ends in a round number. */
 function niceTop(value: number): number {
   const magnitude = 10 ** Math.floor(Math.log10(value));
   const step = [1, 1.5, 2, 3, 4, 5, 6, 8, 10].find((each) => each * magnitude >= value) ?? 10;

@@ -1,8 +1,7 @@
 /**
- * What a demo run found out, as a page for the terminal.
+ * Renders the findings of a demo run as a page for the terminal.
  *
- * Job: one string from one value. Boundary: runs nothing, measures nothing, writes nothing. Safe to show any transcript:
- * its text is stripped of what a terminal would obey.
+ * A pure function from one value to one string. Safe for any transcript, because its text is stripped of terminal control sequences.
  */
 import { lineChart } from "./chart.ts";
 import { createPaint, type Paint, type Style } from "./paint.ts";
@@ -21,13 +20,13 @@ export interface StepReport {
 export interface RunReport {
   readonly id: string;
   readonly trigger: string;
-  /** The kind of the run's one outcome: `applied`, `stale`, `failed` … */
+  /** The kind of the run's one outcome, such as `applied`, `stale` or `failed`. */
   readonly outcome: string;
   readonly steps: readonly StepReport[];
   readonly spanTokens: number;
   readonly summaryTokens: number;
   readonly modelCalls: number;
-  /** Share of what the span held that its overlay keeps, 0 to 1; null when no overlay was added. */
+  /** Share (0 to 1) of the span's facts that its overlay keeps. Null when no overlay was added. */
   readonly score: number | null;
   readonly ms: number;
 }
@@ -45,24 +44,24 @@ export interface OverlayReport {
 export interface DemoReport {
   readonly transcript: string;
   readonly conversations: number;
-  /** Messages, tokens stored and tokens in view at the end: of all conversations together. */
+  /** Messages, stored tokens and tokens in view at the end, of all conversations together. */
   readonly messages: number;
   readonly storedTokens: number;
   readonly visibleTokens: number;
-  /** Messages of the one conversation that is charted and drawn: the longest. */
+  /** Messages of the longest conversation, the only one that is charted and drawn. */
   readonly chartedMessages: number;
-  /** One per appended message of that conversation and one at the end, once the last run had landed. */
+  /** One per appended message of that conversation, and one after the last run has landed. */
   readonly samples: readonly { readonly storedTokens: number; readonly visibleTokens: number }[];
   readonly thresholdTokens: number;
   readonly runs: readonly RunReport[];
   readonly overlays: readonly OverlayReport[];
   /** Markdown. */
   readonly lastSummary: string;
-  /** What stands beside it word for word: the user's rules one by one, and names. */
+  /** Facts that the overlay keeps word for word. They are the user's rules, one by one, and names. */
   readonly pinned: { readonly rules: readonly string[]; readonly names: readonly string[] };
   readonly slowestAppendMs: number;
   readonly medianAppendMs: number;
-  /** Where the Worker can be looked at; empty when it has stopped. */
+  /** Addresses of the running Worker. Empty when it has stopped. */
   readonly links: readonly string[];
   /** The command that does the same again and leaves the Worker running. */
   readonly keepCommand: string;
@@ -70,7 +69,7 @@ export interface DemoReport {
 }
 
 export interface PageOptions {
-  /** Columns; less than 60 is drawn as 60, more than 120 as 120. */
+  /** Columns, clamped to 60 to 120. */
   readonly width?: number;
   readonly paint?: Paint;
 }
@@ -83,11 +82,11 @@ interface Page {
 const MARGIN = "  ";
 const SUMMARY_LINES = 24;
 const CHART_ROWS = 10;
-/** Layers and runs beyond which the newest tell enough. */
+/** Most layers and runs that are drawn. The newest ones are kept. */
 const MOST_LAYERS = 12;
 const MOST_RUNS = 20;
 
-/** The whole page, newline at its end included. */
+/** The whole page with a newline at its end. */
 export function renderReport(report: DemoReport, options: PageOptions = {}): string {
   const width = Math.min(120, Math.max(60, options.width ?? 80)) - MARGIN.length;
   const page: Page = { width, paint: options.paint ?? createPaint(false) };
@@ -215,12 +214,12 @@ function whyNoRuns({ samples, thresholdTokens }: DemoReport): string {
 }
 
 function lookAround({ links, keepCommand }: DemoReport, { width }: Page): string[] {
-  // Neither is wrapped: both are there to be copied.
+  // Neither is wrapped, because both are there to be copied.
   if (links.length > 0) return links.map(inert);
   return [...wrap("The Worker has stopped. Run again with --keep to look around in it:", width), inert(keepCommand)];
 }
 
-/** A waterfall: each bar starts where the one before ended. Steps that ran side by side are drawn one after another. */
+/** A waterfall in which each bar starts where the one before ended. Steps that ran side by side are drawn one after another. */
 function steps(report: DemoReport, { width, paint }: Page): string[] {
   const list = report.runs.at(-1)?.steps ?? [];
   if (list.length === 0) return [];
@@ -264,7 +263,7 @@ function summary(report: DemoReport, { width, paint }: Page): string[] {
   return more > 0 ? [...shown, paint(`╰ ${plural(more, "line")} more`, "dim")] : shown;
 }
 
-/** Rules and rows of names that are shown: the rest is in the overlay. */
+/** Most rules and rows of names that are shown. The overlay holds the rest. */
 const MOST_RULES = 6;
 const NAME_ROWS = 4;
 

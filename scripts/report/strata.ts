@@ -1,6 +1,6 @@
 /**
- * The stack of overlays over the path, as a section through layers: the messages lie at the bottom, each overlay is a
- * band above what it replaces, wider ones above narrower ones. What the model still sees of the messages is solid.
+ * Draws the overlays over the path as layers. The messages lie at the bottom, each overlay is a band above the messages that it replaces,
+ * and wider bands lie above narrower ones. Messages that the model still sees are solid.
  */
 import { createPaint, type Paint } from "./paint.ts";
 import { clip, columns, pad } from "./text.ts";
@@ -10,7 +10,7 @@ export interface Stratum {
   readonly from: number;
   readonly to: number;
   readonly label: string;
-  /** False for a band that gave way (rolled back or replaced): drawn dim, hides nothing. Default true. */
+  /** False for an overlay that was rolled back or replaced. It is drawn dim and hides nothing. Default true. */
   readonly active?: boolean;
 }
 
@@ -21,10 +21,10 @@ export interface Strata {
   readonly paint?: Paint;
 }
 
-/** The drawing's lines: bands, the widest first, then the messages, then their numbers. */
+/** The drawing's lines. The bands come first, the widest on top, then the messages and their numbers. */
 export function strata({ messages, overlays, width, paint = createPaint(false) }: Strata): string[] {
   const column = (message: number) => Math.round((message * width) / Math.max(1, messages));
-  // A kept head or tail of one message still shows, and so does an overlay of one message.
+  // A kept head or tail of one message stays visible, and so does an overlay of one message.
   const start = ({ from }: Stratum) => Math.min(width - 2, Math.max(from > 0 ? 1 : 0, column(from)));
   const end = (stratum: Stratum) => {
     const last = stratum.to < messages - 1 ? width - 1 : width;
@@ -35,7 +35,7 @@ export function strata({ messages, overlays, width, paint = createPaint(false) }
     .map((layer) => {
       let line = "";
       for (const band of layer.toSorted((a, b) => a.from - b.from)) {
-        // Narrower than a column, two neighbours may fall into the same one: it is the first one's.
+        // Two neighbours that are narrower than a column may fall into the same one. It belongs to the first.
         const from = Math.max(start(band), columns(line));
         line = pad(line, from) + drawBand(band, Math.max(0, end(band) - from), paint);
       }
@@ -51,7 +51,7 @@ export function strata({ messages, overlays, width, paint = createPaint(false) }
   return [...lines, path, paint(`1${pad(last, width - 1, "right")}`, "dim")];
 }
 
-/** Overlays by height: each as low as it can lie above all narrower ones that it touches. */
+/** Overlays by height. Each lies as low as it can above all narrower ones that it overlaps. */
 function layers(overlays: readonly Stratum[]): Stratum[][] {
   const stack: Stratum[][] = [];
   for (const overlay of overlays.toSorted((a, b) => a.to - a.from - (b.to - b.from))) {

@@ -1,4 +1,4 @@
-/** Rows in columns, and bars. */
+/** Tables and progress bars as text. */
 import { createPaint, type Paint } from "./paint.ts";
 import { columns, pad } from "./text.ts";
 
@@ -7,7 +7,7 @@ export interface Column {
   readonly align?: "left" | "right";
 }
 
-/** The lines of a table: a dim head, then a line a row. Cells may be coloured; every column is as wide as it must be. */
+/** The lines of a table, a dim head and then one line per row. Cells may be coloured. Every column is as wide as its widest cell. */
 export function table(
   head: readonly Column[],
   rows: readonly (readonly string[])[],
@@ -26,7 +26,7 @@ export function table(
 
 const EIGHTHS = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"] as const;
 
-/** A bar of `width` columns, `done` of `total` filled, to an eighth of a column. */
+/** A bar of `width` columns with `done` of `total` filled, to an eighth of a column. */
 export function progressBar(done: number, total: number, width: number): string {
   const share = total > 0 ? Math.min(1, Math.max(0, done / total)) : 0;
   const eighths = Math.round(share * width * 8);

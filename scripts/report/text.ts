@@ -1,4 +1,4 @@
-/** Numbers for people, and text that keeps to its columns. Columns are counted as a terminal does: colour is nothing. */
+/** Numbers for people, and text that fits its columns. Columns are counted as a terminal counts them, so colour takes none. */
 
 import { showInvisible } from "../../src/steps/text/invisible-characters.ts";
 
@@ -24,9 +24,9 @@ export function plural(value: number, noun: string): string {
   return `${value.toLocaleString("en")} ${noun}${value === 1 ? "" : "s"}`;
 }
 
-/** Text of a transcript, with nothing in it that a terminal would obey, and what nobody would see by name. */
+/** Text of a transcript without terminal control sequences. Invisible characters are shown by name. */
 export function inert(text: string): string {
-  // The sequences of a coloured output first, or their harmless tails would be left behind as text.
+  // Removes whole colour sequences first, because otherwise their printable tails would stay behind as text.
   return showInvisible(text.replace(ANSI, "")).replaceAll("\t", "  ");
 }
 
@@ -50,13 +50,13 @@ export function clip(text: string, width: number): string {
   return width > 0 ? `${kept}…` : "";
 }
 
-/** `text` filled up to `width` columns, on the right unless told otherwise. */
+/** Pads `text` to `width` columns, on the right by default. */
 export function pad(text: string, width: number, align: "left" | "right" = "left"): string {
   const filling = " ".repeat(Math.max(0, width - columns(text)));
   return align === "left" ? text + filling : filling + text;
 }
 
-/** Uncoloured `text` in lines of at most `width` columns, broken between words where there are any. */
+/** Uncoloured `text` in lines of at most `width` columns, broken between words. */
 export function wrap(text: string, width: number): string[] {
   const lines: string[] = [];
   let line = "";

@@ -1,4 +1,4 @@
-/** A chat on Palimpsest, with the model that its Workflow is given too. */
+/** A chat on Palimpsest. Its Workflow uses the same model as the chat. */
 import { callable, routeAgentRequest } from "agents";
 import { convertToModelMessages, streamText } from "ai";
 import { CompactingAgent, CompactionWorkflow as Base, Session, type SummaryModel } from "palimpsest";
