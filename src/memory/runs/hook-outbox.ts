@@ -1,6 +1,6 @@
 /**
- * The outbox of ended runs whose hook must still be called, one verb each. A row is written with a run's outcome and
- * deleted after delivery, so there are few.
+ * The statements of the outbox of ended runs whose hook must still be called, one verb each. A row is written with a
+ * run's outcome and deleted after delivery, so there are few.
  */
 import type { Db } from "../db.ts";
 

@@ -7,8 +7,8 @@
  * of {@link hasResult}.
  *
  * Stored parts were only checked to have a type. A client, an import or a crash may have left a field out or filled it
- * with another value. So a step reads a part's texts with {@link fieldText} and its inner parts with {@link
- * innerParts}, and never throws on a bad one. A stored history can always be read.
+ * with another value. So a step reads a part's texts with {@link fieldText} and its inner parts with
+ * {@link innerParts}, and never throws on a bad one. A stored history can always be read.
  */
 import type { DynamicToolUIPart, ToolUIPart, UIMessage } from "ai";
 
