@@ -1,5 +1,6 @@
 /**
- * The database of one Durable Object. No other module runs SQL on it, counts its rows or opens its transactions.
+ * The database of one Durable Object. Only this module and schema.ts run SQL on it. Only this module counts rows and
+ * opens transactions.
  *
  * Each cache of rows is registered with {@link Db.cached}. A rollback clears every cache, so no cache keeps rows that
  * were taken back. Notifications wait with {@link Db.afterCommit} until the change is committed.
