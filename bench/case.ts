@@ -1,12 +1,12 @@
-/** What one case of the benchmark is. */
+/** The interface of one case of the benchmark. */
 import type { Finding } from "./finding.ts";
 import type { Lab } from "./lab.ts";
 
 export interface Case {
-  /** In kebab case: what `--only` takes. */
+  /** In kebab case, as `--only` takes it. */
   readonly name: string;
-  /** True when figures are times, or others that differ from one measurement to the next: they are measured twice, so that noise is seen. */
+  /** True when figures are times or otherwise differ between measurements. The case is then measured twice, to show the noise. */
   readonly timed: boolean;
-  /** In a lab that is `quick`, the smallest inputs that go through all the same parts. */
+  /** In a `quick` lab it uses the smallest inputs that go through all the same parts. */
   readonly measure: (lab: Lab) => Promise<Finding>;
 }

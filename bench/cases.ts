@@ -1,4 +1,4 @@
-/** Every case, in the order in which they are measured and read. */
+/** Every case, in the order in which they are measured and shown. */
 import type { Case } from "./case.ts";
 import { appendLatency } from "./cases/append-latency.ts";
 import { badSummariser } from "./cases/bad-summariser.ts";

@@ -1,8 +1,8 @@
 /**
- * The conformance suite: `node bench/conformance.ts [FACT …]`, each FACT the beginning of a fact's id.
+ * The conformance suite, `node bench/conformance.ts [FACT …]`. Each FACT is the beginning of a fact's id.
  *
- * Checks every fact on every store and prints which hold. When all facts were checked it keeps the table in
- * bench/CONFORMANCE.md and bench/conformance.json. The exit code is 1 when ours fails one; what others fail is shown.
+ * Checks every fact on every store and prints which hold. When it checked all facts, it writes the table to bench/CONFORMANCE.md and
+ * bench/conformance.json. The exit code is 1 when ours fails a fact. Failures of other stores are only shown.
  */
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";

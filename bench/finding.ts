@@ -1,7 +1,7 @@
-/** What a case tells. Knows of no lab, so that who only reads findings need not either. */
+/** The result of a case. Imports nothing of the lab, so that readers of findings do not load it. */
 import type { Plot } from "./plot.ts";
 
-/** A number that was taken several times. */
+/** A number that was measured several times. */
 export interface Spread {
   readonly median: number;
   readonly least: number;
@@ -11,7 +11,7 @@ export interface Spread {
 export type Cell = string | number | Spread;
 
 export interface Table {
-  /** What it shows, where a finding has several. */
+  /** Names the table where a finding has several. */
   readonly caption?: string;
   readonly columns: readonly string[];
   readonly rows: readonly (readonly Cell[])[];
@@ -19,20 +19,20 @@ export interface Table {
 
 export interface Finding {
   readonly title: string;
-  /** What was done, in a sentence or two; of several, the others are what a reader of the tables has to know, a point each. */
+  /** The method in a sentence or two. Further entries tell a reader of the tables more, one point each. */
   readonly about: string | readonly string[];
   readonly tables: readonly Table[];
   readonly checks: readonly Check[];
-  /** Pictures for those who look rather than read. */
+  /** Pictures of the same figures. */
   readonly plots?: readonly Plot[];
-  /** Pages of the documentation that are made of what was measured, whole. */
+  /** Whole pages of the documentation that are made from these figures. */
   readonly pages?: readonly Page[];
-  /** What a reader may think is measured here, and is not. */
+  /** Things that a reader may think are measured here, but are not. */
   readonly unmeasured?: readonly string[];
 }
 
 export interface Page {
-  /** Within docs/. */
+  /** The path within docs/. */
   readonly file: string;
   readonly text: string;
 }
@@ -41,10 +41,10 @@ export interface Page {
 export interface Check {
   readonly claim: string;
   readonly measured: number;
-  /** What `measured` may be at most; where the larger number is the better one, at least. */
+  /** Most that `measured` may be. Least where larger is better. */
   readonly target: number;
   readonly better?: "less" | "more";
-  /** It holds no time: where a case is measured twice, the worse of both is judged, and not their mean. */
+  /** True when the number holds no time. Of two measurements the worse one is judged, not their mean. */
   readonly exact?: boolean;
 }
 

@@ -1,4 +1,4 @@
-/** The figures that the README shows: read from what was measured, written between two marks, and never by hand. */
+/** The figures that the README shows. They are read from the results and written between two marks, never by hand. */
 import type { Cell } from "./finding.ts";
 import { renderTable } from "./report.ts";
 import type { Results } from "./results.ts";
@@ -7,15 +7,15 @@ import { listLosses } from "./worse.ts";
 const BEGIN = "<!-- measured: written by npm run bench -->";
 const END = "<!-- end of measured -->";
 const PAGE = "bench/RESULTS.md";
-/** In a cell for which there is nothing to tell. */
+/** A cell without a figure. */
 const NONE = "–";
 
-/** Where a figure stands: in the first table of a case whose caption begins so, in the row of that name. */
+/** Where a figure stands. Names a case, the start of a table's caption (the first table that fits), a column and a row. */
 interface Place {
   readonly of: string;
   readonly caption?: string;
   readonly column: string;
-  /** For each column of the README's table; null where there is none. */
+  /** The row for each column of the README's table, or null where there is none. */
   readonly rows: readonly (string | null)[];
 }
 
@@ -69,7 +69,7 @@ const LINES: readonly Line[] = [
   },
 ];
 
-/** The README with its block of figures as `results` have them. Throws where the marks are missing. */
+/** The README with its block of figures taken from `results`. Throws where the marks are missing. */
 export function showFigures(readme: string, results: Results): string {
   const [from, to] = [readme.indexOf(BEGIN), readme.indexOf(END)];
   if (from < 0 || to < from) throw new Error(`The README has no room for figures: ${BEGIN} … ${END}.`);
@@ -80,11 +80,11 @@ function renderFigures(results: Results): string {
   return [renderHeadline(results), describeLosses(results)].filter((part) => part !== "").join("\n\n");
 }
 
-/** The lines that say most, of ours and of the others. */
+/** The lines that say most about ours and the others. */
 export function renderHeadline(results: Results): string {
   const rows = LINES.flatMap(({ says, places }) => {
     const cells = cellsOf(places, results);
-    // What was measured of nobody has no line.
+    // A line without any figure is left out.
     return cells.every((cell) => cell === NONE) ? [] : [[says, ...cells]];
   });
   return renderTable({ columns: COLUMNS, rows }, []);
@@ -124,7 +124,7 @@ function describeLosses(results: Results): string {
   return wrap(`Another is better in [these numbers](${PAGE}#where-another-is-better): ${list.join(", ")}.`);
 }
 
-/** In lines that a terminal shows whole. */
+/** Lines short enough for a terminal. */
 function wrap(text: string): string {
   return text.replace(/(.{1,118})(?: |$)/g, "$1\n").trimEnd();
 }

@@ -1,22 +1,22 @@
 /**
- * The Worker under measurement in a process that is looked into: what its code allocates, and how much memory the process took.
+ * Runs the Worker under measurement in an inspected process, to see what its code allocates and how much memory the process takes.
  *
- * Boundary: V8's inspector and /proc are known here alone. Allocation is sampled by V8 itself, freed objects included, so it is
- * what a piece of work took in all: a bound on what it held at any moment, and no matter of when memory was cleaned up.
- * The process's peak is the kernel's own, set back before each piece of work.
+ * The only module that knows V8's inspector and /proc. V8 samples allocations, freed objects included. So the figure is the total that a
+ * piece of work allocated, an upper bound on what it held at any moment, and independent of garbage collection. The process's peak comes
+ * from the kernel and is reset before each piece of work.
  */
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import type { unstable_startWorker } from "wrangler";
 import type { Knocked } from "./objects/door.ts";
 
-/** Bytes between two samples, on average. */
+/** Mean bytes between two samples. */
 const SAMPLE_BYTES = 4_096;
 
 /** Both in bytes. */
 export interface Taken {
-  /** What JavaScript allocated, freed or not. */
+  /** Bytes that JavaScript allocated, freed or not. */
   readonly allocated: number;
-  /** How far the resident memory of the process rose over where it was. Null where there is no /proc. */
+  /** How far the process's resident memory rose. Null where there is no /proc. */
   readonly risen: number | null;
 }
 
@@ -46,7 +46,7 @@ export class InspectedWorker {
     });
   }
 
-  /** A fresh process on what is stored in `stateDir`. */
+  /** Starts a fresh process on the state in `stateDir`. */
   static async start(stateDir: string): Promise<InspectedWorker> {
     process.env["WRANGLER_LOG"] = "none";
     const { unstable_startWorker: startWorker } = await import("wrangler");
@@ -74,7 +74,7 @@ export class InspectedWorker {
     return (await response.json()) as T;
   }
 
-  /** Does the work, and tells what it took. */
+  /** Does the work and returns the memory that it took. */
   async take(work: () => Promise<unknown>): Promise<Taken> {
     const from = await this.#residentBytes("VmRSS");
     await Promise.all(
@@ -98,7 +98,7 @@ export class InspectedWorker {
     return answered;
   }
 
-  /** Of all its processes together. */
+  /** The sum over all its processes. */
   async #residentBytes(field: "VmRSS" | "VmHWM"): Promise<number | null> {
     if (this.#processes.length === 0) return null;
     const each = await Promise.all(this.#processes.map(async (pid) => readFile(`/proc/${pid}/status`, "utf8")));
@@ -111,7 +111,7 @@ function sizeOf({ selfSize, children }: ProfileNode): number {
 }
 
 async function openInspector(url: URL): Promise<WebSocket> {
-  // The inspector takes no connection from a page of the web, and asks everyone where they come from.
+  // The inspector refuses pages of the web, and requires an Origin header.
   const options = { headers: { Origin: "http://localhost" } };
   const socket = new WebSocket(url.href, options as unknown as string[]);
   await new Promise((resolve, reject) => {
@@ -121,7 +121,7 @@ async function openInspector(url: URL): Promise<WebSocket> {
   return socket;
 }
 
-/** This process's own workerd children; none where there is no /proc. */
+/** The workerd children of this process. Empty where there is no /proc. */
 async function listWorkerds(): Promise<number[]> {
   const entries = await readdir("/proc").catch(() => []);
   const found = await Promise.all(

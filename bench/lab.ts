@@ -1,8 +1,8 @@
 /**
  * The Worker under measurement, started once for all cases, and its objects as a case calls them.
  *
- * Boundary: the only place that knows how the Worker is run. Its own traces are off: they cost more than what is
- * measured. Its state lives in a temporary directory of the harness.
+ * The only module that knows how the Worker is run. Its own traces are off, because they cost more than the measured work. Its state lives
+ * in a temporary directory of the harness.
  */
 import type { createTestHarness } from "wrangler";
 import type { RunRecord } from "../src/memory/runs/runs.ts";
@@ -16,18 +16,18 @@ import type { EmptyParams } from "./objects/workflows.ts";
 export const CONTENDERS = ["Ours", "Sdk032", "Sdk020"] as const;
 export type ContenderName = (typeof CONTENDERS)[number];
 
-/** Where a conversation under a policy is at home: see policies/in-object.ts. */
+/** Objects that hold a conversation under a policy. See policies/in-object.ts. */
 export type HostedName = "HostedOurs" | "HostedSdk032" | "HostedSdk020";
 type BindingName = ContenderName | HostedName | "Client";
 
-/** One named object: what its rig can do, and `evict`, after which the object starts from its rows alone. */
+/** One named object with its rig's methods, and `evict`, after which the object starts from its rows alone. */
 export interface Subject extends RigMethods {
   evict(): Promise<void>;
   /** Ours only. */
   countRun(): Promise<RunCost>;
-  /** Ours only: the ledger, newest first. */
+  /** Ours only. The ledger, newest first. */
   runs(): Promise<readonly RunRecord[]>;
-  /** Ours only: see objects/ours.ts. */
+  /** Ours only. See objects/ours.ts. */
   readonly ours: OursCalls;
 }
 
@@ -60,7 +60,7 @@ interface Namespace {
 type Harness = ReturnType<typeof createTestHarness>;
 
 export class Lab {
-  /** True for a run that only shows that everything works: small numbers, few repetitions. */
+  /** True for a run with small numbers and few repetitions, which only shows that everything works. */
   readonly quick: boolean;
   readonly #harness: Harness;
   readonly #env: Record<BindingName, Namespace>;
@@ -106,7 +106,7 @@ export class Lab {
       get ours() {
         return stub();
       },
-      // The object is gone before it can answer: an error is the expected answer.
+      // The object is gone before it can answer, so an error is the expected answer.
       evict: () =>
         stub()
           .evict()

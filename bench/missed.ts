@@ -1,9 +1,9 @@
-/** The bounds that were not kept when last measured. */
+/** The bounds that were not kept in the last measurement. */
 import { isKept, type Check } from "./finding.ts";
 import { renderBeside, renderCell } from "./report.ts";
 import type { Results } from "./results.ts";
 
-/** Every one, under the title of its case; empty where there is none. */
+/** Every missed bound under the title of its case. Empty where there is none. */
 export function listMissed(results: Results): string {
   return missedOf(results)
     .filter(({ missed }) => missed.length > 0)

@@ -1,14 +1,14 @@
-/** Two measurements of the same build, laid side by side: what differs between them is noise. */
+/** Compares two measurements of the same build. Differences between them are noise. */
 import type { Cell, Check, Finding, Table } from "./finding.ts";
 
-/** Share by which two values may differ and still count as the same. */
+/** Share by which two values may differ and still count as equal. */
 const BAND = 0.2;
 
-/** A finding as it is kept: marks say which of its cells are noise. */
+/** A finding as it is stored. Marks say which of its cells are noise. */
 export interface Settled extends Finding {
-  /** For each table, the cells outside the band, as "row:column". Empty for what was measured once. */
+  /** For each table, the cells outside the band, as "row:column". Empty for a finding that was measured once. */
   readonly noise: readonly (readonly string[])[];
-  /** Of each check: what it gave the second time; of an exact one, what it gave the time that is not judged. */
+  /** For each check, the figure of the second measurement. For an exact check, the figure that is not judged. */
   readonly again: readonly number[];
 }
 
@@ -17,8 +17,8 @@ export function once(finding: Finding): Settled {
 }
 
 /**
- * The first measurement, marked where the second one differs. A promise about times is judged by the mean of both. An exact one
- * by the worse: what was counted once has happened.
+ * The first measurement, marked where the second one differs. A check on times is judged by the mean of both. An exact check is judged by
+ * the worse one, because a counted event did happen.
  */
 export function settle(first: Finding, second: Finding): Settled {
   const pairs = first.checks.map((check, at) => judge(check, second.checks[at] ?? check));
@@ -37,7 +37,7 @@ function judge(first: Check, { measured: other }: Check): { readonly check: Chec
   return { check: { ...first, measured: worse }, again: better };
 }
 
-/** What could not be measured is no better than anything. */
+/** A figure that could not be measured counts as the worst. */
 function isWorse({ measured, better }: Check, other: number): boolean {
   if (Number.isNaN(measured) || Number.isNaN(other)) return Number.isNaN(other);
   return better === "more" ? other < measured : other > measured;

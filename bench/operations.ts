@@ -1,25 +1,30 @@
-/** The operations that are held beside each other, store by store: what they are called, and what must be there first. */
+/** The operations that the stores are compared in, with their names and the state that each needs. */
 import type { Counted, Operation } from "./objects/rig.ts";
 
-/** Whose rows are counted. */
+/** One operation whose rows are counted. */
 export interface Measured {
   readonly name: string;
   readonly operation: Counted;
-  /** After an eviction. */
+  /** Runs after an eviction. */
   readonly cold?: boolean;
-  /** Counted and timed once in an object: it cannot be done again, or tells nothing new. */
+  /** Counted and timed once in an object, because it cannot be repeated or a repetition shows nothing new. */
   readonly once?: boolean;
-  /** Rows that ours may read, and write, however much is stored; null where every message has to be. Of written ones the mean: see {@link WRITTEN_BY_APPEND}. */
+  /**
+   * Most rows that ours may read and write, at any stored size. Null where the operation must touch every message. Written rows are the
+   * mean. See {@link WRITTEN_BY_APPEND}.
+   */
   readonly most: readonly [read: number, written: number] | null;
 }
 
-/** Messages that every store shows of those that are stored: 3, a summary, and 10. */
+/** Visible messages in every store. They are 3, a summary, and 10. */
 export const VISIBLE = 14;
 
-/** Rows that an append of ours may write in the mean: one, and every 64th time one more for the index of ids, which is 1.02. */
+/**
+ * Rows that an append of ours may write in the mean. It writes one, and one more for the index of ids every 64th time, which makes 1.02.
+ */
 const WRITTEN_BY_APPEND = 1.05;
 
-/** Appending comes last: it makes the view longer. */
+/** Appending comes last, because it makes the view longer. */
 const BEFORE_SEARCH: readonly Measured[] = [
   { name: "start", operation: "start", cold: true, most: [40, 0] },
   { name: "first view", operation: "view", cold: true, most: [2 * VISIBLE + 4, 0] },
@@ -31,7 +36,7 @@ const BEFORE_SEARCH: readonly Measured[] = [
   { name: "append", operation: "append", most: [2, WRITTEN_BY_APPEND] },
 ];
 
-/** The first search makes an index that must be kept up from then on: on objects of their own. */
+/** On objects of their own, because the first search makes an index that every later write must maintain. */
 const FROM_SEARCH: readonly Measured[] = [
   { name: "first search", operation: "search", once: true, most: null },
   { name: "search", operation: "search", most: [8, 0] },
@@ -46,14 +51,14 @@ const FROM_SEARCH: readonly Measured[] = [
 /** In this order, each list on fresh objects. */
 export const OPERATIONS = [BEFORE_SEARCH, FROM_SEARCH] as const;
 
-/** What is timed of the same lists. */
+/** The timed operations of the same lists. */
 export interface Timed extends Measured {
   readonly operation: Operation;
-  /** Who waits: the object itself, when it has started; another object in its process; or the harness, in a process of its own. */
+  /** Who waits. It is the object itself after its start, another object in its process, or the harness in a process of its own. */
   readonly waits: "inside" | "beside" | "harness";
 }
 
-/** A start takes no time of its own that could be told apart: instead, the first view is timed from outside as well, with the start in it. */
+/** A start has no time of its own that could be measured. Instead, the first view is also timed from outside, with the start included. */
 export function listTimed(operations: readonly Measured[]): readonly Timed[] {
   return operations.flatMap((measured): Timed[] => {
     const { name, operation } = measured;
@@ -71,8 +76,8 @@ export function listTimed(operations: readonly Measured[]): readonly Timed[] {
 /** Names of the operations whose growth is drawn. */
 export const DRAWN: readonly string[] = ["first view", "view", "append", "search"];
 
-/** Versions of the SDK are not asked beyond this size: a path of theirs ends at 10,001 messages. */
+/** The largest size for versions of the SDK, because their paths end at 10,001 messages. */
 export const LAST_OF_SDK = 9_000;
 
-/** Where one operation of 0.20 takes a second and more. */
+/** The size at which one operation of 0.20 takes a second and more. */
 export const SLOW_OF_020 = 3_000;

@@ -1,4 +1,4 @@
-/** Lines over an axis as an SVG: panels side by side, each line named at its end. Readable on light and dark pages. */
+/** Draws line charts as SVG, with panels side by side and each line named at its end. Readable on light and dark pages. */
 
 export interface Line {
   readonly name: string;
@@ -8,7 +8,7 @@ export interface Line {
 export interface Axis {
   readonly label: string;
   readonly scale: "linear" | "log";
-  /** How the numbers along it are written. */
+  /** The format of the numbers along it. */
   readonly unit: "count" | "percent" | "ms";
 }
 
@@ -20,17 +20,17 @@ export interface Panel {
 }
 
 export interface Plot {
-  /** Without folder and ending: in kebab case. */
+  /** In kebab case, without folder and extension. */
   readonly file: string;
-  /** What it shows, in words: also for those who do not see it. */
+  /** Describes the plot in words, as alternative text too. */
   readonly title: string;
   readonly panels: readonly Panel[];
 }
 
-/** Told apart with any colour vision, on white and on black. */
+/** Distinguishable with any colour vision, on white and on black. */
 const COLOURS = ["#2f7fb8", "#c2554f", "#b8862f", "#8a63b8", "#3a9d5d", "#7a7a7a"] as const;
 const DASHES = ["", "6 3", "2 3", "8 3 2 3", "10 4", "1 4"] as const;
-/** Whoever is in several pictures looks the same in all of them; others take what is left, in turn. */
+/** A line of this name looks the same in all pictures. Other lines take the remaining styles in turn. */
 const STYLE_OF: Readonly<Record<string, number>> = {
   ours: 0,
   "sdk 0.32": 1,
@@ -44,9 +44,9 @@ const STYLE_OF: Readonly<Record<string, number>> = {
 const WIDTH = 440;
 const HEIGHT = 260;
 const BOX = { left: 60, top: 40, width: 240, height: 166 } as const;
-/** Characters beyond which a panel's title is written smaller, so that it ends before the next panel. */
+/** A panel's title with more characters is written smaller, so that it ends before the next panel. */
 const LONG_TITLE = 44;
-/** Least distance of two names, in pixels. */
+/** Least distance of two names in pixels. */
 const NAME_HEIGHT = 14;
 
 type Scale = (value: number) => number;
@@ -97,7 +97,7 @@ function drawPanel({ title, x, y, lines }: Panel): string {
   ].join("\n");
 }
 
-/** A number of a style for each line: its own where the name has one. */
+/** The index of a style for each line. A known name has a style of its own. */
 function chooseStyles(lines: readonly Line[]): readonly number[] {
   const taken = new Set(lines.flatMap(({ name }) => STYLE_OF[name] ?? []));
   const free = COLOURS.map((_, n) => n).filter((n) => !taken.has(n));
@@ -105,14 +105,14 @@ function chooseStyles(lines: readonly Line[]): readonly number[] {
   return lines.map(({ name }) => STYLE_OF[name] ?? free[next++ % Math.max(1, free.length)] ?? 0);
 }
 
-/** From values to 0 … 1, and where to write numbers. A linear axis begins at 0; one of percent ends at 1. */
+/** Maps values to 0 … 1 and lists the ticks. A linear axis begins at 0. A percent axis ends at 1. */
 function scaleOf({ scale, unit }: Axis, values: readonly number[]): [Scale, number[]] {
   const most = Math.max(...values, unit === "percent" ? 1 : 0);
   if (scale === "linear") {
     const end = unit === "percent" ? 1 : roundUp(most);
     return [(value) => value / end, [0, 0.25, 0.5, 0.75, 1].map((share) => share * end)];
   }
-  // A zero is drawn at the foot of a logarithmic axis, which is then 1 or below.
+  // A zero is drawn at the foot of a logarithmic axis, which is then at 1 or below.
   const smallest = Math.floor(Math.log10(Math.min(...values.filter((value) => value > 0))));
   const least = values.includes(0) ? Math.min(0, smallest) : smallest;
   const end = Math.max(least + 1, Math.ceil(Math.log10(Math.max(1, most)) - 1e-9));
@@ -121,14 +121,14 @@ function scaleOf({ scale, unit }: Axis, values: readonly number[]): [Scale, numb
   return [(value) => (Math.log10(Math.max(10 ** least, value)) - least) / (end - least), ticks];
 }
 
-/** The next of 1, 2, 4, 6, 8, 10 times a power of ten: quarters of it are short to write. */
+/** The next of 1, 2, 4, 6, 8, 10 times a power of ten, because quarters of these are short to write. */
 function roundUp(value: number): number {
   if (value <= 0) return 1;
   const power = 10 ** Math.floor(Math.log10(value));
   return power * ([1, 2, 4, 6, 8, 10].find((factor) => factor * power >= value) ?? 10);
 }
 
-/** Each name where its line ends, lower where another one stands there already, and none below the axis. */
+/** Places each name where its line ends, lower where another name already stands, and never below the axis. */
 function placeNames(lines: readonly Line[], py: Scale): { name: string; y: number; n: number }[] {
   const wanted = lines
     .map(({ name, points }, n) => ({ name, n, y: py(points.at(-1)?.[1] ?? 0) }))

@@ -1,10 +1,10 @@
-/** Findings as text: markdown whose columns line up, so that a terminal and a page can both show it. */
+/** Renders findings as markdown with aligned columns, readable in a terminal and on a page. */
 import { isKept, type Cell, type Check, type Finding, type Table } from "./finding.ts";
 import type { Settled } from "./noise.ts";
 
 const LEAST_TOLD = 0.01;
 
-/** `picture` makes the markdown of a plot; null for a terminal. */
+/** `picture` makes the markdown of a plot. Null for a terminal. */
 export function renderFinding(finding: Settled, picture: ((file: string, title: string) => string) | null): string {
   const { title, about, tables, noise, checks, again, plots = [], unmeasured = [] } = finding;
   return [
@@ -28,7 +28,7 @@ function renderAbout(about: Finding["about"]): string {
 function renderCheck(check: Check, again: number | undefined): string {
   const word = isKept(check) ? "kept" : "MISSED";
   const bound = check.better === "more" ? "at least" : "at most";
-  // What was judged stands in the check: the worse of both, or their mean, from which the first is found again.
+  // An exact check holds the worse of both measurements. Any other holds their mean, from which the first one is computed again.
   const one = check.exact ? check.measured : 2 * check.measured - (again ?? 0);
   const twice = again === undefined ? "" : ` (${renderCell(one)} and ${renderCell(again)})`;
   return `- ${word}: ${check.claim} is ${renderBeside(check.measured, check.target)}${twice}, ${bound} ${renderCell(check.target)}`;
@@ -46,7 +46,7 @@ export function renderTable({ columns, rows }: Table, noise: readonly string[]):
   return [row(columns), rule, ...marked.map(row)].join("\n");
 }
 
-/** What two digits could not tell from nothing is said to be small, not to be nothing. */
+/** A value that two digits would round to nothing is called small instead. */
 export function tellSmall(value: number): Cell {
   return value > 0 && value < LEAST_TOLD ? `under ${LEAST_TOLD}` : value;
 }
@@ -57,7 +57,7 @@ export function renderCell(cell: Cell): string {
   return `${renderNumber(cell.median)} (${renderNumber(cell.least)}–${renderNumber(cell.most)})`;
 }
 
-/** With as many digits as it takes to tell a number from the bound that it is held to. */
+/** Uses as many digits as it takes to tell a number from its bound. */
 export function renderBeside(measured: number, target: number): string {
   const short = renderCell(measured);
   return measured !== target && Number(short.replaceAll(",", "")) === target

@@ -1,8 +1,8 @@
 /**
- * The benchmark: see {@link USAGE}.
+ * The benchmark's command line. See {@link USAGE}.
  *
- * Prints what it finds and, unless quick, keeps it case by case: see results.ts. A missed target is written down and fails nothing; a case
- * that cannot be measured does.
+ * Prints its findings and, unless quick, stores them case by case with results.ts. A missed target is recorded and fails nothing. A case
+ * that cannot be measured fails the run.
  */
 import { parseArgs } from "node:util";
 import type { Case } from "./case.ts";
@@ -32,7 +32,7 @@ async function main(): Promise<void> {
   if (options.help) return void process.stdout.write(USAGE);
   if (options.list) return void process.stdout.write(`${NAMES.join("\n")}\n`);
   if (options.render) return renderResults();
-  // Before anything is measured: what is changed meanwhile is not what was measured.
+  // Taken before measuring, because a source that changes meanwhile was not measured.
   const stamp = await stampNow();
   const measured: Record<string, Results[string]> = {};
   const keep = async (name: string, finding: Settled): Promise<void> => {
@@ -80,7 +80,7 @@ interface Measuring {
   readonly keep: (name: string, finding: Settled) => Promise<void>;
 }
 
-/** Each in turn. One that cannot be measured says why, and the others are measured all the same. The names of those. */
+/** Measures the cases in turn and returns the names of those that failed. A failure is printed and does not stop the others. */
 async function measure(cases: readonly Case[], { quick, keep }: Measuring): Promise<readonly string[]> {
   const failed: string[] = [];
   for (const each of cases) {
@@ -95,7 +95,7 @@ async function measure(cases: readonly Case[], { quick, keep }: Measuring): Prom
   return failed;
 }
 
-/** A case of times is measured once more, in a lab of its own: nothing stored by the first serves the second. */
+/** Measures a case of times twice, each time in a lab of its own, so that no state of the first measurement serves the second. */
 async function settled(each: Case, quick: boolean): Promise<Settled> {
   const first = await inLab(each, quick);
   return quick || !each.timed ? once(first) : settle(first, await inLab(each, quick));
@@ -119,6 +119,6 @@ async function stampNow(): Promise<Stamp> {
   return { date, versions: await readVersions(HERE), commit: await readCommit(HERE) };
 }
 
-// Whoever reads only the beginning of what is printed wants the measuring to go on all the same.
+// A reader that closes the pipe early does not stop the measuring.
 process.stdout.on("error", () => undefined);
 await main();

@@ -1,12 +1,12 @@
-/** Numbers about numbers. */
+/** Statistics of measured numbers. */
 import type { Spread } from "./finding.ts";
 import { mulberry } from "./drift/lossy.ts";
 import type { Rows } from "./objects/meter.ts";
 
-/** Less than any step from one rank to the next: 100 times 0.07 is a little over 7, and means the seventh. */
+/** Less than any step from one rank to the next. 100 times 0.07 is a little over 7, and means the seventh. */
 const ROUNDING = 1e-9;
 
-/** The smallest value that `share` (0 to 1) of the values lie at or below: always one that was measured. */
+/** The smallest measured value that at least `share` (0 to 1) of the values do not exceed. */
 export function quantile(values: readonly number[], share: number): number {
   const sorted = Float64Array.from(values).toSorted();
   const value = sorted[Math.max(0, Math.ceil(sorted.length * share - ROUNDING) - 1)];
@@ -14,7 +14,7 @@ export function quantile(values: readonly number[], share: number): number {
   return value;
 }
 
-/** Of an even count the lower of the two in the middle. */
+/** Of an even count, the lower of the two middle values. */
 export function median(values: readonly number[]): number {
   return quantile(values, 0.5);
 }
@@ -23,17 +23,17 @@ export function spread(values: readonly number[]): Spread {
   return { median: median(values), least: Math.min(...values), most: Math.max(...values) };
 }
 
-/** Null where one was not measured, or there is nothing to be so many times of. */
+/** Null where one was not measured, or the divisor is 0. */
 export function ratio(above: number | undefined, below: number | undefined): number | null {
   return above === undefined || below === undefined || below === 0 ? null : above / below;
 }
 
-/** Pair by pair: what drifts during a measurement drifts in both. */
+/** Ratios pair by pair, so that a drift during a measurement is in both sides. */
 export function ratios(above: readonly number[], below: readonly number[]): Spread {
   return spread(above.map((value, index) => value / (below[index] ?? Number.NaN)));
 }
 
-/** As a number is kept: more digits than four are noise. What is whole was counted, and stays. */
+/** Rounds a number for storage. More digits than four are noise. A whole number was counted and stays. */
 export function fourDigits(value: number): number {
   return Number.isInteger(value) ? value : Number(value.toPrecision(4));
 }
@@ -42,17 +42,20 @@ export function mean(values: readonly number[]): number {
   return values.reduce((sum, value) => sum + value, 0) / values.length;
 }
 
-/** Rows of one operation of several: of what is read the median, of what is written the mean, which shows what only some of them write. */
+/**
+ * Rows of one operation out of several repetitions. Takes the median of rows read and the mean of rows written, because only some
+ * repetitions write the extra rows.
+ */
 export function typicalRows(rows: readonly Rows[]): Rows {
   return { read: median(rows.map(({ read }) => read)), written: mean(rows.map(({ written }) => written)) };
 }
 
-/** Draws of a bootstrap: with more, its ends move by less than they are read to. */
+/** Draws of the bootstrap. More draws move its ends by less than the precision that they are read with. */
 const DRAWS = 400;
 
 /**
- * A quantile of all values over that of all others, taken pair by pair; `least` to `most` is where 95 of 100 such ratios
- * lie when pairs are drawn anew from these. The same for the same values: chance is seeded.
+ * A quantile of the first values over the same quantile of the others, with paired resampling. `least` to `most` is the range of 95 of 100
+ * such ratios. The same values give the same result, because chance is seeded.
  */
 export function quantileRatio(above: readonly number[], below: readonly number[], share: number): Spread {
   const next = mulberry(1);

@@ -1,4 +1,4 @@
-/** Objects on which the operations are counted and timed: of whom, and what is in them. */
+/** The objects on which operations are counted and timed, and their content. */
 import { CONTENDERS, type ContenderName, type Lab, type Subject } from "./lab.ts";
 import { LAST_OF_SDK, VISIBLE } from "./operations.ts";
 

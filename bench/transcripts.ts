@@ -1,4 +1,4 @@
-/** The real conversations that cases replay. They are not part of the project: where they are absent, a case says so and makes do. */
+/** The real conversations that cases replay. They are not part of the project. Where they are absent, a case says so and does without. */
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { UIMessage } from "ai";
@@ -7,13 +7,13 @@ import { readTranscript } from "../test/steps/transcripts.ts";
 
 const FILES = { coding: "pi-coding-session.jsonl", service: "tau-airline-100.json" } as const;
 
-/** One long session with a coding agent, or a hundred short ones with customers; none where the file is absent. */
+/** One long session with a coding agent, or a hundred short ones with customers. Empty where the file is absent. */
 export function readConversations(which: keyof typeof FILES): (readonly UIMessage[])[] {
   const text = readTranscript(FILES[which]);
   return text === null ? [] : importTranscript(text).conversations.map(({ messages }) => messages);
 }
 
-/** Real sessions of many sources, one a file that is named by its source first, as lines of messages; none where they are absent. */
+/** Real sessions of many sources as lines of messages, one per file. A file's name begins with its source. Empty where they are absent. */
 export function listSessions(): readonly { readonly name: string; readonly text: string }[] {
   const root = process.env["PALIMPSEST_TRANSCRIPTS"] ?? join(import.meta.dirname, "../../shared/transcripts");
   const folder = join(root, "sessions");
@@ -23,9 +23,9 @@ export function listSessions(): readonly { readonly name: string; readonly text:
     .map((file) => ({ name: file.replace(/\.jsonl$/, ""), text: readFileSync(join(folder, file), "utf8") }));
 }
 
-/** For `unmeasured` of a case that went without. */
+/** For `unmeasured` of a case that did without them. */
 export const ABSENT = "real conversations (set PALIMPSEST_TRANSCRIPTS to the folder that holds them)";
 
-/** Where whoever wants to measure the same finds them. */
+/** Where to find the same conversations. */
 export const SOURCES =
   "The coding session is `packages/coding-agent/test/fixtures/before-compaction.jsonl` of badlogic/pi-mono (MIT), with two host names replaced; the service conversations are the first 100 of `historical_trajectories/gpt-4o-airline.json` of sierra-research/tau-bench (MIT). They are not part of this project: put them into a folder as `pi-coding-session.jsonl` and `tau-airline-100.json`, and name it in `PALIMPSEST_TRANSCRIPTS`.";

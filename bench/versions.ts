@@ -1,20 +1,20 @@
-/** Versions of all that decides what is measured. */
+/** Versions of everything that affects a measurement. */
 import { execFile } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 
-/** Installed packages, by where they are installed. */
+/** Packages, with the folder that each is installed in. */
 const PACKAGES = { agents: "..", "upstream-020": ".", ai: "..", wrangler: "..", workerd: ".." };
 
-/** What is measured, and with what; without the pages that measuring writes beside it. */
+/** The measured and the measuring sources, without the pages that a measurement writes. */
 const SOURCES = ["../src", ".", ":!node_modules"];
 const WRITTEN = ["results.json", "RESULTS.md", "results", "conformance.json", "CONFORMANCE.md"].map(
   (file) => `:!${file}`,
 );
 
-/** The commit of the sources, as git names it; with "+" where they were changed since. `here` is the folder of this package. */
+/** The short commit id of the sources, with "+" where they have changed since. `here` is the folder of this package. */
 export async function readCommit(here: string): Promise<string> {
   const git = async (...args: readonly string[]): Promise<string> =>
     (await promisify(execFile)("git", [...args], { cwd: here })).stdout.trim();

@@ -1,4 +1,4 @@
-/** The Worker under measurement: ours and two versions of the SDK's sessions, one Durable Object class each. */
+/** The Worker under measurement, with ours and two versions of the SDK's sessions as one Durable Object class each. */
 import { answer } from "./objects/door.ts";
 
 export { Client } from "./objects/client.ts";

@@ -1,14 +1,13 @@
 /**
- * Where another is better than ours: read from the tables that were measured, so that no loss is left out because nobody
- * wrote it down.
+ * Lists where another store is better than ours. It reads the result tables, so that no loss is left out by hand.
  */
 import type { Cell, Table } from "./finding.ts";
 import { renderCell } from "./report.ts";
 import type { Results } from "./results.ts";
 
-/** One thing that another does for less. */
+/** One thing that another store does for less. */
 export interface Loss {
-  /** In short: for a list of names. */
+  /** Short, for a list of names. */
   readonly name: string;
   /** In full, with the figures. */
   readonly says: string;
@@ -19,16 +18,16 @@ export interface Losses {
   readonly losses: readonly Loss[];
 }
 
-/** Of times: closer than this is a tie on a machine with others at work on it. */
+/** A ratio of times above this is a tie, because a machine that runs other work is noisy. */
 const TIE = 0.95;
 const PEERS = ["0.32", "0.20"] as const;
 type Peer = (typeof PEERS)[number];
 
-/** What is read here, in words. */
+/** The compared figures in words. */
 export const READ =
   "rows of one operation, its time beside the SDK's sessions, appends behind a summariser, model calls and views where a summariser is slow or of no use, what a summariser reads, the bills of conversations, and what is still there of them";
 
-/** By what is compared; what has no loss is left out. */
+/** Losses by subject. A subject without a loss is left out. */
 export function listLosses(results: Results): readonly Losses[] {
   const tablesOf = (name: string): readonly Table[] => results[name]?.finding.tables ?? [];
   const behind = tablesOf("behind-summariser");
@@ -45,14 +44,14 @@ export function listLosses(results: Results): readonly Losses[] {
   ].filter(({ losses }) => losses.length > 0);
 }
 
-/** At one number of stored messages. */
+/** The figures at one number of stored messages. */
 interface At {
   readonly size: string;
   readonly ours: number;
   readonly theirs: number;
 }
 
-/** Columns come in pairs, what is read and then what is written: ours first. */
+/** Columns come in pairs of rows read and rows written, ours first. */
 function losesRows(table: Table | undefined): readonly Loss[] {
   const kinds = ["reads", "writes"].flatMap((verb, offset) =>
     PEERS.map((peer) => ({
@@ -83,7 +82,7 @@ function losesTime(table: Table | undefined): readonly Loss[] {
   });
 }
 
-/** By the name in a table's first column, which may have many sizes in its second. */
+/** Groups by the name in a table's first column. The second column may have many sizes for one name. */
 function grouped(
   table: Table | undefined,
   columns: { readonly ours: number; readonly theirs: number },
@@ -100,19 +99,19 @@ function grouped(
   return [...found];
 }
 
-/** What of a table is compared: one column, where less is better, of rows that are called the same. */
+/** How to compare the rows of a table that have one name. Compares one column in which less is better. */
 interface Race {
   readonly column: string;
-  /** The column that says whose row it is. */
+  /** The column with the contender's name. */
   readonly who: number;
   readonly name: (row: readonly Cell[]) => string;
-  /** Theirs is less below this share of ours. */
+  /** Theirs counts as less below this share of ours. */
   readonly tie?: number;
-  /** Whose row is not compared. */
+  /** A contender whose rows are not compared. */
   readonly without?: string | undefined;
 }
 
-/** Each of ours with all that are less. */
+/** Each row of ours with all rows that are less. */
 function losesIn(table: Table | undefined, { column, who, name, tie = 1, without }: Race): readonly Loss[] {
   const place = at(table, column);
   const rows = (table?.rows ?? []).filter((row) => row[who] !== without && numberOf(row[place]) !== null);
@@ -127,7 +126,7 @@ function losesIn(table: Table | undefined, { column, who, name, tie = 1, without
   return joined(losses);
 }
 
-/** One for each name. */
+/** Merges the losses of one name. */
 function joined(losses: readonly Loss[]): readonly Loss[] {
   return [...Map.groupBy(losses, ({ name }) => name)].map(([name, each]) => ({
     name,
@@ -140,12 +139,12 @@ function losesCalls(behind: Table | undefined, bad: Table | undefined): readonly
   return [...slow, ...losesBad(bad, "model calls")];
 }
 
-/** By what is the matter with the summariser. */
+/** Grouped by the summariser's fault. */
 function losesBad(table: Table | undefined, column: string): readonly Loss[] {
   return losesIn(table, { column, who: 1, name: ([kind = NONE]) => `the summariser: ${renderCell(kind)}` });
 }
 
-/** Each column of times, from when appends were called and from when they were due. */
+/** Compares each column of times, both from the call of an append and from the moment when it was due. */
 function losesWait(tables: readonly Table[]): readonly Loss[] {
   return tables.flatMap((table) =>
     table.columns
@@ -165,7 +164,7 @@ function losesBill(tables: readonly Table[], column: string, without?: string): 
   });
 }
 
-/** The table says itself who is behind: each line of it is a loss, by what is looked for in which conversation. */
+/** Each row of this table is a loss, named by what is looked for in which conversation. */
 function losesSight(tables: readonly Table[]): readonly Loss[] {
   const table = tables.find(({ columns }) => columns.includes(BEHIND));
   const rows = (table?.rows ?? []).map((row) => {
@@ -178,7 +177,7 @@ function losesSight(tables: readonly Table[]): readonly Loss[] {
 }
 
 const NONE = "–";
-/** The column of a table of losses that names which of ours is behind. */
+/** The column that names which of ours is behind. */
 const BEHIND = "which of ours";
 
 function at(table: Table | undefined, column: string): number {

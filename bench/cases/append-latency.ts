@@ -1,4 +1,4 @@
-/** Whether an append takes longer while a summariser is at work. */
+/** Whether an append takes longer during a summariser's call. */
 import type { RunRecord } from "../../src/memory/runs/runs.ts";
 import type { Case } from "../case.ts";
 import type { Cell, Finding, Spread } from "../finding.ts";
@@ -7,11 +7,11 @@ import type { AppendTimes } from "../objects/client.ts";
 import { median, quantile, quantileRatio } from "../stats.ts";
 
 const DELAY_MS = 5_000;
-/** Inside the summariser's time, with room for the run to start before and for the last look after. */
+/** Shorter than the summariser's time, with room for the run's start before and the last look after. */
 const APPENDING_MS = 4_000;
-/** What is left of a run after that, its commit included, is over long before (ms). */
+/** Longest time that a run needs after that (ms), its commit included. */
 const TO_END_MS = 20_000;
-/** What nobody notices in a chat: a tenth of a second. */
+/** A tenth of a second, which nobody notices in a chat. */
 const WORST_MS = 100;
 const ROUNDS = 8;
 const STORED = 10;
@@ -80,8 +80,8 @@ async function measure(lab: Lab): Promise<Finding> {
         target: 1.1,
       },
       {
-        // One append of each run, the slowest: of either agent, for they share a thread. The median of the rounds, so that no
-        // single hitch of the machine decides.
+        // The slowest append of each run, to either agent, because both agents share a thread. The median of the rounds keeps a single
+        // hitch of the machine from deciding.
         claim: "ms of the worst append of a whole run with its commit, to either agent, the median of rounds",
         measured: median(whole.map(({ plain, busy }) => Math.max(...plain, ...busy))),
         target: WORST_MS,
@@ -96,7 +96,7 @@ async function measure(lab: Lab): Promise<Finding> {
   };
 }
 
-/** The appends that were begun when the run had read what its summariser is to tell. */
+/** The appends that began after the run had started its first summarize step. */
 function sinceAsked({ plain, busy, begunAt }: AppendTimes, { steps }: RunRecord): Sides {
   const askedAt = steps.find(({ name }) => name.startsWith("summarize "))?.startedAt;
   const first = begunAt.findIndex((at) => askedAt !== undefined && at > askedAt);

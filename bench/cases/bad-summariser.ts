@@ -1,4 +1,4 @@
-/** What a summariser that is down, or answers nothing of use, costs: model calls, appends that wait, and the view. */
+/** What a failing or useless summariser costs in model calls, in waiting appends and in the size of the view. */
 import { MAX_WASTED_CALLS } from "../../src/workflows/retries.ts";
 import { HARD_LINE } from "../../src/limits.ts";
 import type { Case } from "../case.ts";
@@ -16,18 +16,18 @@ const BAD: readonly (readonly [Answers, string])[] = [
   ["longer", "more than it was given"],
 ];
 
-/** How long it is bad, and appends go on (ms). */
+/** How long the summariser is bad while appends go on (ms). */
 const FOR_MS = 60_000;
 const QUICK_FOR_MS = 2_000;
-/** Of which ours gives up at once: it gives one that gives no answer most of a minute. */
+/** Answers that Palimpsest gives up on at once. It retries a summariser without an answer for most of a minute. */
 const QUICK: ReadonlySet<Answers> = new Set(["unstructured", "longer"]);
 const EVERY_MS = 250;
-/** A provider that is down needs time to say so, and one that answers nonsense to answer it. */
+/** A provider needs time to fail and time to answer nonsense (ms). */
 const DELAY_MS = 100;
 const THRESHOLD_TOKENS = 6_000;
-/** Messages: a little under the threshold. */
+/** Messages, a little under the threshold. */
 const STORED = 58;
-/** One call and four retries of one step: then the breaker is open, and stays so beyond this minute. */
+/** One call and four retries of one step. Then the breaker opens and stays open beyond this minute. */
 const MOST_CALLS = 5;
 
 /** Two runs until the breaker opens, each with so many answers and their repairs. */
@@ -82,7 +82,7 @@ function render({ says, name, calls, ms, viewTokens, unsound }: Found): Cell[] {
   return [says, name, ms.length, calls, ...times, viewTokens / THRESHOLD_TOKENS, unsound ? "yes" : "no"];
 }
 
-/** What the minute costs in which every call fails. */
+/** What a minute costs in which every call fails. */
 function checkFailures(found: readonly Found[]): Check[] {
   const failing = found.filter(({ answers }) => answers === "fails");
   const [ours = Number.NaN, ...theirs] = CONTENDERS.map((name) => failing.find((each) => each.name === name)?.calls);
@@ -99,7 +99,7 @@ function checkFailures(found: readonly Found[]): Check[] {
   ];
 }
 
-/** What answers cost that say something, and nothing of use: the SDK's sessions are content with the first of them. */
+/** What answers cost that hold text but nothing of use. The SDK's sessions accept the first of them. */
 function checkAnswers(found: readonly Found[]): Check {
   const answered = found.filter(({ name, answers }) => name === "Ours" && answers !== "fails" && answers !== "nothing");
   const measured = Math.max(...answered.map(({ calls }) => calls));

@@ -1,4 +1,4 @@
-/** What a store does when something goes wrong: the facts of the conformance suite, counted, and the known weaknesses. */
+/** What a store does when something goes wrong, as counts of the conformance suite's facts and as known weaknesses. */
 import type { Case } from "../case.ts";
 import type { Cell, Finding } from "../finding.ts";
 import { checkFacts } from "../conformance/check.ts";
@@ -9,8 +9,8 @@ import { WEAKNESSES, type Weakness } from "../conformance/weaknesses.ts";
 
 const QUICK_AREA = "races";
 /**
- * What cannot show here: SQLite on one's own machine takes rows of 8 MiB where Cloudflare's takes 2 MB, so that every store
- * keeps a large message, in one row or in many.
+ * Weaknesses that cannot show here. Local SQLite takes rows of 8 MiB where Cloudflare's takes 2 MB, so every store keeps a large message,
+ * in one row or in many.
  */
 const HIDDEN_HERE: ReadonlySet<Weakness> = new Set(["large message"]);
 const HIDDEN = "not measurable here";
@@ -91,7 +91,7 @@ function countWeaknesses(lines: readonly Line[]): string[][] {
   });
 }
 
-/** What a store cannot be asked says nothing, unless nothing else was asked. */
+/** A store without the feature shows nothing, unless no line applied to it. */
 function worstOf(kinds: readonly Verdict["kind"][]): Verdict["kind"] {
   if (kinds.includes("fails")) return "fails";
   return kinds.includes("holds") ? "holds" : "none";

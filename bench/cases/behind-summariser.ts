@@ -1,4 +1,4 @@
-/** Who waits for the summariser. */
+/** How long appends wait for a slow summariser, store by store. */
 import type { Case } from "../case.ts";
 import type { Finding } from "../finding.ts";
 import { CONTENDERS, type ContenderName, type Lab } from "../lab.ts";
@@ -7,11 +7,11 @@ import { median, quantile } from "../stats.ts";
 
 const DELAY_MS = 5_000;
 const THRESHOLD_TOKENS = 18_000;
-/** Messages: a little under the threshold, so that one of the first appends crosses it. */
+/** Messages, a little under the threshold, so that one of the first appends crosses it. */
 const STORED = 180;
-/** From the beginning of one append to that of the next (ms): so that they fall into all of a run, its commit too. */
+/** From the start of one append to the start of the next (ms), so that appends fall into all of a run, its commit included. */
 const EVERY_MS = 10;
-/** Appends once the compaction has ended: its commit, and what it leaves to do, would slow these. */
+/** Appends after the compaction has ended. Its commit and its remaining work would slow these. */
 const AFTER = 50;
 const QUICK = { delayMs: 500, after: 20 };
 const WORST_CLAIM = "the single worst append of either version of the SDK over the single worst of ours";
@@ -69,7 +69,7 @@ async function measure(lab: Lab): Promise<Finding> {
       },
     ],
     checks: [
-      // A single worst append of each: it is the one that a user sees hang, and the SDK has no more of them.
+      // The single worst append of each store, because a user sees that one hang.
       { claim: WORST_CLAIM, measured: leastOverOurs(called), target, better: "more" },
       {
         claim: `the same, counted from when each was due: ${WORST_CLAIM}`,
@@ -86,14 +86,14 @@ async function measure(lab: Lab): Promise<Finding> {
   };
 }
 
-/** The process's first workflow of all loads the engine: that is no matter of any store. */
+/** The process's first workflow loads the engine, which is no matter of any store. */
 async function warmUp(lab: Lab): Promise<void> {
   const subject = lab.subject("Ours", "behind-warm");
   await subject.fill(STORED);
   await subject.countRun();
 }
 
-/** In the order of the contenders, of which ours is the first. */
+/** The worst append and its ratio to ours. The contenders are in order and ours is the first. */
 function besideOurs(worst: readonly number[], at: number): number[] {
   const [ours = Number.NaN] = worst;
   const own = worst[at] ?? Number.NaN;

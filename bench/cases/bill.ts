@@ -1,4 +1,4 @@
-/** From what one operation takes to the bill of a month, and to the platform's limits: docs/costs.md. */
+/** From the cost of one operation to the bill of a month and to the platform's limits, for docs/costs.md. */
 import { chargeFor, CLOUDFLARE, LIMITS, PLAN, type Units } from "../bill/cloudflare.ts";
 import { rounded, writeCosts, type CostsPage, type Times } from "../bill/page.ts";
 import {
@@ -23,24 +23,27 @@ import { tellSmall } from "../report.ts";
 import { mean, median } from "../stats.ts";
 import { countRunOf, prepareRuns, STORED } from "./run-cost.ts";
 
-/** Several stretches of the index of ids, which is written anew every 64 appends. */
+/** Several stretches of the index of ids, which is rewritten every 64 appends. */
 const APPENDS = 640;
 const VISIBLE = [20, 220] as const;
 const CONVERSATIONS = [10_000, 1_000_000, 100_000_000];
 const NOTED = "bill-notes?threshold=60000&notes=1&summariser=extractive";
-/** Enough for notes, and half as much again. */
+/** Messages that are enough for notes, and half as many again. */
 const BEFORE_NOTES = 220;
 const NEW_IN_NOTES = 100;
-/** Objects whose runs are counted for the month, each with one message more, so that what a run stores is not hidden by the pages that a database grows by. */
+/**
+ * Objects whose runs are counted for the month. Each has one more message than the one before, so that the whole pages by which a database
+ * grows do not hide what a run stores.
+ */
 const OBJECTS = 5;
-/** Appends between two runs: they make the next chunk, and as many messages in view as before the first. */
+/** Appends between two runs. They make the next chunk, and leave as many messages in view as before the first run. */
 const BETWEEN_RUNS = 260;
-/** Of each time beside an assumption: a median of so many. */
+/** Each measured time beside an assumption is the median of this many. */
 const TIMES = 9;
 const STRETCH_MS = 20;
-/** Tokens: so that what is visible beside head and tail of so many messages is one chunk. */
+/** A threshold in tokens at which the visible messages between head and tail are one chunk. */
 const RUN = { messages: 20, threshold: 2_000 } as const;
-/** Tokens of the largest answer at the threshold that is assumed. */
+/** Tokens of the largest answer at the assumed threshold. */
 const ANSWER_TOKENS = ASSUMED.thresholdTokens / 20;
 
 export const bill: Case = { name: "bill", timed: false, measure };
@@ -160,7 +163,7 @@ function nameOf(size: number): string {
   return `bill-view-${size}?start=1`;
 }
 
-/** Of a number that grows with the messages of a view: so much of it for each, and so much without any. */
+/** Splits a number that grows with the messages of a view into a part per message and a fixed part. */
 function byMessage(few: number, many: number): Counted["view"] {
   const readPerMessage = (many - few) / (VISIBLE[1] - VISIBLE[0]);
   return { readPerMessage, read: few - readPerMessage * VISIBLE[0] };
@@ -177,7 +180,7 @@ function wakeOf(found: {
   return { ...byMessage(few, many), written: Math.max(...found.starts.map(({ written }) => written)) };
 }
 
-/** On this machine: to stand beside what is assumed. */
+/** Measures times on this machine, to stand beside the assumed ones. */
 async function takeTimes(lab: Lab): Promise<Times> {
   const size = VISIBLE[1];
   const subject = lab.subject("Ours", nameOf(size));
@@ -195,7 +198,7 @@ async function takeTimes(lab: Lab): Promise<Times> {
   return { append: median(append), view: median(view), wake: median(wakes), run: median(runs) };
 }
 
-/** As the two largest runs grow. */
+/** Extrapolates from the two largest runs. */
 function chunksToLimit(runs: readonly RunCost[]): number {
   const [before = fail(), largest = fail()] = runs.slice(-2);
   const stepsPerChunk = (largest.steps - before.steps) / (largest.chunks - before.chunks);
@@ -203,9 +206,8 @@ function chunksToLimit(runs: readonly RunCost[]): number {
 }
 
 /**
- * A run as the month has it: the mean of those of a long conversation, of which every second folds in the summary before it, with
- * one model call more. Its span is the one that is assumed, its answers are the largest: each is stored as a draft, the last one in the
- * overlay as well.
+ * The mean run of a long conversation, as the month uses it. Every second run folds in the summary before it with one more model call. The
+ * span is the assumed one. Every answer counts as the largest, stored as a draft, and the last one in the overlay as well.
  */
 async function countTypical(lab: Lab): Promise<RunUnits> {
   const [one] = STORED;
@@ -231,7 +233,7 @@ async function countTypical(lab: Lab): Promise<RunUnits> {
   };
 }
 
-/** An update that reads ten thousand new tokens, when there were notes before. */
+/** An update of existing notes that reads ten thousand new tokens. */
 async function countNotes(lab: Lab): Promise<RunCost> {
   const subject = lab.subject("Ours", NOTED);
   await subject.fill(BEFORE_NOTES);
@@ -243,12 +245,12 @@ async function countNotes(lab: Lab): Promise<RunCost> {
   return cost;
 }
 
-/** Tokens by which the answers of a run are smaller than the largest. */
+/** Tokens by which a run's answers are smaller than the largest. */
 function missing({ modelCalls, outputTokens }: RunCost): number {
   return modelCalls * ANSWER_TOKENS - outputTokens;
 }
 
-/** What a run took away from the view, which is what its summariser read. */
+/** Tokens that a run took away from the view, which its summariser read. */
 function spanOf({ outcome }: RunCost): number {
   return outcome?.kind === "applied" ? outcome.tokensBefore - outcome.tokensAfter : fail();
 }
@@ -362,7 +364,7 @@ function tableOfBounds(months: readonly Month[], counted: Counted): Table {
   };
 }
 
-/** Where more model calls are asked for than are let through, whatever the hour. */
+/** The months whose mean hour asks for more model calls than the limit allows. */
 function listOverloaded(months: readonly Month[], counted: Counted): CostsPage["overloaded"] {
   return months.flatMap((month) => {
     const share = meanShareOf(boundsOf(month, counted)[0] ?? fail());

@@ -1,4 +1,4 @@
-/** What a conversation costs under each policy: the agent's own requests, with a prompt cache, and the summariser's. */
+/** What a conversation costs under each policy, for the agent's own requests with a prompt cache and for the summariser. */
 import type { UIMessage } from "ai";
 import { RENDER_TOOL_CHARS } from "../../src/limits.ts";
 import type { Case } from "../case.ts";
@@ -15,31 +15,31 @@ import { ABSENT, readConversations } from "../transcripts.ts";
 
 const QUICK_TURNS = 12;
 const TURNS = 300;
-/** The coding session opens with 36,000 tokens of files within its first three messages: a head that some policies keep for ever. */
+/** The coding session opens with 36,000 tokens of files in its first three messages. Some policies keep that head forever. */
 const CODING_FROM = 6;
-/** And ends with a paste of 38,000. */
+/** The session ends with a paste of 38,000 tokens. */
 const CODING_TO = -1;
 const SERVICE_SAMPLE = 20;
 const WHOLE = "all of the coding session";
-/** What a small model costs for each dollar of a large one: many summarise with one. */
+/** Price of a small model for each dollar of a large one. Many summarise with a small model. */
 const SMALL_MODEL = 0.1;
 
 const MOST_PER_STORED = 1.2;
-/** Whose bills are held to those of the others, and how they are called. */
+/** The policies whose bills are compared with the others, and their names in claims. */
 const OURS = [
   ["ours", "our bill"],
   ["ours with notes", "our bill with notes"],
 ] as const;
-/** How far apart the views of two policies may be on average for a figure to compare them. */
+/** Largest ratio between two policies' mean views at which a figure compares them. */
 const SAME_VIEW = 1.05;
 
 interface Scene {
   readonly title: string;
   readonly conversations: readonly (readonly UIMessage[])[];
   readonly thresholdTokens: number;
-  /** False where some policy cannot bring its view down to what the others show: that views are alike is not promised then. */
+  /** False where some policy cannot bring its view down to the size of the others. Then equal views are not promised. */
   readonly comparable: boolean;
-  /** So short that it is a question whether to compact at all. */
+  /** True when the conversation is so short that compaction may not pay at all. */
   readonly short?: boolean;
 }
 
@@ -85,7 +85,7 @@ const TERMS: readonly string[] = [
   `A summariser of ours is shown up to ${RENDER_TOOL_CHARS.toLocaleString("en-US")} characters of each tool output, the SDK's 500: where our whole bill is above the SDK's while the agent's part is below, it is for what the summariser is shown, and how often it is asked.`,
 ];
 
-/** What was done, and where it ends badly for us: in figures, so that it stays true when they change. */
+/** Describes the method and, in figures, where ours loses, so that the text stays true when the figures change. */
 function describe(played: readonly Played[]): readonly string[] {
   return [
     ...TERMS,
@@ -143,7 +143,10 @@ function fullScenes(): Scene[] {
   ];
 }
 
-/** Evenly from those that outgrow the threshold, without their system messages: those are sent beside a view, not stored. */
+/**
+ * Samples evenly from the conversations that outgrow the threshold. System messages are dropped, because they are sent beside a view and
+ * not stored.
+ */
 function sample(conversations: readonly (readonly UIMessage[])[], thresholdTokens: number) {
   const long = conversations
     .map((messages) => messages.filter(({ role }) => role !== "system"))
@@ -223,7 +226,7 @@ function find({ costs }: Played, policy: string): Cost {
   return found;
 }
 
-/** Of every scene, the one in which views differ as well: whoever pays does not ask why. */
+/** Checks every scene, the one with unequal views included, because a bill is the same whatever the reason. */
 function checksOf(scene: Played): Check[] {
   const { title, thresholdTokens, costs, comparable } = scene;
   const where = `${title} at ${thresholdTokens.toLocaleString("en")}`;
@@ -236,7 +239,7 @@ function checksOf(scene: Played): Check[] {
   return [...(comparable ? [views] : []), ...OURS.flatMap((policy) => checksOfOne(scene, where, policy))];
 }
 
-/** With notes it is dearer: that is held to the same, so that it is told. */
+/** Notes cost more. They are held to the same targets, so that a miss is reported. */
 function checksOfOne(scene: Played, where: string, [policy, whose]: (typeof OURS)[number]): Check[] {
   const [ours, theirs] = [find(scene, policy), find(scene, "sdk 0.32")];
   const billOver = (rival: string): number => dollars(ours) / dollars(find(scene, rival));

@@ -1,4 +1,4 @@
-/** Twenty clients on one agent while runs are at work: who misses the end of one, and what each is sent. */
+/** Twenty clients on one agent during runs. Counts which clients miss the end of a run and what each is sent. */
 import { mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -39,7 +39,7 @@ async function measure(lab: Lab): Promise<Finding> {
   }
 }
 
-/** On sessions that nobody has used. */
+/** Uses sessions that are still empty. */
 async function gatherIn(url: string, clients: number, droppers: number): Promise<CrowdReport> {
   const address = `${url.replace(/^http/, "ws")}/agents/palimpsest-agent/crowd`;
   const open = async (): Promise<WebSocket> => {
@@ -103,7 +103,7 @@ function delaysOf(reports: readonly CrowdReport[]): number[] {
   return reports.flatMap(({ clients }) => clients.flatMap(({ delays }) => delays));
 }
 
-/** Of those that neither spoke nor dropped; of the speaker where it was alone. */
+/** Counts the clients that neither spoke nor dropped, or the speaker where it was alone. */
 function stayed(reports: readonly CrowdReport[]) {
   const clients = reports.flatMap(({ clients: all }) =>
     all.filter(({ drops }, at) => drops === 0 && (at > 0 || all.length === 1)),

@@ -1,4 +1,4 @@
-/** What is left of a conversation after thirty compactions by one growing overlay, by a stack, and by a stack with pinned facts. */
+/** What remains of a conversation after thirty compactions by one growing overlay, by a stack, and by a stack with pinned facts. */
 import { MAX_GENERATION } from "../../src/steps/plan/stack.ts";
 import type { UIMessage } from "ai";
 import type { Case } from "../case.ts";
@@ -11,7 +11,7 @@ import { ABSENT, readConversations } from "../transcripts.ts";
 
 const QUICK_TURNS = 60;
 const QUICK: Conditions = { ...CONDITIONS, seeds: [1], compactions: 6, thresholdTokens: 8_000 };
-/** By how much the stack is to lead at the end: twice what chance moves a share by. */
+/** Least lead of the stack at the end, which is twice the share that chance moves. */
 const LEAD = 0.06;
 
 interface Replayed {

@@ -1,4 +1,4 @@
-/** The Worker killed with SIGKILL in the middle of a run: how long until it goes on by itself, and what it cost. */
+/** Kills the Worker with SIGKILL in the middle of a run and measures how long it takes to go on by itself, and at what cost. */
 import type { Case } from "../case.ts";
 import type { Cell, Check, Finding, Table } from "../finding.ts";
 import {
@@ -14,14 +14,17 @@ import {
 import type { Lab } from "../lab.ts";
 import { spread } from "../stats.ts";
 
-/** Of each moment: a middle one and what lies around it. */
+/** Kills of each moment, for a median and its spread. */
 const KILLS = 5;
-/** From an answer's leaving the model to the signal (ms): close together where most answers are stored, and far beyond. */
+/**
+ * From an answer's leaving the model to the signal (ms). The delays lie close together where most answers are stored, and one lies far
+ * beyond.
+ */
 const DELAYS = [0, 1, 1.5, 2, 5, 10];
 const KILLS_OF_DELAY = 2;
 const QUICK_DELAYS = [0];
 
-/** Kills of one kind. */
+/** The kills of one kind. */
 interface Kills {
   readonly name: string;
   readonly kills: readonly Recovery[];
@@ -124,7 +127,7 @@ function fateCells(kills: readonly Recovery[]): number[] {
   ]);
 }
 
-/** Where the way from the model into the ledger ends: of the answer that was aimed at, and no other was on it. */
+/** Where the way from the model into the ledger ends. Counts the one answer that was aimed at, because no other was on its way. */
 function windowOf(behind: readonly (Kills & { readonly delayMs: number })[]): Table {
   return {
     caption: "Killed as an answer leaves the model: how long after, and what became of that answer",
@@ -143,7 +146,7 @@ function windowOf(behind: readonly (Kills & { readonly delayMs: number })[]): Ta
       spread(kills.map(({ sentAfter }) => sentAfter ?? Number.NaN)),
       sum(kills, ({ fates }) => fates.unstored.calls),
       sum(kills, ({ fates }) => fates.unstored.again),
-      // Those of the chunks that were done are not meant.
+      // Excludes the answers of the chunks that were already done.
       sum(kills, ({ fates }) => fates.stored.calls - FINISHED_CHUNKS),
       sum(kills, ({ fates }) => fates.stored.again),
     ]),

@@ -1,4 +1,4 @@
-/** What each policy still shows of what it hid, at equal size of the view: after every compaction, until twenty of them. */
+/** What each policy still shows of the messages that it hid, at equal size of the view, after each of up to twenty compactions. */
 import type { Case } from "../case.ts";
 import type { Finding } from "../finding.ts";
 import { makeReturning } from "../drift/conversation.ts";
@@ -14,34 +14,34 @@ import type { Policy, SummariserName } from "../policies/host.ts";
 import { listPolicies } from "../policies/list.ts";
 import { ABSENT, readConversations } from "../transcripts.ts";
 
-/** Names that recall is asked for at one depth, at most: each is a search. */
+/** Most names that recall is asked for at one depth. Each is a search. */
 const MOST_ASKED = 60;
 const SEEDS = [1, 2, 3, 4, 5] as const;
 
-/** What a policy is given once. */
+/** One conversation with one seed. */
 interface Given {
-  /** What tells it from the others of its round. */
+  /** Tells it apart from the others of its round. */
   readonly name: string;
   readonly conversation: Conversation;
   readonly seed: number;
 }
 
-/** One kind of conversation at one threshold with one summariser, as often as something is drawn anew. */
+/** One kind of conversation at one threshold with one summariser, repeated for each draw. */
 interface Round {
   readonly name: string;
   readonly thresholdTokens: number;
   readonly afterTokens: number;
   readonly summariser: SummariserName;
-  /** What is drawn anew, in the plural. */
+  /** What the draws are, in the plural. */
   readonly over: string;
-  /** Whether what a policy's tail was steered to is carried on to the next: a short conversation ends before it is found. */
+  /** Whether a policy's steered tail is carried on to the next draw. A short conversation ends before the tail is found. */
   readonly carriesOn: boolean;
   readonly given: readonly Given[];
 }
 
 const FULL: Following = { depths: [1, 5, 10, 20], most: MOST_ASKED };
 const QUICK: Following = { depths: [1, 3], most: 5 };
-/** Contests that are drawn. */
+/** Contests that are drawn as panels. */
 const PANELS = 3;
 
 export const fidelity: Case = { name: "fidelity", timed: false, measure };
@@ -93,8 +93,9 @@ const ABOUT: readonly string[] = [
 
 const CODING = "a coding session";
 /**
- * Of the session, its second to sixth message weigh 44,000 tokens, and the SDK's policies protect the first three of any session
- * whatever they weigh: their views would never come under the threshold. The last one weighs 38,000, and nothing follows it.
+ * Messages of the session that are left out. Its second to sixth message weigh 44,000 tokens, and the SDK's policies protect the first
+ * three of any session at any weight, so their views would never come under the threshold. The last message weighs 38,000, and nothing
+ * follows it.
  */
 const LEFT_OUT = { from: 1, to: 5 } as const;
 const LEFT_OUT_SAID = `The coding session is told without its messages ${LEFT_OUT.from + 1} to ${LEFT_OUT.to + 1}, 44,000 tokens, and its last, 38,000: the SDK's policies protect the first three messages whatever they weigh, so that their views would never come under the threshold, and nothing follows the last.`;
@@ -124,7 +125,7 @@ function codingRounds(): Round[] {
   ];
 }
 
-/** Each seed makes a session of its own, and draws what is forgotten of it. */
+/** Each seed makes a session of its own and draws the facts that are forgotten. */
 function generatedRound(): Round {
   return {
     name: "a generated session",
@@ -188,7 +189,7 @@ async function hold(lab: Lab, round: Round, following: Following): Promise<Conte
   return { conversation: name, summariser, over, draws };
 }
 
-/** Every policy that compacts, one after the other: they share one process. */
+/** Runs every policy that compacts one after the other, because they share one process. */
 async function followAll(
   policies: readonly Policy[],
   given: Omit<Round, "given"> & Given,

@@ -1,4 +1,4 @@
-/** Rows that each operation reads and writes as a conversation grows and what is visible of it does not, store by store. */
+/** Rows that each operation reads and writes as the stored conversation grows and its visible part does not, store by store. */
 import type { Case } from "../case.ts";
 import type { Cell, Check, Finding } from "../finding.ts";
 import { CONTENDERS, type ContenderName, type Lab, type Subject } from "../lab.ts";
@@ -12,9 +12,12 @@ import { listContenders, prepareSubject } from "../subjects.ts";
 const SIZES = [100, 1_000, SLOW_OF_020, LAST_OF_SDK, 100_000];
 const QUICK_SIZES = [100, 300];
 const TIMES = 3;
-/** Appends of ours: two stretches of the fingerprint log (64), each of which writes a row more: the mean shows it, a median would not. */
+/**
+ * Appends to our store. They cover two stretches of the index of ids (64 each), and each stretch writes one more row. The mean shows that
+ * row and a median would not.
+ */
 const APPENDS = 128;
-/** In a cell for which there is nothing to tell. */
+/** A cell without a figure. */
 const NONE = "–";
 
 const ABOUT = [
@@ -37,7 +40,7 @@ export const growth: Case = { name: "growth", timed: false, measure };
 interface Counted {
   readonly size: number;
   readonly measured: Measured;
-  /** See {@link typicalRows}; undefined for what a store does not have, or was not asked. */
+  /** See {@link typicalRows}. Undefined for an operation that a store lacks or was not asked for. */
   readonly rows: Partial<Record<ContenderName, Rows>>;
 }
 

@@ -1,4 +1,4 @@
-/** How much was tried against the invariants, and how often one broke: random operations, and a fault at every place of a run. */
+/** How much was tried against the invariants and how often one broke, with random operations and with a fault at every place of a run. */
 import { randomInt } from "node:crypto";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { spawn } from "node:child_process";
@@ -13,13 +13,13 @@ import type { Lab } from "../lab.ts";
 const ROOT = join(import.meta.dirname, "../..");
 const OPERATIONS = 5_000;
 const QUICK_OPERATIONS = 300;
-/** Each measurement draws a seed below this: another story each time. Short enough to be typed. */
+/** Each measurement draws a seed below this, so each plays other operations. The seed stays short enough to type. */
 const SEEDS = 1_000_000;
 
-/** A line of the crash matrix: of each fault, at how many places of how many it happened. */
+/** One line of the crash matrix, which says at how many of how many places each fault happened. */
 const Disturbed = z.object({ shape: z.string(), places: z.record(z.string(), z.string()) });
 
-/** Another line of it: of each fault, what models were asked in all runs that it happened to. See the test. */
+/** Another line of it, with the model calls of all runs that a fault happened to. See test/workflows/crash-matrix.test.ts. */
 const Asking = z.object({
   fault: z.string(),
   runs: z.number(),
@@ -122,7 +122,7 @@ function checkMatrix({ broken, asking }: Matrix): Check[] {
   ];
 }
 
-/** A violation is no failure of this: it is what is counted. */
+/** A violation does not fail this function, because violations are counted. */
 async function simulate(operations: number): Promise<Simulated> {
   const seed = String(randomInt(SEEDS));
   const asked = ["--ops", String(operations), "--seed", seed, "--json", "--no-keep"];
@@ -141,7 +141,7 @@ async function disturb(): Promise<Matrix> {
     });
     const rows = readLines(stdout, "@matrix ", Disturbed);
     const asking = readLines(stdout, "@asked ", Asking);
-    // Nothing disturbed is nothing broken, and would pass.
+    // Without any disturbed place nothing could break, and the check would pass.
     if (rows.length === 0 || asking.length === 0) {
       throw new Error("The crash matrix told of no place that was disturbed.");
     }

@@ -9,9 +9,9 @@ const QUICK_AGENTS = 20;
 const ALONE = 5;
 const STORED = 20;
 const THRESHOLD_TOKENS = 2_000;
-/** So long that all are in their summariser at once. */
+/** Long enough that all of them wait for their summariser at the same time (ms). */
 const DELAY_MS = 1_000;
-/** Of a run of one chunk. */
+/** Steps of a run of one chunk. */
 const STEPS = 5;
 
 export const manyAgents: Case = { name: "many-agents", timed: true, measure };

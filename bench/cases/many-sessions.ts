@@ -1,4 +1,4 @@
-/** Whether a session costs more because an agent has a thousand of them. */
+/** Whether a session costs more because its agent has a thousand of them. */
 import type { Case } from "../case.ts";
 import type { Finding } from "../finding.ts";
 import type { Lab } from "../lab.ts";
@@ -8,8 +8,8 @@ import type { Rows } from "../objects/meter.ts";
 const COUNTS = [60, 1_000];
 const QUICK_COUNTS = [60, 120];
 /**
- * Rows that these read for each session of the agent: a search over all its row, and whether anything in it is yet to be indexed; a
- * deletion its row, once for drafts that are to be handed down to its children and once to part them from it.
+ * Rows that these operations read for each session of the agent. A search over all sessions reads the session's row and whether it has
+ * unindexed messages. A deletion reads its row once for drafts that its children inherit and once to detach the children.
  */
 const GROWS: Partial<Record<SessionOperation, number | null>> = { "first search": null, search: 2, delete: 2 };
 

@@ -1,4 +1,4 @@
-/** How much memory a run and a view take, as the history grows and what is visible of it does not. */
+/** How much memory a run and a view take, as the history grows and its visible part does not. */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -9,9 +9,9 @@ import type { Lab } from "../lab.ts";
 
 const SIZES = [1_000, 100_000];
 const QUICK_SIZES = [100, 300];
-/** Theirs takes no longer path. */
+/** Longest path that the SDK's sessions take. */
 const LAST_OF_SDK = 9_000;
-/** Appended behind the summary, so that a run has something to read. */
+/** Appended after the summary, so that a run has something to read. */
 const NEW = 200;
 const THRESHOLD = "threshold=1000000000";
 const MIB = 1_048_576;
@@ -23,7 +23,7 @@ interface Measured {
   readonly home: Home;
   readonly size: number;
   readonly view: Taken;
-  /** Ours only: theirs hands all messages to the caller's function, whatever that does with them. */
+  /** Ours only. The SDK hands all messages to the caller's function, whose memory is its own matter. */
   readonly run: Taken | null;
 }
 
@@ -48,7 +48,7 @@ function nameOf(size: number): string {
   return `memory-${size}?${THRESHOLD}`;
 }
 
-/** All but 13 messages of each are under a summary; ours has some more behind it. */
+/** All but 13 messages of each are under a summary. Ours has some more after it. */
 async function prepare(stateDir: string, asked: readonly (readonly [Home, number])[]): Promise<void> {
   const worker = await InspectedWorker.start(stateDir);
   try {
@@ -62,7 +62,7 @@ async function prepare(stateDir: string, asked: readonly (readonly [Home, number
   }
 }
 
-/** In a process that has never seen the conversation; a small one before it loads the code. */
+/** Measures in a process that has never seen the conversation. A small conversation loads the code first. */
 async function look(stateDir: string, home: Home, size: number): Promise<Measured> {
   const worker = await InspectedWorker.start(stateDir);
   try {

@@ -5,15 +5,15 @@ import type { Lab } from "../lab.ts";
 import { messagesBetween } from "../objects/messages.ts";
 import { weigh } from "../policies/weigh.ts";
 
-/** So many that the largest view has a million tokens, though the first runs hide some before all is stored. */
+/** Enough messages that the largest view has a million tokens, although the first runs hide some before all are stored. */
 const MESSAGES = 12_000;
 const MILLION = 1_000_000;
 const QUICK_MESSAGES = 1_000;
 const THRESHOLD_TOKENS = 60_000;
 const WINDOW_TOKENS = 16_000;
-/** As a run does: steps at the same time. */
+/** Steps at the same time, as in a run. */
 const AT_ONCE = 4;
-/** What a run may take, over an engine that does nothing in as many steps. */
+/** Most time of a run over the time that an engine needs for as many empty steps. */
 const MOST_OVER_FLOOR = 1.5;
 
 export const millionTokens: Case = { name: "million-tokens", timed: true, measure };
@@ -74,7 +74,7 @@ async function measure(lab: Lab): Promise<Finding> {
         exact,
       },
       { claim: "tokens of the largest prompt", measured: asked, target: WINDOW_TOKENS, exact },
-      // With fewer messages, as when it is to be quick, there is no such view.
+      // A quick lab stores fewer messages and never reaches such a view.
       ...(lab.quick
         ? []
         : [{ claim: "tokens of the largest view", measured: peak, target: MILLION, better: "more" as const, exact }]),
@@ -88,7 +88,7 @@ async function measure(lab: Lab): Promise<Finding> {
   };
 }
 
-/** The runs, oldest first, and what the engine takes for as many steps that do nothing (ms). */
+/** The runs, oldest first, and the time that the engine takes for as many empty steps (ms). */
 async function compactAll(lab: Lab, stored: number) {
   const agent = `million?threshold=${THRESHOLD_TOKENS}&window=${WINDOW_TOKENS}`;
   const subject = lab.subject("Ours", agent);

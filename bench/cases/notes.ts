@@ -1,6 +1,6 @@
 /**
- * Compactions from notes beside compactions by a model: the deployable Worker replays one conversation turn by turn, once with
- * notes and once without, with the offline summariser made as slow as a quick model.
+ * Compares compactions from notes with compactions by a model. The deployable Worker replays one conversation turn by turn, once with notes
+ * and once without. The offline summariser is made as slow as a quick model.
  */
 import { mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -26,13 +26,13 @@ import { ABSENT, readConversations } from "../transcripts.ts";
 
 const SESSION = { sessionId: "" };
 const MOST_RUNS = 500;
-/** Names of most worth that are looked for. */
+/** How many of the warmest names are looked for. */
 const NAMES_ASKED = 500;
-/** In a cell for which there is nothing to tell. */
+/** A cell without a figure. */
 const NONE = "–";
-/** A compaction from notes is to take this share of one by a model at most. */
+/** Most time of a compaction from notes, as a share of the time of a compaction by a model. */
 const TARGET_SHARE_OF_TIME = 0.1;
-/** Of the names that compactions by a model keep, those that notes may lose. */
+/** Share of the names kept by compactions by a model that notes may lose. */
 const TARGET_LOSS = 0.05;
 
 interface Conditions {
@@ -43,7 +43,7 @@ interface Conditions {
 
 interface Measured {
   readonly runs: readonly RunRecord[];
-  /** Of each overlay that a run laid: what the view right after it kept of all that it hides. */
+  /** For each overlay of a run, the share of all hidden names and rules that the view right after it keeps. */
   readonly kept: readonly { readonly names: number; readonly rules: number }[];
 }
 
@@ -71,11 +71,11 @@ async function measure(lab: Lab): Promise<Finding> {
   };
 }
 
-/** With notes, and without: side by side only where nothing is timed, for they share one machine. */
+/** Plays with notes and without. They run side by side only where nothing is timed, because they share one machine. */
 async function playBoth(conditions: Conditions, together: boolean): Promise<[noted: Measured, plain: Measured]> {
   const workers: LocalWorker[] = [];
   try {
-    // Two that start at the same moment may be given one port.
+    // One after the other, because two that start at the same moment may be given one port.
     for (const vars of [{ PALIMPSEST_NOTES: "1" }, {}]) {
       const worker = await makeWorker(conditions, vars);
       workers.push(worker);
@@ -119,7 +119,7 @@ async function play(worker: LocalWorker, messages: readonly UIMessage[]): Promis
   return { runs, kept };
 }
 
-/** Shares of the names and rules of everything that is hidden which the summaries in that view still say, pinned ones counted. */
+/** Shares of all hidden names and rules that the summaries of that view still say, pinned ones included. */
 async function keptBy(agent: DemoAgent, { id, span }: OverlayRecord, messages: readonly UIMessage[]) {
   const view = await agent.call("getViewAsOf", { ...SESSION, overlayId: id });
   const summaries = view.messages.filter((message) => parseSyntheticId(message.id)?.kind === "overlay");
@@ -137,7 +137,7 @@ function textOf({ parts }: UIMessage): string {
   return parts.map((part) => (part.type === "text" ? part.text : "")).join("\n");
 }
 
-/** One way of compacting, in numbers. Times are milliseconds from trigger to overlay; null for none. */
+/** The figures of one way of compacting. Times are milliseconds from trigger to overlay, and null where there is none. */
 interface Told {
   readonly compactions: number;
   readonly fromNotes: number;

@@ -1,4 +1,4 @@
-/** By a ruler that knows nothing of how names are chosen: what summary and names bring back of what a view hides. */
+/** Measures how much of a view's hidden words summary and names still say. The ruler knows nothing of how names are chosen. */
 import type { UIMessage } from "ai";
 import type { Case } from "../case.ts";
 import { makeReturning } from "../drift/conversation.ts";
@@ -9,12 +9,12 @@ import { readRuler, type RareWords } from "../ruler/rare-words.ts";
 import { measureRescue, type Rescue } from "../ruler/rescue.ts";
 import { ABSENT, listSessions } from "../transcripts.ts";
 
-/** Shares of the threshold for summaries and names: the default, and one for small views. */
+/** Shares of the threshold for summaries and names. The first is the default and the second one is for small views. */
 const SHARES = [
   { name: "a fifteenth", share: 1 / 15, target: 0.6 },
   { name: "a thirtieth", share: 1 / 30, target: 0.45 },
 ] as const;
-/** Needed words below which a session tells nothing. */
+/** A session with fewer needed words is skipped, because it shows nothing. */
 const LEAST_OPEN = 5;
 
 interface Session {

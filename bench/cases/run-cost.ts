@@ -1,13 +1,13 @@
-/** What a run costs its object and its workflow, as the span grows: the figures behind docs/costs.md. */
+/** What a run costs its object and its workflow as the span grows. docs/costs.md uses these figures. */
 import { DEFAULT_CHUNK_TOKENS } from "../../src/limits.ts";
 import type { Case } from "../case.ts";
 import type { Finding } from "../finding.ts";
 import type { Lab, Subject } from "../lab.ts";
 import type { RunCost } from "../objects/ours.ts";
 
-/** So high that no run begins by itself; the tail is 20,000 tokens, as below 60,000. */
+/** High enough that no run begins by itself. The tail is 20,000 tokens, as with a threshold of 60,000. */
 const THRESHOLD_TOKENS = 1_000_000;
-/** Messages of some hundred tokens each, so that between head and tail lie so many chunks. An outline ends before there are eight. */
+/** Messages of some hundred tokens each that leave so many chunks between head and tail. An outline ends before eight chunks. */
 export const STORED = [
   { chunks: 1, messages: 460 },
   { chunks: 2, messages: 960 },
@@ -15,7 +15,7 @@ export const STORED = [
   { chunks: 6, messages: 2_950 },
 ] as const;
 
-/** Rows that a run of one chunk may write, the SDK's own included, and that each further chunk may add. */
+/** Rows that a run of one chunk may write, the SDK's own included, and rows that each further chunk may add. */
 const MOST_WRITTEN = 20;
 const MOST_FURTHER = 10;
 
@@ -72,7 +72,7 @@ export function prepareRuns(lab: Lab, name: string): Subject {
   return lab.subject("Ours", `${name}?threshold=${THRESHOLD_TOKENS}`);
 }
 
-/** A run of so many chunks, in an agent of its own. Throws where it was not one. */
+/** Runs one compaction of so many chunks in an agent of its own. Throws when the run was another one. */
 export async function countRunOf(
   lab: Lab,
   { chunks, messages }: { chunks: number; messages: number },

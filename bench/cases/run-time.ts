@@ -1,15 +1,15 @@
-/** What a compaction costs beside its model: time over an empty workflow's, and counts. */
+/** What a compaction costs beside its model, as time over an empty workflow's and as counts. */
 import type { Case } from "../case.ts";
 import type { Finding } from "../finding.ts";
 import type { Lab } from "../lab.ts";
 import { ratios, spread } from "../stats.ts";
 
-/** So many that one busy second of the machine does not move the median. */
+/** Enough rounds that one busy second of the machine does not move the median. */
 const ROUNDS = 40;
 const QUICK_ROUNDS = 3;
 const WARM_UP_ROUNDS = 2;
 const STORED = 20;
-/** Tokens: so that what is visible beside head and tail is one chunk. */
+/** A threshold in tokens at which the visible messages between head and tail are one chunk. */
 const THRESHOLD_TOKENS = 2_000;
 
 export const runTime: Case = { name: "run-time", timed: true, measure };

@@ -1,4 +1,4 @@
-/** How long the same operations take on two versions of the SDK's sessions, over the time they take on ours. */
+/** Time of the same operations on two versions of the SDK's sessions, over their time on ours. */
 import type { Case } from "../case.ts";
 import type { Cell, Finding } from "../finding.ts";
 import type { ContenderName, Lab, Subject } from "../lab.ts";
@@ -23,21 +23,24 @@ const SIZES = [100, 1_000, SLOW_OF_020, LAST_OF_SDK, LARGEST];
 const QUICK_SIZES = [200];
 const ROUNDS = 5;
 const QUICK_ROUNDS = 2;
-/** Subjects of each store: as many times are taken of what can be done once in one. Of the largest fewer, because each takes a while to fill. */
+/**
+ * Subjects of each store. An operation that an object can do only once is timed once in each. There are fewer of the largest, because each
+ * takes a while to fill.
+ */
 const SUBJECTS = 5;
 const SUBJECTS_OF_LARGEST = 2;
-/** Of so many operations, one after the other, that they take about so long (ms): twenty ticks of the clock. */
+/** Length of one stretch of consecutive operations (ms), about twenty ticks of the clock. */
 const STRETCH_MS = 20;
-/** Stretches of each operation, in one round; one where operations of 0.20 are long, and where what is appended stays. */
+/** Stretches of each operation in one round. It is one where operations of 0.20 take long, and for operations that append. */
 const STRETCHES = 3;
 const LONG_OF_020 = 1_000;
-/** Messages by which a path has grown when the view is timed: an append a round, right after an eviction, and one more. */
+/** Messages by which a path has grown when the view is timed, which is one append a round, right after an eviction, and one more. */
 const BEFORE_VIEW = ROUNDS + 1;
-/** The most by which it has grown when the last append is timed: what is appended stays, that of the warm-up as well. */
+/** Most messages by which a path has grown when the last append is timed. Appended messages stay, those of the warm-up included. */
 const BEFORE_LAST = BEFORE_VIEW + WARM_UPS + MOST_APPENDED * (ROUNDS + 1);
 const MICROSECONDS = 1_000;
 const NAMES = { Ours: "ours", Sdk032: "0.32", Sdk020: "0.20" } as const;
-/** In a cell for which there is nothing to tell. */
+/** A cell without a figure. */
 const NONE = "–";
 
 const ABOUT = [
@@ -57,7 +60,7 @@ const ABOUT = [
 
 export const sideBySide: Case = { name: "side-by-side", timed: true, measure };
 
-/** Milliseconds, one number a round or a subject; none for who was not asked, or has no such operation. */
+/** Milliseconds, one number per round or subject. Empty for a store that was not asked or has no such operation. */
 type Times = Readonly<Record<ContenderName, readonly number[]>>;
 
 interface Compared {
@@ -69,7 +72,7 @@ interface Compared {
 interface Side {
   readonly name: ContenderName;
   readonly subject: Subject;
-  /** From the call to the answer, each time after an eviction (ms). */
+  /** From the call to the answer (ms), each time after an eviction. */
   readonly openBeside: () => Promise<number>;
   readonly openFromHarness: () => Promise<number>;
 }
@@ -104,7 +107,7 @@ async function measure(lab: Lab): Promise<Finding> {
   };
 }
 
-/** In the first subject all that can be repeated, in rounds; in each of them, in order, what is done once. */
+/** The first subject times everything that can be repeated, in rounds. Every subject times the operations that run only once, in order. */
 async function compare(lab: Lab, size: number, operations: readonly Measured[]): Promise<Compared[]> {
   const asked = listTimed(operations);
   const found = asked.map(() => ({ Ours: [] as number[], Sdk032: [] as number[], Sdk020: [] as number[] }));
@@ -145,12 +148,15 @@ async function prepareSides(lab: Lab, { size, name }: { size: number; name: stri
   return sides;
 }
 
-/** So that nobody is always the first. */
+/** Alternates the order, so that no store is always the first. */
 function inTurn(sides: readonly Side[], turn: number): readonly Side[] {
   return turn % 2 === 0 ? sides : sides.toReversed();
 }
 
-/** What is done once is timed once, whatever the rounds. What can be repeated is done once more, untimed: it is what comes after that needs it. */
+/**
+ * Times a one-time operation once, whatever the rounds. Repeats a repeatable one once more untimed, because the next operations depend on
+ * it.
+ */
 async function time(sides: readonly Side[], measured: Timed, { size, rounds }: Asking): Promise<Times> {
   const times: Record<ContenderName, number[]> = { Ours: [], Sdk032: [], Sdk020: [] };
   const once = measured.once === true;
@@ -161,7 +167,7 @@ async function time(sides: readonly Side[], measured: Timed, { size, rounds }: A
   return times;
 }
 
-/** One number; none where the store has no such operation. */
+/** One number, or none where the store has no such operation. */
 async function timeOne(side: Side, measured: Timed, size: number): Promise<readonly number[]> {
   const { operation, cold = false, once = false, waits } = measured;
   if (cold) await side.subject.evict();
