@@ -2,7 +2,7 @@
  * How often a property is tried. `npm test` tries each some times, so that an answer comes in minutes; `npm run test:all`, as CI
  * runs it, as often as is written here.
  */
-import fc from "fast-check";
+import { configureGlobal } from "fast-check";
 import { inject } from "vitest";
 
 /** Whether everything is tried: kills, the browser, and properties as often as they ask for. */
@@ -16,4 +16,4 @@ export function tries(all: number): number {
   return everything ? all : Math.min(all, Math.max(LEAST, Math.ceil(all / SHARE)));
 }
 
-fc.configureGlobal({ numRuns: tries(100) });
+configureGlobal({ numRuns: tries(100) });
