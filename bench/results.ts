@@ -1,4 +1,4 @@
-/** What was measured, as it is kept: bench/results.json, and the pages and pictures that are made from it. */
+/** The stored results, bench/results.json, and the pages and pictures that are made from them. */
 import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { isKept } from "./finding.ts";
@@ -17,11 +17,11 @@ const FILE = join(HERE, "results.json");
 const CASES = "results";
 const README = join(HERE, "../README.md");
 
-/** Of each finding: what it was measured with. */
+/** The conditions of a measurement. */
 export interface Stamp {
   /** ISO 8601. */
   readonly date: string;
-  /** Of the sources, as git names it; with "+" where they were changed since. */
+  /** The short commit id of the sources, with "+" where they have changed since. */
   readonly commit: string;
   readonly versions: Readonly<Record<string, string>>;
 }
@@ -35,7 +35,7 @@ export async function readResults(): Promise<Results> {
   return JSON.parse(text) as Results;
 }
 
-/** `order` are the names of all cases: what has no case any more is not kept. */
+/** `order` holds the names of all cases. A result without a case is dropped. */
 export async function writeResults(results: Results, order: readonly string[]): Promise<void> {
   const kept = order.flatMap((name) => {
     const result = results[name];
@@ -45,13 +45,13 @@ export async function writeResults(results: Results, order: readonly string[]): 
   await renderResults();
 }
 
-/** Pages and pictures, of what is kept and with the digits that it is kept with: who reads it again comes to the same. */
+/** Makes pages and pictures from the stored results with their stored digits, so that a later rendering gives the same. */
 export async function renderResults(): Promise<void> {
   const results = await readResults();
   const findings = Object.values(results).map(({ finding }) => finding);
   await writeFile(README, showFigures(await readFile(README, "utf8"), results));
   await writeFile(join(HERE, "RESULTS.md"), renderPage(results));
-  // What has no case any more leaves no page behind.
+  // Removes the page of a case that no longer exists.
   await rm(join(HERE, CASES), { recursive: true, force: true });
   await mkdir(join(HERE, CASES));
   for (const [name, result] of Object.entries(results)) {
@@ -69,7 +69,7 @@ function pictureOf(file: string): string {
   return `bench-${file}.svg`;
 }
 
-/** What was asked, what came out, and where another is better: for a reader with ten minutes. */
+/** The page for a reader with ten minutes. It lists the questions, the results and where another is better. */
 export function renderPage(results: Results): string {
   const parts = [
     "# Benchmark",

@@ -1,6 +1,6 @@
 /**
- * What Cloudflare charges on the paid plan, and where it stops, as its documentation said when this was last looked at: an
- * assumption, to be looked up again before anybody plans by it.
+ * Cloudflare's prices on the paid plan and its limits, as its documentation gave them at {@link LOOKED_UP}. They are an assumption to look
+ * up again before planning by it.
  */
 
 export const LOOKED_UP = "November 2026";
@@ -15,12 +15,12 @@ export const SOURCES = [
   "workers-ai/platform/limits",
 ] as const;
 
-/** US dollars a month, before anything is used. */
+/** US dollars a month, before any use. */
 export const PLAN = 5;
 
 export interface Price {
   readonly name: string;
-  /** Units of which so many dollars are the price, and how many of them a month the plan includes. */
+  /** The price is `dollars` for `per` units. The plan includes `included` units a month. */
   readonly dollars: number;
   readonly per: number;
   readonly included: number;
@@ -45,21 +45,21 @@ export const CLOUDFLARE = {
 
 export type Units = { readonly [Kind in keyof typeof CLOUDFLARE]: number };
 
-/** Dollars a month for so many units of one kind, beyond what is included. */
+/** Dollars a month for so many units of one kind, beyond the included ones. */
 export function chargeFor(kind: keyof Units, units: number): number {
   const { dollars, per, included } = CLOUDFLARE[kind];
   return (Math.max(0, units - included) * dollars) / per;
 }
 
-/** Where the platform stops. */
+/** The platform's limits. */
 export const LIMITS = {
   instancesPerSecond: 100,
   instancesAtOnce: 50_000,
   instanceSteps: 10_000,
   stepResultBytes: 1_048_576,
   objectGigabytes: 10,
-  /** What one object is said to take; what it takes depends on what it does. */
+  /** The documented figure. The real one depends on what the object does. */
   objectRequestsPerSecond: 1_000,
-  /** Workers AI, text generation, for most models; other providers have limits of their own. */
+  /** Workers AI, text generation, for most models. Other providers have their own limits. */
   modelCallsPerMinute: 300,
 } as const;

@@ -1,4 +1,4 @@
-/** docs/costs.md: from what was counted to a bill, step by step, so that anybody can put in numbers of their own. */
+/** Writes docs/costs.md. It leads from the counts to a bill step by step, so that readers can put in their own numbers. */
 import { PENDING_LIMIT_MS } from "../../src/agent/runs/dispatch.ts";
 import { renderCell, renderTable } from "../report.ts";
 import type { Table } from "../finding.ts";
@@ -14,15 +14,18 @@ export interface CostsPage {
   readonly months: Table;
   readonly bills: Table;
   readonly bounds: Table;
-  /** At how many conversations a month the mean hour asks for more model calls than the limit has, and for how many times as many. */
+  /** The numbers of conversations a month whose mean hour asks for more model calls than the limit, and the ratio of calls to the limit. */
   readonly overloaded: readonly { readonly at: string; readonly share: number }[];
   readonly stored: Stored;
   readonly times: Times;
-  /** Chunks of a run that would have as many steps as an instance may. */
+  /** Chunks of a run that would reach the platform's limit of steps per instance. */
   readonly chunksToLimit: number;
 }
 
-/** What was measured beside what is assumed (ms): of calls inside the object; of a view from outside, the object's start in it; of a run whose model answers at once. */
+/**
+ * Measured times (ms) that stand beside the assumed ones. `append` and `view` are calls inside the object, `wake` is a view from outside
+ * with the object's start, `run` is a run whose model answers at once.
+ */
 export interface Times {
   readonly append: number;
   readonly view: number;
@@ -30,7 +33,10 @@ export interface Times {
   readonly run: number;
 }
 
-/** Bytes of a message in the database, characters of its text, bytes of an object that holds one, and of what a run leaves; rows that beginning an object writes. */
+/**
+ * Sizes of stored data. They are bytes of a message in the database, characters of its text, bytes of an object that holds one message,
+ * rows written by an object's start, and bytes that a run leaves.
+ */
 interface Stored {
   readonly messageBytes: number;
   readonly textBytes: number;
@@ -124,13 +130,13 @@ function describeOverload({ at, share }: CostsPage["overloaded"][number]): strin
 `;
 }
 
-/** As results are kept, so that a page which is text by then says the same as they do. */
+/** Rounds cells as the stored results do, so that the page agrees with them. */
 export function rounded(table: Table): Table {
   const rows = table.rows.map((row) => row.map((cell) => (typeof cell === "number" ? fourDigits(cell) : cell)));
   return { ...table, rows };
 }
 
-/** With a digit that says something, also where it is a small part of a millisecond. */
+/** Two significant digits, so that small parts of a millisecond still show. */
 function renderMs(ms: number): string {
   return String(Number(ms.toPrecision(2)));
 }

@@ -1,4 +1,4 @@
-/** A month of conversations, and what it comes to in units that are billed and in limits that are reached. */
+/** A month of conversations in billed units and in shares of the platform's limits. */
 import { LIMITS, type Units } from "./cloudflare.ts";
 
 /** Put your own numbers here. */
@@ -8,59 +8,59 @@ export const ASSUMED = {
   longMessages: 400,
   longShare: 0.1,
   messageTokens: 250,
-  /** The agent looks at its view before each reply. */
+  /** The agent reads its view before each reply. */
   viewsPerMessage: 0.5,
   /**
-   * Each message of a user, every second one, finds the object asleep: its connection hibernates some ten seconds after the
-   * last message, and whoever reads and writes takes longer. Pessimistic: who answers at once finds it awake.
+   * Each message of a user, which is every second one, finds the object asleep. Its connection hibernates some ten seconds after the last
+   * message, and a user takes longer. This is pessimistic, because a user who answers at once finds it awake.
    */
   wakesPerMessage: 0.5,
   thresholdTokens: 60_000,
-  /** A run brings a view back to this: head, summaries, a tail of 20,000. */
+  /** Tokens of the view after a run, with head, summaries and a tail of 20,000. */
   viewAfterTokens: 25_000,
-  /** Chunks of 48,000 that the difference makes. */
+  /** Chunks of 48,000 tokens that the difference makes. */
   chunksOfARun: 1,
   /**
-   * Runs are as long as their summariser needs, seconds: the 3,000 tokens of an answer at 100 a second, as hosted models
-   * have it; nothing here asks one. The watchdog looks each 15 s, writes two rows and sets its alarm.
+   * Seconds that a run needs for its summariser, at 3,000 tokens of an answer and 100 tokens a second, as hosted models have it. Nothing
+   * here calls one. The watchdog looks every 15 s, writes two rows and sets its alarm.
    */
   runSeconds: 30,
   watchdogRows: 3,
   watchdogSeconds: 15,
-  /** Frames that a WebSocket may carry for the price of one request; each append and view is a frame. */
+  /** Frames on a WebSocket for the price of one request. Each append and each view is a frame. */
   framesPerRequest: 20,
   /**
-   * How long an object is at work for one call, and for a wake before it, and the memory that is charged. More than was
-   * measured here, where code is loaded already and the disk is near: what it is on Cloudflare is not known here.
+   * Seconds that an object works for one call and for a wake before it, and the billed memory. They are higher than measured here, where
+   * code is already loaded and the disk is near. The figures on Cloudflare are unknown here.
    */
   callSeconds: 0.01,
   wakeSeconds: 0.05,
   objectGigabytes: 0.128,
   monthsStored: 12,
-  /** Finished instances are kept for so many days. */
+  /** Days for which finished instances are kept. */
   instanceDays: 30,
   /** The busiest hour over the mean one. */
   peak: 4,
 } as const;
 
-/** What the case counted, of one operation each. */
+/** Counts of one operation each, as the case measured them. */
 export interface Counted {
-  /** Of a new object: its tables, its start and its first message. */
+  /** A new object, with its tables, its start and its first message. */
   readonly first: { readonly read: number; readonly written: number };
   readonly append: { readonly read: number; readonly written: number };
-  /** Rows of a wake: of the object's start, and those that its first append reads more than any other, for each visible message so many more. */
+  /** Rows of a wake. They are the rows of the object's start, and the extra rows of its first append, partly per visible message. */
   readonly wake: { readonly read: number; readonly readPerMessage: number; readonly written: number };
-  /** Rows of a view: so many, and so many more for each visible message. */
+  /** Rows of a view, as a fixed part and a part per visible message. */
   readonly view: { readonly read: number; readonly readPerMessage: number };
-  /** In the mean of those of a long conversation. */
+  /** The mean run of a long conversation. */
   readonly run: RunUnits;
-  /** Of the run that had most of them. */
+  /** Steps of the run with the most steps. */
   readonly mostSteps: number;
   /** Bytes that a message takes in the database beside its own text. */
   readonly messageBytes: number;
-  /** That an object takes which holds next to nothing. */
+  /** Bytes of an almost empty object. */
   readonly emptyBytes: number;
-  /** Of the plan, which is the largest result of a step. */
+  /** Bytes of the plan, the largest result of a step. */
   readonly resultBytes: number;
 }
 
@@ -71,7 +71,7 @@ export interface RunUnits {
   readonly modelCalls: number;
   readonly inputTokens: number;
   readonly outputTokens: number;
-  /** That it leaves behind: drafts, overlay, its row in the ledger. */
+  /** Bytes that a run leaves behind as drafts, overlay and ledger row. */
   readonly storedBytes: number;
 }
 
@@ -88,7 +88,7 @@ export interface Month {
 
 const MONTH_SECONDS = 30 * 24 * 3_600;
 const GIGABYTE = 1_000_000_000;
-/** Characters of a token, as the estimate has it. */
+/** Characters per token, as the estimate assumes. */
 export const TOKEN_CHARS = 4;
 
 export function monthOf(conversations: number, counted: Counted): Month {
@@ -145,12 +145,12 @@ export function monthOf(conversations: number, counted: Counted): Month {
   };
 }
 
-/** A conversation crosses the threshold, and again each time that it has grown by what a run took away. */
+/** A conversation crosses the threshold once, and again each time that it has grown by the tokens that a run took away. */
 function runsIn(tokens: number, threshold: number, after: number): number {
   return tokens <= threshold ? 0 : 1 + Math.floor((tokens - threshold) / (threshold - after));
 }
 
-/** Of a long conversation, one at least: a run that is asked for by hand costs the same. */
+/** Runs of a long conversation, at least one. A run that is asked for by hand costs the same. */
 export const RUNS_OF_A_LONG = Math.max(
   1,
   runsIn(ASSUMED.longMessages * ASSUMED.messageTokens, ASSUMED.thresholdTokens, ASSUMED.viewAfterTokens),
@@ -162,12 +162,12 @@ export interface Bound {
   readonly most: number;
 }
 
-/** The share of a limit that the mean hour takes: above 1 no waiting helps. */
+/** The share of a limit that the mean hour takes. Above 1, waiting does not help. */
 export function meanShareOf({ used, most }: Bound): number {
   return used / most / ASSUMED.peak;
 }
 
-/** The platform's limits, by what a month's busiest hour takes of each. The last two are of a design that nobody should choose. */
+/** The platform's limits, with the use of each in a month's busiest hour. The last two rows describe a design that nobody should choose. */
 export function boundsOf({ conversations, messages, runs, modelCalls, units }: Month, counted: Counted): Bound[] {
   const perSecond = (count: number): number => (count / MONTH_SECONDS) * ASSUMED.peak;
   const stored = units.storedGigabytes / conversations;

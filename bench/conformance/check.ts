@@ -1,11 +1,11 @@
-/** Checks facts on every store, in the Worker of worker.ts, which is started for it and stopped after it. */
+/** Checks facts on every store in the Worker of worker.ts, which it starts and stops. */
 import { join } from "node:path";
 import { createTestHarness } from "wrangler";
 import type { Fact } from "./fact.ts";
 import { STORE_NAMES, type Line, type StoreName } from "./report.ts";
 import type { Verdict } from "./verdict.ts";
 
-/** One after another, in their order; each line is handed to `tell` as soon as it is known. */
+/** Checks one fact after another and hands each line to `tell` as soon as it is known. */
 export async function checkFacts(
   facts: readonly Fact[],
   tell: (line: Line) => void = () => undefined,
@@ -33,7 +33,7 @@ export async function checkFacts(
 
 async function check(url: URL, store: StoreName, fact: Fact): Promise<Verdict> {
   const response = await fetch(new URL(`/?${new URLSearchParams({ store, fact: fact.id }).toString()}`, url));
-  // An object that took its caller down with it did not hold the fact.
+  // A fact fails when its object took the caller down.
   if (!response.ok) return { kind: "fails", why: `The Worker answered ${response.status}.` };
   const verdict: unknown = await response.json();
   return verdict as Verdict;

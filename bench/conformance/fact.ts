@@ -1,4 +1,4 @@
-/** What a fact is, and what facts are made of: the same messages and summarisers for every store. */
+/** A fact and its building blocks, with the same messages and summarisers for every store. */
 import type { UIMessage } from "ai";
 import { DEFAULT_TEMPLATE } from "../../src/steps/draft/template.ts";
 import type { Range, Store, Summariser } from "./store.ts";
@@ -7,17 +7,17 @@ import type { Weakness } from "./weaknesses.ts";
 export interface Fact {
   readonly id: string;
   readonly area: string;
-  /** What holds, in one sentence. */
+  /** The claim in one sentence. */
   readonly says: string;
-  /** The known weakness of which a store that fails it has an instance. */
+  /** The known weakness that a store shows when it fails this fact. */
   readonly shows?: Weakness;
-  /** Default: half a minute. */
+  /** Default 30,000 ms. */
   readonly timeoutMs?: number;
-  /** Is given a store that nothing was done to. Throws when the fact does not hold. */
+  /** Receives an untouched store. Throws when the fact does not hold. */
   check(store: Store): Promise<void>;
 }
 
-/** The facts of one area; a fact's id is made of it. */
+/** The facts of one area. The area is the first part of each fact's id. */
 export function area(name: string, facts: Readonly<Record<string, Omit<Fact, "id" | "area">>>): Fact[] {
   return Object.entries(facts).map(([id, fact]) => ({ id: `${name}/${id}`, area: name, ...fact }));
 }
@@ -28,7 +28,7 @@ export function say(id: string, text: string, role: UIMessage["role"] = "user"):
 
 const FILLER = "The parser keeps a trailing comma in an argument list now, and the test for it passes. ";
 
-/** The marker by which {@link turn} `n` is known in a prompt or a view. */
+/** The marker by which {@link turn} `n` is found in a prompt or a view. */
 export function marker(n: number): string {
   return `[turn ${n}]`;
 }
@@ -50,12 +50,12 @@ export function textOf(messages: readonly UIMessage[]): string {
   return JSON.stringify(messages.map(({ parts }) => parts));
 }
 
-/** A summary that nobody can find fault with: all sections, and something to know it by. */
+/** A sound summary with all sections and a mark to find it by. */
 export function goodSummary(mark: string): string {
   return DEFAULT_TEMPLATE.sections.map(({ title }) => `## ${title}\n- ${mark}: none.`).join("\n\n");
 }
 
-/** Summarises from one message to another, and does something else first. */
+/** Summarises the named range, after an optional action in the meantime. */
 export function choose(fromMessageId: string, toMessageId: string, meanwhile?: () => Promise<unknown>): Summariser {
   return {
     choose: async (): Promise<Range> => {
@@ -65,7 +65,7 @@ export function choose(fromMessageId: string, toMessageId: string, meanwhile?: (
   };
 }
 
-/** Answers every prompt with the same text, and keeps the prompts. */
+/** Answers every prompt with the same text and records the prompts. */
 export function answering(text: string | (() => Promise<string>), keepTokens = 500) {
   const prompts: string[] = [];
   const model = async (prompt: string): Promise<string> => {
@@ -75,7 +75,7 @@ export function answering(text: string | (() => Promise<string>), keepTokens = 5
   return { prompts, summariser: { model, keepTokens } };
 }
 
-/** Of turns `first` to `last`, those that are neither visible nor were ever shown to a summariser. */
+/** Counts the turns from `first` to `last` that are neither visible nor in any prompt of a summariser. */
 export async function lost(store: Store, range: { first: number; last: number; prompts: readonly string[] }) {
   const seen = textOf(await store.history()) + range.prompts.join("\n");
   return turns(range.first, range.last).filter((_, index) => !seen.includes(marker(range.first + index))).length;

@@ -1,7 +1,7 @@
 /**
- * A {@link Store} that lives in another object: its calls, one by one, over RPC.
+ * A {@link Store} that lives in another object, called over RPC.
  *
- * Both ends of the wire are here: {@link openStore} in the Worker that checks facts, {@link Desk} in the object.
+ * Holds both ends of the wire. {@link openStore} runs in the Worker that checks facts, {@link Desk} in the object.
  */
 import type { Meter, Rows } from "../objects/meter.ts";
 import type { SessionStore, Store, Summariser, Verb } from "./store.ts";
@@ -15,11 +15,11 @@ export interface DeskMethods {
   evict(): Promise<void>;
 }
 
-/** A stub is asked for at every call: one that was there before an eviction is dead. */
+/** Asks for a stub at every call, because a stub from before an eviction is dead. */
 export function openStore(desk: () => DeskMethods, sessionId = ""): Store {
   const own = {
     session: (id: string) => openStore(desk, id),
-    // The object is gone before it can answer: an error is the expected answer.
+    // The object is gone before it can answer, so an error is the expected answer.
     evict: () =>
       desk()
         .evict()
@@ -33,7 +33,7 @@ export function openStore(desk: () => DeskMethods, sessionId = ""): Store {
   }) as unknown as Store;
 }
 
-/** Inside the object: calls an adapter by name, and looks at rows below it. */
+/** Runs inside the object. Calls an adapter by name and looks at rows below it. */
 export class Desk {
   readonly #storage: DurableObjectStorage;
   readonly #meter: Meter;
@@ -73,7 +73,7 @@ interface Kept {
   dup?(): never;
 }
 
-/** A function that came over RPC is gone when its call ends, unless it is kept. */
+/** Keeps a function that came over RPC. Without this the function is disposed when its call ends. */
 export function keep<F>(given: F): F {
   return (given as Kept).dup?.() ?? given;
 }

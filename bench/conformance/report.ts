@@ -1,13 +1,13 @@
-/** What was found, as text: a line for each fact on the terminal, tables and reasons on the page. */
+/** Renders the results as text, with a line per fact for the terminal, and tables and reasons for the page. */
 import type { Verdict } from "./verdict.ts";
 import type { Weakness } from "./weaknesses.ts";
 
-/** The stores under test, as people call them, in the order of the table. */
+/** Names of the stores under test, in the order of the table. */
 export const STORES = { Ours: "Palimpsest", Sdk032: "agents 0.32", Sdk020: "agents 0.20" } as const;
 export type StoreName = keyof typeof STORES;
 export const STORE_NAMES = Object.keys(STORES) as StoreName[];
 
-/** One fact, and what each store made of it. */
+/** One fact with every store's verdict. */
 export interface Line {
   readonly id: string;
   readonly area: string;

@@ -1,8 +1,8 @@
 /**
- * What a fact may ask of a conversation store, whoever made it.
+ * The calls that a fact may make on any conversation store.
  *
- * Job: one narrow set of verbs that every adapter in objects/ translates. Boundary: knows no store. What a store has no
- * way to do, its adapter refuses with {@link noSuchThing}, and the fact is shown as "–" and not as broken.
+ * A narrow set of verbs that every adapter in objects/ translates. Knows no store. An adapter refuses a verb that its store lacks with
+ * {@link noSuchThing}, and the fact then shows "–" instead of a failure.
  */
 import type { UIMessage } from "ai";
 import type { Rows } from "../objects/meter.ts";
@@ -13,13 +13,13 @@ export interface Range {
   readonly toMessageId: string;
 }
 
-/** A model, which is given a prompt, or a function, which is given what is visible and names the range itself. */
+/** A model that receives a prompt, or a function that receives the visible messages and names the range itself. */
 export type Summariser =
   | { readonly model: (prompt: string) => Promise<string>; readonly keepTokens: number }
   | { readonly choose: (visible: readonly UIMessage[]) => Promise<Range | null> };
 
 export interface TriggerOptions {
-  /** Is told of a compaction that failed. */
+  /** Called after a compaction failed. */
   readonly onError?: () => Promise<void>;
   /** Counts tokens as NaN. */
   readonly brokenCounter?: boolean;
@@ -32,7 +32,7 @@ export interface Recent {
 
 export interface Block {
   readonly label: string;
-  /** Makes it a block that nobody can write. */
+  /** Makes a read-only block. */
   readonly text?: string;
   readonly maxTokens?: number;
   /** One provider object, handed to all sessions. */
@@ -42,9 +42,9 @@ export interface Block {
 /** One session of a store. */
 export interface SessionStore {
   append(message: UIMessage, parentId?: string | null): Promise<void>;
-  /** As the store's own call for many does it. */
+  /** Uses the store's own call for many messages. */
   appendAll(messages: readonly UIMessage[]): Promise<void>;
-  /** In order, onto the leaf, by the shortest way that does so: how a long conversation comes to be. */
+  /** Appends in order to the leaf by the shortest way, to prepare a long conversation. */
   storeAll(messages: readonly UIMessage[]): Promise<void>;
   upsert(message: UIMessage): Promise<void>;
   update(message: UIMessage): Promise<void>;
@@ -54,23 +54,23 @@ export interface SessionStore {
   leaf(): Promise<UIMessage | null>;
   branches(id: string): Promise<UIMessage[]>;
   pathLength(): Promise<number>;
-  /** The path with summaries in place of what they cover, oldest first. */
+  /** The path with summaries in place of the messages that they cover, oldest first. */
   history(leafId?: string): Promise<UIMessage[]>;
-  /** The newest of it, newest first, reading no further. */
+  /** The newest messages of it, newest first, without reading further. */
   newest(count: number): Promise<UIMessage[]>;
   recent(maxBytes: number): Promise<Recent>;
-  /** Ids of this session's messages that are found. */
+  /** Ids of the messages of this session that match. */
   search(query: string): Promise<string[]>;
   addOverlay(summary: string, fromId: string, toId: string): Promise<void>;
-  /** Texts of the summaries that are kept and in force, shown or not. */
+  /** Texts of the active summaries, shown or not. */
   summaries(): Promise<string[]>;
-  /** Compacts now; null: with what was configured, which is nothing. True when a summary was added. */
+  /** Compacts now. Null uses the configured summariser, which is none. True when a summary was added. */
   compact(summariser: Summariser | null): Promise<boolean>;
-  /** Compacts by itself from now on, over `tokens`. */
+  /** Compacts automatically from now on, over `tokens`. */
   compactAfter(tokens: number, summariser: Summariser, options?: TriggerOptions): Promise<void>;
-  /** Resolves when no compaction is at work. */
+  /** Resolves when no compaction is live. */
   settle(): Promise<void>;
-  /** Declares the blocks of all sessions, before any is used. */
+  /** Declares the blocks of all sessions, before any session is used. */
   declare(blocks: readonly Block[]): Promise<void>;
   block(label: string): Promise<string | null>;
   setBlock(label: string, content: string): Promise<void>;
@@ -79,9 +79,9 @@ export interface SessionStore {
   deleteSession(): Promise<void>;
   /** Returns the new session's id. */
   fork(atId: string): Promise<string>;
-  /** Ids found in any session of the object. */
+  /** Ids of matching messages in any session of the object. */
   searchAll(query: string): Promise<string[]>;
-  /** What a model is sent of long older messages, and the messages given, as they are after it. */
+  /** The form in which a model gets long older messages, and the given messages after the call. */
   truncate(messages: readonly UIMessage[]): Promise<{ result: UIMessage[]; given: UIMessage[] }>;
   /** Makes the stored row of a message unreadable. */
   corrupt(id: string): Promise<void>;
@@ -92,7 +92,7 @@ export type Verb = keyof SessionStore;
 export interface Store extends SessionStore {
   /** Another session of the same object. */
   session(id: string): Store;
-  /** The object is gone, and starts from its rows at the next call. */
+  /** Evicts the object. It starts from its rows at the next call. */
   evict(): Promise<void>;
   /** Rows of one call. */
   rows<V extends Verb>(verb: V, ...args: Parameters<SessionStore[V]>): Promise<Rows>;
@@ -106,7 +106,7 @@ export function noSuchThing(what: string): never {
   throw new Error(NO_SUCH_THING + what);
 }
 
-/** By its message, which is all that crosses from one object to another. */
+/** Recognised by the message, because only the message crosses from one object to another. */
 export function isNoSuchThing(error: unknown): boolean {
   return error instanceof Error && error.message.includes(NO_SUCH_THING);
 }

@@ -1,4 +1,4 @@
-/** What came of checking one fact on one store. `none`: the store has no way to do what the fact is about. */
+/** The result of checking one fact on one store. `none` means that the store lacks the feature. */
 export type Verdict =
   | { readonly kind: "holds" }
   | { readonly kind: "fails"; readonly why: string }

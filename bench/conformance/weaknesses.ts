@@ -1,8 +1,8 @@
 /**
- * How stores of this kind are known to go wrong: what was found by trying what is nearest to ours, in our words.
+ * Known weaknesses of stores of this kind, found by trying the stores that are nearest to ours.
  *
- * A fact names the weakness that it would show (`shows`), so that a table can tell which store has which. Each is shown
- * by one fact at least.
+ * A fact names the weakness that its failure shows (`shows`), so that a table can list which store has which. At least one fact shows each
+ * weakness.
  */
 export const WEAKNESSES = {
   "waiting append": "An append waits for the summariser.",

@@ -1,4 +1,4 @@
-/** Checks one fact on one store: `GET /?store=Ours&fact=tree/chain` answers a {@link Verdict}. */
+/** Checks one fact on one store. `GET /?store=Ours&fact=tree/chain` answers a {@link Verdict}. */
 import { FACTS } from "./facts.ts";
 import { openStore, type DeskMethods } from "./remote.ts";
 import { isNoSuchThing } from "./store.ts";
@@ -21,7 +21,7 @@ export default {
     const desks = (env as unknown as Record<string, Desks | undefined>)[asked.get("store") ?? ""];
     if (fact === undefined || desks === undefined)
       return new Response("There is no such fact or store.", { status: 404 });
-    // An object of its own for each fact, and functions that live as long as this request.
+    // Each fact gets an object of its own, and functions that live as long as this request.
     const store = openStore(() => desks.getByName(fact.id));
     return Response.json(await judge(fact.check(store), fact.timeoutMs ?? TIMEOUT_MS));
   },
@@ -40,7 +40,7 @@ async function judge(check: Promise<void>, timeoutMs: number): Promise<Verdict> 
   }
 }
 
-/** A comparison of long conversations tells enough by how it begins. */
+/** The beginning of a comparison of long conversations is enough. */
 function shorten(why: string): string {
   const line = why.replaceAll(/\s+/g, " ").trim();
   return line.length > 300 ? `${line.slice(0, 300)}…` : line;

@@ -1,4 +1,4 @@
-/** Conversations under a policy, one after the other, with everything that they cost. */
+/** Replays conversations under a policy, one after the other, and adds up all their costs. */
 import type { UIMessage } from "ai";
 import type { Policy, Spent, Terms } from "../policies/host.ts";
 import { weigh } from "../policies/weigh.ts";
@@ -14,11 +14,11 @@ export interface Cost {
   readonly spent: Spent;
   /** Tokens of the view right after each compaction. */
   readonly after: readonly number[];
-  /** US dollars after so many messages, of the first conversation. */
+  /** US dollars after so many messages of the first conversation. */
   readonly bills: readonly (readonly [messages: number, dollars: number])[];
 }
 
-/** Messages between two looks at the bill. */
+/** Messages between two points of the bill. */
 const BILL_EVERY = 10;
 
 export async function replayUnder(
@@ -79,7 +79,7 @@ export function billOf(sent: Sent, spent: Spent) {
   return { agent, summariser, total: agent + summariser };
 }
 
-/** Mean and median of the view after a compaction; 0 where there was none. */
+/** Mean and median of the view after a compaction. Both are 0 where there was none. */
 export function viewAfter({ after }: Pick<Cost, "after">) {
   return after.length === 0 ? { mean: 0, median: 0 } : { mean: mean(after), median: median(after) };
 }

@@ -1,8 +1,8 @@
 /**
- * What an agent sends to its model over a conversation, and how much of it the provider's prompt cache still has.
+ * The requests that an agent sends to its model over a conversation, and the part of each that the provider's prompt cache still holds.
  *
- * Pure. A request is what stands before a step: the view, and the steps of the same message before it. The cache is taken to hold the
- * request before, and to be read as far as both begin alike, in whole steps.
+ * Pure. A request holds the view and the earlier steps of the same message. The cache is assumed to hold the previous request, and to be
+ * read as far as both requests begin alike, in whole steps.
  */
 import type { UIMessage } from "ai";
 import { measureMessage } from "../../src/steps/message/measure.ts";
@@ -11,15 +11,15 @@ import { estimateTokens } from "../../src/steps/tokens/tokens.ts";
 
 export interface Sent {
   readonly requests: number;
-  /** Tokens of all requests: `cached` and `written` together. */
+  /** Tokens of all requests, `cached` and `written` together. */
   readonly tokens: number;
-  /** Of them, read from the cache. */
+  /** Tokens read from the cache. */
   readonly cached: number;
-  /** Of them, written to it. */
+  /** Tokens written to the cache. */
   readonly written: number;
-  /** What the model answers: text, reasoning and calls. */
+  /** Tokens of the model's answers, with text, reasoning and calls. */
   readonly answered: number;
-  /** Of the largest request. */
+  /** Tokens of the largest request. */
   readonly peak: number;
 }
 
@@ -40,12 +40,12 @@ export class Requests {
     return this.#sent;
   }
 
-  /** The view is another one now: after a compaction. */
+  /** Replaces the view after a compaction. */
   look(view: readonly UIMessage[]): void {
     this.#view = view.flatMap(unitsOf);
   }
 
-  /** A message comes to the view; each step of an assistant's was answered to a request. */
+  /** Adds a message to the view. Each step of an assistant's message answers one request. */
   add(message: UIMessage): void {
     const units = unitsOf(message);
     if (message.role === "assistant") {
@@ -80,7 +80,7 @@ function unitsOf(message: UIMessage): Unit[] {
   }));
 }
 
-/** All of a message but what its tools gave. */
+/** Tokens of a message without the outputs of its tools. */
 function answeredIn(message: UIMessage): number {
   const parts = message.parts.map((part) =>
     "toolCallId" in part ? ({ ...part, output: "", errorText: undefined } as typeof part) : part,

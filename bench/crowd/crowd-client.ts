@@ -1,9 +1,9 @@
 /**
- * One client of many: counts what it is sent, and keeps up with runs as any client should.
+ * One client of many. It counts what it is sent, and follows runs as any client should.
  *
- * That is: it listens, and each time that its connection was opened again it asks for the runs of its sessions, because what
- * was told meanwhile was not told to it. Asked after opening, nothing falls in between: what ends before the answer is in the
- * answer, what ends after it is heard.
+ * It listens, and each time that its connection reopens it asks for the runs of its sessions, because it missed the events of the time
+ * between. It asks after reopening, so no end is lost. A run that ends before the answer is in the answer, and a later end arrives as an
+ * event.
  */
 import { RUN_EVENT, type RunEvent } from "../../src/agent/events.ts";
 import type { ClientReport } from "./crowd.ts";
@@ -42,7 +42,7 @@ export class CrowdClient {
     return client;
   }
 
-  /** Rejects with the agent's own words. */
+  /** Rejects with the agent's own error message. */
   async call<T>(method: string, input: object): Promise<T> {
     const id = `call-${this.#calls++}`;
     const reply = Promise.withResolvers<unknown>();
@@ -51,12 +51,12 @@ export class CrowdClient {
     return reply.promise as Promise<T>;
   }
 
-  /** Resolves when the first event of a run was heard. */
+  /** Resolves after the first event of a run. */
   untilEvent(): Promise<void> {
     return this.#firstEvent.promise;
   }
 
-  /** From now on nothing is heard, whatever is on its way. */
+  /** Ignores everything from now on, even frames on their way. */
   drop(): void {
     this.#listens.abort();
     this.#socket?.close();

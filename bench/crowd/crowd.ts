@@ -1,38 +1,38 @@
 /**
- * Many clients on one agent while runs are at work: who hears what, and what it costs each of them.
+ * Many clients on one agent during runs, with the events that each hears and the traffic that each causes.
  *
- * Job: open connections, start a run in each of several sessions, have some clients drop and come back meanwhile, and tell for
- * each client which ends it knows of in the end. Boundary: knows frames, not how a connection is opened: a test opens them in
- * the platform's runtime, a benchmark over the network. It waits for frames, never for a clock.
+ * Opens connections, starts a run in each of several sessions, lets some clients drop and come back, and reports for each client which ends
+ * it knows. It knows frames, but not how a connection is opened. A test opens them in the platform's runtime and a benchmark over the
+ * network. It waits for frames, never for a clock.
  */
 import type { UIMessage } from "ai";
 import { CrowdClient } from "./crowd-client.ts";
 
 export interface CrowdOptions {
-  /** Opens one more connection to the agent; with a ticket of its own, where one is needed. */
+  /** Opens one more connection to the agent, with a ticket of its own where one is needed. */
   readonly open: () => Promise<WebSocket>;
   readonly clients: number;
-  /** Of them, how many drop at the first word of a run; half of these come back at once, half when all runs have ended. */
+  /** Number of clients that drop at the first event of a run. Half of them come back at once, half when all runs have ended. */
   readonly droppers: number;
   readonly sessionIds: readonly string[];
-  /** What is said in each session: enough to start one run. */
+  /** Messages for each session, enough to start one run. */
   readonly messages: readonly UIMessage[];
 }
 
-/** One client's part. Frames and bytes (UTF-8) are what it was sent, over all of its connections. */
+/** One client's report. It counts frames and bytes (UTF-8) that it received over all of its connections. */
 export interface ClientReport {
   readonly drops: number;
   readonly frames: number;
   readonly bytes: number;
-  /** Of these frames, those that tell of runs. */
+  /** Frames that report runs. */
   readonly events: number;
   readonly eventBytes: number;
-  /** Of each of them, ms from when the agent told it until it arrived. */
+  /** For each of these frames, ms from the agent's sending to the arrival. */
   readonly delays: readonly number[];
-  /** Ends that it heard of by an event, and those that it had to ask for when it came back. */
+  /** Ends that it learned from an event, and ends that it had to ask for when it came back. */
   readonly heardEnds: number;
   readonly askedEnds: number;
-  /** Runs whose end it does not know of, although everything that was sent to it has arrived. */
+  /** Runs whose end it does not know, although everything that was sent to it has arrived. */
   readonly missed: readonly string[];
 }
 
@@ -65,7 +65,7 @@ export async function gatherCrowd(options: CrowdOptions): Promise<CrowdReport> {
   await Promise.all(runIds.map((runId) => speaker.call("waitForRun", { runId })));
   tellAllEnded();
   await Promise.all(absences);
-  // Frames of one connection keep their order: with this answer, all that was sent before has arrived.
+  // Frames of one connection keep their order, so after this answer everything sent before has arrived.
   await Promise.all(clients.map((client) => client.call("status", {})));
   const report = { runIds, clients: clients.map((client) => client.report(runIds)) };
   for (const client of clients) client.drop();

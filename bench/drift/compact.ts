@@ -1,11 +1,10 @@
 /**
- * Compacts one conversation over and over, in memory: the real planner, gathering and pinning, and a summariser that
- * the caller brings.
+ * Compacts one conversation over and over in memory, with the real planner, gathering and pinning, and a summariser of the caller.
  *
- * Boundary: messages in, what stands in the view after each compaction out. It does what a run does between "plan the
- * cut" and "add compaction": each chunk is told from its messages alone, drafts and folded overlays go into one text in
- * rounds, a rebuild folds the first drafts, pinned facts are chosen by the commit's own function. Not here: prompts,
- * answers that fail an audit, repairs, edits, and whatever else can go wrong; those are tested where they happen.
+ * Takes messages and returns the view's content after each compaction. It does the work of a run between "plan the cut" and "add
+ * compaction". Each chunk is summarised from its messages alone, drafts and folded overlays merge into one text in rounds, a rebuild folds
+ * the first drafts, and the commit's own function chooses pinned facts. It leaves out prompts, answers that fail an audit, repairs, edits
+ * and other faults. Those are tested elsewhere.
  */
 import { SOURCE_PER_SUMMARY_TOKEN } from "../../src/agent/runs/brief.ts";
 import type { UIMessage } from "ai";
@@ -24,7 +23,7 @@ import type { Policy } from "../../src/steps/plan/policy.ts";
 import { sliceMessage } from "../../src/steps/message/slice.ts";
 import { estimateTokens } from "../../src/steps/tokens/tokens.ts";
 
-/** A summary: what it says, what it weighs, what its source holds, and how often its text was written anew. */
+/** A summary with its text, its tokens, the facts of its source, and how often its text was rewritten. */
 export interface Draft {
   readonly text: string;
   readonly tokens: number;
@@ -41,20 +40,20 @@ export interface Standing extends Draft {
   readonly leaves: readonly Draft[];
 }
 
-/** Tells a chunk's messages, or folds drafts, in `tokens` at most. */
+/** Summarises a chunk's messages, or folds drafts, in at most `tokens`. */
 export interface Summariser {
   tell(messages: readonly UIMessage[], tokens: number): Pick<Draft, "text" | "tokens">;
   fold(drafts: readonly Draft[], tokens: number): Pick<Draft, "text" | "tokens">;
 }
 
-/** One compaction, after it was committed. */
+/** One compaction, after its commit. */
 export interface Compaction {
-  /** What was planned from. */
+  /** The outline that was planned from. */
   readonly outline: Outline;
   readonly plan: SpanPlan;
   /** Oldest first. */
   readonly standing: readonly Standing[];
-  /** What the view shows then. */
+  /** The view's outline after the compaction. */
   readonly after: Outline;
 }
 
@@ -66,9 +65,12 @@ export interface Replay {
   readonly summariser: Summariser;
   /** Compactions after which it ends. */
   readonly most: number;
-  /** False for who keeps no first drafts: text is then rewritten for ever. */
+  /** False for a policy that keeps no first drafts. Its text is rewritten each time. */
   readonly rebuilds: boolean;
-  /** Whether names are chosen by what the view shows and hides besides, as in a session: it reads the view each time. Default: no. */
+  /**
+   * Whether names are chosen by the rest of the view and by other hidden messages too, as in a session. Reads the view each time. Default
+   * false.
+   */
   readonly looks?: boolean | undefined;
 }
 
@@ -104,7 +106,7 @@ function overlayOf(view: View, plan: SpanPlan, { policy, summariser, id, looks =
     const chunk = plan.chunks[part.index];
     if (chunk === undefined) return [];
     const source = view.source(chunk);
-    // What a chunk's draft may take: see the port's brief of one.
+    // Most tokens of a chunk's draft. See the brief of src/agent/runs/brief.ts.
     const share = Math.ceil(chunk.tokens / SOURCE_PER_SUMMARY_TOKEN);
     const told = summariser.tell(source, Math.min(policy.summaryTokens, share));
     const draft = { ...told, facts: gatherFacts(source), generation: 1 };
@@ -124,12 +126,12 @@ function overlayOf(view: View, plan: SpanPlan, { policy, summariser, id, looks =
   return { ...draft, id, level: plan.level, pinned, leaves };
 }
 
-/** What a summary takes of the room that it shares with names. */
+/** Tokens that a summary takes of the budget that it shares with names. */
 function roomOf({ text }: Draft): number {
   return Math.ceil(text.length / NAME_CHARS_PER_TOKEN) + SUMMARY_FRAME_TOKENS;
 }
 
-/** In rounds, as the workflow merges. */
+/** Merges in rounds, as the workflow does. */
 function foldAll(parts: readonly Draft[], { policy, summariser }: Making): Draft {
   let layer = parts;
   for (;;) {
@@ -143,7 +145,7 @@ function foldAll(parts: readonly Draft[], { policy, summariser }: Making): Draft
   }
 }
 
-/** Tokens of an overlay as it stands in the view: the last one has the names. */
+/** Tokens of an overlay in the view. The last overlay holds the names. */
 export function weigh({ tokens, pinned }: Standing, isLast: boolean): number {
   const names = isLast ? estimateTokens(renderNames(pinned.names)) : 0;
   return SUMMARY_FRAME_TOKENS + tokens + names + estimateTokens(renderInForce(pinned));
@@ -182,7 +184,7 @@ class View {
     return { sessionId: "", leafId: "", overheadTokens: 0, tokens, rows, truncated: false };
   }
 
-  /** What a new overlay's names are chosen by: what stays in view beside its span, and what else is hidden. */
+  /** The input for choosing a new overlay's names. It is the view beside its span, and other hidden messages. */
   around({ span, overlayIds, keptId }: SpanPlan): { around: Around; summaryTokens: number } {
     const from = this.#rows.findIndex(({ id }) => id === span.fromId || overlayIds.includes(id));
     const kept = this.#rows.findIndex(({ id }) => id === keptId);
@@ -204,7 +206,7 @@ class View {
     return found;
   }
 
-  /** The messages of a chunk, cut where it is cut. */
+  /** The messages of a chunk, sliced at its first and last step. */
   source({ fromId, fromStep, toId, toStep }: Span): UIMessage[] {
     const ids = [...this.#messages.keys()];
     const within = ids.slice(ids.indexOf(fromId), ids.indexOf(toId) + 1);

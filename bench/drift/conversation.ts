@@ -1,4 +1,4 @@
-/** A long coding session that never was: the same for a seed, with names, rules and tool calls as real ones have them. */
+/** Generates a long coding session with names, rules and tool calls like a real one. The same seed gives the same session. */
 import type { UIMessage } from "ai";
 import { mulberry } from "./lossy.ts";
 
@@ -9,7 +9,7 @@ const RULES = [
   (name: string): string => `Please do not rename anything in ${name}.`,
 ] as const;
 
-/** Turns of a question, three steps with a tool call each, and an answer. */
+/** Each turn is a question, three steps with a tool call each, and an answer. */
 export function makeConversation(turns: number, seed: number): UIMessage[] {
   const chance = mulberry(seed);
   const pick = <T>(from: readonly T[]): T => from[Math.floor(chance() * from.length)] as T;
@@ -47,12 +47,12 @@ export function makeConversation(turns: number, seed: number): UIMessage[] {
   }).flat();
 }
 
-/** Of the turns of a returning session, the share that comes back to something said before. */
+/** Share of the turns of a returning session that come back to something said before. */
 const RETURNS = 0.6;
 
 /**
- * The same kind of session, but what was said comes again: most turns take up a file, a commit or an order that some earlier turn
- * named, each of them as likely as any other, however long ago that was.
+ * The same kind of session with repetitions. Most turns name a file, a commit or an order of some earlier turn. Each earlier turn is
+ * equally likely, however long ago it was.
  */
 export function makeReturning(turns: number, seed: number): UIMessage[] {
   const chance = mulberry(seed);

@@ -1,9 +1,9 @@
 /**
- * A summariser that forgets: it keeps every fact that it is given but a few, which it drops at random, at every pass.
+ * A summariser that forgets. At every pass it keeps the given facts except for a few that it drops at random.
  *
- * Facts are names and rules of the source, as many of each chunk as any of the policies that are compared has room for: what
- * is measured is what rewriting loses, not what a budget leaves out. A draft weighs what it may: models fill their budget.
- * Safe to compare between policies and runs: chance is drawn from the seed alone.
+ * Facts are names and rules of the source, at most as many per chunk as every compared policy has room for. So it measures the loss of
+ * rewriting, not the loss of a budget. A draft fills its budget, as models do. Safe to compare between policies and runs, because chance
+ * comes from the seed alone.
  */
 import type { UIMessage } from "ai";
 import { gatherFacts } from "../../src/steps/pinned/gather.ts";
@@ -12,18 +12,18 @@ import type { Summariser } from "./compact.ts";
 export interface Lossy {
   /** Share of the facts that one pass drops. */
   readonly loss: number;
-  /** Facts that are taken up from one chunk. */
+  /** Facts that are taken from one chunk. */
   readonly perChunk: number;
   readonly seed: number;
 }
 
-/** A fact that a chunk is held to. */
+/** A fact that a chunk's summary should keep. */
 export interface Told {
   readonly value: string;
   readonly rule: boolean;
 }
 
-/** The user's rules, a quarter of all at most, and names evenly from all over the chunk. */
+/** The user's rules, at most a quarter of all, and names evenly from the whole chunk. */
 function factsOf(messages: readonly UIMessage[], most: number): Told[] {
   const { rules, words } = gatherFacts(messages);
   const names = words.rows.map(([value]) => ({ kind: "name", value }));
@@ -35,7 +35,7 @@ function factsOf(messages: readonly UIMessage[], most: number): Told[] {
   );
 }
 
-/** `taken` hears of each fact that a chunk holds, when it is told for the first time. */
+/** Calls `taken` with the facts of each chunk when it is summarised for the first time. */
 export function forgetful(lossy: Lossy, taken: (facts: readonly Told[]) => void): Summariser {
   const chance = mulberry(lossy.seed);
   const keep = (facts: readonly string[]): string => facts.filter(() => chance() >= lossy.loss).join("\n");
@@ -53,7 +53,7 @@ export function forgetful(lossy: Lossy, taken: (facts: readonly Told[]) => void)
   };
 }
 
-/** Numbers from 0 to 1, the same for a seed: 32 bits of state, well enough mixed for a draw of lots. */
+/** Pseudo-random numbers from 0 to 1, the same for a seed. 32 bits of state, mixed well enough for drawing lots. */
 export function mulberry(seed: number): () => number {
   let state = seed >>> 0;
   return () => {

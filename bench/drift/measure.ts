@@ -1,4 +1,4 @@
-/** What is left of the facts of a conversation after each of many compactions, by three policies of equal size. */
+/** The share of a conversation's facts that survives each of many compactions, under three policies of equal size. */
 import type { UIMessage } from "ai";
 import { renderPinned } from "../../src/steps/pinned/render.ts";
 import { sayingIn } from "../../src/steps/pinned/said.ts";
@@ -8,17 +8,17 @@ import { forgetful, type Lossy, type Told } from "./lossy.ts";
 
 export interface Drift {
   readonly name: string;
-  /** Share of all facts told so far that the view still says, after each compaction. */
+  /** Share of all facts so far that the view still says, after each compaction. */
   readonly alive: readonly number[];
-  /** The same of what the first fifth of the compactions took up, at the end. */
+  /** The same share of the facts of the first fifth of the compactions, at the end. */
   readonly aliveOldest: number;
-  /** The same of the user's rules, at the end. */
+  /** The same share of the user's rules, at the end. */
   readonly aliveRules: number;
-  /** Tokens of everything kept before the tail but the head. */
+  /** Tokens of everything before the tail except the head. */
   readonly tokens: readonly number[];
-  /** Share of the earlier summaries' tokens, from the first on, that a compaction left as they were: the mean. */
+  /** Mean share of the earlier summaries' tokens, from the first on, that a compaction left unchanged. */
   readonly prefixKept: number;
-  /** Most often that a text which stood at any time was written anew. */
+  /** Largest number of rewrites of a text that stood at any time. */
   readonly generation: number;
 }
 
@@ -28,10 +28,10 @@ export interface Conditions extends Omit<Lossy, "seed"> {
   readonly compactions: number;
 }
 
-/** What is compared unless told otherwise: a loss that a good model has, and few enough facts for every budget. */
+/** Default conditions, with the loss of a good model and few enough facts for every budget. */
 export const CONDITIONS = { loss: 0.05, perChunk: 12, compactions: 30, seeds: [1, 2, 3, 4, 5] } as const;
 
-/** One overlay that each compaction rewrites; overlays side by side; the same with pinned facts. */
+/** One overlay that each compaction rewrites, overlays side by side, and the same with pinned facts. */
 export function policiesOf(thresholdTokens: number): { name: string; policy: Policy; rebuilds: boolean }[] {
   const stack = resolvePolicy({ thresholdTokens });
   const room = stack.stackTokens;
@@ -46,7 +46,7 @@ export function policiesOf(thresholdTokens: number): { name: string; policy: Pol
   ];
 }
 
-/** Each policy over the same conversation; chance is drawn anew for each seed, and shares are the mean over all. */
+/** Runs each policy over the same conversation. Chance is drawn anew for each seed, and shares are means over all seeds. */
 export function measureDrift(messages: readonly UIMessage[], conditions: Conditions): Drift[] {
   return policiesOf(conditions.thresholdTokens).map((each) => {
     const replays = conditions.seeds.map((seed) => replayOnce(messages, { ...conditions, ...each, seed }));

@@ -1,20 +1,20 @@
-/** What the simulator did, as it prints it, and as tables. */
+/** The simulator's printed report, and tables of it. */
 import { z } from "zod";
 import type { Table } from "../finding.ts";
 
 const counts = z.record(z.string(), z.number());
 
-/** What `npm run sim -- --json` prints, as far as it is told here. */
+/** The fields of the output of `npm run sim -- --json` that are read here. */
 export const Simulated = z.object({
   operations: z.number(),
   seed: z.number(),
   tally: z.object({ operations: counts, refused: counts, outcomes: counts, answers: counts, checks: counts }),
-  /** Each with the seed that its operations were drawn from, which is the first one or one of those that follow it. */
+  /** Each with the seed of its operations. It is the first seed or one of those after it. */
   violations: z.array(z.object({ seed: z.string(), invariant: z.string(), detail: z.string() })),
 });
 export type Simulated = z.infer<typeof Simulated>;
 
-/** What was played, and what broke an invariant, by the seed that plays it again. */
+/** Tables of what was played, and of each violation with the seed that replays it. */
 export function tablesOf({ operations, seed, tally, violations }: Simulated): Table[] {
   const played: Table = {
     caption: "The simulator",
@@ -31,7 +31,7 @@ export function tablesOf({ operations, seed, tally, violations }: Simulated): Ta
     ],
     rows: [
       [
-        // As it is typed.
+        // Unformatted, as a user types it.
         String(seed),
         operations,
         Object.keys(tally.operations).length,
@@ -53,7 +53,7 @@ export function tablesOf({ operations, seed, tally, violations }: Simulated): Ta
   return [played, broken];
 }
 
-/** What would end a cell or a row is no part of what was found. */
+/** Removes the characters that would end a cell or a row. */
 function inCell(text: string): string {
   return text.replaceAll(/\s+/g, " ").replaceAll("|", "/");
 }

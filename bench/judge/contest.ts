@@ -1,6 +1,5 @@
 /**
- * All policies over one kind of conversation with one summariser, as often as chance was drawn; and what they show after so many
- * compactions. Pure.
+ * All policies over one kind of conversation with one summariser, in several draws, and their shares after so many compactions. Pure.
  */
 import type { Cell } from "../finding.ts";
 import { spread } from "../stats.ts";
@@ -9,21 +8,21 @@ import { count, shareOf, type Count, type Counting, type Matter } from "./tally.
 
 /** One conversation with one seed. */
 export interface Draw {
-  /** What tells it from the others: "seed 2". */
+  /** Tells it apart from the others, such as "seed 2". */
   readonly name: string;
-  /** A track for each policy: the same policies, in the same order, in every draw. */
+  /** A track for each policy. Every draw has the same policies in the same order. */
   readonly tracks: readonly Track[];
 }
 
 export interface Contest {
   readonly conversation: string;
   readonly summariser: string;
-  /** What the draws are, in the plural: "seeds". */
+  /** Names the draws in the plural, such as "seeds". */
   readonly over: string;
   readonly draws: readonly Draw[];
 }
 
-/** In a cell for which there is nothing to tell. */
+/** A cell without a figure. */
 export const NONE = "–";
 
 export function whole(matter: Matter): Counting {
@@ -34,7 +33,7 @@ export function policiesOf({ draws }: Contest): readonly string[] {
   return draws[0]?.tracks.map(({ policy }) => policy) ?? [];
 }
 
-/** One policy's tracks, a draw each. */
+/** One policy's tracks, one per draw. */
 export function tracksOf({ draws }: Contest, policy: string): readonly Track[] {
   return draws.flatMap(({ tracks }) => tracks.filter((track) => track.policy === policy));
 }
@@ -43,7 +42,7 @@ export function isOurs(policy: string): boolean {
   return policy.startsWith("ours");
 }
 
-/** Null where it was not compacted so often, nothing of that was wanted then, or there is no such way for it. */
+/** Null where the track has fewer compactions, nothing of that kind was wanted, or the policy has no recall. */
 export function countAt({ verdicts, recalls }: Track, depth: number, counting: Counting): Count | null {
   if (counting.way === "view or recall" && !recalls) return null;
   const verdict = verdicts[depth - 1];
@@ -57,14 +56,14 @@ export function shareAt(track: Track, depth: number, counting: Counting): number
   return counted === null ? null : shareOf([counted]);
 }
 
-/** What is the same in every draw is one number. */
+/** One number where all draws agree, otherwise their spread. */
 export function cellOf(values: readonly number[]): Cell {
   if (values.length === 0) return NONE;
   const all = spread(values);
   return all.least === all.most ? all.median : all;
 }
 
-/** The share over all draws that have one, and of how many: as in "0.94 (0.91–0.97) of 130–136". */
+/** The share over all draws that have one, with the number of wanted facts, as in "0.94 (0.91–0.97) of 130–136". */
 export function askedAt(tracks: readonly Track[], depth: number, counting: Counting): string {
   const counts = tracks.flatMap((track) => countAt(track, depth, counting) ?? []);
   return shareWithOf(
@@ -73,7 +72,7 @@ export function askedAt(tracks: readonly Track[], depth: number, counting: Count
   );
 }
 
-/** The share over all compactions, and of how many at one of them: those at which nothing was wanted are no part of either. */
+/** The share over all compactions, with the number wanted at one of them. Compactions at which nothing was wanted are left out of both. */
 export function askedOverAll(tracks: readonly Track[], counting: Counting): string {
   const wanted = tracks
     .map(({ verdicts }) => verdicts.map((verdict) => count(verdict, counting)).filter(({ of }) => of > 0))

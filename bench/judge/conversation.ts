@@ -1,9 +1,9 @@
 /**
- * A conversation as a judge of compactions knows it, from its first message to its last: which names each message says, which of
- * them are said again later on, and which rules and tasks stand after each message.
+ * Indexes a conversation for judging compactions. It holds the names of each message, which of them are said again later, and which rules
+ * and tasks stand after each message.
  *
- * Pure, and read once for all that is judged of it. Names, rules and tasks are what our own extractor finds; words are an answer to
- * the doubt that it finds just what our own pinning keeps: nobody chose them but how rarely they were said.
+ * Pure, and read once for all verdicts. The project's own extractor finds names, rules and tasks, and it could favour the project's own
+ * pinning. Words answer that doubt, because rarity alone selects them.
  */
 import type { UIMessage } from "ai";
 import { extractIdentifiers, type IdentifierKind } from "../../src/steps/facts/facts.ts";
@@ -12,7 +12,7 @@ import { NO_WORDS } from "../../src/steps/salience/table.ts";
 import { mergeFacts } from "../../src/steps/pinned/merge.ts";
 import { NO_FACTS, type Fact, type Facts } from "../../src/steps/pinned/fact.ts";
 
-/** Who says a name again: user or agent, calls included, or anybody, tool outputs included. */
+/** Who says a name again. `written` counts user and agent, calls included. `anywhere` counts tool outputs too. */
 export type Use = "written" | "anywhere";
 
 export interface Name {
@@ -20,7 +20,7 @@ export interface Name {
   readonly value: string;
 }
 
-/** One text of a message, as it must stand in a view to be shown, and the names in it that come again. */
+/** One text of a message, as a view must hold it to show it, and the names in it that are said again. */
 export interface Said {
   readonly text: string;
   readonly names: readonly Name[];
@@ -28,19 +28,19 @@ export interface Said {
 
 export interface Conversation {
   readonly messages: readonly UIMessage[];
-  /** For each message, its texts. */
+  /** The texts of each message. */
   readonly said: readonly (readonly Said[])[];
-  /** The messages that say a name, in order, as far as they are asked for; by {@link keyOf}. */
+  /** The positions of messages that say a name, in order, as far as they are needed. Keyed by {@link keyOf}. */
   readonly places: ReadonlyMap<string, readonly number[]>;
   /** The last message that says a name again. */
   readonly last: Readonly<Record<Use, ReadonlyMap<string, number>>>;
-  /** After each message: what the user ruled and nobody took back, and what is open. */
+  /** After each message, the user's rules that nobody took back, and the open tasks and failures. */
   readonly standing: readonly Pick<Facts, "rules" | "tasks" | "failures">[];
 }
 
 const WORD = /\p{L}[\p{L}\p{N}_-]{5,}/gu;
 
-/** Reads it whole: some seconds for a few megabytes. */
+/** Reads the whole conversation. Takes some seconds for a few megabytes. */
 export function readConversation(messages: readonly UIMessage[]): Conversation {
   const last: Record<Use, Map<string, number>> = { written: new Map(), anywhere: new Map() };
   const read = messages.map((message, at) =>
@@ -63,7 +63,7 @@ export function readConversation(messages: readonly UIMessage[]): Conversation {
   return { messages, said, places: placesOf(said), last, standing: standingAfter(messages) };
 }
 
-/** Names are told apart by what they say: the same value may be found as two kinds. Words are no names. */
+/** Identifies a name by its value, because the same value may be found as two kinds. A word has a key of its own, because it is no name. */
 export function keyOf({ kind, value }: Name): string {
   return kind === "word" ? `word ${value}` : value;
 }
@@ -87,7 +87,7 @@ function placesOf(said: Conversation["said"]): Map<string, number[]> {
 function standingAfter(messages: readonly UIMessage[]): Conversation["standing"] {
   let facts = NO_FACTS;
   return messages.map((message) => {
-    // Names are not asked for here, and adding them up for each message would take most of the time.
+    // Leaves out names, which are not needed here. Merging them for each message would take most of the time.
     facts = mergeFacts([facts, { ...gatherFacts([message]), words: NO_WORDS }]);
     const { rules, tasks, failures }: Readonly<Record<"rules" | "tasks" | "failures", readonly Fact[]>> = facts;
     return { rules, tasks, failures };

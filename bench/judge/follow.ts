@@ -1,8 +1,8 @@
 /**
  * Replays a conversation under one policy and judges it after each compaction.
  *
- * Boundary: a host in, verdicts out; it knows no policy and no summariser. Safe to compare: all policies are given the same
- * messages one by one, and are judged by the same questions.
+ * Takes a host and returns verdicts. Knows no policy and no summariser. Comparable, because all policies receive the same messages one by
+ * one and the same questions.
  */
 import type { UIMessage } from "ai";
 import { measureMessage } from "../../src/steps/message/measure.ts";
@@ -13,22 +13,22 @@ import { estimateTokens } from "../../src/steps/tokens/tokens.ts";
 
 export interface Track {
   readonly policy: string;
-  /** Whether it was given a way back to what it hid. */
+  /** Whether the policy has a recall. */
   readonly recalls: boolean;
   /** After each compaction, oldest first. */
   readonly verdicts: readonly Verdict[];
-  /** Tokens of the view right after each, by our estimate for every policy alike. */
+  /** Tokens of the view right after each compaction, by the project's estimate for every policy. */
   readonly viewTokens: readonly number[];
 }
 
 export interface Following {
-  /** Compactions after which recall is asked: it is a call each for every name that is missing. */
+  /** Compactions after which recall is asked. It takes a call for every missing name. */
   readonly depths: readonly number[];
-  /** Names that it is asked for at each of these, at most. */
+  /** Most names to ask for at each of these. */
   readonly most: number;
 }
 
-/** Ends with the conversation, or after the deepest of the compactions asked for. Closes the host. */
+/** Ends with the conversation, or after the deepest compaction in `depths`. Closes the host. */
 export async function follow(host: Host, conversation: Conversation, { depths, most }: Following): Promise<Track> {
   const verdicts: Verdict[] = [];
   const viewTokens: number[] = [];

@@ -1,4 +1,4 @@
-/** Ours beside each rival, draw by draw and depth by depth. Pure. */
+/** Compares ours with each rival, draw by draw and depth by depth. Pure. */
 import type { Table } from "../finding.ts";
 import { countAt, isOurs, policiesOf, whole, type Contest, type Draw } from "./contest.ts";
 import type { Track } from "./follow.ts";
@@ -9,7 +9,7 @@ export interface Compared {
   readonly counting: Counting;
 }
 
-/** In what ours is to be behind no rival. */
+/** The measures in which ours should be behind no rival. */
 export const COMPARED: readonly Compared[] = [
   { name: "names in view", counting: whole("names") },
   { name: "names in view or recall", counting: { ...whole("names"), way: "view or recall" } },
@@ -19,14 +19,14 @@ export const COMPARED: readonly Compared[] = [
   { name: "rare words in view", counting: whole("word") },
 ];
 
-/** At one depth of one draw, at which something was wanted of both. */
+/** One depth of one draw at which both had something to show. */
 export interface Lead {
   readonly draw: string;
   readonly depth: number;
   readonly rival: string;
   readonly own: Count;
   readonly other: Count;
-  /** Of the shares; below 0 where the rival is ahead. */
+  /** Difference of the shares, below 0 where the rival is ahead. */
   readonly by: number;
 }
 
@@ -59,7 +59,7 @@ export function trackOf({ name, tracks }: Draw, policy: string): Track {
   return track;
 }
 
-/** Every depth at which a rival shows more than ours, with the one that is furthest ahead there. */
+/** Every depth at which a rival shows more than ours, with the rival that is furthest ahead there. */
 export function behindOf(contests: readonly Contest[], depths: readonly number[]): Table {
   return {
     caption:

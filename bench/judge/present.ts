@@ -1,4 +1,4 @@
-/** What was judged, as tables and a picture: ours is whoever's name begins so, all others are rivals. */
+/** Renders verdicts as tables and a picture. A policy is ours when its name begins with "ours". All others are rivals. */
 import type { Cell, Table } from "../finding.ts";
 import type { Panel, Plot } from "../plot.ts";
 import { mean, median } from "../stats.ts";
@@ -17,7 +17,7 @@ const KINDS: readonly Matter[] = [
   "env",
   "command",
 ];
-/** What is told at each depth beside names. */
+/** Measures that a table shows at each depth beside names. */
 const BESIDE: readonly (readonly [name: string, matter: Matter])[] = [
   ["rules", "rule"],
   ["open tasks", "task"],
@@ -27,7 +27,7 @@ const BESIDE: readonly (readonly [name: string, matter: Matter])[] = [
 const MOST_MISSING = 5;
 const MISSING_CHARS = 48;
 
-/** At each depth that any of them reached, the share in view and with recall; what else matters, and where it was worst. */
+/** At each depth that any policy reached, the share in view and with recall, the other measures, and the worst place. */
 export function tablesOf(contest: Contest, asked: readonly number[]): Table[] {
   const { conversation, summariser, over, draws } = contest;
   const drawn = draws.length > 1 ? `, ${draws.length} ${over}` : "";
@@ -74,7 +74,7 @@ export function tablesOf(contest: Contest, asked: readonly number[]): Table[] {
   ];
 }
 
-/** Kinds of names, in view, over all compactions of all contests. */
+/** Names in view by kind, over all compactions of all contests. */
 export function kindsOf(contests: readonly Contest[]): Table {
   const policies = [...new Set(contests.flatMap((contest) => policiesOf(contest)))];
   const counts = (policy: string, matter: Matter) =>
@@ -89,7 +89,7 @@ export function kindsOf(contests: readonly Contest[]): Table {
   };
 }
 
-/** A panel for each contest; of several draws the median at each compaction. */
+/** A panel for each contest. Several draws show their median at each compaction. */
 export function plotOf(file: string, contests: readonly Contest[]): Plot {
   return {
     file,
@@ -126,7 +126,7 @@ function namesRow(contest: Contest, policy: string, depths: readonly number[]): 
   ];
 }
 
-/** None where there was nothing of that at any depth. */
+/** Empty where nothing of that kind was wanted at any depth. */
 function besideRows(contest: Contest, depths: readonly number[], [what, matter]: (typeof BESIDE)[number]): Cell[][] {
   const rows = policiesOf(contest).map((policy) => [
     what,
@@ -162,7 +162,7 @@ function wholeRow(contest: Contest, policy: string): Cell[] {
 }
 
 interface WorstOfAll extends Worst {
-  /** Null where there is but one. */
+  /** Null where there is only one. */
   readonly draw: string | null;
 }
 
@@ -184,7 +184,7 @@ function missingIn(worst: Worst | null): string {
   return missing.length === 0 ? "nothing" : [...named, ...(more > 0 ? [`${more} more`] : [])].join("; ");
 }
 
-/** One line of a table's cell. */
+/** Fits a value into one line of a table's cell. */
 function shorten(value: string): string {
   const line = value.replaceAll(/[\s|`]+/g, " ");
   return line.length <= MISSING_CHARS ? line : `${line.slice(0, MISSING_CHARS - 1)}…`;

@@ -1,4 +1,4 @@
-/** What ours is held to in a contest: in every draw, so that what is measured of each promise is its worst draw. */
+/** The promises of ours in a contest. Each must hold in every draw, so the measured value is the worst draw's. */
 import type { Check } from "../finding.ts";
 import { mean } from "../stats.ts";
 import { isOurs, policiesOf, whole, type Contest, type Draw } from "./contest.ts";
@@ -6,10 +6,10 @@ import type { Track } from "./follow.ts";
 import { COMPARED, leadsOf, rivalsIn, trackOf } from "./leads.ts";
 import { count, shareOf } from "./tally.ts";
 
-/** Views of this much more or less tokens count as equal. */
+/** Views whose tokens differ by at most this factor count as equal. */
 const EQUAL = 1.05;
 
-/** That each of ours is behind no rival at any depth with a view that is no larger, and keeps the rules. */
+/** Each of ours is behind no rival at any depth with a view that is no larger, and keeps the rules. */
 export function checksOf(contest: Contest, depths: readonly number[]): Check[] {
   const all = policiesOf(contest).filter(isOurs);
   if (all.length === 0) throw new Error("Ours is not among the policies.");
@@ -35,17 +35,17 @@ function checksOfOne(ours: string, contest: Contest, depths: readonly number[]):
   ];
 }
 
-/** A tie is kept: where both reach everything, nobody can lead. */
+/** A tie keeps the promise, because nobody can lead where both reach everything. */
 function leadChecks(
   claim: string,
   ours: string,
   { contest, depths }: { readonly contest: Contest; readonly depths: readonly number[] },
 ): Check[] {
-  // Rules are held to more than a lead.
+  // Rules have a stricter check than a lead.
   const compared = COMPARED.filter(({ counting }) => counting.matter !== "rule");
   const atDepths = compared.flatMap(({ name, counting }): Check[] => {
     const leads = leadsOf(contest, ours, { depths, counting }).map(({ by }) => by);
-    // A conversation may have no open tasks; one without names was not judged at all.
+    // A conversation may have no open tasks. A conversation without names was not judged at all.
     if (leads.length === 0 && counting.matter === "names") throw new Error(`Nothing of ${ours} was compared: ${name}.`);
     if (leads.length === 0) return [];
     return [{ claim: `${claim} at any depth, ${name}`, measured: Math.min(...leads), target: 0, better: "more" }];
@@ -57,7 +57,10 @@ function leadChecks(
   ];
 }
 
-/** At one depth, policies may stand at different messages, and rare words are of one message more often than names; over all, that evens out. */
+/**
+ * At one depth, policies may stand at different messages, and one message has a larger share of the rare words than of the names. The mean
+ * over all compactions evens that out.
+ */
 function wordLeads(draw: Draw, ours: string): number[] {
   const own = wordsIn(trackOf(draw, ours));
   return rivalsIn(draw).map((rival) => own - wordsIn(rival));
@@ -72,7 +75,7 @@ function sizeOverSmallest(draw: Draw, ours: string): number {
   return mean(trackOf(draw, ours).viewTokens) / smallest;
 }
 
-/** After any compaction. */
+/** The least share of rules after any compaction. */
 function leastRules({ verdicts }: Track): number {
   return Math.min(...verdicts.map((verdict) => shareOf([count(verdict, whole("rule"))])));
 }

@@ -1,9 +1,9 @@
-/** Short conversations of one customer as one long one. Pure. */
+/** Joins the short conversations of one customer into one long one. Pure. */
 import type { UIMessage } from "ai";
 import { weigh } from "../policies/weigh.ts";
 
 export interface Customer {
-  /** As the customers of the service conversations say who they are. */
+  /** As the customers of the service conversations name themselves. */
   readonly id: string;
   readonly messages: readonly UIMessage[];
 }
@@ -11,8 +11,8 @@ export interface Customer {
 const CUSTOMER = /\b[a-z]+_[a-z]+_\d{4}\b/;
 
 /**
- * The `most` customers with the most to say, the longest first: all conversations of each, one after the other as they are stored,
- * without what the service was told before them. Who never said who it was is nobody's customer.
+ * The `most` customers with the most tokens, the largest first. Each has all of its conversations in stored order, without system messages.
+ * A conversation that names no customer is left out.
  */
 export function joinByCustomer(conversations: readonly (readonly UIMessage[])[], most: number): Customer[] {
   const byId = Map.groupBy(conversations, (messages) => customerOf(messages));
@@ -33,7 +33,7 @@ function customerOf(messages: readonly UIMessage[]): string | null {
   return null;
 }
 
-/** Ids of messages and calls are made unlike those of the other conversations. */
+/** Makes the ids of messages and calls unique across the conversations. */
 function join(conversations: readonly (readonly UIMessage[])[]): UIMessage[] {
   return conversations.flatMap((messages, n) =>
     messages

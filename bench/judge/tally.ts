@@ -1,8 +1,8 @@
-/** Adds up verdicts: shares, what is worst, and what was missing there. */
+/** Adds up verdicts into shares, the worst compaction and its missing facts. */
 import type { Use } from "./conversation.ts";
 import { isName, type Judged, type Verdict } from "./verdict.ts";
 
-/** What counts: names of every kind together, or one kind. */
+/** Which facts count. Either names of every kind together, or one kind. */
 export type Matter = "names" | Judged["kind"];
 export type Way = "view" | "view or recall";
 
@@ -17,7 +17,7 @@ export interface Counting {
   readonly way: Way;
 }
 
-/** Of what matters, how many can be reached. Of names that were not all asked for, those that were stand for the others. */
+/** Wanted facts, and how many of them can be reached. Where recall was asked for a sample, the sample's share stands for all. */
 export function count({ facts }: Verdict, { matter, use, way }: Counting): Count {
   const wanted = facts.filter((fact) => (matter === "names" ? isName(fact) : fact.kind === matter) && fact.again[use]);
   const inView = wanted.filter((fact) => fact.inView).length;
@@ -36,13 +36,13 @@ export function shareOf(counts: readonly Count[]): number {
 
 export interface Worst {
   readonly share: number;
-  /** The how-manieth verdict, from 1 on. */
+  /** Number of the verdict, counted from 1. */
   readonly at: number;
-  /** What could not be reached there, rules before names and in the order of the conversation. */
+  /** Facts that could not be reached there, rules before names and in the order of the conversation. */
   readonly missing: readonly Judged[];
 }
 
-/** The verdict with the lowest share of names said again; the first of several. Null for none. */
+/** The first verdict with the lowest share of names said again. Null without verdicts. */
 export function findWorst(verdicts: readonly Verdict[], use: Use): Worst | null {
   const shares = verdicts.map((verdict) => shareOf([count(verdict, { matter: "names", use, way: "view" })]));
   const share = Math.min(...shares);

@@ -1,8 +1,8 @@
 /**
- * Judges one compaction: of what the view shows no more and what later matters again, what is still there?
+ * Judges one compaction. Of the facts that the view no longer shows and that matter again later, it counts those that can still be reached.
  *
- * Pure: a view in, a verdict out. Safe for any policy because it goes by text alone: a text that stands in the view as it was
- * said is not replaced, whatever ids a policy gives its messages, and a fact is reachable when its characters are.
+ * Takes a view and returns a verdict. Pure. Safe for any policy, because it compares text alone. A text that stands unchanged in the view
+ * is not replaced, whatever ids a policy gives its messages. A fact is reachable when its characters are.
  */
 import type { UIMessage } from "ai";
 import type { IdentifierKind } from "../../src/steps/facts/facts.ts";
@@ -11,29 +11,29 @@ import { readSayings } from "../../src/steps/pinned/gather.ts";
 import { sayingIn } from "../../src/steps/pinned/said.ts";
 import { keyOf, type Conversation, type Name, type Use } from "./conversation.ts";
 
-/** Messages that a word was said in so far, at most, to count: what is said all the time tells nothing. */
+/** Most messages that may have said a word so far for it to count. A frequent word shows nothing. */
 const RARE = 3;
 
-/** One thing that matters after a compaction. */
+/** One fact that matters after a compaction. */
 export interface Judged {
   readonly kind: FactKind | IdentifierKind | "word";
   readonly value: string;
-  /** Who says it again; of rules and of what is open, nobody is waited for. */
+  /** Who says it again. Rules, open tasks and failures count without a repetition. */
   readonly again: Readonly<Record<Use, boolean>>;
   readonly inView: boolean;
-  /** Null where it was not asked for. */
+  /** Null where recall was not asked for it. */
   readonly recalled: boolean | null;
 }
 
 export interface Verdict {
-  /** Messages that were stored. */
+  /** Number of stored messages. */
   readonly stored: number;
   readonly facts: readonly Judged[];
 }
 
 const AGAIN = { written: true, anywhere: true } as const;
 
-/** After `stored` messages of the conversation, of which the model sees `view`. */
+/** Judges after `stored` messages of the conversation. The model sees `view`. */
 export function judgeView(conversation: Conversation, stored: number, view: readonly UIMessage[]): Verdict {
   const sayings = view.flatMap((message) => readSayings(message));
   const says = sayingIn(sayings.map(({ text }) => text).join("\n"));
@@ -56,7 +56,7 @@ export function judgeView(conversation: Conversation, stored: number, view: read
   return { stored, facts: [...rest, ...names] };
 }
 
-/** Names in texts that are not shown, each once, that are said again after the messages stored. */
+/** Names in texts that are not shown, each once, that are said again after the stored messages. */
 function replacedNames(conversation: Conversation, stored: number, shown: ReadonlySet<string>) {
   const found = new Map<string, Name & Pick<Judged, "again">>();
   for (const texts of conversation.said.slice(0, stored)) {
@@ -76,7 +76,10 @@ function isRare({ places }: Conversation, key: string, stored: number): boolean 
   return (places.get(key)?.[RARE] ?? Infinity) >= stored;
 }
 
-/** Asks for each name that is not in view, with itself as the question, `most` of them at most, evenly chosen. Words are not asked for. */
+/**
+ * Asks recall for each name that is not in view, with the name as the question. At most `most` names are asked for, evenly chosen, and no
+ * words.
+ */
 export async function askFor(
   verdict: Verdict,
   most: number,
@@ -93,7 +96,7 @@ export async function askFor(
   return { ...verdict, facts };
 }
 
-/** True for what the extractor found a name, of whatever kind. */
+/** True for a name of any kind that the extractor found. */
 export function isName({ kind }: Pick<Judged, "kind">): boolean {
   return kind !== "word" && kind !== "rule" && kind !== "task" && kind !== "failure";
 }

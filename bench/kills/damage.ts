@@ -1,6 +1,9 @@
-/** Whether what was said is still there after a kill, each message once and as it was said. */
+/** Checks that every message is stored after a kill, once and unchanged. */
 
-/** Messages that are lost or altered, and such as nobody said: `stored` are those said, as they are found by their ids; `rows`, all that the database holds. */
+/**
+ * Counts messages that are lost, altered or extra. `stored` holds the messages found by the ids of `said`, and `rows` counts all messages
+ * in the database.
+ */
 export function countDamaged({
   said,
   stored,

@@ -1,27 +1,27 @@
 /**
- * What had become of the calls of a model when the process that made them died, and which of them were asked again.
+ * What happened to the model calls of a process that died, and which of them were made again.
  *
- * Safe to count by: equal calls have equal keys (see test/kill/model-server.ts), and the held summariser writes the key of what it
- * was asked into its answer, so that a stored draft says whose it is.
+ * Counting by keys is safe. Equal calls have equal keys (see test/kill/model-server.ts), and the held summariser writes the key of its call
+ * into its answer, so a stored draft names its call.
  */
 import type { Asked } from "../../test/kill/model-server.ts";
 
 interface Fate {
   readonly calls: number;
-  /** Of these, such as were asked for once more after the kill. */
+  /** Calls of these that were made once more after the kill. */
   readonly again: number;
 }
 
 export interface Fates {
   /** The model had not answered. */
   readonly unanswered: Fate;
-  /** The answer had left the model, and stood in no ledger: paid for, and gone. */
+  /** The answer had left the model and was in no ledger, so it was paid for and lost. */
   readonly unstored: Fate;
-  /** The answer stood in the ledger. */
+  /** The answer was in the ledger. */
   readonly stored: Fate;
 }
 
-/** `drafts` are the texts that the ledger held when the process was dead; `before` and `after` are calls, by that moment. */
+/** `drafts` are the texts in the ledger when the process was dead. `before` and `after` are the calls before and after that moment. */
 export function fatesOf({
   before,
   after,

@@ -1,18 +1,18 @@
-/** One kill of the deployable Worker at a chosen moment of a run, and what came after it by itself. */
+/** One kill of the deployable Worker at a chosen moment of a run, and its recovery without help. */
 import { PARALLEL_CHUNKS } from "../../src/workflows/parallel.ts";
 import { lastDraftStored, NOTED, SMALL, Stage } from "../../test/kill/stage.ts";
 import { countDamaged } from "./damage.ts";
 import { fatesOf, type Fates } from "./fates.ts";
 
-/** A commit may outrun the signal: then nothing was shown, and the Worker is killed once more. */
+/** A commit may be faster than the signal. Then nothing was shown, and the Worker is killed once more. */
 const TRIES = 4;
 export const FINISHED_CHUNKS = 2;
-/** The call that is made as soon as the answers to those before it are stored: of all under way, it alone is answered. */
+/** The call that is made as soon as the earlier answers are stored. It alone of all open calls is answered. */
 const AIMED_AT = FINISHED_CHUNKS + PARALLEL_CHUNKS;
 
 export interface Moment {
   readonly vars: Readonly<Record<string, string>>;
-  /** Talks until a run is at that moment, and kills. Gives how long after the moment the signal was sent, where that is told (ms). */
+  /** Talks until a run is at that moment, and kills. Returns the ms from the moment to the signal, where that is known. */
   readonly die: (stage: Stage) => Promise<number | null>;
 }
 
@@ -20,28 +20,31 @@ export const IN_SUMMARISER: Moment = { vars: SMALL, die: dieSummarising };
 export const BEFORE_COMMIT: Moment = { vars: SMALL, die: dieBeforeCommit };
 export const IN_NOTES: Moment = { vars: NOTED, die: dieNoting };
 
-/** So long after an answer has left the model (ms): on its way to the Worker, in its hands, on its way into the ledger, or there. */
+/**
+ * So many ms after an answer has left the model. The answer may be on its way to the Worker, in its memory, on its way into the ledger, or
+ * stored.
+ */
 export function behindAnswer(delayMs: number): Moment {
   return { vars: SMALL, die: (stage) => dieBehindAnswer(stage, delayMs) };
 }
 
-/** Of one kill. Times in ms from the start of the new process. */
+/** The figures of one kill. Times in ms from the start of the new process. */
 export interface Recovery {
-  /** From the moment that was aimed at to the signal. */
+  /** From the intended moment to the signal. */
   readonly sentAfter: number | null;
   readonly up: number;
   readonly resumed: number;
   readonly ended: number;
   readonly calls: number;
-  /** Calls beyond those of a run that nobody kills, which asks everything once. */
+  /** Calls beyond those of an undisturbed run, which makes each call once. */
   readonly repeated: number;
   readonly fates: Fates;
-  /** Messages that are lost, altered, or there twice. */
+  /** Messages that are lost, altered, or stored twice. */
   readonly damaged: number;
   readonly succeeded: boolean;
 }
 
-/** Throws where the run had always ended before the Worker was dead. */
+/** Throws when the run had ended before the Worker was dead at every try. */
 export async function recover({ vars, die }: Moment): Promise<Recovery> {
   for (let tries = 0; tries < TRIES; tries++) {
     await using stage = await Stage.open(vars);

@@ -1,4 +1,4 @@
-/** A language model over a function, as our workflow asks one: it streams an answer that was there all along. */
+/** A language model over a function for our workflow. It streams an answer that is complete from the start. */
 import type { LanguageModelV4 } from "@ai-sdk/provider";
 
 export interface ModelAnswer {

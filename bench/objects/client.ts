@@ -1,4 +1,4 @@
-/** Whoever calls an agent, in the agent's own process: what is timed here is no network, only the agent. */
+/** A caller of an agent in the agent's own process, so that times hold no network. */
 import { DurableObject } from "cloudflare:workers";
 import type { UIMessage } from "ai";
 import type { RunRecord } from "../../src/memory/runs/runs.ts";
@@ -19,27 +19,27 @@ interface Agent {
 export interface AppendTimes {
   readonly plain: readonly number[];
   readonly busy: readonly number[];
-  /** When the first append of each pair was begun, in ms since 1970. */
+  /** Start of the first append of each pair, in ms since 1970. */
   readonly begunAt: readonly number[];
 }
 
-/** Between two looks at whether a workflow is done (ms). The same for every workflow. */
+/** Time between two looks at whether a workflow is done (ms), the same for every workflow. */
 const POLL_MS = 1;
-/** The same where hundreds are looked at: looking is not to be what takes the time. */
+/** The same for hundreds of workflows, where frequent looks would take the time that is measured. */
 const FLEET_POLL_MS = 250;
-/** Between two looks at whether a first run has begun (ms). It begins after a few appends. */
+/** Time between two looks at whether a first run has begun (ms). It begins after a few appends. */
 const FIRST_RUN_POLL_MS = 20;
 
 /**
- * Between two turns with a run that is to come to its end (ms). Without it the workflow, on the same thread, hardly has its
- * turn: five seconds became thirty.
+ * Time between two turns while a run should reach its end (ms). Without it the workflow on the same thread hardly gets its turn, and five
+ * seconds became thirty.
  */
 const TURN_PAUSE_MS = 5;
 
 export class Client extends DurableObject {
   /**
-   * Appends to two agents in turn for `forMs`, or until the first run of the busy one has its outcome: A B, B A, A B, so
-   * that no drift of the machine is a difference. With a pause between turns where that run is there from the beginning.
+   * Appends to two agents in turn for `forMs`, or until the first run of the busy one has its outcome. The order is A B, B A, A B, so that
+   * no drift of the machine shows as a difference. Pauses between turns when that run exists from the beginning.
    */
   async appendInTurn(plain: string, busy: string, forMs: number): Promise<AppendTimes> {
     const times = { plain: [] as number[], busy: [] as number[], begunAt: [] as number[] };
@@ -70,13 +70,16 @@ export class Client extends DurableObject {
     });
   }
 
-  /** Milliseconds that another object in the process waits for a view of one of the stores: the object's start included, where it was evicted. */
+  /**
+   * Milliseconds that another object in the process waits for a view of one of the stores. They include the object's start where it was
+   * evicted.
+   */
   async timeOpen(contender: "Ours" | "Sdk032" | "Sdk020", name: string): Promise<number> {
     const stub = this.env[contender].getByName(name) as unknown as { rig(...asked: Asked): Promise<unknown> };
     return timed(() => stub.rig("open"));
   }
 
-  /** As {@link timeRun}, for a workflow whose steps do nothing, or no more than call an agent once. */
+  /** As {@link timeRun}, for a workflow whose steps do nothing, or only call an agent once. */
   async timeEmpty(params: EmptyParams): Promise<number> {
     return timed(async () => {
       const { id } = await this.env.EMPTY_WORKFLOW.create({ params });
@@ -84,12 +87,15 @@ export class Client extends DurableObject {
     });
   }
 
-  /** A run of each of these agents, all at once, with appends to them meanwhile. */
+  /** Starts a run of each of these agents at once, with appends to them meanwhile. */
   async runFleet(agents: readonly string[]): Promise<FleetTimes> {
     return runFleet(agents.map((name) => this.#agent(name)));
   }
 
-  /** Milliseconds until so many workflows whose steps only call an agent, begun at once, are all complete; to a quarter of a second. */
+  /**
+   * Milliseconds until all of these workflows, started at once, are complete. Their steps only call an agent. Precise to a quarter of a
+   * second.
+   */
   async timeEmptyFleet(agents: readonly string[], steps: number): Promise<number> {
     const from = Date.now();
     await Promise.all(
@@ -101,7 +107,7 @@ export class Client extends DurableObject {
     return Date.now() - from;
   }
 
-  /** Milliseconds of an append to each, with nothing else at work. */
+  /** Milliseconds of an append to each, without other work. */
   async appendToEach(agents: readonly string[]): Promise<number[]> {
     return appendTo(
       agents.map((name) => this.#agent(name)),
@@ -114,7 +120,7 @@ export class Client extends DurableObject {
   }
 }
 
-/** Whether the agent's first run has its outcome. Waits for one to be there, and then asks no more: the agent tells. */
+/** Returns whether the agent's first run has its outcome. Polls until the run exists, and then waits for the agent's answer. */
 function watchFirstRun(agent: Agent): () => boolean {
   let over = false;
   const watch = async (): Promise<void> => {
@@ -124,7 +130,7 @@ function watchFirstRun(agent: Agent): () => boolean {
       await new Promise((resolve) => setTimeout(resolve, FIRST_RUN_POLL_MS));
     }
   };
-  // Cut off where the appends end before the run: then nobody asks any more.
+  // The wait is cut off where the appends end before the run. Then nobody reads the result.
   void watch().catch(() => undefined);
   return () => over;
 }
@@ -138,7 +144,7 @@ async function complete(workflow: Workflow<never>, id: string, pollMs = POLL_MS)
   }
 }
 
-/** An instance that is not there yet is about to be created. */
+/** A missing instance is about to be created. */
 async function statusOf(workflow: Workflow<never>, id: string): Promise<string> {
   try {
     return (await (await workflow.get(id)).status()).status;

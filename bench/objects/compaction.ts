@@ -1,4 +1,4 @@
-/** Our workflow with the summariser that their agent's name asks for: see setting.ts. */
+/** Our workflow with the summariser that its agent's name asks for. See setting.ts. */
 import type { LanguageModelV4 } from "@ai-sdk/provider";
 import type { AgentWorkflowEvent, AgentWorkflowStep } from "agents/workflows";
 import type { Outcome } from "../../src/memory/runs/runs.ts";
@@ -10,7 +10,7 @@ import { answeringModel } from "./answering-model.ts";
 import { readSetting } from "./setting.ts";
 import { Summariser } from "./summariser.ts";
 
-/** Tokens, unless the name says `window`: chunks are then bounded by their own limit. */
+/** Tokens, unless the name says `window`. Chunks are then bounded by their own limit. */
 const WINDOW = 128_000;
 
 type Event = AgentWorkflowEvent<CompactionParams>;
@@ -28,7 +28,7 @@ export class CompactionWorkflow extends RealCompaction {
   }
 }
 
-/** One that answers the same to everything (summariser.ts), unless the name asks for a summariser of a comparison. */
+/** A model with one answer for everything (summariser.ts), unless the name asks for a summariser of a comparison. */
 function chooseModel(agent: string): ChosenModel {
   const summariser = readSetting(agent, "summariser") as SummariserName | null;
   if (summariser === null) {

@@ -1,4 +1,4 @@
-/** The objects over HTTP, for who runs the Worker in a way that gives no bindings: a method and what it takes, as JSON. */
+/** The objects over HTTP, for ways to run the Worker that give no bindings. A request names a method and its arguments as JSON. */
 import { z } from "zod";
 
 const Knock = z.object({
@@ -10,7 +10,7 @@ const Knock = z.object({
 
 export type Knocked = z.infer<typeof Knock>;
 
-/** Answers with what the method gave, as JSON; what it threw is a failed request. */
+/** Answers with the method's result as JSON. An error of the method fails the request. */
 export async function answer(request: Request, env: Cloudflare.Env): Promise<Response> {
   if (request.method !== "POST") return new Response("bench");
   const { binding, name, method, args } = Knock.parse(await request.json());

@@ -1,4 +1,4 @@
-/** Many agents that compact at once, and appends to them meanwhile: one object asks them all, so that no network is timed. */
+/** Many agents that compact at once, with appends to them meanwhile. One object calls them all, so that times hold no network. */
 import type { UIMessage } from "ai";
 import type { RunRecord } from "../../src/memory/runs/runs.ts";
 import { messageAt } from "./messages.ts";
@@ -10,15 +10,15 @@ interface Agent {
 }
 
 export interface FleetTimes {
-  /** From asking for a run until its outcome stood (ms), as the ledger has it. */
+  /** From asking for a run until its outcome (ms), by the ledger's times. */
   readonly runs: readonly number[];
-  /** Of each append while runs were at work (ms, of a clock that ticks once a millisecond). */
+  /** Time of each append during runs (ms), by a clock that ticks once a millisecond. */
   readonly appends: readonly number[];
   /** Outcomes, by kind. */
   readonly outcomes: Readonly<Record<string, number>>;
 }
 
-/** Between two appends (ms): a person's pace, over all agents together. */
+/** Time between two appends (ms). A person's pace over all agents together. */
 const PACE_MS = 5;
 
 /** Asks all for a run at the same moment, and appends to one after the other until the last run has ended. */
@@ -39,7 +39,7 @@ export async function runFleet(agents: readonly Agent[]): Promise<FleetTimes> {
   return { runs: await runs, appends, outcomes };
 }
 
-/** Appends to each in turn as long as `goesOn`, and so often at least as there are agents. Milliseconds of each. */
+/** Appends to each in turn as long as `goesOn`, and at least once to each agent. Returns the milliseconds of each append. */
 export async function appendTo(agents: readonly Agent[], goesOn: () => boolean): Promise<number[]> {
   const ms: number[] = [];
   for (let n = 0; n < agents.length || goesOn(); n++) {

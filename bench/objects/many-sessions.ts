@@ -1,4 +1,4 @@
-/** Many sessions in one agent of ours, and the rows of what is done in one of them. */
+/** Many sessions in one agent of ours, and the rows of operations in one of them. */
 import { SessionManager } from "../../src/agent/session-manager.ts";
 import type { CompactionHost } from "../../src/agent/session.ts";
 import { messageAt } from "./messages.ts";
@@ -6,7 +6,7 @@ import type { Meter, Rows } from "./meter.ts";
 
 const ONE_MORE = "One more";
 
-/** In this order: the first search makes the index. */
+/** In this order, because the first search makes the index. */
 const OPERATIONS = {
   list: (manager) => manager.list({ limit: PAGE }),
   create: (manager) => manager.create(ONE_MORE),
@@ -36,7 +36,7 @@ export class ManySessions {
     this.#meter = meter;
   }
 
-  /** Makes so many, with four messages each; no word of one is in another. */
+  /** Makes so many sessions with four messages each. No two share a distinctive word. */
   async make(count: number): Promise<void> {
     for (let n = 1; n <= count; n++) {
       const { id } = this.#manager.create(`Session ${n}`);
@@ -46,8 +46,8 @@ export class ManySessions {
   }
 
   /**
-   * Rows of one operation, where it is on a session on the middle one of a page by id: after the rows of the last one by id there
-   * is none that a read would end at, and it reads a row less.
+   * Rows of one operation. An operation on a session uses the middle one of a page by id, because after the last one a read finds no next
+   * row to end at and reads one row less.
    */
   async count(operation: SessionOperation): Promise<Rows> {
     const all = this.#manager.list({ limit: PAGE }).filter(({ name }) => name !== ONE_MORE);
@@ -57,14 +57,14 @@ export class ManySessions {
   }
 }
 
-/** In one of them, for a word that stands in every message of all. */
+/** Searches one session for a word that stands in every message of all sessions. */
 async function searchIn(manager: SessionManager, id: string): Promise<void> {
   const hits = await manager.search("Message", { sessionId: id });
-  // One was appended before.
+  // One message was appended before.
   if (hits.length !== EACH + 1) throw new Error(`${hits.length} messages were found in one session.`);
 }
 
-/** Over all sessions, for words that stand in one message of them. */
+/** Searches all sessions for words that stand in one message only. */
 async function searchOne(manager: SessionManager): Promise<void> {
   const hits = await manager.search(`"Message ${EACH} revision"`);
   if (hits.length !== 1) throw new Error(`The message was found ${hits.length} times.`);

@@ -1,4 +1,4 @@
-/** The messages that every store under test is given: the same ids and texts, as long as a short turn of a chat. */
+/** The messages for every store under test, with the same ids and texts. Each is as long as a short turn of a chat. */
 import type { UIMessage } from "ai";
 
 const SENTENCE = "The parser now keeps a trailing comma in an argument list, and the test for it passes. ";

@@ -1,32 +1,33 @@
 /**
  * Counts rows as the platform bills them, for any code that runs in the object.
  *
- * Every store under test is counted in this one way: at the object's `sql.exec`, and at `get`, `put`, `delete` and `list` of
- * its keys, which are rows of a hidden table, put in place before the store sees them. A key that is asked for or deleted is a
- * row, there or not; a list is a row for each of its entries. An alarm that is set is a row written. Keys within
- * `transaction` and `deleteAll` are not seen: nothing under test uses them. A cursor counts as it is read, so a count is
- * taken only after the work is done. While it is off, nothing is kept, and times are taken then. What the local platform
- * writes for itself into each object is left out: on Cloudflare it is not there.
+ * Counts every store in the same way, at the object's `sql.exec` and at `get`, `put`, `delete` and `list` of its keys, which are rows of a
+ * hidden table. The meter is in place before the store sees them. A requested or deleted key is a row whether it exists or not. A list is a
+ * row for each of its entries. A set alarm is a row written.
+ *
+ * Keys within `transaction` and `deleteAll` are not seen, because nothing under test uses them. A cursor counts as it is read, so a count
+ * is taken only after the work is done. While the meter is off it keeps nothing, and times are taken then. Rows that the local platform
+ * writes for itself into each object are left out, because they do not exist on Cloudflare.
  */
 export interface Rows {
   readonly read: number;
   readonly written: number;
 }
 
-/** A cursor, or what keys and alarms come to. */
+/** A cursor, or the rows of keys and alarms. */
 interface Counting {
   readonly rowsRead: number;
   readonly rowsWritten: number;
 }
 
-/** In every statement of the local platform's own. */
+/** A part of every statement that the local platform issues itself. */
 const LOCAL = "__miniflare";
 
 export class Meter {
   #counting: Counting[] | null;
   #inStart: boolean;
 
-  /** `fromStart`: what the object does of itself is counted too, until {@link takeStart}. */
+  /** `fromStart` also counts what the object does before its first call, until {@link takeStart}. */
   constructor(storage: DurableObjectStorage, fromStart = false) {
     this.#counting = fromStart ? [] : null;
     this.#inStart = fromStart;
@@ -55,7 +56,7 @@ export class Meter {
     return sum(counting);
   }
 
-  /** All since the object was made; null where that was not asked for, or is taken already. Ends the counting of its start. */
+  /** All rows since the object was made. Null where that was not asked for, or was taken already. Ends the counting of its start. */
   takeStart(): Rows | null {
     const counting = this.#counting;
     if (!this.#inStart || counting === null) return null;
@@ -64,7 +65,7 @@ export class Meter {
     return sum(counting);
   }
 
-  /** A list comes to as many rows as it gives; one that is read entry by entry, to as many as are read. */
+  /** A list counts the entries that it returns. A list that is read entry by entry counts the entries that are read. */
   #watchLists(storage: DurableObjectStorage): void {
     const { kv } = storage;
     const list: DurableObjectStorage["list"] = Reflect.get(storage, "list");
@@ -85,7 +86,7 @@ export class Meter {
     Object.defineProperty(kv, "list", { value: countedNow });
   }
 
-  /** Counts what a call comes to, however it ends. */
+  /** Counts a call's rows, however it ends. */
   #watch(of: object, method: "get" | "put" | "delete" | "setAlarm", rows: (first: unknown) => Counting): void {
     const call = Reflect.get(of, method) as (...given: readonly unknown[]) => unknown;
     const watched = (...given: readonly unknown[]): unknown => {

@@ -1,6 +1,8 @@
 /**
- * Ours: a CompactingAgent with its workflow. An agent's name says how it is set up, as in `busy?threshold=3000&delay=5000`:
- * the threshold in tokens (never reached without it), its summariser (summariser.ts), and with `notes` that it keeps notes.
+ * A CompactingAgent with its workflow.
+ *
+ * An agent's name is its setup, as in `busy?threshold=3000&delay=5000`. It sets the threshold in tokens (never reached without it), the
+ * summariser (summariser.ts) and, with `notes`, that the agent keeps notes.
  */
 import type { AgentContext } from "agents";
 import { SessionManager } from "../../src/agent/session-manager.ts";
@@ -40,12 +42,12 @@ export class Ours extends CompactingAgent {
     this.ctx.abort("evicted");
   }
 
-  /** One compaction of what is stored, with everything that it costs this object. */
+  /** Runs one compaction of the stored messages and returns everything that it costs this object. */
   async countRun(): Promise<RunCost> {
     return this.#count((session) => session.compact());
   }
 
-  /** As {@link countRun}, of one update of the notes. */
+  /** As {@link countRun}, for one update of the notes. */
   async countNotes(): Promise<RunCost> {
     return this.#count((session) => session.refreshNotes());
   }
@@ -67,7 +69,7 @@ export class Ours extends CompactingAgent {
     return { outcome, ...counts, requests: this.#requests, resultBytes: this.#resultBytes, rows, storedBytes };
   }
 
-  /** Rows of the object's start and of its first message; of one whose name says `start`, before anything else. */
+  /** Rows of the object's start and of its first message. Requires an object whose name says `start`, and must be called first. */
   async countFirst(): Promise<Rows> {
     await Session.create(this).appendMessage(messageAt(1));
     const rows = this.#meter.takeStart();
@@ -75,7 +77,7 @@ export class Ours extends CompactingAgent {
     return rows;
   }
 
-  /** What its database takes. */
+  /** Bytes of its database. */
   async storedBytes(): Promise<number> {
     return this.ctx.storage.sql.databaseSize;
   }
@@ -88,7 +90,7 @@ export class Ours extends CompactingAgent {
     return new ManySessions(this, this.#meter).count(operation);
   }
 
-  /** Waits until no run is at work. */
+  /** Waits until no run is live. */
   async settle(): Promise<void> {
     const session = Session.create(this);
     for (;;) {
@@ -108,15 +110,15 @@ export class Ours extends CompactingAgent {
   }
 }
 
-/** Counts of one run. Requests are the workflow's calls to the object; rows are all that the object read and wrote. */
+/** Counts of one run. `requests` are the workflow's calls to the object, and `rows` are all rows that the object read and wrote. */
 export interface RunCost extends Pick<RunRecord, "outcome" | "modelCalls" | "inputTokens" | "outputTokens"> {
   readonly steps: number;
   readonly chunks: number;
   readonly requests: number;
-  /** Of the newest plan: the largest result of a step. */
+  /** Bytes of the newest plan, the largest result of a step. */
   readonly resultBytes: number;
   readonly rows: Rows;
-  /** By which the database grew, in whole pages. */
+  /** Growth of the database, in whole pages. */
   readonly storedBytes: number;
 }
 

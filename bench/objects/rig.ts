@@ -1,8 +1,8 @@
 /**
  * Drives one store through the operations under test, inside its Durable Object.
  *
- * Job: the same numbered messages, the same operations in the same order, whoever stores them. Rows are counted in one
- * pass and times taken in another, so that counting costs no time.
+ * Every store gets the same numbered messages and the same operations in the same order. Rows are counted in one pass and times taken in
+ * another, so that counting costs no time.
  */
 import type { UIMessage } from "ai";
 import { measureMessage } from "../../src/steps/message/measure.ts";
@@ -16,41 +16,41 @@ import { estimateTokens } from "../../src/steps/tokens/tokens.ts";
 /** A conversation store, as its users call it. */
 export interface Contender {
   append(message: UIMessage): Promise<unknown>;
-  /** Stores many by the shortest public way: how a conversation came to be long is not what is measured. */
+  /** Stores many by the shortest public way, because the storing itself is not measured. */
   appendAll(messages: readonly UIMessage[]): Promise<unknown>;
   addSummary(summary: string, fromId: string, toId: string): Promise<unknown>;
-  /** Reads what a model would be sent. */
+  /** Reads the messages for a model. */
   view(): Promise<readonly UIMessage[]>;
   update(message: UIMessage): Promise<unknown>;
   remove(id: string): Promise<unknown>;
   branches(id: string): Promise<unknown>;
-  /** Looks for words that stand side by side. */
+  /** Searches for words that stand side by side. */
   search(phrase: string): Promise<readonly unknown[]>;
-  /** Makes a new session of the path up to a message; null for a store that has none. */
+  /** Makes a new session of the path up to a message. Null for a store without forks. */
   readonly fork: ((atId: string) => Promise<unknown>) | null;
   /**
-   * Makes it compact by itself over `tokens`, with the summariser that its object's name asks for, and keep the newest
-   * `keptTokens`. What is returned resolves when no compaction is at work.
+   * Makes it compact automatically over `tokens`, with the summariser of its object's name, and keep the newest `keptTokens`. The returned
+   * function resolves when no compaction is live.
    */
   compactAfter(tokens: number, keptTokens: number): () => Promise<void>;
 }
 
-/** `start`: what the object does of itself when it wakes, before its first call. */
+/** `start` is what the object does when it wakes, before its first call. */
 export type Counted = Operation | "start";
 export type Operation = "view" | "branches" | "update" | "delete" | "append" | "search" | "fork";
 
 export interface Timing {
   readonly times: number;
-  /** Each time is of so many operations, one after the other, that they take about so long; of one where it is 0 (ms). */
+  /** Length of one time in ms. Consecutive operations fill it. Each time is one operation where it is 0. */
   readonly stretchMs: number;
 }
 
 export interface Appending {
   readonly thresholdTokens: number;
   readonly times: number;
-  /** Whether `times` are counted only from the end of the first compaction that asks its summariser; as many as it takes come before. */
+  /** Counts `times` only from the end of the first compaction that asks its summariser. Any number of appends comes before. */
   readonly pastEnd?: boolean;
-  /** From the beginning of one append to that of the next (ms); those that fall into the time of a longer one are left out. */
+  /** From the start of one append to the start of the next (ms). Appends that are due during a longer one are left out. */
   readonly everyMs: number;
 }
 
@@ -58,33 +58,33 @@ export interface Behind {
   /** Of each append. */
   readonly ms: readonly number[];
   /**
-   * From when each was due until it was done. Those for which it was too late to begin, because the one before had not returned or
-   * something else held the object, count as done with the next one: no message could have been stored before it.
+   * From when each append was due until it was done. An append that came too late to begin, because another one or other work held the
+   * object, counts as done with the next one. No message could have been stored before that.
    */
   readonly dueMs: readonly number[];
-  /** The most that an append began after its time, while none was at work: something else held the object (ms). */
+  /** Largest delay of an append's start (ms) while no append was running, because other work held the object. */
   readonly latestMs: number;
-  /** Of the summariser. */
+  /** Calls of the summariser. */
   readonly calls: number;
   readonly viewTokens: number;
-  /** Whether an answer that should stand for nothing stands in the view. */
+  /** Whether an unsound answer stands in the view. */
   readonly unsound: boolean;
 }
 
-/** What may be asked of a rig from outside its object: a method, and what it takes. */
+/** The methods of a rig that may be called from outside its object. */
 export type RigMethods = Pick<Rig, "fill" | "prepare" | "count" | "time" | "open" | "appendBehind">;
 export type Asked = {
   [Name in keyof RigMethods]: [name: Name, ...args: Parameters<RigMethods[Name]>];
 }[keyof RigMethods];
 
-/** Tokens that are looked at after every append, and never reached. */
+/** A threshold in tokens that is checked after every append and never reached. */
 export const NEVER = 1_000_000_000;
-/** Of a threshold, what is kept of the newest: as ours does by default. */
+/** Share of a threshold that is kept of the newest messages, which is our default. */
 const KEPT_SHARE = 1 / 3;
 const BATCH = 1_000;
-/** Longer than any compaction that is waited for (ms): without one, appends would never end. */
+/** Longer than any awaited compaction (ms). Without this limit, appends would never end. */
 const MOST_MS = 60_000;
-/** Messages shown before and after the summary: with it, 14 are visible. */
+/** Messages shown before and after the summary. Together with it, 14 are visible. */
 const HEAD = 3;
 const TAIL = 10;
 
@@ -95,9 +95,9 @@ export class Rig {
   readonly #meter: Meter;
   readonly #storage: DurableObjectStorage;
   readonly #name: () => string;
-  /** Of one operation, as it was last (ms). */
+  /** Time of one operation at its last measurement (ms). */
   readonly #each = new Map<Operation, number>();
-  /** What was done often enough since the object woke to be measured: a first operation after an eviction is not. */
+  /** Operations that were warmed up since the object woke. A first operation after an eviction is slower. */
   readonly #warm = new Set<Operation>();
   /** Null where it was not counted. */
   #start: Rows | null = null;
@@ -132,7 +132,9 @@ export class Rig {
     return (await this.#contender.view()).length;
   }
 
-  /** Rows of each of `times` operations; none when the store has no such operation. A start is there where the object's name says `start`. */
+  /**
+   * Rows of each of `times` operations. Empty when the store has no such operation. `start` exists where the object's name says `start`.
+   */
   async count(operation: Counted, times: number): Promise<Rows[]> {
     if (operation === "start") return this.#start === null ? [] : [this.#start];
     if (!this.#has(operation)) return [];
@@ -144,7 +146,7 @@ export class Rig {
     return rows;
   }
 
-  /** Milliseconds of one operation, `times` times; none when the store has no such operation. */
+  /** Milliseconds of one operation, `times` times. Empty when the store has no such operation. */
   async time(operation: Operation, { times, stretchMs }: Timing): Promise<number[]> {
     if (!this.#has(operation)) return [];
     if (stretchMs > 0 && !this.#warm.has(operation)) await this.#warmUp(operation, stretchMs);
@@ -153,7 +155,7 @@ export class Rig {
     return ms;
   }
 
-  /** To know how many are a stretch, and so that none that counts runs code for the first time, or reads what a store then keeps in mind. */
+  /** Finds out how many operations fill a stretch. Also compiles the code and fills the store's caches before the first timed operation. */
   async #warmUp(operation: Operation, stretchMs: number): Promise<void> {
     this.#warm.add(operation);
     for (let time = 0; time < WARM_UPS; time++) await this.#stretch(operation, 1);
@@ -166,12 +168,12 @@ export class Rig {
     return batchOf(this.#each.get(operation) ?? stretchMs, { stretchMs, most });
   }
 
-  /** Reads the view and says how many messages it shows: for who times it from outside. */
+  /** Reads the view and returns how many messages it shows, for a caller that times it from outside. */
   async open(): Promise<number> {
     return (await this.#contender.view()).length;
   }
 
-  /** Appends while it compacts by itself, and looks at the view when no compaction is at work any more. */
+  /** Appends while the store compacts automatically. Reads the view when no compaction is live any more. */
   async appendBehind({ thresholdTokens, times, everyMs, pastEnd = false }: Appending): Promise<Behind> {
     const settle = this.#contender.compactAfter(thresholdTokens, Math.floor(thresholdTokens * KEPT_SHARE));
     const isOver = this.#watchEnd(settle);
@@ -187,7 +189,7 @@ export class Rig {
       if (pastEnd && Date.now() - start > MOST_MS) throw new Error("No compaction came to its end.");
       dues.push(due);
       if (missed) continue;
-      // Before the wait: what the rig itself writes is no part of an append, and holds up none.
+      // Prepared before the wait, so that the rig's own writes are no part of an append and delay none.
       const [append] = await this.#next("append", 1);
       if (due > Date.now()) {
         await sleep(due - Date.now());
@@ -211,14 +213,14 @@ export class Rig {
     };
   }
 
-  /** Whether the compaction that was first to ask its summariser has ended. To be asked before each append. */
+  /** Returns whether the first compaction that asked its summariser has ended. Call it before each append. */
   #watchEnd(settle: () => Promise<void>): () => boolean {
     let state: "none" | "at work" | "over" = "none";
     const end = (): void => void (state = "over");
     return () => {
       if (state === "none" && countCalls(this.#name()) > 0) {
         state = "at work";
-        // What a compaction fails with is met again where all of them are waited for.
+        // An error of a compaction is raised again where all of them are awaited.
         void settle().then(end, end);
       }
       return state === "over";
@@ -229,7 +231,7 @@ export class Rig {
     return operation !== "fork" || this.#contender.fork !== null;
   }
 
-  /** Milliseconds of one of so many that are done one after the other. */
+  /** Milliseconds of one operation out of a stretch of consecutive ones. */
   async #stretch(operation: Operation, count: number): Promise<number> {
     const works = await this.#next(operation, count);
     readAgain();
@@ -240,7 +242,7 @@ export class Rig {
     return ms / count;
   }
 
-  /** What is to be measured, with everything that must be there first done already: the same operation, `count` times. */
+  /** Prepares `count` times the same operation. Everything that it needs is done already. */
   async #next(operation: Operation, count: number): Promise<Works> {
     const contender = this.#contender;
     const last = await this.#readLast();
@@ -263,11 +265,11 @@ export class Rig {
       return each((n) => contender.append(appended[n - 1] ?? messageAt(last + n)));
     }
     for (const message of appended) await contender.append(message);
-    // The newest first: 0.20 loses all that came before a message that is deleted from the middle.
+    // The newest first, because 0.20 loses all messages before one that is deleted from the middle.
     return each((n) => contender.remove(`m${last + count + 1 - n}`));
   }
 
-  /** Beside the store, because an evicted object forgets. */
+  /** Stored beside the store, because an evicted object forgets. */
   async #readLast(): Promise<number> {
     if (this.#last === 0) this.#last = (await this.#storage.get<number>("bench:last")) ?? 0;
     return this.#last;
@@ -283,7 +285,7 @@ async function sleep(ms: number): Promise<void> {
   if (ms > 0) await new Promise((resolve) => setTimeout(resolve, ms));
 }
 
-/** Looks for the one message that holds this number. */
+/** Searches for the one message with this number. */
 async function searchOne(contender: Contender, n: number): Promise<void> {
   const hits = await contender.search(`Message ${n}`);
   if (hits.length !== 1) throw new Error(`Message ${n} was found ${hits.length} times.`);

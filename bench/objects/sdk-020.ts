@@ -1,4 +1,4 @@
-/** The Agents SDK's sessions as they were in 0.20: `agents/experimental/memory/session`, inside an Agent. */
+/** The Agents SDK's sessions of version 0.20, `agents/experimental/memory/session`, inside an Agent. */
 import { Agent, type AgentContext } from "upstream-020";
 import { AgentSessionProvider, Session, SessionManager } from "upstream-020/experimental/memory/session";
 import { createCompactFunction } from "upstream-020/experimental/memory/utils";
@@ -32,7 +32,7 @@ function contender(agent: Sdk020): Contender {
   session.onCompaction(async () => null).compactAfter(NEVER);
   return {
     append: (message) => session.appendMessage(message),
-    // Below the session, which reads the whole conversation again after every append.
+    // Writes below the session, which reads the whole conversation again after every append.
     appendAll: async (messages) => {
       for (const message of messages) {
         rows.appendMessage(message, last);
@@ -45,13 +45,13 @@ function contender(agent: Sdk020): Contender {
     remove: (id) => session.deleteMessages([id]),
     branches: (id) => session.getBranches(id),
     search: (phrase) => session.search(phrase),
-    // Copies the view: what its summary hides is not in the new session.
+    // Copies the view, so the messages that its summary hides are not in the new session.
     fork: (atId) => SessionManager.create(agent).fork("", atId, "Fork"),
     compactAfter: (tokens, keptTokens) => {
       const summariser = new Summariser(agent.name);
       const summarize = (): Promise<string> => summariser.ask();
       session.onCompaction(createCompactFunction({ summarize, tailTokenBudget: keptTokens })).compactAfter(tokens);
-      // An append waits for the compaction that it sets off.
+      // An append waits for the compaction that it starts.
       return async () => undefined;
     },
   };

@@ -1,4 +1,4 @@
-/** The Agents SDK's sessions as they are now: `agents/sessions`, a capability of an Agent. */
+/** The Agents SDK's sessions of version 0.32, `agents/sessions`, a capability of an Agent. */
 import { Agent, type AgentContext } from "agents";
 import { createCompactFunction, Sessions } from "agents/sessions";
 import { Meter } from "./meter.ts";
@@ -44,7 +44,7 @@ function contender(agent: Sdk032, session: ReturnType<Sessions["session"]>): Con
       const summariser = new Summariser(agent.name);
       const summarize = (): Promise<string> => summariser.ask();
       session.onCompaction(createCompactFunction({ summarize, keepRecentTokens: keptTokens })).compactAfter(tokens);
-      // An append waits for the compaction that it sets off.
+      // An append waits for the compaction that it starts.
       return async () => undefined;
     },
   };

@@ -1,6 +1,7 @@
 /**
- * Summarisers that need a known time and answer in a known way. Which one an object has stands in its name, as in
- * `busy?delay=5000&answers=nothing`: the same for every store, and there again after an eviction.
+ * Summarisers that need a known time and answer in a known way.
+ *
+ * An object's name selects one, as in `busy?delay=5000&answers=nothing`. It is the same for every store, and survives an eviction.
  */
 import type { LanguageModelV4 } from "@ai-sdk/provider";
 import { DEFAULT_TEMPLATE } from "../../src/steps/draft/template.ts";
@@ -8,12 +9,12 @@ import { estimateTokens } from "../../src/steps/tokens/tokens.ts";
 import { answeringModel } from "./answering-model.ts";
 import { readSetting } from "./setting.ts";
 
-/** In every text that should never stand for a conversation. */
+/** A mark in every text that should never stand for a conversation. */
 export const UNSOUND = "[unsound]";
 
 const LINE = `- ${UNSOUND} And then the parser was spoken about once more, at length.\n`;
 
-/** By the name that is given as `answers`. */
+/** By the value of `answers`. */
 const ANSWERS = {
   sound: () => inSections("- The parser keeps a trailing comma in an argument list, and its test passes."),
   fails: (): string => {
@@ -27,10 +28,10 @@ const ANSWERS = {
 
 export type Answers = keyof typeof ANSWERS;
 
-/** Calls so far, by the name of the object, which no two stores may share: a workflow and its agent are in one process. */
+/** Calls so far by the name of the object, which no two stores may share, because a workflow and its agent run in one process. */
 const asked = new Map<string, number>();
 
-/** How often the summariser of an object was asked, whoever stands behind it, and whether it answered or not. */
+/** How often the summariser of an object was asked, by any caller, answered or not. */
 export function countCalls(objectName: string): number {
   return asked.get(objectName) ?? 0;
 }
@@ -40,7 +41,7 @@ export class Summariser {
   readonly #delayMs: number;
   readonly #answer: () => string;
 
-  /** As the name of its object says. */
+  /** Reads its settings from the name of its object. */
   constructor(objectName: string) {
     const answers = readSetting(objectName, "answers") ?? "sound";
     if (!isAnswers(answers)) throw new Error(`No summariser answers "${answers}".`);
@@ -49,7 +50,7 @@ export class Summariser {
     this.#answer = ANSWERS[answers];
   }
 
-  /** Takes as little notice of what it is asked as a model that is of no use. */
+  /** Ignores the prompt, like a useless model. */
   async ask(): Promise<string> {
     asked.set(this.#objectName, countCalls(this.#objectName) + 1);
     if (this.#delayMs > 0) await new Promise((resolve) => setTimeout(resolve, this.#delayMs));

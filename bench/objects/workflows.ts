@@ -1,12 +1,12 @@
-/** What a compaction's time is compared with: workflows with as many steps that do nothing. */
+/** Workflows with as many steps that do nothing, as a baseline for the time of a compaction. */
 import { WorkflowEntrypoint, type WorkflowEvent, type WorkflowStep } from "cloudflare:workers";
 import pMap from "p-map";
 
 export interface EmptyParams {
   readonly steps: number;
-  /** An agent that every step calls once; null for none. */
+  /** An agent that every step calls once. Null for none. */
   readonly agent: string | null;
-  /** Steps at the same time. Default: one. */
+  /** Steps at the same time. Default 1. */
   readonly atOnce?: number;
 }
 

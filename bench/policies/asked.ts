@@ -1,29 +1,29 @@
 /**
  * Reads the task out of the prompt of any policy, so that one summariser serves them all.
  *
- * Boundary: a prompt in, what it asks for out. Ours (and the head-and-tail policy's, which is laid out alike) are read by the product's
- * own reader. The SDK's is a text with fixed lines around the conversation; it is put into the form of ours.
+ * Takes a prompt and returns its task. Prompts of ours, and those of the head-and-tail policy with the same layout, go through the
+ * product's own reader. The SDK's prompt has fixed lines around the conversation and is converted into the form of ours.
  */
 import { parsePrompt } from "../../src/steps/draft/prompt.ts";
 import { DEFAULT_TEMPLATE, type Section } from "../../src/steps/draft/template.ts";
 
 export interface Asked {
-  /** True for notes: sections that stand, each with a budget behind its hint. */
+  /** True for notes, whose sections stand and have a budget behind their hint. */
   readonly notes: boolean;
-  /** As `renderTranscript` writes it; empty when only summaries are folded. */
+  /** As `renderTranscript` writes it. Empty when only summaries are folded. */
   readonly transcript: string;
   /** Summaries to carry on, oldest first. */
   readonly earlier: readonly string[];
-  /** What an earlier answer was refused for: it may name what is missing. */
+  /** Problems of an earlier answer. They may name missing facts. */
   readonly problems: readonly string[];
   readonly sections: readonly Section[];
   /** Tokens to aim at. */
   readonly tokens: number;
 }
 
-/** What our prompts tell a model to aim at, of the most that they allow. */
+/** Share of the allowed tokens that our prompts tell a model to aim at. */
 const AIM = 0.85;
-/** Where a prompt names no size. */
+/** Used where a prompt names no size. */
 const DEFAULT_TOKENS = 1_000;
 
 export function readAsked(prompt: string): Asked {
@@ -64,7 +64,7 @@ function readSdkPrompt(prompt: string): Asked {
   };
 }
 
-/** A piece that does not open as a message is the rest of the one before: its text holds the rule that parts messages. */
+/** A piece that does not open as a message continues the one before, because its text contains the separator line. */
 function readSdkMessages(text: string): string {
   const lines: string[] = [];
   let n = 0;
@@ -76,7 +76,7 @@ function readSdkMessages(text: string): string {
   return lines.join("\n");
 }
 
-/** Calls and results as blocks of their own. */
+/** Writes calls and results as blocks of their own. */
 function readSdkTools(body: string, message: number): string {
   let call = 0;
   return body

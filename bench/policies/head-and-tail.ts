@@ -1,9 +1,10 @@
 /**
- * The policy of a well-known terminal agent (hermes-agent), written after its description, since it is no library: tool outputs are pruned
- * first, a head of messages and a tail of tokens stay, and one summary of what is between is updated with each compaction. The
- * head is given up after the first one. It is given no search of what it replaced: the agents that keep it may have one of their own.
+ * The policy of a well-known terminal agent (hermes-agent), written after its description, because it is no library.
  *
- * Left out, because nothing here needs it: its waits after failures, its fallbacks, secrets and images.
+ * It prunes tool outputs first, keeps a head of messages and a tail of tokens, and updates one summary of the middle with each compaction.
+ * It gives up the head after the first one. Here it has no search of replaced messages, although agents that use this policy may have one.
+ *
+ * Leaves out waits after failures, fallbacks, secrets and images, because nothing here needs them.
  */
 import type { UIMessage } from "ai";
 import { measureMessage } from "../../src/steps/message/measure.ts";
@@ -17,13 +18,13 @@ import { estimateTokens } from "../../src/steps/tokens/tokens.ts";
 
 const NAME = "head and tail";
 const HEAD_MESSAGES = 3;
-/** How far over its budget a tail may grow to begin with the last user's message. */
+/** Factor by which a tail may exceed its budget to begin with the last user's message. */
 const STRETCH = 1.5;
-/** A summary is asked for in this share of what it tells, between these shares of the threshold. */
+/** The requested summary has this share of the tokens that it replaces, between these shares of the threshold. */
 const SUMMARY_SHARE = 0.2;
 const LEAST_SHARE = 0.05;
 const MOST_SHARE = 0.1;
-/** Characters of an output that is not pruned, and of the line that is left of one that is. */
+/** Characters of an output that is not pruned, and of the line that remains of a pruned one. */
 const SHORT_OUTPUT = 200;
 const OUTPUT_LINE = 120;
 
@@ -116,7 +117,7 @@ class HeadAndTail implements Host {
   }
 }
 
-/** Where the tail begins: within its budget, or somewhat over it to begin with the last user's message, and behind no open call. */
+/** Start of the tail. It lies within the budget, or somewhat over it to begin with the last user's message, and behind no open call. */
 function cutTail(messages: readonly UIMessage[], tailTokens: number): number {
   const kept = (at: number): number => weigh(messages.slice(at));
   let at = messages.length - 1;
@@ -134,7 +135,7 @@ function partsPair(messages: readonly UIMessage[], at: number): boolean {
   return measured.slice(at).some(({ results }) => results.some(([id]) => called.has(id)));
 }
 
-/** Long outputs as their first line, and each that came before as a word. */
+/** Cuts long outputs to their first line, and replaces each repeated output with a word. */
 function prune(messages: readonly UIMessage[]): UIMessage[] {
   const seen = new Set<string>();
   return messages.map((message) => ({

@@ -1,57 +1,57 @@
 /**
- * One conversation under one policy, in real parts, as a case replays it.
+ * One conversation under one policy with real parts, as a case replays it.
  *
- * Boundary: who stands behind a host (an agent of ours with its workflow, the SDK's session, a list in memory) is known to it alone;
- * cases and judges see only this. `listPolicies` (list.ts) makes them.
+ * Only the host knows its store, which is an agent of ours with its workflow, the SDK's session or a list in memory. Cases and judges see
+ * this interface alone. `listPolicies` (list.ts) makes the policies.
  */
 import type { UIMessage } from "ai";
 
 export interface Host {
   /** The policy's name, as tables show it. */
   readonly name: string;
-  /** Stores the next message, and waits for the end of whatever compaction it began. */
+  /** Stores the next message and waits for the end of any compaction that it began. */
   append(message: UIMessage): Promise<Appended>;
-  /** What the model would be sent now. */
+  /** The messages that the model would get now. */
   view(): Promise<readonly UIMessage[]>;
-  /** What one call of the policy's own way back to hidden messages answers; null for one that is given none here. */
+  /** One call of the policy's own recall of hidden messages. Null for a policy without one here. */
   readonly recall: ((question: string) => Promise<string>) | null;
-  /** So far. */
+  /** Spent so far. */
   spent(): Promise<Spent>;
   close(): Promise<void>;
 }
 
 export interface Appended {
-  /** True when the view lost messages to a summary by this append. A view only ever grows by the message otherwise. */
+  /** True when this append took messages out of the view in favour of a summary. Otherwise a view only grows by the message. */
   readonly compacted: boolean;
   /** Tokens of the view now, by our estimate. */
   readonly tokens: number;
 }
 
-/** What summarising cost: calls, and tokens by our estimate for every policy alike. */
+/** Cost of summarising in calls and tokens, by our estimate for every policy. */
 export interface Spent {
   readonly calls: number;
   readonly inputTokens: number;
   readonly outputTokens: number;
 }
 
-/** What every policy of one comparison is given. */
+/** Conditions that are equal for every policy of one comparison. */
 export interface Terms {
-  /** The view may grow to this many tokens before it is compacted. */
+  /** Tokens that the view may reach before it is compacted. */
   readonly thresholdTokens: number;
-  /** What the view should weigh right after a compaction: each policy's budget of its tail is steered towards it. */
+  /** Tokens of the view right after a compaction. Each policy's tail budget is steered towards it. */
   readonly afterTokens: number;
   readonly summariser: SummariserName;
   readonly seed: number;
 }
 
-/** The offline extractive model, scripted ones that lose a known share of what they read, or one that keeps nothing. */
+/** The offline extractive model, scripted ones that lose a known share of their input, or one that keeps nothing. */
 export type SummariserName = "extractive" | "lossy-10" | "lossy-50" | "empty";
 
 export interface Policy {
   readonly name: string;
   /**
-   * Makes a fresh host: a new conversation, with nothing stored. Hosts of one policy under equal terms share what their tail was
-   * steered to, so open them one after the other.
+   * Makes a fresh host for a new conversation. Hosts of one policy under equal terms share their steered tail, so open them one after the
+   * other.
    */
   readonly open: (terms: Terms) => Promise<Host>;
 }

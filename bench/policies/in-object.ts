@@ -1,4 +1,4 @@
-/** Policies whose conversations are at home in a Durable Object of the Worker under measurement. */
+/** Policies whose conversations live in a Durable Object of the Worker under measurement. */
 import type { UIMessage } from "ai";
 import type { HostedName, Lab } from "../lab.ts";
 import type { HostedMethods } from "../objects/hosted/hosted.ts";

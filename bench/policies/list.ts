@@ -1,11 +1,11 @@
-/** Every policy that conversations are compared under. */
+/** Every policy under which conversations are compared. */
 import type { Lab } from "../lab.ts";
 import { headAndTail } from "./head-and-tail.ts";
 import type { Policy } from "./host.ts";
 import { policyIn } from "./in-object.ts";
 import { none } from "./none.ts";
 
-/** Ours are `ours` and `ours with notes`; `none` compacts nothing. */
+/** Ours are `ours` and `ours with notes`. `none` compacts nothing. */
 export function listPolicies(lab: Lab): readonly Policy[] {
   return [
     none,

@@ -1,9 +1,11 @@
 /**
- * A summariser that forgets a known share of what it reads, at every pass, and says the rest in bullets under the headings it is given.
+ * A summariser that forgets a known share of its input at every pass, and writes the rest as bullets under the given headings.
  *
- * What it reads are names and rules: the identifiers of each line with a few words around them, the user's rules word for word, and each
- * bullet of an earlier summary. It aims at the size that it was asked for. Safe to compare between policies: whether a fact goes
- * is drawn from the seed, the fact and all that was read, so neither the order of calls nor a repetition changes it.
+ * It reads names and rules. These are the identifiers of each line with a few words around them, the user's rules word for word, and each
+ * bullet of an earlier summary. It aims at the requested size.
+ *
+ * Safe to compare between policies. Whether a fact goes is drawn from the seed, the fact and the whole input, so neither the order of calls
+ * nor a repetition changes it.
  */
 import { extractConstraints, extractIdentifiers, type IdentifierKind } from "../../src/steps/facts/facts.ts";
 import { digest } from "../../src/steps/text/digest.ts";
@@ -16,7 +18,7 @@ import type { Asked } from "./asked.ts";
 
 interface Told {
   readonly topic: Topic;
-  /** What is kept or lost as one. */
+  /** The text that is kept or lost as one. */
   readonly value: string;
   readonly bullet: string;
 }
@@ -37,7 +39,7 @@ const TOPICS: Partial<Record<IdentifierKind, Topic>> = {
   symbol: "decisions",
 };
 
-/** An answer to what is asked that leaves out `loss` of the facts that it holds. */
+/** Writes an answer that leaves out the share `loss` of the facts. */
 export function forget(asked: Asked, { loss, seed }: { readonly loss: number; readonly seed: number }): string {
   const read = digest(asked.transcript, ...asked.earlier, ...asked.problems);
   const keep = ({ value }: Told): boolean => drawLot(`${seed} ${read} ${value}`) >= loss;
@@ -50,14 +52,14 @@ export function forget(asked: Asked, { loss, seed }: { readonly loss: number; re
   const room = asked.tokens - estimateTokens(layOut(titles, new Map()));
   const rules = thin([...earlier, ...fresh].filter(isRule), room / RULES_SHARE);
   const left = room - cost(rules);
-  // What came before and what is new share the room by halves; what one does not need, the other takes.
+  // Earlier and new facts get half of the room each. One takes what the other does not need.
   const [old, young] = [earlier, fresh].map((told) => told.filter((each) => !isRule(each))) as [Told[], Told[]];
   const forOld = Math.max(left / 2, left - cost(young));
   const kept = thin(old, forOld);
   return lay(asked, [...rules, ...kept, ...thin(young, left - cost(kept))]);
 }
 
-/** Headings over nothing. */
+/** Headings without content. */
 export function keepNothing({ sections }: Asked): string {
   return layOut(
     sections.map(({ title }) => title),
@@ -104,7 +106,7 @@ function wordsAround(line: string, value: string): string {
   return [...before, ...plainWords(line.slice(at + value.length)).slice(0, WORDS_AROUND)].join(" ");
 }
 
-/** No names: one would be told though its own lot was to go. */
+/** Excludes names, because a name here would be told although its own lot was to go. */
 function plainWords(text: string): string[] {
   return text
     .split(/[^\p{L}'’]+/u)

@@ -1,4 +1,4 @@
-/** No policy: all that was said is sent, for ever. What the others are measured against. */
+/** No policy. All messages are sent every time. The other policies are compared with it. */
 import type { UIMessage } from "ai";
 import type { Appended, Host, Policy, Spent } from "./host.ts";
 import { weigh } from "./weigh.ts";

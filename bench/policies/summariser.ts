@@ -1,5 +1,6 @@
 /**
- * The one summariser of a comparison: a prompt of any policy in, an answer with its price out. No network, no chance beside the seed.
+ * The one summariser of a comparison. It takes a prompt of any policy and returns an answer with its price. No network, and no chance
+ * beside the seed.
  */
 import { extractiveModel } from "../../src/model/extractive.ts";
 import { buildPrompt, parsePrompt } from "../../src/steps/draft/prompt.ts";
@@ -31,7 +32,7 @@ function script(summariser: SummariserName, seed: number, prompt: string): strin
   return loss === undefined ? keepNothing(asked) : forget(asked, { loss, seed });
 }
 
-/** Our offline model, which reads the prompts of others once they are put into the form of ours. */
+/** Our offline model. It reads prompts of other policies after their conversion into the form of ours. */
 async function extract(prompt: string, system: string): Promise<string> {
   const { content } = await extractiveModel().doGenerate({
     prompt: [

@@ -1,14 +1,13 @@
 /**
- * Makes views of different policies equally large, so that what is compared is not who keeps more.
+ * Makes the views of different policies equally large, so that a comparison does not reward a larger view.
  *
- * What a view weighs after a compaction is head, summary and tail; only the tail is free. Its budget is corrected by half of what the
- * view missed, each time, and by all of it the first time: the misses then cancel out, and the mean comes near what is wanted
- * whatever the others weigh.
+ * A view after a compaction holds head, summary and tail, and only the tail is free. The first time its budget is corrected by the whole
+ * miss, later by half of it. So misses cancel out, and the mean comes near the target whatever head and summary weigh.
  */
 import type { Terms } from "./host.ts";
 
 const CORRECTION = 0.5;
-/** A tail within these shares of the threshold leaves something to compact, under any policy. */
+/** A tail within these shares of the threshold leaves something to compact under any policy. */
 const LEAST = 0.02;
 const MOST = 0.6;
 
@@ -17,24 +16,24 @@ export class Tail {
   #wanted: number;
   #correction = 1;
 
-  /** Begins with two thirds of what the view should weigh. */
+  /** Begins with two thirds of the target. */
   constructor(terms: Terms) {
     this.#terms = terms;
     this.#wanted = (terms.afterTokens * 2) / 3;
   }
 
-  /** Tokens, for the next compaction. */
+  /** Tokens for the next compaction. */
   get tokens(): number {
     const { thresholdTokens } = this.#terms;
     return Math.round(Math.min(Math.max(this.#wanted, thresholdTokens * LEAST), thresholdTokens * MOST));
   }
 
-  /** Is told what the view weighed after a compaction with that tail. */
+  /** Corrects the tail by the weight of the view after a compaction with it. */
   steer(weighed: number): void {
     const { thresholdTokens, afterTokens } = this.#terms;
     const wanted = this.#wanted + (afterTokens - weighed) * this.#correction;
     this.#correction = CORRECTION;
-    // A policy that cannot come down to what is wanted must not be held back for ever once it can.
+    // Bounded, so that a policy that could not come down for a while recovers quickly once it can.
     this.#wanted = Math.min(Math.max(wanted, -thresholdTokens), thresholdTokens);
   }
 }

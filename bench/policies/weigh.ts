@@ -1,4 +1,4 @@
-/** What messages weigh, for every policy alike: our estimate. */
+/** Tokens of messages by our estimate, the same for every policy. */
 import type { UIMessage } from "ai";
 import { measureMessage } from "../../src/steps/message/measure.ts";
 import { estimateTokens } from "../../src/steps/tokens/tokens.ts";

@@ -1,8 +1,8 @@
 /**
- * The ruler: which words of a text are rare. It knows nothing of how names are chosen, and is never used to choose them.
+ * The ruler, which finds the rare words of a text. It knows nothing of how names are chosen, and never takes part in choosing them.
  *
- * A word is rare when it is in no dictionary, or carries a digit, an underscore, an inner capital, a dot or a slash; of scripts
- * other than Latin only such names are judged. The dictionary is the machine's own (`/usr/share/dict/words`).
+ * A word is rare when it is in no dictionary, or carries a digit, an underscore, an inner capital, a dot or a slash. In scripts other than
+ * Latin it judges only such names. The dictionary is the machine's own (`/usr/share/dict/words`).
  */
 import { existsSync, readFileSync } from "node:fs";
 

@@ -1,9 +1,9 @@
 /**
- * Replays a conversation through the real planner, extractor and choice of names, and asks after each compaction: of the rare
- * words that only what is hidden says, and that somebody soon writes again, how many do summary and names say?
+ * Replays a conversation through the real planner, extractor and choice of names. After each compaction it takes the rare words that only
+ * hidden messages say and that somebody soon writes again, and counts those that summary and names still say.
  *
- * Beside it the floor, at equal size and at the same moments: no summary, the warmest rare words by 0.99 to the power of their age,
- * half as warm where only a tool said them, for each character that they take. It sees the ruler's own words.
+ * The floor is a baseline of equal size at the same moments. It has no summary and takes the warmest rare words per character. Warmth is
+ * 0.99 to the power of a word's age, halved where only a tool said it. The floor sees the ruler's own words.
  */
 import type { UIMessage } from "ai";
 import { extract } from "../../src/model/extractive.ts";
@@ -19,9 +19,9 @@ import type { RareWords } from "./rare-words.ts";
 
 /** Messages in which a word counts as needed soon. */
 const AHEAD = 60;
-/** Compactions of one conversation, at most. */
+/** Most compactions of one conversation. */
 const MOST = 40;
-/** Characters of a token, for sizes that must not depend on an estimate of ours. */
+/** Characters per token, for sizes that must not depend on our estimate. */
 const CHARS_PER_TOKEN = 3.3;
 const FLOOR_FADES_TO = 0.99;
 const FLOOR_READ_SHARE = 0.5;
@@ -34,7 +34,7 @@ export interface Rescue {
   readonly compactions: number;
   /** Needed words that head and tail do not show. */
   readonly open: number;
-  /** Of those, what is said beside them, and what the floor says in as much room. */
+  /** Number of those that summary and names say, and that the floor says in as much room. */
   readonly rescued: number;
   readonly floor: number;
   /** Mean size of summary and names, as a share of the threshold. */
@@ -70,7 +70,7 @@ export function measureRescue(messages: readonly UIMessage[], rareWords: RareWor
   return { compactions, open, rescued, floor, size: size / Math.max(1, compactions) };
 }
 
-/** The extractive model, as a session without a model of its own has it. */
+/** The extractive model, as a session without a model of its own uses it. */
 const offline: Summariser = {
   tell: (messages, tokens) => summarise(tokens, transcriptOf(messages), []),
   fold: (drafts, tokens) =>
@@ -91,12 +91,12 @@ function summarise(summaryTokens: number, transcript: string | null, drafts: rea
   return { text, tokens: estimateTokens(text) };
 }
 
-/** What the summaries and the names say; not what is still in force, which has a budget of its own. */
+/** The summaries and the names. Rules in force are left out, because they have a budget of their own. */
 function sayBeside({ standing }: Compaction): string {
   return [...standing.map(({ text }) => text), renderNames(standing.at(-1)?.pinned.names ?? [])].join("\n\n");
 }
 
-/** Each compaction with the place of the newest message then. */
+/** Each compaction with the place of the newest message at that time. */
 function* withPlaces(along: Iterable<Compaction>, told: readonly Told[]): Generator<[number, Compaction]> {
   const places = new Map(told.map(({ id }, at) => [id, at]));
   for (const compaction of along) {

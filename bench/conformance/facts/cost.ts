@@ -1,4 +1,4 @@
-/** Rows that the platform bills. Written ones cost a thousand times as much as read ones. */
+/** Rows that the platform bills. A written row costs a thousand times as much as a read one. */
 import assert from "node:assert/strict";
 import { area, say, turn, turns } from "../fact.ts";
 import type { Store } from "../store.ts";

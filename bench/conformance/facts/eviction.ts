@@ -1,4 +1,4 @@
-/** An object may be gone at any moment; what it said it stored is there when it starts again. */
+/** An object may be evicted at any moment. Stored data is there when it starts again. */
 import assert from "node:assert/strict";
 import { answering, area, goodSummary, ids, pause, turn, turns } from "../fact.ts";
 
@@ -59,7 +59,7 @@ export const EVICTION = area("eviction", {
         return new Promise<string>(() => undefined);
       });
       await store.compactAfter(3_000, never.summariser);
-      // A store whose append waits for the summariser is evicted in the middle of it.
+      // Where an append waits for the summariser, this evicts the store in the middle of that append.
       const appended = (async () => {
         for (const message of turns(1, 40)) await store.append(message);
       })().catch(() => undefined);

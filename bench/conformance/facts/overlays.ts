@@ -1,4 +1,4 @@
-/** A summary lies over a range of messages; nothing under it is lost. */
+/** A summary covers a range of messages and loses none of them. */
 import assert from "node:assert/strict";
 import { area, ids, say, textOf, turn, turns } from "../fact.ts";
 import type { Store } from "../store.ts";

@@ -1,4 +1,4 @@
-/** The system prompt and the blocks that it is made of. */
+/** The system prompt and its blocks. */
 import assert from "node:assert/strict";
 import { area, choose, turns } from "../fact.ts";
 

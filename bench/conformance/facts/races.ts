@@ -1,9 +1,9 @@
-/** What happens to a conversation while its summary is being written. */
+/** Changes to a conversation while its summary is being written. */
 import assert from "node:assert/strict";
 import { answering, area, choose, goodSummary, ids, say, textOf, turn, turns } from "../fact.ts";
 import type { Store } from "../store.ts";
 
-/** Compacts, and does something else before the summary is answered. */
+/** Compacts, and runs `meanwhile` before the summary is answered. */
 async function race(store: Store, meanwhile: () => Promise<unknown>): Promise<boolean> {
   await store.storeAll(turns(1, 12));
   return store.compact(choose("m3", "m8", meanwhile)).catch(() => false);

@@ -1,4 +1,4 @@
-/** Finding what was said. */
+/** Searching the messages. */
 import assert from "node:assert/strict";
 import { area, say, turns } from "../fact.ts";
 

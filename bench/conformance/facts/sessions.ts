@@ -1,4 +1,4 @@
-/** Several sessions in one object know nothing of each other. */
+/** Several sessions in one object are isolated from each other. */
 import assert from "node:assert/strict";
 import { area, choose, ids, say, textOf, turn, turns } from "../fact.ts";
 

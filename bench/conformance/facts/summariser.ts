@@ -1,9 +1,9 @@
-/** Compacting with a model: what it is shown, and what becomes of its answers. */
+/** Compacting with a model, with its prompts and the handling of its answers. */
 import assert from "node:assert/strict";
 import type { UIMessage } from "ai";
 import { answering, area, goodSummary, ids, lost, marker, say, textOf, turn, turns } from "../fact.ts";
 
-/** A call, with as much around it as makes it worth a summary. */
+/** A message with a tool part, among enough turns to be worth a summary. */
 function withTool(part: object): UIMessage[] {
   const message: UIMessage = { ...turn(10), parts: [...turn(10).parts, part as UIMessage["parts"][number]] };
   return [...turns(1, 9), message, ...turns(11, 40)];

@@ -1,4 +1,4 @@
-/** A conversation is a tree of messages, and what goes in comes out. */
+/** A conversation is a tree of messages, and messages are returned as they were stored. */
 import assert from "node:assert/strict";
 import { area, ids, say, turn, turns } from "../fact.ts";
 

@@ -1,9 +1,9 @@
-/** Compacting by itself. */
+/** Automatic compaction. */
 import assert from "node:assert/strict";
 import { answering, area, choose, ids, pause, turn, turns } from "../fact.ts";
 import type { Summariser } from "../store.ts";
 
-/** Counts its calls, and how many of them ran at the same time. */
+/** Counts its calls and the most of them at the same time. */
 function counting(answer: () => Promise<null> = async () => null) {
   const calls = { all: 0, now: 0, most: 0 };
   const summariser: Summariser = {

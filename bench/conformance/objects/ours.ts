@@ -1,4 +1,4 @@
-/** Palimpsest, as its users build on it: an agent class, and the workflow with a model of the fact's own. */
+/** Palimpsest as its users build on it, with an agent class and a workflow whose model the fact provides. */
 import type { AgentContext } from "agents";
 import type { AgentWorkflowEvent, AgentWorkflowStep } from "agents/workflows";
 import type { WorkflowStepConfig } from "cloudflare:workers";
@@ -19,7 +19,7 @@ import { blockProvider } from "./blocks.ts";
 export class Ours extends withCompaction(Agent, { rooms: ALL_ROOMS }) implements DeskMethods {
   readonly #desk: Desk;
   readonly manager: ManagerOf<AllRooms>;
-  /** Gone after an eviction: then the model is down. */
+  /** Null after an eviction. The model then counts as down. */
   model: ((prompt: string) => Promise<string>) | null = null;
 
   constructor(ctx: AgentContext, env: Cloudflare.Env) {
@@ -152,7 +152,7 @@ function adapt(agent: Ours, sessionId: string): SessionStore {
   };
 }
 
-/** Tokens: over all that facts compact by hand, and small enough for a head and a tail of ordinary size. */
+/** Tokens. More than facts compact by hand, and small enough for a head and a tail of ordinary size. */
 const COMPACTED_BY_HAND = 30_000;
 
 export class CompactionWorkflow extends RealWorkflow {
@@ -182,13 +182,13 @@ function answerOf(env: Cloudflare.Env, agent: string): Answering {
   return env.Ours.getByName(agent) as unknown as Answering;
 }
 
-/** Retries as often, and at once. */
+/** Keeps the number of retries and removes their delay. */
 function withoutDelays(step: AgentWorkflowStep): AgentWorkflowStep {
   const again = (name: string, config: WorkflowStepConfig, body: () => Promise<never>): Promise<never> => {
     const limit = config.retries?.limit ?? 0;
     return step.do(name, { ...config, retries: { ...config.retries, limit, delay: 1 } }, body);
   };
-  // Nothing but steps is asked of it here; the engine's own methods cannot be read from a copy.
+  // Delegates everything but `do` to the step, because the engine's own methods cannot be read from a copy.
   return new Proxy(step, {
     get: (target, name) => (name === "do" ? again : (Reflect.get(target, name, target) as unknown)),
   });

@@ -1,4 +1,4 @@
-/** The Agents SDK's sessions as they were in 0.20: `agents/experimental/memory`. */
+/** The Agents SDK's sessions of version 0.20, `agents/experimental/memory`. */
 import type { UIMessage } from "ai";
 import { Agent, type AgentContext } from "upstream-020";
 import { AgentSessionProvider, SessionManager } from "upstream-020/experimental/memory/session";
@@ -52,14 +52,14 @@ export class Sdk020 extends Agent implements DeskMethods {
 
 function adapt(agent: Sdk020, sessionId: string): SessionStore {
   const { manager } = agent;
-  // Asked for at every call: a session that was deleted is made anew.
+  // Looked up at every call, because a deleted session must be created again.
   const session = () => manager.getSession(sessionId);
   return {
     append: (message, parentId) => session().appendMessage(message, parentId),
     appendAll: async (messages) => {
       await manager.appendAll(sessionId, [...messages]);
     },
-    // Below the session, which reads the whole conversation again after every append.
+    // Writes below the session, which reads the whole conversation again after every append.
     storeAll: async (messages) => {
       const rows = new AgentSessionProvider(agent, sessionId);
       let last = (await session().getLatestLeaf())?.id ?? null;
@@ -101,11 +101,11 @@ function adapt(agent: Sdk020, sessionId: string): SessionStore {
         .onCompaction(compaction(keepSummariser(summariser)))
         .compactAfter(tokens, counter);
     },
-    // An append waits for the compaction that it sets off.
+    // An append waits for the compaction that it starts.
     settle: async () => undefined,
     declare: async (blocks) => agent.declare(blocks),
     block: async (label) => {
-      // Blocks are read when a turn begins, and its tools are asked for then.
+      // Starts a turn by asking for its tools, because blocks are read then.
       await session().tools();
       return session().getContextBlock(label)?.content ?? null;
     },

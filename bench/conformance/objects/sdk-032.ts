@@ -1,4 +1,4 @@
-/** The Agents SDK's sessions as they are now: `agents/sessions` and `agents/context`. */
+/** The Agents SDK's sessions of version 0.32, `agents/sessions` and `agents/context`. */
 import { Agent, type AgentContext } from "agents";
 import { truncateOlderMessages } from "agents/chat";
 import { AgentContextProvider, ContextBlocks, type ContextConfig } from "agents/context";
@@ -104,7 +104,7 @@ function adapt(agent: Sdk032, sessionId: string): SessionStore {
       if (options.onError !== undefined) noSuchThing("a handler of failed compactions");
       session.onCompaction(compaction(keepSummariser(summariser))).compactAfter(tokens);
     },
-    // An append waits for the compaction that it sets off.
+    // An append waits for the compaction that it starts.
     settle: async () => undefined,
     declare: async (configs) => agent.declare(configs),
     block: async (label) => {

@@ -3,9 +3,9 @@ import type { UIMessage } from "ai";
 import type { Appended, Spent, Terms } from "../../policies/host.ts";
 
 export interface HostedMethods {
-  /** Before anything else, once. */
+  /** Called once, before anything else. */
   begin(terms: Terms): Promise<void>;
-  /** `tailTokens`: what a compaction that this append begins should keep of the end. */
+  /** `tailTokens` is the tail that a compaction begun by this append should keep. */
   store(message: UIMessage, tailTokens: number): Promise<Appended>;
   shown(): Promise<UIMessage[]>;
   lookUp(question: string): Promise<string>;

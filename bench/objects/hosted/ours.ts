@@ -1,6 +1,8 @@
 /**
- * A conversation in an agent of ours with its workflows, at its defaults but for the terms. The agent's name says what its summariser
- * is, as in `one?summariser=lossy-10&seed=1`: a workflow knows no more of its agent than that. With `notes=1` it keeps notes.
+ * A conversation in an agent of ours with its workflows, at its defaults except for the terms.
+ *
+ * The agent's name selects its summariser, as in `one?summariser=lossy-10&seed=1`, because a workflow knows only the name of its agent.
+ * With `notes=1` it keeps notes.
  */
 import type { UIMessage } from "ai";
 import { Session } from "../../../src/agent/session.ts";
@@ -10,7 +12,7 @@ import type { Appended, Spent, Terms } from "../../policies/host.ts";
 import { readSetting } from "../setting.ts";
 import type { HostedMethods } from "./hosted.ts";
 
-/** Most runs of one conversation that are looked at. */
+/** Most runs of one conversation that are read. */
 const MOST_RUNS = 10_000;
 
 export class HostedOurs extends CompactingAgent implements HostedMethods {
@@ -55,11 +57,11 @@ export class HostedOurs extends CompactingAgent implements HostedMethods {
     this.#tail = tailTokens;
     this.#session.compactAfter(this.#terms.thresholdTokens, { tailTokenBudget: tailTokens });
     if (readSetting(this.name, "notes") === null) return;
-    // As much as any other policy keeps: by default notes keep more where few messages have text.
+    // Keeps as much as any other policy. By default notes keep more where few messages have text.
     this.#session.keepNotes({ keep: { minTokens: tailTokens, maxTokens: tailTokens } });
   }
 
-  /** Waits for every run that the append began, notes included. True when one changed the view. */
+  /** Waits for every run that the append began, notes included. True when one of them changed the view. */
   async #settle(): Promise<boolean> {
     let compacted = false;
     for (;;) {
@@ -67,7 +69,7 @@ export class HostedOurs extends CompactingAgent implements HostedMethods {
       if (liveRunIds.length === 0) return compacted;
       for (const id of liveRunIds) {
         const { kind, outcome } = await this.#session.ended(id);
-        // Notes that could not be brought up to date stay as they were, and nothing waits for them.
+        // Notes that could not be updated stay as they were, and nothing waits for them.
         if (outcome?.kind === "failed" && kind !== "notes") throw new Error(`A run failed: ${outcome.reason}`);
         compacted ||= outcome?.kind === "applied" || outcome?.kind === "rebased";
       }

@@ -1,4 +1,4 @@
-/** A conversation in the Agents SDK's sessions as they were in 0.20, compacted by its `createCompactFunction`. */
+/** A conversation in the Agents SDK's sessions of version 0.20, compacted by its `createCompactFunction`. */
 import type { UIMessage } from "ai";
 import { Agent, type AgentContext } from "upstream-020";
 import { Session } from "upstream-020/experimental/memory/session";

@@ -1,4 +1,4 @@
-/** A conversation in the Agents SDK's sessions as they are now, compacted by its `createCompactFunction`. */
+/** A conversation in the Agents SDK's sessions of version 0.32, compacted by its `createCompactFunction`. */
 import type { UIMessage } from "ai";
 import { Agent, type AgentContext } from "agents";
 import { createCompactFunction, Sessions } from "agents/sessions";

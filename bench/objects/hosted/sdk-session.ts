@@ -1,8 +1,9 @@
 /**
- * A session of the SDK under its own compaction function, whatever the version.
+ * A session of any version of the SDK under its own compaction function.
  *
- * It compacts whenever our estimate of its view is over the threshold after an append, as its own trigger does by its own estimate: in
- * 0.32 that one cannot be replaced, and reads three quarters of ours, which would give it a larger view for the same threshold.
+ * It compacts whenever the project's estimate of its view is over the threshold after an append. The SDK's own trigger does the same by its
+ * own estimate. In 0.32 that estimate cannot be replaced and gives three quarters of ours, so the SDK would get a larger view at the same
+ * threshold.
  */
 import type { UIMessage } from "ai";
 import { RECALL_TOKENS } from "../../../src/limits.ts";
@@ -12,7 +13,7 @@ import { Bill, summarise } from "../../policies/summariser.ts";
 import { weigh } from "../../policies/weigh.ts";
 import type { HostedMethods } from "./hosted.ts";
 
-/** What both versions have. */
+/** The calls that both versions have. */
 export interface SdkSession {
   append(message: UIMessage): Promise<unknown>;
   view(): Promise<unknown>;
@@ -57,7 +58,7 @@ export class SdkHosted implements HostedMethods {
     return (await this.#session.view()) as UIMessage[];
   }
 
-  /** Its full-text search, whose answers are whole messages: as many tokens of them as one `recall` of ours may give. */
+  /** Its full-text search, which answers with whole messages. It may return as many tokens of them as one `recall` of ours. */
   async lookUp(question: string): Promise<string> {
     const found: string[] = [];
     let left = RECALL_TOKENS;
