@@ -1,4 +1,4 @@
-/** Agents for tests: each test has its own, with its own summariser. */
+/** Agents for tests. Each test has its own, with its own summariser. */
 import { env } from "cloudflare:workers";
 import { introspectWorkflow } from "cloudflare:test";
 import { beforeAll } from "vitest";
@@ -10,10 +10,10 @@ import type { PalimpsestAgent } from "./worker.ts";
 /** Enough messages to cross the threshold of a test's session (2,000 tokens) by a little. */
 export const ENOUGH = 17;
 
-/** No retry waits in this file: a test that fails a step sees the next attempt at once. */
+/** Removes the delay of retries in this file, so that a test that fails a step sees the next attempt at once. */
 export function skipRetryDelays(): void {
   beforeAll(async () => {
-    // Never disposed: that aborts instances, and one that is about to end by itself would then never answer.
+    // Never disposed, because disposing aborts instances. An instance that is about to end would then never answer.
     const instances = await introspectWorkflow(env.COMPACTION_WORKFLOW);
     await instances.modifyAll((modifier) => modifier.disableRetryDelays());
   });
@@ -21,19 +21,19 @@ export function skipRetryDelays(): void {
 
 let agents = 0;
 
-/** An agent that no other test knows. Its stub is typed as the agent's own class: every method is async there as well. */
+/** An agent of this test alone. Its stub has the type of the agent's class, whose methods are all async there as well. */
 export function newAgent(script: Script | null = null) {
   const name = `agent-${agents++}`;
   const calls = scriptModel(name, script);
   return { name, calls, agent: stubOf(name), stub: env.PalimpsestAgent.get(env.PalimpsestAgent.idFromName(name)) };
 }
 
-/** A new stub for an agent: what a client gets after a reset broke the one it had. */
+/** A new stub for an agent, as a client gets one after a reset broke its old one. */
 export function stubOf(name: string): PalimpsestAgent {
   return env.PalimpsestAgent.get(env.PalimpsestAgent.idFromName(name)) as unknown as PalimpsestAgent;
 }
 
-/** Says enough in one batch to start a run; the ledger row that the append left behind. */
+/** Appends enough in one batch to start a run. Returns the ledger row that the append wrote. */
 export async function startRun(agent: PalimpsestAgent, sessionId = "", messages = ENOUGH): Promise<RunRecord> {
   await agent.appendAll({ sessionId, messages: talk(0, messages) });
   const [run] = await agent.runs({ sessionId });
@@ -41,12 +41,15 @@ export async function startRun(agent: PalimpsestAgent, sessionId = "", messages 
   return run;
 }
 
-/** The id of the overlay that a run brought into force; empty when it brought none. */
+/** The id of the overlay that a run brought into force. Empty when it brought none. */
 export function overlayOf({ outcome }: RunRecord): string {
   return outcome?.kind === "applied" || outcome?.kind === "rebased" ? outcome.overlayId : "";
 }
 
-/** Why a call was refused; empty when it was not. Awaited here: a call's promise that is passed on rejects twice. */
+/**
+ * The error message of a refused call. Empty when it was not refused. Awaits the call here, because a call's promise that is passed on
+ * rejects twice.
+ */
 export async function refusalOf(call: () => Promise<unknown>): Promise<string> {
   try {
     await call();

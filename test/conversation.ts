@@ -1,4 +1,4 @@
-/** A conversation that a test can count on: message n is always the same, and weighs about a hundred tokens. */
+/** A predictable conversation. Message n is always the same, and weighs about a hundred tokens. */
 import type { UIMessage } from "ai";
 
 const TOPICS = ["parser", "scheduler", "ledger", "fence", "outline", "watchdog"];

@@ -3,7 +3,7 @@ import { env } from "cloudflare:workers";
 
 const ENDED: ReadonlySet<InstanceStatus["status"]> = new Set(["complete", "errored", "terminated"]);
 
-/** An instance's status once it has ended: a run's outcome stands in the ledger a moment before that. */
+/** An instance's status once it has ended. The ledger has a run's outcome a moment before that. */
 export async function settled(runId: string): Promise<InstanceStatus> {
   for (;;) {
     const status = await (await env.COMPACTION_WORKFLOW.get(runId)).status();

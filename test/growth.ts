@@ -1,14 +1,14 @@
-/** Holds a work to time in proportion to its input, on any machine, however busy: two sizes are compared in one run. */
+/** Asserts that work takes time in proportion to its input, on any machine. It compares two sizes in one run. */
 import { expect } from "vitest";
 
-/** Rounds, and how many more on a busy machine: what that adds is gone in one of them, and what is no linear work is slow in all. */
+/** Rounds, and the most rounds on a busy machine. A disturbance is absent in at least one round, and non-linear work is slow in all. */
 const ROUNDS = 5;
 const MOST_ROUNDS = 25;
 const TIMES = 8;
-/** Between what linear time grows by, and its square. */
+/** Between linear growth and quadratic growth. */
 const MOST_GROWTH = 3 * TIMES;
 
-/** `make` gives an input of a size; its own time does not count. The larger one is eight times `size`. */
+/** `make` returns an input of a size. Its own time does not count. The larger one is eight times `size`. */
 export function expectLinear<Input>(
   make: (size: number) => Input,
   work: (input: Input) => unknown,
@@ -22,7 +22,7 @@ export function expectLinear<Input>(
     round < ROUNDS || (round < MOST_ROUNDS && fastest.large / fastest.small >= MOST_GROWTH);
     round++
   ) {
-    // In turn, and the fastest of all: what else the machine does only adds.
+    // Alternates and keeps the fastest of all, because other work on the machine only adds time.
     for (const each of ["small", "large"] as const) {
       const began = performance.now();
       work(inputs[each]);

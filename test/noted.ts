@@ -1,4 +1,4 @@
-/** Sessions that keep notes, for tests: see `NOTED` in worker.ts. An update each five messages, a compaction each seventeen. */
+/** Sessions that keep notes. See `NOTED` in worker.ts. They have an update every five messages and a compaction every seventeen. */
 import type { UIMessage } from "ai";
 import type { RunRecord } from "../src/memory/runs/runs.ts";
 import { talk } from "./conversation.ts";
@@ -7,13 +7,13 @@ import type { PalimpsestAgent } from "./worker.ts";
 
 export const SESSION = "noted";
 
-/** Answers an update with two sections; anything else is a compaction that asks a model. */
+/** Answers an update with two sections. Any other prompt is a compaction by a model. */
 export const noting: Script = (prompt) =>
   prompt.kind === "notes"
     ? "## Task\n- keep every promise of the parser, the scheduler and the ledger\n\n## Worklog\n- changed src/parser-0.ts"
     : prompt.sections.map(({ title }) => `## ${title}\nsummarised`).join("\n");
 
-/** Waits until no run is at work; the runs, newest first. */
+/** Waits until no run is live. Returns the runs, newest first. */
 export async function rest(agent: PalimpsestAgent, sessionId = SESSION): Promise<RunRecord[]> {
   for (;;) {
     const { liveRunIds } = await agent.status({ sessionId });
@@ -22,7 +22,7 @@ export async function rest(agent: PalimpsestAgent, sessionId = SESSION): Promise
   }
 }
 
-/** Says one message after the other, each when the runs before it are done. */
+/** Appends one message after the other, each when the runs before it have ended. */
 export async function sayAll(
   agent: PalimpsestAgent,
   messages: readonly UIMessage[],
@@ -34,7 +34,7 @@ export async function sayAll(
   }
 }
 
-/** Says enough for notes, and not enough for a compaction. */
+/** Appends enough for notes, and not enough for a compaction. */
 export async function sayWithNotes(agent: PalimpsestAgent, sessionId = SESSION): Promise<void> {
   await sayAll(agent, talk(0, 8), sessionId);
 }

@@ -1,4 +1,4 @@
-/** The agents under test have every room: their calls, sessions and managers of sessions. */
+/** The calls, sessions and session managers of the agents under test, which have every room. */
 import { tableOf, type Calls } from "../src/agent/calls.ts";
 import type { ManagerOf } from "../src/agent/session-manager.ts";
 import type { SessionOf } from "../src/agent/session.ts";

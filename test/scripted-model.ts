@@ -1,6 +1,5 @@
 /**
- * A summariser that does what a test says, agent by agent, so that no test hears of another's runs. Without a script it
- * is the real offline model.
+ * A summariser with a script per agent, so that no test sees another's runs. Without a script it is the real offline model.
  *
  * Kept on globalThis, because a test and the Worker under test share an isolate but not every module.
  */
@@ -17,38 +16,38 @@ import { extractiveModel } from "../src/model/extractive.ts";
 import { parsePrompt, type ParsedPrompt } from "../src/steps/draft/prompt.ts";
 import { estimateTokens } from "../src/steps/tokens/tokens.ts";
 
-/** What the model says: a text that ends by itself, or one of the ways in which a real one goes wrong. */
+/** The model's answer. It is a text that ends by itself, or one of the failures of real models. */
 export type Answer =
   | string
   | (Counted & { readonly text: string; readonly finishReason: LanguageModelV4FinishReason["unified"] })
   | (Counted & { readonly toolName: string });
 
-/** The tokens that its provider reports: 100 in and 10 out, unless told; null is no report. */
+/** The usage that its provider reports. The default is 100 tokens in and 10 out, and null is no report. */
 interface Counted {
   readonly usage?: readonly [input: number, output: number] | null;
 }
 
-/** Given the prompt, read back, how many calls came before, and whose run asks: the answer, or what it throws. */
+/** Receives the parsed prompt, the number of earlier calls, and the run's id. Returns the answer or throws. */
 export type Script = (prompt: ParsedPrompt, call: number, runId: string) => Answer | Promise<Answer>;
 
 interface Part {
   script: Script | null;
   readonly calls: ParsedPrompt[];
-  /** Of each call's prompt as the model is sent it, instructions included: estimated tokens. */
+  /** Estimated tokens of each call's prompt as sent, with instructions. */
   readonly sizes: number[];
   windowTokens: number;
 }
 
 const parts = ((globalThis as { palimpsestParts?: Map<string, Part> }).palimpsestParts ??= new Map<string, Part>());
 
-/** Gives the agent's summariser a script; null is the offline model. The returned calls grow as they are made. */
+/** Gives the agent's summariser a script. Null is the offline model. The returned calls grow as they are made. */
 export function scriptModel(agentName: string, script: Script | null): readonly ParsedPrompt[] {
   const part = partOf(agentName);
   part.script = script;
   return part.calls;
 }
 
-/** Gives the agent's summariser a window; the returned sizes of its prompts (estimated tokens) grow as it is called. */
+/** Gives the agent's summariser a window. The returned sizes of its prompts (estimated tokens) grow with each call. */
 export function narrowModel(agentName: string, windowTokens: number): readonly number[] {
   const part = partOf(agentName);
   part.windowTokens = windowTokens;
@@ -64,30 +63,30 @@ export function isScripted(name: string): boolean {
   return parts.get(name)?.script != null;
 }
 
-/** A summary that passes every audit: each section that was asked for, with the words under it. */
+/** A summary that passes every audit. It has each requested section with the words under it. */
 export function summaryOf(prompt: ParsedPrompt, words: string): string {
   return prompt.sections.map(({ title }) => `## ${title}\n${words}`).join("\n\n");
 }
 
 const gates: { open: boolean }[] = [];
 
-/** For the end of a test, however it ended: no call is left waiting. */
+/** Opens every gate at the end of a test, also after a failure, so that no call is left waiting. */
 export function openGates(): void {
   for (const gate of gates.splice(0)) gate.open = true;
 }
 
-/** Where a script waits until the test has done what it wants done meanwhile. */
+/** A place where a script waits until the test has done something else. */
 export interface Gate {
   /** For the script. */
   pass(): Promise<void>;
-  /** For the test: until a call waits at the gate. */
+  /** For the test. Resolves when a call waits at the gate. */
   reached(): Promise<void>;
   open(): void;
 }
 
 /**
- * Both sides look instead of awaiting one promise: they are different requests, and whoever goes on after a promise of
- * another request goes on in that one's context, where none of its own stubs work.
+ * Both sides poll instead of awaiting one promise, because they are different requests. Code that continues after a promise of another
+ * request runs in that request's context, where none of its own stubs work.
  */
 export function makeGate(): Gate {
   const is = { reached: false, open: false };

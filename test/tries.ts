@@ -1,14 +1,15 @@
 /**
- * How often a property is tried. `npm test` tries each some times, so that an answer comes in minutes; `npm run test:all`, as CI
- * runs it, as often as is written here.
+ * How often a property is tried.
+ *
+ * `npm test` tries each a few times, so that it finishes in minutes. `npm run test:all`, which CI runs, uses the written numbers.
  */
 import { configureGlobal } from "fast-check";
 import { inject } from "vitest";
 
-/** Whether everything is tried: kills, the browser, and properties as often as they ask for. */
+/** Whether everything runs, with kills, the browser, and properties at their full number of tries. */
 export const everything: boolean = inject("everything");
 
-/** A property costs less than this in `npm test`: as many tries as find a fault that is not rare. */
+/** Divisor of the tries in `npm test`, and the least number of tries. They still find any fault that is not rare. */
 const SHARE = 8;
 const LEAST = 12;
 

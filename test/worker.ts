@@ -1,4 +1,4 @@
-/** The Worker under test: what is deployed, with a scripted summariser, and Durable Objects that only tests need. */
+/** The Worker under test. It is the deployed one with a scripted summariser, and Durable Objects that only tests need. */
 import { DurableObject, type WorkflowEvent, type WorkflowStep } from "cloudflare:workers";
 import { Agent, routeAgentRequest } from "agents";
 import { CompactingAgent, withCompaction } from "../src/agent/compacting-agent.ts";
@@ -18,7 +18,7 @@ import { faultyCall, faultyStep } from "./workflows/faulty-run.ts";
 /** A bare Durable Object whose storage a test of src/memory borrows with `runInDurableObject`. */
 export class StorageProbe extends DurableObject {}
 
-/** Of sessions whose id begins with `noted`: an update after some five messages, and a compaction that keeps three. */
+/** For sessions whose id begins with `noted`. An update comes after some five messages, and a compaction keeps three. */
 const NOTED = {
   growthTokens: 500,
   toolCalls: 0,
@@ -28,23 +28,26 @@ const NOTED = {
   asBlock: "notes",
 } as const satisfies KeepNotesOptions;
 
-/** What a test has to say of a session after its next compactions. */
+/** Hooks of tests that run after a session's next compactions. */
 export const hooks = ((globalThis as { palimpsestHooks?: Map<string, AfterCompaction> }).palimpsestHooks ??= new Map<
   string,
   AfterCompaction
 >());
-/** Notes that a test has kept from now on, by agent and session. */
+/** Notes settings that a test uses from now on, by agent and session. */
 export const keptNotes = ((
   globalThis as { palimpsestKeptNotes?: Map<string, KeepNotesOptions> }
 ).palimpsestKeptNotes ??= new Map<string, KeepNotesOptions>());
-/** Functions that a test has a session bring from now on, by agent and session. */
+/** Compaction functions that a test uses from now on, by agent and session. */
 export const ownFunctions = ((
   globalThis as { palimpsestOwnFunctions?: Map<string, InlineSettings> }
 ).palimpsestOwnFunctions ??= new Map<string, InlineSettings>());
 const afterCompaction: AfterCompaction = (event) => hooks.get(event.sessionId)?.(event);
 
 export class PalimpsestAgent extends withCompaction(Agent, { clients: "all", rooms: ALL_ROOMS }) {
-  /** Small numbers, so that a test's conversation is short. A session id that ends in `!n` has threshold n, one that begins with `wide` large chunks, `by m` chooses the model m. */
+  /**
+   * Small numbers, so that a test's conversation is short. A session id that ends in `!n` has threshold n, one that begins with `wide` has
+   * large chunks, and `by m` chooses the model m.
+   */
   override configureSession(session: SessionOf<AllRooms>): void {
     const threshold = /!(\d+)$/.exec(session.id)?.[1];
     const chunkTokens = session.id.startsWith("wide") ? 8_000 : 1_500;
@@ -65,31 +68,31 @@ export class PalimpsestAgent extends withCompaction(Agent, { clients: "all", roo
     }
   }
 
-  /** As it is deployed, unless a test planned a fault. */
+  /** As deployed, unless a test planned a fault. */
   override async compactionStep(runId: string, method: PortMethod, args: readonly unknown[]): Promise<unknown> {
     const work = (): Promise<unknown> => super.compactionStep(runId, method, args);
     return faultyCall({ agent: this, ctx: this.ctx }, { runId, method, args }, work);
   }
 
-  /** Commits as a run that planned on the bare messages of a span would. */
+  /** Commits like a run that planned on the bare messages of a span. */
   async coverAs(input: { summary: string; span: Span; runId: string }): Promise<CommitResult> {
     return this.palimpsest.memory.session("").addOverlay({ ...input, overlayIds: [] });
   }
 
-  /** Lays a summary of the caller's own, as an agent's own code may at any time. */
+  /** Adds a summary of the caller's own, as an agent's own code may at any time. */
   async cover({ summary, fromId, toId }: { summary: string; fromId: string; toId: string }): Promise<OverlayRecord> {
     return Session.create(this).addCompaction(summary, fromId, toId);
   }
 }
 
-/** Any class of a user's own: compaction is mixed in, and a method of its own stays. */
+/** A user's class. Compaction is mixed in, and the class's own method stays. */
 class Notebook extends Agent {
   async note(text: string): Promise<string> {
     return `noted: ${text}`;
   }
 }
 
-/** Sessions as an agent's own code declares them: each in another order, with a function of its own or without. */
+/** Sessions as an agent's own code declares them, each in another order, with or without a function of its own. */
 export class BuiltAgent extends withCompaction(Notebook, { rooms: ALL_ROOMS }) {
   /** Replaced by a test. */
   summarise: InlineCompaction = async () => null;
@@ -117,7 +120,10 @@ export class UnboundAgent extends CompactingAgent {
   }
 }
 
-/** An agent whose author said nothing of clients. Sessions are named after what is theirs: a person who is asked, a budget that one run uses up, notes, a function of its own that fails. */
+/**
+ * An agent whose author set nothing about clients. The beginning of a session's id selects its setup, which is an approval, a budget that
+ * one run uses up, notes, or a function of its own that fails.
+ */
 export class DefaultAgent extends withCompaction(Agent, { rooms: ALL_ROOMS }) {
   override configureSession(session: SessionOf<AllRooms>): void {
     const budget = session.id.startsWith("spent") ? { sessionTokens: 1 } : undefined;
@@ -131,7 +137,7 @@ export class DefaultAgent extends withCompaction(Agent, { rooms: ALL_ROOMS }) {
 /** An agent of the SDK alone. */
 export class PlainAgent extends Agent {}
 
-/** An agent with no policy, or, in sessions that say so, with one that cannot work. */
+/** An agent without a policy. The session `broken` has a policy that cannot work. */
 export class BareAgent extends CompactingAgent {
   override configureSession(session: Session): void {
     if (session.id === "broken") session.compactAfter(Number.NaN);
@@ -148,7 +154,7 @@ export class CompactionWorkflow extends RealCompactionWorkflow {
   }
 }
 
-/** The agent's scripted model, with the others that a test gave a script: by role, or by the name that a session chose. */
+/** The agent's scripted model, and the others that a test gave a script, by role or by the name that a session chose. */
 function modelOf({ agentName, runId, choice }: ModelRequest): SummaryModel {
   const other = (role: string, name: string): SummaryModel => ({
     model: scriptedModel(`${agentName}/${role}`, runId),

@@ -1,11 +1,11 @@
-/** A test's code where the agent's own runs, with a session manager at hand. */
+/** Runs a test's code inside the agent's object, with a session manager at hand. */
 import { runInDurableObject } from "cloudflare:test";
 import { SessionManager } from "../../src/agent/session-manager.ts";
 import type { newAgent } from "../agents.ts";
 import type { FullManager } from "../rooms.ts";
 import type { PalimpsestAgent } from "../worker.ts";
 
-/** Runs a test where the agent's own code runs. */
+/** Runs a test inside the agent's object. */
 export function inside<T>(
   { stub }: Pick<ReturnType<typeof newAgent>, "stub">,
   work: (manager: FullManager, agent: PalimpsestAgent, storage: DurableObjectStorage) => T | Promise<T>,

@@ -22,7 +22,7 @@ export const tools = {
   }),
 } satisfies ToolSet;
 
-/** Calls `look` once in each of `steps` steps, then says "Done."; `before` runs before each answer. */
+/** Calls `look` once in each of `steps` steps, then says "Done.". `before` runs before each answer. */
 export function looker(
   steps: number,
   before: (step: number, prompt: Prompt) => Promise<void> = async () => undefined,

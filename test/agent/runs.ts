@@ -1,4 +1,4 @@
-/** What tests of when a run starts have in common: policies, a summariser that answers, and waiting for the end. */
+/** Helpers of the tests of when a run starts. They are a policy, a sound summariser, and a wait for the end. */
 import { Session } from "../../src/agent/session.ts";
 import { runInDurableObject } from "cloudflare:test";
 import type { CompactAfterOptions } from "../../src/agent/settings.ts";
@@ -9,7 +9,7 @@ import type { PalimpsestAgent } from "../worker.ts";
 
 export const sound: Script = (prompt) => summaryOf(prompt, "done");
 
-/** Waits for every run of the session, those that follow others included; oldest first. */
+/** Waits for every run of the session, follow-up runs included. Oldest first. */
 export async function settle(agent: PalimpsestAgent, sessionId = ""): Promise<readonly RunRecord[]> {
   for (;;) {
     const runs = await agent.runs({ sessionId, limit: 500 });
@@ -23,7 +23,7 @@ export function kinds(runs: readonly RunRecord[]): readonly unknown[] {
   return runs.map(({ outcome }) => outcome?.kind);
 }
 
-/** An agent whose default session has the options, over a threshold of 2,000. */
+/** An agent whose default session has these options and a threshold of 2,000 tokens. */
 export async function withPolicy(script: Script | null, options: CompactAfterOptions, threshold = 2_000) {
   const made = newAgent(script);
   await runInDurableObject(made.stub, async (instance: PalimpsestAgent) => {

@@ -1,4 +1,4 @@
-/** The model of a chat under test: it says what a test tells it, agent by agent, and keeps every prompt that it was sent. */
+/** The model of a chat under test. Each agent has a script, and every prompt is recorded. */
 import type { LanguageModelV4Message, LanguageModelV4StreamPart } from "@ai-sdk/provider";
 import { tool, type ModelMessage, type ToolSet } from "ai";
 import { convertArrayToReadableStream, MockLanguageModelV4 } from "ai/test";
@@ -12,10 +12,10 @@ export type Prompt = readonly LanguageModelV4Message[];
 export type Said = string | { readonly tool: string; readonly id: string; readonly input?: unknown };
 
 interface Part<Of> {
-  /** What the model says to a prompt; `call` counts from 0. It may do something to the agent first. */
+  /** Answers a prompt. `call` counts from 0. It may change the agent first. */
   script: (prompt: Prompt, call: number, agent: Of) => Said | Promise<Said>;
   readonly prompts: Prompt[];
-  /** What each turn began with. */
+  /** The messages at the start of each turn. */
   readonly turns: ModelMessage[][];
 }
 
@@ -26,7 +26,7 @@ const parts = ((globalThis as { palimpsestChats?: Map<string, Part<never>> }).pa
 
 export function partOf<Of extends Agent>(name: string): Part<Of> {
   const known = parts.get(name);
-  // Whoever asks knows what agent has this name.
+  // The caller knows the class of the agent with this name.
   if (known !== undefined) return known as unknown as Part<Of>;
   const fresh: Part<never> = { script: (_prompt, call) => `Answer ${call}.`, prompts: [], turns: [] };
   parts.set(name, fresh);

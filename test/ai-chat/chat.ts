@@ -1,4 +1,4 @@
-/** A person with a browser: connects to a chat agent as `useAgentChat` does, and says things. */
+/** A person with a browser. Connects to a chat agent as `useAgentChat` does, and sends messages. */
 import { env, exports } from "cloudflare:workers";
 import { introspectWorkflow, runInDurableObject } from "cloudflare:test";
 import type { UIMessage } from "ai";
@@ -12,7 +12,7 @@ type Frame = { readonly type: string; readonly id?: string; readonly done?: bool
 
 let chats = 0;
 
-/** A chat that no other test knows, with a summariser that says what the script does. */
+/** A chat of this test alone, with a scripted summariser. */
 export function newChat(
   prefix = "chat",
   script: Script = (prompt) => summaryOf(prompt, "What was said is told here."),
@@ -22,7 +22,7 @@ export function newChat(
   return { name, part: partOf<Chat>(name), stub: env.Chat.get(env.Chat.idFromName(name)) };
 }
 
-/** In this file no retry of a step waits. */
+/** Removes the delay of retries in this file. */
 export function skipRetryDelays(): void {
   beforeAll(async () => {
     const instances = await introspectWorkflow(env.COMPACTION_WORKFLOW);
@@ -30,20 +30,20 @@ export function skipRetryDelays(): void {
   });
 }
 
-/** Does something inside the agent's own object. */
+/** Runs work inside the agent's object. */
 export async function inside<T>(name: string, work: (agent: Chat) => T | Promise<T>): Promise<T> {
   return runInDurableObject(env.Chat.get(env.Chat.idFromName(name)), (agent) => work(agent));
 }
 
 export const messagesOf = (name: string): Promise<UIMessage[]> => messagesAt(`chat/${name}`);
 
-/** What a client of the agent at this path loads. */
+/** The messages that a client of the agent at this path loads. */
 export async function messagesAt(path: string): Promise<UIMessage[]> {
   const response = await exports.default.fetch(`http://test/agents/${path}/get-messages`);
   return response.json<UIMessage[]>();
 }
 
-/** What the index says, read through its digests, and what the host has: always the same. */
+/** The index's messages, read through its digests, and the host's. They must always be equal. */
 export async function both(name: string): Promise<{ readonly ours: unknown; readonly host: unknown }> {
   return inside(name, async (agent) => {
     const { palimpsest, sessions } = agent;
@@ -53,7 +53,7 @@ export async function both(name: string): Promise<{ readonly ours: unknown; read
   });
 }
 
-/** Waits until the agent has ended as many runs as said; the newest first. */
+/** Waits until the agent has ended at least this many runs. The newest first. */
 export async function ended(name: string, runs = 1): Promise<RunRecord[]> {
   for (;;) {
     const list = await inside(name, (agent) => agent.palimpsest.runs.list("", { limit: 50 }));
@@ -99,12 +99,12 @@ export async function connectTo(path: string) {
     request,
     finished,
     close: () => socket.close(),
-    /** Sends what the person sees and one message more, and waits for the answer. */
+    /** Sends the visible messages and one more, and waits for the answer. */
     async say(message: UIMessage): Promise<UIMessage[]> {
       await finished(request([...(await messagesAt(path)), message]));
       return messagesAt(path);
     },
-    /** Sends these messages in the place of all others, and waits for the answer. */
+    /** Sends these messages in place of all others, and waits for the answer. */
     async submit(messages: readonly UIMessage[], trigger?: string): Promise<UIMessage[]> {
       await finished(request(messages, trigger));
       return messagesAt(path);
@@ -117,7 +117,7 @@ export async function connectTo(path: string) {
   };
 }
 
-/** Says as many things as bring the first compaction about, and waits for it. */
+/** Sends enough messages for the first compaction, and waits for it. */
 export async function talkUntilCompacted(name: string, says = 12): Promise<UIMessage[]> {
   const person = await connect(name);
   for (let n = 0; n < says; n++) await person.say(user(`u${n}`));
@@ -125,7 +125,7 @@ export async function talkUntilCompacted(name: string, says = 12): Promise<UIMes
   return messagesOf(name);
 }
 
-/** Every name that an object has of itself or of a class under it. */
+/** Every name that an object or one of its classes defines. */
 export function namesOf(value: object): Set<string> {
   const names = new Set<string>();
   for (let at: unknown = value; at !== null && at !== Object.prototype; at = Object.getPrototypeOf(at)) {

@@ -1,4 +1,4 @@
-/** The Worker of agents whose base class keeps the messages: the real packages, with a model that says what a test tells it. */
+/** The Worker of agents whose base class keeps the messages. It uses the real packages with a scripted model. */
 import { AIChatAgent } from "@cloudflare/ai-chat";
 import { routeAgentRequest } from "agents";
 import { isStepCount, streamText, type UIMessage } from "ai";
@@ -11,7 +11,10 @@ import { chatModel, partOf, tools } from "./chat-model.ts";
 
 export { CompactionWorkflow, StorageProbe } from "../worker.ts";
 
-/** The three lines of the guide, and a room. Agents are named after what is theirs: `keeps-n` prunes, `narrow` hydrates little, `idle` does not compact. */
+/**
+ * The three lines of the guide, and a room. An agent's name begins with its special setup. `keeps-n` prunes, `narrow` hydrates little,
+ * `idle` does not compact.
+ */
 export class Chat extends withCompaction(AIChatAgent, { rooms: [recall()] })<Cloudflare.Env> {
   override compaction = this.name.startsWith("idle") ? undefined : compactAfter(2_000, { chunkTokens: 1_500 });
   override maxPersistedMessages = keepsOf(this.name);
@@ -37,7 +40,7 @@ export class Chat extends withCompaction(AIChatAgent, { rooms: [recall()] })<Clo
   }
 }
 
-/** A chat that does what it is told in an agent under it, which has no binding and is reached through its parents alone. */
+/** A chat that works on a sub-agent. The sub-agent has no binding and is reached through its parents alone. */
 export class Family extends Chat {
   async store(path: readonly string[], messages: readonly UIMessage[]): Promise<void> {
     const [next, ...rest] = path;
@@ -69,7 +72,7 @@ export class RoomyChat extends withCompaction(AIChatAgent, {
   }
 }
 
-/** AIChatAgent as it comes. */
+/** AIChatAgent without changes. */
 export class StockChat extends AIChatAgent {}
 
 /** An agent whose Worker was deployed without the Workflow. */

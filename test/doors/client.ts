@@ -1,4 +1,4 @@
-/** A caller at the Worker's door: requests with a caller's credentials, and a WebSocket as a browser would open one. */
+/** A caller of the Worker, with requests under a caller's credentials and a WebSocket as a browser would open one. */
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect } from "vitest";
@@ -24,7 +24,7 @@ export interface Ask {
 
 export const AGENT = "/agents/palimpsest-agent/mine";
 
-/** What the deployed Worker answers. `secret` is the one it was configured with; null is none. */
+/** The deployed Worker's answer. `secret` is its configured secret, and null is none. */
 export function ask({ path = AGENT, host = HOST, ...rest }: Ask): Promise<Response> {
   const { method = "GET", headers = {}, body, secret = SECRET, options = {} } = rest;
   const configured = secret === null ? env : { ...env, PALIMPSEST_SECRET: secret };
@@ -43,17 +43,17 @@ export async function codeOf(answer: Promise<Response>): Promise<[number, string
   return [response.status, error.code];
 }
 
-/** A ticket for the agent at a path, asked for with the secret from an address. */
+/** A ticket for the agent at a path, requested with the secret from an address. */
 export async function ticketFor(path = AGENT, address = "203.0.113.1"): Promise<string> {
   const headers = { ...withSecret, "CF-Connecting-IP": address };
   const answer = await ask({ path: `${path}/ticket`, method: "POST", headers });
   return (await answer.json<{ ticket: string }>()).ticket;
 }
 
-/** As often as a test likes. */
+/** Practically no limit of calls. */
 const UNBOUNDED: GuardEnv = { PALIMPSEST_CALLS_PER_SECOND: "1000000" };
 
-/** An agent that is guarded as the deployed one is, and where it is reached: one of its own, or that of a name, as after a restart. */
+/** An agent with the deployed guard, and its path. It is a new one, or the one with this name, as after a restart. */
 export async function guarded(guard = UNBOUNDED, name = newAgent().name) {
   const stub = env.PalimpsestAgent.get(env.PalimpsestAgent.idFromName(name));
   await runInDurableObject(stub, (agent: PalimpsestAgent, ctx) => guardConnections(agent, ctx, guard));
@@ -68,7 +68,7 @@ export interface Answer {
   readonly result?: unknown;
 }
 
-/** An open connection: frames go out as they are, and everything that comes back is kept. */
+/** An open connection. It sends frames unchanged and records everything that comes back. */
 export class Line {
   readonly heard: Answer[] = [];
   closed: number | null = null;

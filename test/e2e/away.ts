@@ -1,9 +1,9 @@
-/** A page whose connection breaks: what it then says of runs, and what becomes of what was asked meanwhile. */
+/** Tests of a page whose connection breaks, with what it shows of runs and what happens to calls meanwhile. */
 import type { Page, WebSocketRoute } from "playwright-core";
 import { expect, test } from "vitest";
 import { talk, type Stage } from "./stage.ts";
 
-/** Delivers calls of this method, and breaks the connection in place of the answer to the first. */
+/** Delivers calls of this method, and breaks the connection instead of the first answer. */
 async function swallowAnswer(page: Page, method: string): Promise<void> {
   let call = "";
   let over = false;
@@ -23,7 +23,7 @@ async function swallowAnswer(page: Page, method: string): Promise<void> {
   });
 }
 
-/** Of a locked Worker whose runs wait for a person: what is live stays so until it is decided. */
+/** For a locked Worker whose runs wait for a person, so that a live run stays live until it is decided. */
 export function awayTests(stageOf: () => Stage, secret: string): void {
   async function visit(hash: string, before?: (page: Page) => Promise<void>): Promise<Page> {
     const page = await stageOf().visit(hash, { mayFail: true, ...(before !== undefined && { before }) });
@@ -71,7 +71,7 @@ export function awayTests(stageOf: () => Stage, secret: string): void {
     await page.context().setOffline(false);
     await page.locator(".link").getByText("live").waitFor();
     await page.locator(".banner").waitFor({ state: "hidden" });
-    // An answer to a later call: whatever was kept to be sent has been.
+    // Waits for the answer to a later call, so that any frame that was kept for sending has been sent.
     await page.getByRole("link", { name: "As the model sees it" }).click();
     expect(await stage.call("getPathLength", { sessionId: "down" })).toBe(2);
     await box.press("Enter");
@@ -109,7 +109,7 @@ export function awayTests(stageOf: () => Stage, secret: string): void {
     await stage.seed("no", talk(0, 22));
     const { run } = (await stage.call("compact", { sessionId: "no" })) as { run: { id: string; n: number } };
     const page = await visit("#sessions?agent=demo", (page) => swallowAnswer(page, "rejectRun"));
-    // Found without knowing in which session it waits.
+    // Found without knowing the session in which it waits.
     await page.getByRole("region", { name: "Waiting for you" }).locator(`a[href*='${run.id}']`).click();
     await page.getByLabel(/^Why, if it is rejected/).fill("It forgets the tests.");
     await page.getByRole("button", { name: "Reject" }).click();

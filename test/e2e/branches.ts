@@ -1,4 +1,4 @@
-/** What a person reads, and where what they say goes: another branch, and what a search found. */
+/** Tests of what a person reads and where their messages go, on another branch and from a search result. */
 import { expect, test } from "vitest";
 import { talk, type Stage } from "./stage.ts";
 
@@ -23,7 +23,7 @@ export function branchTests(stageOf: () => Stage): void {
       await page.getByLabel("Say something").press("Enter");
       await log.getByText(text).waitFor();
     }
-    // What others say on it is read too: a branch is read to its end.
+    // Messages of others appear too, because a branch is read to its end.
     await say("b2", "Elsewhere again.", "b1");
     await say("a4", "From somebody else.", (await stage.call("findLeaf", { sessionId: "fork", id: "a1" })) as string);
     await log.getByText("From somebody else.").waitFor();

@@ -1,6 +1,5 @@
 /**
- * The stage of the browser's tests: the deployable Worker with its page, and a real Chromium that keeps account of
- * everything it should never do.
+ * The stage of the browser's tests, with the deployable Worker, its page, and a real Chromium that records every forbidden act.
  */
 import { existsSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
@@ -15,16 +14,16 @@ import { freePort, LocalWorker } from "../../scripts/demo/local-worker.ts";
 
 const CHROMIUM = process.env["CHROMIUM_PATH"] ?? "/usr/bin/chromium";
 
-/** Why the browser's tests are skipped; null when they are not. */
+/** Why the browser's tests are skipped. Null when they are not. */
 export const WITHOUT_BROWSER = existsSync(CHROMIUM) ? null : `there is no browser at ${CHROMIUM} (set CHROMIUM_PATH)`;
 
 const FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"];
 const SILENT = ["--disable-background-networking", "--disable-component-update", "--disable-sync"];
 
-/** How long anything that must come may take (ms): on a machine that does much else a Worker wakes slowly, and no test is about that. */
+/** Longest wait for anything that must happen (ms). A Worker wakes slowly on a busy machine, and no test is about that. */
 const PATIENCE_MS = 90_000;
 
-/** What one page did that it should not have: scripts that ran, hosts that were asked, errors that nobody caught. */
+/** Forbidden acts of one page, such as scripts that ran, requests to other hosts and uncaught errors. */
 interface Account {
   readonly page: Page;
   readonly wrong: string[];
@@ -34,9 +33,9 @@ export interface PageOptions {
   readonly width?: number;
   readonly height?: number;
   readonly scheme?: "light" | "dark";
-  /** The connection is lost on purpose, and the browser says so. */
+  /** True when a test breaks the connection on purpose, which the browser reports. */
   readonly mayFail?: boolean;
-  /** What is to be set before the page is opened. */
+  /** Prepares the page before it is opened. */
   readonly before?: (page: Page) => Promise<unknown>;
 }
 
@@ -93,7 +92,7 @@ export class Stage {
     return page;
   }
 
-  /** Closes what was opened, and holds each page to what no page may do. */
+  /** Closes the open pages and fails on any forbidden act. */
   async settle(): Promise<void> {
     const accounts = this.#accounts;
     this.#accounts = [];
@@ -101,7 +100,7 @@ export class Stage {
     expect(accounts.flatMap(({ wrong }) => wrong)).toEqual([]);
   }
 
-  /** Calls the agent past the page. */
+  /** Calls the agent without the page. */
   async call(method: string, input: object): Promise<unknown> {
     const secret = this.#secret;
     const query = secret === undefined ? {} : async () => ({ ticket: await this.#ticket(secret) });
@@ -125,7 +124,9 @@ export class Stage {
   }
 }
 
-/** Finds a text at the beginning of a conversation, which opens at its end, and stays there while originals are still being read. */
+/**
+ * Finds a text at the start of a conversation. A conversation opens at its end, so this scrolls up again while originals are still loading.
+ */
 export async function readFromTop(log: Locator, text: string | RegExp): Promise<void> {
   const wanted = log.getByText(text).first();
   const look = async (): Promise<boolean> => {
@@ -135,7 +136,7 @@ export async function readFromTop(log: Locator, text: string | RegExp): Promise<
   await expect.poll(look, { timeout: PATIENCE_MS }).toBe(true);
 }
 
-/** No violation that axe knows of, as the page stands now. */
+/** The page in its present state has no violation that axe knows. */
 export async function expectAccessible(page: Page): Promise<void> {
   const { violations } = await new AxeBuilder({ page }).analyze();
   const found = violations.map(
@@ -144,13 +145,13 @@ export async function expectAccessible(page: Page): Promise<void> {
   expect(found).toEqual([]);
 }
 
-/** No sideways scrolling, at any width. In words: this side knows no DOM. */
+/** The page does not scroll sideways, at any width. The expression is a string, because this side has no DOM types. */
 export async function expectFits(page: Page): Promise<void> {
   const over = await page.evaluate<number>("document.documentElement.scrollWidth - innerWidth");
   expect(over).toBeLessThanOrEqual(0);
 }
 
-/** About 110 tokens each, taking turns. */
+/** About 110 tokens each, with alternating roles. */
 export function talk(from: number, to: number): UIMessage[] {
   return Array.from({ length: to - from }, (_, at): UIMessage => {
     const n = from + at;

@@ -1,8 +1,8 @@
-/** What a person does about runs and sessions, by the page's buttons. */
+/** Tests of steering runs and sessions with the page's buttons. */
 import { expect, test } from "vitest";
 import { talk, type Stage } from "./stage.ts";
 
-/** Of a Worker whose model takes its time: what is at work may be interfered with. */
+/** For a Worker with a slow model, so that live runs can be interrupted. */
 export function steeringTests(stageOf: () => Stage): void {
   test("a run is paused, goes on, is cancelled, and another is started in its place, which is watched to its end (R1)", async () => {
     const stage = stageOf();

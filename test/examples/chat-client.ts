@@ -1,4 +1,4 @@
-/** The chat example as a client meets it: over the SDK's own client, and what its model was sent. */
+/** The chat example over the SDK's own client, and the prompts of its model. */
 import type { LanguageModelV4Prompt } from "@ai-sdk/provider";
 import { AgentClient } from "agents/client";
 import type { UIMessage } from "ai";
@@ -13,7 +13,7 @@ export interface Reply {
   readonly sessionId: string;
 }
 
-/** What these tests call of the agent. */
+/** The agent's calls that these tests use. */
 export interface Chat extends CompactionClient<typeof CLIENTS> {
   chat(text: string, sessionId?: string): Promise<Reply>;
   regenerate(messageId: string, sessionId?: string): Promise<Reply>;
@@ -21,11 +21,11 @@ export interface Chat extends CompactionClient<typeof CLIENTS> {
   usage(sessionId?: string): Promise<ModelUsage[]>;
 }
 
-/** What the agent of chat-recorder.ts answers as well. */
+/** The additional calls of the agent in chat-recorder.ts. */
 export interface RecordedChat extends Chat {
-  /** Prompts that the model was sent since this was last asked, refused ones included. */
+  /** Prompts of the model since the last call of this, refused ones included. */
   received(): Promise<LanguageModelV4Prompt[]>;
-  /** Splits the default conversation before the model is called for the `calls`th time from now. */
+  /** Splits the default conversation before the model's `calls`th call from now. */
   splitAt(calls: number): Promise<void>;
 }
 
@@ -37,7 +37,7 @@ export async function connect<Known extends Chat = Chat>(server: TestHarness, na
   return client.stub as unknown as Known;
 }
 
-/** The active branch as it was stored, whole, oldest first: from its leaf up, whatever summaries cover. */
+/** The whole active branch as stored, oldest first, with the messages under summaries. */
 export async function storedMessages(chat: Chat, sessionId = ""): Promise<UIMessage[]> {
   const newest = (await chat.getView({ sessionId })).elements.at(-1);
   const messages: UIMessage[] = [];

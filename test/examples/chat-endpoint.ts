@@ -1,9 +1,9 @@
-/** An OpenAI-compatible endpoint on loopback that says what it is scripted to, and keeps what it was sent. */
+/** An OpenAI-compatible endpoint on loopback with scripted answers. It records its requests. */
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { parsePrompt } from "../../src/steps/draft/prompt.ts";
 
-/** What came over the wire, as far as these tests look at it. */
+/** The fields of a request that these tests read. */
 export interface WireRequest {
   readonly stream?: boolean;
   readonly stream_options?: { readonly include_usage?: boolean };
@@ -16,11 +16,11 @@ export type Said = { readonly text: string } | { readonly tool: string; readonly
 export interface ChatEndpoint extends AsyncDisposable {
   /** Its base URL. */
   readonly url: string;
-  /** Chat requests in order of arrival, refused ones included. A summariser's are answered and not kept. */
+  /** Chat requests in order of arrival, refused ones included. Requests of a summariser are answered and not recorded. */
   readonly requests: readonly WireRequest[];
 }
 
-/** Prompts over `maxChars` are refused, as a vendor words it; of the others, each is answered with the next of `script`. */
+/** Refuses prompts over `maxChars` with a vendor's error. Answers each other prompt with the next of `script`. */
 export async function startEndpoint(script: readonly Said[], maxChars: number): Promise<ChatEndpoint> {
   const requests: WireRequest[] = [];
   const left = [...script];
@@ -51,12 +51,12 @@ const TOO_LONG = {
   },
 };
 
-/** What this endpoint counts for a prompt. */
+/** The tokens that this endpoint counts for a prompt. */
 export function countTokens({ messages }: WireRequest): number {
   return Math.ceil(JSON.stringify(messages).length / 3.5);
 }
 
-/** A text comes in two pieces. What was used is told last, and only to who asks for it. */
+/** A text comes in two pieces. Usage comes last, and only when the request asks for it. */
 function* chunksOf(said: Said, request: WireRequest): Generator<object> {
   if ("text" in said) {
     const middle = Math.ceil(said.text.length / 2);
@@ -80,7 +80,7 @@ function chunk(delta: object, finish_reason: string | null = null): object {
   return { id: "chat", object: "chat.completion.chunk", created: 0, model: "scripted", choices };
 }
 
-/** What a summariser is answered, which passes the audit: every section that was asked for, and small. Null for a chat's request. */
+/** A small summary with every requested section, so that it passes the audit. Null for a chat's request. */
 function summaryFor({ messages }: WireRequest): Said | null {
   const content = messages.at(-1)?.content;
   const prompt = typeof content === "string" ? parsePrompt(content) : null;

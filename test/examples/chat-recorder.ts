@@ -1,4 +1,4 @@
-/** The chat example as it is, with a record of what its model was sent. */
+/** The chat example with a record of its model's prompts. */
 import type { FullSession } from "../rooms.ts";
 import type { LanguageModelV4, LanguageModelV4Prompt } from "@ai-sdk/provider";
 import { callable } from "agents";
@@ -20,7 +20,7 @@ export class ChatAgent extends Example {
     super(ctx, ctx.id.name === "outage" ? { ...env, SKILLS: downBucket } : env);
   }
 
-  /** Prompts since this was last asked, refused ones included. */
+  /** Prompts since the last call of this, refused ones included. */
   @callable()
   received(): LanguageModelV4Prompt[] {
     return this.#received.splice(0);

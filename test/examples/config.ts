@@ -1,4 +1,4 @@
-/** Examples are projects of their own, with the package installed. Here they are bundled with its sources instead. */
+/** Examples are projects of their own that have the package installed. Here they are bundled with its sources instead. */
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 
@@ -8,12 +8,12 @@ const { compilerOptions } = JSON.parse(readFileSync(join(root, "tsconfig.json"),
   readonly compilerOptions: { readonly paths: Record<string, readonly [string]> };
 };
 
-/** Where the package's subpaths lead. */
+/** The source file of each subpath of the package. */
 export const ALIAS: Readonly<Record<string, string>> = Object.fromEntries(
   Object.entries(compilerOptions.paths).map(([name, [path]]) => [name, join(root, path)]),
 );
 
-/** The path of an example's configuration, as it is but for where its imports lead. */
+/** The path of an example's configuration, unchanged except for its imports. */
 export function configOf(example: "chat" | "minimal"): string {
   const folder = join(root, "examples", example);
   const config = readFileSync(join(folder, "wrangler.jsonc"), "utf8").replace(

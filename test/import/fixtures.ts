@@ -1,10 +1,10 @@
-/** A small conversation per format, written for these tests. Each holds what makes its format hard. */
+/** A small conversation per format, written for these tests. Each holds the difficult cases of its format. */
 
 function lines(...values: readonly unknown[]): string {
   return values.map((value) => JSON.stringify(value)).join("\n");
 }
 
-/** Two calls at once, one of which failed; a call that nobody answered; a result that nobody asked for. */
+/** Two parallel calls of which one failed, a call without a result, and a result without a call. */
 export const openAi = JSON.stringify([
   { role: "system", content: "You keep a bakery's books." },
   { role: "user", content: [{ type: "text", text: "How much rye is left?" }] },
@@ -108,7 +108,7 @@ export const pi = lines(
     parentId: "e5",
     message: { role: "bashExecution", command: "ls", output: "sacks", exitCode: 0 },
   },
-  // The user goes back to the first reply and asks something else: a branch.
+  // A branch. The user goes back to the first reply and asks something else.
   {
     type: "message",
     id: "e7",

@@ -1,8 +1,8 @@
 /**
- * The agent's ledger, read from its database file: what is seen here was asked of nobody, so it cannot have woken anyone.
+ * Reads the agent's ledger from its database file. Reading does not call the agent, so it cannot wake it.
  *
- * Safe beside a live Worker: a copy is read, never the file that the Worker writes; a copy torn by a write is an error
- * of SQLite's, and whoever polls reads again.
+ * Safe beside a live Worker, because it reads a copy and never the file that the Worker writes. A write during the copy shows as an error
+ * of SQLite, and a polling caller reads again.
  */
 import { copyFile, mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -13,17 +13,17 @@ import type { RunRecord } from "../../src/memory/runs/runs.ts";
 export interface Ledger {
   /** Oldest first. */
   readonly runs: readonly RunRecord[];
-  /** As many as are stored, whoever stored them. */
+  /** Number of stored messages, from any writer. */
   readonly messages: number;
   readonly overlays: number;
   readonly drafts: number;
-  /** What they say: of a summariser that names what it was asked, which of its answers are stored. */
+  /** Texts of the drafts. A summariser that names its prompts shows here which of its answers are stored. */
   readonly draftTexts: readonly string[];
   /** Versions of notes, oldest first. */
   readonly notes: readonly { readonly n: number; readonly standing: number; readonly sections: string }[];
 }
 
-/** Throws when the agent has no database yet, or when it was caught in the middle of a write. */
+/** Throws when the agent has no database yet, or during a write. */
 export async function readLedger(stateDir: string): Promise<Ledger> {
   const objects = join(stateDir, "v3", "do", "palimpsest-PalimpsestAgent");
   const files = await readdir(objects);
@@ -43,7 +43,7 @@ export async function readLedger(stateDir: string): Promise<Ledger> {
 function read(path: string): Ledger {
   const db = new DatabaseSync(path);
   try {
-    // A table is made when it is first written to.
+    // A table is created by the first write to it.
     const all = <Row>(table: string, columns: string): Row[] => {
       const found = db.prepare("SELECT 1 FROM sqlite_master WHERE name = ?").get(table);
       return found === undefined ? [] : (db.prepare(`SELECT ${columns} FROM ${table}`).all() as Row[]);

@@ -1,9 +1,9 @@
 /**
- * A summariser on loopback that a test holds by the hand: an OpenAI-compatible endpoint that says what it was asked,
- * answers only what it is told to, and outlives the Worker that asks.
+ * A summariser on loopback that a test controls. It is an OpenAI-compatible endpoint that records its calls, answers only those that it
+ * should, and outlives the Worker.
  *
- * Safe to count by: a request is named by the digest of the content in its prompt, so the same chunk has the same name
- * in every attempt of every life of the Worker, whatever boundary its prompt was given.
+ * Counting by keys is safe. A call's key is the digest of the content in its prompt, so the same chunk has the same key in every attempt
+ * and every life of the Worker, whatever boundary its prompt was given.
  */
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
@@ -12,7 +12,7 @@ import { parsePrompt, type ParsedPrompt } from "../../src/steps/draft/prompt.ts"
 
 /** One call of the summariser. */
 export interface Asked {
-  /** Names what was asked: equal for equal content. */
+  /** Identifies the prompt's content. Equal content has equal keys. */
   readonly key: string;
   readonly kind: ParsedPrompt["kind"];
   answered: boolean;
@@ -21,9 +21,9 @@ export interface Asked {
 export class ModelServer {
   /** Every call so far, in order of arrival. */
   readonly asked: Asked[] = [];
-  /** Whether a call that arrives is answered; one that is not hangs until its caller dies. */
+  /** Whether an arriving call is answered. An unanswered call hangs until its caller dies. */
   answers: (asked: Asked) => boolean = () => true;
-  /** Told in the moment in which an answer was handed to the system: from here on it is on its way to who asked. */
+  /** Called at the moment when an answer was handed to the operating system. From then on it is on its way to the caller. */
   onAnswered: (asked: Asked) => void = () => undefined;
   readonly #server: Server;
 
@@ -44,19 +44,19 @@ export class ModelServer {
     return `http://127.0.0.1:${address.port}/v1`;
   }
 
-  /** Calls that were never answered: what was in flight when the Worker died. */
+  /** Calls without an answer, which were open when the Worker died. */
   get unanswered(): Asked[] {
     return this.asked.filter((each) => !each.answered);
   }
 
-  /** How often each thing was asked. */
+  /** Number of calls by key. */
   get timesAsked(): ReadonlyMap<string, number> {
     const times = new Map<string, number>();
     for (const { key } of this.asked) times.set(key, (times.get(key) ?? 0) + 1);
     return times;
   }
 
-  /** What was asked once more after it had been answered: paid for twice. */
+  /** Calls that were repeated after an answer, so they were paid for twice. */
   get askedAgain(): Asked[] {
     const answered = new Set<string>();
     return this.asked.filter(({ key, answered: now }) => {
@@ -96,7 +96,7 @@ async function readPrompt(request: IncomingMessage): Promise<ParsedPrompt> {
   return prompt;
 }
 
-/** Passes the audit: every section that was asked for, and small. Of notes: the one that grows by a line. */
+/** A small summary with every requested section, so that it passes the audit. For notes it returns the section that grows by a line. */
 function summaryOf({ kind, sections, previous }: ParsedPrompt, key: string): string {
   if (kind === "notes") {
     const before = previous?.match(/^- Seen: .+$/gm) ?? [];

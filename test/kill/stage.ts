@@ -1,9 +1,9 @@
 /**
- * The stage of a kill test, and of its figures in the benchmark: the deployable Worker, a held summariser, and one conversation
- * that outgrows its threshold.
+ * The stage of a kill test and of the benchmark's kills. It has the deployable Worker, a held summariser, and one conversation that
+ * outgrows its threshold.
  *
- * Once the Worker was killed, nothing here calls the agent until a test asks it to: what happens after the restart is
- * watched in the summariser's calls and in the database file.
+ * After a kill nothing here calls the agent until a test asks for it. The time after the restart is observed in the summariser's calls and
+ * in the database file.
  */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -21,24 +21,24 @@ import { ModelServer } from "./model-server.ts";
 import { until } from "./until.ts";
 import { estimateTokens } from "../../src/steps/tokens/tokens.ts";
 
-/** Makes a span of eight chunks: a kill finds two of them done, four being summarised and two yet to come. */
+/** Makes a span of eight chunks. A kill finds two of them done, four in the summariser and two still waiting. */
 const THRESHOLD = 3_000;
 export const SMALL = { PALIMPSEST_MODEL_WINDOW: "32000", PALIMPSEST_CHUNK_TOKENS: "300" };
-/** An update reads all that is new at once, and is due long before a compaction is. */
+/** An update of notes reads all new messages at once, and is due long before a compaction. */
 export const NOTED = { PALIMPSEST_MODEL_WINDOW: "32000", PALIMPSEST_NOTES: "1", PALIMPSEST_THRESHOLD: "8000" };
-/** Messages of one call: well under what one frame of a WebSocket may hold. */
+/** Messages of one call, well under the limit of one WebSocket frame. */
 const PAGE = 500;
 const SESSION = "killed";
-/** Shorter waits are spent in one turn: timers know whole milliseconds, and come a little late (ms). */
+/** Busy-waits below this (ms), because timers know whole milliseconds and fire a little late. */
 const SHORT_MS = 3;
-/** How long anything that must happen may take on a busy machine (ms). */
+/** Longest wait for anything that must happen on a busy machine (ms). */
 const DEADLINE = 60_000;
 
-/** The moment when the last draft of a run of several chunks is stored, and nothing of it is committed. */
+/** Matches the moment when the last draft of a run of several chunks is stored and nothing of the run is committed. */
 export function lastDraftStored(): (event: RunEvent) => boolean {
   let before: number | null = null;
   return ({ step, modelCalls }) => {
-    // A single merge in its round is the last one; it is on the bill when its draft is stored.
+    // A single merge in its round is the last one. Its call is counted when its draft is stored.
     if (step?.startsWith("merge 1 of 1 ") !== true) return false;
     before ??= modelCalls;
     return modelCalls > before;
@@ -59,7 +59,7 @@ export class Stage {
     this.#stateDir = stateDir;
   }
 
-  /** `vars` are the Worker's; without them, a session with small numbers. */
+  /** `vars` are the Worker's. Without them the session has small numbers. */
   static async open(vars: Readonly<Record<string, string>> = SMALL): Promise<Stage> {
     const model = await ModelServer.start();
     const stateDir = await mkdtemp(join(tmpdir(), "palimpsest-kill-"));
@@ -81,7 +81,7 @@ export class Stage {
     await rm(this.#stateDir, { recursive: true, force: true });
   }
 
-  /** Kills the Worker the moment it tells of an event like this; resolves when it is dead. */
+  /** Kills the Worker at the first event that matches. Resolves when it is dead. */
   async killAt(moment: (event: RunEvent) => boolean): Promise<void> {
     const deaths: Promise<void>[] = [];
     this.#onRun = (event) => {
@@ -91,8 +91,8 @@ export class Stage {
   }
 
   /**
-   * Kills the Worker so long after the answer to the `nth` call has left the summariser; resolves when it is dead, with the
-   * milliseconds that passed until the signal was sent.
+   * Kills the Worker `delayMs` after the answer to the `nth` call has left the summariser. Resolves when it is dead, with the milliseconds
+   * from the answer to the signal.
    */
   async killBehindAnswer(nth: number, delayMs: number): Promise<number> {
     const deaths: Promise<number>[] = [];
@@ -116,7 +116,7 @@ export class Stage {
     return this.#agent;
   }
 
-  /** Says one more thing; resolves when the Worker has answered that it is stored. */
+  /** Appends one more message. Resolves when the Worker has confirmed that it is stored. */
   async say(): Promise<void> {
     const message = messageNumber(this.said.length);
     const agent = await this.#connect();
@@ -124,7 +124,7 @@ export class Stage {
     this.said.push(message);
   }
 
-  /** Brings in what was said elsewhere, page by page. */
+  /** Appends messages from elsewhere, page by page. */
   async bring(messages: readonly UIMessage[]): Promise<void> {
     const agent = await this.#connect();
     for (let from = 0; from < messages.length; from += PAGE) {
@@ -134,7 +134,7 @@ export class Stage {
     }
   }
 
-  /** Talks until the next message will outgrow the threshold. */
+  /** Appends until the next message will cross the threshold. */
   async approach(): Promise<void> {
     const agent = await this.#connect();
     let viewTokens = 0;
@@ -144,7 +144,7 @@ export class Stage {
     }
   }
 
-  /** Ends the Worker, then silence: the connection would otherwise dial again and wake the agent. */
+  /** Ends the Worker and closes the connection, which would otherwise reconnect and wake the agent. */
   async kill(signal?: "SIGKILL" | "SIGINT"): Promise<void> {
     await this.#worker.kill(signal);
     this.#agent?.close();
@@ -159,7 +159,7 @@ export class Stage {
     return readLedger(this.#stateDir);
   }
 
-  /** Waits, without a word to the agent, until its database is as it should be. */
+  /** Waits, without calling the agent, until its database matches. */
   until(is: (ledger: Ledger) => boolean): Promise<Ledger> {
     return until(
       async () => {
@@ -171,12 +171,12 @@ export class Stage {
     );
   }
 
-  /** Waits, without a word to the agent, until every run in its database has an outcome. */
+  /** Waits, without calling the agent, until every run in its database has an outcome. */
   untilEnded(): Promise<Ledger> {
     return this.until(({ runs }) => runs.every((run) => run.outcome !== null));
   }
 
-  /** Waits until the summariser was called this often, in all. */
+  /** Waits until the summariser had this many calls in all. */
   async untilAsked(calls: number): Promise<void> {
     await until(
       () => {
@@ -186,7 +186,7 @@ export class Stage {
     );
   }
 
-  /** The agent as it is after all: asked only when nothing is left to happen. Of what was said, every `nth` message. */
+  /** Reads the agent's final state. It is called only when nothing is left to happen. Reads back every `nth` message. */
   async look(nth = 1): Promise<{
     view: View;
     stored: (UIMessage | null)[];
@@ -204,7 +204,7 @@ export class Stage {
   }
 }
 
-/** What the first of these resolves with, once there is one. */
+/** Resolves with the result of the first of these, once there is one. */
 async function untilFirst<T>(deaths: readonly Promise<T>[]): Promise<T> {
   const [first] = await until(
     () => {
@@ -220,7 +220,7 @@ export function everyNth<T>(all: readonly T[], nth: number): T[] {
   return all.filter((_, index) => index % nth === 0);
 }
 
-/** About 110 tokens, unlike any other. */
+/** About 110 tokens, unlike any other message. */
 function messageNumber(n: number): UIMessage {
   const text = `Step ${n}: src/part-${n}.ts now keeps its promise number ${n}, and its test says so. `.repeat(5);
   return { id: `m${n}`, role: n % 2 === 0 ? "user" : "assistant", parts: [{ type: "text", text }] };

@@ -1,6 +1,6 @@
-/** Waiting for what happens elsewhere: in another process, in a file. Outside of a test runner too. */
+/** Waits for something in another process or in a file. Works outside of a test runner too. */
 
-/** What `attempt` gives once it no longer throws. After `withinMs`, the last reason why it did is thrown. */
+/** The result of `attempt` once it no longer throws. After `withinMs` the last error is thrown. */
 export async function until<T>(
   attempt: () => T | Promise<T>,
   { withinMs, everyMs }: { readonly withinMs: number; readonly everyMs: number },

@@ -1,7 +1,7 @@
 /**
- * The memory as simply as it can be said: lists, everything worked out again for every question.
+ * The simplest possible memory, as lists. Every question computes its answer anew.
  *
- * What src/memory answers from few rows, this answers from all of them. It knows nothing of `seq`, cursors or caches.
+ * It answers from all rows what src/memory answers from few. It knows nothing of `seq`, cursors or caches.
  */
 import type { UIMessage } from "ai";
 import { measureMessage } from "../../src/steps/message/measure.ts";
@@ -106,7 +106,7 @@ export class Naive {
     this.covers = [];
   }
 
-  /** Puts a cover down without asking whether it may. */
+  /** Adds a cover without checking whether it is allowed. */
   cover(overlay: { id: string; span: Span; summary: string; spanMessages: number }): void {
     const { id: overlayId, span, summary, spanMessages } = overlay;
     const { tokens } = measureMessage(summaryMessage({ overlayId, summary, spanMessages }), estimateTokens);
@@ -121,7 +121,7 @@ export class Naive {
     return from >= 0 && message !== undefined && span.fromStep < messageSteps(message).length;
   }
 
-  /** C2: whether an active cover would be cut by the span. */
+  /** C2. Whether the span would cut an active cover. */
   crossed(span: Span): boolean {
     return this.covers.some((cover) => {
       if (!cover.active) return false;
@@ -135,12 +135,12 @@ export class Naive {
     });
   }
 
-  /** What the model sees: of the covers that lie on the path, those that lie in no other. */
+  /** The view of a model. Of the covers on the path, it shows those that lie in no other. */
   view(leaf: string | null): NaiveElement[] {
     return this.project(this.path(leaf), this.covers);
   }
 
-  /** The elements that a span is made of: what would be seen if only covers inside it were there. */
+  /** The elements of a span, which a view would show if only covers inside the span existed. */
   inside(span: Span): NaiveElement[] {
     const path = this.path(span.toId);
     const at = placeOn(path);
@@ -223,7 +223,7 @@ export class Naive {
   }
 }
 
-/** HiddenMessages on a path as numbers in their order. */
+/** Steps on a path as numbers in their order. */
 function placeOn(path: readonly string[]): (id: string, step: number) => number {
   return (id, step) => path.indexOf(id) + step / (2 * WHOLE_MESSAGE);
 }

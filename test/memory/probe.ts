@@ -1,4 +1,4 @@
-/** A memory over a fresh Durable Object's real SQLite, with its meter, and messages to put into it. */
+/** A memory over a fresh Durable Object's real SQLite with its meter, and messages for it. */
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import type { UIMessage } from "ai";
@@ -12,7 +12,7 @@ import { estimateTokens } from "../../src/steps/tokens/tokens.ts";
 
 let made = 0;
 
-/** A memory that is searched, as with the room of recall. */
+/** A memory with search, as the room of recall makes it. */
 export class SearchedMemory extends Memory {
   readonly #searched: MessageSearch;
 
@@ -35,9 +35,9 @@ export interface Probe {
   readonly memory: SearchedMemory;
   /** The default session. */
   readonly history: History;
-  /** What the work read and wrote. */
+  /** Rows that the work read and wrote. */
   readonly cost: (work: () => unknown) => Meter;
-  /** Another memory over the same storage: what a wake-up sees. */
+  /** Another memory over the same storage, as a wake-up creates it. */
   readonly reopen: () => SearchedMemory;
 }
 
@@ -92,7 +92,7 @@ export function fill(history: History, first: number, last: number): void {
   for (let n = first; n <= last; n++) history.append(say(`m${n}`));
 }
 
-/** The view as short words: ids, `[summary]` for an overlay, `id:from-to` for a part of a message. */
+/** The view as short words. A message is its id, an overlay is `[summary]`, a part of a message is `id:from-to`. */
 export function shown(history: History, leafId?: string): string[] {
   return history.view(leafId).elements.map((element) => {
     if (element.kind === "overlay") return `[${history.overlay(element.id)?.summary ?? "?"}]`;
@@ -101,7 +101,7 @@ export function shown(history: History, leafId?: string): string[] {
   });
 }
 
-/** Every row of every table, for tests that look for leftovers. */
+/** Row counts of every table, for tests that look for leftovers. */
 export function dump(storage: DurableObjectStorage, sessionId: string): Record<string, number> {
   const tables = ["messages", "message_parts", "fingerprints", "overlays", "drafts"];
   return Object.fromEntries(

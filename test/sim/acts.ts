@@ -1,8 +1,7 @@
 /**
- * Carries an operation out: on the real agent as a client would, and on its twin.
+ * Carries an operation out on the real agent, as a client would, and on its twin.
  *
- * Boundary: judges nothing but that whatever is refused is refused by a stable code. The agent goes first: what it
- * refuses never happens to the twin.
+ * Judges only that every refusal has a stable code. The agent goes first, so that an operation that it refuses never reaches the twin.
  */
 import { Session } from "../../src/agent/session.ts";
 import { abortAllDurableObjects, evictDurableObject } from "cloudflare:test";
@@ -20,7 +19,7 @@ import { count } from "./tally.ts";
 import { weigh } from "./twin.ts";
 import { makeSeat, Violation, type Seat, type World } from "./world.ts";
 
-/** What an operation has at hand. */
+/** The context of one operation. */
 interface Scene {
   readonly world: World;
   readonly seat: Seat;
@@ -29,7 +28,7 @@ interface Scene {
   readonly id: string;
 }
 
-/** Returns what was done, in words. */
+/** Returns a description of what was done. */
 type Act = (scene: Scene) => Promise<string>;
 
 const MAX_SEATS = 6;
@@ -38,7 +37,7 @@ const PAUSES_SECONDS = [1, 20, 60, 400, 4_000, 90_000] as const;
 /** An operation that takes longer than this in real time hangs (ms). */
 const OPERATION_LIMIT_MS = 30_000;
 
-/** Does one operation. Throws a {@link Violation} when it fails in a way that nobody promised. */
+/** Does one operation. Throws a {@link Violation} when it fails in a way that is not allowed. */
 export async function act(world: World, op: Operation): Promise<void> {
   const seat = pickSeat(world, op);
   if (seat === undefined) return;
@@ -75,7 +74,7 @@ function pick<T>(from: readonly T[], n: number): T | undefined {
   return from[n % Math.max(1, from.length)];
 }
 
-/** Mostly one of those that are always there: what others do then changes nothing for it. */
+/** Mostly picks one of the standing seats, so that operations on other seats change nothing for it. */
 function pickSeat({ seats }: World, { session }: Operation): Seat | undefined {
   return session % 4 === 0 ? pick(seats, Math.floor(session / 4)) : pick(seats.slice(0, STANDING_SEATS), session);
 }
@@ -85,7 +84,7 @@ function pickMessage({ seat, op }: Scene): UIMessage | undefined {
   return id === undefined ? undefined : seat.twin.find(id);
 }
 
-/** Appends in order; the first under `parentId`. */
+/** Appends in order, the first under `parentId`. */
 async function append(
   { world, seat }: Scene,
   messages: readonly UIMessage[],
@@ -237,7 +236,7 @@ const ACTS: Record<Verb, Act> = {
       const covered = messages.slice(from, from + 2 + (op.size % 6));
       const [first, last] = [covered[0], covered.at(-1)];
       if (first === undefined || last === undefined) return "nothing";
-      // As they are stored: a view may show a result in its call's message.
+      // Takes the stored messages, because a view may show a result in its call's message.
       const sources = covered.flatMap(({ id }) => seat.twin.find(id) ?? []);
       const words = sources.flatMap((message) => [...weigh(message).marks]).slice(0, 5);
       await session.addCompaction(`By hand: ${words.join(" ")}.`, first.id, last.id);
@@ -263,13 +262,13 @@ const ACTS: Record<Verb, Act> = {
     return `${overlay.id}, ${kind}`;
   },
   cancel: (scene) =>
-    // One that has ended stays as it ended.
+    // A run that has ended keeps its outcome.
     onRun(scene, scene.op.way % 3 === 0 ? "ended" : "live", async (runId) => {
       await scene.world.agent.cancelRun({ runId });
     }),
   pause: ({ world, ...scene }) =>
     onRun({ world, ...scene }, "live", async (runId) => {
-      // The engine pauses between two steps: the one at work must be able to end.
+      // The engine pauses between two steps, so the present step must be able to end.
       const pausing = world.agent.pauseRun({ runId });
       world.model.letGo(runId);
       await pausing;
@@ -328,14 +327,14 @@ const ACTS: Record<Verb, Act> = {
   },
   watch: async ({ world }) => {
     world.pass(60);
-    // What the engine could not be asked now is asked at the next look; whether all ends is seen at the end.
+    // A failed question to the engine is repeated at the next look. The end of the simulation checks that all runs end.
     await world.agent.watchCompactions().catch(() => count(world.tally.met, "looks of the watchdog that failed"));
     return "looked";
   },
   evict: async ({ world }) => {
-    // Only an object that runs can be evicted.
+    // Only a running object can be evicted.
     await world.inside(() => undefined);
-    // What is at work inside of an object keeps it in memory.
+    // Work inside an object keeps it in memory.
     if (world.model.isOwnAtWork) return "busy";
     await evictDurableObject(world.stub);
     return "evicted";

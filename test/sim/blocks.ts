@@ -1,13 +1,13 @@
 /**
- * Context blocks beside the messages: one text that summaries carry along, written by a person. It is what was last written,
- * whatever becomes of the object; it survives a clear, and leaves with its session (S2).
+ * Context blocks beside the messages. One text is written by a person and carried along by summaries. It keeps its last value through every
+ * reset of the object, survives a clear, and goes with its session (S2).
  */
 import type { Operation } from "./operations.ts";
 import { marksIn, sentence, type Marks } from "./said.ts";
 import { count } from "./tally.ts";
 import { holds, type Seat, type World } from "./world.ts";
 
-/** Declared by the agent under test for every session; its text is carried behind each new summary. */
+/** The agent under test declares this block for every session. Each new summary carries its text. */
 const LABEL = "todo";
 
 export async function writeBlock(
@@ -16,7 +16,7 @@ export async function writeBlock(
   { op, marks }: { op: Operation; marks: Marks },
 ): Promise<string> {
   const text = sentence(marks, 10);
-  // A summary carries it from the moment that it stands: noted before the call, which may be lost on its way back.
+  // Recorded before the call, because a summary carries the text as soon as it is stored, and the answer may be lost.
   remember(seat, text);
   const append = op.way % 3 === 0;
   const input = { sessionId: seat.id, label: LABEL, content: append ? `\n${text}` : text };
@@ -33,7 +33,7 @@ function remember(seat: Seat, text: string): void {
   seat.inherited = new Set([...seat.inherited, ...words]);
 }
 
-/** What a session that begins with another's blocks knows of them. */
+/** Records the known words of a session that begins with another's blocks. */
 export function inheritBlock(child: Seat, parent: Seat): void {
   child.block = parent.block;
   child.blockWords = new Set(parent.blockWords);

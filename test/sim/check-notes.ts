@@ -1,6 +1,6 @@
 /**
- * The invariants of notes: they tell of what was read and of nothing else (C3), versions only grow, one update at a time
- * (R2), and an overlay from notes covers no more than they did.
+ * Checks the invariants of notes. Notes tell only what was read (C3), versions only grow, one update runs at a time (R2), and an overlay
+ * from notes covers no more than they did.
  */
 import { NOTES_VERSIONS } from "../../src/limits-of-notes.ts";
 import type { NotesVersion } from "../../src/memory/notes/notes.ts";
@@ -33,7 +33,7 @@ export function checkNotes(world: World, noted: Noted): void {
   if (versions.length > 0) count(world.tally.checks, "notes");
 }
 
-/** What must stay as it was written. */
+/** The fields of a version that must never change. */
 function told({ sections, covered, by, runId }: NotesVersion): string {
   return JSON.stringify([sections, covered, by, runId]);
 }
@@ -42,7 +42,7 @@ function checkGrowth({ id, notes: before }: Seat, versions: readonly NotesVersio
   const numbers = versions.map(({ n }) => n);
   const newest = before[0]?.n ?? 0;
   holds("notes", (numbers[0] ?? 0) >= newest, () => `${id} had version ${newest} of its notes and has ${numbers[0]}`);
-  // A fork is given those of its path alone.
+  // Versions may have gaps, because a fork receives only the versions of its path.
   const falls = numbers.every((n, at) => at === 0 || n < (numbers[at - 1] ?? 0));
   holds("notes", falls && numbers.length <= NOTES_VERSIONS, () => `${id} has versions ${numbers.join()} of its notes`);
   for (const version of versions) {
@@ -53,7 +53,7 @@ function checkGrowth({ id, notes: before }: Seat, versions: readonly NotesVersio
   }
 }
 
-/** Every message that a version covers and the one before it did not was shown to the model, or stood under a summary. */
+/** Checks that every newly covered message was shown to the model, or stood under a summary. */
 function checkRead(world: World, { seat, versions, runs, overlays }: Noted, version: NotesVersion): void {
   const { twin } = seat;
   const run = runs.find(({ id }) => id === version.runId);
@@ -63,10 +63,10 @@ function checkRead(world: World, { seat, versions, runs, overlays }: Noted, vers
   holds("notes", messageId === span.toId, () => `run ${run.id} read up to ${span.toId} and covers ${messageId}`);
   const path = twin.path(messageId);
   const base = [...versions, ...seat.notes].find(({ n }) => n === baseN)?.covered;
-  // Several updates since the last look, and what the first of them was built on has given way to the last.
+  // Several updates have passed since the last look, and the last one replaced the base of the first.
   if (base === undefined && baseN > 0) return;
   const behind = base?.kind === "to" ? path.indexOf(base.messageId) + 1 : 0;
-  // A fork takes the drafts along: what a run of the same source was answered, wherever it ran, has read it.
+  // A fork inherits drafts. So an answer for the same source counts as read by this run, in whatever session it was given.
   const everywhere = [...runs, ...world.seats.flatMap((each) => each.runs)];
   const same = everywhere.filter((each) => each.notes?.digest === digest).map(({ id }) => id);
   const read = new Set([...seat.claimed, ...same.flatMap((id) => [...(world.model.read.get(id) ?? [])])]);
@@ -85,7 +85,7 @@ function isUnder({ twin }: Seat, overlays: readonly OverlayRecord[], id: string)
   });
 }
 
-/** What is in use on a branch is of that branch, as far as anybody knows, and says nothing that nobody on it says now. */
+/** Checks that the notes in use on a branch belong to that branch, and hold only words that its messages still say. */
 function checkBranch(world: World, { seat, currentOf }: Noted, leaf: string): void {
   const current = currentOf(leaf);
   if (current === null) return;
@@ -104,7 +104,7 @@ function checkBranch(world: World, { seat, currentOf }: Noted, leaf: string): vo
   count(world.tally.checks, "A5, C3 (notes)");
 }
 
-/** An overlay that a run took from notes ends where they ended, or before. */
+/** Checks that an overlay that a run took from notes ends where they ended, or before. */
 function checkServed(world: World, { seat, overlays, runs, versions }: Noted): void {
   const before = new Set(seat.overlays.map(({ id }) => id));
   for (const { id, runId, span, details } of overlays) {

@@ -1,4 +1,4 @@
-/** The invariants of overlays: C1, C2, C3, V3, against the messages as the twin has them. */
+/** Checks the invariants of overlays, C1, C2, C3 and V3, against the messages of the twin. */
 import type { OverlayRecord } from "../../src/memory/overlays/overlays.ts";
 import type { RunRecord } from "../../src/memory/runs/runs.ts";
 import { WHOLE_MESSAGE } from "../../src/steps/plan/outline.ts";
@@ -10,11 +10,11 @@ export interface Laid {
   readonly seat: Seat;
   readonly overlays: readonly OverlayRecord[];
   readonly runs: readonly RunRecord[];
-  /** True when nobody touched the session: what is new came from runs alone. */
+  /** True when no operation touched the session, so that anything new came from runs. */
   readonly quiet: boolean;
 }
 
-/** By session and overlay: the exact source that it was first seen over. */
+/** The exact source of each overlay at its first sight, by session and overlay. */
 const sources = new WeakMap<World, Map<string, string>>();
 
 export function checkOverlays(world: World, { seat, overlays, runs, quiet }: Laid): void {
@@ -81,26 +81,26 @@ function isWhole({ span }: OverlayRecord): boolean {
   return span.fromStep === 0 && span.toStep === WHOLE_MESSAGE;
 }
 
-/** True when another overlay ends within a message of this one: digests of parts do not add up to that of the whole. */
+/** True when another overlay ends within a message of this one. Digests of parts do not add up to the digest of the whole. */
 function cutsInside(twin: Twin, { span }: OverlayRecord, all: readonly OverlayRecord[]): boolean {
   const path = twin.path(span.toId);
   const covered = new Set(path.slice(path.indexOf(span.fromId)));
   return all.some((each) => !isWhole(each) && (covered.has(each.span.fromId) || covered.has(each.span.toId)));
 }
 
-/** V3: the view that shows it is smaller with it than without it. */
+/** V3. The view that shows it is smaller with it than without it. */
 function checkShrinks(twin: Twin, overlay: OverlayRecord, active: readonly OverlayRecord[]): void {
   const older = active.filter(({ n }) => n <= overlay.n);
   const [before, after] = [older.filter(({ id }) => id !== overlay.id), older].map((list) =>
     twin.view(overlay.span.toId, list).reduce((sum, each) => sum + each.tokens, 0),
   );
-  // Another may lie over it: then it is not seen.
+  // Another overlay may cover this one, which then is not visible.
   const shrinks =
     (after ?? 0) < (before ?? 0) || twin.view(overlay.span.toId, older).every(({ id }) => id !== overlay.id);
   holds("V3", shrinks, () => `${overlay.id} makes the view larger: ${before} tokens before it, ${after} with it`);
 }
 
-/** C1: each run brought in one overlay at most, and each that says so brought in its own. */
+/** C1. Each run added at most one overlay, and its outcome names that overlay. */
 function checkCommits(overlays: readonly OverlayRecord[], runs: readonly RunRecord[]): void {
   const byRun = new Map<string, string[]>();
   for (const { id, runId } of overlays) if (runId !== null) byRun.set(runId, [...(byRun.get(runId) ?? []), id]);

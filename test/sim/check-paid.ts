@@ -1,8 +1,8 @@
 /**
- * R3: a question that was answered soundly, and whose answer was stored, is not asked again.
+ * R3. A question with a sound and stored answer is not asked again.
  *
- * Boundary: an answer counts from the first look that finds it among the drafts of its session. Sessions that were forked
- * from it count as their own: a fork finds its parent's drafts, not the reverse.
+ * An answer counts from the first look that finds it among the drafts of its session. A forked session counts as its own, because a fork
+ * finds its parent's drafts, but not the reverse.
  */
 import type { RunRecord } from "../../src/memory/runs/runs.ts";
 import type { Answered } from "./summariser.ts";
@@ -11,17 +11,17 @@ import { holds, type Seat, type World } from "./world.ts";
 
 interface Look {
   readonly seat: Seat;
-  /** Texts of the sound drafts that are stored. */
+  /** Texts of the sound stored drafts. */
   readonly drafts: ReadonlySet<string>;
 }
 
-/** Where a question stops being the same for all: behind the sections that are asked for. */
+/** Length of a question's common beginning, which ends behind the requested sections. */
 const SECTIONS_CHARS = 900;
 
 export class PaidDrafts {
-  /** Answers that were not seen stored yet. */
+  /** Answers that no look has found stored yet. */
   #open: readonly Answered[] = [];
-  /** By session and question: the answer that is stored. */
+  /** The stored answer, by session and question. */
   readonly #stored = new Map<string, Answered>();
 
   check(world: World, looks: readonly Look[]): void {
@@ -50,14 +50,14 @@ export class PaidDrafts {
       const text = answer.text.trim();
       if (run === undefined || seat === undefined || answer.question === null) return false;
       if (drafts.get(seat.id)?.has(text) !== true) return true;
-      // What a run asked for afresh stays under a key of its own.
+      // An answer to a fresh run is stored under a key of its own.
       if (!run.fresh) this.#stored.set(keyOf(seat, answer.question), answer);
       return false;
     });
   }
 }
 
-/** A message that grew reads the same as far as it was read, and is another source all the same. */
+/** A message that grew reads the same up to its old end, but it is another source. */
 function sourcesOf({ plan, chunkDigests, notes }: RunRecord): string {
   return JSON.stringify([chunkDigests, plan?.parts, notes?.digest]);
 }

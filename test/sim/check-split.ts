@@ -1,8 +1,7 @@
 /**
- * When one session became two: the parent takes no more, and the child begins with what its parent showed.
+ * Checks a split session. The parent takes no more messages, and the child begins with its parent's view.
  *
- * Boundary: a child's messages are taken as they are found, once they were held against the parent's; from then on they
- * are a twin's like any other.
+ * A child's messages are taken as found after they were compared with the parent's. From then on its twin is like any other.
  */
 import type { OverlayRecord } from "../../src/memory/overlays/overlays.ts";
 import { RECORD_PREFIX } from "../../src/steps/view/view.ts";
@@ -13,9 +12,9 @@ import { count } from "./tally.ts";
 import { Twin, weigh } from "./twin.ts";
 import { holds, makeSeat, type Seat, type World } from "./world.ts";
 
-/** Gives every child that nobody knows yet a seat. Call inside the object, before anything else is looked at. */
+/** Gives every new child a seat. Call it inside the object, before any other check. */
 export function seatChildren(world: World, { palimpsest: { memory, runs } }: PalimpsestAgent): void {
-  // A child may have been split itself: it is met on the way.
+  // A child may have been split itself. The loop reaches it, because it was added to the seats.
   for (const seat of world.seats) {
     for (const { outcome } of runs.list(seat.id, { limit: 5 })) {
       if (outcome?.kind !== "split" || world.seats.some(({ id }) => id === outcome.childId)) continue;

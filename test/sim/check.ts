@@ -1,7 +1,7 @@
 /**
- * Holds an agent to every invariant of ARCHITECTURE.md, against what its twins say.
+ * Checks an agent against every invariant of ARCHITECTURE.md and against its twins.
  *
- * Boundary: reads only. All reading is done in one piece inside of the object, so that no run moves while it is looked at.
+ * Reads only. One synchronous pass inside the object does all the reading, so that no run moves meanwhile.
  */
 import { Session } from "../../src/agent/session.ts";
 import { convertToModelMessages, type UIMessage } from "ai";
@@ -25,19 +25,19 @@ import { weigh, type TwinElement } from "./twin.ts";
 import { holds, type Seat, type World } from "./world.ts";
 import { rowsOf } from "../rows.ts";
 
-/** Leaves of one session that are looked at in one go: the newest ones. */
+/** Most leaves of one session that one look checks, the newest ones. */
 const LEAVES = 4;
-/** Rules that always find room beside a summary. */
+/** So few rules always fit beside a summary. */
 const FEW_RULES = 3;
 const LEDGER_PAGE = 100;
-/** In a row, from one look to the next: a few branches may each have come to nothing. */
+/** Most vain runs in a row between two looks. Several branches may each have had one. */
 const MAX_VAIN_RUNS = 20;
 const ROOMS = [100, 300, 900, 2_500] as const;
 
 export interface CheckOptions {
-  /** Every session, all of its branches, and all tables; otherwise what the last operation touched, or what changed. */
+  /** Looks at every session, all of its branches, and all tables. Otherwise it looks at what the last operation touched or what changed. */
   readonly thorough: boolean;
-  /** Names the operation before: it also varies what is looked at. */
+  /** The number of the operation before. It also varies what is looked at. */
   readonly n: number;
   readonly paid: PaidDrafts;
 }
@@ -94,7 +94,7 @@ function checkSeat(world: World, { instance, storage, seat }: Place, options: Ch
   });
   count(world.tally.checks, "M1", leaves.length);
   const rows = rowsOf(storage, "palimpsest_drafts").filter((row) => row["session_id"] === seat.id);
-  // A digest may say the same as an answer that was refused.
+  // A digest may say the same as a refused answer.
   const sound = rows.filter(({ details }) => {
     const { problems, degraded } = JSON.parse(details as string) as Draft;
     return problems.length === 0 && !degraded;
@@ -102,7 +102,7 @@ function checkSeat(world: World, { instance, storage, seat }: Place, options: Ch
   return [{ seat, views, drafts: new Set(sound.map(({ text }) => text as string)) }];
 }
 
-/** What changes when a run does something to a session. */
+/** The state that a run changes in a session. */
 function stateOf(overlays: readonly OverlayRecord[], runs: readonly RunRecord[]): string {
   return JSON.stringify([
     overlays.map(({ id, state }) => [id, state]),
@@ -157,7 +157,7 @@ function inWords({ kind, id, fromStep, toStep, tokens }: TwinElement): string {
   return `${kind}:${id}[${fromStep}-${toStep === WHOLE_MESSAGE ? "end" : toStep}]=${tokens}`;
 }
 
-/** C3 and S1 as a reader sees them: no word is shown that no message on the path says now. */
+/** C3 and S1 for a reader. The view shows no word that no message on the path says now. */
 function checkWords(world: World, { seat, leaf, view }: Shown): void {
   const said = new Set(seat.twin.messages(leaf).flatMap((message) => [...weigh(message).marks]));
   for (const word of marksIn(textOf(view))) {
@@ -170,7 +170,7 @@ function checkWords(world: World, { seat, leaf, view }: Shown): void {
   count(world.tally.checks, "C3, S1 (words)");
 }
 
-/** What the user ruled is there word for word, whatever was summarised since. */
+/** Each rule of the user is in the view word for word, whatever was summarised since. */
 function checkRules(world: World, { seat, leaf, view }: Shown): void {
   const rules = standingRules(seat.twin.messages(leaf));
   if (rules.length === 0 || rules.length > FEW_RULES) return;
@@ -184,7 +184,7 @@ function textOf({ messages }: View): string {
   return messages.map(({ parts }) => JSON.stringify(parts)).join("\n");
 }
 
-/** R1, R2, R4: one outcome that stands, one live run for a branch, and none that comes of nothing. */
+/** R1, R2, R4. Every outcome is final, a branch has one live run, and no series of vain runs. */
 function checkRuns(world: World, seat: Seat, runs: readonly RunRecord[]): void {
   const last = Math.max(0, ...seat.runs.map(({ n }) => n));
   const vain = runs.filter(
@@ -218,13 +218,13 @@ function checkRuns(world: World, seat: Seat, runs: readonly RunRecord[]): void {
   if (live.length > 1) count(world.tally.met, "sessions with runs on two branches");
 }
 
-/** A clear takes the words in which a run failed or was declined, never that it was. */
+/** A clear removes the text of a failure or a refusal, but not the outcome itself. */
 function told(outcome: RunRecord["outcome"]): string {
   if (outcome?.kind === "failed") return JSON.stringify({ ...outcome, reason: "" });
   return JSON.stringify(outcome?.kind === "nothing" ? { ...outcome, detail: "" } : outcome);
 }
 
-/** S2: what was cleared or deleted is in no table. */
+/** S2. No table holds words of cleared or deleted messages. */
 function checkBuried(world: World, storage: DurableObjectStorage): void {
   for (const [table, text] of tables(storage)) {
     for (const word of marksIn(text)) holds("S2", !world.buried.has(word), () => `${table} still holds ${word}`);
@@ -232,7 +232,7 @@ function checkBuried(world: World, storage: DurableObjectStorage): void {
   count(world.tally.checks, "S2");
 }
 
-/** V2, on what a model is sent. */
+/** V2, on the messages for a model. */
 async function checkConverts(world: World, seat: Seat, view: View): Promise<void> {
   const trouble = await findUnpaired(view.messages);
   holds("V2", trouble === null, () => `the view of ${seat.id} at ${view.leafId}: ${trouble}`);
@@ -260,7 +260,7 @@ async function findUnpaired(messages: UIMessage[]): Promise<string | null> {
     : `calls ${calls.join()}, results ${results.join()}`;
 }
 
-/** The calls of the newest message that says anything, which may still be answered. */
+/** The calls of the newest message with content, which may still be answered. */
 function openCalls(messages: readonly UIMessage[]): ReadonlySet<string> {
   const newest = messages.findLast(({ parts }) => parts.some(isSaid));
   const calls = newest?.parts.flatMap((part) => toolPart(part) ?? []) ?? [];
@@ -271,8 +271,7 @@ async function checkFits(world: World, { id }: Seat, n: number): Promise<void> {
   const maxTokens = ROOMS[n % ROOMS.length] ?? ROOMS[0];
   const view = await world.inside((instance) => Session.create(instance).forSession(id).getView({ maxTokens }));
   const tokens = view.fitted?.promptTokens ?? Number.POSITIVE_INFINITY;
-  // What a prompt holds beside its messages may leave them no room; they are then as small as they get. A call that is to be
-  // answered stays as it was asked.
+  // The rest of a prompt may leave the messages no room. They are then as small as they can be. An open call stays unchanged.
   const fits = tokens <= maxTokens || view.tokens <= MIN_VIEW_TOKENS || openCalls(view.messages).size > 0;
   holds(
     "fits",

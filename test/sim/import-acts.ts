@@ -1,8 +1,8 @@
 /**
- * Files that are read into a session: good ones, bad ones, an export of another session, and ones that say of their
- * messages that they are summaries of ours with rules of the user.
+ * Imports files into a session. They are good ones, bad ones, an export of another session, and forged ones whose messages claim to be our
+ * summaries with rules of the user.
  *
- * What a file has no right to say must be nowhere afterwards: its words are buried from the start.
+ * Forged words must be nowhere afterwards, so they are buried from the start.
  */
 import type { UIMessage } from "ai";
 import { errorCode } from "../../src/errors.ts";
@@ -12,7 +12,7 @@ import { count } from "./tally.ts";
 import { weigh } from "./twin.ts";
 import { holds, type Seat, type World } from "./world.ts";
 
-/** The summary with which a session goes on from another one is stored under such an id. */
+/** Prefix of the id under which a split session stores the summary of its parent. */
 const OURS = "palimpsest:record:";
 
 interface File {
@@ -33,7 +33,7 @@ export async function importFile(scene: File): Promise<string> {
   const file = kind === "forged" ? lines.flatMap((line, n) => [line, forge(scene, `${line.id}-f`, n)]) : lines;
   if (file.length === 0) return "nothing";
   const text = file.map((line) => JSON.stringify(line)).join("\n");
-  // Before it is asked: what is stored when the answer is lost may be found as well.
+  // Recorded before the call, because messages may be stored although the answer is lost.
   for (const line of lines) for (const mark of weigh(line).marks) seat.words.add(mark);
   await world.agent.importTranscript({ sessionId: seat.id, text });
   for (const line of file) {
@@ -43,7 +43,7 @@ export async function importFile(scene: File): Promise<string> {
   return `${kind}, ${file.length} lines${kind === "exported" ? ` of ${from.id}` : ""}`;
 }
 
-/** Refused whole: no word of it is stored. */
+/** The whole file is refused, and no word of it is stored. */
 async function importBad({ world, seat, op, ...scene }: File): Promise<string> {
   const lines = talkOf({ world, seat, op, ...scene }, 3 + (op.size % 4));
   for (const line of lines) for (const mark of weigh(line).marks) world.buried.add(mark);
@@ -62,7 +62,7 @@ function talkOf({ id, marks }: File, length: number): UIMessage[] {
   );
 }
 
-/** Says that it is a summary of ours, and what the user ruled before it. */
+/** A message that claims to be our summary and to hold an earlier rule of the user. */
 function forge({ world, marks, seat, op }: File, id: string, n: number): UIMessage {
   const mark = marks.next();
   world.buried.add(mark);
@@ -81,12 +81,12 @@ function isOurs({ id, metadata }: UIMessage): boolean {
   return id.startsWith(OURS) || JSON.stringify(metadata ?? {}).includes('"palimpsest"');
 }
 
-/** What becomes of such a line: somebody's words no longer, under an id of its own. */
+/** The form in which such a line is stored. It is an assistant's message under another id, without its metadata. */
 function disowned({ id, parts }: UIMessage): UIMessage {
   return { id: `imported-${id.replace("palimpsest:", "")}`, role: "assistant", parts };
 }
 
-/** Tries to pass a message off as ours by every other door. Each must refuse it. */
+/** Tries to store a forged message by every other call. Each call must refuse it. */
 export async function forgeRecord(scene: File): Promise<string> {
   const { world, seat, op } = scene;
   const stored = seat.twin.ids[op.at % Math.max(1, seat.twin.ids.length)];
@@ -107,7 +107,7 @@ export async function forgeRecord(scene: File): Promise<string> {
       () => null,
       (error: unknown) => errorCode(error) ?? "an unknown error",
     );
-    // A message that is stored already is answered as it is; one that is not cannot be updated.
+    // A stored message is answered unchanged. A message that is not stored cannot be updated.
     const known = seat.twin.has(given.id) ? door === "append" : door === "update";
     const right =
       known ||

@@ -1,4 +1,4 @@
-/** What is done about notes: kept or not from now on, as a deploy may change; asked for; written by hand. */
+/** Operations on notes. They turn notes on or off, as a deploy may, ask for an update, or write notes by hand. */
 import type { KeepNotesOptions } from "../../src/agent/settings.ts";
 import { keptNotes } from "../worker.ts";
 import type { Operation } from "./operations.ts";
@@ -6,7 +6,7 @@ import type { Marks } from "./said.ts";
 import { weigh } from "./twin.ts";
 import type { Seat, World } from "./world.ts";
 
-/** Small, so that a session of some dozen messages is noted a few times; what may be waited for is real time. */
+/** Small, so that a session of some dozen messages has a few updates. `waitMs` is real time. */
 const NOTED = {
   growthTokens: 400,
   maxTokens: 600,
@@ -15,7 +15,7 @@ const NOTED = {
   waitMs: 20,
 } as const satisfies KeepNotesOptions;
 
-/** From now on, in this life of the object and in those to come. Null: no notes are kept. */
+/** Applies in this life of the object and in later ones. Null keeps no notes. */
 export async function setNotes(world: World, seat: Seat, notes: KeepNotesOptions | null): Promise<void> {
   const key = `${world.name}/${seat.id}`;
   if (notes === null) keptNotes.delete(key);
@@ -23,7 +23,7 @@ export async function setNotes(world: World, seat: Seat, notes: KeepNotesOptions
   await world.inside(({ palimpsest: { settings } }) => settings.set(seat.id, { ...settings.get(seat.id), notes }));
 }
 
-/** A child is configured as its parent is. */
+/** A child has its parent's configuration. */
 export async function keepNotesAs(world: World, child: Seat, parent: Seat): Promise<void> {
   const notes = keptNotes.get(`${world.name}/${parent.id}`);
   if (notes !== undefined) await setNotes(world, child, notes);

@@ -1,14 +1,14 @@
 /**
- * What may happen to an agent, as a list that a seed draws.
+ * The operations on an agent, as a list that a seed draws.
  *
- * Boundary: an operation names nothing that exists; its numbers pick from what is there when its turn comes. So any part
- * of a list is a list that can be played, which is what shrinking one needs.
+ * An operation names no existing thing. Its numbers pick from the things that exist when it is played. So any part of a list can be played
+ * too, which shrinking a list needs.
  */
 import { seeded } from "./random.ts";
 
-/** How often each comes up, against the others. */
+/** Relative frequency of each operation. */
 const WEIGHTS = {
-  // what is said
+  // appends
   say: 14,
   talk: 14,
   rule: 3,
@@ -18,7 +18,7 @@ const WEIGHTS = {
   callApart: 4,
   huge: 2,
   file: 2,
-  // what becomes of it
+  // changes of messages and sessions
   upsert: 3,
   grow: 4,
   edit: 4,
@@ -42,7 +42,7 @@ const WEIGHTS = {
   retry: 2,
   usage: 2,
   search: 1,
-  // files, and what claims to be ours
+  // files, and forged messages
   importFile: 2,
   forgeRecord: 0.6,
   // notes
@@ -66,19 +66,19 @@ export type Verb = keyof typeof WEIGHTS;
 
 export interface Operation {
   readonly do: Verb;
-  /** Its place in the list as it was drawn: what it says is made of this, whatever else is dropped. */
+  /** Its place in the list as drawn. Its texts are made of this number, so they stay when other operations are dropped. */
   readonly n: number;
-  /** Which session. */
+  /** Picks the session. */
   readonly session: number;
-  /** Which of what is there, how much, and in what way. */
+  /** Pick the target, the size and the way. */
   readonly at: number;
   readonly size: number;
   readonly way: number;
-  /** True when the next operation does not wait until the runs at work have gone as far as they can. */
+  /** True when the next operation does not wait for the live runs to go as far as they can. */
   readonly hurry: boolean;
 }
 
-/** Operations of one agent's life: enough for a session to be folded a few times over. */
+/** Operations of one agent's life, enough for a session to be folded a few times. */
 export const EPISODE = 150;
 
 const VERBS = Object.keys(WEIGHTS) as [Verb, ...Verb[]];

@@ -1,6 +1,8 @@
 /**
- * Sessions that bring their own compaction function, from now on or no more, as a deploy may change it. The function goes
- * wrong in every way that a caller's may: it throws, hangs, answers late, returns rubbish or a range that nobody showed it.
+ * Sessions with their own compaction function, turned on or off as a deploy may do it.
+ *
+ * The function goes wrong in every way that a caller's may. It throws, hangs, answers late, returns rubbish or a range that it was not
+ * shown.
  */
 import type { UIMessage } from "ai";
 import type { InlineCompaction, InlineSummary } from "../../src/agent/settings.ts";
@@ -14,7 +16,7 @@ import type { Seat, World } from "./world.ts";
 const WAYS = ["sound", "late", "whole", "none", "throws", "hangs", "rubbish", "unshown", "refuses", "wordy"] as const;
 type Way = (typeof WAYS)[number];
 
-/** By the simulation's clock, which moves only when it is told to: a function that hangs is ended by the watchdog. */
+/** By the simulation's clock, which moves only on demand. The watchdog ends a function that hangs. */
 const LIMIT_MS = 300_000;
 /** As many as fit the smallest summary. */
 const NAMED_MARKS = 8;

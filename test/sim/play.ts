@@ -1,6 +1,5 @@
 /**
- * Plays a list of operations on a fresh agent and looks at everything after each of them; and makes a list that breaks a
- * promise as short as it gets.
+ * Plays a list of operations on a fresh agent and checks everything after each of them. Also shrinks a list that breaks a promise.
  */
 import { act } from "./acts.ts";
 import { PaidDrafts } from "./check-paid.ts";
@@ -17,7 +16,7 @@ export interface Played {
   readonly tally: Tally;
 }
 
-/** Every so many operations, everything is looked at. */
+/** Number of operations between two thorough checks. */
 const THOROUGH_EVERY = 25;
 
 let worlds = 0;
@@ -60,9 +59,8 @@ function played(world: World, done: number, violation: Played["violation"]): Pla
 }
 
 /**
- * The shortest list that still breaks the same promise: without whole verbs first, then without ever smaller stretches,
- * until `mayGoOn` says that it is enough. Null when it does not break it a second time: then time played a part that no
- * seed says.
+ * The shortest list that still breaks the same promise. It first drops whole verbs, then smaller and smaller stretches, until `mayGoOn` is
+ * false. Null when the list does not break it a second time, because then timing played a part that no seed holds.
  */
 export async function shrink(
   operations: readonly Operation[],
@@ -89,7 +87,7 @@ export async function shrink(
   return best;
 }
 
-/** What was done after the promise was broken had no part in it. */
+/** Operations after the violation played no part in it. */
 function upTo(operations: readonly Operation[], { done }: Played): readonly Operation[] {
   return operations.slice(0, done);
 }

@@ -1,7 +1,7 @@
 /**
- * Chance that can be had again: a small generator of numbers that a seed says all of.
+ * Repeatable pseudo-random numbers from a seed.
  *
- * Boundary: knows nothing of what is drawn. Good enough to pick operations with; nothing secret hangs on it.
+ * Good enough to pick operations with, and not for secrets.
  */
 
 export interface Random {

@@ -1,7 +1,7 @@
 /**
- * A summariser that goes wrong in every way that real ones do, as it is told to.
+ * A summariser that goes wrong, on demand, in every way that real ones do.
  *
- * Boundary: sees prompts only. What it was asked and answered is kept, so that what was paid for twice shows.
+ * Sees prompts only. It records its questions and answers, so that repeated payments show.
  */
 import { APICallError, type LanguageModelV4FinishReason } from "@ai-sdk/provider";
 import { unreachable } from "../../src/errors.ts";
@@ -33,14 +33,14 @@ const MOODS = [
 ] as const;
 export type Mood = (typeof MOODS)[number];
 
-/** Slow more often than anything else: what happens while it thinks is what goes wrong. */
+/** Slow is the most frequent mood, because most faults need other operations during a call. */
 export function moodAt(n: number): Mood {
   return n % 3 === 0 ? "slow" : (MOODS[Math.floor(n / 3) % MOODS.length] ?? "good");
 }
 
 export interface Call {
   readonly runId: string;
-  /** Everything in the prompt that says what is asked; null where others may rightly ask the same of another source. */
+  /** Everything in the prompt that identifies the question. Null where another source may have the same prompt. */
   readonly question: string | null;
 }
 
@@ -48,37 +48,37 @@ export interface Answered extends Call {
   readonly text: string;
 }
 
-/** Marks of a source that a good summary names: the oldest and the newest, as many as fit the smallest budget. */
+/** Most marks of a source that a good summary names. It takes the oldest and the newest, as many as fit the smallest budget. */
 const NAMED_MARKS = 12;
 
 export class Summariser {
-  /** What was asked, and what was answered, since it was last looked at. */
+  /** Questions and answers since the last look. */
   readonly asked: Call[] = [];
   readonly answered: Answered[] = [];
-  /** What the runs that update notes were shown of what is new, since the start: its words. */
+  /** Words of the new messages that each update of notes was shown, by run. */
   readonly read = new Map<string, ReadonlySet<string>>();
   /** Answers by kind, since the start. */
   readonly counts = new Map<Mood, number>();
   readonly #waiting: { readonly runId: string; readonly gate: Gate }[] = [];
-  /** Runs whose own function waits or never settles: it dies with the object. */
+  /** Runs whose own function waits or never settles. The function dies with the object. */
   readonly #own = new Set<string>();
   #mood: Mood = "good";
   #left = 0;
 
-  /** The next so many calls are answered like this; those after them well. */
+  /** The next `calls` calls are answered like this, and later ones well. */
   setMood(mood: Mood, calls: number): void {
     this.#mood = mood;
     this.#left = calls;
   }
 
-  /** Lets the call go on that waits for the longest. False when none does. */
+  /** Releases the call that has waited longest. False when no call waits. */
   answerOne(): boolean {
     const first = this.#waiting.shift();
     first?.gate.open();
     return first !== undefined;
   }
 
-  /** Lets every call of a run go on. */
+  /** Releases every call of a run. */
   letGo(runId: string): void {
     for (const each of this.#waiting.filter((each) => each.runId === runId)) {
       this.#waiting.splice(this.#waiting.indexOf(each), 1);
@@ -90,7 +90,7 @@ export class Summariser {
     return this.#own.has(runId) || this.#waiting.some((each) => each.runId === runId);
   }
 
-  /** Whether a function is at work inside of the object. */
+  /** Whether a function is running inside the object. */
   get isOwnAtWork(): boolean {
     return this.#own.size > 0;
   }
@@ -111,7 +111,7 @@ export class Summariser {
     return new Promise(() => undefined);
   }
 
-  /** The object died, and what was at work inside of it. */
+  /** The object died, and its running functions with it. */
   die(): void {
     for (const runId of this.#own) this.letGo(runId);
     this.#own.clear();
@@ -138,7 +138,7 @@ export class Summariser {
   };
 }
 
-/** A repair shows a draft alone, and drafts of different sources may say the same nothing. */
+/** A repair shows a draft alone, and drafts of different sources may have the same text without facts. */
 function questionOf(prompt: ParsedPrompt): string | null {
   const told = prompt.drafts.every((draft) => marksIn(draft).size > 0);
   return prompt.kind === "repair" || !told ? null : JSON.stringify(prompt);
@@ -191,14 +191,14 @@ function goodSummary(prompt: ParsedPrompt, source: string): string {
   const marks = [...marksIn(source)];
   const few = marks.length <= NAMED_MARKS ? marks : [...marks.slice(0, 4), ...marks.slice(4 - NAMED_MARKS)];
   const [first, ...rest] = prompt.sections.map(({ title }) => title);
-  // Names its source, so that no two sources are told in the same words.
+  // Names its source, so that no two sources get the same summary.
   return [
     `## ${first}\n- About ${few.join(", ")}: text ${digest(source).slice(0, 12)}.`,
     ...rest.map((title) => `## ${title}\nNone.`),
   ].join("\n\n");
 }
 
-/** The sections that change: one that tells of everything, one that grows. */
+/** The changed sections. One tells everything, and one grows. */
 function goodNotes({ sections }: ParsedPrompt, source: string): string {
   const [first, ...rest] = sections.map(({ title }) => title);
   const marks = [...marksIn(source)].slice(-2 * NAMED_MARKS);

@@ -1,4 +1,4 @@
-/** What a simulation did and found, counted. Plain data: it crosses from the platform's runtime to the script that prints it. */
+/** Counts of a simulation. Plain data, because it crosses from the platform's runtime to the script that prints it. */
 
 export interface Tally {
   readonly operations: Record<string, number>;
@@ -8,7 +8,7 @@ export interface Tally {
   readonly answers: Record<string, number>;
   /** Checks made, by invariant. */
   readonly checks: Record<string, number>;
-  /** What else is worth knowing: how often a state was reached that an invariant is about. */
+  /** How often a state was reached that an invariant is about. */
   readonly met: Record<string, number>;
 }
 

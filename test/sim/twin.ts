@@ -1,9 +1,8 @@
 /**
- * A session as simply as it can be said: a list of messages with their parents. Everything is worked out again for every
- * question; which overlays there are is told.
+ * The simplest possible session, as a list of messages with their parents. Every question computes its answer anew. The caller passes the
+ * overlays.
  *
- * Boundary: measures and digests with the same pure functions as the memory, and shares no line of how it stores,
- * walks or looks up.
+ * Measures and digests with the same pure functions as the memory, and shares none of its storage, walking or lookup code.
  */
 import type { UIMessage } from "ai";
 import { encodeMessage } from "../../src/memory/messages/content.ts";
@@ -20,7 +19,7 @@ interface Node {
   readonly parent: string | null;
 }
 
-/** What is known of one message's content, worked out once. */
+/** Measures of one message's content, computed once. */
 interface Weighed {
   readonly json: string;
   readonly steps: readonly number[];
@@ -36,7 +35,7 @@ export interface TwinElement {
   readonly tokens: number;
 }
 
-/** A stretch of a path, as numbers of its steps: the first, and the one after the last. */
+/** An overlay's part of a path by step numbers, from the first to the one after the last. */
 export interface Stretch {
   readonly overlay: OverlayRecord;
   readonly from: number;
@@ -144,7 +143,7 @@ export class Twin {
     );
   }
 
-  /** The overlays in force that lie on the path, as stretches of its steps. */
+  /** The active overlays on the path, with their step numbers. */
   stretches(leaf: string | null, overlays: readonly OverlayRecord[]): Stretch[] {
     const starts = new Map<string, { from: number; steps: number }>();
     let from = 0;
@@ -161,7 +160,7 @@ export class Twin {
     });
   }
 
-  /** What the model sees: of the overlays on the path, those that lie in no other. */
+  /** The view of a model. Of the overlays on the path, it shows those that lie in no other. */
   view(leaf: string | null, overlays: readonly OverlayRecord[]): TwinElement[] {
     const atoms = this.messages(leaf).flatMap((message): Atom[] => {
       const { steps } = weigh(message);
@@ -194,7 +193,7 @@ export class Twin {
     return elements;
   }
 
-  /** The exact source of an overlay, as text; null when its ends are not on one path. */
+  /** The exact source of an overlay, as text. Null when its ends are not on one path. */
   source({ span }: OverlayRecord): string | null {
     const covered = this.#covered(span.fromId, span.toId);
     const texts = covered?.map((message) => {
@@ -206,7 +205,7 @@ export class Twin {
     return texts?.join("\n") ?? null;
   }
 
-  /** The digest of the messages from one to another; null when they are not on one path. */
+  /** The digest of the messages from one to another. Null when they are not on one path. */
   digest(fromId: string, toId: string): string | null {
     const covered = this.#covered(fromId, toId);
     return covered === null ? null : sumDigests(covered.map((each) => weigh(each).digest));

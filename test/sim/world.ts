@@ -1,8 +1,8 @@
 /**
- * One agent under simulation: the real object with its real Workflows, and beside it what it should hold.
+ * One agent under simulation, the real object with its real Workflows, and beside it its expected state.
  *
- * Boundary: carries operations out nowhere (acts.ts) and judges nothing (check.ts). The clock is the simulation's own: it
- * stands in a year to come, so that no alarm fires by itself, and moves only when an operation says so.
+ * acts.ts carries operations out, and check.ts judges. The clock is the simulation's own. It stands in a future year, so that no alarm
+ * fires by itself, and moves only when an operation says so.
  */
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
@@ -17,7 +17,7 @@ import { Summariser } from "./summariser.ts";
 import { count, emptyTally, type Tally } from "./tally.ts";
 import { Twin } from "./twin.ts";
 
-/** A promise of the architecture that was broken. */
+/** A broken promise of the architecture. */
 export class Violation extends Error {
   override readonly name = "Violation";
   readonly invariant: string;
@@ -32,33 +32,33 @@ export function holds(invariant: string, condition: boolean, detail: () => strin
   if (!condition) throw new Violation(invariant, detail());
 }
 
-/** A session of the agent, and what is known of it from outside. */
+/** A session of the agent, and its state as known from outside. */
 export interface Seat {
   readonly id: string;
   twin: Twin;
-  /** Every unique word that was ever said in it since it was last cleared, those of its parent included. */
+  /** Every unique word of its messages since its last clear, and those of its parent. */
   words: Set<string>;
-  /** Those that a child of a split was given beside its messages: facts that its parent's summaries may yet pin. */
+  /** Words that a child of a split inherited beside its messages. They are facts that its parent's summaries may pin. */
   inherited: ReadonlySet<string>;
-  /** The text of its context block, and every word that ever stood there: a summary may carry an earlier one. */
+  /** The text of its context block, and every word that it ever held, because a summary may carry an earlier one. */
   block: string;
   blockWords: ReadonlySet<string>;
-  /** As they stood when they were last looked at. */
+  /** State at the last look. */
   overlays: readonly OverlayRecord[];
   runs: readonly RunRecord[];
   notes: readonly NotesVersion[];
-  /** Words of messages that a person said the notes tell of. */
+  /** Words of messages that a person claimed the notes cover. */
   claimed: Set<string>;
-  /** True when something was done in it that was not looked at yet. */
+  /** True when an operation on it was not checked yet. */
   touched: boolean;
 }
 
 const SESSIONS = ["a!2000", "b!2000", "c!5000"];
 const START = Date.UTC(2040, 0, 1);
-/** Looks at the runs at work before one that does not move is left alone. */
+/** Looks at live runs after which a run that does not move is left alone. */
 const LOOKS = 600;
 const LOOKS_BETWEEN_STATUS = 40;
-/** Rounds in which every run that is left must end. */
+/** Rounds in which every remaining run must end. */
 const LAST_ROUNDS = 12;
 /** Longer than any pause of the watchdog's, in seconds. */
 const LONG = 400;
@@ -69,13 +69,13 @@ export class World {
   readonly model = new Summariser();
   readonly seats: Seat[];
   readonly tally: Tally = emptyTally();
-  /** What was done, in words. */
+  /** Descriptions of the operations. */
   readonly log: string[] = [];
   /** Words that must be nowhere any more. */
   readonly buried = new Set<string>();
-  /** True once nothing goes wrong any more. */
+  /** True once no more faults are injected. */
   isEnding = false;
-  /** Runs that wait for somebody: their engine, the watchdog. */
+  /** Runs that wait for their engine or for the watchdog. */
   readonly #stuck = new Set<string>();
   #now = START;
 
@@ -86,7 +86,7 @@ export class World {
     vi.setSystemTime(this.#now);
   }
 
-  /** A fresh stub each time: one is dead for ever after a reset. */
+  /** A fresh stub each time, because a reset breaks a stub for good. */
   get agent(): PalimpsestAgent {
     return stubOf(this.name);
   }
@@ -95,7 +95,7 @@ export class World {
     return env.PalimpsestAgent.get(env.PalimpsestAgent.idFromName(this.name));
   }
 
-  /** Does something inside of the object. */
+  /** Runs work inside the object. */
   inside<T>(work: (instance: PalimpsestAgent, storage: DurableObjectStorage) => T | Promise<T>): Promise<T> {
     return runInDurableObject(this.stub, (instance: PalimpsestAgent, state) => work(instance, state.storage));
   }
@@ -106,7 +106,7 @@ export class World {
     this.#stuck.clear();
   }
 
-  /** What was said in a session is to be found nowhere, unless another session holds it as well. */
+  /** From now on, no table may hold the words of this session, unless another session holds them as well. */
   bury(seat: Seat, { blockToo }: { blockToo: boolean }): void {
     const elsewhere = this.seats.filter((each) => each !== seat).map(({ words }) => words);
     const kept = blockToo ? new Set<string>() : seat.blockWords;
@@ -121,12 +121,12 @@ export class World {
     seat.notes = [];
   }
 
-  /** Somebody looked after the runs: those that stood still may move again. */
+  /** After a look at the runs, those that stood still may move again. */
   unstick(): void {
     this.#stuck.clear();
   }
 
-  /** Until every run at work has ended, or waits for somebody. */
+  /** Waits until every live run has ended or waits for somebody. */
   async settle(): Promise<void> {
     for (let look = 1; ; look++) {
       const live = await this.#liveRuns();
@@ -141,7 +141,7 @@ export class World {
     }
   }
 
-  /** R1: with the model well, nobody pausing and the watchdog at work, every run ends. */
+  /** R1. With a sound model, no pauses and a watchdog, every run ends. */
   async endAll(): Promise<void> {
     this.isEnding = true;
     this.model.setMood("good", 0);
@@ -186,7 +186,7 @@ export class World {
     return stopped;
   }
 
-  /** What the engine says of a run; null when it knows none. */
+  /** The engine's status of a run. Null when it knows none. */
   async #statusOf(runId: string): Promise<string | null> {
     const found = await env.COMPACTION_WORKFLOW.get(runId).catch(() => null);
     const status = await found?.status().catch(() => null);

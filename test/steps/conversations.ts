@@ -24,7 +24,7 @@ export function done(id: string, output: unknown = { found: id }): Part {
   };
 }
 
-/** A result as an import with separate messages stores it: what was asked is in the call's message. */
+/** A result as an import with separate messages stores it. The call's message holds the input. */
 export function bareResult(id: string, output: unknown = { found: id }): Part {
   return {
     type: "dynamic-tool",
@@ -71,7 +71,7 @@ const enormous: fc.Arbitrary<Unit> = fc
     say(name, "assistant", ...steps.flatMap((size) => [stepStart, text("palimpsest ".repeat(size))])),
   ]);
 
-/** Parallel calls answered in separate messages, in any order, some never; sometimes an answer that nobody asked for. */
+/** Parallel calls with results in separate messages, in any order, some without a result, and sometimes a result without a call. */
 const separate: fc.Arbitrary<Unit> = fc
   .record({
     calls: fc.integer({ min: 1, max: 4 }),
@@ -101,7 +101,7 @@ const grouped: fc.Arbitrary<Unit> = fc.integer({ min: 2, max: 4 }).map(
     })),
 );
 
-/** A conversation of so many turns and replies at most, with unique ids. */
+/** A conversation of at most so many turns and replies, with unique ids. */
 export function conversationOf(length: { minLength?: number; maxLength: number }): fc.Arbitrary<UIMessage[]> {
   const unit = fc.oneof(
     { weight: 4, arbitrary: userTurn },
@@ -155,7 +155,7 @@ export function outlineOf(rows: readonly OutlineRow[], more: Partial<Outline> = 
   return { sessionId: "s", leafId: rows.at(-1)?.id ?? "none", overheadTokens, tokens, rows, truncated: false, ...more };
 }
 
-/** An outline with its messages: overlays stand where a run of rows was replaced, one of which may begin inside a message. */
+/** An outline with its messages. Overlays replace runs of rows, and one of them may begin inside a message. */
 export interface Scene {
   readonly messages: readonly UIMessage[];
   readonly outline: Outline;
@@ -180,7 +180,7 @@ export const scene: fc.Arbitrary<Scene> = fc
     return { messages, outline: outlineOf(rows, { truncated: truncated === 0 }) };
   });
 
-/** What an overlay leaves of a message of several steps when it ends after the first. */
+/** The rest of a message of several steps when an overlay ends after its first. */
 function rest(row: OutlineRow): OutlineRow[] {
   const [first, ...steps] = row.steps;
   if (first === undefined || steps.length === 0 || row.kind === "overlay") return [];

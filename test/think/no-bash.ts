@@ -1,4 +1,4 @@
-/** Stands for `just-bash`, which Think imports for scripts of skills and no test runs. */
+/** Stands in for `just-bash`, which Think imports for scripts of skills. No test runs such a script. */
 export function Bash(): never {
   throw new Error("Scripts of skills are not run here.");
 }

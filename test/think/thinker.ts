@@ -13,7 +13,7 @@ let thinkers = 0;
 
 export const SUMMARY = "What was said is told here.";
 
-/** An agent that no other test knows. `kind` says what is special about it. */
+/** An agent of this test alone. `kind` selects its special setup. */
 export function newThinker(kind = "plain", script: Script = (prompt) => summaryOf(prompt, SUMMARY)) {
   const name = `${kind}-thinker${thinkers++}`;
   scriptModel(name, script);
@@ -22,7 +22,7 @@ export function newThinker(kind = "plain", script: Script = (prompt) => summaryO
 
 export async function inside<T>(name: string, work: (agent: Thinker) => T | Promise<T>): Promise<T> {
   return runInDurableObject(env.Thinker.get(env.Thinker.idFromName(name)), async (agent) => {
-    // A request would have it started; this is none.
+    // A request would initialise the agent. This call is no request.
     // oxlint-disable-next-line eslint/no-underscore-dangle -- the SDK's name
     await agent.__unsafe_ensureInitialized();
     return work(agent);
@@ -33,7 +33,7 @@ export const connect = (name: string) => connectTo(`thinker/${name}`);
 
 export const messagesOf = (name: string): Promise<UIMessage[]> => messagesAt(`thinker/${name}`);
 
-/** Waits until the agent has ended as many runs as said; the newest first. */
+/** Waits until the agent has ended at least this many runs. The newest first. */
 export async function ended(name: string, runs = 1): Promise<RunRecord[]> {
   for (;;) {
     const list = await inside(name, (agent) => agent.palimpsest.runs.list("", { limit: 50 }));
@@ -42,19 +42,19 @@ export async function ended(name: string, runs = 1): Promise<RunRecord[]> {
   }
 }
 
-/** What the index says, read through its digests, is what Think has. */
+/** The index's messages, read through its digests, equal Think's. */
 export async function expectEqual(name: string): Promise<void> {
   await inside(name, async ({ palimpsest, session }) => {
     const history = palimpsest.memory.session("");
     const ours = await palimpsest.read("", () => history.originalsAt(history.pathNumbers()));
-    // A difference in full would be larger than what the test runner takes.
+    // Compared in parts, because a full difference would be too large for the test runner.
     const host = await session.getHistory();
     expect(ours.map(({ id }) => id)).toEqual(host.map(({ id }) => id));
     expect(ours.filter((message, index) => JSON.stringify(message) !== JSON.stringify(host[index]))).toEqual([]);
   });
 }
 
-/** Says as many things as bring the first compaction about, and waits for it. */
+/** Sends enough messages for the first compaction, and waits for it. */
 export async function talkUntilCompacted(name: string, says = 12): Promise<UIMessage[]> {
   const person = await connect(name);
   for (let n = 0; n < says; n++) await person.say(user(`u${n}`));
@@ -62,7 +62,7 @@ export async function talkUntilCompacted(name: string, says = 12): Promise<UIMes
   return messagesOf(name);
 }
 
-/** What a model was sent, as one text that is short enough to be printed. */
+/** A model's prompt as one text, short enough to be printed. */
 export function told(prompt: unknown): string {
   return JSON.stringify(prompt ?? null).replaceAll("It matters to the ledger. ", "");
 }

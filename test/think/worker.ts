@@ -1,4 +1,4 @@
-/** Agents on the real Think, with a model that says what a test tells it. What is before the first dash of a name is what is special about it. */
+/** Agents on the real Think with a scripted model. The part of a name before the first dash selects the agent's special setup. */
 import { defaultContextOverflowClassifier, Think, type ThinkSession, type TurnContext } from "@cloudflare/think";
 import { routeAgentRequest } from "agents";
 import type { ContextConfig } from "agents/context";
@@ -7,9 +7,9 @@ import { chatModel, tools } from "../ai-chat/chat-model.ts";
 
 export { CompactionWorkflow } from "../worker.ts";
 
-/** `idle` compacts where it is asked alone, `own` brings a function, `guarded` and `reactive` have Think's guards against an overflow. */
+/** `idle` compacts on request alone, `own` has a function, `guarded` and `reactive` have Think's guards against an overflow. */
 export class Thinker extends withCompaction(Think)<Cloudflare.Env> {
-  /** What a reminder tells of, and what tests change. */
+  /** Text that a reminder shows and tests change. */
   board = "Nothing is on the board.";
   /** How often a summary of the agent's own function was asked for. */
   asked = 0;
@@ -69,7 +69,7 @@ export class Thinker extends withCompaction(Think)<Cloudflare.Env> {
   seen = 0;
 }
 
-/** Think as it comes. */
+/** Think without changes. */
 export class StockThink extends Think {
   override getModel() {
     return chatModel(this);

@@ -1,30 +1,30 @@
 /**
- * One fault in one run: where a test says that it happens, and whether it did.
+ * Injects one fault into one run at the place that a test names, and records whether it happened.
  *
- * Job: stands between the workflow under test and its agent (test/worker.ts) and counts what is durable there: calls of
- * the port, each one request and one transaction, and results of steps. Without a plan it is not there at all.
+ * Stands between the workflow under test and its agent (test/worker.ts) and counts durable places. These are calls of the port, each one
+ * request and one transaction, and results of steps. Without a plan it is inactive.
  *
- * Kept on globalThis, because a test and the Worker under test share an isolate but not every module. Sides look instead
- * of awaiting each other's promises: they are different requests (see scripted-model.ts).
+ * Kept on globalThis, because a test and the Worker under test share an isolate but not every module. Sides poll instead of awaiting each
+ * other's promises, because they are different requests (see scripted-model.ts).
  */
 import { env, type WorkflowStep, type WorkflowStepConfig } from "cloudflare:workers";
 import type { PalimpsestAgent } from "../worker.ts";
 import type { DraftInput, PortMethod, StepMark } from "../../src/workflows/port.ts";
 
-/** What befalls a call of the port, or, where it says so, a step. */
+/** Faults of a call of the port, or of a step where the fault says so. */
 export const FAULTS = [
-  /** It throws, and nothing was written. */
+  /** The call throws, and nothing was written. */
   "throws before",
-  /** It was written, and the answer is lost. */
+  /** The call wrote, and its answer is lost. */
   "throws after",
-  /** The agent's object is reset, with whatever is under way in it. */
+  /** The agent's object is reset, with all its work in progress. */
   "reset before",
   "reset after",
-  /** The step is given up and tried again; this call of the first try arrives when the run is about to commit. */
+  /** The step is given up and retried. This call of the first attempt arrives when the run is about to commit. */
   "comes late",
   /** The engine forgets the instance's steps and starts it from the beginning. */
   "restart after",
-  /** A step's result is lost when its work is done: it is run again. */
+  /** A step's result is lost when its work is done, so the step runs again. */
   "result lost",
 ] as const;
 
@@ -32,29 +32,29 @@ export type Fault = (typeof FAULTS)[number];
 
 export interface FaultPlan {
   readonly fault: Fault | null;
-  /** Which call of the port, or which step for `result lost`, counted from 1. */
+  /** The call of the port, or the step for `result lost`, counted from 1. */
   readonly at: number;
-  /** What happened: counted for every plan, so that one without a fault says how many places there are. */
+  /** Calls and steps that happened. They are counted for every plan, so that one without a fault tells the number of places. */
   readonly calls: PortMethod[];
   readonly steps: string[];
-  /** What else happens to the agent when a call was answered, before the workflow is told. */
+  /** Runs after a call was answered, before the workflow learns of it. */
   behind: ((agent: PalimpsestAgent, method: PortMethod) => Promise<unknown>) | null;
-  /** What the engine was given to keep of each. */
+  /** The stored result of each step. */
   readonly results: Map<string, unknown>;
   fired: boolean;
-  /** Texts of drafts that are safely stored. */
+  /** Texts of drafts that are durably stored. */
   readonly stored: Set<string>;
-  /** Texts that a model gave, whether or not they are stored. */
+  /** Texts that a model gave, stored or not. */
   readonly answered: Set<string>;
-  /** How many of them were on their way into the store when the fault happened: they may be asked for again. */
+  /** Answers that were not yet stored when the fault happened. They may be asked for again. */
   underWay: number;
-  /** The call that comes late: of which step, what it paid for, and whether it was let go and has come. */
+  /** The late call, with its step, its paid calls, and whether it was released and has arrived. */
   late: { readonly step: string; readonly calls: number; free: boolean; done: boolean } | null;
 }
 
 const plans = ((globalThis as { palimpsestFaults?: Map<string, FaultPlan> }).palimpsestFaults ??= new Map());
 
-/** From now on, what the agent's runs do is counted, and the fault happens once. */
+/** From now on the agent's runs are counted, and the fault happens once. */
 export function planFault(agentName: string, planned: Pick<FaultPlan, "fault" | "at">): FaultPlan {
   const plan: FaultPlan = {
     ...planned,
@@ -92,7 +92,7 @@ export async function faultyCall({ agent, ctx }: Place, call: Call, work: () => 
   const plan = plans.get(agent.name);
   if (plan === undefined) return work();
   const hit = plan.calls.push(call.method) === plan.at && plan.fault !== "result lost";
-  // Looked at again when the next call comes: what a reset took along was sent until then.
+  // Counted again at the next call, because answers are sent until a reset takes effect.
   if (hit || plan.fired)
     plan.underWay = Math.max(plan.underWay, [...plan.answered].filter((text) => !plan.stored.has(text)).length);
   const answer = await befall(hit ? plan.fault : null, { plan, ctx, call, work });
@@ -118,7 +118,7 @@ async function befall(fault: Fault | null, { plan, ctx, call, work }: Happening)
   if (fault === "comes late") await comeLate(plan, step, callsOf(call));
   else if (COMMITS.has(method) && plan.late?.step !== step) await letCome(plan);
   const answer = await work();
-  // What is not safe yet is not counted as stored: a reset may still take it away.
+  // Counted as stored only after a sync, because a reset may still undo it.
   await ctx.storage.sync();
   if (method === "saveDraft") plan.stored.add((args[1] as DraftInput).text);
   if (fault === "throws after") throw new Error("the answer was lost");
@@ -126,7 +126,7 @@ async function befall(fault: Fault | null, { plan, ctx, call, work }: Happening)
   if (fault === "restart after") await (await env.COMPACTION_WORKFLOW.get(runId)).restart();
   if (plan.late?.step === step) {
     if (fault === "comes late") plan.late.done = true;
-    // The commit itself is late: it comes when its second try has committed.
+    // The commit itself is late and arrives after its second attempt has committed.
     else if (COMMITS.has(method)) plan.late.free = true;
   }
   return answer;
@@ -148,7 +148,7 @@ async function letCome({ late }: FaultPlan): Promise<void> {
   while (!late.done) await scheduler.wait(1);
 }
 
-/** The steps of a run: those that lose a result, and those whose first try is given up while it goes on. */
+/** The steps of a run, of which some lose a result, and some have a first attempt that is given up and goes on. */
 export function faultyStep(agentName: string, step: WorkflowStep): WorkflowStep {
   const plan = plans.get(agentName);
   if (plan === undefined) return step;
@@ -156,7 +156,7 @@ export function faultyStep(agentName: string, step: WorkflowStep): WorkflowStep 
     (name: string, body: Body): Body =>
     (at) =>
       tryStep(plan, name, () => body(at));
-  // All of a step that a compaction uses. The engine's own is remote: it cannot be wrapped otherwise.
+  // Only the methods of a step that a compaction uses. The engine's own step is remote and cannot be wrapped otherwise.
   return {
     do: (name: string, config: WorkflowStepConfig, body: Body) =>
       (step as unknown as Doing).do(name, config, work(name, body)),
@@ -183,7 +183,7 @@ async function tryStep(plan: FaultPlan, name: string, work: () => Promise<unknow
   return result;
 }
 
-/** Throws once a call of this step is held: what a timeout does, without the time. */
+/** Throws once a call of this step is held, like a timeout without the wait. */
 async function givenUp(plan: FaultPlan, name: string, working: Promise<unknown>): Promise<never> {
   const work = { over: false };
   const end = (): void => void (work.over = true);

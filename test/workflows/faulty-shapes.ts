@@ -1,8 +1,8 @@
 /**
- * The typical runs that the crash matrix disturbs, and what must be the same afterwards.
+ * The typical runs that the crash matrix disturbs, and the state that must be the same afterwards.
  *
- * A shape's summariser answers with words that are made of what it is asked, so the end of a disturbed run can be
- * compared with that of another agent's undisturbed one, to the letter.
+ * A shape's summariser answers with words made of its prompt. So the end of a disturbed run can be compared to the letter with the end of
+ * another agent's undisturbed run.
  */
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
@@ -20,13 +20,13 @@ import { rowsOf } from "../rows.ts";
 export interface Shape {
   readonly name: string;
   readonly sessionId: string;
-  /** What goes wrong with a prompt by nature: it throws, or gives an answer that is no summary. Null: nothing. */
+  /** The natural failure of a prompt, which throws or is an answer that is no summary. Null for none. */
   readonly weakness?: (prompt: ParsedPrompt) => string | null;
-  /** Whether a second model stands by. */
+  /** Whether there is a fallback model. */
   readonly fallback?: boolean;
   /** Whether the session is split. */
   readonly splits?: boolean;
-  /** Messages that are compacted before the run that is disturbed. */
+  /** Messages that are compacted before the disturbed run. */
   readonly before?: number;
   /** Starts the run. */
   start(agent: PalimpsestAgent, sessionId: string): Promise<unknown>;
@@ -84,20 +84,17 @@ export const SHAPES: readonly Shape[] = [
   },
 ];
 
-/** What a run left behind, and what it was seen to do. */
+/** The state after a run, and a record of the run. */
 export interface Ending {
   readonly plan: FaultPlan;
-  /** All that the run brought about, without ids and times that differ from run to run. */
+  /** Everything that the run stored, without ids and times that differ from run to run. */
   readonly state: unknown;
   readonly run: RunRecord;
-  /**
-   * What models were asked, refusals included, and what they answered: `twice` counts what they were asked although the very
-   * words were stored already.
-   */
+  /** Counts of model calls, refused ones included, and of their answers. `twice` counts the answers whose exact text was already stored. */
   readonly paid: { readonly asked: number; readonly answers: number; readonly unsound: number; readonly twice: number };
 }
 
-/** Lets the shape's run happen to a new agent, with at most one fault. */
+/** Runs the shape on a new agent, with at most one fault. */
 export async function happen(shape: Shape, fault: Fault | null = null, at = 0): Promise<Ending> {
   const { name } = newAgent();
   const paid = { asked: 0, answers: 0, unsound: 0, twice: 0 };
@@ -139,7 +136,7 @@ export async function happen(shape: Shape, fault: Fault | null = null, at = 0): 
   return { plan, run, state: await stateOf(name, sessionId), paid };
 }
 
-/** As a client does whose call was lost in a reset of the agent: again, on a new stub. */
+/** Calls again on a new stub, as a client does whose call was lost in a reset of the agent. */
 async function persist<T>(call: () => Promise<T>): Promise<T> {
   for (let tries = 0; ; tries++) {
     try {
@@ -164,7 +161,7 @@ async function ended(name: string, sessionId: string, n: number): Promise<RunRec
 
 const ENDED: ReadonlySet<string> = new Set(["complete", "errored", "terminated"]);
 
-/** Until the engine is done with the run, and the call that came late has come. */
+/** Waits until the engine is done with the run, and the late call has arrived. */
 async function untilQuiet({ id }: RunRecord, plan: FaultPlan): Promise<void> {
   while (!ENDED.has((await (await env.COMPACTION_WORKFLOW.get(id)).status()).status)) await scheduler.wait(2);
   while (plan.late?.done === false) await scheduler.wait(1);
@@ -203,7 +200,7 @@ async function stateOf(name: string, sessionId: string): Promise<unknown> {
   return anonymous(told, [...runs.map(({ id }) => id), ...overlays.map(({ id }) => id), ...(child ? [child] : [])]);
 }
 
-/** Ids that are drawn anew for each run, by their place. */
+/** Replaces ids that differ from run to run by their place. */
 function anonymous(told: unknown, ids: readonly string[]): unknown {
   const text = ids.reduce((all, id, place) => all.replaceAll(id, `id-${place}`), JSON.stringify(told));
   return JSON.parse(text.replaceAll(/"createdAt":\d+/g, '"createdAt":0')) as unknown;

@@ -15,9 +15,9 @@ let made = 0;
 export interface Probe {
   readonly storage: DurableObjectStorage;
   readonly contexts: Contexts;
-  /** Of the default session. */
+  /** The default session's blocks. */
   readonly blocks: ContextBlocks;
-  /** Others over the same storage: what a wake-up sees. */
+  /** New contexts over the same storage, as a wake-up creates them. */
   readonly reopen: () => Contexts;
   readonly cost: (work: () => Promise<unknown>) => Promise<Meter>;
 }
@@ -52,7 +52,7 @@ export function reads(text: () => string | null): ContextProvider {
   return { get: async () => text() };
 }
 
-/** A writable provider in memory, with what was written to it. */
+/** A writable provider in memory that records its writes. */
 export function writes(first: string | null = null): WritableContextProvider & { readonly written: string[] } {
   const written: string[] = [];
   return {
@@ -75,7 +75,7 @@ export async function codeOf(work: Promise<unknown> | (() => unknown)): Promise<
   return undefined;
 }
 
-/** Calls a tool as the AI SDK would, its input checked by its own schema first. */
+/** Calls a tool as the AI SDK would, after validating the input with the tool's schema. */
 export async function callTool(tools: ToolSet, name: string, input: Record<string, unknown>): Promise<string> {
   const called = tools[name];
   if (called?.execute === undefined) throw new Error(`There is no tool ${name}.`);
@@ -84,7 +84,7 @@ export async function callTool(tools: ToolSet, name: string, input: Record<strin
   return String(result);
 }
 
-/** Rows of every table of context blocks. */
+/** Number of rows of every table of context blocks. */
 export function dump(storage: DurableObjectStorage): Record<string, number> {
   const tables = ["blocks", "prompts", "loaded_skills", "block_entries", "block_index"];
   return Object.fromEntries(tables.map((table) => [table, rowsOf(storage, `palimpsest_${table}`).length]));

@@ -1,11 +1,11 @@
-/** Messages with everything that the AI SDK puts into one, well-formed or not. */
+/** Messages with every part that the AI SDK produces, well-formed or not. */
 import type { UIMessage } from "ai";
 import * as fc from "fast-check";
 import type { Part } from "../../../src/steps/message/tool-parts.ts";
 
 const words = fc.string({ unit: "binary", maxLength: 12 });
 const json = fc.jsonValue().map((value) => structuredClone(value) as unknown);
-/** What a call was made with. A model that gives nothing gives an empty object. */
+/** The input of a call. A model without input gives an empty object. */
 const input = json.map((value) => value ?? {});
 const metadata = fc.record({ provider: fc.dictionary(words, words) });
 
