@@ -336,6 +336,21 @@ describe("whatever the conversation", () => {
     expect(section(tight, "User constraints").join()).not.toContain("number 0 again.");
   });
 
+  it("of very many rules the newest two hundred are told, and they starve no other section", () => {
+    const rule = (n: number): Said => user(`Never use the forbidden function number ${n} again.`);
+    const many = Array.from({ length: 205 }, (_, n) => rule(n));
+    const told = section(summarise(many, { summaryTokens: 20_000 }), "User constraints");
+    expect(told).toHaveLength(200);
+    expect(told[0]).toContain("number 5 again.");
+    expect(told.at(-1)).toContain("number 204 again.");
+    const tight = summarise([...coding.slice(1), ...many], { summaryTokens: 600 });
+    for (const title of ["Decisions", "Files and artifacts", "Errors and fixes"])
+      expect(section(tight, title)).not.toEqual([NOTHING]);
+    const rules = section(tight, "User constraints").reduce((sum, line) => sum + estimateTokens(`- ${line}\n`), 0);
+    expect(rules).toBeGreaterThan(600 * 0.2);
+    expect(rules).toBeLessThan(600 * 0.75);
+  });
+
   it("says nothing that is not in the input, but for fixed labels", () => {
     assert(
       property(conversation, (messages) => {
