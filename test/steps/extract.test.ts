@@ -337,8 +337,7 @@ describe("whatever the conversation", () => {
   });
 
   it("of very many rules the newest two hundred are told, and they starve no other section", () => {
-    const rule = (n: number): Said => user(`Never use the forbidden function number ${n} again.`);
-    const many = Array.from({ length: 205 }, (_, n) => rule(n));
+    const many = Array.from({ length: 205 }, (_, n) => user(`Never use the forbidden function number ${n} again.`));
     const told = section(summarise(many, { summaryTokens: 20_000 }), "User constraints");
     expect(told).toHaveLength(200);
     expect(told[0]).toContain("number 5 again.");
