@@ -235,7 +235,7 @@ export class HostedSession {
 
   #apply({ gone, added, changed }: Difference): void {
     const history = this.#history;
-    if (gone.length > 0) history.hearDelete(gone, { retention: this.#source.prunes() });
+    if (gone.length > 0) history.hearDelete(gone, { retention: this.#source.prunes() ? () => true : null });
     for (const message of changed) history.hearUpdate(message);
     for (const { message, after } of added) history.hear(message, after);
     measureAfresh(this.#core, this.sessionId);

@@ -33,7 +33,7 @@ export function sessionsSource(sessions: Sessions, options: SessionsSourceOption
     live,
     prunes: () => keeps() !== undefined,
     subscribe: (listener) => {
-      const told = { messageOf, hasPruned: () => live().length === keeps(), rewrites };
+      const told = { messageOf, keeps, rewrites };
       sessions.subscribe((event) => {
         if (event.sessionId !== sessionId) return;
         const heard = eventOf(event, told);
@@ -51,12 +51,11 @@ export function sessionsSource(sessions: Sessions, options: SessionsSourceOption
 
 interface Telling {
   readonly messageOf: (message: SessionMessage) => UIMessage;
-  /** Asked behind a delete: whether exactly as many messages are left as the host keeps. */
-  readonly hasPruned: () => boolean;
+  readonly keeps: () => number | undefined;
   readonly rewrites: (message: UIMessage) => boolean;
 }
 
-function eventOf(event: SessionChangeEvent, { messageOf, hasPruned, rewrites }: Telling): SourceEvent | null {
+function eventOf(event: SessionChangeEvent, { messageOf, keeps, rewrites }: Telling): SourceEvent | null {
   switch (event.type) {
     case "append":
       if (!event.inserted) return null;
@@ -65,8 +64,11 @@ function eventOf(event: SessionChangeEvent, { messageOf, hasPruned, rewrites }: 
       const message = messageOf(event.message);
       return { kind: rewrites(message) ? "rewrite" : "update", message };
     }
-    case "delete":
-      return { kind: "delete", ids: event.messageIds, retention: hasPruned() };
+    case "delete": {
+      // What the host has in memory may be less than it keeps: the index counts.
+      const most = keeps();
+      return { kind: "delete", ids: event.messageIds, retention: most === undefined ? null : (left) => left === most };
+    }
     case "clear":
       return { kind: "clear" };
     case "compact":

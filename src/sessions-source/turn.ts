@@ -65,9 +65,9 @@ export async function compactedTurn(
     sent = first.view;
     return {
       messages: first.messages,
-      prepareStep: async ({ responseMessages = [] }) => {
+      prepareStep: async (step) => {
         try {
-          const next = await prompt(begun, { responseMessages });
+          const next = await prompt(begun, { responseMessages: broughtBy(step, first.messages) });
           sent = next.view;
           return { messages: next.messages };
         } catch (error) {
@@ -86,6 +86,17 @@ export async function compactedTurn(
     warn(session, error);
     return plain();
   }
+}
+
+/**
+ * What the turn has brought so far. Version 6 of the AI SDK does not say it: there it is what stands behind the messages that the turn
+ * began with, or, where a caller put others in their place, what the last step tells of all steps.
+ */
+function broughtBy(step: StepBegun, begun: readonly ModelMessage[]): readonly ModelMessage[] {
+  const { responseMessages, messages = [], steps = [] } = step;
+  if (responseMessages !== undefined) return responseMessages;
+  if (begun.every((message, index) => messages[index] === message)) return messages.slice(begun.length);
+  return steps.at(-1)?.response.messages ?? [];
 }
 
 async function prompt({ session, leaf, options, host }: Begun, step?: StepBegun): Promise<Prompt> {

@@ -84,9 +84,15 @@ async function messagesOfStep(
   turn: Turn,
   { messages, responseMessages }: PrepareStepContext,
 ): Promise<ModelMessage[] | undefined> {
-  if (turn.behind !== null) return (await turn.compacted.prepareStep({ responseMessages })).messages;
-  turn.behind = messages.slice(turn.compacted.messages.length);
-  return undefined;
+  const begun = turn.compacted.messages.length;
+  if (turn.behind === null) {
+    turn.behind = messages.slice(begun);
+    return undefined;
+  }
+  // Version 6 of the AI SDK does not say what the turn has brought.
+  const brought: readonly ModelMessage[] | undefined = responseMessages;
+  const step = { responseMessages: brought ?? messages.slice(begun + turn.behind.length) };
+  return (await turn.compacted.prepareStep(step)).messages;
 }
 
 function withMessages(context: TurnContext, messages: ModelMessage[]): TurnContext {

@@ -38,6 +38,22 @@ test("retention: what the base class prunes ends no summary, and is in no view, 
   await expectEqual(name);
 });
 
+test("retention of a conversation that is not in memory whole is no edit either", async () => {
+  const { name, part, stub } = newChat("keeps-20-narrow");
+  const person = await connect(name);
+  for (let n = 0; n < 12; n++) await person.say(user(`u${n}`));
+  await ended(name);
+  await evictDurableObject(stub);
+  for (let n = 12; n < 16; n++) await person.say(user(`u${n}`, "Short."));
+  await inside(name, async ({ palimpsest, messages, sessions }) => {
+    expect(messages.length).toBeLessThan(20);
+    expect(await sessions.session().getHistoryRowStats()).toHaveLength(20);
+    expect((await palimpsest.session().getCompactions())[0]?.state).toBe("active");
+  });
+  await person.say(user("more", "And now?"));
+  expect(JSON.stringify(part.prompts.at(-1))).toContain("What was said is told here.");
+});
+
 test("hydration: messages that are not in memory are read where they are, for views, originals and summaries", async () => {
   const { name, stub } = newChat("narrow");
   await store(name, talk(0, 40));

@@ -1,5 +1,6 @@
 /** AIChatAgent with compaction: what the model sees, and what the person sees. */
 import { evictDurableObject } from "cloudflare:test";
+import type { ModelMessage } from "ai";
 import { expect, test } from "vitest";
 import { connect, ended, inside, messagesOf, newChat, skipRetryDelays, talkUntilCompacted, user } from "./chat.ts";
 
@@ -26,4 +27,25 @@ test("the model is sent the summary and the recent messages; the person sees eve
   await again.say(user("later", "And after a sleep?"));
   expect(JSON.stringify(part.prompts.at(-1))).toContain("What was said is told here.");
   expect(JSON.stringify(part.prompts.at(-1))).not.toContain("Please look at u4.");
+});
+
+test("version 6 of the AI SDK says less of a step: what the turn has brought is in the next prompt all the same", async () => {
+  const { name } = newChat("idle");
+  const person = await connect(name);
+  await person.say(user("u0"));
+  await inside(name, async (agent) => {
+    const turn = await agent.compacted();
+    const call = { type: "tool-call", toolCallId: "look-1", toolName: "look", input: { n: 1 } } as const;
+    const result = { ...call, type: "tool-result", output: { type: "text", value: "Entry 1." } } as const;
+    const brought: ModelMessage[] = [
+      { role: "assistant", content: [call] },
+      { role: "tool", content: [result] },
+    ];
+    const steps = [{ response: { messages: brought } }];
+    const behind = await turn.prepareStep({ messages: [...turn.messages, ...brought], steps });
+    expect(behind.messages?.slice(-2)).toEqual(brought);
+    expect(behind.messages).toHaveLength(turn.messages.length + 2);
+    const replaced = await turn.prepareStep({ messages: [{ role: "user", content: "Other." }, ...brought], steps });
+    expect(replaced.messages?.slice(-2)).toEqual(brought);
+  });
 });

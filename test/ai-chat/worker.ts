@@ -18,7 +18,7 @@ export { CompactionWorkflow, StorageProbe } from "../worker.ts";
 export class Chat extends withCompaction(AIChatAgent, { rooms: [recall()] })<Cloudflare.Env> {
   override compaction = this.name.startsWith("idle") ? undefined : compactAfter(2_000, { chunkTokens: 1_500 });
   override maxPersistedMessages = keepsOf(this.name);
-  override hydrationByteBudget = this.name.startsWith("narrow") ? 4_000 : 32 * 1024 * 1024;
+  override hydrationByteBudget = this.name.includes("narrow") ? 4_000 : 32 * 1024 * 1024;
 
   constructor(ctx: DurableObjectState, env: Cloudflare.Env) {
     const { COMPACTION_WORKFLOW: _left, ...rest } = env;

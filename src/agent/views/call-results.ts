@@ -9,7 +9,11 @@ import type { CallResult } from "../../steps/message/tool-parts.ts";
 
 /** Of what `prepareStep` is told: all that came of the turn so far. */
 export interface StepBegun {
+  /** Not in version 6 of the AI SDK. */
   readonly responseMessages?: readonly ModelMessage[];
+  /** What the turn began with, and what came of it. */
+  readonly messages?: readonly ModelMessage[];
+  readonly steps?: readonly { readonly response: { readonly messages: readonly ModelMessage[] } }[];
 }
 
 /** Of what `onToolExecutionEnd` is told. */

@@ -18,6 +18,7 @@ import { sessionEnded } from "../sessions/lineage.ts";
 import { coveredSteps, type Steps } from "../overlays/record.ts";
 import { partsDigest, sliceDigest } from "../overlays/overlays.ts";
 import { SessionOverlays } from "../overlays/session-overlays.ts";
+import type { SourceEvent } from "./message-source.ts";
 import type { OverlayRow, Place, ShapeRow } from "../statements.ts";
 import {
   elementMessage,
@@ -229,9 +230,10 @@ export class History extends SessionOverlays {
    * Removes messages that the host deleted. Where the host pruned its oldest by a rule of its own (`retention`), their
    * rows keep their places, and overlays above them stay valid.
    */
-  hearDelete(ids: readonly string[], { retention }: { readonly retention: boolean }): void {
+  hearDelete(ids: readonly string[], { retention }: Pick<Extract<SourceEvent, { kind: "delete" }>, "retention">): void {
     const rows = [...new Set(ids)].flatMap((id) => this.tree.find(id) ?? []);
-    if (!retention || !this.#areOldest(rows)) return void this.#remove(rows);
+    const isRetention = retention !== null && this.#areOldest(rows) && retention(this.#keptOnPath() - rows.length);
+    if (!isRetention) return void this.#remove(rows);
     this.options.db.transaction(() => {
       this.options.search.removed(this.sessionId, rows);
       this.tree.prune(rows);
@@ -251,6 +253,18 @@ export class History extends SessionOverlays {
     const isRooted = (parentSeq: number | null): boolean =>
       parentSeq === null || seqs.has(parentSeq) || isPruned(this.tree.shape(parentSeq));
     return newest !== null && !seqs.has(newest.seq) && rows.every(({ parentSeq }) => isRooted(parentSeq));
+  }
+
+  /** Messages of the active path that were not pruned. Reads two rows for each. */
+  #keptOnPath(): number {
+    const newest = this.tree.newest();
+    let kept = 0;
+    if (newest === null) return kept;
+    for (const seq of this.tree.pathDown(newest.seq, 0)) {
+      if (isPruned(this.tree.shape(seq))) break;
+      kept++;
+    }
+    return kept;
   }
 
   /** Ids that the index has and the host lacks, without pruned ones. Reads a row for each message. */

@@ -12,8 +12,11 @@ export type SourceEvent =
   | { readonly kind: "update"; readonly message: UIMessage }
   /** The host stores the message in another form, such as a file as a link to it. Its meaning is the same. */
   | { readonly kind: "rewrite"; readonly message: UIMessage }
-  /** `retention`: the host made room by its own rule. No user deleted these messages. */
-  | { readonly kind: "delete"; readonly ids: readonly string[]; readonly retention: boolean }
+  /**
+   * `retention`: null, or whether the host made room by its own rule and nobody took these messages back. It is asked with
+   * the number of messages that the path has left.
+   */
+  | { readonly kind: "delete"; readonly ids: readonly string[]; readonly retention: ((left: number) => boolean) | null }
   | { readonly kind: "clear" }
   /** Any other change. The path must be read again. */
   | { readonly kind: "changed" };
