@@ -57,23 +57,41 @@ export function guardConnections(agent: Agent, ctx: Pick<DurableObjectState, "st
   };
 
   const hosts = isHost(agent.constructor, AI_CHAT) || isHost(agent.constructor, THINK);
-  const pass = agent.onMessage.bind(agent);
-  agent.onMessage = async (connection, message) => {
-    const now = Date.now();
-    const caller = callerOf(connection);
-    const mine = ofConnections.take(connection.id, now);
-    // A call that the connection's own budget refuses costs the caller's other connections nothing.
-    const ours = !mine || caller === null || ofCallers.take(caller, now);
-    const frame = readFrame(connection, message, hosts);
-    if (frame === null) return;
-    if (!mine) return answerError(connection, frame, ["rate_limited", describeRate(ofConnections, "this connection")]);
-    if (!ours) return answerError(connection, frame, ["rate_limited", describeRate(ofCallers, "all your connections")]);
-    if ("method" in frame && !agent.getCallableMethods().has(frame.method)) {
-      const closed = Object.hasOwn(calls, frame.method) ? " Its author can open it: see `clients`." : "";
-      const advice = `This agent has no method ${JSON.stringify(frame.method)} for its clients.${closed}`;
-      return answerError(connection, frame, ["invalid_input", advice]);
-    }
-    await pass(connection, message);
+  const guard =
+    (pass: Agent["onMessage"]): Agent["onMessage"] =>
+    async (connection, message) => {
+      const now = Date.now();
+      const caller = callerOf(connection);
+      const mine = ofConnections.take(connection.id, now);
+      // A call that the connection's own budget refuses costs the caller's other connections nothing.
+      const ours = !mine || caller === null || ofCallers.take(caller, now);
+      const frame = readFrame(connection, message, hosts);
+      if (frame === null) return;
+      if (!mine)
+        return answerError(connection, frame, ["rate_limited", describeRate(ofConnections, "this connection")]);
+      if (!ours)
+        return answerError(connection, frame, ["rate_limited", describeRate(ofCallers, "all your connections")]);
+      if ("method" in frame && !agent.getCallableMethods().has(frame.method)) {
+        const closed = Object.hasOwn(calls, frame.method) ? " Its author can open it: see `clients`." : "";
+        const advice = `This agent has no method ${JSON.stringify(frame.method)} for its clients.${closed}`;
+        return answerError(connection, frame, ["invalid_input", advice]);
+      }
+      await pass(connection, message);
+    };
+  const inner = agent.onMessage.bind(agent);
+  const guarded = guard(inner);
+  let isOutermost = true;
+  const first: Agent["onMessage"] = async (connection, message) =>
+    isOutermost ? guarded(connection, message) : inner(connection, message);
+  agent.onMessage = first;
+
+  // Think puts its protocol around `onMessage` when it starts: the guard goes around that, and counts once.
+  const start = agent.onStart.bind(agent);
+  agent.onStart = async (props) => {
+    await start(props);
+    if (agent.onMessage === first) return;
+    isOutermost = false;
+    agent.onMessage = guard(agent.onMessage.bind(agent));
   };
 }
 

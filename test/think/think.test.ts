@@ -298,6 +298,15 @@ test("compact by hand: Think's session waits for the summary and says what it co
   });
 });
 
+test("behind a guard a chat goes on: its frames are counted as calls are, and one too many is answered", async () => {
+  const { name } = newThinker("guarded");
+  const person = await connect(name);
+  await person.submit([user("u0", "Hello?")]);
+  expect(await messagesOf(name)).toHaveLength(2);
+  for (let n = 0; n < 80; n++) person.send({ type: "cf_agent_stream_resume_request" });
+  await until(() => person.heard.find((frame) => String(frame["error"]).includes("rate_limited")));
+});
+
 const ADDED = ["palimpsest", "compactionStep", "watchCompactions", "compaction"];
 
 test("no name that compaction adds is a name of Think; its class has these and the calls that were opened", async () => {
@@ -325,5 +334,8 @@ test("a class that is not Think, and Think given to another door, are refused wi
   expect(() => withCompaction(class extends Agent {} as never)).toThrow(
     /invalid_options.*withCompaction of palimpsest\./,
   );
+  class LostHook extends Think {}
+  Object.setPrototypeOf(LostHook.prototype, { getModel() {}, configureSession() {}, beforeTurn() {} });
+  expect(() => withCompaction(LostHook)).toThrow(/invalid_options.*no beforeStep: @cloudflare\/think has changed/);
   expect(() => withPlainCompaction(Think as never)).toThrow(/invalid_options.*palimpsest\/think/);
 });

@@ -2,6 +2,7 @@
 import { defaultContextOverflowClassifier, Think, type ThinkSession, type TurnContext } from "@cloudflare/think";
 import { routeAgentRequest } from "agents";
 import type { ContextConfig } from "agents/context";
+import { guardConnections } from "../../src/doors/guard.ts";
 import { withCompaction } from "../../src/think/with-compaction.ts";
 import { chatModel, tools } from "../ai-chat/chat-model.ts";
 
@@ -20,6 +21,12 @@ export class Thinker extends withCompaction(Think)<Cloudflare.Env> {
       ? { proactive: { maxInputTokens: 3_000 } }
       : {};
   override classifyChatError = defaultContextOverflowClassifier;
+
+  constructor(ctx: DurableObjectState, env: Cloudflare.Env) {
+    super(ctx, env);
+    if (ctx.id.name?.startsWith("guarded-") === true)
+      guardConnections(this, ctx, { PALIMPSEST_CALLS_PER_SECOND: "10" });
+  }
 
   is(kind: string): boolean {
     return this.name.startsWith(`${kind}-`);
