@@ -38,11 +38,14 @@ export function mustKeepNoMessages(base: unknown): void {
   );
 }
 
-/** Throws `invalid_options` for a base class that is not this host. */
+/** Throws `invalid_options` for a base class that is not this host, or one that lacks what it is used for. */
 export function mustBeHost(base: unknown, host: KnownHost, from: string): void {
   if (isHost(base, host)) return;
-  throw new PalimpsestError(
-    "invalid_options",
-    `withCompaction of ${host.door} takes ${host.name} of ${from}, or a class that extends it. For another Agent use withCompaction of palimpsest.`,
-  );
+  const prototype: unknown = typeof base === "function" ? base.prototype : null;
+  const missing = host.methods.filter((name) => typeof prototype !== "object" || !(name in (prototype ?? {})));
+  const advice =
+    missing.length < host.methods.length
+      ? `This ${host.name} has no ${missing.join(", ")}: ${from} has changed, and this version of palimpsest does not know it. Install the version before it, or a later palimpsest.`
+      : `withCompaction of ${host.door} takes ${host.name} of ${from}, or a class that extends it. For another Agent use withCompaction of palimpsest.`;
+  throw new PalimpsestError("invalid_options", advice);
 }

@@ -12,6 +12,7 @@ import { AgentCore, type CoreWith } from "../agent/agent-core.ts";
 import type { CallTable, Rooms } from "../agent/extension.ts";
 import { HostedSession } from "../agent/hosted-session.ts";
 import { agentPlatform, lacksWorkflow, type Watched } from "../agent/platform.ts";
+import { PalimpsestError } from "../errors.ts";
 import { Session, type SessionOf } from "../agent/session.ts";
 import { SessionManager } from "../agent/session-manager.ts";
 import type { CompactAfterOptions } from "../agent/settings.ts";
@@ -72,6 +73,13 @@ export interface HostedAgentOptions {
 /** Call it right behind `super()`: a subclass may put something else in the place of `sessions`. */
 export function hostCompaction(agent: Watched, options: HostedAgentOptions): HostedCore<Rooms> {
   const { ctx, env, clients, rooms, sessions, source, settings } = options;
+  // Versions from before they kept their messages there.
+  if ((sessions as Sessions | undefined) === undefined) {
+    throw new PalimpsestError(
+      "not_configured",
+      `This ${source.name} keeps its messages elsewhere than in agents/sessions. Install a version that palimpsest names among its peer dependencies.`,
+    );
+  }
   const table = tableOf(rooms);
   const doors = new Doors(clients, table);
   const platform = agentPlatform(agent, { ctx, env, clientsRead: doors.grants("read") });

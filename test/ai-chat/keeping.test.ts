@@ -94,6 +94,20 @@ test("a listener that failed: the chat goes on, one line says why, and the index
   expect(await messagesOf(name)).toHaveLength(6);
 });
 
+test("a message that cannot be indexed is told on the console, and the chat goes on with the whole conversation", async () => {
+  const { name, part } = newChat();
+  const said = vi.spyOn(console, "warn").mockImplementation(() => undefined);
+  onTestFinished(() => said.mockRestore());
+  const person = await connect(name);
+  await person.say(user("u0"));
+  await inside(name, async ({ sessions }) =>
+    sessions.session().appendMessage({ id: "x".repeat(600), role: "user", parts: [{ type: "text", text: "Odd." }] }),
+  );
+  await person.say(user("u1"));
+  expect(JSON.stringify(part.prompts.at(-1))).toContain("Odd.");
+  expect(said.mock.calls.flat().join(" ")).toMatch(/invalid_message.*id/);
+});
+
 test("a crash between the base's write and ours, and changes that were missed: the next wake makes the index equal", async () => {
   const { name, stub } = newChat();
   const said = vi.spyOn(console, "warn").mockImplementation(() => undefined);
