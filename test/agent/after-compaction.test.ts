@@ -1,4 +1,7 @@
-/** A caller's function that is told of each new overlay: at least once, some times at most, and never of what is gone. */
+/**
+ * A caller's function that is called for each new overlay. It is called at least once, a bounded number of times, and never for an overlay
+ * that is gone.
+ */
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { abortAllDurableObjects, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";

@@ -1,6 +1,6 @@
 /**
- * Tool calls that wait for an answer: from a person who approves them, or from a client that runs them. They reach the model as
- * what they are, through every view and format, whatever is compacted meanwhile.
+ * Tool calls that wait for a person's approval or for a client's result. They reach the model unchanged through every view and format,
+ * whatever is compacted meanwhile.
  */
 import { Session } from "../../src/agent/session.ts";
 import type { FullSession } from "../rooms.ts";
@@ -37,7 +37,7 @@ const usage = {
   outputTokens: { total: 10, text: undefined, reasoning: undefined },
 };
 
-/** Says what it is told to, one answer a call; the prompts that it was sent. */
+/** Gives one scripted answer per call and records the prompts. */
 function scripted(...answers: Content[]) {
   let at = 0;
   const next = () => {
@@ -111,7 +111,7 @@ async function ask(session: FullSession, before: readonly UIMessage[] = []): Pro
   );
 }
 
-/** What an application does when the person has answered: as docs/sessions.md has it. */
+/** Answers as an application does, see docs/sessions.md. */
 async function answer(session: FullSession, approved: boolean, reason?: string): Promise<void> {
   const replyId = "reply";
   const asked = called(await session.getMessage(replyId));
@@ -189,7 +189,7 @@ describe("a call that a person must approve", () => {
         });
         expect(reply?.parts.at(-1)).toMatchObject({ text: "Done." });
 
-        // Whatever is asked next, it is not run again.
+        // A later question does not run it again.
         const again = scripted();
         await stream(again.model, tools, keepTurn(session, { replyId: "reply", tools }));
         await session.appendMessages([say(92), { id: "next", role: "assistant", parts: [] }]);
@@ -346,7 +346,7 @@ describe("a call that a person must approve", () => {
         "call-1": { type: "error-text", value: expect.stringMatching(/approv.*never answered/i) as string },
       });
       expect(textOf((await session.getView()).messages)).not.toContain("No result was recorded");
-      // What is stored is as it was.
+      // The stored message is unchanged.
       expect(called(await session.getMessage("reply"))).toMatchObject({ state: "approval-requested" });
     });
   });

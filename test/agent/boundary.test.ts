@@ -1,4 +1,4 @@
-/** What an overlay says of the moment in which it was laid (F8): every tool that was called before it, by name. */
+/** An overlay's record of its moment (F8). It names every tool that was called before it. */
 import { Session } from "../../src/agent/session.ts";
 import { runInDurableObject } from "cloudflare:test";
 import type { UIMessage } from "ai";

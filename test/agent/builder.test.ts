@@ -31,7 +31,7 @@ async function newBuilt(summarise?: InlineCompaction) {
   return { stub, inside, agent: stub as unknown as BuiltAgent };
 }
 
-/** Fills the inline session beyond its threshold; the run that this asked for. */
+/** Fills the inline session beyond its threshold and returns the run that this started. */
 async function startInline(agent: BuiltAgent) {
   await agent.appendAll({ sessionId: "inline", messages: talk(0, 17) });
   const [run] = await agent.runs({ sessionId: "inline" });
@@ -64,7 +64,7 @@ test("a block that cannot be declared is refused at every use of its session, by
     const two = session("two").withContext("memory", { provider }).compactAfter(2_000);
     const three = session("three").withContext("soul", { provider: throws });
     const four = session("four").withCachedPrompt(throws);
-    // Whoever is not asked for is declared now: nothing may be thrown where nobody catches it.
+    // Sessions that no call names are declared now. That must not throw where nobody catches it.
     await scheduler.wait(0);
     const uses = (used: FullSession) => [
       used.appendMessage(say(0)),
@@ -258,7 +258,7 @@ test("what was appended while the function thought starts its next run when it e
 
 test("a function whose object died is called again by the watchdog (R1)", async () => {
   const { agent, stub, inside } = await newBuilt(async () => null);
-  // What a crash in the middle of the function leaves behind: a run at work that nobody works on.
+  // The state after a crash in the middle of the function, a live run without anybody working on it.
   await inside((instance) => {
     instance.palimpsest.dispatcher.dispatch = () => undefined;
   });

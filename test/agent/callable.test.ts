@@ -1,4 +1,4 @@
-/** The agent's callable surface: what a client hears, what it may page through, and what it is told when it asks wrongly. */
+/** The agent's callable surface, with its events, its pages and its errors for wrong input. */
 import { Session } from "../../src/agent/session.ts";
 import { runInDurableObject } from "cloudflare:test";
 import { env, exports } from "cloudflare:workers";
@@ -13,7 +13,7 @@ skipRetryDelays();
 
 type Heard = { readonly type: string } & Record<string, unknown>;
 
-/** A client as a browser is one: a WebSocket through the Worker's route. */
+/** A client like a browser, with a WebSocket through the Worker's route. */
 async function connect(name: string) {
   const response = await exports.default.fetch(`http://test/agents/palimpsest-agent/${name}`, {
     headers: { Upgrade: "websocket" },
@@ -74,7 +74,7 @@ test("each run's end is told once, however it comes: applied, cancelled, cleared
   gate.open();
   const ids = [applied.id, cancelled.id, cleared.id];
   await client.until(() => client.events().find((event) => event.runId === cleared.id && event.outcome !== null));
-  // An answer to a later call: everything said before it has been heard.
+  // Waits for the answer to a later call, so that every earlier frame has been heard.
   await client.call("status", {});
   const ends = client.events().filter((event) => event.outcome !== null);
   expect(ends.map((event) => event.runId)).toEqual(ids);
@@ -156,7 +156,7 @@ test("compactNow over RPC goes past a spent budget where it is told to, as the s
   }
 });
 
-// --- bad input: wrong-input.test.ts holds the tables ------------------------------------------------------------------------
+// --- bad input, whose tables are in wrong-input.test.ts -----------------------------------------------------------------------
 
 test("what was asked wrongly is refused with its code on the far side of a socket and of a binding", async () => {
   const { name, agent } = newAgent();

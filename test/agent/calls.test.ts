@@ -1,6 +1,6 @@
 /**
- * What a method of a session takes, its call takes, and hands on: walked over both. That the fields of a call are those of the
- * method's options, no more and no less, is held by the compiler where the table is written.
+ * Every field of a session's method reaches it through its call as well. The test walks both. The compiler checks, where the table is
+ * written, that the fields of a call are exactly those of the method's options.
  */
 import { runInDurableObject } from "cloudflare:test";
 import { expect, test } from "vitest";

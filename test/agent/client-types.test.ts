@@ -1,4 +1,4 @@
-/** What a client's calls take and answer, by name: held by the compiler, with the SDK's own client. */
+/** Types of a client's calls and answers, by name. The compiler checks them with the SDK's own client. */
 import { Agent } from "agents";
 import { AgentClient } from "agents/client";
 import type { UIMessage } from "ai";
@@ -26,7 +26,7 @@ class Notebook extends withCompaction(Plain, { clients: "none" }) {}
 
 const message: UIMessage = { id: "m1", role: "user", parts: [{ type: "text", text: "Hello" }] };
 
-/** Never run: there is no Worker to connect to. */
+/** Never called, because there is no Worker to connect to. */
 const client = (): AgentClient<Reader> => new AgentClient<Reader>({ agent: "chat", name: "ada", host: "localhost" });
 
 describe("the compiler knows", () => {

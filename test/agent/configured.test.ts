@@ -1,4 +1,4 @@
-/** Whatever configures a session configures the sessions of a manager: nobody has to know which of the two they hold. */
+/** Every setting of a session also works on the sessions of a manager, so a caller need not know which of the two it holds. */
 import { SessionManager } from "../../src/agent/session-manager.ts";
 import { Configured } from "../../src/agent/configured.ts";
 import { Session } from "../../src/agent/session.ts";

@@ -1,4 +1,4 @@
-/** What is left of a session that was deleted or cleared, in every table there is: nothing that it should not leave. */
+/** Every table after a session was deleted or cleared. It keeps nothing that it should not. */
 import type { FullManager } from "../rooms.ts";
 import { expect, test } from "vitest";
 import { sqliteSearch } from "../../src/context/sqlite-search.ts";
@@ -21,7 +21,7 @@ function holds(text: string): boolean {
   return text.includes(SESSION) || text.includes(WORD);
 }
 
-/** Holds no words, only the numbers of rows: it has some before, and none after. */
+/** Holds row numbers and no words. It has some before, and none after. */
 const NUMBERS = "palimpsest_search_partial";
 
 function isFilled(name: string, text: string): boolean {

@@ -1,4 +1,4 @@
-/** What `plan` says beforehand, held against what the run then does. */
+/** Compares the forecast of `plan` with the run that follows it. */
 import { runInDurableObject } from "cloudflare:test";
 import type { UIMessage } from "ai";
 import { afterEach, describe, expect, test } from "vitest";
@@ -15,7 +15,7 @@ afterEach(openGates);
 const BULLET = "- The parser keeps its promise.";
 const HEADINGS_TOKENS = 100;
 
-/** Rules enough to fill what is pinned beside a summary. */
+/** Enough rules to fill the pinned part beside a summary. */
 const ruled = (n: number): UIMessage => {
   const table = `Never touch table number ${n} of the accounting schema in production or staging. `;
   return n % 2 === 0 ? say(n, table) : say(n);
@@ -26,7 +26,7 @@ test.each([2_000, 6_000, 9_000, 30_000])(
   async (threshold) => {
     const sessionId = `planned!${threshold}`;
     const { agent } = newAgent((prompt) => {
-      // Headings take the rest: the audit counts words without the references.
+      // Headings take the rest, because the audit counts words without the references.
       const room = (prompt.summaryTokens - HEADINGS_TOKENS) / prompt.sections.length;
       const bullets = Math.max(1, Math.floor(room / estimateTokens(`${BULLET}\n`)));
       return summaryOf(prompt, `${BULLET} [#1, #2, #3]\n`.repeat(bullets));
@@ -60,7 +60,7 @@ test("a rebuild is planned as it would be run: what is covered, from its first d
 
 describe("whether notes would serve is said beforehand as the run then finds it", () => {
   const planned = { sessionId: SESSION, manual: true };
-  /** What was planned, and what a run that is asked for by hand comes to. */
+  /** The plan beforehand, and the outcome of a run that is asked for by hand. */
   async function compare(agent: PalimpsestAgent) {
     const report = await agent.plan(planned);
     const { run } = await agent.compact({ sessionId: SESSION });

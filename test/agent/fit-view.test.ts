@@ -1,4 +1,4 @@
-/** A view that always fits, as a session hands it out: whatever becomes of compaction, however the provider counts. */
+/** A session's view that always fits, however compaction goes and however the provider counts. */
 import { Session } from "../../src/agent/session.ts";
 import { runInDurableObject } from "cloudflare:test";
 import { convertToModelMessages, type UIMessage } from "ai";
@@ -12,7 +12,7 @@ import { makeGate, openGates } from "../scripted-model.ts";
 skipRetryDelays();
 afterEach(openGates);
 
-/** A question and its answer by a tool that says a lot; every tenth call fails. */
+/** A question, and its answer by a tool with a long output. Every tenth call fails. */
 function exchange(n: number): UIMessage[] {
   const call = { type: "tool-look" as const, toolCallId: `c${n}`, input: { n } };
   const output = `Result ${n}: ${"a line of the log. ".repeat(120)}`;
@@ -88,12 +88,12 @@ test("a limit is held against what the provider counts: its ratio, and what the 
       await session.appendMessages(exchange(n));
       const { tokens, fitted } = await session.getView({ maxTokens });
       expect(fitted?.promptTokens).toBeLessThanOrEqual(maxTokens);
-      // The first calls are only estimated: see src/steps/tokens/calibrate.ts.
+      // The first calls are only estimated. See src/steps/tokens/calibrate.ts.
       if (n > 20) expect(counted(tokens)).toBeLessThan(maxTokens * 1.05);
       if (n > 20) expect(fitted?.kind).toBe("reduced");
       await session.recordUsage({ inputTokens: counted(tokens), viewTokens: tokens });
     }
-    // The system prompt alone is over the limit: the least view, no error in the middle of a turn, and it is said.
+    // The system prompt alone is over the limit. The view is the least possible, says so, and raises no error in the middle of a turn.
     await session.recordUsage({ inputTokens: 50_000, viewTokens: 10 });
     const { tokens, fitted } = await session.getView({ maxTokens });
     expect(tokens).toBeLessThanOrEqual(64);

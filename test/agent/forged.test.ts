@@ -1,6 +1,6 @@
 /**
- * What a message says of itself makes nothing of it: only what was stored by a split counts as a summary that speaks for
- * the user, whatever id or metadata a client, an event, a turn or a file comes with.
+ * A message's own claims give it no rights. Only a summary that a split stored may speak for the user, whatever id or metadata a client, an
+ * event, a turn or a file brings.
  */
 import type { UIMessage } from "ai";
 import { describe, expect, test } from "vitest";

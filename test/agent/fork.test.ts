@@ -1,4 +1,4 @@
-/** A fork goes on from where its parent is: with its memory, its loaded skills and what it learned; and by itself. */
+/** A fork continues from its parent's state, with its memory, its loaded skills and its calibration, and is independent from then on. */
 import { SessionManager } from "../../src/agent/session-manager.ts";
 import type { FullManager, FullSession } from "../rooms.ts";
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
@@ -29,7 +29,7 @@ function inside<T>({ stub }: Pick<ReturnType<typeof newAgent>, "stub">, work: Wo
   });
 }
 
-/** What a wake-up is reached by: the stub from before an eviction does not live on. */
+/** A new stub, because the stub from before an eviction is dead. */
 function newStub(name: string) {
   return stubOf(name) as unknown as ReturnType<typeof newAgent>["stub"];
 }

@@ -1,4 +1,7 @@
-/** What an operator is told: the health of an agent, the SDK's diagnostics events, a point for each ended run; never a word of what was said. */
+/**
+ * The operator's view, with the health of an agent, the SDK's diagnostics events and a point for each ended run. None of it holds a word of
+ * the conversation.
+ */
 import { Session } from "../../src/agent/session.ts";
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { runInDurableObject } from "cloudflare:test";

@@ -1,4 +1,4 @@
-/** Reading a file into a session: others are let in while it is read, and it is stored whole or not at all. */
+/** Reading a file into a session. Other calls get their turn during the reading, and the file is stored whole or not at all. */
 import { errorCode } from "../../src/errors.ts";
 import type { UIMessage } from "ai";
 import { describe, expect, test } from "vitest";

@@ -1,6 +1,6 @@
 /**
- * Defects of earlier session memories that show only with a summariser at work. Which test guards which of them, and
- * those of the store alone, are in ../memory/known-defects.test.ts.
+ * Defects of earlier session memories that show only with a running summariser. ../memory/known-defects.test.ts lists them all, with those
+ * of the store and the tests that guard them.
  */
 import { Session } from "../../src/agent/session.ts";
 import { SessionManager } from "../../src/agent/session-manager.ts";
@@ -18,7 +18,7 @@ import type { BuiltAgent, PalimpsestAgent } from "../worker.ts";
 
 skipRetryDelays();
 
-/** Waits for every run of the session, those that follow others included; the outcomes' kinds, oldest first. */
+/** Waits for every run of the session, follow-up runs included. Returns the outcomes' kinds, oldest first. */
 async function settle(agent: PalimpsestAgent, sessionId = ""): Promise<readonly (string | undefined)[]> {
   for (;;) {
     const runs = await agent.runs({ sessionId, limit: 100 });
@@ -33,7 +33,7 @@ async function settle(agent: PalimpsestAgent, sessionId = ""): Promise<readonly 
 test("no earlier summary and no message between two of them falls into a gap: each is read, or still shown (M1, V1)", async () => {
   const { agent, calls } = newAgent((prompt) => summaryOf(prompt, "all of it"));
   await agent.appendAll({ messages: talk(0, 14) });
-  // The first begins where a head would be: what follows it must not fall into the gap.
+  // The first overlay begins where a head would be. The messages after it must not fall into the gap.
   const laid = [
     [1, 2, "first summary"],
     [5, 6, "second summary"],
@@ -211,7 +211,7 @@ test("a conversation of 300 messages is compacted a few times, each for a span w
   expect(await agent.status({ sessionId })).toMatchObject({ leafId: "m299", liveRunIds: [] });
 }, 120_000);
 
-// --- what a delete leaves -----------------------------------------------------------------------------------------------
+// --- after a delete -----------------------------------------------------------------------------------------------------
 
 test("compaction goes on after both ends of its summary were deleted, and nothing else is missing (M1, V1)", async () => {
   const { agent } = newAgent((prompt, call) => summaryOf(prompt, `summary ${call}`));

@@ -1,4 +1,4 @@
-/** Undo, redo and time travel as a caller has them, and the examples of docs/recall.md, run. */
+/** Undo, redo and time travel as a caller uses them, and the examples of docs/recall.md, executed. */
 import { Session } from "../../src/agent/session.ts";
 import { runInDurableObject } from "cloudflare:test";
 import { expect, test, vi } from "vitest";

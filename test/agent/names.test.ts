@@ -1,4 +1,4 @@
-/** Names beside a summary: they are of everything that a view hides, and go when their source may have changed (C3). */
+/** Names beside a summary. They cover everything that a view hides, and go when their source may have changed (C3). */
 import { runInDurableObject } from "cloudflare:test";
 import type { UIMessage } from "ai";
 import { expect, test } from "vitest";
@@ -137,7 +137,7 @@ test("later compactions have them again, of what is said now", async () => {
 
 test("a branch that leaves between two summaries has no name that only the later one's messages say", async () => {
   await stacked(async ({ session }) => {
-    // A run lays a summary over what the edit uncovered: before the newer one, and later than it.
+    // A run lays a summary over the messages that the edit uncovered. It lies before the newer one and was made later.
     await session.updateMessage(say(3, "Edited. "));
     await settle(session);
     const mended = (await session.getCompactions()).at(-1);

@@ -1,4 +1,6 @@
-/** What a person writes into the notes: kept as it is, shown within bounds, never overwritten unseen, withheld with care. */
+/**
+ * Text that a person writes into the notes. It is kept unchanged, shown within bounds, never overwritten unseen, and withheld with care.
+ */
 import { Session } from "../../src/agent/session.ts";
 import { runInDurableObject } from "cloudflare:test";
 import { afterEach, describe, expect, test } from "vitest";

@@ -1,4 +1,4 @@
-/** What keeps notes from serving, told end to end; when a run waits for them, and what asking costs. */
+/** Reasons why notes do not serve, end to end, with the runs that wait for them and the cost of asking. */
 import { Session } from "../../src/agent/session.ts";
 import type { FullSession } from "../rooms.ts";
 import { runInDurableObject } from "cloudflare:test";

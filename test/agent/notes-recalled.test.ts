@@ -1,4 +1,4 @@
-/** Where notes are cut, the line that says so names what to ask `recall` for, and that answers the whole text. */
+/** Where notes are cut, a line says so and names the query for `recall`, which then answers the whole text. */
 import { Session } from "../../src/agent/session.ts";
 import type { FullSession } from "../rooms.ts";
 import { runInDurableObject } from "cloudflare:test";
@@ -35,7 +35,7 @@ async function ask(session: FullSession, request: Record<string, unknown>): Prom
   return (await recall?.execute?.(request as never, { toolCallId: "c", messages: [], context: {} } as never)) as string;
 }
 
-/** Asks on as the answer says, until it says no more: all that was read, without the words around it. */
+/** Follows the answers' own advice until they give no more. Returns the text without the words around it. */
 async function askAll(session: FullSession, request: Record<string, unknown>): Promise<string[]> {
   const answer = await ask(session, request);
   const [next] = pointersIn(answer);

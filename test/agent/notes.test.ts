@@ -1,4 +1,4 @@
-/** The notes as their owner uses them, and what a compaction carries across (S1, S2). */
+/** The notes as their owner uses them, and what a compaction keeps of them (S1, S2). */
 import { SessionManager } from "../../src/agent/session-manager.ts";
 import { runInDurableObject } from "cloudflare:test";
 import type { UIMessage } from "ai";

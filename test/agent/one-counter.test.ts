@@ -1,4 +1,4 @@
-/** A session's own token counter is the only one that its budgets know, wherever something is held against a number. */
+/** A session's own token counter is the only one that its budgets use, wherever they measure something. */
 import type { FullSession } from "../rooms.ts";
 import { runInDurableObject } from "cloudflare:test";
 import { expect, test } from "vitest";
@@ -26,7 +26,7 @@ function words(tokens: number): string {
 
 type Options = NonNullable<Parameters<Session["compactAfter"]>[1]>;
 
-/** An agent whose default session counts so, over a threshold of 4,000: some seventeen messages. */
+/** An agent whose default session uses this counter with a threshold of 4,000, some seventeen messages. */
 async function counted(script: Script | null, build: (session: FullSession) => Session = (session) => session) {
   const made = newAgent(script);
   const options: Options = { chunkTokens: 3_000, tokenCounter: twice };

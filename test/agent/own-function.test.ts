@@ -1,4 +1,4 @@
-/** A session's own compaction function: as limited, controlled, checked and recorded as any other run. */
+/** A session's own compaction function is limited, controlled, checked and recorded like any other run. */
 import { Session } from "../../src/agent/session.ts";
 import { env } from "cloudflare:workers";
 import { abortAllDurableObjects, runInDurableObject } from "cloudflare:test";
@@ -36,7 +36,7 @@ async function newBuilt(summarise: InlineCompaction, options: { timeoutMs?: numb
   return { name, inside, agent: stub as unknown as BuiltAgent };
 }
 
-/** The agent's object in its life of now: what stood for an earlier one is dead. */
+/** The agent's object in its present life, because a stub of an earlier one is dead. */
 function lifeOf(name: string): BuiltAgent {
   return env.BuiltAgent.get(env.BuiltAgent.idFromName(name)) as unknown as BuiltAgent;
 }
@@ -85,7 +85,7 @@ const cover = (summary: string, from = 1, to = 9): InlineCompaction => {
   });
 };
 
-/** Never settles by itself: what it is told about its end is all that it leaves. */
+/** Never settles by itself. `told` records the contexts that it was called with. */
 function hangs(told: InlineContext[] = []): InlineCompaction {
   return (_messages, context) => {
     told.push(context);

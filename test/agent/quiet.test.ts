@@ -1,4 +1,4 @@
-/** After a run: what is asked for again and when, and what is not asked for over and over. Each bug was somebody's. */
+/** After a run. Tests which later runs are started and when, and that vain runs do not repeat. Each bug was reported by a user. */
 import { Session } from "../../src/agent/session.ts";
 import type { UIMessage } from "ai";
 import { runInDurableObject } from "cloudflare:test";
@@ -29,7 +29,7 @@ test("the same failing compaction is not repeated for ever", async () => {
       await session.appendMessage(say(n));
       for (const run of instance.palimpsest.runs.live("")) await session.ended(run.id);
     }
-    // The growth that is waited for doubles each time: 30,000 tokens over a threshold of 2,000.
+    // The required growth doubles each time, up to 30,000 tokens over a threshold of 2,000.
     expect(asked).toBeLessThanOrEqual(10);
     expect(instance.palimpsest.runs.latestEnded("")?.outcome).toMatchObject({ kind: "failed" });
     expect(await session.status()).toMatchObject({ waiting: { reason: "cooling-down" } });

@@ -1,4 +1,4 @@
-/** The room of recall: what an agent is without it, and that it leaves nothing behind. */
+/** The room of recall. Tests an agent without it, and that it leaves nothing behind. */
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, test } from "vitest";

@@ -1,4 +1,4 @@
-/** `recall`: a model reads what its summaries stand for, word for word, within a budget, and nothing of anybody else's. */
+/** `recall` lets a model read the messages under its summaries, word for word, within a budget, and of its own session alone. */
 import { SessionManager } from "../../src/agent/session-manager.ts";
 import { Session, type CompactionHost } from "../../src/agent/session.ts";
 import type { AllRooms } from "../../src/rooms.ts";
@@ -20,7 +20,7 @@ function told(id: string, text: string): UIMessage {
   return { id, role: "user", parts: [{ type: "text", text }] };
 }
 
-/** A session of 60 messages; the 10th holds the secret and lies under three nested overlays. */
+/** A session of 60 messages. The tenth holds the secret and lies under three nested overlays. */
 async function nested<T>(work: (session: FullSession, agent: CompactionHost<AllRooms>) => Promise<T>) {
   const { stub } = newAgent();
   return runInDurableObject(stub, async (agent) => {
@@ -64,7 +64,7 @@ test("looks under summaries only, unless asked to look everywhere", async () => 
     const everywhere = await session.recall({ query: '"number 55"', everywhere: true });
     expect(hitsOf(everywhere)).toMatchObject([{ id: "m55", overlayId: null }]);
     await session.appendMessage(told("branch", "Another branch asks about the Zanzibar relay."), "m3");
-    // The active branch left inside the summaries: it sees none of them whole, and so nothing is hidden from it.
+    // The active branch left inside the summaries. It shows none of them whole, so nothing is hidden from it.
     expect(await session.recall({ query: "zanzibar" })).toMatchObject({ kind: "nothing", reason: "nothing-hidden" });
     const both = await session.recall({ query: "zanzibar", everywhere: true });
     expect(hitsOf(both)).toHaveLength(2);
@@ -339,6 +339,6 @@ test("others get their turn while a long history is indexed and read: more often
   );
   expect(large.indexed).toBeGreaterThan(5 * small.indexed);
   expect(middle.recalled).toBeGreaterThan(2 * small.recalled);
-  // What is read for an answer has a bound.
+  // The text that an answer reads has a bound.
   expect(large.recalled).toBeLessThan(2 * middle.recalled);
 });

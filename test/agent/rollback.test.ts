@@ -1,4 +1,4 @@
-/** A transaction that is taken back leaves nothing: not in storage, and not in what is kept in memory of it. */
+/** A transaction that rolls back leaves nothing in storage and nothing in the caches of it. */
 import { Session } from "../../src/agent/session.ts";
 import type { FullSession } from "../rooms.ts";
 import type { UIMessage } from "ai";

@@ -1,4 +1,4 @@
-/** One message that is too long to be searched whole takes nothing from the search of anything else, and it is said. */
+/** One message that is too long to be indexed whole takes nothing from the search of other messages, and the answer says so. */
 import type { UIMessage } from "ai";
 import { describe, expect, test } from "vitest";
 import { SEARCH_MAX_BYTES } from "../../src/limits.ts";

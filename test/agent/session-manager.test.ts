@@ -1,4 +1,4 @@
-/** Several sessions in one agent: what all are told, and what is done by id. */
+/** Several sessions in one agent, with calls to all of them and calls by id. */
 import { Session } from "../../src/agent/session.ts";
 import type { FullManager, FullSession } from "../rooms.ts";
 import type { UIMessage } from "ai";

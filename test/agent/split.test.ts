@@ -1,4 +1,4 @@
-/** Splitting by hand: what a child has of its parent, who may ask, and what is refused with advice. */
+/** Splitting by hand. Tests what a child inherits from its parent, who may ask, and refusals with advice. */
 import { SessionManager } from "../../src/agent/session-manager.ts";
 import { Session } from "../../src/agent/session.ts";
 import { convertToModelMessages, type UIMessage } from "ai";
@@ -19,7 +19,7 @@ function childOf({ outcome }: RunRecord): string {
   return outcome.childId;
 }
 
-/** A child of a conversation that was compacted in between: its summary names the topics of what it hides. */
+/** A child of a conversation that was compacted before. Its summary names the topics of the hidden messages. */
 async function withChild(messages: readonly UIMessage[] = talk(0, 30)) {
   const made = newAgent((prompt) => summaryOf(prompt, "The watchdog was changed."));
   const { agent } = made;

@@ -1,4 +1,4 @@
-/** Storage that takes no more, as a caller meets it: each call that would add says so, and all else goes on. */
+/** Full storage as a caller sees it. Each call that would add data says so, and every other call works. */
 import { runInDurableObject } from "cloudflare:test";
 import { expect, test } from "vitest";
 import { MAX_DATABASE_BYTES } from "../../src/memory/db.ts";

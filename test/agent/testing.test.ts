@@ -1,4 +1,4 @@
-/** What `palimpsest/testing` promises, beside the example's own tests. */
+/** The promises of `palimpsest/testing`, beside the example's own tests. */
 import { runInDurableObject } from "cloudflare:test";
 import { expect, test } from "vitest";
 import { Session } from "../../src/agent/session.ts";

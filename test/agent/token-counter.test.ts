@@ -1,4 +1,4 @@
-/** A token counter that fails costs nobody a message: the estimate stands in. */
+/** A failing token counter loses no message, because the estimate replaces it. */
 import { Session } from "../../src/agent/session.ts";
 import { runInDurableObject } from "cloudflare:test";
 import { afterEach, expect, test, vi } from "vitest";
@@ -10,7 +10,7 @@ afterEach(() => void vi.restoreAllMocks());
 
 type Counter = NonNullable<CompactAfterOptions["tokenCounter"]>;
 
-/** What a counter makes of ten messages: how many are stored, their estimate, and the warnings that were logged. */
+/** Appends ten messages with this counter. Returns how many are stored, their estimate, and the logged warnings. */
 async function measured(tokenCounter?: Counter) {
   const warn = vi.spyOn(console, "warn").mockImplementation(() => undefined);
   return runInDurableObject(newAgent().stub, async (agent) => {

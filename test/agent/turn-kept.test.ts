@@ -1,4 +1,4 @@
-/** A turn never goes on after a step that was lost, never brings back what was deleted, and goes where its session goes. */
+/** A turn never goes on after a lost step, never restores a deleted message, and follows its session. */
 import { SessionManager } from "../../src/agent/session-manager.ts";
 import type { FullManager, FullSession } from "../rooms.ts";
 import { runInDurableObject } from "cloudflare:test";
@@ -15,14 +15,14 @@ import { looker, tools } from "./looker.ts";
 
 skipRetryDelays();
 
-/** Calls one tool a step, as often as `look` is there to answer, in a reply of its own; how it came out. */
+/** Calls one tool a step, as often as `look` gives an answer, in a reply of its own. Returns the turn's end. */
 async function takeTurn(session: FullSession, steps: number, look: (n: number) => Promise<unknown>) {
   const model = looker(steps);
   const looking = { look: tool({ inputSchema: z.object({ n: z.number() }), execute: ({ n }) => look(n) }) };
   return { ...(await streamed(session, model, looking)), calls: model.doStreamCalls.length };
 }
 
-/** As an application does it: the first error that it hears of, from the stream or from the turn. */
+/** As an application uses it. Returns the first error from the stream or from the turn. */
 async function streamed(session: FullSession, model: MockLanguageModelV4, tools: ToolSet) {
   const turn = keepTurn(session, { replyId: "reply", tools });
   let failure: unknown;

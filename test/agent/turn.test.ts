@@ -1,4 +1,4 @@
-/** A turn that lives in its session while it runs: what each step is sent, and what is left of it. */
+/** A turn that is stored in its session while it runs. Tests the prompt of each step, and the stored result. */
 import { Session } from "../../src/agent/session.ts";
 import type { FullSession } from "../rooms.ts";
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
@@ -13,7 +13,7 @@ import { looker, tools, type Prompt } from "./looker.ts";
 
 skipRetryDelays();
 
-/** A turn in a session that holds one question; the prompts that the model was sent. */
+/** A turn in a session that holds one question. Returns the prompts of the model. */
 async function turn(session: FullSession, model: LanguageModelV4, options: Partial<TurnOptions> = {}): Promise<void> {
   await session.appendMessage({ id: "question", role: "user", parts: [{ type: "text", text: "Look it all up." }] });
   await session.appendMessage({ id: "reply", role: "assistant", parts: [] });
@@ -32,7 +32,7 @@ function callIds(message: LanguageModelV4Message | undefined, type: "tool-call" 
   return message.content.flatMap((part) => (part.type === type && "toolCallId" in part ? [part.toolCallId] : []));
 }
 
-/** Every call has its result right after it, and the reverse: what providers insist on. */
+/** Every call has its result right after it, and the reverse, as providers require. */
 function expectPaired(prompt: Prompt): void {
   for (const [at, { role }] of prompt.entries()) {
     const [called, answered] = role === "assistant" ? [at, at + 1] : [at - 1, at];
@@ -95,7 +95,7 @@ test("a turn of fifty steps is never sent more than its limit, and each prompt b
   const { stub } = newAgent();
   const maxTokens = 2_500;
   const { prompts, reduced, reply } = await runInDurableObject(stub, async (agent) => {
-    // The compaction never comes: its threshold is out of reach.
+    // The compaction never comes, because its threshold is out of reach.
     const session = Session.create(agent).forSession("never!100000");
     const model = looker(50, undefined, (_, prompt) => Math.round(JSON.stringify(prompt).length / 5));
     const reduced: number[] = [];
@@ -211,7 +211,7 @@ test("what a provider counted of each step is held against the view that this st
     const [usage] = await session.getUsage();
     expect(usage).toMatchObject({ model: "mock-provider:looker", calls: 5, outputTokens: 50 });
     expect(usage?.inputTokens).toBe(1_000 + 1_100 + 1_200 + 1_300 + 1_400);
-    // The last prompt was counted at 1,400; the answer to it came on top.
+    // The last prompt was counted at 1,400, and its answer was added to that.
     const { viewTokens } = await session.status();
     expect(viewTokens).toBeGreaterThan(1_400);
     expect(viewTokens).toBeLessThan(1_420);

@@ -1,6 +1,6 @@
 /**
- * An option that there is not: a name that is misspelt would do nothing, and say nothing. Whatever takes options in a caller's own
- * code refuses it by its name, before anything is done; what clients send is walked in wrong-input.test.ts.
+ * Unknown options. A misspelt name would have no effect and raise no error. Every function that takes options from a caller's code refuses
+ * it by name before any work. wrong-input.test.ts walks the calls of clients.
  */
 import { Agent } from "agents";
 import { expect, test } from "vitest";

@@ -1,4 +1,4 @@
-/** What a provider's count changes: when a session compacts, and what it says of its size. Never what is stored. */
+/** A provider's count changes when a session compacts and what size it reports, but never the stored messages. */
 import { SessionManager } from "../../src/agent/session-manager.ts";
 import { Session } from "../../src/agent/session.ts";
 import type { FullSession } from "../rooms.ts";
@@ -13,7 +13,7 @@ import { rowsOf } from "../rows.ts";
 
 skipRetryDelays();
 
-/** An agent whose session holds `messages`, some hundred tokens each; its threshold is 2,000. */
+/** An agent whose session holds `messages` messages of some hundred tokens each. Its threshold is 2,000. */
 async function talked(messages: number) {
   const made = newAgent((prompt) => summaryOf(prompt, "done"));
   if (messages > 0) await made.agent.appendAll({ messages: talk(0, messages) });
@@ -95,7 +95,7 @@ test("a call that is recorded is in the session's sums as well, once; what else 
   await record({ inputTokens: 1_500, outputTokens: 10, model: "a", cost: 0.5 });
   await record({ inputTokens: 900, model: "b" });
   expect(await agent.getSessionInfo({})).toMatchObject(sums(2_400, 10, 0.5));
-  // Broken off before the prompt was counted: it was paid for, and teaches nothing.
+  // Aborted before the prompt was counted. It was paid for, and calibrates nothing.
   await record({ inputTokens: 0, outputTokens: 3, cost: 0.25 });
   await agent.addUsage({ inputTokens: 100, outputTokens: 1, cost: 1 });
   expect(await agent.getSessionInfo({})).toMatchObject(sums(2_500, 14, 1.75));

@@ -1,4 +1,4 @@
-/** When a run is asked for and when it waits, with its reason; and that waiting never costs a message or many calls. */
+/** When a run starts and when it waits, with its reason. Waiting never loses a message, and never causes many calls. */
 import { SessionManager } from "../../src/agent/session-manager.ts";
 import { Session } from "../../src/agent/session.ts";
 import { MAX_WASTED_CALLS } from "../../src/workflows/retries.ts";
@@ -20,7 +20,7 @@ afterEach(() => {
   openGates();
 });
 
-/** Only the date moves: no timer fires. */
+/** Moves the date alone, so no timer fires. */
 function pass(minutes: number): void {
   vi.setSystemTime(Date.now() + minutes * 60_000);
 }
@@ -50,7 +50,7 @@ test("a summariser that is down for an hour while 500 messages are appended cost
   expect(new Set(kinds(runs))).toEqual(new Set(["applied"]));
   expect(runs.every(({ outcome }) => outcome?.kind === "applied" && outcome.degraded)).toBe(true);
   expect((await agent.status({})).viewTokens).toBeLessThan(3_000 + 1_100);
-  // The tries of the first run until it opens; then, for each probe of the hour, one try of the chunks that go side by side.
+  // The attempts of the first run until the breaker opens, and then, for each probe of the hour, one attempt of the parallel chunks.
   expect(calls.length).toBeLessThanOrEqual(FAILURES_TO_OPEN + COOLDOWNS_MS.length * PARALLEL_CHUNKS);
   console.log(`down for an hour: ${calls.length} calls, ${runs.length} runs over 500 messages`);
 });
@@ -66,7 +66,7 @@ test("a summariser whose answers are of no use for an hour costs a handful of ca
   const runs = await settle(agent);
   expect(runs.every(({ outcome }) => outcome?.kind === "applied" && outcome.degraded)).toBe(true);
   expect(JSON.stringify((await agent.getView({})).messages)).not.toContain("All is well");
-  // Two runs until it opens, and one for each probe of the hour: each gives it up after so many answers and their repairs.
+  // Two runs until the breaker opens, and one for each probe of the hour. Each gives up after so many answers and their repairs.
   expect(calls.length).toBeLessThanOrEqual((2 + COOLDOWNS_MS.length) * 2 * MAX_WASTED_CALLS);
 });
 

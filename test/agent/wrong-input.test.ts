@@ -1,4 +1,7 @@
-/** Every callable, asked wrongly in every field and in fields that it does not have: a typed error that names what is wrong, and not one row written. */
+/**
+ * Calls every callable with a wrong value in every field, and with unknown fields. Each answers a typed error that names the fault, and
+ * writes no row.
+ */
 import { runInDurableObject } from "cloudflare:test";
 import { expect, test } from "vitest";
 import { calls } from "../rooms.ts";
@@ -13,7 +16,7 @@ skipRetryDelays();
 type Input = Record<string, unknown>;
 
 const MISSING = undefined;
-/** Half a character: what would be stored would be found under another name. */
+/** Half a surrogate pair. A stored copy of it would be found under another name. */
 const LONE = "m\ud8001";
 const NO_NUMBER = [null, "1", [], {}, true, Number.NaN, Number.POSITIVE_INFINITY, -1];
 const NO_COUNT = [...NO_NUMBER, 0, 1.5];
@@ -21,11 +24,11 @@ const NO_TEXT = [null, 1, [], {}, false];
 const NO_LIST = [null, "m1", 1, { length: 1 }, Array.from({ length: 10_001 }, () => "m")];
 const NO_MESSAGE = [null, "hello", 7, true];
 
-/** What cannot stand in a field, by what the field is. An optional field may be missing; what is required is in `good`. */
+/** Values that are invalid in a field, by the field's kind. An optional field may be missing. `good` holds the required ones. */
 const WRONG: Readonly<Record<string, readonly unknown[]>> = {
   session: [...NO_TEXT, LONE, "x".repeat(201)],
   id: [...NO_TEXT, "", LONE, "x".repeat(513)],
-  // Null is a meaning of its own: a new root, an empty session, the active branch.
+  // Null is valid and means a new root, an empty session or the active branch.
   idOrNull: [1, [], {}, false, "", LONE, "x".repeat(513)],
   name: [...NO_TEXT, LONE, "x".repeat(201)],
   focus: [...NO_TEXT, LONE, "x".repeat(2_001)],
@@ -228,7 +231,7 @@ const CALLS: Partial<Record<CallName, Call>> = {
   },
 };
 
-/** What is taken for what it says, but is not there, or cannot be. A code, or the harmless answer. */
+/** Well-formed values that name something missing or impossible, with the error code or the harmless answer. */
 const UNKNOWN: readonly (readonly [method: CallName, input: Input, comesTo: unknown])[] = [
   ["append", { message: say(90), parentId: "nobody" }, "unknown_parent"],
   ["append", { message: { id: "m90" } }, "invalid_message"],
@@ -336,7 +339,7 @@ const BUILT_IN = ["__proto__", "constructor", "prototype", "toString", "hasOwnPr
 
 const asked = newAgent();
 
-/** Calls where the agent's own code runs, on a session that holds something; a write makes the test fail. */
+/** Calls inside the agent's object, on a session with messages. A write fails the test. */
 async function withoutWriting(work: (agent: PalimpsestAgent) => Promise<void>): Promise<void> {
   await runInDurableObject(asked.stub, async (agent: PalimpsestAgent, { storage }) => {
     await agent.appendAll({ messages: talk(0, 4) });
@@ -347,12 +350,12 @@ async function withoutWriting(work: (agent: PalimpsestAgent) => Promise<void>): 
   });
 }
 
-/** In escapes: a reporter takes no text that is not well-formed. */
+/** Escaped, because a reporter takes no text that is not well-formed. */
 function titleOf(input: Input): string {
   return JSON.stringify(input, (_key, value: unknown) => (typeof value === "bigint" ? `${value}n` : value));
 }
 
-/** What a call came to: the message of its error, or its answer. */
+/** The result of a call, as the message of its error or its answer. */
 async function outcomeOf(call: Promise<unknown>): Promise<unknown> {
   return call.catch((error: unknown) => (error as Error).message);
 }

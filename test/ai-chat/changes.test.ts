@@ -1,4 +1,4 @@
-/** What people and their clients do to a conversation that is compacted: the base class decides, and the index follows. */
+/** Changes by people and their clients to a compacted conversation. The base class decides, and the index follows. */
 import type { UIMessage } from "ai";
 import { expect, onTestFinished, test } from "vitest";
 import { makeGate } from "../scripted-model.ts";
@@ -47,7 +47,7 @@ test("an edit of a message under a summary takes the summary out of the model's 
   const { name, part } = newChat();
   const before = await talkUntilCompacted(name);
   const person = await connect(name);
-  // The next summary waits: what is seen until then is the conversation itself.
+  // Turns the next summary off, so that the view shows the conversation itself.
   await inside(name, (agent) => (agent.compaction = undefined));
   const edited = before.map((message) => (message.id === "u4" ? user("u4", "Please look at the quokka.") : message));
   person.send({ type: "cf_agent_chat_messages", messages: edited });

@@ -1,4 +1,4 @@
-/** What the base class keeps, forgets and holds in memory, and what happens when we miss some of it. */
+/** Messages that the base class keeps, drops and holds in memory, and changes that we miss. */
 import { evictDurableObject } from "cloudflare:test";
 import type { UIMessage } from "ai";
 import { expect, onTestFinished, test, vi } from "vitest";

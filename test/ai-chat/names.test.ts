@@ -1,4 +1,4 @@
-/** Names: what compaction adds to a class of the SDK, and that none of it is there already. */
+/** Names that compaction adds to a class of the SDK. None of them exists there already. */
 import { AIChatAgent } from "@cloudflare/ai-chat";
 import { env } from "cloudflare:workers";
 import { runInDurableObject } from "cloudflare:test";

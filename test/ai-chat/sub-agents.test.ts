@@ -1,4 +1,4 @@
-/** Agents that another agent made with `subAgent()`: no binding leads to them. */
+/** Agents that another agent made with `subAgent()`. They have no binding. */
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";

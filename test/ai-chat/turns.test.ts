@@ -1,4 +1,4 @@
-/** AIChatAgent with compaction: what the model sees, and what the person sees. */
+/** AIChatAgent with compaction, as the model sees it and as the person sees it. */
 import { evictDurableObject } from "cloudflare:test";
 import type { ModelMessage } from "ai";
 import { expect, test } from "vitest";

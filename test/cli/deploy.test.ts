@@ -1,4 +1,4 @@
-/** What `wrangler deploy` would upload: built here, sent nowhere. */
+/** The bundle that `wrangler deploy` would upload. It is built here and sent nowhere. */
 import { execFile } from "node:child_process";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";

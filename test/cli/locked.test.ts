@@ -1,4 +1,4 @@
-/** The real Worker with nothing configured: whom it serves on this machine, and whom it does not although they are on it. */
+/** The real Worker without configuration. Tests which callers on this machine it serves, and which it refuses. */
 import { request } from "node:http";
 import { mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";

@@ -1,4 +1,4 @@
-/** The command line as a person or a script meets it: a child process, against the real Worker on this machine. */
+/** The command line as a person or a script uses it, as a child process against the real Worker on this machine. */
 import { spawn, type ChildProcessWithoutNullStreams } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";

@@ -1,4 +1,4 @@
-/** Names that code for the SDK's sessions knows: what each promises, on our own steps. */
+/** Names that code for the SDK's sessions uses, and the promise of each, on this project's own steps. */
 import type { UIMessage } from "ai";
 import { describe, expect, it } from "vitest";
 import {

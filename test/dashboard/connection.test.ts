@@ -1,4 +1,4 @@
-/** What the page knows of runs, and what it takes for a secret. */
+/** The page's state of runs, and the input that it accepts as a secret. */
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { RUN_EVENT, type RunEvent } from "../../src/agent/events.ts";

@@ -1,4 +1,4 @@
-/** What the page makes of text that somebody else wrote, and of its own addresses. */
+/** How the page reads texts of others, and its own addresses. */
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { UIMessage } from "ai";

@@ -1,4 +1,4 @@
-/** The strata: every layer lies over what it covers, on one page, whatever the records say. */
+/** The strata. Every layer lies over the messages that it covers, on one page, for any records. */
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { fillDetails, type OverlayDetails } from "../../src/memory/overlays/details.ts";

@@ -1,4 +1,4 @@
-/** Callers: who somebody is at the door, and that all of their connections to an agent share one budget. */
+/** Callers at the Worker's door. Tests how a caller is identified, and that all of its connections to an agent share one budget. */
 import { describe, expect, test, vi } from "vitest";
 import { Budgets, BUDGETS_KEPT } from "../../src/doors/budgets.ts";
 import { nameCaller, placeOf } from "../../src/doors/caller.ts";
@@ -11,7 +11,7 @@ vi.spyOn(console, "error").mockImplementation(() => undefined);
 
 const from = (address: string) => ({ "CF-Connecting-IP": address });
 const SLOW = { PALIMPSEST_CALLS_PER_SECOND: "1" };
-/** In a row, at that rate: of one connection, and of a caller over all of theirs. Opening one is asking, too. */
+/** Calls in a row at that rate, of one connection, and of a caller over all connections. Opening a connection counts as a call. */
 const [BURST, SHARED] = [5, 5 * CALLER_SHARE];
 
 /** Asks more than a connection may on each of these, and says how many were answered. */

@@ -1,4 +1,7 @@
-/** What a connected client of an agent may call: seven calls unless its author opened more, and no word of what was said. */
+/**
+ * Calls that a connected client of an agent may make. There are seven unless its author opened more, and none returns a word of the
+ * conversation.
+ */
 import { runInDurableObject } from "cloudflare:test";
 import { env, exports } from "cloudflare:workers";
 import { Agent, callable } from "agents";
@@ -28,7 +31,7 @@ const WATCH: readonly CallName[] = ["compact", "plan", "runs", "liveRuns", "getR
 
 let agents = 0;
 
-/** An agent whose author said nothing of clients: its stub, and a browser's way to it. */
+/** An agent whose author set nothing about clients, with its stub and a browser's way to it. */
 function newDefaultAgent(script: Script | null = null) {
   const name = `default-${agents++}`;
   scriptModel(name, script);
@@ -140,7 +143,7 @@ test("no answer that a default agent gives to a client, and no event, holds a wo
     }
   };
 
-  // Under way, and done: with a focus, beside notes by hand and a block of the system prompt.
+  // A live run and an ended one, with a focus, beside notes by hand and a block of the system prompt.
   const sessionId = "told";
   await agent.createSession({ name: SECRETS.title });
   await agent.appendAll({ sessionId, messages: whispers(0, 6) });
@@ -190,9 +193,9 @@ test("no answer that a default agent gives to a client, and no event, holds a wo
   expect(everything).not.toContain("quokka");
 });
 
-// --- what is opened ------------------------------------------------------------------------------------------------------
+// --- opened calls --------------------------------------------------------------------------------------------------------
 
-/** What clients of a class may call, as the SDK has it: asked of an object made where objects of the kind are. */
+/** The calls that the SDK opens to clients of a class. Read from an object that was made in the right environment. */
 async function openedBy(
   ...classes: (new (ctx: DurableObjectState, env: Cloudflare.Env) => Agent)[]
 ): Promise<string[][]> {

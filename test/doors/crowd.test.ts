@@ -1,4 +1,4 @@
-/** Twenty clients on one agent: nobody misses the end of a run, and what each is sent is bounded. */
+/** Twenty clients on one agent. No client misses the end of a run, and the traffic of each is bounded. */
 import { expect, test } from "vitest";
 import { gatherCrowd } from "../../bench/crowd/crowd.ts";
 import { talk } from "../conversation.ts";
@@ -24,7 +24,7 @@ test("20 clients, each by a ticket of its own, 8 of which drop while runs are at
 
   const stayed = clients.slice(DROPPERS + 1);
   for (const each of stayed) expect(each).toMatchObject({ heardEnds: SESSIONS.length, askedEnds: 0 });
-  // Who stayed heard the same: an event a step begun and ended, some hundred bytes each; nothing grows with the crowd.
+  // Clients that stayed heard the same, an event for each start and end of a step, some hundred bytes each. Nothing grows with the crowd.
   expect(new Set(stayed.map(({ events }) => events)).size).toBe(1);
   const [{ events, eventBytes } = { events: 0, eventBytes: 0 }] = stayed;
   console.info(`A client is sent ${events} events of ${SESSIONS.length} runs, ${eventBytes} bytes.`);

@@ -1,4 +1,4 @@
-/** The front door of the deployed Worker: who is let in, as far as where, and what everybody else is told. */
+/** The front door of the deployed Worker. Tests who is let in, how far, and the answers to everybody else. */
 import { env } from "cloudflare:workers";
 import { describe, expect, test, vi } from "vitest";
 import { isOnThisMachine } from "../../src/doors/caller.ts";

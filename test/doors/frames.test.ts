@@ -1,4 +1,4 @@
-/** What a connection may send: calls of listed methods, of a bounded size, at a bounded rate; and 10,000 frames that are none. */
+/** Frames of a connection. It may send calls of listed methods with a bounded size and rate. A test sends 10,000 other frames. */
 import { runInDurableObject } from "cloudflare:test";
 import * as fc from "fast-check";
 import { expect, test, vi } from "vitest";
@@ -171,7 +171,7 @@ const junk = fc.oneof(
     -1,
   ),
 );
-/** What is no session's id and no name, so that no call is a sound one by chance. */
+/** Values that are no session's id and no name, so that no call is valid by chance. */
 const wrong = fc.oneof(
   fc.integer(),
   fc.boolean(),
@@ -207,19 +207,19 @@ const frame = fc.oneof(
 test("10,000 frames of a hostile client change no row, break nothing, and are answered with typed errors (M1, S1)", async () => {
   const { line, stub } = await connect();
   await line.call("appendAll", { messages: talk(0, 5) });
-  // A first search makes its index; what comes after it only reads.
+  // A first search makes its index. Later ones only read.
   expect(await line.call("searchSessions", { query: "ledger" })).toMatchObject({ success: true });
   const before = await rowsOf(stub);
   const frames = fc.sample(frame, { numRuns: 10_000, seed: 20_261_120 });
   const heard = line.heard.length;
   for (const each of frames) line.send(each);
-  // Calls wait for nothing of each other's: the last may be answered first.
+  // Calls do not wait for each other, so the last may be answered first.
   await line.until(() => (line.heard.length - heard >= frames.length ? true : null));
   const answers = line.heard.slice(heard);
   expect(answers).toHaveLength(frames.length);
   const untyped = answers.filter(({ success, error = "" }) => success !== true && !TYPED.test(error));
   expect(untyped).toEqual([]);
-  // Two calls are sound without a session or a name, whatever else stands beside: the list of sessions, and that of live runs.
+  // Two calls are valid without a session or a name, whatever other fields they have. They list the sessions and the live runs.
   expect(answers.filter(({ success }) => success === true).length).toBeLessThan(200);
   expect(await rowsOf(stub)).toEqual(before);
   expect(line.closed).toBeNull();
@@ -228,7 +228,7 @@ test("10,000 frames of a hostile client change no row, break nothing, and are an
 
 // --- sound in part ------------------------------------------------------------------------------------------------------
 
-/** Of some calls each of these is what they want; of most they are too much or too little. */
+/** Each value is valid for some calls, and too large or too small for most. */
 const SOUND = ["", "m1", "m4", "s2", "ledger", 1, 2, 50, true, ["m1"], say(1), [say(90)], [say(1), say(2)]] as const;
 const MORE_FIELDS =
   "sections coveredId model inputTokens outputTokens cost name atMessageId maxBytes maxTokens truncate asOf format index under viewTokens redact fresh rebuild label content refs".split(
@@ -284,12 +284,12 @@ test("calls that are sound in part, of sessions and runs that there are, end in 
     expect(await rowsOf(stub), `${method} ${JSON.stringify(input)}`).toEqual(before);
     refusals.set(method, (refusals.get(method) ?? 0) + 1);
   }
-  // Refused past the first field: all kinds of calls, and not only by the session that they name.
+  // Many kinds of calls are refused past their first field, not only by the session that they name.
   expect(refusals.size).toBeGreaterThan(KEEPING.length / 2);
   expect(line.closed).toBeNull();
 });
 
-/** Until no run is at work: what it writes is not written by the next call. */
+/** Waits until no run is live, so that a run's writes are not attributed to the next call. */
 async function quiet(stub: DurableObjectStub<PalimpsestAgent>): Promise<void> {
   const isLive = () =>
     runInDurableObject(

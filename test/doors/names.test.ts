@@ -1,4 +1,4 @@
-/** One name is one agent, however a path writes it. */
+/** One name is one agent, in every spelling of a path. */
 import * as fc from "fast-check";
 import { expect, test, vi } from "vitest";
 import { isAgentName, readAgentName, writeAgentName } from "../../src/doors/agent-name.ts";

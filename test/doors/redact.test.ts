@@ -1,4 +1,6 @@
-/** Secrets in a conversation: with the option, no summariser is shown one; what is stored stays; an export may leave them out. */
+/**
+ * Secrets in a conversation. With the option no summariser sees one. Stored messages are unchanged, and an export may leave secrets out.
+ */
 import { Session } from "../../src/agent/session.ts";
 import { runInDurableObject } from "cloudflare:test";
 import { expect, test } from "vitest";
@@ -93,7 +95,7 @@ test("a draft that was paid for before the option was set is not shown again: th
   expect(JSON.stringify(calls.slice(paid))).not.toContain(SECRET);
 });
 
-/** What hands out messages as they were said: to the agent's own model, and to whoever reads or exports them. */
+/** Calls that return messages unchanged, for the agent's own model and for readers and exports. */
 const AS_SAID = ["getHistory", "getView", "loadEvents", "exportTranscript", "getRecentHistory", "search"];
 
 /** Every call that only reads, with the answer that it gives. */

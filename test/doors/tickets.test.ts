@@ -1,4 +1,4 @@
-/** Tickets: one WebSocket of one agent within a minute, and nothing else. */
+/** Tickets. Each opens one WebSocket of one agent within a minute, and nothing else. */
 import { env } from "cloudflare:workers";
 import { runInDurableObject } from "cloudflare:test";
 import { describe, expect, test, vi } from "vitest";

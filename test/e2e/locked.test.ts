@@ -1,4 +1,4 @@
-/** The page of a locked Worker whose summaries wait for a person, and of a long conversation. */
+/** The page of a locked Worker whose summaries wait for a person, and the page of a long conversation. */
 import { once } from "node:events";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { awayTests } from "./away.ts";
@@ -60,12 +60,12 @@ describe.skipIf(WITHOUT_BROWSER !== null)("the page of a locked Worker", () => {
     expect(new URL(page.url()).hash).toContain("ada%40example.com");
     await page.getByLabel("Secret").fill(SECRET);
     await page.getByRole("button", { name: "Unlock" }).click();
-    // Of an agent whose name holds what a path writes in two ways.
+    // An agent whose name holds characters that a path can write in two ways.
     await page.getByText("No conversation yet.").waitFor();
     const used = asked.findLast((url) => url.includes("ticket="));
     expect(used).toBeDefined();
     expect(asked.filter((url) => url.includes("secret"))).toEqual([]);
-    // Whoever reads the address in a log has nothing: its ticket is spent, and a page that comes back asks for another.
+    // An address read from a log opens nothing. Its ticket is spent, and a page that reconnects asks for another.
     expect(await opens(used ?? "")).toBe(false);
     for (const offline of [true, false]) {
       await page.context().setOffline(offline);
@@ -169,7 +169,7 @@ describe.skipIf(WITHOUT_BROWSER !== null)("the page of a locked Worker", () => {
     await section.locator("summary").click();
     await section.getByRole("button", { name: "change" }).click();
     await section.getByRole("textbox").fill("- Written first.");
-    // The page is told of notes by what it reads anew: this one it does not know of.
+    // The page learns of notes only when it reads them again, so it does not know this version.
     await stage.call("updateNotes", { sessionId: "first", sections: [{ title: "Aside", text: "- Unseen." }] });
     await section.getByRole("button", { name: "Save" }).click();
     await notes.getByText(/^Version 1, .* changed by hand/).waitFor();

@@ -1,4 +1,4 @@
-/** The page, in a real browser against the real Worker: what a person does, and what a message may not. */
+/** The page in a real browser against the real Worker. Tests the acts of a person, and that a message cannot do any of them. */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { branchTests } from "./branches.ts";
 import { steeringTests } from "./steering.ts";
@@ -118,7 +118,7 @@ describe.skipIf(WITHOUT_BROWSER !== null)("the page", () => {
     await page.getByRole("heading", { name: "Layer 1" }).waitFor();
     await page.getByRole("link", { name: "Close" }).press("Enter");
     await page.getByRole("heading", { name: "Layer 1" }).waitFor({ state: "hidden" });
-    // Back where it was, so that the next Tab goes on from there; also when the layer was reached by its address.
+    // Focus returns to its place, so that the next Tab goes on from there, also when the layer was opened by its address.
     await page.locator(".note-button:focus").waitFor();
     const { result } = await page.evaluate<{ result: string }>("({ result: document.activeElement.dataset.overlay })");
     await page.goto(`${stage.worker.url}/#session?agent=demo&id=keys&overlay=${result}`);
@@ -239,7 +239,7 @@ describe.skipIf(WITHOUT_BROWSER !== null)("the page", () => {
     await page.locator(".hits li").first().waitFor();
   });
 
-  // The last one: it takes the Worker away from under the others.
+  // The last test, because it takes the Worker away from under the others.
   test("a lost connection is told at once, what is shown is marked as stale, and all of it is fetched again when it is back", async () => {
     await stage.seed("lost", talk(0, 24));
     const page = await stage.visit("#session?agent=demo&id=lost", { mayFail: true });

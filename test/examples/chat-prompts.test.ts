@@ -1,4 +1,4 @@
-/** What the model of the chat example is sent, call by call: the example's Worker, bundled, over HTTP and WebSockets. */
+/** The prompts of the chat example's model, call by call. The example's Worker is bundled and reached over HTTP and WebSockets. */
 import { resolve } from "node:path";
 import type { LanguageModelV4Message, LanguageModelV4Prompt } from "@ai-sdk/provider";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -7,7 +7,7 @@ import { ALIAS } from "./config.ts";
 import { connect, pagesRead, storedMessages, type RecordedChat } from "./chat-client.ts";
 
 const example = resolve(import.meta.dirname, "../../examples/chat/wrangler.jsonc");
-// What the harness takes is a file's content; read, it also holds this default, which a file cannot.
+// The harness takes the content of a file. The parsed configuration also holds this default, which a file cannot.
 const { triggers: _, ...config } = unstable_readConfig({ config: example });
 const recorder = {
   ...config,
@@ -44,7 +44,7 @@ function count(word: string, prompt: unknown): number {
   return JSON.stringify(prompt).split(word).length - 1;
 }
 
-/** The prompt as it goes over the wire, without what closes it: that a later one begins with. */
+/** The prompt as sent, without its closing characters. A later prompt begins with it. */
 function opening(prompt: LanguageModelV4Prompt): string {
   return JSON.stringify(prompt).slice(0, -1);
 }
@@ -148,7 +148,7 @@ test("a refused prompt is what makes the turn compact: it is sent again smaller,
   const chat = await newChat("refused");
   await chat.chat("Please read pages 1 to 14.");
   await chat.received();
-  // Wide columns: the estimate has little to say of spaces, the provider counts each.
+  // Wide columns. The estimate counts little for spaces, and the provider counts each.
   const pasted = `Measured:\n${`oil${" ".repeat(600)}pints\n`.repeat(60)}`;
   const { text } = await chat.chat(pasted);
   const [refused, answered, ...more] = await chat.received();
@@ -157,7 +157,7 @@ test("a refused prompt is what makes the turn compact: it is sent again smaller,
   expect(answered!.at(-1)).toEqual(refused!.at(-1));
   expect(count("Page 1. At", refused)).toBe(1);
   expect(text).toContain("You said: ");
-  // Newest first; what the provider counted then may have started another.
+  // Newest first. The provider's count afterwards may have started another run.
   expect((await chat.runs({})).at(-1)).toMatchObject({ trigger: "overflow", outcome: { kind: "applied" } });
 });
 
@@ -175,7 +175,7 @@ test("in a turn of fifty steps, each prompt begins with the one before, but wher
   for (const at of landed) {
     const [before, after] = [prompts[at - 1]!, prompts[at]!];
     expect(opening(after).length).toBeLessThan(opening(before).length / 2);
-    // System prompt and question: what both begin with.
+    // Both begin with the system prompt and the question.
     expect(after.slice(0, 2)).toEqual(before.slice(0, 2));
     // The newest page is still there as it was read.
     expect(lastResult(after)).toContain(`Page ${at}. `);

@@ -1,4 +1,4 @@
-/** The chat example, unchanged, with a model at an OpenAI-compatible endpoint: what goes over the wire. */
+/** The unchanged chat example with a model at an OpenAI-compatible endpoint. Tests the requests that it sends. */
 import { expect, onTestFinished, test } from "vitest";
 import { createTestHarness } from "wrangler";
 import { configOf } from "./config.ts";

@@ -20,7 +20,7 @@ interface Heard {
   readonly delta?: string;
 }
 
-/** Says everything at once over one WebSocket; what it hears until all of it is answered, in order. */
+/** Sends everything at once over one WebSocket. Returns the frames until all of it is answered, in order. */
 async function callAll(name: string, texts: readonly string[]): Promise<Heard[]> {
   const { url } = await server.listen();
   const socket = new WebSocket(`ws://${url.host}/agents/chat-agent/${name}`);
@@ -73,11 +73,11 @@ test("a prompt that the provider refuses as too long is compacted and asked once
   const chat = await newChat("overflow");
   await chat.chat("Please read pages 1 to 20.");
   expect(await chat.runs({})).toHaveLength(0);
-  // What is pasted here takes the view over the threshold and over the model's window in one message.
+  // This one pasted message takes the view over the threshold and over the model's window.
   const pasted = "The keeper's letter says that the oil was measured again. ".repeat(500);
   const { id, text } = await chat.chat(pasted);
   expect(text).toContain("You said: ");
-  // What it left of the view is near the threshold: the answer may ask for a run again, which then finds nothing to do.
+  // The run left the view near the threshold. The answer may start another run, which then finds nothing to do.
   const outcomes = (await chat.runs({})).map(({ outcome }) => outcome?.kind);
   expect(outcomes.filter((kind) => kind !== "nothing")).toEqual(["applied"]);
   expect(await chat.getMessage({ id })).toMatchObject({ parts: [{ type: "step-start" }, { type: "text", text }] });

@@ -1,4 +1,4 @@
-/** Real sessions of other tools. They are not part of the project: where they are absent, these tests are skipped. */
+/** Real sessions of other tools. They are not part of the project. Where they are absent, these tests are skipped. */
 import { existsSync, readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { convertToModelMessages } from "ai";
@@ -38,7 +38,7 @@ describe.skipIf(absent("pi-coding-session.jsonl"))("a long coding session of pi"
   test("it converts to model messages", async () => {
     const { messages } = importFile("pi-coding-session.jsonl");
     const converted = await convertToModelMessages(messages);
-    // 13 replies broke off before their first word: kept in the history, never sent.
+    // 13 replies were aborted before their first word. They stay in the history and are never sent.
     expect(converted.filter((message) => message.role === "assistant")).toHaveLength(484 - 13);
   });
 });

@@ -1,4 +1,4 @@
-/** The Worker dies while notes are kept, or while a compaction is about to take them, and starts again on the same storage. */
+/** The Worker dies during an update of notes, or before a compaction takes them, and starts again on the same storage. */
 import { expect, test } from "vitest";
 import { NOTED, Stage } from "./stage.ts";
 
@@ -8,7 +8,7 @@ async function sayUntilAsked(stage: Stage): Promise<void> {
   while (stage.model.asked.length === before) await stage.say();
 }
 
-/** Whatever died: every message as it was said, and no answer paid for twice. */
+/** After every kill, each message is stored as it was said, and no answer is paid for twice. */
 async function expectWhole(stage: Stage): Promise<void> {
   expect(stage.model.askedAgain).toEqual([]);
   expect(Math.max(...stage.model.timesAsked.values())).toBeLessThanOrEqual(2);
@@ -54,7 +54,7 @@ test.for(["while it waits for the notes", "as the notes are there"] as const)(
     await using stage = await Stage.open(NOTED);
     stage.model.answers = () => false;
     await sayUntilAsked(stage);
-    // Until the threshold is crossed: the update has no answer yet, and the compaction waits for it.
+    // Appends until the threshold is crossed. The update has no answer yet, and the compaction waits for it.
     while ((await stage.ledger()).runs.every(({ kind }) => kind === "notes")) await stage.say();
     expect(await stage.ledger()).toMatchObject({
       runs: [{ outcome: null }, { kind: "compaction", state: "pending" }],
@@ -70,7 +70,7 @@ test.for(["while it waits for the notes", "as the notes are there"] as const)(
       await stage.kill();
       const { runs, overlays } = await stage.ledger();
       expect(runs[0]).toMatchObject({ outcome: { kind: "noted", version: 1 } });
-      // Whole or not at all: the signal may have come behind the commit.
+      // Whole or not at all, because the signal may have come after the commit.
       expect(overlays).toBe(runs[1]?.outcome?.kind === "applied" ? 1 : 0);
     }
 

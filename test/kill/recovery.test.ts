@@ -1,11 +1,11 @@
-/** The Worker dies in the middle of a run and starts again on the same storage. Nobody nudges; the run ends by itself. */
+/** The Worker dies in the middle of a run and starts again on the same storage. No call wakes it, and the run ends by itself. */
 import { PARALLEL_CHUNKS } from "../../src/workflows/parallel.ts";
 import type { UIMessage } from "ai";
 import { expect, test } from "vitest";
 import { everything } from "../tries.ts";
 import { everyNth, lastDraftStored, Stage } from "./stage.ts";
 
-/** One run, applied once, by a model; every message as it was said; a view that fits; no answer paid for twice. */
+/** One run, applied once, by a model. Every message is stored as it was said, the view fits, and no answer is paid for twice. */
 async function expectWhole(stage: Stage, kills: number): Promise<void> {
   const { runs, overlays } = await stage.untilEnded();
   expect(runs.map((run) => run.outcome)).toEqual([expect.objectContaining({ kind: "applied", degraded: false })]);
@@ -19,7 +19,7 @@ async function expectWhole(stage: Stage, kills: number): Promise<void> {
   expect(seen.status.liveRunIds).toEqual([]);
 }
 
-/** Lets the summariser answer the next calls, and no more; resolves when as many others as a run makes at once hang. */
+/** Lets the summariser answer the next calls, and no more. Resolves when as many further calls as a run makes at once hang. */
 async function answerOnly(stage: Stage, calls: number): Promise<void> {
   const before = stage.model.asked.length;
   stage.model.answers = () => stage.model.asked.length <= before + calls;
@@ -71,7 +71,7 @@ test.runIf(everything)("a run whose Worker died twice keeps what each life finis
 
 test(
   "a run whose Worker died between its last draft and its commit commits once and asks no model again (C1, R3)",
-  // A commit may outrun the signal on a busy machine: then nothing was shown, and the test is made again.
+  // A commit may be faster than the signal on a busy machine. Then nothing was shown, and the test repeats.
   { retry: 4 },
   async () => {
     await using stage = await Stage.open();
@@ -93,7 +93,7 @@ test.for(everything ? [0, 2, 4, 8] : [2])(
   async (delayMs) => {
     await using stage = await Stage.open();
     await stage.approach();
-    // Made when the answers to the first two are stored; with those under way, it alone is answered then.
+    // This call is made when the answers to the first two are stored. It alone of all open calls is answered then.
     const nth = 2 + PARALLEL_CHUNKS;
     stage.model.answers = () => stage.model.asked.length <= 2 || stage.model.asked.length === nth;
     await Promise.all([stage.killBehindAnswer(nth, delayMs), stage.say()]);

@@ -1,4 +1,4 @@
-/** Branch tips: every leaf of the tree, whatever was branched, continued and deleted. */
+/** Branch tips are all leaves of the tree, after any branch, append and delete. */
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { say, withProbe } from "./probe.ts";

@@ -1,4 +1,4 @@
-/** What the schema is for: rows read and written, to the row. */
+/** The purpose of the schema, which is rows read and written, to the row. */
 import { describe, expect, test } from "vitest";
 import type { History } from "../../src/memory/messages/history.ts";
 import type { Memory } from "../../src/memory/memory.ts";
@@ -109,7 +109,7 @@ describe("a view", () => {
       fill(history, 1, 50);
       history.tokens();
       history.delete(["m50"]);
-      // The leaf that is active now; the view is not walked.
+      // Reads the active leaf, and does not walk the view.
       expect(cost(() => history.tokens()).rowsRead).toBeLessThanOrEqual(2);
       expect(history.tokens()).toBe(history.view().tokens);
       fill(history, 50, 51);

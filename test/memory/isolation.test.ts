@@ -1,4 +1,4 @@
-/** S1: a session reads as if it were alone, whatever is done to others in the same object under the same message ids. */
+/** S1. A session reads as if it were alone, whatever happens to other sessions in the same object under the same message ids. */
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { errorCode, unreachable } from "../../src/errors.ts";
@@ -86,7 +86,7 @@ test("S1: a session reads as if it were alone: messages, summaries, search, name
   for (const kind of kinds) expect(met[kind] ?? 0, kind).toBeGreaterThan(0);
 });
 
-/** Plays a script in an object of its own; what each session looked like after each of its steps. */
+/** Plays a script in an object of its own. Returns each session's state after each step. */
 async function play(script: Script, options: { only?: number; met?: Record<string, number> }) {
   return withProbe(({ memory }) => {
     for (const [session, id] of SESSIONS.entries()) {
@@ -94,7 +94,7 @@ async function play(script: Script, options: { only?: number; met?: Record<strin
     }
     return script.flatMap(([session, step], index) => {
       if (options.only !== undefined && options.only !== session) return [];
-      // What a fork comes to is its own: here it only stands for one more session that things are done to.
+      // A fork's content is its own matter. Here it only is one more session for operations.
       if (step.do === "fork" && options.only !== undefined) return [];
       const result = answerOf(() => act(memory, { id: SESSIONS[session] ?? "", forkId: `fork-${index}` }, step));
       if (options.met !== undefined && !String(result).startsWith("!")) {
@@ -163,7 +163,7 @@ function act(memory: SearchedMemory, { id, forkId }: { id: string; forkId: strin
 
 function look(memory: SearchedMemory, id: string) {
   const history = memory.session(id);
-  // How well a message matches is told relative to all that is indexed: only which ones match is a session's own.
+  // A hit's rank is relative to everything that is indexed. Only the set of hits is a session's own.
   const hits = memory.search.find("alpha", { sessionId: id }).map((hit) => [hit.id, hit.snippet]);
   return {
     info: memory.sessions.get(id),

@@ -1,4 +1,4 @@
-/** Storing and reading messages: what goes in comes out, and what cannot is refused before anything is written. */
+/** Storing and reading messages. They come back as they were stored, and invalid ones are refused before any write. */
 import type { UIMessage } from "ai";
 import { describe, expect, test } from "vitest";
 import { errorCode } from "../../src/errors.ts";

@@ -11,7 +11,7 @@ import { steps, withProbe } from "./probe.ts";
 import { estimateTokens } from "../../src/steps/tokens/tokens.ts";
 import { everything, tries } from "../tries.ts";
 
-/** Numbers pick from what exists when the step comes: `at % count`. */
+/** Numbers pick from the things that exist at the step, by `at % count`. */
 type Step =
   | { do: "append"; id: number; texts: string[]; parent: number | "leaf" | "root" }
   | { do: "upsert" | "update"; at: number; texts: string[] }
@@ -69,7 +69,7 @@ interface Twin {
   model: Naive;
   planned: { span: Span; digest: string; source: string; runId: string; model: Naive } | null;
   runs: number;
-  /** What the script met, counted: shared by all twins. */
+  /** Counts of what the script met, shared by all twins. */
   readonly seen: Record<string, number>;
 }
 

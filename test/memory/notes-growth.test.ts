@@ -1,4 +1,4 @@
-/** What makes an update due is what an update reads: the two count the same, whatever hides the messages (R4). */
+/** The growth that makes an update due equals the text that the update reads. Both are counted alike, whatever hides the messages (R4). */
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { findNew } from "../../src/agent/notes/source.ts";
@@ -8,7 +8,10 @@ import { WHOLE_MESSAGE } from "../../src/steps/plan/outline.ts";
 import { say, steps, withProbe } from "./probe.ts";
 import { tries } from "../tries.ts";
 
-/** Messages by how many steps they have, and what is done to them: summaries between two places, some taken back, some steps more. */
+/**
+ * Messages by their number of steps, and operations on them. These are summaries between two places, some rollbacks, and some grown
+ * messages.
+ */
 const conversation = fc.record({
   lengths: fc.array(fc.integer({ min: 1, max: 5 }), { minLength: 3, maxLength: 6 }),
   changes: fc.array(
@@ -28,7 +31,7 @@ const conversation = fc.record({
 
 type Conversation = typeof conversation extends fc.Arbitrary<infer T> ? T : never;
 
-/** Carries it out; the place up to which notes are then said to tell. */
+/** Carries it out. Returns the place up to which the notes then tell. */
 function build(history: History, { lengths, changes, covered, step }: Conversation): NotesEnd {
   const texts = lengths.map((length, n) => Array.from({ length }, (_, at) => `message ${n}, step ${at}`));
   for (const [n, text] of texts.entries()) history.append(steps(`m${n}`, ...text));

@@ -1,4 +1,4 @@
-/** Versions of notes and what they hold for, where that is not the same as what they cover whole (C3). */
+/** Versions of notes and the branches that they hold for, where those differ from the span that they cover whole (C3). */
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { History } from "../../src/memory/messages/history.ts";
@@ -173,7 +173,7 @@ describe("what a split's child is given", () => {
       note(history, "m4");
       const child = split(memory, "child", "");
       expect(coveredBy(child)).toEqual(upTo("m1"));
-      // The record holds what the notes say as well: both go out of use with it.
+      // The record repeats the text of the notes, so both go out of use together.
       child.delete([[...child.originals()][2]?.id ?? ""]);
       expect(child.notes.current()).toBeNull();
     });
@@ -218,7 +218,7 @@ describe("what a split's child is given", () => {
           note(history, null, { covered: upTo(`m${last}`, step), told: { seq: told, step: WHOLE_MESSAGE } });
           const overlays = history.overlays();
           const child = split(memory, "child", "");
-          // The numbers of the parent's messages that each of the child's stands for: of one that it has a part of, it has all.
+          // The numbers of the parent's messages that each message of the child stands for. A message of which it has a part counts whole.
           const stands = [...child.originals()].map(({ id }) => {
             const record = overlays.find((overlay) => id === `palimpsest:record:${overlay.id}`);
             if (record === undefined) return { id, from: numberOf(id), to: numberOf(id), endsWith: null };

@@ -1,4 +1,4 @@
-/** Overlays: what is seen, what may be added, and what gives way. */
+/** Overlays in views, the ones that may be added, and the ones that give way. */
 import type { UIMessage } from "ai";
 import { describe, expect, test } from "vitest";
 import { errorCode } from "../../src/errors.ts";

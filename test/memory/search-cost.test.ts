@@ -1,4 +1,4 @@
-/** What a search costs: rows, and time by the text, however often its words are in it. */
+/** The cost of a search in rows and in time per text, for any number of matches. */
 import { expect, test } from "vitest";
 import { fill, say, withProbe, type SearchedMemory } from "./probe.ts";
 
@@ -47,7 +47,7 @@ test("a search reads its session's matches and 2 rows a hit, writes nothing when
     const first = cost(() => memory.search.find("needle", { sessionId: "" }));
     expect(first.rowsWritten).toBeLessThanOrEqual(502 + 8);
     const again = cost(() => expect(found(memory, "needle").length).toBe(2));
-    // Each match twice, as they are sorted; each hit's snippet and message; the last indexed message; that none is cut.
+    // Each match twice because of the sort, each hit's snippet and message, the last indexed message, and the check that none is cut.
     expect(again).toEqual({ rowsRead: 2 * 2 + 2 * 2 + 2, rowsWritten: 0 });
     fill(history, 501, 502);
     expect(cost(() => found(memory, "needle")).rowsWritten).toBe(2 + 1);
@@ -76,7 +76,7 @@ test("a search over twenty times the text takes at most thirty times as long, ho
     }
     for (const query of queries) {
       const [small, large] = [await fastest(memory, query, "2000"), await fastest(memory, query, "40000")];
-      // A clock of whole milliseconds: what is too fast to be measured counts as two.
+      // The clock has whole milliseconds, so a time too short to be measured counts as two.
       expect([query.slice(0, 20), large <= 30 * Math.max(2, small)]).toEqual([query.slice(0, 20), true]);
     }
   });

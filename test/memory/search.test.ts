@@ -1,4 +1,4 @@
-/** Search: finds what is stored, nothing that is not, costs nothing until it is used, and never fails on a query. */
+/** Search finds every stored match and nothing else, costs nothing until its first use, and never fails on a query. */
 import type { UIMessage } from "ai";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";

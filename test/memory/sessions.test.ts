@@ -1,4 +1,4 @@
-/** Sessions as such: each alone with its content, copied exactly, deleted whole, listed cheaply. */
+/** Sessions themselves. Each is alone with its content, copied exactly, deleted whole and listed cheaply. */
 import { describe, expect, test } from "vitest";
 import { errorCode } from "../../src/errors.ts";
 import { Drafts, type Draft } from "../../src/memory/drafts.ts";

@@ -1,4 +1,4 @@
-/** What a child begins with: its parent's view, to the byte, in rows for what is visible, and nothing else of its parent. */
+/** The start of a split's child. It has its parent's view to the byte, in rows for the visible part, and nothing else of its parent. */
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { errorCode } from "../../src/errors.ts";
@@ -12,7 +12,7 @@ import { tries } from "../tries.ts";
 
 const detailsOf = ({ details }: OverlayRecord) => ({ ...details, madeOf: [], draftKey: null });
 
-/** Splits the default session, or another one; returns its child. */
+/** Splits the default session, or another one, and returns the child. */
 function split(memory: Memory, id = "child", from = ""): History {
   memory.sessions.split(from, { id, name: null, detailsOf });
   return memory.session(id);

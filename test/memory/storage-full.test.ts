@@ -1,4 +1,4 @@
-/** Storage that takes no more: the call is refused with a code and advice, and nothing of it is kept. */
+/** Full storage. The call is refused with a code and advice, and stores nothing. */
 import { env } from "cloudflare:workers";
 import { runInDurableObject } from "cloudflare:test";
 import { expect, test } from "vitest";
@@ -22,7 +22,7 @@ function refuse(): never {
   throw new Error("database or disk is full: SQLITE_FULL");
 }
 
-/** A storage that is full while the switch says so: of statements that write, or of the end of a transaction. */
+/** A storage that is full while the switch says so, for statements that write or for the end of a transaction. */
 function fillable(real: DurableObjectStorage) {
   const full: { at: "write" | "commit" | "size" | null } = { at: null };
   const sql: Storage["sql"] = {

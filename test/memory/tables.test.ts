@@ -1,4 +1,4 @@
-/** A table is made when it is first written to, and an agent pays for what it uses. */
+/** The first write creates a table, so an agent pays only for the tables that it uses. */
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { getAgentByName } from "agents";

@@ -1,4 +1,4 @@
-/** Undo, redo, looking back and looking beneath: what was shown once can be seen again, and never what is no longer so. */
+/** Undo, redo, past views and the messages under summaries. An earlier view can be shown again, except for messages that changed since. */
 import type { UIMessage } from "ai";
 import { describe, expect, test } from "vitest";
 import type { History } from "../../src/memory/messages/history.ts";
@@ -16,7 +16,7 @@ function ids(messages: readonly UIMessage[]): string[] {
   return messages.map((message) => message.id);
 }
 
-/** A past view as short words: ids, and `[summary]` for an overlay. */
+/** A past view as short words, with ids and `[summary]` for an overlay. */
 function past(history: History, overlayId: string): string[] {
   const view = history.viewAsOf(overlayId);
   return view.elements.map((element) => {
@@ -97,7 +97,7 @@ describe("the view as of an overlay", () => {
       }
       history.rollback(other.id);
       history.delete(["m6"]);
-      // The end of the span is gone: nothing marks the place, what is left shows, and the overlay is named.
+      // The end of the span is gone. Nothing marks the place, the remaining messages show, and the overlay is named.
       expect(past(history, other.id)).toEqual(["m1", "[withheld]", "m4", "m5", "m7", "m8", "m9"]);
       expect(history.viewAsOf(other.id).changed.toSorted()).toEqual([inner.id, other.id].toSorted());
       history.clear();

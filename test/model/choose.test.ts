@@ -89,7 +89,7 @@ describe("the extractive model speaks the AI SDK's interface", () => {
     expect(finishReason).toBe("stop");
     expect(missingSections(text, DEFAULT_TEMPLATE)).toEqual([]);
     expect(text).toContain("- Please rename the parser to reader.");
-    // Rules stand beside a summary, word for word, under what is still in force: it does not say them again.
+    // Rules stand beside a summary word for word, under their own heading, so the summary does not repeat them.
     expect(text).not.toContain("Never push");
     expect(text).not.toContain("b0undary");
     expect(usage).toMatchObject({ inputTokens: estimateTokens(prompt), outputTokens: estimateTokens(text) });

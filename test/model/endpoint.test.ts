@@ -37,7 +37,7 @@ describe("a real OpenAI-compatible endpoint on localhost", () => {
     return `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
   }
 
-  /** Redirects as often as it is told, and then answers; the paths that were asked for. */
+  /** Redirects `times` times and then answers. Records the requested paths. */
   async function moving(times: number, status = 307): Promise<{ url: string; seen: string[] }> {
     const seen: string[] = [];
     const url = await serve((request, response) => {

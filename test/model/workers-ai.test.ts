@@ -1,4 +1,4 @@
-/** The code path of Workers AI as far as it can be run without the service: the real provider over a scripted binding. */
+/** The code path of Workers AI as far as it runs without the service, with the real provider over a scripted binding. */
 import { isStepCount, streamText, tool } from "ai";
 import { expect, test } from "vitest";
 import { z } from "zod";

@@ -1,4 +1,4 @@
-/** What a component is told of an agent's compactions, over a connection that a test plays. */
+/** The state of an agent's compactions in a component, over a scripted connection. */
 import { expect, test } from "vitest";
 import { RUN_EVENT, type RunEvent } from "../../src/client.ts";
 import { CompactionFollower, type AgentConnection } from "../../src/react/follow.ts";

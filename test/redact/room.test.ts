@@ -1,4 +1,4 @@
-/** Redaction is an optional room: who does not pass its rules on does not carry them, and what the docs say of it holds. */
+/** Redaction is an optional room. A bundle that does not pass its rules on does not include them, and the docs about it hold. */
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";

@@ -1,4 +1,4 @@
-/** What is blanked before a conversation leaves: by shape, by place, and nothing else. */
+/** The texts that redaction blanks before a conversation leaves, by shape and by place, and nothing else. */
 import type { UIMessage } from "ai";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";

@@ -59,7 +59,7 @@ describe("the demo's checks fail when they should", () => {
     const good = killSurvived(killed, [run([done, rest])]);
     expect(good).toMatchObject({ ok: true });
     expect(good.detail).toContain("of 1 finished draft none was made again");
-    // The engine had not kept the result: the step ran again, and found its draft.
+    // The engine had not kept the result, so the step ran again and found its draft.
     expect(killSurvived(killed, [run([{ ...done, attempts: 2, reused: true }, rest])]).ok).toBe(true);
 
     expect(killSurvived(killed, [run([{ ...done, calls: 2 }, rest])]).ok).toBe(false);

@@ -1,8 +1,8 @@
 /**
- * Every number in the pages is one of the code, one that was measured, or none of either, and which of them it is stands here.
+ * Every number in the pages is a constant of the code, a measurement, or free, and this file says which.
  *
- * A sentence is held letter by letter, with each number in it made of its own constant; so "12,000" is no "2,000", and a constant
- * that changes turns its sentence red. A number in a page that no sentence here holds turns the page red.
+ * A sentence must match letter by letter, with each number in it rendered from its own constant. So "12,000" is no "2,000", and a changed
+ * constant fails its sentence. A number in a page that no sentence here covers fails the page.
  */
 import { readdirSync, readFileSync } from "node:fs";
 import { resolve } from "node:path";
@@ -28,7 +28,7 @@ const PAGES = [
     .map((name) => `docs/${name}`),
 ].toSorted();
 
-/** All of whose numbers are measured, or made from the code: tests hold these pages to what they were made from. */
+/** Pages whose numbers are all measured or generated from the code. Other tests compare these pages with their source. */
 const MEASURED = new Set(["docs/costs.md", "docs/api.md"]);
 
 /** A sentence in which each number is a constant. */
@@ -52,7 +52,7 @@ const SHARES = new Map([
 ]);
 const WORDS = ["", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"];
 
-/** "a tenth" of 10: for constants that divide. */
+/** "a tenth" of 10, for constants that divide. */
 const share = (divisor: number): string => SHARES.get(1 / divisor) ?? `no word for 1/${divisor}`;
 const word = (count: number): string => (count === 20 ? "twenty" : (WORDS[count] ?? `no word for ${count}`));
 const minutes = (ms: number): number => ms / 60_000;
@@ -162,7 +162,7 @@ const HELD: Readonly<Record<string, readonly Held[]>> = {
   ],
 };
 
-/** Numbers that are no constant of the code: what others set, what was measured once, and what a sentence counts itself. */
+/** Numbers that are no constant of the code. They are set by others, were measured once, or are counted by the sentence itself. */
 const FREE: Readonly<Record<string, readonly string[]>> = {
   "SECURITY.md": [
     "gets 403 and",
@@ -202,7 +202,7 @@ const FREE: Readonly<Record<string, readonly string[]>> = {
   "docs/redaction.md": ["less than 110 kB, compressed 30 kB", "are missed 3 of 3 there", "has it behind 22 characters"],
 };
 
-/** Prose alone, on one line: without code blocks, what was measured, the addresses of links, and the marks of lists. */
+/** The prose on one line, without code blocks, measured blocks, addresses of links and list marks. */
 function prose(name: string): string {
   return readFileSync(resolve(ROOT, name), "utf8")
     .replaceAll(/^<!-- (?:measured)\b[^]*?^<!-- (?:end of measured|measured: end)\b.*$/gm, "")
@@ -211,11 +211,11 @@ function prose(name: string): string {
     .replaceAll(/\s+/g, " ");
 }
 
-/** Without code, where numbers are of examples; what is held is looked for before that. */
+/** Code is removed, because numbers there belong to examples. The sentences are searched before that. */
 const CODE = /```.*?```|`[^`]*`/g;
 const NUMBER = /(?<![\w@#.,-])\d(?:[\d,.]*\d)?/g;
 
-/** Versions of what we stand on: `scripts/consumers.ts` tries them. */
+/** Versions of the dependencies, which `scripts/consumers.ts` tries. */
 const VERSIONS = /\b(?:AI SDK|TypeScript|Node(?:\.js)?)(?:,? (?:or|to|and)? ?\d+(?:\.\d+)?)+/g;
 
 /** Where a sentence stands, with no digit beside it that would make another number of its first or last. */

@@ -1,4 +1,4 @@
-/** What a client may call is what the pages for clients say. */
+/** The calls that a client may make are the ones that the pages for clients list. */
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { expect, test } from "vitest";

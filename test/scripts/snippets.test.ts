@@ -1,4 +1,4 @@
-/** Code in the pages, copied out of them: every snippet that imports what it uses compiles as it stands, under the name that its page gives it. */
+/** Code in the pages, copied out of them. Every snippet with its own imports compiles unchanged, under the name that its page gives it. */
 import { execFileSync } from "node:child_process";
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";

@@ -1,4 +1,7 @@
-/** What every place for messages owes a session: our own store, and a host that keeps them in `agents/sessions`. */
+/**
+ * The duties of every store of messages towards a session. They are tested on our own store, and on a host that keeps messages in
+ * `agents/sessions`.
+ */
 import { evictDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import type { UIMessage } from "ai";
@@ -9,7 +12,7 @@ import { inside, newChat } from "../ai-chat/chat.ts";
 import type { Chat } from "../ai-chat/worker.ts";
 import { say, talk } from "../conversation.ts";
 
-/** A conversation, written through the door of whoever keeps it. */
+/** A conversation, written through the store's own calls. */
 interface Kept {
   readonly session: Session & RecallMethods;
   append(message: UIMessage, parentId?: string | null): Promise<unknown>;

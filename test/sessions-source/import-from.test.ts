@@ -1,4 +1,4 @@
-/** Conversations that other stores keep, taken in: branches and summaries with them, originals where a summary stood. */
+/** Importing conversations of other stores, with branches and summaries, and with the originals under a summary. */
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import type { UIMessage } from "ai";
@@ -130,7 +130,7 @@ test("the tables of agents 0.20, as that version wrote them: messages, branches 
     const taken = await session.importFrom(fromLegacyTables(agent.storage));
     expect(taken).toEqual({ messages: 16, inserted: 16, summaries: 1, notes: [] });
     const view = (await session.getView()).messages;
-    // What that version showed: the first message, one summary, and what followed.
+    // The view of that version, with the first message, one summary, and the messages after it.
     expect(ids(view).filter((id) => !id.startsWith("palimpsest:"))).toEqual(
       written.history.filter((id) => !id.startsWith("compaction_")),
     );

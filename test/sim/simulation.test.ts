@@ -1,6 +1,6 @@
 /**
- * Any sequence of operations, faults and bad answers leaves every invariant standing. Lists that once broke one are
- * played first. How long a run is, and from which seed on, `npm run sim` says; alone, this file plays a short one.
+ * Any sequence of operations, faults and bad answers leaves every invariant standing. Lists that once broke one are played first. `npm run
+ * sim` sets the length and the seed of a run. Without it this file plays a short one.
  */
 import { afterAll, expect, inject, test } from "vitest";
 import { skipRetryDelays } from "../agents.ts";
@@ -11,7 +11,7 @@ import { addTally, emptyTally } from "./tally.ts";
 
 declare module "vitest" {
   interface ProvidedContext {
-    /** What `npm run sim` asks for; `operations` is 0 where nobody does. */
+    /** The settings of `npm run sim`. `operations` is 0 without it. */
     sim: { readonly operations: number; readonly seed: number; readonly shrinkMs: number };
   }
 }
@@ -24,7 +24,7 @@ const tally = emptyTally();
 
 afterAll(() => tell({ kind: "tally", tally }));
 
-/** A line for whoever started this. */
+/** Prints a line for the process that started this. */
 function tell(what: object): void {
   if (operations > 0) console.log(`@sim ${JSON.stringify(what)}`);
 }

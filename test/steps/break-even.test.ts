@@ -1,4 +1,4 @@
-/** What a compaction costs, when it has paid for itself, and what options may say about it. */
+/** The cost of a compaction, the point at which it has paid for itself, and the valid options for it. */
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { errorCode } from "../../src/errors.ts";

@@ -1,4 +1,4 @@
-/** When a summariser is left alone, and when it is asked again. */
+/** When the breaker stops calls to a summariser, and when it lets one through again. */
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { COOLDOWNS_MS, FAILURES_TO_OPEN } from "../../src/limits.ts";

@@ -1,4 +1,4 @@
-/** What is learned from a provider's own count, and what no report can do to it. */
+/** Calibration by a provider's own counts, and that no report can break it. */
 import { TOOL_OVERHEAD_TOKENS } from "../../src/steps/message/measure.ts";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
@@ -119,7 +119,7 @@ interface Step {
   readonly grown: { readonly counted: number; readonly predicted: number; readonly quarter: number } | null;
 }
 
-/** Replays a session: a prediction before every call, and its usage recorded after it. */
+/** Replays a session with a prediction before every call and its usage recorded after it. */
 function replay(entries: readonly Entry[]): Step[] {
   const steps: Step[] = [];
   let calibration: Calibration | null = null;

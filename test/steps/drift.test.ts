@@ -1,4 +1,4 @@
-/** What many compactions leave of a conversation, at equal size: docs/decisions/0007-a-stack-of-overlays.md has the whole table. */
+/** The facts that survive many compactions, at equal size. docs/decisions/0007-a-stack-of-overlays.md has the whole table. */
 import { expect, test } from "vitest";
 import type { UIMessage } from "ai";
 import { makeConversation } from "../../bench/drift/conversation.ts";
@@ -25,7 +25,7 @@ function expectOrder(messages: readonly UIMessage[], thresholdTokens: number): v
   expect(pinned.aliveRules).toBe(1);
   expect(one.aliveRules).toBeLessThan(0.7);
 
-  // What is still in force has a budget of its own beside each of three overlays.
+  // Rules in force have a budget of their own beside each of three overlays.
   const room = Math.max(
     ...policiesOf(thresholdTokens).map(({ policy }) => policy.stackTokens + 3 * policy.pinnedTokens),
   );

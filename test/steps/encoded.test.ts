@@ -1,4 +1,4 @@
-/** What is bytes in the form of text, and what only looks like it. */
+/** Encoded bytes in the form of text, and text that only looks like them. */
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { isEncoded } from "../../src/steps/text/encoded.ts";

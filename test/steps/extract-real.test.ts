@@ -10,7 +10,7 @@ const transcripts = process.env["PALIMPSEST_TRANSCRIPTS"] ?? "../shared/transcri
 const tauFile = `${transcripts}/tau-airline-100.json`;
 const piFile = `${transcripts}/pi-coding-session.jsonl`;
 
-/** A message or a part of one, as both files have it: only what is read here. */
+/** The fields of a message, or of a part of one, that are read here. Both files have them. */
 interface Call {
   readonly id: string;
   readonly name: string;

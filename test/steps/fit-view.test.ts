@@ -1,4 +1,4 @@
-/** A view that always fits: whatever was said, whatever the room, and the same from step to step as far as it can be. */
+/** A view that always fits, for any messages and any room, and that stays the same from step to step as far as it can. */
 import { convertToModelMessages, type ModelMessage, type UIMessage } from "ai";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
@@ -41,7 +41,7 @@ const pdf: Part = {
   url: `data:application/pdf;base64,${"A".repeat(90_000)}`,
 };
 
-/** What the shared conversations lack: files, thoughts, failures, steering, other scripts, results that a provider made. */
+/** Cases that the shared conversations lack. They are files, thoughts, failures, steering, other scripts and results of a provider. */
 const rich: fc.Arbitrary<(id: string) => UIMessage> = fc
   .record({
     role: fc.constantFrom<UIMessage["role"]>("user", "user", "assistant", "assistant", "assistant", "system"),
@@ -84,7 +84,7 @@ function answered(messages: UIMessage[]): UIMessage[] {
 
 const RULE = "Never deploy to Lisbon on a Friday.";
 const pinnedRule = { rules: [{ kind: "rule", value: RULE, messageId: "m4" }], facts: [], names: [], left: 0 } as const;
-/** Where a rule may stand: in what a user said, at once or to an agent at work, or beside a summary of this session or of its parent. */
+/** Places of a rule. It stands in a user's message, in steering of a running agent, or beside a summary of this session or its parent. */
 const ruling: fc.Arbitrary<(before: string, behind: string) => UIMessage> = fc.constantFrom(
   (before, behind) => say("ruled", "user", text(before + RULE + behind)),
   (before, behind) =>
@@ -121,7 +121,7 @@ function paired(messages: readonly ModelMessage[]): void {
   expect(results.toSorted()).toEqual(calls.toSorted());
 }
 
-/** Where what is left of a message comes from; null for what stands for messages that are gone. */
+/** The source of a remaining message. Null for one that stands for removed messages. */
 function origin(message: UIMessage): string | null {
   if ((message.metadata as { palimpsest?: { kind?: string } } | undefined)?.palimpsest?.kind === "digest") return null;
   return message.id.replace(/^(?:palimpsest:fitted:\d+:)/, "");
@@ -291,7 +291,7 @@ test("a conversation that grows by small messages keeps its fitted prefix from m
         }).messages.map((each) => JSON.stringify(each)),
       );
       const broken = views.filter((view, n) => n > 0 && views[n - 1]!.some((each, at) => each !== view[at])).length;
-      // They weigh 600 tokens together, and the line moves by a sixth of the room at least; once, the view stops being whole.
+      // Together they weigh 600 tokens, and the line moves by at least a sixth of the room. Once, the view stops being whole.
       expect(broken).toBeLessThanOrEqual(2 + Math.ceil(600 / (room / 6)));
     }),
     { numRuns: tries(20) },

@@ -1,6 +1,6 @@
 /**
- * Text that wants to be more than text: what a tool, a page or a model wrote to pose as a user, a rule or the end of a
- * prompt. None of it may change who said what. docs/decisions/0009-hostile-text.md says what that does not cover.
+ * Hostile text, which a tool, a page or a model wrote to pose as a user, a rule or the end of a prompt. None of it may change who said
+ * what. docs/decisions/0009-hostile-text.md lists what that does not cover.
  */
 import type { UIMessage } from "ai";
 import { convertToModelMessages } from "ai";
@@ -76,7 +76,7 @@ test("nothing in a block ends it early: what a prompt was built from is read bac
         boundary: BOUNDARY,
       });
       expect(parsePrompt(prompt)).toEqual({ ...given, summaryTokens: 400, sections: DEFAULT_TEMPLATE.sections });
-      // What is told to the model as its orders holds nothing that anybody else wrote.
+      // The model's instructions hold no text of anybody else.
       expect(system).toBe(
         buildPrompt({ kind: "chunk", template: DEFAULT_TEMPLATE, summaryTokens: 1, boundary: "x" }).system,
       );
@@ -111,7 +111,7 @@ test("no speaker's line can be forged, for the eye of a model as well: as many l
       const transcript = renderTranscript(elements, most === null ? {} : { maxChars: most });
       const speakers = transcript.split(LINES).filter((line) => SPEAKER.test(line));
       const read = parseTranscript(transcript).map(({ index, role }) => `[#${index} ${role}]`);
-      // Of one that was cut to size, some may be missing; none is added, and none has another's number.
+      // A text that was cut to size may lack some. None is added, and none has another's number.
       expect(speakers.every((line) => read.includes(line))).toBe(true);
       expect(speakers).toHaveLength(read.length);
       const all = said.map(([role], n) => `[#${n + 1} ${role}]`);

@@ -1,4 +1,4 @@
-/** An image weighs what providers charge for its pixels, and nothing that calls itself one can break the count. */
+/** An image weighs what providers charge for its pixels, and no malformed image can break the count. */
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { IMAGE_TOKENS } from "../../src/limits.ts";

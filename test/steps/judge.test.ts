@@ -1,4 +1,4 @@
-/** The benchmark's judge: what it asks of a view, and what it counts as reached. */
+/** The benchmark's judge, with the facts that it asks of a view and those that it counts as reached. */
 import type { UIMessage } from "ai";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
@@ -83,7 +83,7 @@ test("whatever is cut, a view that shows all misses nothing, and one that shows 
     fc.property(fc.nat(39), fc.nat(39), fc.nat(39), (...ends) => {
       const [wide = 0, narrow = 0, stored = 0] = ends.toSorted((one, other) => one - other);
       expect(valuesOf(judgeView(session, stored, messages.slice(0, stored)), (fact) => isName(fact))).toEqual([]);
-      // What the wider view shows as it was said is not asked for there; of what both are asked for, it reaches no less.
+      // Facts that the wider view shows unchanged are not asked of it. Of the facts that both are asked for, it reaches no fewer.
       const asked = new Set(valuesOf(judgeView(session, stored, messages.slice(wide, stored)), () => true));
       const fewer = [...reached(stored, narrow)].filter((value) => asked.has(value));
       expect(fewer.filter((value) => !reached(stored, wide).has(value))).toEqual([]);
@@ -210,7 +210,7 @@ const SESSION = readConversation(makeReturning(40, 3));
 const ALL = SESSION.said.flatMap((texts) => texts.map(({ text: said }) => said)).join("\n");
 const RULES = (SESSION.standing.at(-1)?.rules ?? []).map(({ value }) => value).join("\n");
 
-/** Of four policies, ours first; what each keeps. */
+/** Four policies, ours first, with the text that each keeps. */
 async function drawOf(name: string, kept: Readonly<Record<string, string>>): Promise<Contest["draws"][number]> {
   const following = { depths: DEPTHS, most: 5 };
   const tracks = Object.entries({ ours: "", "ours with notes": "", forgetful: "", other: "", ...kept }).map(

@@ -1,4 +1,4 @@
-/** One message: what it weighs, how it is sliced, and the messages that compaction makes. */
+/** One message, with its weight, its slices, and the messages that compaction makes. */
 import type { UIMessage } from "ai";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";

@@ -1,4 +1,4 @@
-/** A part is stored with whatever fields it has: what was stored can be measured, rendered, repaired and cut. */
+/** Parts with unusual fields are stored unchanged, and can be measured, rendered, repaired and cut. */
 import { convertToModelMessages, type UIMessage } from "ai";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";

@@ -1,4 +1,4 @@
-/** What every plan keeps, whatever the conversation looks like. The checks know nothing of how a cut is found. */
+/** The guarantees of every plan, for any conversation. The checks do not know how a cut is found. */
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { WHOLE_MESSAGE, type Outline, type OutlineRow, type Span } from "../../src/steps/plan/outline.ts";
@@ -26,7 +26,7 @@ function inside(cells: readonly Cell[], span: Span): Cell[] {
   return cells.slice(from, to + 1);
 }
 
-/** Every call with the result that answers it, by the plainest reading: the latest call still open. */
+/** Every call with the result that answers it. The plainest reading takes the latest open call. */
 function pairs(cells: readonly Cell[]): [Cell, Cell][] {
   const open = new Map<string, Cell>();
   const found: [Cell, Cell][] = [];

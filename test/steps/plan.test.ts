@@ -1,4 +1,4 @@
-/** Where the cut falls in conversations small enough to see, and in real ones. */
+/** The place of the cut in small conversations and in real ones. */
 import { convertToModelMessages, type ModelMessage, type UIMessage } from "ai";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
@@ -29,7 +29,7 @@ const policy: Policy = {
   chunkTokens: 400,
 };
 
-/** A row of 100 tokens a step: `u` user, `a` assistant. */
+/** A row of 100 tokens a step, `u` for user and `a` for assistant. */
 function row(id: string, more: Partial<OutlineRow> = {}): OutlineRow {
   const steps = more.steps ?? [100];
   return {
@@ -48,7 +48,7 @@ function row(id: string, more: Partial<OutlineRow> = {}): OutlineRow {
   };
 }
 
-/** `from..to` of a plan's span, with steps where it is not whole messages; or why there is none. */
+/** `from..to` of a plan's span, with steps where it cuts messages, or the reason for no span. */
 function cut(
   rows: readonly OutlineRow[],
   change: Partial<Policy> = {},
@@ -198,7 +198,7 @@ describe("chunks", () => {
   });
 });
 
-/** The view after a plan: what is before and after its span, with a summary between. */
+/** The view after a plan, with the messages before and after its span, and a summary between. */
 function viewAfter(messages: readonly UIMessage[], plan: Plan & { kind: "span" }): UIMessage[] {
   const { fromId, fromStep, toId, toStep } = plan.span;
   const from = messages.findIndex(({ id }) => id === fromId);

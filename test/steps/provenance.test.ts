@@ -1,4 +1,4 @@
-/** Where a bullet comes from: references are resolved, checked, carried on, and never believed. */
+/** The sources of a bullet. References are resolved, checked, carried on, and never believed. */
 import type { UIMessage } from "ai";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
@@ -181,11 +181,11 @@ function digestOf(messages: readonly UIMessage[], previous: string | null, summa
   });
 }
 
-/** What a digest puts in front of a slice or behind it, and between two. */
+/** Words that a digest puts before and behind a slice, and between two. */
 const OWN_WORDS =
   /^(?:User last said|User agreed to|User|To the user|Assistant last said|Last action|Attached|Blocked|To do|Committed|Called|Failed): |\((?:passed later|(?:(?:created|edited|deleted|read)(?: ×\d+)?(?:, )?)+)\)|→|…/g;
 
-/** Holds each line that says something to its sources; how many there are. */
+/** Checks each line with content against its sources. Returns their number. */
 function checkBullets(
   text: string,
   bullets: readonly { line: number; messageIds: readonly string[] }[],

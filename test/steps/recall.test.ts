@@ -1,4 +1,4 @@
-/** What `recall` shows of a message, and what a summary changed against the ones before it. */
+/** The passages that `recall` shows of a message, and the changes of a summary against the ones before it. */
 import type { UIMessage } from "ai";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
@@ -170,7 +170,7 @@ function bullets(count: number, text: (n: number) => string): string {
   return `## Progress\n${Array.from({ length: count }, (_, n) => `- ${text(n)}`).join("\n")}`;
 }
 
-/** The most characters of passages that are read between two stops: each read of a text counts. */
+/** The most characters that are read between two pauses. Each read of a text counts. */
 function longestPiece(size: number): { most: number; all: number } {
   let [read, most, all] = [0, 0, 0];
   const passages = said(
@@ -207,7 +207,7 @@ describe("a long answer's work", () => {
   test("is parted into pieces of a stated size: eight times the text is more of them, and none is longer", () => {
     const [small, large] = [longestPiece(400), longestPiece(3_200)];
     expect(large.all).toBeGreaterThan(2 * small.all);
-    // A text may be read for several things in one stop: its length, its words, its names.
+    // One piece may be read several times, for its length, its words and its names.
     expect(large.most).toBeLessThan(6 * PASSAGES_PIECE_CHARS);
     expect(large.most / small.most).toBeLessThan(1.2);
   });

@@ -1,4 +1,4 @@
-/** V2 on real conversion: whatever is in a view, a model is sent each call with exactly one result. */
+/** V2 with the real conversion. From any view a model receives each call with exactly one result. */
 import { convertToModelMessages, type ModelMessage, type UIMessage } from "ai";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
@@ -157,7 +157,7 @@ test("nothing is lost: every text, output and error is still there after a repai
 
 const inState = (part: object): Part => ({ type: "tool-look", toolCallId: "a", input: {}, ...part }) as unknown as Part;
 
-/** What is left of a part when the conversation goes on. */
+/** The form of a part after the conversation went on. */
 function passed(part: Part): Part | undefined {
   return repairMessages([say("1", "assistant", part), say("2", "user", text("go on"))])[0]?.parts[0];
 }

@@ -1,4 +1,4 @@
-/** The stack of overlays over a long life: how often a text is rewritten, what stays as it is, and what a view carries. */
+/** The stack of overlays over a long life. Tests how often a text is rewritten, what stays unchanged, and the size of a view. */
 import { FOLD_BEYOND } from "../../src/limits.ts";
 import { MAX_GENERATION } from "../../src/steps/plan/stack.ts";
 import * as fc from "fast-check";
@@ -106,7 +106,7 @@ test("what is not folded in stays where it is, byte for byte: only the newest ov
     expect(fresh).toHaveLength(1);
     expect(standing.filter((each) => before.includes(each))).toEqual(stayed);
     for (const each of stayed) expect(standing).toContain(each);
-    // Neighbours only: the span is one stretch of the view.
+    // Only neighbours, because the span is one stretch of the view.
     const places = before.flatMap(({ id }, at) => (folded.has(id) ? [at] : []));
     expect(places).toEqual(places.map((_, n) => (places[0] ?? 0) + n));
   });
@@ -196,7 +196,7 @@ function weightOf(standing: readonly Standing[]): number {
   return standing.reduce((sum, each) => sum + weigh(each, true), 0);
 }
 
-/** Rows of 100 tokens: `u` begins a user's, anything else an assistant's. */
+/** Rows of 100 tokens. An id that begins with `u` is a user's, any other an assistant's. */
 function plain(...ids: string[]): OutlineRow[] {
   return ids.map((id) => ({
     kind: "message",

@@ -1,4 +1,4 @@
-/** What the summariser reads and is asked, and what is accepted as its answer. */
+/** The prompt of the summariser, and the answers that the audit accepts. */
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { auditSummary } from "../../src/steps/draft/audit.ts";

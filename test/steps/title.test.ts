@@ -1,4 +1,4 @@
-/** What a conversation is called after its first words. */
+/** The title of a conversation from its first words. */
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { titleOf } from "../../src/steps/message/title.ts";

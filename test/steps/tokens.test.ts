@@ -1,4 +1,4 @@
-/** How near the estimate comes to what providers charge. */
+/** The distance between the estimate and the counts of providers. */
 import { TOOL_OVERHEAD_TOKENS } from "../../src/steps/message/measure.ts";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
@@ -56,7 +56,7 @@ interface Entry {
 describe("a real coding session", () => {
   const source = readTranscript("pi-coding-session.jsonl");
 
-  /** Truth: how many prompt tokens the provider counted more than at the call before. */
+  /** The truth is the number of prompt tokens by which the provider's count grew since the call before. */
   test.skipIf(source === null)(
     "within 4% of the provider's count over the session, where characters / 4 misses a fifth",
     () => {
@@ -78,7 +78,7 @@ describe("a real coding session", () => {
             total.estimate += step.estimate;
             total.quarter += step.chars / 4;
           }
-          // Thinking is not sent again, and a call that was broken off reports nothing: both start afresh.
+          // Reasoning is not sent again, and an aborted call reports nothing. Both start afresh.
           const unusable = prompt === 0 || parts.some((part) => part.type === "thinking");
           step = unusable ? null : { prompt, estimate: 0, chars: 0 };
         }

@@ -1,4 +1,4 @@
-/** Micro-compaction: smaller for the model, the same for everyone else, and stable where a provider caches. */
+/** Micro-compaction. It shortens the prompt, leaves the stored messages unchanged, and stays stable where a provider caches. */
 import { convertToModelMessages, type UIMessage } from "ai";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
@@ -9,7 +9,7 @@ import { summaryMessage } from "../../src/steps/view/view.ts";
 import { conversation, done, say, text } from "./conversations.ts";
 import { tries } from "../tries.ts";
 
-/** Truncates everything: the line is behind the last message. */
+/** Truncates everything, because the line is behind the last message. */
 const ALL: TruncateOptions = { keepRecent: 0, step: 1 };
 
 function truncated(message: UIMessage, options: TruncateOptions = ALL): UIMessage {
@@ -42,7 +42,7 @@ function answer(value: unknown, n: number): UIMessage {
   return say(`o${n}`, "assistant", done(`o${n}`, value), text(JSON.stringify(value) ?? ""));
 }
 
-/** What a model is sent, in outline: roles, kinds of parts, call ids. */
+/** The converted prompt in outline, with roles, kinds of parts and call ids. */
 async function sent(messages: UIMessage[]) {
   const converted = await convertToModelMessages(repairMessages(messages));
   return converted.map(({ role, content }) => [

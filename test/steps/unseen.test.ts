@@ -1,4 +1,7 @@
-/** What nobody sees and a model reads: found by what Unicode says of it, and real writing is left as it is. */
+/**
+ * Characters that are invisible to people and visible to a model. They are found by their Unicode properties, and real writing is left
+ * unchanged.
+ */
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { expectLinear } from "../growth.ts";

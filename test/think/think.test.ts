@@ -1,4 +1,4 @@
-/** Think with compaction: what the model sees, what the person sees, and what Think does by itself. */
+/** Think with compaction, as the model sees it, as the person sees it, and with Think's own acts. */
 import { Think } from "@cloudflare/think";
 import { env } from "cloudflare:workers";
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
@@ -154,7 +154,7 @@ test("a turn on another branch is sent the view of that branch", async () => {
   expect(prompt).toContain("Please look at u11.");
   expect(prompt).not.toContain(JSON.stringify(before.at(-1)?.parts.find(({ type }) => type === "text")));
   await expectEqual(name);
-  // The index follows the branch: the answer that was taken back is no part of the view.
+  // The index follows the branch, so the answer that was taken back is not in the view.
   const view = await inside(name, async ({ palimpsest }) => (await palimpsest.session().getView()).messages);
   expect(view.map(({ id }) => id)).not.toContain(before.at(-1)?.id);
 });

@@ -1,4 +1,4 @@
-/** A person between a sound summary and its commit: what they say, when it comes late, and what silence means. */
+/** A person between a sound summary and its commit. Tests their answer, a late answer, and silence. */
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";

@@ -1,6 +1,6 @@
 /**
- * A conversation sixty times as long as its summariser's window: it is told in chunks that fit, each of them once,
- * whatever happens on the way; and what was paid for is used again by everything that comes after (R3).
+ * A conversation sixty times as long as its summariser's window. It is summarised in chunks that fit, each of them once, whatever happens
+ * on the way. Everything that comes later uses the paid drafts again (R3).
  */
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
@@ -99,7 +99,7 @@ test("in pages, with the agent's object reset in the middle: no call more than t
   const plan = watch("reset after", 200);
   for (let from = 0; from < BACKLOG.length; from += 1_000) {
     const messages = BACKLOG.slice(from, from + 1_000);
-    // A client whose call was lost sends it again: ids that are there already change nothing.
+    // A client whose call was lost sends it again. Stored ids make that a no-op.
     await agent.appendAll({ sessionId, messages }).catch(() => stubOf(name).appendAll({ sessionId, messages }));
   }
   const runs = await untilEnded(name);
@@ -113,12 +113,12 @@ test("in pages, with the agent's object reset in the middle: no call more than t
 
 // --- used again -----------------------------------------------------------------------------------------------------------
 
-/** Compacted once: what another run over the same messages must find. */
+/** Compacted once, so that another run over the same messages must find its drafts. */
 async function compacted(session = sessionId, messages: readonly UIMessage[] = SHORT) {
   const made = narrowAgent();
   await made.agent.appendAll({ sessionId: session, messages });
   const runs = await untilEnded(made.name, session);
-  // Merged in more than one round: what lies between chunks and overlay is in no overlay's lineage.
+  // Merged in more than one round. The texts between chunks and overlay are in no overlay's lineage.
   expect(runs.flatMap(({ steps }) => steps.map(({ name }) => name))).toContainEqual(expect.stringContaining("round 2"));
   return { ...made, calls: made.asked.length };
 }

@@ -1,11 +1,11 @@
 /**
- * The crash matrix: every place in a run where something durable happens, and everything that can befall it there.
+ * The crash matrix, with every durable place of a run and every fault that can happen there.
  *
- * `npm test` disturbs two shapes at every place and of each other one a sample, as the names of the tests say;
- * `PALIMPSEST_MATRIX=full`, as CI sets it, all of them at every place.
+ * `npm test` disturbs two shapes at every place and a sample of each other one, as the names of the tests say. `PALIMPSEST_MATRIX=full`,
+ * which CI sets, disturbs all of them at every place.
  *
- * A run is counted once undisturbed: calls of its port and results of its steps. Then, for each of these places and each
- * fault, the same run in a new agent ends as the undisturbed one did: same overlays, same view, same ledger, same drafts.
+ * Each run is played once undisturbed, to count the calls of its port and the results of its steps. Then, for each of these places and each
+ * fault, the same run in a new agent must end as the undisturbed one did, with the same overlays, view, ledger and drafts.
  */
 import pMap from "p-map";
 import { describe, expect, inject, test } from "vitest";
@@ -23,10 +23,10 @@ declare module "vitest" {
 
 skipRetryDelays();
 
-/** Runs at the same time: each waits for its engine more than it works. */
+/** Runs at the same time, because each waits for its engine more than it works. */
 const AT_ONCE = 8;
 
-/** Shapes that are disturbed at every place; of the others a sample, unless `PALIMPSEST_MATRIX=full` asks for all. */
+/** Shapes that are disturbed at every place. The others are sampled, unless `PALIMPSEST_MATRIX=full` asks for all. */
 const WHOLE = new Set(["one chunk", "three chunks and a merge"]);
 const SAMPLE = 1;
 // Of the environment nothing reaches the platform's runtime but what the configuration hands over.
@@ -35,7 +35,7 @@ const { full, seed } = inject("matrix");
 /** Faults that take away a step under way, with the answer that it may hold. All others leave it to be stored again. */
 const GIVES_UP: ReadonlySet<Fault> = new Set(["comes late", "restart after"]);
 
-/** By shape and fault: places that were disturbed, of how many. */
+/** Disturbed places of all places, by shape and fault. */
 const counted: Record<string, Record<string, string>> = {};
 
 /** What models were asked in all runs under one fault, beside what the same runs ask undisturbed. */
@@ -48,7 +48,7 @@ interface Asking {
   answered: number;
   /** Of these, such as had got an answer before that an audit refused, and that was not stored. */
   refused: number;
-  /** Calls whose sound answer was stored when they were made: paid for twice. */
+  /** Calls whose sound answer was already stored, so they were paid for twice. */
   stored: number;
   /** Sound answers asked for again that were not on their way into the store while their step was given up. */
   beyond: number;
@@ -104,7 +104,7 @@ test("what was disturbed: places by shape and fault", () => {
   expect([...asking.keys()].toSorted()).toEqual(FAULTS.toSorted());
 });
 
-/** Before anything is expected: a run that ends differently is counted as well. */
+/** Counted before any assertion, so that a run that ends differently is counted as well. */
 function count(fault: Fault, { plan, paid }: Ending, expected: Ending): void {
   const row = asking.get(fault) ?? { runs: 0, calls: 0, again: 0, answered: 0, refused: 0, stored: 0, beyond: 0 };
   const answered = paid.answers - expected.paid.answers;
@@ -133,7 +133,7 @@ function expectSame(ending: Ending, expected: Ending): void {
   expect(paid.twice, where).toBe(0);
   expect(paid.answers, where).toBeLessThanOrEqual(expected.paid.answers + mayAskAgain(plan));
   expect(paid.unsound, where).toBeLessThanOrEqual(expected.paid.unsound + mayAskAgain(plan));
-  // The ledger holds what the run was told of: all that it needed, and nothing twice.
+  // The ledger holds every call that was reported to it, all that the run needed, and none twice.
   expect(run.modelCalls, where).toBeGreaterThanOrEqual(expected.run.modelCalls);
   expect(run.modelCalls, where).toBeLessThanOrEqual(paid.answers + paid.unsound);
   if (plan.late === null && run.modelCalls > 0 && run.modelCalls === expected.run.modelCalls) {

@@ -1,4 +1,4 @@
-/** Edits under an overlay: the old text is gone at once, what still holds stays, and only what changed is paid again. */
+/** Edits under an overlay. The old text is gone at once, summaries that still hold stay, and only the changed part is paid for again. */
 import { expect, test } from "vitest";
 import type { UIMessage } from "ai";
 import type { RunRecord } from "../../src/memory/runs/runs.ts";
@@ -124,7 +124,7 @@ test("an edit while a run is at work is mended when that run has ended", async (
 
 test("a rebuild reads the drafts of the chunks again, not the summaries, and pays for the fold alone (R3)", async () => {
   const { agent, calls, overlay } = await compacted();
-  // The earlier summary is folded in: what a rebuild folds is the drafts of both, which nobody folded together before.
+  // The earlier summary is folded in. A rebuild folds the drafts of both, which were never folded together before.
   await agent.appendAll({ sessionId, messages: talk(49, 64) });
   const { run: folding } = await agent.compact({ sessionId });
   const { plan } = await agent.waitForRun({ runId: folding.id });

@@ -1,4 +1,7 @@
-/** What the platform does to a run: resets, evictions, failing and hanging steps, a hand on the engine. Every run ends. */
+/**
+ * Faults of the platform during a run. They are resets, evictions, failing and hanging steps, and manual control of the engine. Every run
+ * ends.
+ */
 import { abortAllDurableObjects, evictDurableObject, introspectWorkflow, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
@@ -21,8 +24,8 @@ beforeEach(async () => {
 afterEach(async () => {
   vi.useRealTimers();
   openGates();
-  // Disposing aborts instances; one that is about to end by itself would then never answer. A failed test may leave one
-  // that does not end: it is waited for a moment only.
+  // Disposing aborts instances, and one that is about to end would then never answer. A failed test may leave one that does not end, so the
+  // wait is short.
   const ends = (await workflows.get()).map((instance) => instance.waitForStatus("complete").catch(() => undefined));
   await Promise.race([Promise.all(ends), scheduler.wait(2_000)]);
   await workflows.dispose();
@@ -40,7 +43,7 @@ async function runAtGate() {
   return { ...made, run, gate };
 }
 
-/** Lets so much time pass that a run which says nothing counts as quiet. Only the date moves: no timer fires. */
+/** Lets so much time pass that a silent run counts as quiet. Moves the date alone, so no timer fires. */
 function pass(seconds: number): void {
   vi.setSystemTime(Date.now() + seconds * 1_000);
 }
@@ -88,7 +91,7 @@ test("a reset between the parts of a long run pays for no finished part again (R
 test("a run that was recorded but never dispatched is started by the watchdog of the object's next life (R1)", async () => {
   const { name, stub, agent } = newAgent((prompt) => summaryOf(prompt, "done"));
   await agent.appendAll({ messages: talk(0, 13) });
-  // What a crash between the transaction and the outbox leaves behind.
+  // The state after a crash between the transaction and the outbox.
   const runId = await runInDurableObject(stub, (instance: PalimpsestAgent) => {
     const { runs, memory, settings, dispatcher } = instance.palimpsest;
     const { policy } = settings.get("");
@@ -129,7 +132,7 @@ test.each(["plan the cut", "add compaction"])(
   },
 );
 
-/** The name of the summarise step of the conversation that every test here has: it holds the digest of its chunk. */
+/** The name of the summarise step of the conversation that every test here uses. It holds the digest of its chunk. */
 async function summarizeStep(): Promise<string> {
   const { agent } = newAgent((prompt) => summaryOf(prompt, "done"));
   const ended = await finish(agent, await startRun(agent));

@@ -1,8 +1,8 @@
 /**
- * Faults beside a run: in the transactions of whoever talks to the agent meanwhile, and in calls of a run that come late.
+ * Faults beside a run, in transactions of other callers of the agent, and in late calls of a run.
  *
- * The fault between an append's transaction and the start of its run is in faults.test.ts ("recorded but never
- * dispatched"), and outside the process in test/kill ("died right behind the append").
+ * The fault between an append's transaction and the start of its run is in faults.test.ts ("recorded but never dispatched"), and outside
+ * the process in test/kill ("died right behind the append").
  */
 import { runInDurableObject } from "cloudflare:test";
 import { expect, test } from "vitest";
@@ -19,7 +19,7 @@ const sessionId = "long!6000";
 
 type Work = (agent: PalimpsestAgent) => Promise<unknown>;
 
-/** Whatever a client may do that writes to several tables at once. */
+/** Calls of a client that write to several tables at once. */
 const WRITES: readonly (readonly [string, Work])[] = [
   ["an edit under an overlay", (agent) => agent.update({ sessionId, message: say(20, "NEW WORDS. ") })],
   ["a deletion under an overlay", (agent) => agent.deleteMessages({ sessionId, ids: ["m20", "m21"] })],
@@ -50,7 +50,7 @@ test.for(WRITES)("%s is done whole or not at all, whichever of its statements fa
   });
 });
 
-/** Lets the nth statement from now fail: what a full disk does. Returns what takes it back. */
+/** Makes the nth statement from now fail, like a full disk. Returns a function that undoes it. */
 function breakStatement(db: Db, nth: number): () => void {
   let count = 0;
   for (const verb of ["run", "each"] as const) {

@@ -1,4 +1,4 @@
-/** What a run costs the engine and its agent: few steps and few calls, with the same promises as many. */
+/** The cost of a run for the engine and its agent. It takes few steps and few calls, with the same promises as many. */
 import { expect, test } from "vitest";
 import { Session } from "../../src/agent/session.ts";
 import { newAgent, skipRetryDelays, startRun } from "../agents.ts";

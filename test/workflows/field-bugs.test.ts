@@ -1,9 +1,9 @@
 /**
- * Bugs that compaction has had elsewhere, each by its name, through the real Workflow. Each test is what their users lost.
+ * Bugs that compaction had elsewhere, each by its name, through the real Workflow. Each test is a loss that users reported.
  *
- * Others of this kind stand where their subject is: loops and stale counts in test/agent/quiet.test.ts, hangs, resets and
- * evictions in faults.test.ts, races with appends, edits and branches in races.test.ts, turns that outgrow the window in
- * test/agent/turn.test.ts, wrong counts in test/agent/usage.test.ts, answers that are no summaries in outcomes.test.ts.
+ * Others of this kind are tested where their subject is. Loops and stale counts are in test/agent/quiet.test.ts, hangs, resets and
+ * evictions in faults.test.ts, races with appends, edits and branches in races.test.ts. Turns that outgrow the window are in
+ * test/agent/turn.test.ts, wrong counts in test/agent/usage.test.ts, and answers that are no summaries in outcomes.test.ts.
  */
 import { Session } from "../../src/agent/session.ts";
 import type { UIMessage } from "ai";
@@ -23,7 +23,7 @@ skipRetryDelays();
 
 afterEach(openGates);
 
-/** A fold says what it was given; a chunk says which messages it read. */
+/** A fold repeats its input, and a chunk names the messages that it read. */
 function faithful(prompt: ParsedPrompt): string {
   const sources = [prompt.previous ?? "", ...prompt.drafts, prompt.transcript ?? ""].join("\n");
   const facts = [...new Set([...sources.matchAll(/(?:Message (\d+):|m(\d+)\b)/g)].map(([, a, b]) => `m${a ?? b}`))];
@@ -66,7 +66,7 @@ test("a split turn that dropped the previous summary: a cut inside the newest tu
   expect(second.plan?.span).toMatchObject({ toId: "long" });
   expect(second.plan?.span.toStep).not.toBe(WHOLE_MESSAGE);
   expect(second.plan?.overlayIds).toEqual([overlayOf(first)]);
-  // In rounds: the first fold is given the earlier summary, and those after it what that fold said.
+  // In rounds. The first fold receives the earlier summary, and later folds receive the first one's answer.
   const folds = calls.filter(({ kind }) => kind === "merge");
   expect(folds.map(({ previous }) => previous ?? "").join()).toContain(told);
   expect(await shown(agent)).toMatch(new RegExp(`told[^#]*\\b${told}\\b`));
@@ -81,7 +81,7 @@ test("a previous summary lost by an eviction, or put in twice: the next run of a
   expect((await lastOf(again)).outcome).toMatchObject({ kind: "applied" });
   const previous = calls.at(-1)?.previous ?? "";
   expect(previous.match(/## Goal/g)).toHaveLength(1);
-  // What frames a summary in the view is no part of it: frames do not nest.
+  // The frame of a summary in the view is no part of it, because frames do not nest.
   expect(previous).not.toContain("[Record of");
   expect((await shown(again)).match(/\[Record of/g)).toHaveLength(1);
 });
@@ -151,7 +151,7 @@ test("one orphan call that blocked every cut for ever: the conversation is compa
   expect((await agent.expand({ overlayId: overlay?.id ?? "" })).map(({ id }) => id)).toContain("orphan");
 });
 
-// --- what is stored as if somebody had said it ----------------------------------------------------------------------------
+// --- stored summaries that pose as messages -------------------------------------------------------------------------------
 
 test("a synthetic summary that was stored as a row: a client that echoes its whole view back changes nothing", async () => {
   const { agent } = newAgent((prompt) => faithful(prompt));
@@ -243,7 +243,7 @@ test("a summary that grew with each pass: a model that repeats all it is given i
     expect(messages.filter(({ id }) => id.startsWith("palimpsest:")).length).toBeLessThanOrEqual(2);
     sizes.push(tokens);
   }
-  // One append over the hard line is compacted before the next: below it, a crossing waits for a model that is of use.
+  // One append over the hard line is compacted before the next. Below the line a crossing waits for a working model.
   expect(Math.max(...sizes)).toBeLessThan(HARD_LINE * policy.thresholdTokens + 150);
   for (const { tokens } of await agent.getCompactions({})) {
     // What frames a summary in the view comes on top.

@@ -1,4 +1,4 @@
-/** The ladder: what each rung is for, what it costs, and that the last one holds. */
+/** The ladder of a draft. Tests the purpose and the cost of each rung, and that the last one holds. */
 import { APICallError } from "@ai-sdk/provider";
 import type { UIMessage } from "ai";
 import { expect, test } from "vitest";
@@ -11,7 +11,7 @@ import type { PalimpsestAgent } from "../worker.ts";
 
 skipRetryDelays();
 
-/** One chunk of some four thousand tokens: large enough to be cut in two. */
+/** One chunk of some four thousand tokens, large enough to be cut in two. */
 const sessionId = "wide!6000";
 
 function modelSteps(run: RunRecord): string[] {
@@ -103,7 +103,7 @@ test("a draft that loses what matters is sent back once, with what is missing na
   await agent.appendAll({ messages: Array.from({ length: 16 }, (_, n) => say(n + 2)) });
   for (const { id } of await agent.runs({})) await agent.waitForRun({ runId: id });
   const repair = calls.find(({ kind }) => kind === "repair");
-  // The chunk that holds the rules, and the fold of all: each is sent back once; the chunks without rules are not.
+  // The chunk with the rules and the fold of all are each sent back once. The chunks without rules are not.
   expect(calls.map(({ kind }) => kind)).toEqual(["chunk", "chunk", "chunk", "repair", "merge", "repair"]);
   expect(repair?.problems.join()).toContain("Never touch billing_");
   const [ended] = await agent.runs({});

@@ -1,4 +1,4 @@
-/** Whose words a summary is made of: the session's choice, the fallback, the model for parts. */
+/** The model that writes a summary. It is the session's choice, the fallback, or the model for parts. */
 import { expect, test } from "vitest";
 import { newAgent, skipRetryDelays, startRun } from "../agents.ts";
 import { scriptModel, summaryOf, type Script } from "../scripted-model.ts";

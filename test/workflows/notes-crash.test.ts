@@ -1,4 +1,4 @@
-/** Every place in an update of notes where something durable happens, and everything that can befall it there. */
+/** Every durable place of an update of notes, and every fault that can happen there. */
 import { env } from "cloudflare:workers";
 import pMap from "p-map";
 import { expect, test } from "vitest";
@@ -11,7 +11,7 @@ skipRetryDelays();
 
 const AT_ONCE = 4;
 
-/** As a client does whose call was lost in a reset of the agent: again, on a new stub. */
+/** Calls again on a new stub, as a client does whose call was lost in a reset of the agent. */
 async function persist<T>(call: () => Promise<T>): Promise<T> {
   for (;;) {
     try {

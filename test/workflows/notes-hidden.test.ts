@@ -1,4 +1,4 @@
-/** Notes beside summaries that hide what they cover: what is told is neither counted nor read again (R4). */
+/** Notes beside summaries that hide the covered messages. Covered messages are neither counted nor read again (R4). */
 import { Session } from "../../src/agent/session.ts";
 import { runInDurableObject } from "cloudflare:test";
 import { afterEach, expect, test } from "vitest";

@@ -1,4 +1,4 @@
-/** Notes of a turn that is one message, step by step: as it grows, and where it is longer than one reading (C3). */
+/** Notes of a turn that is one message, step by step, as it grows, and where it is longer than one reading (C3). */
 import type { UIMessage } from "ai";
 import { afterEach, expect, test } from "vitest";
 import type { ParsedPrompt } from "../../src/steps/draft/prompt.ts";
@@ -10,7 +10,7 @@ import { openGates } from "../scripted-model.ts";
 skipRetryDelays();
 afterEach(openGates);
 
-/** The first steps of a turn: each says something of its own, and has called a tool. */
+/** The first steps of a turn. Each has a text of its own and a tool call. */
 function turn(count: number, words = 40): UIMessage {
   const steps = Array.from({ length: count }, (_, n): UIMessage["parts"] => [
     { type: "step-start" },
@@ -49,7 +49,7 @@ test("a reply that grows by steps keeps its notes: each step is read once, and t
   const versions = await agent.notesHistory({ sessionId: SESSION });
   expect(versions.every(({ standing }) => standing)).toBe(true);
   expect(versions[0]?.covered).toEqual({ kind: "to", messageId: "turn", step: shown.length - 1 });
-  // Until then they would hide what the user said last: the model is asked, which cuts between steps.
+  // Until then notes would hide the user's newest message. So the model is asked, which can cut between steps.
   const compactions = ofKind(runs, "compaction");
   expect(compactions.map(({ path, outcome }) => [path, outcome?.kind])).toEqual(
     compactions.map(() => ["model", "applied"]),

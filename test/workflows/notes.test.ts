@@ -1,4 +1,4 @@
-/** Notes that are kept in the background, and compactions that were done before they were due. */
+/** Notes that are kept in the background, and compactions that they prepare before they are due. */
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, test } from "vitest";
@@ -105,7 +105,7 @@ describe("an update of the notes", () => {
     expect(calls.length).toBeLessThanOrEqual(2 * runs.length);
     const covered = runs.map(({ outcome }) => outcome?.kind === "noted" && outcome.coveredId);
     expect(new Set(covered).size).toBe(runs.length);
-    // What it lost is weighed when it is to serve: an older version lost less.
+    // Lost facts are weighed when the notes serve, and an older version had lost fewer.
     const { run } = await agent.compact({ sessionId });
     expect(await agent.waitForRun({ runId: run.id })).toMatchObject({ path: "notes", outcome: { kind: "applied" } });
     const [overlay] = await agent.getCompactions({ sessionId });

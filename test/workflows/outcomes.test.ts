@@ -1,4 +1,4 @@
-/** What a run comes to: with a model that works, and with each way in which one does not. */
+/** The outcome of a run, with a working model and with each kind of failing one. */
 import { APICallError } from "@ai-sdk/provider";
 import { expect, test } from "vitest";
 import type { RunRecord } from "../../src/memory/runs/runs.ts";
@@ -102,7 +102,7 @@ test("a span larger than one call is summarised in parts at the same time, and m
   let waiting = 0;
   const { agent, calls } = newAgent(async (prompt) => {
     if (prompt.kind === "merge") return summaryOf(prompt, "merged");
-    // Opens only when all of them wait: one after the other would wait for ever.
+    // Opens only when all of them wait. Calls one after the other would wait for ever.
     if (++waiting === 3) gate.open();
     await gate.pass();
     return summaryOf(prompt, "part");
@@ -189,7 +189,7 @@ test("a model that is down is not asked again by the rest of its run", async () 
   const ended = await agent.waitForRun({ runId: (await startRun(agent, "long!6000", 49)).id });
   expect(ended.outcome).toMatchObject({ kind: "applied", degraded: true });
   expect(ended.chunkDigests).toHaveLength(3);
-  // One call for each chunk that was under way at the same time; none for the merge.
+  // One call for each chunk that was live at the same time, and none for the merge.
   expect(calls).toHaveLength(3);
 });
 
@@ -266,7 +266,7 @@ test.each(UNSOUND)("%s is asked for again, by retry or repair, and a sound one i
   expect(calls).toHaveLength(filtered ? 1 : 2);
   const shown = textOf((await agent.getView({})).messages);
   expect(shown).not.toContain("SECRET");
-  // What was refused must not be found as a draft later: a rerun over the same span finds the sound one.
+  // A refused answer must not be found as a draft later. A rerun over the same span finds the sound one.
   await agent.rollback({ overlayId: overlayOf(ended) });
   const again = await agent.waitForRun({ runId: (await agent.compact({})).run.id });
   expect(again.outcome).toMatchObject({ kind: "applied", degraded: false });

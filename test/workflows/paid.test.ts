@@ -1,4 +1,4 @@
-/** What a summariser writes is bounded, and what it costs is on the bill, whether the answer was of use or not. */
+/** A summariser's output is bounded, and its cost is on the bill, useful or not. */
 import { MAX_WASTED_CALLS } from "../../src/workflows/retries.ts";
 import { afterEach, expect, test, vi } from "vitest";
 import { MODEL_CALL_MS, MODEL_STEP_MS } from "../../src/limits.ts";
@@ -127,7 +127,7 @@ test("a call that a provider refused before it wrote costs nothing", async () =>
   expect(ended).toMatchObject({ modelCalls: 0, inputTokens: 0, outputTokens: 0, estimatedTokens: 0 });
 });
 
-/** Each call takes so long; only the date moves, no timer fires. */
+/** Each call takes so long. Moves the date alone, so no timer fires. */
 function slow(ms: number): Script {
   return () => {
     vi.setSystemTime(Date.now() + ms);
@@ -146,7 +146,7 @@ test("a model that hangs is asked for as long as a step may take in all, whateve
   const step = ended.steps.find(({ name }) => name.startsWith("summarize"));
   expect(step).toMatchObject({ failure: { code: "timeout" }, askedMs: MODEL_CALL_MS * calls.length });
   expect(step?.failure?.reason).toContain("5 minutes");
-  // Whether a provider charges for what it was cut off in is not known: better counted than not.
+  // Some providers may charge for an aborted call, so it is counted.
   expect(ended.modelCalls).toBe(calls.length);
   expect(ended.estimatedTokens).toBeGreaterThan(0);
 });

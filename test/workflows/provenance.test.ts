@@ -1,4 +1,4 @@
-/** Where the bullets of a stored summary come from: references are checked where they are made, and again when read. */
+/** The sources of a stored summary's bullets. References are checked when the summary is made, and again when it is read. */
 import { expect, test } from "vitest";
 import { referenceTo } from "../../src/steps/message/reference.ts";
 import { newAgent, skipRetryDelays, startRun } from "../agents.ts";

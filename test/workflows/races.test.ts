@@ -1,4 +1,4 @@
-/** What happens to a conversation while the model thinks about it: each race, and the one outcome that it comes to. */
+/** Changes to a conversation during a model's call, each race with its one outcome. */
 import { runInDurableObject } from "cloudflare:test";
 import { expect, test } from "vitest";
 import type { RunRecord } from "../../src/memory/runs/runs.ts";
@@ -11,7 +11,7 @@ import { rowsOf } from "../rows.ts";
 
 skipRetryDelays();
 
-/** A run whose first call of the model waits at a gate; later calls pass. */
+/** A run whose first call of the model waits at a gate. Later calls pass. */
 async function runAtGate(options: { sessionId?: string; messages?: number } = {}) {
   const gate = makeGate();
   const made = newAgent(async (prompt, call) => {
@@ -23,7 +23,7 @@ async function runAtGate(options: { sessionId?: string; messages?: number } = {}
   return { ...made, run, gate };
 }
 
-/** The span that a live run was planned on: the numbers of its first and last message. */
+/** The span that a live run was planned on, as the numbers of its first and last message. */
 async function spanOf(agent: PalimpsestAgent, { id }: RunRecord) {
   const { plan } = await agent.getRun({ runId: id });
   return { first: Number(plan?.span.fromId.slice(1)), last: Number(plan?.span.toId.slice(1)) };

@@ -1,4 +1,7 @@
-/** An answer that an audit refused was paid for as well: whose step is done again is told of it, unless somebody asks for the step (R3). */
+/**
+ * An answer that an audit refused was paid for as well. A repeated step reuses the recorded refusal, unless a caller asks for the step
+ * again (R3).
+ */
 import { Session } from "../../src/agent/session.ts";
 import { runInDurableObject } from "cloudflare:test";
 import { expect, test } from "vitest";

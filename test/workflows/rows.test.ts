@@ -1,4 +1,4 @@
-/** What a run costs in rows: its ledger row once a call of its workflow, and no second ledger beside it. */
+/** The rows of a run. Each call of its workflow writes its ledger row once, and there is no second ledger. */
 import { expect, test } from "vitest";
 import { inside } from "../agent/inside.ts";
 import { newAgent, startRun } from "../agents.ts";

@@ -1,4 +1,4 @@
-/** A user's rule is in every later view, word for word, whichever way a summary came over it (pinned facts, decision 6). */
+/** A user's rule is in every later view, word for word, under every kind of summary (pinned facts, decision 6). */
 import { Session } from "../../src/agent/session.ts";
 import { SessionManager } from "../../src/agent/session-manager.ts";
 import { runInDurableObject } from "cloudflare:test";

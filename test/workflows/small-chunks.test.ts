@@ -1,4 +1,4 @@
-/** A chunk that is shorter than the headings of its summary: told whole, at the first try. */
+/** A chunk that is shorter than the headings of its summary is summarised whole, at the first try. */
 import { expect, test } from "vitest";
 import { newAgent } from "../agents.ts";
 import { say, talk } from "../conversation.ts";

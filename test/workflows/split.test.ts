@@ -1,4 +1,4 @@
-/** Splitting a session through the real Workflow: at every moment one of the two takes messages, and none is lost. */
+/** Splitting a session through the real Workflow. At every moment one of the two takes messages, and none is lost. */
 import type { UIMessage } from "ai";
 import { evictDurableObject, introspectWorkflow, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
@@ -53,7 +53,10 @@ async function splitAtGate() {
   return { ...made, run, gate };
 }
 
-/** In the object's life from now on. On a prototype of its own: a call from outside reaches no property of the object itself. */
+/**
+ * Holds for the rest of the object's life. Uses a prototype of its own, because a call from outside reaches no property of the object
+ * itself.
+ */
 function replaceStep(instance: PalimpsestAgent, step: PalimpsestAgent["compactionStep"] | null): void {
   const proto = Object.getPrototypeOf(instance) as object;
   const own = Object.create(proto, step === null ? {} : { compactionStep: { value: step } }) as object;
@@ -177,7 +180,7 @@ function look({ palimpsest: { memory } }: PalimpsestAgent): void {
   expect(children.map(({ id }) => id)).toEqual(parent?.endedAt === null ? [] : [parent?.continuedBy]);
 }
 
-/** As a client does it whose call was cut off: asks again, by a new stub. */
+/** Asks again with a new stub, as a client does whose call was cut off. */
 async function insist<T>(name: string, call: (agent: PalimpsestAgent) => Promise<T>): Promise<T> {
   for (;;) {
     try {
@@ -194,7 +197,7 @@ async function untilErrored(run: RunRecord): Promise<void> {
   while ((await status().catch(() => "missing")) !== "errored") await scheduler.wait(1);
 }
 
-/** Says something again and again, and looks, until the run has ended: what was said, in the order of saying. */
+/** Appends repeatedly and checks until the run has ended. Returns the appended ids in order. */
 async function talkUntilEnded(name: string, runId: string): Promise<string[]> {
   const said: string[] = [];
   for (let sessionId = PARENT, ended = false; !ended || said.length === 0;) {

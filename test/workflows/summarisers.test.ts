@@ -1,4 +1,4 @@
-/** Whatever is wrong with a summariser or with what it is set up with: one typed outcome, a handful of calls, and what to change. */
+/** A faulty summariser or faulty settings end in one typed outcome, a handful of calls, and advice. */
 import { APICallError } from "@ai-sdk/provider";
 import { env } from "cloudflare:workers";
 import { introspectWorkflow } from "cloudflare:test";
@@ -112,7 +112,7 @@ test.each([
   await expect(withPolicy(sound, options)).rejects.toThrow(/\[invalid_options\]/);
 });
 
-// Last: every later run over the same conversation would time out as well.
+// The last test, because every later run over the same conversation would time out as well.
 test("a summariser that never answers: each attempt is given up, and the digest stands in (R1)", async () => {
   const known = newAgent(sound);
   const { steps } = await known.agent.waitForRun({ runId: (await startRun(known.agent)).id });

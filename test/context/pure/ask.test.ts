@@ -1,4 +1,4 @@
-/** A provider that misbehaves ends in one typed error within a known time. */
+/** A misbehaving provider ends in one typed error within a known time. */
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { askForText, askProvider } from "../../../src/context/ask.ts";
 import { Turns } from "../../../src/context/turns.ts";

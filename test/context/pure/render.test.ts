@@ -1,4 +1,4 @@
-/** The prompt's text: its format, and that no block can speak for another. */
+/** The prompt's text, its format, and that no block can pose as another. */
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { renderPrompt, renderReminder, renderSection, type ContextBlock } from "../../../src/context/render.ts";

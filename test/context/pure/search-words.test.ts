@@ -1,4 +1,4 @@
-/** Queries: whatever is asked, the index is asked something that it understands. */
+/** Queries. For any input the index receives a query that it understands. */
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { indexWords, matchExpression, readableWords } from "../../../src/memory/search/words.ts";

@@ -1,4 +1,4 @@
-/** What a model is sent of texts that were loaded, and what stays stored. */
+/** Loaded texts as a model receives them, and as they stay stored. */
 import type { UIMessage } from "ai";
 import { describe, expect, test } from "vitest";
 import { hideUnloadedSkills, NOT_DONE, skillName } from "../../../src/context/unloaded.ts";

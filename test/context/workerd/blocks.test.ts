@@ -1,4 +1,4 @@
-/** Blocks of one session: what they hold, how they are changed, and the prompt that is made of them. */
+/** Blocks of one session, their contents, their changes, and the prompt that is made of them. */
 import { describe, expect, test } from "vitest";
 import { codeOf, dump, fails, NOTHING, reads, withContexts, writes } from "./probe.ts";
 

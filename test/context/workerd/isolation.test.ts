@@ -1,4 +1,4 @@
-/** S1: nothing of one session is visible in another. S2: what a session stored is gone when it is forgotten. */
+/** S1 and S2. Nothing of one session is visible in another, and nothing remains of a session that was deleted. */
 import { AgentContextProvider, AgentSearchProvider } from "agents/context";
 import { describe, expect, test } from "vitest";
 import type { ContextBlocks } from "../../../src/context/blocks.ts";

@@ -1,4 +1,4 @@
-/** Entries that are kept in SQLite and found by their words. */
+/** Entries that are stored in SQLite and found by their words. */
 import { describe, expect, test } from "vitest";
 import { sqliteSearch } from "../../../src/context/sqlite-search.ts";
 import { dump, NOTHING, withContexts } from "./probe.ts";

@@ -1,4 +1,4 @@
-/** The tools: what a model is offered, and that it gets an answer whatever goes wrong. */
+/** The model's tools. Every call gets an answer, whatever fails. */
 import { generateText, isStepCount, type ToolSet } from "ai";
 import { MockLanguageModelV4 } from "ai/test";
 import { describe, expect, test } from "vitest";

@@ -1,4 +1,4 @@
-/** Every model format: valid as its provider checks it, paired as a model needs it, and the same after a round trip. */
+/** Every model format. Results are valid as the provider checks them, paired as a model needs them, and the same after a round trip. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { modelMessageSchema, type ModelMessage, type UIMessage } from "ai";

@@ -1,4 +1,4 @@
-/** A working context: pure, paired, and with a turn's own messages apart. */
+/** A working context. It is pure and paired, and keeps a turn's own messages apart. */
 import type { UIMessage } from "ai";
 import { describe, expect, test } from "vitest";
 import { errorCode } from "../../../src/errors.ts";

@@ -1,4 +1,4 @@
-/** Events are a projection: nothing is lost or made up on the way there and back. */
+/** Events are a projection. Nothing is lost or invented in either direction. */
 import type { UIMessage } from "ai";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
@@ -103,7 +103,7 @@ describe("events of messages", () => {
         const whole = messageToEvents(message).map((event) => event.id);
         for (let length = 0; length < message.parts.length; length++) {
           const grown = messageToEvents({ ...message, parts: message.parts.slice(0, length) }).map((event) => event.id);
-          // A step that has just begun may turn out to begin with a call; its place does not change.
+          // A step that has just begun may turn out to begin with a call. Its place does not change.
           expect(whole).toEqual(expect.arrayContaining(grown));
         }
       }),

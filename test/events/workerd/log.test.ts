@@ -1,4 +1,4 @@
-/** The log over the real rows: what is in it, how it is written, and that it is never half written. */
+/** The log over the real rows. Tests its content, its writes, and that it is never half written. */
 import type { UIMessage } from "ai";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
@@ -229,7 +229,7 @@ describe("deleting", () => {
         fc.property(fc.array(anyMessage, { maxLength: 4 }), fc.array(fc.nat({ max: 30 })), (messages, picks) => {
           const sessionId = `d${run++}`;
           const history = memory.session(sessionId);
-          // Ids of calls may repeat in these: then a call takes every result of its id with it.
+          // Ids of calls may repeat in these. Then a call takes every result of its id with it.
           for (const message of messages) history.append(message);
           const log = loadEvents(memory, sessionId);
           const ids = new Set(picks.flatMap((pick) => log[pick]?.id ?? []));

@@ -1,4 +1,4 @@
-/** The arithmetic of the bill: wakes and what runs store are in it, limits are held, and the page says what its tables are kept as. */
+/** The arithmetic of the bill. It includes wakes and stored runs, stays within limits, and the page agrees with the stored tables. */
 import { describe, expect, it } from "vitest";
 import { LIMITS } from "../../../bench/bill/cloudflare.ts";
 import { rounded, writeCosts, type CostsPage } from "../../../bench/bill/page.ts";

@@ -1,4 +1,4 @@
-/** A message that is lost, altered or stored twice is seen, wherever it stands. */
+/** The check finds a message that is lost, altered or stored twice, at any position. */
 import { expect, test } from "vitest";
 import { countDamaged } from "../../../bench/kills/damage.ts";
 

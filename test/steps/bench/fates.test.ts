@@ -1,4 +1,4 @@
-/** A call is counted by what had become of it when its process died, and not by what it came to later. */
+/** A call is counted by its state when its process died, not by its later state. */
 import { expect, test } from "vitest";
 import { fatesOf } from "../../../bench/kills/fates.ts";
 

@@ -1,4 +1,4 @@
-/** A row that only some operations write is in what is told of one of them. */
+/** A row that only some repetitions of an operation write shows in the operation's figure. */
 import { expect, test } from "vitest";
 import { OPERATIONS } from "../../../bench/operations.ts";
 import { typicalRows } from "../../../bench/stats.ts";

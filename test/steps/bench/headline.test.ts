@@ -1,4 +1,4 @@
-/** The figures of the README are those that were measured. */
+/** The figures of the README are the measured ones. */
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";

@@ -1,4 +1,4 @@
-/** Whoever reads that an invariant broke can play it again. */
+/** A reported violation comes with everything that is needed to replay it. */
 import { expect, test } from "vitest";
 import { tablesOf } from "../../../bench/invariants/simulated.ts";
 

@@ -1,4 +1,4 @@
-/** Rows as they are billed: statements and keys of the store, from the object's start on, and nothing of the local platform's own. */
+/** Rows as they are billed. They are statements and keys of the store, from the object's start on, without the local platform's own. */
 import { describe, expect, it } from "vitest";
 import { Meter } from "../../../bench/objects/meter.ts";
 

@@ -1,4 +1,4 @@
-/** A bound that is missed is told: on the page of results, under its case. */
+/** The page of results lists a missed bound under its case. */
 import { expect, test } from "vitest";
 import type { Check } from "../../../bench/finding.ts";
 import { listMissed } from "../../../bench/missed.ts";

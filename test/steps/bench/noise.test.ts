@@ -1,4 +1,4 @@
-/** Of two measurements, what differs is marked, times are judged by their mean, and counts by the worse one. */
+/** Differences between two measurements are marked, times are judged by their mean, and counts by the worse one. */
 import { describe, expect, it } from "vitest";
 import { isKept, type Cell, type Check, type Finding } from "../../../bench/finding.ts";
 import { settle } from "../../../bench/noise.ts";

@@ -1,4 +1,4 @@
-/** What is counted and what is timed of the same list of operations. */
+/** The counted and the timed operations of one list. */
 import { describe, expect, it } from "vitest";
 import { listTimed, OPERATIONS } from "../../../bench/operations.ts";
 

@@ -1,4 +1,4 @@
-/** The bench's own arithmetic: what an agent sends, and what a prompt cache still has of it. */
+/** The bench's arithmetic of an agent's requests, and of the part that a prompt cache still holds. */
 import type { UIMessage } from "ai";
 import { describe, expect, it } from "vitest";
 import { Requests } from "../../../bench/cost/requests.ts";

@@ -1,4 +1,4 @@
-/** The pages of the benchmark say what was measured, what it lost included. */
+/** The pages of the benchmark show the measured figures, with the losses. */
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";

@@ -1,4 +1,4 @@
-/** What is timed is one operation, however many are done in one stretch, and what a start reads is kept for who asks later. */
+/** A time is the time of one operation, however many share a stretch. The rows of a start are kept for a later call. */
 import type { UIMessage } from "ai";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { batchOf } from "../../../bench/objects/batch.ts";
@@ -68,7 +68,7 @@ async function openRig(changed: Partial<Contender> = {}) {
   return { rig, ...store };
 }
 
-/** Waits of no time but that of the fake clock, the fifth of which ends late. */
+/** Waits by the fake clock alone. The fifth wait ends late. */
 function fakeWaits(lateMs: number): void {
   let waits = 0;
   vi.spyOn(Date, "now").mockImplementation(() => Math.floor(hundredths / 100));
@@ -132,7 +132,7 @@ describe("an append that is due", () => {
     };
     const { rig } = await openRig({ append });
     const { ms, dueMs, latestMs } = await rig.appendBehind({ thresholdTokens: 1, times: TIMES, everyMs: EVERY });
-    // One takes 35 ms, and two more are due before the next can begin; one begins 25 ms late, and another is due meanwhile.
+    // One append takes 35 ms, and two more are due before the next can begin. One begins 25 ms late, and another is due meanwhile.
     expect([Math.round(Math.max(...ms)), latestMs]).toEqual([35, 25]);
     expect([ms.length, dueMs.length]).toEqual([TIMES - 3, TIMES]);
     // With the two or three that the clock itself takes to be read.

@@ -1,4 +1,4 @@
-/** A quantile is a value that was measured, and the hundredth of a hundred is not yet its p99. */
+/** A quantile is a measured value, and the hundredth of a hundred is not yet its p99. */
 import { describe, expect, it } from "vitest";
 import { median, quantile, ratio } from "../../../bench/stats.ts";
 

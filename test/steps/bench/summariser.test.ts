@@ -1,4 +1,4 @@
-/** The bench's one summariser reads the prompt of every policy, and loses just what it should. */
+/** The bench's one summariser reads the prompt of every policy, and loses just the share that it should. */
 import type { UIMessage } from "ai";
 import { createCompactFunction as createOfToday } from "agents/sessions";
 import { describe, expect, it } from "vitest";

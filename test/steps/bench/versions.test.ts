@@ -1,4 +1,4 @@
-/** A finding says whether its sources were changed since their commit; what measuring writes is no source. */
+/** A finding says whether its sources have changed since their commit. Files that measuring writes are no sources. */
 import { execFileSync } from "node:child_process";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";

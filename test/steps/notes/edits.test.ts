@@ -1,4 +1,4 @@
-/** Notes as text: what a model changes, what it may not, and how they are kept within their budgets. */
+/** Notes as text. Tests the changes that a model may and may not make, and the budgets of sections. */
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { PalimpsestError } from "../../../src/errors.ts";

@@ -1,4 +1,4 @@
-/** The offline model as a keeper of notes: it adds to them, and leaves what somebody wrote as it is. */
+/** The offline model as a keeper of notes. It adds to them, and leaves text of others unchanged. */
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import {
@@ -25,7 +25,7 @@ const transcript = [
   "[#2 assistant]\nI fixed parse() in src/parse.ts; all 12 tests pass. Next I will write the docs.",
 ].join("\n\n");
 
-/** The sections after an update by the offline model; throws where its own audit would refuse it. */
+/** The sections after an update by the offline model. Throws where its own audit would refuse it. */
 function update(before: readonly NotesSection[], text: string, within = shape): NotesSection[] {
   const sections = arrangeSections(within, before);
   const answer = extractEdits({
@@ -157,7 +157,7 @@ describe("the offline model", () => {
   });
 });
 
-/** As a person's notes must be: their fences closed. */
+/** Closes open fences, as a person's notes must have them. */
 function close(text: string): string {
   return /^ {0,3}(?:```|~~~)/m.test(text) ? "" : text;
 }

@@ -1,4 +1,4 @@
-/** Facts of a transcript with summaries in it: in the order in which things were said. */
+/** Facts of a transcript with summaries, in the order in which they were said. */
 import type { UIMessage } from "ai";
 import { expect, test } from "vitest";
 import { factsOfElements } from "../../../src/steps/notes/facts.ts";

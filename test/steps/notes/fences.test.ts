@@ -1,4 +1,4 @@
-/** Code fences in notes: what ends one, and that none is left open to swallow what follows. */
+/** Code fences in notes. Tests where one ends, and that no open fence swallows the text after it. */
 import { describe, expect, test } from "vitest";
 import { arrangeSections, cutSection, resolveNotesShape } from "../../../src/steps/notes/document.ts";
 import { auditEdits, parseEdits, splitSections } from "../../../src/steps/notes/edits.ts";

@@ -1,4 +1,4 @@
-/** What an answer may not take out of the notes, whichever model gave it. */
+/** Content that no answer of any model may take out of the notes. */
 import { describe, expect, test } from "vitest";
 import { arrangeSections, resolveNotesShape, type NotesSection } from "../../../src/steps/notes/document.ts";
 import { auditEdits } from "../../../src/steps/notes/edits.ts";

@@ -1,7 +1,6 @@
 /**
- * The rule of what notes take the place of, written a second time and as plainly as it reads: walked cell by
- * cell, summed anew at each place, nothing shared with the planner. Both must say the same of any outline. Which steps hold a
- * text is read off the messages themselves, where there are any.
+ * A second, plain implementation of the span that notes replace. It walks cell by cell, sums anew at each place, and shares nothing with
+ * the planner. Both must agree on any outline. It reads the steps with text from the messages themselves, where there are any.
  */
 import type { UIMessage } from "ai";
 import * as fc from "fast-check";
@@ -57,8 +56,8 @@ const holds = (cell: Cell, parts: OutlineRow["calls"]): string[] =>
 const isPlace = ({ role, tokens }: OutlineRow): boolean => role === "assistant" && tokens <= 4;
 
 /**
- * Cells of each call that was answered, with its result. A call whose id is asked again meanwhile waits no longer. One of the newest
- * message is to be answered beyond the end: rows that answer, and replies that hold nothing yet, are not the newest.
+ * Cells of each answered call, with its result. A call whose id is used again meanwhile waits no longer. A call of the newest message may
+ * be answered beyond the end. Rows that hold only results, and replies that are still empty, do not count as the newest.
  */
 function pairsOf(cells: readonly Cell[]): { call: number; result: number }[] {
   let waiting: { id: string; at: number }[] = [];
@@ -89,7 +88,7 @@ function parts(cells: readonly Cell[], boundary: number): boolean {
   );
 }
 
-/** Whether two rows are of one reply: the same id, and nothing that a user says from one to the other. */
+/** Whether two rows belong to one reply. They have the same id, and no user's message stands between them. */
 function isOneReply(cells: readonly Cell[], first: OutlineRow, last: OutlineRow): boolean {
   const rows = [...new Set(cells.map(({ row }) => row))];
   const between = rows.slice(rows.indexOf(first), rows.indexOf(last) + 1);
@@ -97,7 +96,7 @@ function isOneReply(cells: readonly Cell[], first: OutlineRow, last: OutlineRow)
   return first.group !== null && first.group === last.group && !said;
 }
 
-/** Where the least begins that is kept of messages: the last ones, and the newest of the user. */
+/** Start of the least tail of messages, with the last ones and the user's newest. */
 function leastTail(cells: readonly Cell[], messages: number): number {
   const rows = [...new Set(cells.map(({ row }) => row))].filter(({ kind }) => kind === "message");
   const kept = new Set(messages === 0 ? [] : rows.slice(-messages));
@@ -171,7 +170,7 @@ interface Told {
   readonly said: ReadonlySet<string>;
 }
 
-/** Rows that are all ties: few ids for many calls and results, answered twice or never, replies in several rows. */
+/** Rows that are all ties, with few ids for many calls and results, answered twice or never, and replies in several rows. */
 const tangled: fc.Arbitrary<Told> = fc
   .array(
     fc.record({
@@ -207,7 +206,7 @@ const tangled: fc.Arbitrary<Told> = fc
     return { rows, said: new Set(rows.flatMap(({ id, texts }) => texts.map((step) => `${id} ${step}`))) };
   });
 
-/** What stands in place of a message's texts: words that the model thought, a blank, data of the page, a steering message. */
+/** Parts in place of a message's texts, such as reasoning, a blank, data of the page, or a steering message. */
 const disguises: readonly ((body: string) => UIMessage["parts"][number])[] = [
   (body) => ({ type: "text", text: body }),
   (body) => ({ type: "reasoning", text: body }),
@@ -226,7 +225,7 @@ const messages = fc
     }),
   );
 
-/** Steps are told apart by the marks between them; what the user puts in meanwhile is said as well. */
+/** Steps are separated by their marks, and a user's steering in between counts as said. */
 function listSaid({ id, parts }: UIMessage): string[] {
   let step = 0;
   let begun = false;
@@ -244,7 +243,7 @@ const told = fc.oneof(
   messages.map((all): Told => ({ rows: all.map(messageRow), said: new Set(all.flatMap(listSaid)) })),
 );
 
-/** What is visible of a message between two of its steps. */
+/** The visible part of a message between two of its steps. */
 function piece(row: OutlineRow, from: number, to: number): OutlineRow[] {
   const steps = row.steps.slice(from, to);
   if (steps.length === 0) return [];

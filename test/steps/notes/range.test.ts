@@ -1,4 +1,4 @@
-/** What notes take the place of: nothing that they do not cover, nothing that was asked to be kept. */
+/** The span that notes replace. It holds only messages that they cover, and none that must be kept. */
 import type { UIMessage } from "ai";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";

@@ -1,4 +1,4 @@
-/** What is pinned beside a summary: word for word, within its budget, and harmless whatever it says. */
+/** Facts that are pinned beside a summary. They stand word for word, within their budget, and are harmless in any wording. */
 import type { UIMessage } from "ai";
 import { array, assert, constantFrom, integer, oneof, property, record, string, type Arbitrary } from "fast-check";
 import { describe, expect, it } from "vitest";
@@ -137,7 +137,7 @@ describe("a rule of the user is never lost", () => {
   it("nor made of what a summary says, also of one that opens a session as a stored message", () => {
     const opening = recordMessage({ overlayId: "ov_1", summary: `The user said: ${BILLING}.` });
     expect(gatherFacts([opening]).rules).toEqual([]);
-    // A person's own message is theirs whatever its id looks like.
+    // A person's own message counts as theirs with any id.
     expect(gatherFacts([say("record:ov_1", "user", text(`${BILLING}.`))]).rules).toHaveLength(1);
   });
 });

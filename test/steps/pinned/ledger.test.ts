@@ -1,4 +1,4 @@
-/** Which rules of a user stand: losing a prohibition is the worst error, so every doubt keeps both. */
+/** The user's rules in force. Losing a prohibition is the worst error, so every doubt keeps both rules. */
 import type { UIMessage } from "ai";
 import { array, assert, constantFrom, property } from "fast-check";
 import { describe, expect, it } from "vitest";

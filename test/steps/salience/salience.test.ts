@@ -1,4 +1,4 @@
-/** Which words of what is hidden are shown: names wherever they stand, the warmest first, each once, within the room. */
+/** The words of hidden messages that are shown. They are names wherever they stand, the warmest first, each once, within the room. */
 import { array, assert, constantFrom, integer, property, record, string, boolean } from "fast-check";
 import { describe, expect, it } from "vitest";
 import { chooseWords, talkOf, widthOf } from "../../../src/steps/salience/choose.ts";
