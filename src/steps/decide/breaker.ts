@@ -4,7 +4,7 @@
  *     closed ── failures in a row, or one of key or quota ──▶ open ── cooldown over ──▶ one probe ──▶ closed, or open for longer
  *
  * Job: say whether the model may be asked, and what an answer or a failure changes. Boundary: `now` is handed in, and
- * where the state is kept is not known here (memory/health.ts). Safe because a probe moves the end of the cooldown when
+ * where the state is kept is not known here (src/memory/runs/health.ts). Safe because a probe moves the end of the cooldown when
  * it is let through: whatever becomes of it, at most one is under way for each cooldown, and none is waited for.
  */
 import { COOLDOWNS_MS, FAILURES_TO_OPEN } from "../../limits.ts";

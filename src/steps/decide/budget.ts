@@ -2,7 +2,7 @@
  * How many tokens summarising may cost: in one session over its life, and in all sessions of an agent in one day (UTC).
  *
  * Job: check what was asked for, and say whether it is spent. Boundary: what was spent is counted elsewhere
- * (memory/spend.ts). Safe because it is looked at before a run asks a model, never in the middle: a run that began is
+ * (src/memory/runs/spend.ts). Safe because it is looked at before a run asks a model, never in the middle: a run that began is
  * not cut off, so a budget is overdrawn by one run at most.
  */
 import { PalimpsestError } from "../../errors.ts";
