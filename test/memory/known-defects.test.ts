@@ -1,6 +1,6 @@
 /**
- * Defects that earlier session memories had, each held down by a test. This list says by which (file in test/); the tests
- * below are those that no other file has.
+ * Defects of earlier session memories, each guarded by a test. The list names the test and its file in test/. The tests below guard the
+ * defects that no other file guards.
  *
  * Found when the first sketch was reviewed:
  * - search rows left behind by delete, clear, update: "S2: after update, delete and clear nothing of the old …" (memory/search)
@@ -16,7 +16,7 @@
  * Of the tree and its rows:
  * - a provider object shared by two sessions: "may not share a writable provider object by accident; …" (context/workerd/isolation); "one writable provider object for every session is refused" (agent/session-manager)
  * - appendAll on a non-empty session began anew: "appending several to a session that is not empty …" (agent/session-manager)
- * - delete rewrote the session's prompt: "leaves no row, keeps no prompt, …" (context/workerd/isolation); "S2: after a delete no table holds anything of the session" (agent/session-manager)
+ * - delete rewrote the session's prompt: "leaves no row, keeps no prompt, …" (context/workerd/isolation); "S2: after a delete no table holds anything of the session, …" (agent/delete-session)
  * - one id in two sessions was an error: "S1: sessions share nothing, not even ids; …" (memory/messages)
  * - a delete in mid-chain lost what came before: "a delete in the middle keeps both sides, …" (memory/messages)
  * - a path ended at 10,000 messages: "a path of 12,000 messages is read whole, …" (memory/messages); "a path far over 10,000 messages is compacted, …" (here)
@@ -28,7 +28,7 @@
  *
  * Of overlays:
  * - the deleted end of an overlay ended compaction: "compaction goes on after the end of an overlay …" (memory/overlays); "compaction goes on after both ends of its summary …" (agent/known-defects)
- * - of several summaries only the first was carried on: "every earlier summary reaches the next one's prompt, …" (agent/known-defects)
+ * - of several summaries only the first was carried on: "no earlier summary and no message between two of them falls into a gap: …" (agent/known-defects)
  * - what lay between overlays was in no summary: the same; "V1: what lies before an overlay is seen, …" (memory/overlays)
  * - a later, narrower overlay uncovered a wider one: "the wider overlay wins whether it came first or last; …" (memory/overlays); "a narrower overlay laid after a wider one changes no view" (here)
  * - an overlay was seen from, or blocked, a sibling: "an overlay is not seen from a sibling branch; …" (memory/overlays); "two branches of one session may each have a run (R2)" (workflows/races)
@@ -48,7 +48,7 @@
  * - compaction ran every ten messages or so: "a conversation of 300 messages is compacted a few times" (agent/known-defects)
  * - an eviction lost what was paid for: "a reset between the parts of a long run pays for no …" (workflows/faults)
  * - texts were given to the summariser uncut: "a text of any length is given to the summariser in pieces" (agent/known-defects)
- * - a long summary was asked to shrink every time: "a summary that is carried on may stay as long as it was" (agent/known-defects)
+ * - a long summary was asked to shrink every time: "a summary within its budget may stay as long as it was …" (agent/known-defects)
  * - tools were "unknown", objects "[object Object]", errors lost: "names every tool, shows objects as JSON and …" (steps/summarising)
  * - the system prompt and tools were not counted: "a count over the threshold starts a run, …" (agent/usage)
  * - a tail could begin with an answer: "head by count, tail by budget, the tail from a user turn" (steps/plan)
