@@ -18,6 +18,7 @@ import { memory } from "./cases/memory.ts";
 import { millionTokens } from "./cases/million-tokens.ts";
 import { notes } from "./cases/notes.ts";
 import { rescued } from "./cases/rescued.ts";
+import { rent } from "./cases/rent.ts";
 import { runCost } from "./cases/run-cost.ts";
 import { runTime } from "./cases/run-time.ts";
 import { sideBySide } from "./cases/side-by-side.ts";
@@ -32,6 +33,7 @@ export const CASES: readonly Case[] = [
   badSummariser,
   behaviours,
   cost,
+  rent,
   fidelity,
   rescued,
   drift,

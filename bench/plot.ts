@@ -17,6 +17,8 @@ export interface Panel {
   readonly x: Axis;
   readonly y: Axis;
   readonly lines: readonly Line[];
+  /** Points that follow no order: a dot each, and no line through them. */
+  readonly dots?: boolean;
 }
 
 export interface Plot {
@@ -59,7 +61,7 @@ export function drawPlot({ title, panels }: Plot): string {
   return `${head}\n<title>${escape(title)}</title>\n${body.join("\n")}\n</svg>\n`;
 }
 
-function drawPanel({ title, x, y, lines }: Panel): string {
+function drawPanel({ title, x, y, lines, dots = false }: Panel): string {
   const points = lines.flatMap((line) => line.points);
   const [xs, ys] = [points.map(([at]) => at), points.map(([, at]) => at)];
   const { left, top, width, height } = BOX;
@@ -77,6 +79,7 @@ function drawPanel({ title, x, y, lines }: Panel): string {
   const styles = chooseStyles(lines);
   const drawn = lines.map((line, place) => {
     const n = styles[place] ?? place;
+    if (dots) return drawDots(line, { px, py, n });
     const path = line.points.map(([one, other]) => `${at(px(one))},${at(py(other))}`).join(" ");
     const dash = DASHES[n % DASHES.length];
     const dashed = dash === "" ? "" : ` stroke-dasharray="${dash}"`;
@@ -95,6 +98,11 @@ function drawPanel({ title, x, y, lines }: Panel): string {
     ...drawn,
     ...names,
   ].join("\n");
+}
+
+function drawDots({ points }: Line, { px, py, n }: { px: Scale; py: Scale; n: number }): string {
+  const marks = points.map(([one, other]) => `<circle cx="${at(px(one))}" cy="${at(py(other))}" r="3"/>`);
+  return `<g fill="${colour(n)}" fill-opacity="0.7">${marks.join("")}</g>`;
 }
 
 /** The index of a style for each line. A known name has a style of its own. */

@@ -13,10 +13,17 @@ export const PRICES = {
   output: 15,
 } as const;
 
+/** Three kinds of providers, in US dollars for a million tokens: what a token costs beside another decides when to compact. */
+export const PRICE_LISTS = {
+  "dear writes": PRICES,
+  "no write premium": { input: 1.25, cacheRead: 0.125, cacheWrite: 1.25, output: 10 },
+  "no cache": { input: 3, cacheRead: 3, cacheWrite: 3, output: 15 },
+} as const satisfies Readonly<Record<string, Prices>>;
+
 /** As {@link PRICES}, like the price lists of small models. */
 export const SMALL_PRICES = { input: 0.1, cacheRead: 0.025, cacheWrite: 0.1, output: 0.4 } as const;
 
-type Prices = Readonly<Record<keyof typeof PRICES, number>>;
+export type Prices = Readonly<Record<keyof typeof PRICES, number>>;
 
 export type Priced = { readonly [Kind in keyof typeof PRICES]?: number };
 

@@ -23,6 +23,8 @@ export { SessionManager } from "./agent/session-manager.ts";
 export type { SplitOptions } from "./agent/runs/split.ts";
 export type { Fitted, GetViewOptions, ShownView } from "./agent/views/shown-view.ts";
 export type { OnCompactionOptions } from "./agent/runs/inline.ts";
+export type { MaskReport } from "./memory/masks/session-masks.ts";
+export type { Rent, Rents } from "./steps/decide/rent.ts";
 export type {
   CompactAfterOptions,
   InlineCompaction,
@@ -31,6 +33,7 @@ export type {
   KeepNotesOptions,
   AfterCompaction,
   ApprovalOptions,
+  Threshold,
 } from "./agent/settings.ts";
 export type { CreateSessionOptions, ListSessionsOptions, SessionInfo } from "./memory/sessions/sessions.ts";
 export type { ModelUsage, UsageReport } from "./agent/reports/usage.ts";

@@ -15,6 +15,7 @@ import {
   type KeepNotesOptions,
   compactAfter,
   type CompactAfterOptions,
+  type Threshold,
   type InlineCompaction,
   type SessionSettings,
 } from "./settings.ts";
@@ -27,11 +28,12 @@ export abstract class Configured {
   protected abstract tell(told: Told): this;
 
   /**
-   * Compacts when the view is estimated at more than `thresholdTokens`, through the durable workflow unless
-   * {@link onCompaction} brings a function. Throws `invalid_options`.
+   * Compacts when the view is estimated at more than this many tokens, through the durable workflow unless
+   * {@link onCompaction} brings a function. With `auto` the prices decide: older tool outputs give way to stubs, and older
+   * messages to a summary, once it has cost as much to carry them, and at the ceiling at the latest. Throws `invalid_options`.
    */
-  compactAfter(thresholdTokens: number, options: CompactAfterOptions = {}): this {
-    return this.tell({ settings: compactAfter(thresholdTokens, options) });
+  compactAfter(threshold: Threshold, options: CompactAfterOptions = {}): this {
+    return this.tell({ settings: compactAfter(threshold, options) });
   }
 
   /** Shows the start and the end of a tool output of more than `maxBytes`, and where the whole is. Throws `invalid_options`. */

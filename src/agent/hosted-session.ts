@@ -18,7 +18,7 @@ import { forgetWhatWasSaid } from "./clear-session.ts";
 import type { Core } from "./core.ts";
 import { mendIfUncovered } from "./runs/mend.ts";
 import { startNotesIfDue } from "./notes/trigger.ts";
-import { measureAfresh, triggerIfDue } from "./runs/trigger.ts";
+import { measureAfresh, maskIfDue, triggerIfDue } from "./runs/trigger.ts";
 
 /** Rounds of fetching for one read, and of comparing: more mean that somebody changes the same messages all the time. */
 const MAX_ROUNDS = 20;
@@ -145,6 +145,7 @@ export class HostedSession {
     const look = (): void =>
       core.transaction(() => {
         triggerIfDue(core, sessionId, continues);
+        maskIfDue(core, sessionId, continues);
         mendIfUncovered(core, sessionId);
         startNotesIfDue(core, sessionId);
       });

@@ -8,7 +8,7 @@ import type { History } from "../memory/messages/history.ts";
 import type { Core, Told } from "./core.ts";
 import { startNotesIfDue } from "./notes/trigger.ts";
 import { mendIfUncovered } from "./runs/mend.ts";
-import { triggerIfDue } from "./runs/trigger.ts";
+import { maskIfDue, triggerIfDue } from "./runs/trigger.ts";
 import type { SessionSettings } from "./settings.ts";
 
 export interface WriteOptions {
@@ -68,6 +68,7 @@ export class SessionState {
     const result = this.core.transaction<{ value: T }>(() => {
       const value = change(this.stored);
       if (options.quiet !== true) triggerIfDue(this.core, this.id, options.continues);
+      if (options.quiet !== true) maskIfDue(this.core, this.id, options.continues);
       mendIfUncovered(this.core, this.id);
       if (options.quiet !== true) startNotesIfDue(this.core, this.id);
       return { value };

@@ -25,6 +25,9 @@ import type { PlanReport } from "./reports/explain.ts";
 import { reportPlan, type PlanQuestion } from "./reports/plan.ts";
 import type { SessionSettings } from "./settings.ts";
 import { askForRun } from "./runs/ask.ts";
+import type { MaskReport } from "../memory/masks/session-masks.ts";
+import type { Rents } from "../steps/decide/rent.ts";
+import { rentsNow } from "./runs/rents.ts";
 import { findReasonToWait } from "./runs/trigger.ts";
 import type { BulletSource } from "../steps/draft/provenance.ts";
 import { visibleSpan } from "./runs/visible-span.ts";
@@ -47,6 +50,10 @@ export interface SessionStatus {
   readonly viewTokens: number;
   readonly thresholdTokens: number | null;
   readonly liveRunIds: readonly string[];
+  /** With `auto`: what it has cost to carry what could have gone, and what an edit would cost; null for a number. */
+  readonly rents: Rents | null;
+  /** Up to where older tool outputs are masked; null where none are. */
+  readonly masked: MaskReport | null;
   /** What keeps this branch from being compacted by itself now; null without a policy, and when the next append will. */
   readonly waiting: Waiting | null;
   /** Messages that are too long to be searched whole, of those that a search has seen. */
@@ -130,6 +137,8 @@ export class Session extends Configured {
         viewTokens: promptTokens(this.#core, this.id),
         thresholdTokens: this.#state.settings.policy?.thresholdTokens ?? null,
         liveRunIds: this.#core.runs.live(this.id).map((run) => run.id),
+        rents: rentsNow(this.#core, this.id),
+        masked: history.masks.report(),
         waiting: findReasonToWait(this.#core, this.id, { leafId }),
         partlySearched: this.#core.memory.search.countPartial(this.id),
       };

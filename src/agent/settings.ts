@@ -7,6 +7,7 @@ import type { RunRecord, Trigger } from "../memory/runs/runs.ts";
 import type { OverlayRecord } from "../memory/overlays/overlays.ts";
 import type { NotesShapeOptions } from "../steps/notes/document.ts";
 import type { NotesRangeOptions } from "../steps/notes/range.ts";
+import { PalimpsestError } from "../errors.ts";
 import { checkFields, type FieldNames } from "../known-fields.ts";
 import type { SecretRules } from "../redact/secret-rules.ts";
 import type { CountTokens } from "../steps/message/measure.ts";
@@ -96,6 +97,8 @@ export interface SessionSettings {
 }
 
 export interface CompactAfterOptions extends Omit<PolicyOptions, "thresholdTokens">, WhenOptions {
+  /** With `auto` only: most tokens that a view may have, overhead included. Default: four fifths of `windowTokens`. */
+  readonly ceiling?: number | undefined;
   /** Tokens beside the messages that count against the threshold: system prompt and tools. Default 0. */
   readonly overheadTokens?: number | undefined;
   /**
@@ -110,6 +113,7 @@ export interface CompactAfterOptions extends Omit<PolicyOptions, "thresholdToken
 }
 
 const COMPACT_AFTER: FieldNames<CompactAfterOptions> = {
+  ceiling: true,
   protectHead: true,
   headTokenBudget: true,
   firstMessageTokens: true,
@@ -198,25 +202,67 @@ export class SettingsTable {
   }
 }
 
+/** Tokens of a view, or `auto`: by what it costs to carry it, up to a ceiling. */
+export type Threshold = number | "auto";
+
+/** Of a window that is all that was said, what a view may take: the rest is for an answer, and for what comes in while a run is at work. */
+const CEILING_OF_WINDOW = 0.8;
+/** Recent tokens that stay by default where a view is edited by rent. Chosen in docs/decisions/0018. */
+const RENT_TAIL_TOKENS = 8_000;
+
 /** What `compactAfter` changes about a session's settings. Checks at once. Throws `invalid_options`. */
 export function compactAfter(
-  thresholdTokens: number,
+  threshold: Threshold,
   options: CompactAfterOptions = {},
 ): (settings: SessionSettings) => SessionSettings {
   checkFields("compactAfter", options, COMPACT_AFTER);
-  const { overheadTokens, tokenCounter, template, carryBlocks, ...rest } = options;
+  const { overheadTokens, tokenCounter, template, carryBlocks, ceiling, ...rest } = options;
   const { hardTokens, windowTokens, budget, maxBreakEvenCalls, prices, ...limits } = rest;
-  const policy = resolvePolicy({ ...limits, thresholdTokens, overheadTokens, hardTokens: hardTokens ?? windowTokens });
-  const when = resolveWhen(thresholdTokens, { hardTokens, windowTokens, budget, maxBreakEvenCalls, prices });
+  const thresholdTokens = resolveThreshold(threshold, { ceiling, windowTokens });
+  const isAuto = threshold === "auto";
+  const defaults = isAuto ? { tailTokenBudget: Math.min(RENT_TAIL_TOKENS, Math.floor(thresholdTokens / 3)) } : {};
+  const hard = hardTokens ?? windowTokens;
+  const policy = resolvePolicy({ ...defaults, ...limits, thresholdTokens, overheadTokens, hardTokens: hard });
+  const waiting = { hardTokens, windowTokens, budget, prices };
+  const when = resolveWhen(thresholdTokens, {
+    ...waiting,
+    // A rent says by itself whether an edit is worth it.
+    maxBreakEvenCalls: isAuto ? (maxBreakEvenCalls ?? null) : maxBreakEvenCalls,
+  });
   const sections = template === undefined ? null : parseTemplate(template);
   const counter = tokenCounter === undefined ? null : guardCounter(tokenCounter);
   return (settings) => ({
     ...settings,
     policy,
-    when,
+    when: { ...when, rule: isAuto ? "rent" : "ceiling" },
     overheadTokens: overheadTokens ?? settings.overheadTokens,
     countTokens: counter ?? settings.countTokens,
     template: sections ?? settings.template,
     carryBlocks: carryBlocks ?? settings.carryBlocks,
   });
+}
+
+function resolveThreshold(
+  threshold: Threshold,
+  { ceiling, windowTokens }: Pick<CompactAfterOptions, "ceiling" | "windowTokens">,
+): number {
+  if (threshold !== "auto") {
+    if (ceiling === undefined) return threshold;
+    throw invalidOptions(
+      'ceiling goes with compactAfter("auto"): a number is a ceiling itself. Leave one of them out.',
+    );
+  }
+  if (ceiling === undefined && windowTokens === undefined) {
+    throw invalidOptions(
+      'compactAfter("auto") needs a bound: give ceiling, the most tokens that a view may have, or windowTokens, the context window of the conversation\'s own model.',
+    );
+  }
+  if (ceiling === undefined) return Math.floor((windowTokens ?? 0) * CEILING_OF_WINDOW);
+  if (Number.isSafeInteger(ceiling) && ceiling >= 1 && ceiling <= (windowTokens ?? ceiling)) return ceiling;
+  const most = windowTokens === undefined ? "" : ` and at most ${windowTokens}, the window`;
+  throw invalidOptions(`ceiling is ${String(ceiling)}: give a whole number of at least 1${most}.`);
+}
+
+function invalidOptions(message: string): PalimpsestError {
+  return new PalimpsestError("invalid_options", message);
 }

@@ -121,6 +121,22 @@ const FAMILIES = {
     `CREATE INDEX palimpsest_active_overlays
        ON palimpsest_overlays (session_id, to_seq DESC, to_step DESC, from_seq ASC, from_step ASC, n DESC) WHERE state = 'active'`,
   ],
+  // Up to where older tool outputs give way to stubs, a row an edit (masks/masks.ts).
+  masks: [
+    `CREATE TABLE palimpsest_masks (
+       session_id TEXT NOT NULL,
+       n          INTEGER NOT NULL,
+       to_seq     INTEGER NOT NULL,
+       to_step    INTEGER NOT NULL,
+       top_seq    INTEGER NOT NULL,
+       top_step   INTEGER NOT NULL,
+       tokens     INTEGER NOT NULL,
+       names      TEXT NOT NULL,
+       stubs      TEXT NOT NULL,
+       created_at INTEGER NOT NULL,
+       PRIMARY KEY (session_id, n)
+     ) WITHOUT ROWID`,
+  ],
   // Drafts already paid for: a chunk's summary by the digest of its source, the prompt version and the model.
   drafts: [
     `CREATE TABLE palimpsest_drafts (

@@ -6,6 +6,7 @@
  * and tests hold the totals to exact numbers.
  */
 import type { Db } from "./db.ts";
+import { MaskStatements } from "./masks/statements.ts";
 
 /** A message without its content. Walks, measures and plans need no more. */
 export type ShapeRow = {
@@ -74,13 +75,16 @@ const CONTENT_TABLES = [
   "palimpsest_overlays",
   "palimpsest_drafts",
   "palimpsest_notes",
+  "palimpsest_masks",
 ] as const;
 
 export class Statements {
+  readonly masks: MaskStatements;
   readonly #db: Db;
 
   constructor(db: Db) {
     this.#db = db;
+    this.masks = new MaskStatements(db);
   }
 
   // Sessions

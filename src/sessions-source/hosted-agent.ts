@@ -15,7 +15,7 @@ import { agentPlatform, lacksWorkflow, type Watched } from "../agent/platform.ts
 import { PalimpsestError } from "../errors.ts";
 import { Session, type SessionOf } from "../agent/session.ts";
 import { SessionManager } from "../agent/session-manager.ts";
-import type { CompactAfterOptions } from "../agent/settings.ts";
+import type { CompactAfterOptions, Threshold } from "../agent/settings.ts";
 import type { RunRecord } from "../memory/runs/runs.ts";
 import type { PortMethod } from "../workflows/port.ts";
 import { sessionsSource, type SessionsSourceOptions } from "./source.ts";
@@ -23,9 +23,9 @@ import { sessionsSource, type SessionsSourceOptions } from "./source.ts";
 /** What a session is told: `compactAfter(60_000)`, or a function of the session. */
 export type CompactionSettings = (session: Session) => unknown;
 
-/** Compacts a conversation when its view is estimated at more than `thresholdTokens`. Throws `invalid_options` when it is used. */
-export function compactAfter(thresholdTokens: number, options: CompactAfterOptions = {}): CompactionSettings {
-  return (session) => session.compactAfter(thresholdTokens, options);
+/** When a conversation is compacted: over so many tokens, or by what it costs (`auto`). Throws `invalid_options` when it is used. */
+export function compactAfter(threshold: Threshold, options: CompactAfterOptions = {}): CompactionSettings {
+  return (session) => session.compactAfter(threshold, options);
 }
 
 /** The core of an agent whose base class keeps the messages. */

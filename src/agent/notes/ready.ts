@@ -44,7 +44,8 @@ export interface ReadyNotes {
 
 export type NotesVerdict = ReadyNotes | ({ readonly kind: "declined" } & WhyModel);
 
-export type Asked = Pick<RunRecord, "sessionId" | "leafId" | "policy" | "manual" | "focus" | "fresh" | "only">;
+export type Asked = Pick<RunRecord, "sessionId" | "leafId" | "policy" | "manual" | "focus" | "fresh" | "only"> &
+  Partial<Pick<RunRecord, "trigger">>;
 
 /** Null where no notes are kept. */
 export function findNotes(
@@ -69,7 +70,7 @@ export function findNotes(
     overheadTokens: unseenTokens(core, run.sessionId, history.tokens(run.leafId)),
   });
   if (outline === null) return decline("gone", "The branch is gone.");
-  if (!run.manual && outline.tokens <= run.policy.thresholdTokens) {
+  if (!run.manual && run.trigger !== "rent" && outline.tokens <= run.policy.thresholdTokens) {
     return decline("under-threshold", "The view is not over the threshold any more.");
   }
   const redaction = redactionOf({ secretRules });

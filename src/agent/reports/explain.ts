@@ -2,6 +2,8 @@
 import { MAX_REFERENCED_RATIO, SUMMARY_FRAME_TOKENS, TOLERATED_SUMMARY_TOKENS } from "../../limits.ts";
 import { MOST_COUNTED } from "../../steps/pinned/keep.ts";
 import { breakEven, type Prices } from "../../steps/decide/break-even.ts";
+import type { MaskReport } from "../../memory/masks/session-masks.ts";
+import type { Rent, Rents } from "../../steps/decide/rent.ts";
 import type { Outline } from "../../steps/plan/outline.ts";
 import type { KeptHead, BoundaryMove } from "../../steps/plan/cut.ts";
 import type { Plan, SpanPlan } from "../../steps/plan/plan.ts";
@@ -30,6 +32,10 @@ export interface PlanReport {
   readonly cost: SummariserCost;
   /** Later model calls after which the run has paid for itself; null when it never does, or nothing is to be done. */
   readonly breakEvenCalls: number | null;
+  /** With `auto`: what it has cost to carry what could have gone, what an edit would cost, and what it would save; null for a number. */
+  readonly rents: Rents | null;
+  /** Up to where older tool outputs are masked in this view; null where none are. */
+  readonly masked: MaskReport | null;
   /** What keeps a run from starting by itself now, or from doing anything when it is asked for; null when nothing does. */
   readonly waiting: Waiting | null;
   /** One sentence each, in reading order. */
@@ -53,6 +59,28 @@ const WHY = {
 
 const FREE: SummariserCost = { calls: 0, inputTokens: 0, outputTokens: 0 };
 
+/** A report without what is said of rents and masks, which is the same whatever is planned. */
+type Planned = Omit<PlanReport, "rents" | "masked">;
+
+/** The report with what a view that is edited by rent has cost, and what is masked in it. */
+export function explainRents(report: Planned, { rents, masked }: Pick<PlanReport, "rents" | "masked">): PlanReport {
+  const lines = [
+    ...(masked === null
+      ? []
+      : [
+          `Older tool outputs are masked up to message "${masked.upTo}": ${masked.tokens} tokens are kept out of the view.`,
+        ]),
+    ...(rents === null ? [] : [describeRent("Masking", rents.mask), describeRent("Summarising", rents.summary)]),
+  ];
+  return { ...report, rents, masked, lines: [...report.lines, ...lines] };
+}
+
+function describeRent(edit: string, { paid, price, freedTokens, isDue }: Rent): string {
+  if (freedTokens === 0) return `${edit} would save nothing now.`;
+  const due = isDue ? "it is due" : "it waits";
+  return `${edit} would save ${freedTokens} tokens a call for the price of ${Math.round(price)} tokens of input; to carry them has cost ${Math.round(paid)} so far: ${due}.`;
+}
+
 interface Circumstances {
   readonly policy: Policy;
   readonly prices: Prices | undefined;
@@ -68,7 +96,7 @@ function describeView(outline: Outline, { thresholdTokens }: Policy): string {
   return `The view is ${outline.tokens} tokens in ${outline.rows.length} elements; the threshold is ${thresholdTokens}.`;
 }
 
-export function explainPlan(outline: Outline, plan: Plan, circumstances: Circumstances): PlanReport {
+export function explainPlan(outline: Outline, plan: Plan, circumstances: Circumstances): Planned {
   const { policy, waiting, notes } = circumstances;
   const viewTokens = outline.tokens;
   if (plan.kind === "nothing") {
@@ -99,7 +127,7 @@ export function explainPlan(outline: Outline, plan: Plan, circumstances: Circums
 export function explainFunction(
   outline: Outline,
   { policy, waiting, notes }: Pick<Circumstances, "policy" | "waiting" | "notes">,
-): PlanReport {
+): Planned {
   const detail = "A function of the session's own (onCompaction) is called, and names what it replaces.";
   const lines = [describeView(outline, policy), detail, ...(notes?.kind === "declined" ? describeDecline(notes) : [])];
   return {
@@ -122,7 +150,7 @@ export function explainNotes(
   outline: Outline,
   { plan, notes }: { plan: SpanPlan; notes: NotesForecast & { kind: "serve" } },
   circumstances: Omit<Circumstances, "notes" | "besideTokens">,
-): PlanReport {
+): Planned {
   const shownTokens = notes.expectedTokens - outline.tokens + plan.spanTokens;
   return reportSpan(outline, plan, {
     ...circumstances,
@@ -142,7 +170,7 @@ interface SpanReport extends Omit<Circumstances, "besideTokens"> {
   readonly lines: readonly string[];
 }
 
-function reportSpan(outline: Outline, plan: SpanPlan, report: SpanReport): PlanReport {
+function reportSpan(outline: Outline, plan: SpanPlan, report: SpanReport): Planned {
   const { policy, prices, waiting, notes, shown, cost, modelTokens } = report;
   const viewTokens = outline.tokens;
   const savedTokens = plan.spanTokens - shown.budget;

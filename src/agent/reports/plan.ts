@@ -6,7 +6,8 @@ import { besides, opened } from "../../steps/view/view.ts";
 import { carriedIn, openingOf } from "../runs/boundary.ts";
 import type { Core } from "../core.ts";
 import { planNow } from "../runs/dry-run.ts";
-import { explainFunction, explainNotes, explainPlan, type PlanReport } from "./explain.ts";
+import { rentsNow } from "../runs/rents.ts";
+import { explainFunction, explainNotes, explainPlan, explainRents, type PlanReport } from "./explain.ts";
 import { foreseeNotes } from "../notes/forecast.ts";
 import { findReasonToWait } from "../runs/trigger.ts";
 
@@ -26,7 +27,12 @@ export async function reportPlan(
 ): Promise<PlanReport | null> {
   const carried = await carriedIn(core, sessionId);
   const asked = { manual: manual || rebuild, only: rebuild ? ("rebuild" as const) : undefined };
-  const found = planNow(core, sessionId, { policy, leafId, ...asked });
+  const rents = leafId === undefined ? rentsNow(core, sessionId) : null;
+  const due = rents?.summary.isDue === true;
+  const isActive = leafId === undefined || leafId === core.memory.session(sessionId).leafId();
+  const masked = isActive ? core.memory.session(sessionId).masks.report() : null;
+  const told = (report: Parameters<typeof explainRents>[0]): PlanReport => explainRents(report, { rents, masked });
+  const found = planNow(core, sessionId, { policy, leafId, due, ...asked });
   if (found === null) return null;
   const { outline, plan } = found;
   const branch = { sessionId, leafId: outline.leafId };
@@ -34,14 +40,14 @@ export async function reportPlan(
   const waiting = asked.manual ? null : findReasonToWait(core, sessionId, branch);
   const circumstances = { policy, prices: when?.prices, waiting };
   const foreseen = foreseeNotes(core, { ...branch, ...asked, policy, focus: null, fresh: false }, carried);
-  if (foreseen !== null && foreseen.plan !== null) return explainNotes(outline, foreseen, circumstances);
+  if (foreseen !== null && foreseen.plan !== null) return told(explainNotes(outline, foreseen, circumstances));
   if (inline !== null && !isBefore(plan))
-    return explainFunction(outline, { policy, waiting, notes: foreseen?.notes ?? null });
+    return told(explainFunction(outline, { policy, waiting, notes: foreseen?.notes ?? null }));
   // Most that stands around a summary: how it began, blocks that are carried, as they are now, and what a caller's code may add.
   const opening = plan.kind === "span" ? openingOf(core, { sessionId, policy }, plan) : null;
   const around = countTokens(opened({ opening: opening?.text ?? null })) + countTokens(besides({ carried }));
   const besideTokens = around + (afterCompaction === null ? 0 : HOOK_TOKENS);
-  return explainPlan(outline, plan, { ...circumstances, besideTokens, notes: foreseen?.notes ?? null });
+  return told(explainPlan(outline, plan, { ...circumstances, besideTokens, notes: foreseen?.notes ?? null }));
 }
 
 /** Whether nothing is asked at all, neither a summariser nor a function. */

@@ -83,7 +83,12 @@ export class RunPort implements CompactionPort {
       });
       if (outline === null) return call.end({ kind: "stale", reason: "gone" });
       call.note({ partial: outline.truncated, tokensBefore: promptTokens(core, run.sessionId, run.leafId) });
-      return { kind: "outline", outline, policy: run.policy, options: { manual: run.manual, only: run.only } };
+      return {
+        kind: "outline",
+        outline,
+        policy: run.policy,
+        options: { manual: run.manual, due: run.trigger === "rent", only: run.only },
+      };
     });
   }
 

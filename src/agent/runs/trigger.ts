@@ -11,8 +11,10 @@
 import type { Outcome, RunRecord, Trigger } from "../../memory/runs/runs.ts";
 import type { Core, Needs } from "../core.ts";
 import type { Policy } from "../../steps/plan/plan.ts";
+import { decide, decideMask, type Decision } from "../../steps/decide/decide.ts";
 import { isSoft, waitFor, type Waiting } from "../../steps/decide/why-not.ts";
 import { promptTokens } from "../reports/usage.ts";
+import { rentsNow } from "./rents.ts";
 import { planNow } from "./dry-run.ts";
 import { PalimpsestError } from "../../errors.ts";
 import { findNotes } from "../notes/ready.ts";
@@ -44,40 +46,70 @@ export interface RunRequest {
  * `continues` is the leaf that the active one was just appended to, where the caller knows.
  */
 export function triggerIfDue(core: Core, sessionId: string, continues: string | null = null): RunRecord | null {
-  const { policy } = core.settings.get(sessionId);
-  if (policy === null || promptTokens(core, sessionId) <= policy.thresholdTokens) return null;
+  const { policy, when } = core.settings.get(sessionId);
+  if (policy === null) return null;
+  if (when?.rule !== "rent" && promptTokens(core, sessionId) <= policy.thresholdTokens) return null;
   const leafId = core.memory.session(sessionId).leafId();
-  if (leafId === null || findReasonToWait(core, sessionId, { leafId, continues }) !== null) return null;
-  return startRun(core, sessionId, { trigger: "threshold", leafId });
+  if (leafId === null) return null;
+  const decision = decideNow(core, sessionId, { leafId, continues });
+  return decision.kind === "start" ? startRun(core, sessionId, { trigger: decision.trigger, leafId }) : null;
+}
+
+/** Masks older outputs of the active view when that is due. Reads the view then, and writes one row. Call inside a transaction. */
+export function maskIfDue(core: Core, sessionId: string, continues: string | null = null): void {
+  const rents = rentsNow(core, sessionId);
+  if (rents?.masks == null || !rents.mask.isDue) return;
+  const { memory, settings } = core;
+  const leafId = memory.session(sessionId).leafId();
+  if (leafId === null || memory.session(sessionId).hasEnded) return;
+  if (!decideMask({ rents, live: () => liveFor(core, sessionId, { leafId, continues }) })) return;
+  const { masks } = memory.session(sessionId);
+  const view = masks.rented();
+  if (view !== null) masks.mask(view, rents.masks.to, settings.get(sessionId).policy?.stackTokens ?? 0);
+}
+
+interface Branch {
+  readonly leafId: string | null;
+  readonly continues?: string | null;
 }
 
 /** What keeps the trigger from starting a run on a branch now, first things first; null when one is due. */
-export function findReasonToWait(
-  core: Core,
-  sessionId: string,
-  { leafId, continues = null }: { leafId: string | null; continues?: string | null },
-): Waiting | null {
+export function findReasonToWait(core: Core, sessionId: string, branch: Branch): Waiting | null {
+  const decision = decideNow(core, sessionId, branch);
+  return decision.kind === "wait" ? decision.waiting : null;
+}
+
+function decideNow(core: Core, sessionId: string, { leafId, continues = null }: Branch): Decision {
   const { policy, when } = core.settings.get(sessionId);
-  if (leafId === null) return waitFor("empty", "The session has no messages.");
-  if (core.memory.session(sessionId).hasEnded) {
-    return waitFor("session-ended", `Session "${sessionId}" was split, and is only read.`);
-  }
-  if (policy === null || when === null) return null;
-  const tokens = promptTokens(core, sessionId, leafId);
-  if (tokens <= policy.thresholdTokens) {
-    return waitFor("under-threshold", `The view is ${tokens} tokens; the threshold is ${policy.thresholdTokens}.`);
-  }
-  const live = liveOnBranch(core, sessionId, { leafId, continues });
-  if (live?.state === "waiting")
-    return waitFor("approval-pending", `The summary of run "${live.id}" waits for a person.`);
-  if (live !== null) return waitFor("run-in-flight", `Run "${live.id}" is at work on this branch.`);
-  const quiet = findQuiet(core.runs.latestEnded(sessionId), policy, tokens);
-  if (quiet !== null) return quiet;
-  const postponed =
-    tokens > when.hardTokens ? null : (findObstacle(core, sessionId) ?? findLoss(core, sessionId, tokens));
-  // What no model is needed for need not wait for one.
-  if (postponed !== null && notesServe(core, { sessionId, leafId, policy }, { tokens, continues })) return null;
-  return postponed ?? findNothing(core, sessionId, { policy, leafId, tokens });
+  const { hasEnded } = core.memory.session(sessionId);
+  const tokens = leafId === null ? 0 : promptTokens(core, sessionId, leafId);
+  const isActive = leafId === core.memory.session(sessionId).leafId();
+  const rents = isActive && !hasEnded ? rentsNow(core, sessionId) : null;
+  const none = { leafId, sessionId, hasEnded, tokens, rents, lines: null, ...UNASKED };
+  if (leafId === null || policy === null || when === null) return decide(none);
+  return decide({
+    ...none,
+    lines: { thresholdTokens: policy.thresholdTokens, hardTokens: when.hardTokens },
+    live: () => liveFor(core, sessionId, { leafId, continues }),
+    quiet: () => findQuiet(core.runs.latestEnded(sessionId), policy, tokens),
+    obstacle: () => findObstacle(core, sessionId) ?? findLoss(core, sessionId, tokens),
+    notesServe: () => notesServe(core, { sessionId, leafId, policy }, { tokens, continues }),
+    nothingToDo: () => findNothing(core, sessionId, { policy, leafId, tokens, due: rents?.summary.isDue === true }),
+  });
+}
+
+/** Of a session that nothing compacts. */
+const UNASKED = {
+  live: () => null,
+  quiet: () => null,
+  obstacle: () => null,
+  notesServe: () => false,
+  nothingToDo: () => null,
+} as const;
+
+function liveFor(core: Core, sessionId: string, branch: { leafId: string; continues: string | null }) {
+  const live = liveOnBranch(core, sessionId, branch);
+  return live === null ? null : { id: live.id, isWaiting: live.state === "waiting" };
 }
 
 /**
@@ -254,13 +286,13 @@ function isLarger(outcome: Outcome): boolean {
 function findNothing(
   core: Needs<"marks" | "memory" | "runs" | "settings" | "usage">,
   sessionId: string,
-  { policy, leafId, tokens }: { policy: Policy; leafId: string; tokens: number },
+  { policy, leafId, tokens, due }: { policy: Policy; leafId: string; tokens: number; due: boolean },
 ): Waiting | null {
   const outcome = core.runs.latestEnded(sessionId)?.outcome;
   if (outcome?.kind !== "nothing" || isSoft(outcome.reason) || outcome.reason === "declined") return null;
   const known = core.marks.nothingUpTo.get(sessionId);
   if (known?.policy === policy && tokens <= known.tokens) return waitFor(outcome.reason, outcome.detail);
-  const plan = planNow(core, sessionId, { policy, leafId })?.plan;
+  const plan = planNow(core, sessionId, { policy, leafId, due })?.plan;
   if (plan?.kind !== "nothing") return null;
   core.marks.nothingUpTo.set(sessionId, { policy, tokens: tokens + policy.minSpanTokens });
   return waitFor(plan.reason, plan.detail);

@@ -16,7 +16,7 @@ import type { MessageSearch } from "../search/search.ts";
 import type { SeqRange } from "../search/search-rows.ts";
 import type { Ask, Holding } from "../../steps/recall/asked.ts";
 import type { OverlayRow } from "../statements.ts";
-import type { Tree } from "./tree.ts";
+import { pathParts, type Tree } from "./tree.ts";
 import { walkView } from "./walk.ts";
 
 /** The most messages searched for the user's last one. An agent's turn seldom has more. */
@@ -185,14 +185,7 @@ export class HiddenMessages {
   /** The path down from a place, newest range first. */
   #stretches(seq: number): SeqRange[] {
     this.#branches ??= this.#tree.sql.branchRows(this.#tree.sessionId);
-    const found: SeqRange[] = [];
-    for (let toSeq: number | null = seq; toSeq !== null;) {
-      const end: number = toSeq;
-      const branch = this.#branches.find((row) => row.seq <= end);
-      found.push({ fromSeq: branch?.seq ?? 0, toSeq: end });
-      toSeq = branch?.parentSeq ?? null;
-    }
-    return found;
+    return pathParts(this.#branches, seq);
   }
 
   #nextFrom(seq: number): number | null {

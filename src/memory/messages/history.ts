@@ -11,7 +11,7 @@ import { WHOLE_MESSAGE, type Outline, type Span } from "../../steps/plan/outline
 import { sliceMessage } from "../../steps/message/slice.ts";
 import { ownMark, parseSyntheticId, RESERVED_METADATA, RESERVED_PREFIX } from "../../steps/view/view.ts";
 import { findLeafAfter, listTips, type BranchTip } from "./branch-tips.ts";
-import { checkShape, encodeHosted, encodeMessage, hostedSliceDigest, type Encoded } from "./content.ts";
+import { checkShape, encodeHosted, encodeMessage, hostedSliceDigest, parseFacts, type Encoded } from "./content.ts";
 import { isPruned } from "./contents.ts";
 import { invalidate } from "../overlays/invalidation.ts";
 import { sessionEnded } from "../sessions/lineage.ts";
@@ -32,7 +32,7 @@ import {
   type View,
 } from "./view.ts";
 import { readSurroundings, type Surroundings } from "./surroundings.ts";
-import { elementTokens, walkView } from "./walk.ts";
+import { elementTokens, walkShown, walkView } from "./walk.ts";
 
 export type { RecentHistory, View } from "./view.ts";
 
@@ -53,6 +53,7 @@ export class History extends SessionOverlays {
 
   protected override viewChanged(): void {
     this.#total = null;
+    this.masks.changed();
   }
 
   get sessionId(): string {
@@ -89,6 +90,7 @@ export class History extends SessionOverlays {
       const before = leafSeq === null ? 0 : this.#total?.leafSeq === leafSeq ? this.#total.tokens : null;
       const grown = parentSeq === leafSeq && before !== null;
       this.#total = grown ? { leafSeq: seq, tokens: before + encoded.tokens } : null;
+      this.masks.appended({ seq, grown: parentSeq === leafSeq, encoded });
     });
   }
 
@@ -133,7 +135,10 @@ export class History extends SessionOverlays {
       const keeps = this.#unchangedPart(row, encoded, message);
       const { reached, gone } = this.laid.invalidate([row], (overlay) => keeps(coveredSteps(overlay, row.seq)));
       this.notes.withdraw([row], keeps);
+      this.tree.masks.replaced(row, callsOf(row));
       this.tree.replace(row, encoded);
+      if (reached || this.tree.newest()?.seq !== row.seq) this.masks.changed();
+      else this.masks.grown(row.seq, encoded);
       this.#invalidate(gone);
       this.options.search.replaced(this.sessionId, row.seq, message);
       const before = !reached && this.#total?.leafSeq === row.seq ? this.#total.tokens : null;
@@ -154,7 +159,9 @@ export class History extends SessionOverlays {
       const total = reached ? null : this.#totalWithout(rows);
       this.options.search.removed(this.sessionId, rows);
       this.notes.withdraw(rows);
+      this.tree.masks.removed(rows, rows.flatMap(callsOf));
       this.tree.remove(rows);
+      this.masks.changed();
       this.#invalidate(gone);
       this.#total = total;
       return rows.length;
@@ -237,7 +244,7 @@ export class History extends SessionOverlays {
     this.options.db.transaction(() => {
       this.options.search.removed(this.sessionId, rows);
       this.tree.prune(rows);
-      this.#total = null;
+      this.viewChanged();
     });
   }
 
@@ -486,14 +493,14 @@ export class History extends SessionOverlays {
     if (start === null) return 0;
     if (this.#total?.leafSeq === start.seq) return this.#total.tokens;
     let tokens = 0;
-    for (const element of walkView(this.tree, start, { content: false })) tokens += elementTokens(element);
+    for (const element of walkShown(this.tree, start, { content: false })) tokens += elementTokens(element);
     if (start.seq === this.tree.newest()?.seq) this.#total = { leafSeq: start.seq, tokens };
     return tokens;
   }
 
   /** Drops all cached values. After a rollback only the rows are right. */
   forget(): void {
-    this.#total = null;
+    this.viewChanged();
     this.#uncovered = false;
     this.tree.forget();
   }
@@ -554,6 +561,11 @@ export class History extends SessionOverlays {
     const seq = this.#leafSeq(leafId);
     return seq === null ? null : { seq, step };
   }
+}
+
+/** Its calls that have a result: what a stub may stand for. */
+function callsOf({ facts }: ShapeRow): string[] {
+  return parseFacts(facts).results.map(([id]) => id);
 }
 
 /** Throws `reserved_id` and `reserved_metadata` for marks that only our own messages may carry. */

@@ -14,6 +14,7 @@ import { hashId } from "../../steps/message/reference.ts";
 import type { Encoded } from "./content.ts";
 import { PRUNED, StoredContents, type Contents } from "./contents.ts";
 import { Fingerprints } from "./fingerprints.ts";
+import { Masks, type PathPart } from "../masks/masks.ts";
 import type { ContentRow, ShapeRow, Statements } from "../statements.ts";
 
 interface Top {
@@ -29,6 +30,7 @@ export class Tree {
   readonly sessionId: string;
   readonly sql: Statements;
   readonly contents: Contents;
+  readonly masks: Masks;
   readonly #fingerprints: Fingerprints;
   readonly #now: () => number;
   /** Rises with every write that invalidates open cursors and cached totals. */
@@ -43,6 +45,7 @@ export class Tree {
     this.contents = contents ?? new StoredContents(sql, sessionId);
     this.#now = now;
     this.#fingerprints = new Fingerprints(sql, sessionId);
+    this.masks = new Masks(sql.masks, sessionId, (seq) => pathParts(sql.branchRows(sessionId), seq));
   }
 
   get epoch(): number {
@@ -58,6 +61,7 @@ export class Tree {
   forget(): void {
     this.#top = null;
     this.#fingerprints.forget();
+    this.masks.forget();
     this.touch();
   }
 
@@ -236,6 +240,21 @@ export class Tree {
     }
     return this.#top;
   }
+}
+
+/** The path down from a row, newest part first, by the session's branches: newest first as well. */
+export function pathParts(
+  branches: readonly { readonly seq: number; readonly parentSeq: number | null }[],
+  seq: number,
+): PathPart[] {
+  const found: PathPart[] = [];
+  for (let toSeq: number | null = seq; toSeq !== null;) {
+    const end: number = toSeq;
+    const branch = branches.find((row) => row.seq <= end);
+    found.push({ fromSeq: branch?.seq ?? 0, toSeq: end });
+    toSeq = branch?.parentSeq ?? null;
+  }
+  return found;
 }
 
 /**

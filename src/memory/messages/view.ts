@@ -4,16 +4,18 @@
  */
 import type { UIMessage } from "ai";
 import type { Outline, OutlineRow, Span } from "../../steps/plan/outline.ts";
+import { maskMessage } from "../../steps/view/mask.ts";
 import { repairMessages } from "../../steps/view/repair.ts";
 import { sliceMessage } from "../../steps/message/slice.ts";
 import { NOTHING_PINNED } from "../../steps/pinned/fact.ts";
 import { summaryMessage } from "../../steps/view/view.ts";
 import { parseFacts, utf8Length } from "./content.ts";
+import { maskedTokens } from "../masks/session-masks.ts";
 import { parseDetails } from "../overlays/details.ts";
 import { summarySource, toRecord } from "../overlays/record.ts";
 import type { ContentRow, OverlayRow, Place, ShapeRow } from "../statements.ts";
 import type { Tree } from "./tree.ts";
-import { elementTokens, isWhole, visibleSteps, walkView, type Element } from "./walk.ts";
+import { elementTokens, isWhole, visibleSteps, walkShown, walkView, type Element } from "./walk.ts";
 
 /** One element of a view and the part of the path that it covers. Together the elements cover the path exactly once (V1). */
 export type ViewElement =
@@ -60,7 +62,7 @@ export interface OutlineOptions {
 /** Reads a view. With `overlays`, only these count as in force. */
 export function readView(tree: Tree, start: Place | null, overlays?: readonly OverlayRow[]): Omit<View, "leafId"> {
   const options = { content: true, ...(overlays !== undefined && { overlays }) } as const;
-  const walked = start === null ? [] : [...walkView(tree, start, options)].toReversed();
+  const walked = start === null ? [] : [...walkShown(tree, start, options)].toReversed();
   const elements = walked.map(viewElement);
   return {
     messages: repairMessages(elementMessages(tree, walked)),
@@ -71,7 +73,7 @@ export function readView(tree: Tree, start: Place | null, overlays?: readonly Ov
 
 export function readOutline(tree: Tree, start: Place, options: OutlineOptions): Omit<Outline, "leafId"> {
   const { maxRows = Number.POSITIVE_INFINITY, maxBytes = Number.POSITIVE_INFINITY, overheadTokens = 0 } = options;
-  const walked: Element[] = [...walkView(tree, start, { content: false })].toReversed();
+  const walked: Element[] = [...walkShown(tree, start, { content: false })].toReversed();
   const rows: OutlineRow[] = [];
   let bytes = 0;
   for (const element of walked) {
@@ -115,8 +117,18 @@ export function elementMessages(tree: Tree, elements: readonly Element<ContentRo
 
 export function elementMessage(tree: Tree, element: Element<ContentRow>): UIMessage {
   if (element.kind === "overlay") return overlayMessage(element.overlay, element.isLast);
-  const message = tree.decode(element.row);
+  const message = masked(tree.decode(element.row), element);
   return isWhole(element) ? message : sliceMessage(message, element.fromStep, element.toStep);
+}
+
+function masked(
+  message: UIMessage,
+  { row, mask, fromStep, toStep }: Element<ContentRow> & { kind: "message" },
+): UIMessage {
+  if (mask === undefined) return message;
+  const { place, names, words } = mask.line;
+  const ends = place.seq === row.seq && place.step >= fromStep && place.step <= toStep;
+  return maskMessage(message, { words, toStep: mask.toStep, names: ends ? names : [] });
 }
 
 export function viewElement(element: Element): ViewElement {
@@ -153,6 +165,7 @@ export function outlineRow(element: Element): OutlineRow {
     tokens: elementTokens(element),
     firstStep: fromStep,
     steps: visibleSteps(element),
+    ...(element.mask === undefined ? {} : { masked: maskedTokens(element) }),
     complete: toStep >= facts.steps.length - 1,
     calls: facts.calls.filter(([, step]) => visible(step)),
     results: facts.results.filter(([, step]) => visible(step)),

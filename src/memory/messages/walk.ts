@@ -8,6 +8,7 @@
  * Cost: one row for each visible message and two for each visible overlay. Hidden messages and overlays cost nothing.
  */
 import { WHOLE_MESSAGE } from "../../steps/plan/outline.ts";
+import type { Line } from "../masks/masks.ts";
 import { parseDetails } from "../overlays/details.ts";
 import { parseFacts } from "./content.ts";
 import { isPruned } from "./contents.ts";
@@ -20,6 +21,14 @@ export interface MessageElement<Row extends ShapeRow> {
   readonly row: Row;
   readonly fromStep: number;
   readonly toStep: number;
+  /** Where its older outputs are masked. */
+  readonly mask?: ElementMask;
+}
+
+/** Up to which step of a message outputs give way to stubs, and by which line. */
+export interface ElementMask {
+  readonly toStep: number;
+  readonly line: Line;
 }
 
 export interface OverlayElement {
@@ -123,13 +132,39 @@ export function elementTokens(element: Element): number {
     const { tokens, details } = element.overlay;
     return element.isLast ? tokens : tokens - parseDetails(details).weights.names;
   }
-  if (isWhole(element)) return element.row.tokens;
+  if (element.mask === undefined && isWhole(element)) return element.row.tokens;
   return visibleSteps(element).reduce((sum, tokens) => sum + tokens, 0);
 }
 
 /** Estimated tokens of each visible step. */
-export function visibleSteps(element: MessageElement<ShapeRow>): readonly number[] {
-  return parseFacts(element.row.facts).steps.slice(element.fromStep, element.toStep + 1);
+export function visibleSteps({ row, fromStep, toStep, mask }: MessageElement<ShapeRow>): readonly number[] {
+  const { steps, maskable = [] } = parseFacts(row.facts);
+  if (mask === undefined) return steps.slice(fromStep, toStep + 1);
+  const freed = new Map(maskable.filter(([step]) => step <= mask.toStep));
+  const { place, namesTokens } = mask.line;
+  const shown = steps.map((tokens, step) => {
+    const names = place.seq === row.seq && place.step === step ? namesTokens : 0;
+    return tokens - (freed.get(step) ?? 0) + names;
+  });
+  return shown.slice(fromStep, toStep + 1);
+}
+
+/** As {@link walkView}, with the line of the path: what a model is shown. Each element is read when it is asked for. */
+export function* walkShown<Content extends boolean>(
+  tree: Tree,
+  start: Place,
+  options: WalkOptions<Content>,
+): Generator<Element<Content extends true ? ContentRow : ShapeRow>> {
+  const line = options.overlays === undefined ? tree.masks.line(start) : null;
+  for (const element of walkView(tree, start, options)) yield line === null ? element : withMask(element, line);
+}
+
+/** An element as a line leaves it. */
+export function withMask<Row extends ShapeRow>(element: Element<Row>, line: Line): Element<Row> {
+  if (element.kind === "overlay" || element.row.role !== "assistant" || element.row.seq > line.place.seq)
+    return element;
+  const toStep = element.row.seq < line.place.seq ? WHOLE_MESSAGE : line.place.step;
+  return toStep < element.fromStep ? element : { ...element, mask: { toStep, line } };
 }
 
 /** True when the element is its whole message, including steps that are added later. */

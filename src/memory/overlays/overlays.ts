@@ -13,7 +13,7 @@ import type { UIMessage } from "ai";
 import { PalimpsestError } from "../../errors.ts";
 import { digest, sumDigests } from "../../steps/text/digest.ts";
 import { measureMessage, type CountTokens } from "../../steps/message/measure.ts";
-import type { Span } from "../../steps/plan/outline.ts";
+import { WHOLE_MESSAGE, type Span } from "../../steps/plan/outline.ts";
 import { sliceMessage } from "../../steps/message/slice.ts";
 import { isBareResult, isOpenApproval, isSaid, toolPart, type Part } from "../../steps/message/tool-parts.ts";
 import { stripInvisible } from "../../steps/text/invisible-characters.ts";
@@ -27,7 +27,16 @@ import { parseOverlay, checkSteps, type OverlayInput } from "./input.ts";
 import { summarySource, toRecord, type OverlayRecord, type Steps } from "./record.ts";
 import type { OverlayRow, Place, ShapeRow } from "../statements.ts";
 import type { Tree } from "../messages/tree.ts";
-import { comparePlaces, elementTokens, isWhole, placeFrom, placeTo, walkSpan, type Element } from "../messages/walk.ts";
+import {
+  comparePlaces,
+  elementTokens,
+  isWhole,
+  placeFrom,
+  placeTo,
+  walkSpan,
+  withMask,
+  type Element,
+} from "../messages/walk.ts";
 
 export type { OverlayInput } from "./input.ts";
 export type { OverlayRecord } from "./record.ts";
@@ -121,7 +130,11 @@ export class Overlays {
    */
   describe(range: Range, overlays?: readonly OverlayRow[]): SpanDigest | null {
     const elements = walkSpan(this.#tree, range, { content: false, ...(overlays !== undefined && { overlays }) });
-    return elements === null ? null : this.sum(elements);
+    if (elements === null) return null;
+    // What shows now, stubs and all: a summary must be smaller than that (V3).
+    const newest = overlays === undefined ? this.#tree.newest() : null;
+    const line = newest === null ? null : this.#tree.masks.line({ seq: newest.seq, step: WHOLE_MESSAGE });
+    return this.sum(line === null ? elements : elements.map((element) => withMask(element, line)));
   }
 
   /** Like {@link describe}, for elements that were already read. */

@@ -21,6 +21,7 @@ import { Overlays, type CommitResult, type OverlayInput, type OverlayRecord, typ
 import { toRecord } from "./record.ts";
 import type { Db } from "../db.ts";
 import type { Drafts } from "../drafts.ts";
+import { SessionMasks } from "../masks/session-masks.ts";
 import { SessionNotes } from "../notes/notes.ts";
 import type { NotesStatements } from "../notes/statements.ts";
 import type { SearchRows } from "../search/search-rows.ts";
@@ -58,12 +59,20 @@ export abstract class SessionOverlays {
   protected readonly laid: Overlays;
   /** The session's notes, which are kept up to date while the conversation runs. */
   readonly notes: SessionNotes;
+  /** Up to where outputs are masked, and what it costs to carry those that are not. */
+  readonly masks: SessionMasks;
   protected readonly options: HistoryOptions;
 
   constructor(tree: Tree, options: HistoryOptions) {
     this.tree = tree;
     this.laid = new Overlays(tree, options);
     this.notes = new SessionNotes(tree, options);
+    this.masks = new SessionMasks(tree, {
+      transaction: (work) => options.db.transaction(work),
+      now: options.now,
+      countTokens: options.countTokens,
+      changed: () => this.viewChanged(),
+    });
     this.options = options;
   }
 

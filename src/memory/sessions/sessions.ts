@@ -179,6 +179,7 @@ export class Sessions {
         this.#sql.copyMessages(sessionId, copy.id, stretch);
         this.#sql.copyActiveOverlays(sessionId, copy.id, stretch);
         this.#sql.copyNotes(sessionId, copy.id, stretch);
+        statements.masks.copy(sessionId, copy.id, stretch);
       }
       this.#sql.copyFreeNotes(sessionId, copy.id);
       db.forget(copy.id);

@@ -12,6 +12,8 @@ import type { Prices } from "./break-even.ts";
 import { resolveBudget, type Budget, type BudgetOptions } from "./budget.ts";
 
 export interface When {
+  /** `ceiling`: a view over the threshold is due. `rent`: also one that it has cost enough to carry (rent.ts). */
+  readonly rule: "ceiling" | "rent";
   /** A view larger than this many tokens is compacted whatever it costs. */
   readonly hardTokens: number;
   /** The conversation's own model's window, in tokens; null when it was not said. */
@@ -42,6 +44,7 @@ export function resolveWhen(thresholdTokens: number, options: WhenOptions): When
   atLeast("hardTokens", hardTokens, thresholdTokens);
   if (maxBreakEvenCalls !== null) atLeast("maxBreakEvenCalls", maxBreakEvenCalls, 1);
   return {
+    rule: "ceiling",
     hardTokens,
     windowTokens,
     maxBreakEvenCalls,

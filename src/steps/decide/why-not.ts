@@ -16,7 +16,8 @@ export type WhyNot =
   | "session-ended"
   | "run-in-flight"
   | "approval-pending"
-  | "up-to-date";
+  | "up-to-date"
+  | "not-due";
 
 export interface Waiting {
   readonly reason: WhyNot;
@@ -29,6 +30,8 @@ export interface Waiting {
 const ADVICE = {
   empty: "Append a message first.",
   "under-threshold": "Nothing to do. To compact earlier, lower the threshold, or call compact.",
+  "not-due":
+    "Nothing to do: to compact now would cost more than it has cost to wait. To compact all the same, call compact.",
   "too-short": "Lower protectHead, minTailMessages or tailTokenBudget, so that something lies between head and tail.",
   "too-small": "Wait for more messages, lower minSpanTokens, or call compact.",
   "window-too-small":

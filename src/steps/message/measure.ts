@@ -15,6 +15,7 @@ import type { FileUIPart, UIMessage } from "ai";
 import { IMAGE_TOKENS, MAX_NAME_CHARS, MESSAGE_OVERHEAD_TOKENS } from "../../limits.ts";
 import { imageTokens } from "../tokens/image-tokens.ts";
 import { messageSteps } from "./slice.ts";
+import { isMaskable, STUB_TOKENS } from "../view/stub.ts";
 import { fieldText, hasResult, innerParts, jsonText, toolName, toolPart, type Part } from "./tool-parts.ts";
 
 /** Tokens around a tool call with its result, for the provider's own wrapping of names, ids and JSON. */
@@ -49,40 +50,48 @@ export interface Measure {
   /** The names of tools, answered or not, each with the first step that uses it. */
   readonly tools: readonly (readonly [name: string, step: number])[];
   readonly group: string | null;
+  /** Of each step, tokens that stubs would take away, where they would (steps/view/mask.ts). Absent where they would nowhere. */
+  readonly maskable?: readonly (readonly [step: number, tokens: number])[];
 }
 
 export function measureMessage(message: UIMessage, countTokens: CountTokens): Measure {
   const calls: CallPlace[] = [];
   const results: CallPlace[] = [];
   const texts: number[] = [];
+  const maskable: [step: number, tokens: number][] = [];
   const tools = new Map<string, number>();
   const steps = messageSteps(message).map((parts, step) => {
     let tokens = step === 0 ? MESSAGE_OVERHEAD_TOKENS : 0;
     if (parts.some(hasText)) texts.push(step);
+    let freed = 0;
     for (const part of parts) {
-      tokens += partTokens(part, countTokens);
+      const own = partTokens(part, countTokens);
+      tokens += own;
+      if (isMaskable(part)) freed += Math.max(0, own - STUB_TOKENS - bareTokens(part, countTokens));
       const tool = toolPart(part);
       if (tool === null) continue;
       (hasResult(tool) ? results : calls).push([tool.toolCallId, step]);
       const name = toolName(tool).slice(0, MAX_NAME_CHARS);
       if (name !== "" && !tools.has(name)) tools.set(name, step);
     }
+    if (freed > 0) maskable.push([step, freed]);
     return tokens;
   });
   const tokens = steps.reduce((sum, each) => sum + each, 0);
-  return { tokens, steps, calls, results, texts, tools: [...tools], group: replyId(message) };
+  const measured = { tokens, steps, calls, results, texts, tools: [...tools], group: replyId(message) };
+  return maskable.length === 0 ? measured : { ...measured, maskable };
+}
+
+/** Of a tool part, all but what the tool gave. */
+function bareTokens(part: Part, count: CountTokens): number {
+  const tool = toolPart(part);
+  return tool === null ? 0 : TOOL_OVERHEAD_TOKENS + count(`${toolName(tool)}${jsonText(tool.input)}`);
 }
 
 /** Estimated tokens of one part as a model is sent it. Parts for the page alone (data, sources) cost nothing. */
 function partTokens(part: Part, count: CountTokens): number {
   const tool = toolPart(part);
-  if (tool !== null) {
-    return (
-      TOOL_OVERHEAD_TOKENS +
-      count(`${toolName(tool)}${jsonText(tool.input)}`) +
-      count(jsonText(tool.errorText ?? tool.output))
-    );
-  }
+  if (tool !== null) return bareTokens(part, count) + count(jsonText(tool.errorText ?? tool.output));
   if (part.type === "text" || part.type === "reasoning") return count(fieldText(part.text));
   if (part.type === "file" || part.type === "reasoning-file") return fileTokens(part);
   if (part.type === "steering-message") {

@@ -30,6 +30,8 @@ export interface Layout {
   readonly ties: readonly (Tie | null)[];
   /** `before[b]` has the tokens of all cells before boundary `b`. One longer than `cells`. */
   readonly before: readonly number[];
+  /** The same of what the cells stand for: with the outputs that stubs keep out of view. */
+  readonly sourceBefore: readonly number[];
   /** The first boundary of each row. One longer than the rows, so that it also tells where the last row ends. */
   readonly rowStarts: readonly number[];
 }
@@ -42,12 +44,21 @@ export function layOut(outline: Outline): Layout {
   for (const row of outline.rows) rowStarts.push((rowStarts.at(-1) ?? 0) + row.steps.length);
   const before = [0];
   for (const cell of cells) before.push((before.at(-1) ?? 0) + cell.tokens);
-  return { cells, rowStarts, before, ties: findTies(outline, rowStarts) };
+  const masked = outline.rows.flatMap((row) => row.masked ?? row.steps.map(() => 0));
+  const sourceBefore = [0];
+  for (const [at, { tokens }] of cells.entries())
+    sourceBefore.push((sourceBefore.at(-1) ?? 0) + tokens + (masked[at] ?? 0));
+  return { cells, rowStarts, before, sourceBefore, ties: findTies(outline, rowStarts) };
 }
 
 /** Tokens between two boundaries. */
 export function tokensBetween(layout: Layout, from: number, to: number): number {
   return (layout.before[to] ?? 0) - (layout.before[from] ?? 0);
+}
+
+/** Tokens of what a summariser would read between two boundaries. */
+export function sourceBetween(layout: Layout, from: number, to: number): number {
+  return (layout.sourceBefore[to] ?? 0) - (layout.sourceBefore[from] ?? 0);
 }
 
 function findTies(outline: Outline, rowStarts: readonly number[]): (Tie | null)[] {

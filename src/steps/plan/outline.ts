@@ -47,6 +47,8 @@ export interface OutlineRow {
   readonly firstStep: number;
   /** Estimated tokens of each visible step, from `firstStep`. Length 1 for a user message and an overlay. */
   readonly steps: readonly number[];
+  /** Tokens that stubs keep out of each visible step; absent where none do. A summariser reads what they stand for. */
+  readonly masked?: readonly number[];
   /** True when the row's last visible step is the message's last step. */
   readonly complete: boolean;
   /** Tool parts here that wait for a result, with their step: `[callId, step]`. */
@@ -85,6 +87,9 @@ export function sliceRow(row: OutlineRow, fromStep: number, toStep: number): Out
     tokens: steps.reduce((sum, tokens) => sum + tokens, 0),
     firstStep,
     steps,
+    ...(row.masked === undefined
+      ? {}
+      : { masked: row.masked.slice(firstStep - row.firstStep, firstStep - row.firstStep + steps.length) }),
     complete: row.complete && firstStep + steps.length === row.firstStep + row.steps.length,
     calls: row.calls.filter(([, step]) => inside(step)),
     results: row.results.filter(([, step]) => inside(step)),

@@ -69,6 +69,8 @@ export type Plan =
 export interface PlanOptions {
   /** Plan even under the threshold, and even a span smaller than `minSpanTokens`. */
   readonly manual?: boolean;
+  /** Plan also under the threshold: a view may be due for what it costs. */
+  readonly due?: boolean;
   /**
    * `mend` covers only gaps that an edit left between overlays, whatever the threshold says. `rebuild` covers
    * everything that is covered now, from its first drafts.
@@ -80,7 +82,7 @@ export interface PlanOptions {
 export function planCut(outline: Outline, policy: Policy, options: PlanOptions = {}): Plan {
   const manual = options.manual === true;
   if (outline.rows.length === 0) return nothing("empty", "The view holds no messages.");
-  if (!manual && options.only === undefined && outline.tokens <= policy.thresholdTokens) {
+  if (!manual && options.due !== true && options.only === undefined && outline.tokens <= policy.thresholdTokens) {
     return nothing(
       "under-threshold",
       `The view is estimated at ${outline.tokens} tokens; the threshold is ${policy.thresholdTokens}.`,

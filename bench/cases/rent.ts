@@ -1,0 +1,347 @@
+/** What conversations cost under the rent rule, beside other policies, with what each still shows: over real sessions, request by request. */
+import type { UIMessage } from "ai";
+import type { Prices as Ratios } from "../../src/steps/decide/break-even.ts";
+import type { Case } from "../case.ts";
+import { cheapest } from "../cost/optimum.ts";
+import { playHost, playNothing, playRent, SdkHost, type Conversation, type RentOptions } from "../cost/policies.ts";
+import { readSteps, type Played } from "../cost/view.ts";
+import { makeReturning } from "../drift/conversation.ts";
+import { mean } from "../drift/measure.ts";
+import type { Check, Finding, Table } from "../finding.ts";
+import type { Lab } from "../lab.ts";
+import { headAndTail } from "../policies/head-and-tail.ts";
+import { priceOf, PRICE_LISTS, type Prices } from "../prices.ts";
+import { readRuler } from "../ruler/rare-words.ts";
+import { ABSENT, listSessions } from "../transcripts.ts";
+
+/** A session of fewer tokens is short: compacting it gains nothing, and it should be left alone. */
+const LONG_TOKENS = 60_000;
+const THRESHOLD = 60_000;
+/** Among these its best is looked for, with hindsight, for each session. */
+const THRESHOLDS = [20_000, 30_000, 40_000, 60_000, 90_000, 130_000] as const;
+const SMALL_MODEL = 0.1;
+const ALPHAS = [0.5, 1, 2] as const;
+const ANSWER_TOKENS = 1_500;
+const RULE = {
+  ceilingTokens: 200_000,
+  protectTokens: 8_000,
+  namesTokens: 4_000,
+  summaryTokens: ANSWER_TOKENS,
+  summariserShare: 1,
+  alpha: 1,
+  masks: true,
+  summaries: true,
+  suffix: true,
+} as const;
+
+interface Outcome {
+  readonly dollars: number;
+  readonly played: Played;
+}
+
+interface Judged {
+  readonly name: string;
+  readonly source: string;
+  readonly tokens: number;
+  readonly requests: number;
+  readonly outcomes: Readonly<Record<string, Outcome>>;
+  readonly optimum: number;
+}
+
+export const rent: Case = { name: "cost", timed: false, measure };
+
+const NONE = "nothing";
+const SDK = "sdk at 60,000";
+const SDK_BEST = "sdk at its best";
+const HEAD_TAIL = "head and tail at 60,000";
+const OURS = "rent";
+const SMALL = "rent, small summariser";
+const NO_MASKS = "rent, summaries alone";
+const NO_SUMMARIES = "rent, masks alone";
+
+async function measure(lab: Lab): Promise<Finding> {
+  const sessions = readSessions(lab);
+  const lists = lab.quick ? (["dear writes"] as const) : (Object.keys(PRICE_LISTS) as (keyof typeof PRICE_LISTS)[]);
+  const judged = new Map<string, Judged[]>();
+  const short: Judged[] = [];
+  for (const { name, messages } of sessions) {
+    const conversation = read(messages);
+    const isLong = lab.quick || tokensOf(conversation) >= LONG_TOKENS;
+    for (const list of isLong ? lists : lists.slice(0, 1)) {
+      const found = await judge(name, conversation, { list, isLong: isLong && !lab.quick });
+      if (isLong) judged.set(list, [...(judged.get(list) ?? []), found]);
+      else short.push(found);
+    }
+  }
+  const isReal = !lab.quick && sessions.length > 1;
+  const all = [...judged];
+  const main = judged.get("dear writes") ?? [];
+  return {
+    title: "The bill, and what is kept for it",
+    about: [
+      `Real sessions of ${LONG_TOKENS.toLocaleString("en")} tokens and more, replayed request by request under each policy; a request reads from the provider's cache as far as it begins like the one before.`,
+      "Ours is the rent rule with the product's own arithmetic, masks and choice of words, without a Worker around it; its summary is one that is rewritten, where the product keeps a stack of them, which costs some 5 % more. The SDK's is its own function, called where the view is over the threshold after a message. One offline summariser writes for all.",
+      `Kept: of the rare words that somebody writes again after ${(8_000).toLocaleString("en")} tokens or more, the share that the view showed at that moment. Rare: in no dictionary, or with a digit, an underscore, an inner capital, a dot or a slash. Again: tokens of the steps that would have to be read again for the rest.`,
+      "The optimum knows the future and chooses the moments of summaries; it masks nothing.",
+    ],
+    tables: isReal ? [...all.flatMap(([list, some]) => tablesOf(list, some)), shortTable(short), aloneTable(main)] : [],
+    checks: isReal ? checksOf(main, short) : [],
+    plots: isReal
+      ? [{ file: "dollars", title: "Dollars against what is kept, by session", panels: [panelOf(main)] }]
+      : [],
+    unmeasured: [
+      "how a model fares with what it is shown: the ruler counts words, not understanding",
+      "what a cache forgets between two requests, and its least length",
+      ...(isReal ? [] : [ABSENT]),
+    ],
+  };
+}
+
+function readSessions(lab: Lab): { readonly name: string; readonly messages: readonly UIMessage[] }[] {
+  if (lab.quick) return [{ name: "generated", messages: makeReturning(30, 1) }];
+  return listSessions().map(({ name, text }) => ({
+    name,
+    messages: text.split("\n").flatMap((line) => (line.trim() === "" ? [] : [JSON.parse(line) as UIMessage])),
+  }));
+}
+
+function read(messages: readonly UIMessage[]): Conversation {
+  // Where there is no dictionary no word is rare, and nothing is said of what is kept.
+  const rareWords = readRuler() ?? (() => new Set<string>());
+  return { messages, rareWords, steps: readSteps(messages, rareWords) };
+}
+
+function tokensOf({ steps }: Conversation): number {
+  return steps.reduce((sum, { tokens }) => sum + tokens, 0);
+}
+
+async function judge(
+  name: string,
+  conversation: Conversation,
+  { list, isLong }: { readonly list: keyof typeof PRICE_LISTS; readonly isLong: boolean },
+): Promise<Judged> {
+  const prices: Prices = PRICE_LISTS[list];
+  const priced = (played: Played, share = 1): Outcome => ({ played, dollars: dollarsOf(played, prices, share) });
+  const rule: RentOptions = { ...RULE, prices: ratiosOf(prices) };
+  const outcomes: Record<string, Outcome> = {
+    [NONE]: priced(playNothing(conversation)),
+    [OURS]: priced(playRent(conversation, rule)),
+  };
+  if (isLong) {
+    const tried: Outcome[] = [];
+    for (const threshold of THRESHOLDS) {
+      const outcome = priced(await playHost(conversation, new SdkHost(threshold)));
+      tried.push(outcome);
+      if (threshold !== THRESHOLD) continue;
+      outcomes[SDK] = outcome;
+      outcomes[`${SDK}, small`] = priced(outcome.played, SMALL_MODEL);
+    }
+    const [best] = tried.toSorted((one, other) => one.dollars - other.dollars);
+    if (best !== undefined) outcomes[SDK_BEST] = best;
+    const terms = {
+      thresholdTokens: THRESHOLD,
+      afterTokens: THRESHOLD / 2,
+      summariser: "extractive",
+      seed: 1,
+    } as const;
+    outcomes[HEAD_TAIL] = priced(await playHost(conversation, await headAndTail().open(terms)));
+    outcomes[SMALL] = priced(playRent(conversation, { ...rule, summariserShare: SMALL_MODEL }), SMALL_MODEL);
+    outcomes[NO_MASKS] = priced(playRent(conversation, { ...rule, masks: false }));
+    outcomes[NO_SUMMARIES] = priced(playRent(conversation, { ...rule, summaries: false }));
+    for (const alpha of ALPHAS) outcomes[alphaName(alpha)] = priced(playRent(conversation, { ...rule, alpha }));
+  }
+  const optimum = cheapest(conversation.steps, {
+    prices,
+    tailTokens: RULE.protectTokens,
+    summaryTokens: RULE.namesTokens,
+    promptTokens: 700,
+    summariserShare: 1,
+  });
+  const source = name.split("-")[0] ?? name;
+  const requests = outcomes[NONE]?.played.requests ?? 0;
+  return { name, source, tokens: tokensOf(conversation), requests, outcomes, optimum };
+}
+
+function alphaName(alpha: number): string {
+  return `rent, at ${alpha} of its price`;
+}
+
+function ratiosOf({ input, output, cacheRead, cacheWrite }: Prices): Ratios {
+  return { input: 1, output: output / input, cacheRead: cacheRead / input, cacheWrite: cacheWrite / input };
+}
+
+function dollarsOf({ bought, summariser }: Played, prices: Prices, share: number): number {
+  return priceOf(bought, prices) + share * priceOf({ input: summariser.input, output: summariser.output }, prices);
+}
+
+/** Of a session's bill under the SDK's policy, with a summariser of the same price. */
+function over({ outcomes }: Judged, policy: string): number {
+  const rival = policy === SMALL ? `${SDK}, small` : SDK;
+  return (outcomes[policy]?.dollars ?? Number.NaN) / (outcomes[rival]?.dollars ?? Number.NaN);
+}
+
+function kept({ outcomes }: Judged, policy: string): number {
+  const { shown = 0, needed = 0 } = outcomes[policy]?.played ?? {};
+  return needed === 0 ? 1 : shown / needed;
+}
+
+function geometric(values: readonly number[]): number {
+  return Math.exp(mean(values.map(Math.log)));
+}
+
+const SHOWN = [NONE, HEAD_TAIL, SDK, SDK_BEST, OURS, SMALL, NO_MASKS, NO_SUMMARIES] as const;
+
+function tablesOf(list: string, judged: readonly Judged[]): Table[] {
+  const policies: Table = {
+    caption: `${judged.length} sessions, ${list}: bills over that of the ${SDK}, and what is kept`,
+    columns: [
+      "policy",
+      "bill, geometric mean",
+      "worst session",
+      "there",
+      "over the optimum",
+      "kept, mean",
+      "again, tokens",
+      "summariser tokens a stored one",
+    ],
+    rows: SHOWN.map((policy) => {
+      const bills = judged.map((each) => over(each, policy));
+      const worst = judged[bills.indexOf(Math.max(...bills))];
+      const optimum = judged.map((each) => (each.outcomes[policy]?.dollars ?? Number.NaN) / each.optimum);
+      const again = judged.reduce((sum, { outcomes }) => sum + (outcomes[policy]?.played.reread ?? 0), 0);
+      const stored = judged.reduce((sum, { tokens }) => sum + tokens, 0);
+      return [
+        policy,
+        round(geometric(bills)),
+        round(Math.max(...bills)),
+        worst?.name ?? "",
+        round(geometric(optimum)),
+        round(mean(judged.map((each) => kept(each, policy)))),
+        again,
+        round(judged.reduce((sum, each) => sum + summarised(each, policy), 0) / stored),
+      ];
+    }),
+  };
+  const sessions: Table = {
+    caption: `Each session, ${list}`,
+    columns: [
+      "session",
+      "tokens",
+      "requests",
+      `${SDK} $`,
+      "sdk at its best",
+      "rent",
+      "small summariser",
+      "optimum",
+      "kept by the sdk",
+      "kept by rent",
+      "edits",
+    ],
+    rows: judged.map((each) => [
+      each.name,
+      each.tokens,
+      each.requests,
+      round(each.outcomes[SDK]?.dollars ?? Number.NaN),
+      round(over(each, SDK_BEST)),
+      round(over(each, OURS)),
+      round(over(each, SMALL)),
+      round(each.optimum / (each.outcomes[SDK]?.dollars ?? Number.NaN)),
+      round(kept(each, SDK)),
+      round(kept(each, OURS)),
+      each.outcomes[OURS]?.played.edits ?? 0,
+    ]),
+  };
+  return [policies, ...(list === "dear writes" ? [sessions] : [])];
+}
+
+function summarised({ outcomes }: Judged, policy: string): number {
+  const { input = 0, output = 0 } = outcomes[policy]?.played.summariser ?? {};
+  return input + output;
+}
+
+function shortTable(short: readonly Judged[]): Table {
+  return {
+    caption: `${short.length} sessions under ${LONG_TOKENS.toLocaleString("en")} tokens: the rent rule's bill over that of compacting nothing`,
+    columns: ["session", "tokens", "nothing $", "rent", "edits"],
+    rows: short.map((each) => [
+      each.name,
+      each.tokens,
+      round(each.outcomes[NONE]?.dollars ?? Number.NaN),
+      round(overNothing(each)),
+      each.outcomes[OURS]?.played.edits ?? 0,
+    ]),
+  };
+}
+
+function overNothing({ outcomes }: Judged): number {
+  return (outcomes[OURS]?.dollars ?? Number.NaN) / (outcomes[NONE]?.dollars ?? Number.NaN);
+}
+
+/** The one number that could be chosen, chosen on all sources but one, and its bill on that one. */
+function aloneTable(judged: readonly Judged[]): Table {
+  const sources = [...Map.groupBy(judged, ({ source }) => source)];
+  return {
+    caption: "Leave one source out: the share of its price that a rent must reach, chosen on the others",
+    columns: ["source", "sessions", "chosen elsewhere", "bill with it", "bill at 1"],
+    rows: sources.map(([source, own]) => {
+      const others = judged.filter((each) => each.source !== source);
+      const [chosen] = ALPHAS.toSorted((one, other) => meanAt(others, one) - meanAt(others, other));
+      return [source, own.length, chosen, round(meanAt(own, chosen ?? 1)), round(meanAt(own, 1))];
+    }),
+  };
+}
+
+function meanAt(judged: readonly Judged[], alpha: number): number {
+  return geometric(judged.map((each) => over(each, alphaName(alpha))));
+}
+
+function checksOf(judged: readonly Judged[], short: readonly Judged[]): Check[] {
+  const bills = (policy: string): number[] => judged.map((each) => over(each, policy));
+  const stored = judged.reduce((sum, { tokens }) => sum + tokens, 0);
+  const alphas = ALPHAS.map((alpha) => meanAt(judged, alpha));
+  const where = `the bill over that of the ${SDK}`;
+  return [
+    { claim: `${where}, geometric mean, same model`, measured: round(geometric(bills(OURS))), target: 0.8 },
+    { claim: `${where}, with a summariser at a tenth`, measured: round(geometric(bills(SMALL))), target: 0.73 },
+    { claim: `${where}, worst session`, measured: round(Math.max(...bills(OURS), ...bills(SMALL))), target: 1.02 },
+    {
+      claim: "short conversations: the dearest bill over that of compacting nothing",
+      measured: round(Math.max(1, ...short.map(overNothing))),
+      target: 1,
+    },
+    {
+      claim: "uncached summariser tokens of a stored one",
+      measured: round(judged.reduce((sum, each) => sum + summarised(each, OURS), 0) / stored),
+      target: 0.6,
+    },
+    {
+      claim: `rare words kept beside the ${SDK}, mean difference`,
+      measured: round(mean(judged.map((each) => kept(each, OURS) - kept(each, SDK)))),
+      target: 0,
+      better: "more",
+    },
+    {
+      claim: "the dearest of half, once and twice the price over the cheapest",
+      measured: round(Math.max(...alphas) / Math.min(...alphas)),
+      target: 1.05,
+    },
+  ];
+}
+
+function panelOf(judged: readonly Judged[]) {
+  const policies = [SDK, NONE, OURS, HEAD_TAIL, SDK_BEST] as const;
+  return {
+    title: "a dot a session and policy",
+    dots: true,
+    x: { label: "rare words kept", scale: "linear", unit: "percent" },
+    y: { label: "bill over that of the SDK at 60,000", scale: "linear", unit: "count" },
+    lines: policies.map((policy) => ({
+      name: policy,
+      points: judged.map((each) => [kept(each, policy), over(each, policy)] as const),
+    })),
+  } as const;
+}
+
+function round(value: number): number {
+  return Math.round(value * 1_000) / 1_000;
+}

@@ -1,0 +1,53 @@
+/**
+ * The least that a conversation can cost with summaries, for whoever knows the future: the moments of compaction are chosen
+ * last, by dynamic programming.
+ *
+ * A compaction leaves head, summary and tail, as the rent rule's own; its summariser reads what it replaces. Masks are not in it:
+ * a policy that masks may come out below.
+ */
+import type { Prices } from "../prices.ts";
+import type { Step } from "./view.ts";
+
+export interface OptimumTerms {
+  readonly prices: Prices;
+  readonly tailTokens: number;
+  readonly summaryTokens: number;
+  readonly promptTokens: number;
+  /** The summariser's price as a share of the agent's own model. */
+  readonly summariserShare: number;
+}
+
+/** US dollars. */
+export function cheapest(steps: readonly Step[], terms: OptimumTerms): number {
+  const { prices, tailTokens, summaryTokens, promptTokens, summariserShare } = terms;
+  const answered = steps.reduce((sum, each) => sum + each.answered, 0) * prices.output;
+  const best = new Float64Array(steps.length + 1).fill(Number.POSITIVE_INFINITY);
+  let least = Number.POSITIVE_INFINITY;
+  best[0] = 0;
+  for (const at of [...steps.keys(), steps.length]) {
+    const before = best[at] ?? Number.POSITIVE_INFINITY;
+    if (before === Number.POSITIVE_INFINITY) continue;
+    const start = at === 0 ? 0 : Math.min(tailTokens, sumOf(steps.slice(0, at))) + summaryTokens;
+    // What stands right after a compaction is written anew; before the first one there is nothing.
+    let [shown, fresh, paid] = [start, start, before];
+    for (let end = at; end < steps.length; end++) {
+      const step = steps[end];
+      if (step === undefined) break;
+      if (step.isRequest) {
+        paid += (shown - fresh) * prices.cacheRead + fresh * prices.cacheWrite;
+        fresh = 0;
+      }
+      shown += step.tokens;
+      fresh += step.tokens;
+      const read = Math.max(0, shown - tailTokens);
+      const summary = summariserShare * ((read + promptTokens) * prices.input + summaryTokens * prices.output);
+      if (read > 2 * summaryTokens) best[end + 1] = Math.min(best[end + 1] ?? Infinity, paid + summary);
+    }
+    least = Math.min(least, paid);
+  }
+  return (least + answered) / 1_000_000;
+}
+
+function sumOf(steps: readonly Step[]): number {
+  return steps.reduce((sum, { tokens }) => sum + tokens, 0);
+}

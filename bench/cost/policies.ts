@@ -1,0 +1,295 @@
+/** Policies of cost over one conversation, without a Worker around them: ours by the product's own rule and choice of words, the SDK's by its own function. */
+import type { UIMessage } from "ai";
+import { createCompactFunction } from "agents/sessions";
+import { extract } from "../../src/model/extractive.ts";
+import type { Prices } from "../../src/steps/decide/break-even.ts";
+import { weighRents, type RentTerms } from "../../src/steps/decide/rent.ts";
+import { withoutEmptySections } from "../../src/steps/draft/empty-sections.ts";
+import { renderTranscript } from "../../src/steps/draft/render.ts";
+import { DEFAULT_TEMPLATE } from "../../src/steps/draft/template.ts";
+import { mergeWords, type Words } from "../../src/steps/salience/table.ts";
+import { gatherFacts, readSayings } from "../../src/steps/pinned/gather.ts";
+import { lookAround } from "../../src/steps/pinned/around.ts";
+import { keepFacts } from "../../src/steps/pinned/keep.ts";
+import { renderNames } from "../../src/steps/pinned/render.ts";
+import { chooseMaskWords, maskMessage, namesText, type Maskee } from "../../src/steps/view/mask.ts";
+import { estimateTokens } from "../../src/steps/tokens/tokens.ts";
+import type { Appended, Host, Spent } from "../policies/host.ts";
+import { Bill, summarise } from "../policies/summariser.ts";
+import { weigh } from "../policies/weigh.ts";
+import type { RareWords } from "../ruler/rare-words.ts";
+import { BilledView, itemOf, type Item, type Played, type Step } from "./view.ts";
+
+/** Tokens of instructions around what a summariser reads. */
+const PROMPT_TOKENS = 700;
+const HEAD_MESSAGES = 3;
+/** What the SDK keeps of the end by default, and the id of its summary. */
+const SDK_TAIL = 20_000;
+const SDK_SUMMARY = "compaction_1";
+/** Newest steps that stay whatever they weigh: the model has not answered to them yet. */
+const MIN_TAIL = 2;
+
+export interface Conversation {
+  readonly messages: readonly UIMessage[];
+  readonly steps: readonly Step[];
+  readonly rareWords: RareWords;
+}
+
+/** Nothing is compacted. */
+export function playNothing({ steps }: Conversation): Played {
+  const view = new BilledView();
+  for (const step of steps) view.add(step);
+  return view.played;
+}
+
+/** Any other policy, by what it shows after each of its compactions. */
+export async function playHost(
+  conversation: Conversation,
+  host: Pick<Host, "append" | "view" | "spent">,
+): Promise<Played> {
+  const view = new BilledView();
+  const { steps, rareWords } = conversation;
+  let before: Spent = { calls: 0, inputTokens: 0, outputTokens: 0 };
+  const byMessage = Map.groupBy(steps, ({ message }) => message.id);
+  for (const [at, step] of steps.entries()) {
+    view.add(step);
+    if (steps[at + 1]?.at === step.at || !(await host.append(step.message)).compacted) continue;
+    const spent = await host.spent();
+    const input = spent.inputTokens - before.inputTokens;
+    view.summarised({ input, output: spent.outputTokens - before.outputTokens, calls: spent.calls - before.calls });
+    before = spent;
+    const shown = await host.view();
+    view.show(
+      shown.flatMap((message) => {
+        const known = byMessage.get(message.id);
+        if (known !== undefined && weigh([message]) === sumOf(known)) return known.map((each) => itemOf(each));
+        return [summaryItem(weigh([message]), rareWords(textOf(message)))];
+      }),
+    );
+  }
+  return view.played;
+}
+
+function sumOf(steps: readonly Step[]): number {
+  return steps.reduce((sum, { tokens }) => sum + tokens, 0);
+}
+
+function textOf(message: UIMessage): string {
+  return readSayings(message)
+    .map(({ text }) => text)
+    .join("\n");
+}
+
+function summaryItem(tokens: number, words: ReadonlySet<string>): Item {
+  return { tokens, words: [words], step: null, isMasked: false };
+}
+
+/** The SDK's own function, called when the view is over the threshold after a message. */
+export class SdkHost {
+  readonly #thresholdTokens: number;
+  readonly #bill = new Bill();
+  readonly #compact: ReturnType<typeof createCompactFunction>;
+  #messages: UIMessage[] = [];
+
+  constructor(thresholdTokens: number) {
+    this.#thresholdTokens = thresholdTokens;
+    this.#compact = createCompactFunction({
+      // A tail that a low threshold has no room for would never let it compact.
+      keepRecentTokens: Math.min(SDK_TAIL, Math.floor(thresholdTokens / 3)),
+      summarize: async (prompt) => {
+        const answer = await summarise({ summariser: "extractive", seed: 1 }, prompt);
+        this.#bill.add(answer);
+        return answer.text;
+      },
+    });
+  }
+
+  async append(message: UIMessage): Promise<Appended> {
+    this.#messages.push(message);
+    const tokens = weigh(this.#messages);
+    const found = tokens <= this.#thresholdTokens ? null : await this.#compact(this.#messages as never);
+    if (found === null) return { compacted: false, tokens };
+    const before = this.#messages.findIndex(({ id }) => id === SDK_SUMMARY);
+    const from = before === -1 ? this.#messages.findIndex(({ id }) => id === found.fromMessageId) : before;
+    const to = this.#messages.findIndex(({ id }) => id === found.toMessageId);
+    const summary: UIMessage = { id: SDK_SUMMARY, role: "assistant", parts: [{ type: "text", text: found.summary }] };
+    this.#messages.splice(from, to - from + 1, summary);
+    return { compacted: true, tokens: weigh(this.#messages) };
+  }
+
+  async view(): Promise<readonly UIMessage[]> {
+    return this.#messages;
+  }
+
+  async spent(): Promise<Spent> {
+    return this.#bill.spent;
+  }
+}
+
+export interface RentOptions {
+  readonly prices: Prices;
+  readonly ceilingTokens: number;
+  readonly protectTokens: number;
+  readonly namesTokens: number;
+  readonly summaryTokens: number;
+  readonly summariserShare: number;
+  readonly alpha: number;
+  readonly masks: boolean;
+  readonly summaries: boolean;
+  /** Whether the summariser may read the prompt that the provider has in its cache. */
+  readonly suffix: boolean;
+}
+
+/** The rent rule. */
+export function playRent(conversation: Conversation, options: RentOptions): Played {
+  return new Rented(conversation, options).play();
+}
+
+class Rented {
+  readonly #view = new BilledView();
+  readonly #conversation: Conversation;
+  readonly #options: RentOptions;
+  #text: string | null = null;
+  #hidden: Words[] = [];
+  #sinceEdit = 0;
+  #sinceSummary = 0;
+  #names = { tokens: 0, at: -1 };
+
+  constructor(conversation: Conversation, options: RentOptions) {
+    this.#conversation = conversation;
+    this.#options = options;
+  }
+
+  play(): Played {
+    for (const step of this.#conversation.steps) {
+      this.#view.add(step);
+      this.#decide();
+    }
+    return this.#view.played;
+  }
+
+  #decide(): void {
+    const { masks, summaries, ceilingTokens } = this.#options;
+    const steps = this.#view.items.map(({ tokens, step, isMasked }) => ({
+      tokens,
+      maskable: isMasked || step === null || !masks ? 0 : step.maskable,
+      isRequest: step?.isRequest === true,
+      message: step?.at ?? -1,
+    }));
+    const terms = this.#terms();
+    const rents = weighRents({ steps, sinceEdit: this.#sinceEdit, sinceSummary: this.#sinceSummary }, terms);
+    const isFull = this.#view.tokens > ceilingTokens;
+    if (summaries && (isFull || rents.summary.isDue)) this.#summarise(terms);
+    else if (masks && rents.masks !== null && rents.mask.isDue) this.#mask(rents.masks);
+  }
+
+  #terms(): RentTerms {
+    const { prices, protectTokens, summaryTokens, namesTokens, summariserShare, alpha } = this.#options;
+    const head = this.#head();
+    const { input, output } = prices;
+    return {
+      // The summariser's are its own.
+      prices: { ...prices, input: input * summariserShare, output: output * summariserShare },
+      protectTokens,
+      headTokens: this.#view.items.slice(0, head).reduce((sum, { tokens }) => sum + tokens, 0),
+      tailTokens: protectTokens,
+      summaryTokens: Math.max(summaryTokens, namesTokens),
+      answerTokens: summaryTokens,
+      promptTokens: PROMPT_TOKENS,
+      alpha,
+    };
+  }
+
+  /** Items that are kept of the start: three messages, at most a tenth of the ceiling. */
+  #head(): number {
+    let tokens = 0;
+    for (const [at, { step, tokens: own }] of this.#view.items.entries()) {
+      tokens += own;
+      if (step === null || step.at >= HEAD_MESSAGES || tokens > this.#options.ceilingTokens / 10) return at;
+    }
+    return this.#view.items.length;
+  }
+
+  #mask({ from, to }: { readonly from: number; readonly to: number }): void {
+    const { items } = this.#view;
+    const view = this.#maskees(to);
+    const { stubs, names } = chooseMaskWords(view, this.#options.namesTokens);
+    const start = this.#names.at === -1 ? from : Math.min(from, this.#names.at);
+    const text = namesText(names);
+    const tokens = names.length === 0 ? 0 : estimateTokens(text);
+    const changed = items.slice(start, to + 1).map((item, n): Item => {
+      const at = start + n;
+      const bare = at === this.#names.at ? item.tokens - this.#names.tokens : item.tokens;
+      if (item.step === null || item.step.maskable === 0) return item;
+      const stub = maskMessage(item.step.message, { words: stubs, toStep: item.step.step, names: [] });
+      const said = readSayings(stub).flatMap(({ by, text: each }) => (by === "output" ? [each] : []));
+      const words = item.isMasked ? (item.words[1] ?? new Set()) : this.#conversation.rareWords(said.join("\n"));
+      const own = at === to ? [this.#conversation.rareWords(text)] : [];
+      const left = item.isMasked ? bare : bare - item.step.maskable;
+      return {
+        step: item.step,
+        isMasked: true,
+        tokens: left + (at === to ? tokens : 0),
+        words: [item.step.written, words, ...own],
+      };
+    });
+    this.#view.edit(start, to + 1, changed);
+    this.#names = { tokens, at: to };
+    this.#sinceEdit = this.#view.items.length;
+  }
+
+  /** The view's messages, with how far each is masked. */
+  #maskees(to: number): Maskee[] {
+    const found = new Map<UIMessage, { toStep: number | null; maskedTo: number }>();
+    for (const [at, { step, isMasked }] of this.#view.items.entries()) {
+      if (step === null) continue;
+      const known = found.get(step.message) ?? { toStep: null, maskedTo: -1 };
+      if (at <= to) known.toStep = step.step;
+      if (isMasked) known.maskedTo = step.step;
+      found.set(step.message, known);
+    }
+    return [...found].map(([message, places]) => ({ message, ...places }));
+  }
+
+  #summarise(terms: RentTerms): void {
+    const { items } = this.#view;
+    const { rareWords } = this.#conversation;
+    const { summaryTokens, namesTokens, protectTokens, prices, suffix } = this.#options;
+    const from = this.#head();
+    let [to, tail] = [items.length, 0];
+    while (to > from && (items.length - to < MIN_TAIL || tail + (items[to - 1]?.tokens ?? 0) <= protectTokens)) {
+      tail += items[--to]?.tokens ?? 0;
+    }
+    const hidden = items.slice(from, to);
+    const tokens = hidden.reduce((sum, each) => sum + each.tokens, 0);
+    if (tokens < terms.summaryTokens * 2) return;
+    const sources = wholeMessages(hidden);
+    const transcript = renderTranscript(sources.map((message) => ({ kind: "message", message })));
+    const task = { previous: this.#text, template: DEFAULT_TEMPLATE, references: false, pinsBeside: true };
+    this.#text = withoutEmptySections(extract({ ...task, transcript, drafts: [], summaryTokens }));
+    const facts = gatherFacts(sources);
+    const kept = { head: wholeMessages(items.slice(0, from)), tail: wholeMessages(items.slice(to)) };
+    const around = lookAround({ ...kept, summaries: [], hidden: this.#hidden });
+    const room = { pinnedTokens: 0, namesTokens: Math.max(0, namesTokens - estimateTokens(this.#text)) };
+    const { pinned } = keepFacts(this.#text, facts, { ...room, countTokens: estimateTokens, around });
+    this.#hidden = [mergeWords([...this.#hidden, facts.words])];
+    const said = `${this.#text}\n${renderNames(pinned.names)}`;
+    const answered = estimateTokens(this.#text);
+    const own = estimateTokens(transcript) + PROMPT_TOKENS;
+    const last = items.at(-1)?.tokens ?? 0;
+    const cached = Math.max(0, this.#view.tokens - last);
+    const asOwn = prices.input * own + prices.output * answered;
+    const asSuffix = prices.cacheRead * cached + prices.input * (last + PROMPT_TOKENS) + prices.output * answered;
+    if (suffix && asSuffix < asOwn && this.#options.summariserShare === 1) {
+      this.#view.summarised({ input: last + PROMPT_TOKENS, output: answered, cacheRead: cached });
+    } else this.#view.summarised({ input: own, output: answered });
+    this.#view.edit(from, to, [summaryItem(estimateTokens(said), rareWords(said))]);
+    this.#names = { tokens: 0, at: -1 };
+    this.#sinceEdit = this.#view.items.length;
+    this.#sinceSummary = this.#view.items.length;
+  }
+}
+
+function wholeMessages(items: readonly Item[]): UIMessage[] {
+  return [...new Set(items.flatMap(({ step }) => (step === null ? [] : [step.message])))];
+}

@@ -1,0 +1,143 @@
+/**
+ * The masks of one session: up to where on a path older tool outputs give way to stubs, and since when.
+ *
+ * Job: find the line that holds on a path, add one, and let it give way to what happens to messages. Boundary: decides nothing about
+ * when (agent/masks) and writes no stub (steps/view/mask.ts).
+ *
+ * A line hangs on a message, as an overlay does: a path that holds the message has the line, one that left before it does not. Of
+ * the lines on a path the furthest holds; the words of its stubs come from all of them, each chosen once. So between two edits a
+ * view's beginning stays the same to the byte. Words are dropped where a message that they may come from is changed or taken out (S2).
+ */
+import type { StubWords } from "../../steps/view/mask.ts";
+import type { MaskRow, MaskStatements } from "./statements.ts";
+import type { Place, ShapeRow } from "../statements.ts";
+
+/** The line of a path. */
+export interface Line {
+  readonly n: number;
+  readonly place: Place;
+  readonly top: Place;
+  /** Epoch ms. */
+  readonly createdAt: number;
+  readonly names: readonly string[];
+  readonly namesTokens: number;
+  readonly words: StubWords;
+}
+
+export interface NewMask {
+  readonly place: Place;
+  readonly top: Place;
+  readonly stubs: StubWords;
+  readonly names: readonly string[];
+  readonly namesTokens: number;
+  /** Epoch ms. */
+  readonly at: number;
+}
+
+/** A part of a path in which each row is the parent of the next. */
+export interface PathPart {
+  readonly fromSeq: number;
+  readonly toSeq: number;
+}
+
+export class Masks {
+  readonly #sql: MaskStatements;
+  readonly #sessionId: string;
+  /** The path down from a row, newest part first. Reads a row for each branch of the session. */
+  readonly #pathFrom: (seq: number) => readonly PathPart[];
+  #rows: readonly MaskRow[] | null = null;
+
+  constructor(sql: MaskStatements, sessionId: string, pathFrom: (seq: number) => readonly PathPart[]) {
+    this.#sql = sql;
+    this.#sessionId = sessionId;
+    this.#pathFrom = pathFrom;
+  }
+
+  /** What holds on the path that ends at a place; null where nothing is masked. Reads no row once the session's masks are known. */
+  line(start: Place): Line | null {
+    const below = this.#all().filter(
+      ({ toSeq, toStep }) => toSeq < start.seq || (toSeq === start.seq && toStep <= start.step),
+    );
+    if (below.length === 0) return null;
+    const path = this.#pathFrom(start.seq);
+    const [furthest, ...others] = below.filter(({ toSeq }) =>
+      path.some((part) => toSeq >= part.fromSeq && toSeq <= part.toSeq),
+    );
+    if (furthest === undefined) return null;
+    const earlier = [furthest, ...others].toSorted((one, other) => one.n - other.n);
+    return {
+      n: furthest.n,
+      place: { seq: furthest.toSeq, step: furthest.toStep },
+      top: { seq: furthest.topSeq, step: furthest.topStep },
+      createdAt: furthest.createdAt,
+      names: JSON.parse(furthest.names) as string[],
+      namesTokens: furthest.tokens,
+      words: Object.assign({}, ...earlier.map(({ stubs }) => JSON.parse(stubs) as StubWords)) as StubWords,
+    };
+  }
+
+  /** One row. Call inside a transaction. */
+  add({ place, top, stubs, names, namesTokens, at }: NewMask): void {
+    const n = Math.max(0, ...this.#all().map((row) => row.n)) + 1;
+    this.#sql.insert(this.#sessionId, {
+      n,
+      toSeq: place.seq,
+      toStep: place.step,
+      topSeq: top.seq,
+      topStep: top.step,
+      tokens: namesTokens,
+      names: JSON.stringify(names),
+      stubs: JSON.stringify(stubs),
+      createdAt: at,
+    });
+    this.#rows = null;
+  }
+
+  /** A message is about to change: what may have been taken from it goes. */
+  replaced({ seq }: Pick<ShapeRow, "seq">, calls: readonly string[]): void {
+    for (const row of this.#all()) {
+      if (row.toSeq < seq) continue;
+      const kept = without(row, calls);
+      if (kept.names !== row.names || kept.stubs !== row.stubs) this.#sql.change(this.#sessionId, kept);
+    }
+    this.#rows = null;
+  }
+
+  /** Messages are about to be taken out: a line on one moves to the nearest message above it that is left. */
+  removed(rows: readonly ShapeRow[], calls: readonly string[]): void {
+    const parents = new Map(rows.map((row) => [row.seq, row.parentSeq]));
+    const oldest = Math.min(...parents.keys());
+    for (const row of this.#all()) {
+      if (row.toSeq < oldest) continue;
+      let seq: number | null = row.toSeq;
+      while (seq !== null && parents.has(seq)) seq = parents.get(seq) ?? null;
+      if (seq === null) this.#sql.remove(this.#sessionId, row.n);
+      else
+        this.#sql.change(this.#sessionId, {
+          ...without(row, calls),
+          toSeq: seq,
+          toStep: seq === row.toSeq ? row.toStep : END,
+        });
+    }
+    this.#rows = null;
+  }
+
+  forget(): void {
+    this.#rows = null;
+  }
+
+  #all(): readonly MaskRow[] {
+    this.#rows ??= this.#sql.masks(this.#sessionId);
+    return this.#rows;
+  }
+}
+
+/** Further than any step. */
+const END = 0x7fff_ffff;
+
+function without(row: MaskRow, calls: readonly string[]): MaskRow {
+  const stubs = JSON.parse(row.stubs) as StubWords;
+  const held = calls.filter((call) => Object.hasOwn(stubs, call));
+  const left = Object.fromEntries(Object.entries(stubs).filter(([call]) => !held.includes(call)));
+  return { ...row, names: "[]", tokens: 0, stubs: held.length === 0 ? row.stubs : JSON.stringify(left) };
+}

@@ -1,0 +1,228 @@
+/**
+ * A session's view as the rent rule sees it, and the masks that come of it.
+ *
+ * Job: the steps of the active view with what each weighs, kept from append to append; and one edit, in one transaction. Boundary:
+ * when an edit is due is decided in steps/decide. Safe because what is kept is dropped with every change that is not an append or a
+ * new content of the leaf, and read again from the rows.
+ */
+import type { RentedView, ViewStep } from "../../steps/decide/rent.ts";
+import type { CountTokens } from "../../steps/message/measure.ts";
+import { sliceMessage, stepCount } from "../../steps/message/slice.ts";
+import { WHOLE_MESSAGE } from "../../steps/plan/outline.ts";
+import { chooseMaskWords, namesText, type Maskee } from "../../steps/view/mask.ts";
+import { parseFacts, type Encoded } from "../messages/content.ts";
+import type { Tree } from "../messages/tree.ts";
+import { elementTokens, visibleSteps, walkShown, type Element } from "../messages/walk.ts";
+import { parseDetails } from "../overlays/details.ts";
+import type { ContentRow, OverlayRow, Place } from "../statements.ts";
+
+/** A view's line, as a report tells it. */
+export interface MaskReport {
+  /** The last message with an output that is masked, and since when: epoch ms. */
+  readonly upTo: string;
+  readonly since: number;
+  /** Estimated tokens that stubs keep out of the view. */
+  readonly tokens: number;
+}
+
+interface Rented extends RentedView {
+  readonly steps: ViewStep[];
+  readonly places: Place[];
+  readonly leafSeq: number;
+  /** Where the leaf's steps begin. */
+  readonly leafFrom: number;
+}
+
+interface SessionMasksOptions {
+  readonly transaction: (work: () => void) => void;
+  readonly now: () => number;
+  readonly countTokens: CountTokens;
+  /** Called inside the transaction of an edit. */
+  readonly changed: () => void;
+}
+
+export class SessionMasks {
+  readonly #tree: Tree;
+  readonly #options: SessionMasksOptions;
+  #rented: Rented | null = null;
+
+  constructor(tree: Tree, options: SessionMasksOptions) {
+    this.#tree = tree;
+    this.#options = options;
+  }
+
+  /** The active view. Cold it reads a row for each visible message and each overlay; warm none. Null for an empty session. */
+  rented(): RentedView | null {
+    const leaf = this.#tree.newest();
+    if (leaf === null) return null;
+    if (this.#rented?.leafSeq !== leaf.seq) this.#rented = this.#read(leaf.seq);
+    return this.#rented;
+  }
+
+  /** What is masked on the way to the active leaf; null for nothing. Reads the view without content. */
+  report(): MaskReport | null {
+    const leaf = this.#tree.newest();
+    const line = leaf === null ? null : this.#tree.masks.line({ seq: leaf.seq, step: WHOLE_MESSAGE });
+    if (leaf === null || line === null) return null;
+    let tokens = 0;
+    for (const element of walkShown(this.#tree, { seq: leaf.seq, step: WHOLE_MESSAGE }, { content: false }))
+      tokens += maskedTokens(element).reduce((sum, each) => sum + each, 0);
+    return tokens === 0 ? null : { upTo: this.#tree.shape(line.place.seq).id, since: line.createdAt, tokens };
+  }
+
+  /**
+   * Masks the outputs of the active view up to a step of {@link rented}, in one row. Reads the view. False where the view is
+   * another one by now.
+   */
+  mask(view: RentedView, toStep: number, namesTokens: number): boolean {
+    const known = this.#rented;
+    const [place, top] = [known?.places[toStep], known?.places.at(-1)];
+    if (known === null || known !== view || place === undefined || top === undefined) return false;
+    const { countTokens, now } = this.#options;
+    const { stubs, names } = chooseMaskWords(this.#maskees(place), namesTokens);
+    const tokens = names.length === 0 ? 0 : countTokens(namesText(names));
+    this.#options.transaction(() => {
+      this.#tree.masks.add({ place, top, stubs, names, namesTokens: tokens, at: now() });
+      this.#options.changed();
+    });
+    return true;
+  }
+
+  /** A message came behind the leaf, or, where `grown` is false, on another branch. */
+  appended({ seq, grown, encoded }: { seq: number; grown: boolean; encoded: Pick<Encoded, "role" | "facts"> }): void {
+    const known = this.#rented;
+    if (known === null || !grown) return void (this.#rented = null);
+    const leafFrom = known.steps.length;
+    push(known, { seq, ...encoded });
+    this.#rented = { ...known, leafSeq: seq, leafFrom };
+  }
+
+  /** The leaf has another content now. */
+  grown(seq: number, encoded: Pick<Encoded, "role" | "facts">): void {
+    const known = this.#rented;
+    const line = known?.leafSeq === seq ? this.#tree.masks.line({ seq, step: WHOLE_MESSAGE }) : null;
+    const cut = known?.places[known.leafFrom]?.step !== 0;
+    if (known === null || known.leafSeq !== seq || line?.place.seq === seq || cut) return this.changed();
+    known.steps.length = known.leafFrom;
+    known.places.length = known.leafFrom;
+    push(known, { seq, ...encoded });
+    // What was looked at before is another view now.
+    this.#rented = { ...known };
+  }
+
+  changed(): void {
+    this.#rented = null;
+  }
+
+  #read(leafSeq: number): Rented {
+    const elements = [...walkShown(this.#tree, { seq: leafSeq, step: WHOLE_MESSAGE }, { content: false })].toReversed();
+    const [steps, places]: [ViewStep[], Place[]] = [[], []];
+    let [leafFrom, sinceSummary] = [0, 0];
+    for (const element of elements) {
+      leafFrom = steps.length;
+      if (element.kind === "overlay") {
+        steps.push({ tokens: elementTokens(element), maskable: 0, isRequest: false, message: element.overlay.toSeq });
+        places.push({ seq: element.overlay.toSeq, step: element.overlay.toStep });
+        continue;
+      }
+      for (const [offset, step] of stepsOf(element).entries()) {
+        steps.push(step);
+        places.push({ seq: element.row.seq, step: element.fromStep + offset });
+      }
+    }
+    const last = elements.findLast((element) => element.kind === "overlay");
+    if (last !== undefined) sinceSummary = afterSummary(elements, last.overlay);
+    const line = this.#tree.masks.line({ seq: leafSeq, step: WHOLE_MESSAGE });
+    const behind = line === null ? 0 : places.findIndex(({ seq, step }) => isBehind({ seq, step }, line.top));
+    const sinceEdit = Math.max(sinceSummary, behind === -1 ? steps.length : behind);
+    return { steps, places, leafSeq, leafFrom, sinceSummary, sinceEdit };
+  }
+
+  /** The messages of the view, whole, with what is masked of them and what would be. */
+  #maskees(to: Place): Maskee[] {
+    const leaf = this.#tree.newest();
+    if (leaf === null) return [];
+    const walked = [...walkShown(this.#tree, { seq: leaf.seq, step: WHOLE_MESSAGE }, { content: true })];
+    const elements = walked.flatMap((element) => (element.kind === "message" ? [element] : [])).toReversed();
+    this.#tree.contents.need(elements.map(({ row }) => row));
+    return elements.map(({ row, fromStep, toStep, mask }) => {
+      const whole = this.#tree.decode(row as ContentRow);
+      const message = sliceMessage(whole, fromStep, toStep);
+      const last = row.seq < to.seq ? WHOLE_MESSAGE : row.seq === to.seq ? to.step : -1;
+      const own = (step: number): number => Math.min(step, stepCount(whole) - 1) - fromStep;
+      const isMasked = row.role === "assistant" && last >= fromStep;
+      return { message, toStep: isMasked ? own(last) : null, maskedTo: mask === undefined ? -1 : own(mask.toStep) };
+    });
+  }
+}
+
+function push({ steps, places }: Rented, row: { seq: number; role: string; facts: string }): void {
+  for (const [step, each] of ownSteps(row).entries()) {
+    steps.push(each);
+    places.push({ seq: row.seq, step });
+  }
+}
+
+/** The steps of a message that nothing hides. */
+function ownSteps({
+  seq,
+  role,
+  facts,
+}: {
+  readonly seq: number;
+  readonly role: string;
+  readonly facts: string;
+}): ViewStep[] {
+  const { steps, maskable = [] } = parseFacts(facts);
+  const freed = new Map(maskable);
+  const isRequest = role === "assistant";
+  return steps.map((tokens, step) => ({ tokens, maskable: freed.get(step) ?? 0, isRequest, message: seq }));
+}
+
+function stepsOf(element: Element & { readonly kind: "message" }): ViewStep[] {
+  const { row, fromStep, toStep, mask } = element;
+  const shown = visibleSteps(element);
+  return ownSteps(row)
+    .slice(fromStep, toStep + 1)
+    .map((step, offset) => ({
+      ...step,
+      tokens: shown[offset] ?? step.tokens,
+      maskable: mask !== undefined && fromStep + offset <= mask.toStep ? 0 : step.maskable,
+    }));
+}
+
+/** Of each visible step, tokens that stubs keep out of the view. */
+export function maskedTokens(element: Element): readonly number[] {
+  if (element.kind === "overlay" || element.mask === undefined) return [];
+  const { row, fromStep, toStep, mask } = element;
+  return ownSteps(row)
+    .slice(fromStep, toStep + 1)
+    .map(({ maskable }, offset) => (fromStep + offset <= mask.toStep ? maskable : 0));
+}
+
+/** The first step that came after a summary: behind what it left in view. */
+function afterSummary(elements: readonly Element[], overlay: OverlayRow): number {
+  const { boundary } = parseDetails(overlay.details);
+  let left = boundary?.kept.tailTokens ?? 0;
+  let at = 0;
+  let isBehindIt = false;
+  for (const element of elements) {
+    if (element.kind === "overlay") {
+      at++;
+      if (element.overlay.n === overlay.n) isBehindIt = true;
+      continue;
+    }
+    const masked = maskedTokens(element);
+    for (const [offset, { tokens }] of stepsOf(element).entries()) {
+      const isOld = boundary === null ? element.row.seq <= overlay.topSeq : left > 0;
+      if (isBehindIt && !isOld) return at;
+      if (isBehindIt) left -= tokens + (masked[offset] ?? 0);
+      at++;
+    }
+  }
+  return at;
+}
+
+function isBehind(place: Place, top: Place): boolean {
+  return place.seq > top.seq || (place.seq === top.seq && place.step > top.step);
+}
