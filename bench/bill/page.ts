@@ -98,11 +98,36 @@ Each later call of the agent's own model reads less for it, which is in no table
 Most of what Cloudflare itself charges is for objects that begin and are kept, however little is said in them: ${renderCell(firstWritten)} rows written and ${renderCell(emptyBytes)} bytes each, the
 SDK's own tables included. An object for each user with a session for each conversation pays that once a user, not once a conversation.
 
+${OWN_MODEL}
+
 ${describeLimits(page)}
 
 Not in this page: CPU time of the Worker, the page's own files, logs, egress, the agent's own model, the calls and tokens of notes where they are kept (an update takes one model call, which reads what is new and the notes as they stand), and what a run that waits for a person keeps the watchdog writing (some 17,300 rows a day, two cents).
 `;
 }
+
+/** Words alone: the figures are the cost case's. */
+const OWN_MODEL = `## What the agent's own model costs, and \`compactAfter("auto")\`
+
+Most of a bill is the agent's own requests: each one sends the view again. With a prompt cache the part that the provider has seen is read for a tenth of the price, so a long view costs little each
+time and much in the end; and an edit costs once, because everything behind it is written to the cache anew. \`compactAfter("auto", { windowTokens: 200_000 })\` weighs the two: it adds up, request by
+request, what was paid to carry what could have gone, and edits when that sum has reached what the edit costs,
+
+    (cache write − cache read) × the tokens behind the edit + what the summariser charges.
+
+Older tool outputs then give way to stubs, or older messages to a summary. In a conversation of small steps that is now and then, in one of large outputs soon, in a short one mostly never; the ceiling holds in any case.
+Prices are ratios of one another, and those of the large providers by default (input 1, cached 0.1, written 1.25, output 5). Put in your own, \`input\` and \`output\` being your summariser's, all in the unit of your agent's uncached input:
+
+\`\`\`ts
+session.compactAfter("auto", {
+  windowTokens: 200_000,
+  // $3 a million in, $0.30 from the cache, $3.75 to write it; a summariser at $0.25 in and $1.25 out.
+  prices: { cacheRead: 0.1, cacheWrite: 1.25, input: 0.083, output: 0.417 },
+});
+\`\`\`
+
+A provider without a cache has \`cacheRead: 1, cacheWrite: 1\`. \`plan()\` and \`status()\` show both sums, what an edit would save at every later call and what is masked. What it comes to on real sessions is in
+[bench/results/cost.md](../bench/results/cost.md), beside the SDK's policy; why it is so in [decision 18](decisions/0018-by-what-it-costs.md).`;
 
 function describeLimits({ bounds, overloaded, chunksToLimit }: CostsPage): string {
   return `## Which limit is met first

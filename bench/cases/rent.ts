@@ -23,7 +23,7 @@ const SMALL_MODEL = 0.1;
 const ALPHAS = [0.5, 1, 2] as const;
 const ANSWER_TOKENS = 1_500;
 const RULE = {
-  ceilingTokens: 200_000,
+  ceilingTokens: THRESHOLD,
   protectTokens: 8_000,
   namesTokens: 4_000,
   summaryTokens: ANSWER_TOKENS,
@@ -31,7 +31,7 @@ const RULE = {
   alpha: 1,
   masks: true,
   summaries: true,
-  suffix: true,
+  suffix: false,
 } as const;
 
 interface Outcome {
@@ -56,6 +56,7 @@ const SDK_BEST = "sdk at its best";
 const HEAD_TAIL = "head and tail at 60,000";
 const OURS = "rent";
 const SMALL = "rent, small summariser";
+const SUFFIX = "rent, and the live prompt continued";
 const NO_MASKS = "rent, summaries alone";
 const NO_SUMMARIES = "rent, masks alone";
 
@@ -63,12 +64,14 @@ async function measure(lab: Lab): Promise<Finding> {
   const sessions = readSessions(lab);
   const lists = lab.quick ? (["dear writes"] as const) : (Object.keys(PRICE_LISTS) as (keyof typeof PRICE_LISTS)[]);
   const judged = new Map<string, Judged[]>();
+  let hosts: Hosts | null = null;
   const short: Judged[] = [];
   for (const { name, messages } of sessions) {
     const conversation = read(messages);
     const isLong = lab.quick || tokensOf(conversation) >= LONG_TOKENS;
+    hosts = isLong && !lab.quick ? await playHosts(conversation) : null;
     for (const list of isLong ? lists : lists.slice(0, 1)) {
-      const found = await judge(name, conversation, { list, isLong: isLong && !lab.quick });
+      const found = judge(name, conversation, { list, hosts });
       if (isLong) judged.set(list, [...(judged.get(list) ?? []), found]);
       else short.push(found);
     }
@@ -80,7 +83,7 @@ async function measure(lab: Lab): Promise<Finding> {
     title: "The bill, and what is kept for it",
     about: [
       `Real sessions of ${LONG_TOKENS.toLocaleString("en")} tokens and more, replayed request by request under each policy; a request reads from the provider's cache as far as it begins like the one before.`,
-      "Ours is the rent rule with the product's own arithmetic, masks and choice of words, without a Worker around it; its summary is one that is rewritten, where the product keeps a stack of them, which costs some 5 % more. The SDK's is its own function, called where the view is over the threshold after a message. One offline summariser writes for all.",
+      "Ours is the rent rule of `compactAfter(\"auto\", { ceiling: 60_000 })` with the product's own arithmetic, masks and choice of words, without a Worker around it; its summary is one that is rewritten, where the product keeps a stack of them, which costs some 5 % more. The SDK's is its own function, called where the view is over the threshold after a message. One offline summariser writes for all.",
       `Kept: of the rare words that somebody writes again after ${(8_000).toLocaleString("en")} tokens or more, the share that the view showed at that moment. Rare: in no dictionary, or with a digit, an underscore, an inner capital, a dot or a slash. Again: tokens of the steps that would have to be read again for the rest.`,
       "The optimum knows the future and chooses the moments of summaries; it masks nothing.",
     ],
@@ -115,11 +118,24 @@ function tokensOf({ steps }: Conversation): number {
   return steps.reduce((sum, { tokens }) => sum + tokens, 0);
 }
 
-async function judge(
+/** What other policies came to, whatever the prices. */
+interface Hosts {
+  readonly sdk: ReadonlyMap<number, Played>;
+  readonly headAndTail: Played;
+}
+
+async function playHosts(conversation: Conversation): Promise<Hosts> {
+  const sdk = new Map<number, Played>();
+  for (const threshold of THRESHOLDS) sdk.set(threshold, await playHost(conversation, new SdkHost(threshold)));
+  const terms = { thresholdTokens: THRESHOLD, afterTokens: THRESHOLD / 2, summariser: "extractive", seed: 1 } as const;
+  return { sdk, headAndTail: await playHost(conversation, await headAndTail().open(terms)) };
+}
+
+function judge(
   name: string,
   conversation: Conversation,
-  { list, isLong }: { readonly list: keyof typeof PRICE_LISTS; readonly isLong: boolean },
-): Promise<Judged> {
+  { list, hosts }: { readonly list: keyof typeof PRICE_LISTS; readonly hosts: Hosts | null },
+): Judged {
   const prices: Prices = PRICE_LISTS[list];
   const priced = (played: Played, share = 1): Outcome => ({ played, dollars: dollarsOf(played, prices, share) });
   const rule: RentOptions = { ...RULE, prices: ratiosOf(prices) };
@@ -127,28 +143,20 @@ async function judge(
     [NONE]: priced(playNothing(conversation)),
     [OURS]: priced(playRent(conversation, rule)),
   };
-  if (isLong) {
-    const tried: Outcome[] = [];
-    for (const threshold of THRESHOLDS) {
-      const outcome = priced(await playHost(conversation, new SdkHost(threshold)));
-      tried.push(outcome);
-      if (threshold !== THRESHOLD) continue;
-      outcomes[SDK] = outcome;
-      outcomes[`${SDK}, small`] = priced(outcome.played, SMALL_MODEL);
-    }
+  const sdk = hosts?.sdk.get(THRESHOLD);
+  if (hosts !== null && sdk !== undefined) {
+    outcomes[SDK] = priced(sdk);
+    outcomes[`${SDK}, small`] = priced(sdk, SMALL_MODEL);
+    const tried = [...hosts.sdk.values()].map((played) => priced(played));
     const [best] = tried.toSorted((one, other) => one.dollars - other.dollars);
     if (best !== undefined) outcomes[SDK_BEST] = best;
-    const terms = {
-      thresholdTokens: THRESHOLD,
-      afterTokens: THRESHOLD / 2,
-      summariser: "extractive",
-      seed: 1,
-    } as const;
-    outcomes[HEAD_TAIL] = priced(await playHost(conversation, await headAndTail().open(terms)));
+    outcomes[HEAD_TAIL] = priced(hosts.headAndTail);
     outcomes[SMALL] = priced(playRent(conversation, { ...rule, summariserShare: SMALL_MODEL }), SMALL_MODEL);
+    outcomes[SUFFIX] = priced(playRent(conversation, { ...rule, suffix: true }));
     outcomes[NO_MASKS] = priced(playRent(conversation, { ...rule, masks: false }));
     outcomes[NO_SUMMARIES] = priced(playRent(conversation, { ...rule, summaries: false }));
-    for (const alpha of ALPHAS) outcomes[alphaName(alpha)] = priced(playRent(conversation, { ...rule, alpha }));
+    const alphas = list === "dear writes" ? ALPHAS : [];
+    for (const alpha of alphas) outcomes[alphaName(alpha)] = priced(playRent(conversation, { ...rule, alpha }));
   }
   const optimum = cheapest(conversation.steps, {
     prices,
@@ -189,7 +197,7 @@ function geometric(values: readonly number[]): number {
   return Math.exp(mean(values.map(Math.log)));
 }
 
-const SHOWN = [NONE, HEAD_TAIL, SDK, SDK_BEST, OURS, SMALL, NO_MASKS, NO_SUMMARIES] as const;
+const SHOWN = [NONE, HEAD_TAIL, SDK, SDK_BEST, OURS, SMALL, SUFFIX, NO_MASKS, NO_SUMMARIES] as const;
 
 function tablesOf(list: string, judged: readonly Judged[]): Table[] {
   const policies: Table = {

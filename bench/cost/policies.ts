@@ -107,7 +107,7 @@ export class SdkHost {
   async append(message: UIMessage): Promise<Appended> {
     this.#messages.push(message);
     const tokens = weigh(this.#messages);
-    const found = tokens <= this.#thresholdTokens ? null : await this.#compact(this.#messages as never);
+    const found = tokens <= this.#thresholdTokens ? null : await this.#compact(this.#messages);
     if (found === null) return { compacted: false, tokens };
     const before = this.#messages.findIndex(({ id }) => id === SDK_SUMMARY);
     const from = before === -1 ? this.#messages.findIndex(({ id }) => id === found.fromMessageId) : before;

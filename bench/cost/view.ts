@@ -46,7 +46,11 @@ export function readSteps(messages: readonly UIMessage[], rareWords: RareWords):
       const answered = bare.steps[step] ?? 0;
       const isRequest = message.role === "assistant";
       return {
-        ...{ message, at, step, tokens, isRequest },
+        message,
+        at,
+        step,
+        tokens,
+        isRequest,
         maskable: maskable.get(step) ?? 0,
         answered: isRequest ? answered : 0,
         written: wordsOf(false),

@@ -1,6 +1,6 @@
 /** What a run would do now, and why, without doing it: the run's own planning, and what the session is configured with. */
 import { HOOK_TOKENS } from "../../limits-of-notes.ts";
-import type { Plan } from "../../steps/plan/plan.ts";
+import type { Plan, SpanPlan } from "../../steps/plan/plan.ts";
 import type { Policy } from "../../steps/plan/policy.ts";
 import { besides, opened } from "../../steps/view/view.ts";
 import { carriedIn, openingOf } from "../runs/boundary.ts";
@@ -27,27 +27,41 @@ export async function reportPlan(
 ): Promise<PlanReport | null> {
   const carried = await carriedIn(core, sessionId);
   const asked = { manual: manual || rebuild, only: rebuild ? ("rebuild" as const) : undefined };
-  const rents = leafId === undefined ? rentsNow(core, sessionId) : null;
-  const due = rents?.summary.isDue === true;
-  const isActive = leafId === undefined || leafId === core.memory.session(sessionId).leafId();
-  const masked = isActive ? core.memory.session(sessionId).masks.report() : null;
-  const told = (report: Parameters<typeof explainRents>[0]): PlanReport => explainRents(report, { rents, masked });
+  const carrying = readCarrying(core, sessionId, leafId);
+  const due = carrying.rents?.summary.isDue === true;
   const found = planNow(core, sessionId, { policy, leafId, due, ...asked });
   if (found === null) return null;
   const { outline, plan } = found;
   const branch = { sessionId, leafId: outline.leafId };
-  const { when, afterCompaction, countTokens, inline } = core.settings.get(sessionId);
+  const { when, inline } = core.settings.get(sessionId);
   const waiting = asked.manual ? null : findReasonToWait(core, sessionId, branch);
   const circumstances = { policy, prices: when?.prices, waiting };
   const foreseen = foreseeNotes(core, { ...branch, ...asked, policy, focus: null, fresh: false }, carried);
-  if (foreseen !== null && foreseen.plan !== null) return told(explainNotes(outline, foreseen, circumstances));
+  if (foreseen !== null && foreseen.plan !== null)
+    return explainRents(explainNotes(outline, foreseen, circumstances), carrying);
   if (inline !== null && !isBefore(plan))
-    return told(explainFunction(outline, { policy, waiting, notes: foreseen?.notes ?? null }));
-  // Most that stands around a summary: how it began, blocks that are carried, as they are now, and what a caller's code may add.
-  const opening = plan.kind === "span" ? openingOf(core, { sessionId, policy }, plan) : null;
-  const around = countTokens(opened({ opening: opening?.text ?? null })) + countTokens(besides({ carried }));
-  const besideTokens = around + (afterCompaction === null ? 0 : HOOK_TOKENS);
-  return told(explainPlan(outline, plan, { ...circumstances, besideTokens, notes: foreseen?.notes ?? null }));
+    return explainRents(explainFunction(outline, { policy, waiting, notes: foreseen?.notes ?? null }), carrying);
+  const besideTokens = plan.kind === "span" ? countBeside(core, { sessionId, policy }, { plan, carried }) : 0;
+  const notes = foreseen?.notes ?? null;
+  return explainRents(explainPlan(outline, plan, { ...circumstances, besideTokens, notes }), carrying);
+}
+
+/** Most that stands around a summary: how it began, blocks that are carried, as they are now, and what a caller's code may add. */
+function countBeside(
+  core: Core,
+  run: { readonly sessionId: string; readonly policy: Policy },
+  { plan, carried }: { readonly plan: SpanPlan; readonly carried: Awaited<ReturnType<typeof carriedIn>> },
+): number {
+  const { afterCompaction, countTokens } = core.settings.get(run.sessionId);
+  const around = opened({ opening: openingOf(core, run, plan)?.text ?? null });
+  return countTokens(around) + countTokens(besides({ carried })) + (afterCompaction === null ? 0 : HOOK_TOKENS);
+}
+
+/** What is known of the active branch alone: what it has cost to carry it, and what is masked. */
+function readCarrying(core: Core, sessionId: string, leafId: string | undefined): Pick<PlanReport, "rents" | "masked"> {
+  const history = core.memory.session(sessionId);
+  if (leafId !== undefined && leafId !== history.leafId()) return { rents: null, masked: null };
+  return { rents: rentsNow(core, sessionId), masked: history.masks.report() };
 }
 
 /** Whether nothing is asked at all, neither a summariser nor a function. */

@@ -182,7 +182,8 @@ function* find(places: HiddenMessages, asked: Asked, countTokens: CountTokens): 
     const ranges = overlay === undefined ? [] : places.under(overlay);
     return { seqs: places.within(ranges), count: null, inOrder: true, unknown: [] };
   }
-  const ranges = overlay === undefined ? (asked.everywhere === true ? null : places.hidden()) : places.under(overlay);
+  const ranges =
+    overlay === undefined ? (asked.everywhere === true ? null : places.outOfView()) : places.under(overlay);
   if (ranges?.length === 0) {
     const advice =
       "No summary hides anything here: all of this conversation is in your context. To search it all the same, say everywhere.";

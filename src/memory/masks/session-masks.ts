@@ -14,7 +14,7 @@ import { parseFacts, type Encoded } from "../messages/content.ts";
 import type { Tree } from "../messages/tree.ts";
 import { elementTokens, visibleSteps, walkShown, type Element } from "../messages/walk.ts";
 import { parseDetails } from "../overlays/details.ts";
-import type { ContentRow, OverlayRow, Place } from "../statements.ts";
+import type { OverlayRow, Place } from "../statements.ts";
 
 /** A view's line, as a report tells it. */
 export interface MaskReport {
@@ -146,7 +146,7 @@ export class SessionMasks {
     const elements = walked.flatMap((element) => (element.kind === "message" ? [element] : [])).toReversed();
     this.#tree.contents.need(elements.map(({ row }) => row));
     return elements.map(({ row, fromStep, toStep, mask }) => {
-      const whole = this.#tree.decode(row as ContentRow);
+      const whole = this.#tree.decode(row);
       const message = sliceMessage(whole, fromStep, toStep);
       const last = row.seq < to.seq ? WHOLE_MESSAGE : row.seq === to.seq ? to.step : -1;
       const own = (step: number): number => Math.min(step, stepCount(whole) - 1) - fromStep;

@@ -57,6 +57,18 @@ export class HiddenMessages {
     return this.#hidden;
   }
 
+  /** As {@link hidden}, and where stubs stand for outputs: what the active branch's view does not show whole. */
+  outOfView(): readonly SeqRange[] {
+    const leaf = this.#tree.newest();
+    const line = leaf === null ? null : this.#tree.masks.line({ seq: leaf.seq, step: WHOLE_MESSAGE });
+    if (line === null) return this.hidden();
+    const { seq } = line.place;
+    const behind = this.hidden().flatMap((range) =>
+      range.toSeq <= seq ? [] : [{ ...range, fromSeq: Math.max(range.fromSeq, seq + 1) }],
+    );
+    return [...behind, ...this.#stretches(seq)];
+  }
+
   /** The ranges that an overlay covers, newest first, in any state of the overlay. */
   under({ overlayId, fromSeq, toSeq }: Pick<OverlayRow, "overlayId" | "fromSeq" | "toSeq">): HiddenRange[] {
     return this.#stretches(toSeq).flatMap((each) =>

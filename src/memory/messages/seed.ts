@@ -47,6 +47,7 @@ export function seedSession(seed: Seed): number[] {
   for (let at = 0; at < slots.length;) at = place(seed, slots, at);
   seed.to.forget();
   for (const [index, overlay] of overlays.entries()) lay(seed, { slots, overlay, n: index + 1 });
+  maskAlike(seed, slots);
   seed.to.flush();
   return slots.map((slot) => (slot.kind === "message" ? slot.seq : slot.overlay.toSeq));
 }
@@ -75,6 +76,25 @@ function layOut(tree: Tree): { slots: Slot[]; overlays: OverlayRow[] } {
     if (overlay.toStep < WHOLE_MESSAGE) show(overlay.toSeq);
   }
   return { slots, overlays };
+}
+
+/** The child's view is the parent's, stubs and all. A line that an overlay hides masks nothing that is copied but the start. */
+function maskAlike({ from, to }: Seed, slots: readonly Slot[]): void {
+  const leaf = from.newest();
+  const line = leaf === null ? null : from.masks.line({ seq: leaf.seq, step: WHOLE_MESSAGE });
+  if (line === null) return;
+  const slotOf = (seq: number): number => slots.findIndex((slot) => slot.kind === "message" && slot.seq === seq);
+  const seq = slotOf(line.place.seq);
+  if (seq === -1) return;
+  const top = slotOf(line.top.seq);
+  to.masks.add({
+    place: { seq, step: line.place.step },
+    top: { seq: top === -1 ? slots.length - 1 : top, step: line.top.step },
+    stubs: line.words,
+    names: line.names,
+    namesTokens: line.namesTokens,
+    at: line.createdAt,
+  });
 }
 
 /** Whether an overlay covers at least one message from its beginning to its end. */
