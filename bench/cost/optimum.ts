@@ -8,6 +8,9 @@
 import type { Prices } from "../prices.ts";
 import type { Step } from "./view.ts";
 
+/** Tokens of one step's outputs that a summariser is shown: a thousand characters. */
+const SHOWN_OUTPUT_TOKENS = 300;
+
 export interface OptimumTerms {
   readonly prices: Prices;
   readonly tailTokens: number;
@@ -30,6 +33,7 @@ export function cheapest(steps: readonly Step[], terms: OptimumTerms): number {
     const start = at === 0 ? 0 : Math.min(tailTokens, sumOf(steps.slice(0, at))) + summaryTokens;
     // What stands right after a compaction is written anew; before the first one there is nothing.
     let [shown, fresh, paid] = [start, start, before];
+    let rendered = start;
     for (let end = at; end < steps.length; end++) {
       const step = steps[end];
       if (step === undefined) break;
@@ -39,9 +43,11 @@ export function cheapest(steps: readonly Step[], terms: OptimumTerms): number {
       }
       shown += step.tokens;
       fresh += step.tokens;
-      const read = Math.max(0, shown - tailTokens);
+      // A summariser is shown a beginning of each output.
+      rendered += step.tokens - Math.max(0, step.outputTokens - SHOWN_OUTPUT_TOKENS);
+      const read = Math.max(0, rendered - tailTokens);
       const summary = summariserShare * ((read + promptTokens) * prices.input + summaryTokens * prices.output);
-      if (read > 2 * summaryTokens) best[end + 1] = Math.min(best[end + 1] ?? Infinity, paid + summary);
+      if (shown - tailTokens > 2 * summaryTokens) best[end + 1] = Math.min(best[end + 1] ?? Infinity, paid + summary);
     }
     least = Math.min(least, paid);
   }

@@ -208,7 +208,7 @@ export type Threshold = number | "auto";
 /** Of a window that is all that was said, what a view may take: the rest is for an answer, and for what comes in while a run is at work. */
 const CEILING_OF_WINDOW = 0.8;
 /** Recent tokens that stay by default where a view is edited by rent. Chosen in docs/decisions/0018. */
-const RENT_TAIL_TOKENS = 8_000;
+export const RENT_TAIL_TOKENS = 8_000;
 
 /** What `compactAfter` changes about a session's settings. Checks at once. Throws `invalid_options`. */
 export function compactAfter(

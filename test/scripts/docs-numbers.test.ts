@@ -8,6 +8,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { describe, expect, test } from "vitest";
 import { ASKED_ROWS, CONTEXT_ROWS, READ_CHARS, TOKENS_OF_A_TURN } from "../../src/agent/views/recall-words.ts";
+import { RENT_TAIL_TOKENS } from "../../src/agent/settings.ts";
 import * as limits from "../../src/limits.ts";
 import * as ofNotes from "../../src/limits-of-notes.ts";
 import { FLUSH_EVERY, PAGE_SIZE } from "../../src/memory/messages/fingerprints.ts";
@@ -89,6 +90,7 @@ const HELD: Readonly<Record<string, readonly Held[]>> = {
     says`| \`minSpanTokens\` | ${share(limits.SPAN_SHARE_OF_THRESHOLD)} of the threshold, at least ${limits.MIN_SPAN_TOKENS} |`,
     says`| \`chunkTokens\` | ${limits.DEFAULT_CHUNK_TOKENS} |`,
     says`| the window if given, else ${limits.HARD_LINE} thresholds |`,
+    says`\`tailTokenBudget\` is ${RENT_TAIL_TOKENS} by default`,
     says`| \`maxBreakEvenCalls\` | ${limits.DEFAULT_MAX_BREAK_EVEN_CALLS} |`,
     says`| cache read ${cacheRead}, cache write ${cacheWrite}, input ${input}, output ${output} |`,
     says`| \`template\` | ${word(DEFAULT_TEMPLATE.sections.length)} sections |`,

@@ -44,16 +44,20 @@ export function layOut(outline: Outline): Layout {
   for (const row of outline.rows) rowStarts.push((rowStarts.at(-1) ?? 0) + row.steps.length);
   const before = [0];
   for (const cell of cells) before.push((before.at(-1) ?? 0) + cell.tokens);
-  const masked = outline.rows.flatMap((row) => row.masked ?? row.steps.map(() => 0));
-  const sourceBefore = [0];
-  for (const [at, { tokens }] of cells.entries())
-    sourceBefore.push((sourceBefore.at(-1) ?? 0) + tokens + (masked[at] ?? 0));
+  const sourceBefore = outline.rows.some((row) => row.masked !== undefined) ? sumSources(cells) : before;
   return { cells, rowStarts, before, sourceBefore, ties: findTies(outline, rowStarts) };
 }
 
 /** Tokens between two boundaries. */
 export function tokensBetween(layout: Layout, from: number, to: number): number {
   return (layout.before[to] ?? 0) - (layout.before[from] ?? 0);
+}
+
+function sumSources(cells: readonly Cell[]): number[] {
+  const sums = [0];
+  for (const { row, step, tokens } of cells)
+    sums.push((sums.at(-1) ?? 0) + tokens + (row.masked?.[step - row.firstStep] ?? 0));
+  return sums;
 }
 
 /** Tokens of what a summariser would read between two boundaries. */
