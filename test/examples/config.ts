@@ -14,12 +14,15 @@ export const ALIAS: Readonly<Record<string, string>> = Object.fromEntries(
 );
 
 /** The path of an example's configuration, unchanged except for its imports. */
-export function configOf(example: "chat" | "minimal"): string {
+export function configOf(example: "ai-chat" | "chat" | "minimal"): string {
   const folder = join(root, "examples", example);
-  const config = readFileSync(join(folder, "wrangler.jsonc"), "utf8").replace(
-    '"main": "worker.ts"',
-    `"main": ${JSON.stringify(join(folder, "worker.ts"))}, "alias": ${JSON.stringify(ALIAS)}`,
-  );
+  // Vite says where a page's files are.
+  const config = readFileSync(join(folder, "wrangler.jsonc"), "utf8")
+    .replace(/^ *"assets":.*\n/m, "")
+    .replace(
+      '"main": "worker.ts"',
+      `"main": ${JSON.stringify(join(folder, "worker.ts"))}, "alias": ${JSON.stringify(ALIAS)}`,
+    );
   const written = join(root, ".state", `example-${example}-${process.pid}`, "wrangler.jsonc");
   mkdirSync(resolve(written, ".."), { recursive: true });
   writeFileSync(written, config);
