@@ -17,18 +17,15 @@ const TERMS: RentTerms = {
 };
 
 const step = fc
-  .record({
-    tokens: fc.integer({ min: 80, max: 3_000 }),
-    share: fc.double({ min: 0, max: 0.9, noNaN: true }),
-    isRequest: fc.boolean(),
-  })
-  .map(({ tokens, share, isRequest }): Omit<ViewStep, "message"> => ({
+  .record({ tokens: fc.integer({ min: 80, max: 3_000 }), tenths: fc.nat(9), isRequest: fc.boolean() })
+  .map(({ tokens, tenths, isRequest }): Omit<ViewStep, "message"> => ({
     tokens,
-    maskable: isRequest && share > 0.2 ? Math.floor(tokens * share) : 0,
+    maskable: isRequest && tenths > 2 ? Math.floor((tokens * tenths) / 10) : 0,
     isRequest,
   }));
+/** Long enough for something to be older than what is protected, and to be carried. */
 const steps = fc
-  .array(step, { maxLength: 60 })
+  .array(step, { minLength: 5, maxLength: 60, size: "max" })
   .map((all): ViewStep[] => all.map((each, message) => ({ ...each, message })));
 
 function weigh(view: readonly ViewStep[], terms = TERMS) {
