@@ -56,6 +56,10 @@ export const MAX_SUMMARY_TOKENS = 4_000;
 export const PINNED_SHARE_OF_THRESHOLD = 30;
 export const MIN_PINNED_TOKENS = 400;
 export const MOST_PINNED_OF_THRESHOLD = 5;
+/** Skills, instruction files, the plan and open calls beside the last summary: a tenth, at least so many, at most a fifth. */
+export const LOADED_SHARE_OF_THRESHOLD = 10;
+export const MIN_LOADED_TOKENS = 2_000;
+export const MOST_LOADED_OF_THRESHOLD = 5;
 
 /** An answer of up to this many tokens is never refused for its length. The exact length of a short answer is chance. */
 export const TOLERATED_SUMMARY_TOKENS = 400;
@@ -68,6 +72,7 @@ export const SUMMARY_FRAME_TOKENS = 25;
 
 /** Tokens of facts and names beside a summary that a caller adds to a session without a policy. */
 export const DEFAULT_PINNED_TOKENS = 1_000;
+export const DEFAULT_LOADED_TOKENS = 2_000;
 export const DEFAULT_NAMES_TOKENS = 1_000;
 
 /** The default smallest span is a twentieth of the threshold, and at least this many tokens. */

@@ -120,6 +120,7 @@ function overlayOf(view: View, plan: SpanPlan, { policy, summariser, id, looks =
     countTokens: estimateTokens,
     spanTokens,
     pinnedTokens: policy.pinnedTokens,
+    loadedTokens: looks ? policy.loadedTokens : 0,
     namesTokens: Math.max(0, policy.stackTokens - summaryTokens - roomOf(draft)),
     around,
   });
@@ -145,10 +146,12 @@ function foldAll(parts: readonly Draft[], { policy, summariser }: Making): Draft
   }
 }
 
-/** Tokens of an overlay in the view. The last overlay holds the names. */
+/** Returns the tokens of an overlay in the view. Only the last one has the names and what was loaded. */
 export function weigh({ tokens, pinned }: Standing, isLast: boolean): number {
   const names = isLast ? estimateTokens(renderNames(pinned.names)) : 0;
-  return SUMMARY_FRAME_TOKENS + tokens + names + estimateTokens(renderInForce(pinned));
+  return (
+    SUMMARY_FRAME_TOKENS + tokens + names + estimateTokens(renderInForce(isLast ? pinned : { ...pinned, loaded: [] }))
+  );
 }
 
 /** A path of messages with overlays over it. */
@@ -195,7 +198,7 @@ class View {
       head: read(this.#rows.slice(0, from)),
       tail: read(this.#rows.slice(to)),
       summaries: others.map(({ text, pinned }) => `${text}\n${renderInForce(pinned)}`),
-      hidden: others.map(({ facts }) => facts.words),
+      hidden: others.map(({ facts }) => facts),
     });
     return { around, summaryTokens: others.reduce((sum, other) => sum + roomOf(other), 0) };
   }

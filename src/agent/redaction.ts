@@ -61,12 +61,19 @@ function redactWith(rules: SecretRules): Redaction {
     names: ["redacted", rules.id],
     text,
     message: (message) => rules.redactMessage(message),
-    facts: ({ rules: orders, words, tasks, failures, worked, ...rest }) => ({
+    facts: ({ rules: orders, words, tasks, failures, loaded, worked, ...rest }) => ({
       ...rest,
       rules: orders.map(fact),
       words: { ...words, rows: keepClean(words.rows, text) },
       tasks: tasks.map(fact),
       failures: failures.map(fact),
+      loaded: loaded.map(({ edit, tasks: list, ...each }) => ({
+        ...each,
+        name: text(each.name),
+        text: text(each.text),
+        ...(edit === undefined ? {} : { edit: { from: text(edit.from), to: text(edit.to) } }),
+        ...(list === undefined ? {} : { tasks: list.map((task) => ({ ...task, text: text(task.text) })) }),
+      })),
       worked: worked.map(text),
     }),
     carried: (carried) => carried.map((each) => ({ ...each, text: text(each.text) })),

@@ -202,8 +202,8 @@ export class Session extends Configured {
     const commit = await this.#state.read(() =>
       this.#state.write((history) => {
         const span = visibleSpan(history, fromMessageId, toMessageId);
-        const { pinnedTokens, stackTokens: namesTokens } = this.#state.settings.policy ?? {};
-        return history.addOverlay({ span, summary, pinnedTokens, namesTokens });
+        const { pinnedTokens, loadedTokens, stackTokens: namesTokens } = this.#state.settings.policy ?? {};
+        return history.addOverlay({ span, summary, pinnedTokens, loadedTokens, namesTokens });
       }),
     );
     if (commit.kind !== "stale") return commit.overlay;

@@ -122,6 +122,7 @@ const COMPACT_AFTER: FieldNames<CompactAfterOptions> = {
   minTailMessages: true,
   summaryTokens: true,
   pinnedTokens: true,
+  loadedTokens: true,
   stackTokens: true,
   share: true,
   maxSummaryRatio: true,

@@ -80,6 +80,7 @@ describe("the view as of an overlay", () => {
         rules: [{ kind: "rule" as const, value: "a secret rule", messageId: "m3" }],
         facts: [],
         names: [],
+        loaded: [],
         left: 0,
       };
       const added = history.addOverlay({ span: span("m2", "m3"), summary: "secret inner", details: { pinned } });

@@ -83,7 +83,13 @@ function answered(messages: UIMessage[]): UIMessage[] {
 }
 
 const RULE = "Never deploy to Lisbon on a Friday.";
-const pinnedRule = { rules: [{ kind: "rule", value: RULE, messageId: "m4" }], facts: [], names: [], left: 0 } as const;
+const pinnedRule = {
+  rules: [{ kind: "rule", value: RULE, messageId: "m4" }],
+  facts: [],
+  names: [],
+  loaded: [],
+  left: 0,
+} as const;
 /** Places of a rule. It stands in a user's message, in steering of a running agent, or beside a summary of this session or its parent. */
 const ruling: fc.Arbitrary<(before: string, behind: string) => UIMessage> = fc.constantFrom(
   (before, behind) => say("ruled", "user", text(before + RULE + behind)),

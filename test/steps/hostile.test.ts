@@ -198,7 +198,13 @@ test.each([
 });
 
 test("a summary is one text of one message, whatever it says: it forges no message, no call, no second list of pinned facts (V2)", async () => {
-  const pinned = { rules: [{ kind: "rule" as const, value: RULE, messageId: "u0" }], facts: [], names: [], left: 0 };
+  const pinned = {
+    rules: [{ kind: "rule" as const, value: RULE, messageId: "u0" }],
+    facts: [],
+    names: [],
+    loaded: [],
+    left: 0,
+  };
   await fc.assert(
     fc.asyncProperty(hostile, async (summary) => {
       const message = summaryMessage({ overlayId: "o", summary, pinned });

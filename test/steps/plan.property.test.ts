@@ -55,6 +55,7 @@ const policy: fc.Arbitrary<Policy> = fc.record({
   thresholdTokens: fc.integer({ min: 1, max: 4_000 }),
   summaryTokens: fc.constant(400),
   pinnedTokens: fc.constant(100),
+  loadedTokens: fc.constant(0),
   stackTokens: fc.constantFrom(400, 1_500, 100_000),
   maxSummaryRatio: fc.constant(0.8),
 });

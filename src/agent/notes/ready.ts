@@ -170,8 +170,8 @@ function judge(
     return decline("unsound", `The notes do not pass as a summary: ${kinds}.`);
   }
   // Notes have a budget of their own, so that the names have all that summaries would.
-  const { pinnedTokens, stackTokens: namesTokens } = run.policy;
-  const budget = { spanTokens: plan.spanTokens, pinnedTokens, namesTokens, countTokens };
+  const { pinnedTokens, loadedTokens, stackTokens: namesTokens } = run.policy;
+  const budget = { spanTokens: plan.spanTokens, pinnedTokens, loadedTokens, namesTokens, countTokens };
   const { pinned, survival } = pinWithin(summary, facts, budget);
   if (survival.score < MIN_SURVIVAL) {
     return decline("lost-too-much", `With the notes, ${survival.score.toFixed(2)} of what they tell of would be kept.`);

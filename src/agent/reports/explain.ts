@@ -240,12 +240,12 @@ function shownTokens(
   { spanTokens }: SpanPlan,
   { policy, besideTokens }: Pick<Circumstances, "policy" | "besideTokens">,
 ): { budget: number; most: number } {
-  const { stackTokens, summaryTokens, pinnedTokens } = policy;
+  const { stackTokens, summaryTokens, pinnedTokens, loadedTokens } = policy;
   const around = pinnedTokens + SUMMARY_FRAME_TOKENS + besideTokens;
   const written = Math.max(summaryTokens, TOLERATED_SUMMARY_TOKENS) * MAX_REFERENCED_RATIO;
   return {
     budget: Math.min(spanTokens, stackTokens + around),
-    most: Math.min(spanTokens, Math.max(stackTokens * MOST_COUNTED, written) + around),
+    most: Math.min(spanTokens, Math.max(stackTokens * MOST_COUNTED, written) + around + loadedTokens),
   };
 }
 

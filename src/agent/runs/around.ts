@@ -19,16 +19,19 @@ import { factsOf } from "./sources.ts";
 /** Bytes of messages that a commit reads: a tail of the largest default size, and as much again that came while it was summarised. */
 export const AROUND_BYTES = 256_000;
 
-/** Also how many tokens the other summaries take, as names are counted, and whose words may be among the names. */
+/**
+ * Also how many tokens the other summaries take, as names are counted, whose words may be among the names, and what the summary
+ * that was the last one so far says no more behind this one.
+ */
 export function readAround(
   core: Needs<"drafts" | "memory" | "settings">,
   { sessionId, leafId }: Pick<RunRecord, "sessionId" | "leafId">,
   { span }: Pick<SpanPlan, "span">,
-): { around: Around; summaryTokens: number; namesOf: readonly string[] } {
+): { around: Around; summaryTokens: number; namesOf: readonly string[]; freedTokens: number } {
   const history = core.memory.session(sessionId);
   // The leaf that the run looks at may have been deleted: what stays in view is then the active branch's.
   const found = history.surroundings(span, { leafId: history.leafAfter(leafId), maxBytes: AROUND_BYTES });
-  if (found === null) return { around: NOTHING_AROUND, summaryTokens: 0, namesOf: [] };
+  if (found === null) return { around: NOTHING_AROUND, summaryTokens: 0, namesOf: [], freedTokens: 0 };
   const { before, behind } = found;
   const redaction = redactionOf(core.settings.get(sessionId));
   const overlays = [...before.overlays, ...behind.overlays].map(toRecord);
@@ -41,12 +44,13 @@ export function readAround(
       // Of what lies before it alone: a branch may leave behind this summary and see none of what comes later.
       hidden: overlays
         .slice(0, before.overlays.length)
-        .map((overlay) => redaction.facts(factsOf(core, overlay, sessionId)).words),
+        .map((overlay) => redaction.facts(factsOf(core, overlay, sessionId))),
     }),
     summaryTokens: summaries.reduce(
       (sum, text) => sum + Math.ceil(text.length / NAME_CHARS_PER_TOKEN) + SUMMARY_FRAME_TOKENS,
       0,
     ),
     namesOf: before.overlays.map(({ overlayId }) => overlayId),
+    freedTokens: behind.overlays.length > 0 ? 0 : (overlays.at(-1)?.details.weights.names ?? 0),
   };
 }

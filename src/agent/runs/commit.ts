@@ -45,12 +45,19 @@ export function commitSummary(
 ): Outcome {
   const plan = planOf(run);
   const { span, text, facts, lineage, carried } = summary;
-  const { pinnedTokens, stackTokens } = run.policy;
+  const { pinnedTokens, loadedTokens, stackTokens } = run.policy;
   const countTokens = core.counterOf(run.sessionId);
-  const { around, summaryTokens, namesOf } = readAround(core, run, plan);
+  const { around, summaryTokens, namesOf, freedTokens } = readAround(core, run, plan);
   const own = Math.ceil(withoutEmptySections(text).length / NAME_CHARS_PER_TOKEN) + SUMMARY_FRAME_TOKENS;
   const namesTokens = summary.namesTokens ?? Math.max(0, stackTokens - summaryTokens - own);
-  const budget = { spanTokens: plan.spanTokens, pinnedTokens, namesTokens, countTokens, around };
+  const budget = {
+    spanTokens: plan.spanTokens + freedTokens,
+    pinnedTokens,
+    loadedTokens,
+    namesTokens,
+    countTokens,
+    around,
+  };
   const { pinned, survival } = pinWithin(text, facts, budget);
   const history = core.memory.session(run.sessionId);
   const result = history.addOverlay({

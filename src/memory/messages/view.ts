@@ -106,7 +106,9 @@ export function readRecent(tree: Tree, start: Place | null, maxBytes: number): R
 /** The message that stands in the view for an overlay. */
 export function overlayMessage(overlay: OverlayRow, isLast = true): UIMessage {
   const source = summarySource({ ...toRecord(overlay), overlayId: overlay.overlayId });
-  return summaryMessage(isLast ? source : { ...source, pinned: { ...NOTHING_PINNED, ...source.pinned, names: [] } });
+  return summaryMessage(
+    isLast ? source : { ...source, pinned: { ...NOTHING_PINNED, ...source.pinned, names: [], loaded: [] } },
+  );
 }
 
 /** The messages of elements. If a host keeps some of them, all are fetched at once. */

@@ -216,7 +216,7 @@ export class Overlays {
     if (others.some((other) => this.#crosses(other, range))) return { kind: "stale", reason: "overlap" };
     const found = this.describe(range);
     if (found === null) return { kind: "stale", reason: "gone" };
-    if (row.tokens >= found.tokens) return { kind: "stale", reason: "larger" };
+    if (this.#isLarger(row, found.tokens)) return { kind: "stale", reason: "larger" };
     // The names stay only if every overlay that they come from is in force, because only then they are known to be
     // true.
     const { namesOf } = parseDetails(row.details);
@@ -269,7 +269,10 @@ export class Overlays {
   withoutNames(row: OverlayRow): OverlayRow {
     const details = parseDetails(row.details);
     if (details.namesOf.length === 0) return row;
-    return { ...row, ...this.#weighed(row, { ...details, namesOf: [], pinned: { ...details.pinned, names: [] } }) };
+    return {
+      ...row,
+      ...this.#weighed(row, { ...details, namesOf: [], pinned: { ...details.pinned, names: [], loaded: [] } }),
+    };
   }
 
   #row(overlayId: string): OverlayRow | undefined {
@@ -345,7 +348,7 @@ export class Overlays {
   ): Pick<OverlayRow, "details" | "tokens"> {
     const measure = (of: OverlayDetails): number => this.#measure({ overlayId, summary, spanMessages, details: of });
     const tokens = measure(details);
-    const names = tokens - measure({ ...details, pinned: { ...details.pinned, names: [] } });
+    const names = tokens - measure({ ...details, pinned: { ...details.pinned, names: [], loaded: [] } });
     const weights = { names, summary: measure(fillDetails({})) };
     return { tokens, details: JSON.stringify({ ...details, weights }) };
   }
@@ -371,13 +374,24 @@ export class Overlays {
   }
 
   /**
+   * Returns whether a view would be larger with the overlay (V3). The last overlay shows the names and loaded texts of all that
+   * is hidden, and the one that showed them so far shows them no more. An overlay with another one behind it shows none.
+   */
+  #isLarger(row: Pick<OverlayRow, "tokens" | "details">, spanTokens: number): boolean {
+    const { namesOf, weights } = parseDetails(row.details);
+    const before = this.#row(namesOf.at(-1) ?? "");
+    const freed = before?.state === "active" ? parseDetails(before.details).weights.names : 0;
+    return row.tokens - weights.names >= spanTokens || row.tokens >= spanTokens + freed;
+  }
+
+  /**
    * Returns why an overlay cannot be shown, or null. Throws `invalid_range` for an open approval when the input has no
    * digest.
    */
   #whyRefused(row: OverlayRow, { digest, leafId }: OverlayInput): StaleReason | null {
     const planned = leafId === undefined ? null : this.#tree.find(leafId);
     const open = this.#hiddenApproval(row, planned?.seq ?? row.toSeq);
-    if (open === null) return row.tokens >= row.spanTokens ? "larger" : null;
+    if (open === null) return this.#isLarger(row, row.spanTokens) ? "larger" : null;
     if (digest === undefined) throw openApproval(open);
     return "open";
   }

@@ -6,7 +6,7 @@
  */
 import type { UIMessage } from "ai";
 import { PalimpsestError } from "../../errors.ts";
-import { DEFAULT_NAMES_TOKENS, DEFAULT_PINNED_TOKENS } from "../../limits.ts";
+import { DEFAULT_LOADED_TOKENS, DEFAULT_NAMES_TOKENS, DEFAULT_PINNED_TOKENS } from "../../limits.ts";
 import type { CountTokens } from "../../steps/message/measure.ts";
 import { gatherFacts } from "../../steps/pinned/gather.ts";
 import { pinWithin } from "../../steps/pinned/keep.ts";
@@ -110,13 +110,17 @@ export abstract class SessionOverlays {
    */
   #withFacts(input: OverlayInput): OverlayInput {
     const { details = {}, span, summary } = input;
-    const { pinnedTokens = DEFAULT_PINNED_TOKENS, namesTokens = DEFAULT_NAMES_TOKENS } = input;
+    const {
+      pinnedTokens = DEFAULT_PINNED_TOKENS,
+      loadedTokens = DEFAULT_LOADED_TOKENS,
+      namesTokens = DEFAULT_NAMES_TOKENS,
+    } = input;
     const known = details.facts != null || details.draftKey != null || details.pinned !== undefined;
     if (known || typeof summary !== "string") return input;
     const spanTokens = this.spanDigest(span)?.tokens;
     if (spanTokens === undefined) return input;
     const facts = gatherFacts((this.spanMessages(span) ?? []).map(this.options.redactMessage));
-    const budget = { spanTokens, pinnedTokens, namesTokens, countTokens: this.options.countTokens };
+    const budget = { spanTokens, pinnedTokens, loadedTokens, namesTokens, countTokens: this.options.countTokens };
     return { ...input, details: { ...details, facts, ...pinWithin(summary, facts, budget) } };
   }
 

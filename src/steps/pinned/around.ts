@@ -6,8 +6,10 @@
  */
 import type { UIMessage } from "ai";
 import { talkOf } from "../salience/choose.ts";
-import { gatherWords, type Words } from "../salience/table.ts";
+import { gatherWords } from "../salience/table.ts";
+import type { Facts } from "./fact.ts";
 import { readSayings } from "./gather.ts";
+import { isWhole, keyOf, readLoaded } from "./loaded.ts";
 import { sayingWords, type Around } from "./keep.ts";
 
 export interface InView {
@@ -17,8 +19,8 @@ export interface InView {
   readonly tail: readonly UIMessage[];
   /** Other summaries, as they are shown. */
   readonly summaries: readonly string[];
-  /** The words of what those hide, oldest first. */
-  readonly hidden: readonly Words[];
+  /** What those hide, oldest first. */
+  readonly hidden: readonly Facts[];
 }
 
 export function lookAround({ head, tail, summaries, hidden }: InView): Around {
@@ -27,5 +29,11 @@ export function lookAround({ head, tail, summaries, hidden }: InView): Around {
   );
   const said = [...new Set(tables.flatMap(({ rows }) => rows.map(([word]) => word)))];
   const shows = sayingWords([...summaries, said.join("\n")].join("\n"));
-  return { hidden, talk: talkOf(tables.slice(head.length)), shows };
+  const loaded = tail.flatMap((message) => readLoaded(message, { messageId: message.id, nameCall: () => "" }));
+  return {
+    hidden,
+    talk: talkOf(tables.slice(head.length)),
+    shows,
+    loaded: new Set(loaded.flatMap((each) => (isWhole(each) ? [keyOf(each)] : []))),
+  };
 }

@@ -5,6 +5,7 @@
  * Boundary: shapes only. Safe to store: plain JSON, bounded in number and size by those who make it (gather.ts,
  * merge.ts), so that it fits a row however long the conversation is.
  */
+import type { Loaded } from "./loaded.ts";
 import { NO_WORDS, type Words } from "../salience/table.ts";
 
 /** `rule`: an order or a wish of the user; `task`: an open task or question; `failure`: an error not yet put right. */
@@ -35,11 +36,21 @@ export interface Facts {
   readonly words: Words;
   readonly tasks: readonly Fact[];
   readonly failures: readonly Fact[];
+  /** Instruction files, skills, the plan and calls without a result, as they last stood. */
+  readonly loaded: readonly Loaded[];
   /** Calls that worked: each puts right what failed of the same call before. */
   readonly worked: readonly string[];
 }
 
-export const NO_FACTS: Facts = { messages: 0, rules: [], words: NO_WORDS, tasks: [], failures: [], worked: [] };
+export const NO_FACTS: Facts = {
+  messages: 0,
+  rules: [],
+  words: NO_WORDS,
+  tasks: [],
+  failures: [],
+  loaded: [],
+  worked: [],
+};
 
 /** A fact as it stands beside a summary. */
 export interface PinnedFact {
@@ -60,10 +71,15 @@ export interface Pinned {
    * last one. Where another one follows, that one has them.
    */
   readonly names: readonly string[];
+  /**
+   * What was loaded, of all that a view hides where this overlay is its last one, as {@link names} are; without its text where it
+   * found no room.
+   */
+  readonly loaded: readonly Pick<Loaded, "kind" | "name" | "text" | "characters" | "messageId">[];
   /** How many rules, tasks and failures found no room. */
   readonly left: number;
   /** How many of those are rules; absent for none. */
   readonly leftRules?: number;
 }
 
-export const NOTHING_PINNED: Pinned = { rules: [], facts: [], names: [], left: 0 };
+export const NOTHING_PINNED: Pinned = { rules: [], facts: [], names: [], loaded: [], left: 0 };

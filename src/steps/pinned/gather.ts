@@ -23,6 +23,7 @@ import {
 } from "../message/tool-parts.ts";
 import { isRecord, isSummary, parseSyntheticId, recordedRules } from "../view/view.ts";
 import { NO_FACTS, type Fact, type FactKind, type Facts } from "./fact.ts";
+import { readLoaded } from "./loaded.ts";
 import { findRules } from "./ledger.ts";
 import { addRules, boundRules, mergeFacts } from "./merge.ts";
 import { readPinnedRules } from "./render.ts";
@@ -91,6 +92,7 @@ function readMessage(message: UIMessage, calls: Map<string, string>): Facts {
     words: gatherWords(sayings.map(({ by, text }) => ({ written: by !== "output", text }))),
     tasks: readTasks(sayings, fact),
     failures: outcomes.flatMap(({ call, error }) => (error === null ? [] : [fact("failure", error, { about: call })])),
+    loaded: isSummary(message) ? [] : readLoaded(message, { messageId, nameCall }),
     worked: outcomes.flatMap(({ call, error }) => (error === null ? [call] : [])),
   };
 }

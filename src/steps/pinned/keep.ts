@@ -10,26 +10,32 @@ import { chooseWords, NO_TALK, type Talk } from "../salience/choose.ts";
 import { mergeWords, type Words } from "../salience/table.ts";
 import { wordsIn } from "../salience/words.ts";
 import { NO_FACTS, type Facts, type Pinned } from "./fact.ts";
+import { mergeAllLoaded } from "./merge.ts";
 import { pickInForce } from "./pick.ts";
+import { pickLoaded } from "./pick-loaded.ts";
 import { NAMES_HEADING, renderInForce, renderNames, renderPinned } from "./render.ts";
 import { sayingIn } from "./said.ts";
 import { scoreSurvival, type Survival } from "./survival.ts";
 
 /** What a view shows and hides beside one summary. */
 export interface Around {
-  /** The words of what earlier summaries of the view hide, oldest first. */
-  readonly hidden: readonly Words[];
+  /** What earlier summaries of the view hide, oldest first. */
+  readonly hidden: readonly Facts[];
   /** What is talked of in the messages that stay. */
   readonly talk: Talk;
   /** True for a word that the view shows anyway. */
   readonly shows: (word: string) => boolean;
+  /** What was loaded in the messages that stay, by its key: it is newer than what is hidden. */
+  readonly loaded: ReadonlySet<string>;
 }
 
-export const NOTHING_AROUND: Around = { hidden: [], talk: NO_TALK, shows: () => false };
+export const NOTHING_AROUND: Around = { hidden: [], talk: NO_TALK, shows: () => false, loaded: new Set() };
 
 export interface KeepBudget {
   /** Of what is still in force. */
   readonly pinnedTokens: number;
+  /** Of what was loaded. Default: 0. */
+  readonly loadedTokens?: number | undefined;
   /** Of the names. */
   readonly namesTokens: number;
   readonly countTokens: CountTokens;
@@ -39,13 +45,27 @@ export interface KeepBudget {
 export function keepFacts(
   summary: string,
   facts: Facts,
-  { pinnedTokens, namesTokens, countTokens, around = NOTHING_AROUND }: KeepBudget & { readonly around?: Around },
+  {
+    pinnedTokens,
+    loadedTokens = 0,
+    namesTokens,
+    countTokens,
+    around = NOTHING_AROUND,
+  }: KeepBudget & { readonly around?: Around },
 ): { pinned: Pinned; survival: Survival } {
-  const inForce = pickInForce(facts, { budgetTokens: pinnedTokens, countTokens, omit: sayingIn(summary) });
+  const all = [...around.hidden, facts];
+  const inForce = {
+    ...pickInForce(facts, { budgetTokens: pinnedTokens, countTokens, omit: sayingIn(summary) }),
+    loaded: pickLoaded(mergeAllLoaded(all), { budgetTokens: loadedTokens, countTokens, omit: around.loaded }),
+  };
   const said = sayingWords(`${summary}\n${renderInForce(inForce)}`);
   const isShown = (word: string): boolean => said(word) || around.shows(word);
-  const words = mergeWords([...around.hidden, facts.words]);
-  const names = pickNames(words, { budgetTokens: namesTokens, countTokens, talk: around.talk, isShown });
+  const names = pickNames(mergeWords(all.map(({ words }) => words)), {
+    budgetTokens: namesTokens,
+    countTokens,
+    talk: around.talk,
+    isShown,
+  });
   const pinned = { ...inForce, names };
   return { pinned, survival: scoreSurvival(`${summary}\n${renderPinned(pinned)}`, facts) };
 }
@@ -63,14 +83,21 @@ export interface PinBudget extends KeepBudget {
 export function pinWithin(
   summary: string,
   facts: Facts,
-  { spanTokens, pinnedTokens, namesTokens, countTokens, around = NOTHING_AROUND }: PinBudget,
+  { spanTokens, pinnedTokens, loadedTokens = 0, namesTokens, countTokens, around = NOTHING_AROUND }: PinBudget,
 ): { pinned: Pinned; survival: Survival } {
   const room = spanTokens - countTokens(summary) - SUMMARY_FRAME_TOKENS;
   const rules = pickInForce({ ...NO_FACTS, rules: facts.rules }, { budgetTokens: pinnedTokens, countTokens });
   const least = countTokens(renderInForce(rules));
   const inForce = Math.max(least, Math.min(pinnedTokens, room));
-  const names = Math.min(namesTokens, room - inForce);
-  return keepFacts(summary, facts, { pinnedTokens: inForce, namesTokens: names, countTokens, around });
+  const loaded = Math.max(0, Math.min(loadedTokens, room - inForce - Math.min(namesTokens, Math.floor(room / 4))));
+  const names = Math.min(namesTokens, room - inForce - loaded);
+  return keepFacts(summary, facts, {
+    pinnedTokens: inForce,
+    loadedTokens: loaded,
+    namesTokens: names,
+    countTokens,
+    around,
+  });
 }
 
 /**

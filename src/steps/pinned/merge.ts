@@ -7,6 +7,7 @@
 import { MAX_FAILURES, MAX_OPEN_MESSAGES, MAX_RULES, MAX_TASKS, MAX_WORKED } from "../../limits.ts";
 import { prohibits } from "../facts/prohibitions.ts";
 import { mergeWords, NO_WORDS } from "../salience/table.ts";
+import { mergeLoaded, type Loaded } from "./loaded.ts";
 import { NO_FACTS, type Fact, type Facts } from "./fact.ts";
 import { readRevision } from "./ledger.ts";
 
@@ -16,10 +17,23 @@ export function mergeFacts(parts: readonly Facts[]): Facts {
   return { ...parts.reduce(mergeTwo, NO_FACTS), words };
 }
 
+/** What of all parts was loaded and still stands. */
+export function mergeAllLoaded(parts: readonly Facts[]): readonly Loaded[] {
+  return parts.reduce(
+    (earlier, later) => mergeLoaded(earlier, later.loaded, settledBy(later)),
+    [] as readonly Loaded[],
+  );
+}
+
+/** Calls that have their result, whatever it was. */
+function settledBy({ worked, failures }: Facts): ReadonlySet<string | undefined> {
+  return new Set([...worked, ...failures.map(({ about }) => about)]);
+}
+
 /** All but the words. */
 function mergeTwo(earlier: Facts, later: Facts): Facts {
   const aged = (facts: readonly Fact[]): Fact[] => facts.map((fact) => ({ ...fact, age: fact.age + later.messages }));
-  const settled = new Set([...later.worked, ...later.failures.map(({ about }) => about)]);
+  const settled = settledBy(later);
   const assigned = new Set(later.tasks.map(({ about }) => about));
   const open = (facts: readonly Fact[], closed: ReadonlySet<string | undefined>): Fact[] =>
     aged(facts).filter(({ about, age }) => age < MAX_OPEN_MESSAGES && !closed.has(about));
@@ -29,6 +43,7 @@ function mergeTwo(earlier: Facts, later: Facts): Facts {
     words: NO_WORDS,
     tasks: [...open(earlier.tasks, assigned), ...later.tasks].slice(-MAX_TASKS),
     failures: [...open(earlier.failures, settled), ...later.failures].slice(-MAX_FAILURES),
+    loaded: mergeLoaded(earlier.loaded, later.loaded, settled),
     worked: [...new Set([...earlier.worked, ...later.worked].toReversed())].slice(0, MAX_WORKED).toReversed(),
   };
 }

@@ -1,11 +1,12 @@
 /**
  * Writes what is pinned as the model reads it: what is still in force under a heading of its own, a line for each rule and for
- * whatever is open, and the names on one line.
+ * whatever is open, what was loaded as it stood, and the names on one line.
  *
  * Boundary: facts in, markdown out. Safe with hostile values: each stands inside a line that begins with our own words, so
  * none can open a heading, a fence, a list or a message, and none can close a tag of a prompt.
  */
 import type { FactKind, Pinned, PinnedFact } from "./fact.ts";
+import { renderLoaded } from "./render-loaded.ts";
 import { oneLine } from "./said.ts";
 
 /** Over what holds whatever a summary says: it has a budget of its own. */
@@ -41,6 +42,8 @@ export function renderInForce(pinned: Omit<Pinned, "names">): string {
   });
   const { leftRules = 0 } = pinned;
   if (leftRules > 0) lines.push(`${LEFT_RULES_NOTE}${leftRules}`);
+  const loaded = renderLoaded(pinned.loaded);
+  if (loaded !== "") lines.push(loaded);
   return rules.length + lines.length === 0 ? "" : [IN_FORCE_HEADING, ...rules, ...lines].join("\n");
 }
 

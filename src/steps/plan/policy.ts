@@ -16,6 +16,9 @@ import {
   MAX_SUMMARY_TOKENS,
   MIN_PINNED_TOKENS,
   MOST_PINNED_OF_THRESHOLD,
+  LOADED_SHARE_OF_THRESHOLD,
+  MIN_LOADED_TOKENS,
+  MOST_LOADED_OF_THRESHOLD,
   PINNED_SHARE_OF_THRESHOLD,
   MIN_SPAN_TOKENS,
   MIN_STACK_TOKENS,
@@ -56,6 +59,8 @@ export interface Policy {
   readonly summaryTokens: number;
   /** Most tokens of the pinned facts in force beside one summary. */
   readonly pinnedTokens: number;
+  /** Skills, instruction files, the plan and open calls, word for word beside the last summary, may take at most this many tokens. */
+  readonly loadedTokens: number;
   /**
    * Tokens for all summaries and names of a view. Neighbouring summaries are folded into one when summaries exceed a
    * third of it, and names take the room that summaries leave. Pinned facts in force have a budget of their own.
@@ -119,6 +124,12 @@ export function resolvePolicy(options: PolicyOptions): Policy {
     minTailMessages: options.minTailMessages ?? DEFAULT_MIN_TAIL_MESSAGES,
     summaryTokens,
     pinnedTokens,
+    loadedTokens:
+      options.loadedTokens ??
+      Math.min(
+        Math.max(MIN_LOADED_TOKENS, Math.floor(threshold / LOADED_SHARE_OF_THRESHOLD)),
+        Math.floor(threshold / MOST_LOADED_OF_THRESHOLD),
+      ),
     stackTokens: options.stackTokens ?? Math.max(stackDefault, summaryTokens * FOLD_BEYOND),
     maxSummaryRatio: options.maxSummaryRatio ?? DEFAULT_SUMMARY_RATIO,
     minSpanTokens: options.minSpanTokens ?? Math.max(MIN_SPAN_TOKENS, Math.floor(threshold / SPAN_SHARE_OF_THRESHOLD)),
@@ -133,6 +144,7 @@ export function resolvePolicy(options: PolicyOptions): Policy {
   whole("minTailMessages", policy.minTailMessages, 0);
   whole("summaryTokens", policy.summaryTokens, 1);
   whole("pinnedTokens", policy.pinnedTokens, 0);
+  whole("loadedTokens", policy.loadedTokens, 0);
   whole("stackTokens", policy.stackTokens, 1);
   whole("minSpanTokens", policy.minSpanTokens, 0);
   whole("chunkTokens", policy.chunkTokens, 1);

@@ -13,16 +13,13 @@ import type { UIMessage } from "ai";
 import { WHOLE_MESSAGE } from "../plan/outline.ts";
 import type { Pinned, PinnedFact } from "../pinned/fact.ts";
 import { IN_FORCE_HEADING, renderInForce, renderNames } from "../pinned/render.ts";
+import { withoutHeading } from "../pinned/said.ts";
 
 /** The prefix of our own ids. No message from outside is stored under one. */
 export const RESERVED_PREFIX = "palimpsest:";
 
 /** The reserved key in a message's metadata. */
 export const RESERVED_METADATA = "palimpsest";
-
-/** The start of a line that a reader could take for the heading of pinned facts. */
-const IN_FORCE_LOOKALIKE =
-  /(?<![^\n\v\f\r\u0085\u2028\u2029])(?=[ \t]*(?:#{1,6}[ \t]*|[*_]{1,2})still[ \t]+in[ \t]+force)/gi;
 
 export type SyntheticId =
   | { readonly kind: "overlay"; readonly overlayId: string }
@@ -161,9 +158,4 @@ export function opened({ opening = null }: Pick<SummarySource, "opening">): stri
 export function besides({ carried = [], context = null }: Pick<SummarySource, "carried" | "context">): string {
   const blocks = carried.map(({ label, text }) => `\n\n## ${label}, as it was\n${text}`).join("");
   return context === null ? blocks : `${blocks}\n\n## Besides\n${context}`;
-}
-
-/** Escapes headings that could pose as the heading of pinned facts, so that only pinned facts stand under it. */
-function withoutHeading(text: string): string {
-  return text.replaceAll(IN_FORCE_LOOKALIKE, "\\");
 }

@@ -7,7 +7,7 @@ import { MAX_FAILURES, MAX_OPEN_MESSAGES, MAX_RULES, MAX_TASKS, MAX_WORKED } fro
 import { NO_FACTS, NOTHING_PINNED, type Fact, type Facts, type Pinned } from "../../../src/steps/pinned/fact.ts";
 import { gatherFacts, readSayings } from "../../../src/steps/pinned/gather.ts";
 import { mergeFacts } from "../../../src/steps/pinned/merge.ts";
-import { keepFacts, NAME_CHARS_PER_TOKEN } from "../../../src/steps/pinned/keep.ts";
+import { keepFacts, NAME_CHARS_PER_TOKEN, NOTHING_AROUND } from "../../../src/steps/pinned/keep.ts";
 import { pickInForce } from "../../../src/steps/pinned/pick.ts";
 import {
   IN_FORCE_HEADING,
@@ -254,7 +254,7 @@ describe("what is pinned", () => {
     ]);
     const { pinned } = keepFacts("It failed with ENOENT.", facts, {
       ...room,
-      around: { hidden: [], talk: new Map(), shows: (word) => word === "eslint_config" },
+      around: { ...NOTHING_AROUND, shows: (word) => word === "eslint_config" },
     });
     expect(pinned.names.toSorted()).toEqual(["src/steps/plan/cut.ts", "src/steps/plan/plan.ts"]);
   });
@@ -262,7 +262,7 @@ describe("what is pinned", () => {
   it("has the names of what earlier summaries hide, too", () => {
     const earlier = gatherFacts([say("m", "user", text("I read early_name."))]);
     const facts = gatherFacts([say("n", "user", text("I read late_name."))]);
-    const around = { hidden: [earlier.words], talk: new Map(), shows: () => false };
+    const around = { ...NOTHING_AROUND, hidden: [earlier] };
     expect(keepFacts("", facts, { ...room, around }).pinned.names).toEqual(["early_name", "late_name"]);
   });
 

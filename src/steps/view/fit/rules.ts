@@ -67,7 +67,7 @@ export class Rules {
 
 /** Rules under the heading of pinned facts. Empty for none. */
 export function renderRules(rules: readonly PinnedFact[]): string {
-  return renderInForce({ rules, facts: [], left: 0 });
+  return renderInForce({ rules, facts: [], loaded: [], left: 0 });
 }
 
 function wordsOf(parts: readonly Part[]): string {

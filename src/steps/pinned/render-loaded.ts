@@ -1,0 +1,41 @@
+/**
+ * Writes what was loaded as the model reads it: each text under a line of our own, and what found no room by its name.
+ *
+ * Boundary: a choice in, markdown out. Safe with hostile texts: each stands in a fence that it does not hold, no line of it poses as
+ * the heading of what is in force, and none ends a part of a prompt.
+ */
+import { referenceTo } from "../message/reference.ts";
+import type { Pinned } from "./fact.ts";
+import { inLines, oneLine, withoutHeading } from "./said.ts";
+
+export type PinnedLoaded = Pinned["loaded"][number];
+
+const TITLES = {
+  document: "as it was last read or written",
+  plan: "as it last stood",
+  call: "has no result yet",
+} as const;
+
+/** A part for each, under a line of our own; what is named alone on a line at the end. Empty for none. */
+export function renderLoaded(loaded: readonly PinnedLoaded[]): string {
+  const parts = loaded.flatMap(({ kind, name, text, messageId }) => {
+    if (text === "") return [];
+    const clean = withoutHeading(inLines(text));
+    const fence = fenceFor(clean);
+    const title = kind === "call" ? "A call" : oneLine(name);
+    return [`### ${title} (${referenceTo(messageId)}), ${TITLES[kind]}\n${fence}\n${clean}\n${fence}`];
+  });
+  const named = loaded.flatMap(({ name, text, characters, messageId }) => {
+    const size = characters === 0 ? "changed since: read it again" : `${characters} characters`;
+    return text === "" ? [`${oneLine(name)} (${referenceTo(messageId)}, ${size})`] : [];
+  });
+  if (named.length > 0) parts.push(`### Loaded earlier, without room here (recall has it)\n- ${named.join("\n- ")}`);
+  return parts.join("\n");
+}
+
+const FENCES = /`{3,}/g;
+
+function fenceFor(text: string): string {
+  const longest = [...text.matchAll(FENCES)].reduce((most, [run]) => Math.max(most, run.length), 2);
+  return "`".repeat(longest + 1);
+}
