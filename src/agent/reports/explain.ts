@@ -245,7 +245,8 @@ function shownTokens(
   const written = Math.max(summaryTokens, TOLERATED_SUMMARY_TOKENS) * MAX_REFERENCED_RATIO;
   return {
     budget: Math.min(spanTokens, stackTokens + around),
-    most: Math.min(spanTokens, Math.max(stackTokens * MOST_COUNTED, written) + around + loadedTokens),
+    // What is as large as its span is refused.
+    most: Math.min(spanTokens - 1, Math.max(stackTokens * MOST_COUNTED, written) + around + loadedTokens),
   };
 }
 
