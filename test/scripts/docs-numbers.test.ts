@@ -220,7 +220,7 @@ const CODE = /```.*?```|`[^`]*`/g;
 const NUMBER = /(?<![\w@#.,-])\d(?:[\d,.]*\d)?/g;
 
 /** Versions of the dependencies, which `scripts/consumers.ts` tries. */
-const VERSIONS = /\b(?:AI SDK|TypeScript|Node(?:\.js)?)(?:,? (?:or|to|and)? ?\d+(?:\.\d+)?)+/g;
+const VERSIONS = /\b(?:AI SDK|TypeScript|agents|[Uu]ntil|Node(?:\.js)?)(?:,? (?:or|to|and)? ?\d+(?:\.\d+)?)+/g;
 
 /** Where a sentence stands, with no digit beside it that would make another number of its first or last. */
 function places(text: string, sentence: string): number[] {
