@@ -1,7 +1,7 @@
 /**
- * Whether notes would be the summary of a run that started now, in values and in words.
+ * Forecasts whether notes would be the summary of a run that started now, as values and as sentences.
  *
- * Boundary: asks {@link findNotes}, which the run asks too, so that a plan cannot say something else than the run does.
+ * Boundary: uses {@link findNotes} like the run itself, so a plan and its run agree.
  */
 import { HOOK_TOKENS } from "../../limits-of-notes.ts";
 import type { WhyModel } from "../../memory/runs/record.ts";
@@ -13,16 +13,16 @@ import type { Carried } from "../../memory/overlays/details.ts";
 export type NotesForecast =
   | {
       readonly kind: "serve";
-      /** Of the notes. */
+      /** Number of the notes' version. */
       readonly version: number;
-      /** Most that the view could be afterwards. */
+      /** Largest possible view afterwards. */
       readonly expectedTokens: number;
     }
   | ({
       readonly kind: "declined";
-      /** What to change. */
+      /** Advice on what to change. */
       readonly advice: string;
-      /** The update that a compaction would wait for because it may help, up to a limit, before it asks a model; null when none is at work. */
+      /** The live update for which a compaction would wait, up to a limit, before it asks a model. Null when none could help. */
       readonly waitsFor: string | null;
     } & WhyModel);
 
@@ -30,7 +30,7 @@ type Foreseen =
   | { readonly notes: NotesForecast & { kind: "serve" }; readonly plan: SpanPlan }
   | { readonly notes: NotesForecast & { kind: "declined" }; readonly plan: null };
 
-/** Null as for {@link findNotes}. */
+/** Null where {@link findNotes} is null. */
 export function foreseeNotes(
   core: Needs<"memory" | "runs" | "settings" | "usage">,
   asked: Asked,
@@ -49,7 +49,7 @@ export function foreseeNotes(
   return { notes, plan: null };
 }
 
-/** For a report whose run would ask a model. */
+/** Sentences for a report whose run would ask a model. */
 export function describeDecline({ reason, detail, advice, waitsFor }: NotesForecast & { kind: "declined" }): string[] {
   const wait = waitsFor === null ? [] : ["It would wait for the update of the notes that is at work, and look again."];
   return [`A model is asked although notes are kept (${reason}): ${detail} ${advice}`, ...wait];

@@ -1,9 +1,9 @@
 /**
- * The agent's side of one update of the notes: what it reads, and the fenced commit of what comes of it.
+ * The agent's side of one update of the notes, with its source and its fenced commit.
  *
- * Boundary: each call is one synchronous transaction of a live run (port-call.ts). Safe because an update is pinned to the
- * version that it builds on and to the digest of the messages that it reads: an edit, a deletion, another branch or a
- * person's own version meanwhile makes it `stale`, and nothing is written.
+ * Boundary: each call is one synchronous transaction of a live run (port-call.ts). Safe because an update is pinned to the version that it
+ * builds on and to the digest of its source. An edit, a deletion, another branch or a person's own version meanwhile makes it `stale`, and
+ * nothing is written.
  */
 import { assert } from "../../errors.ts";
 import { MAX_CHARS_PER_TOKEN, PROMPT_OVERHEAD_TOKENS } from "../../limits.ts";
@@ -41,7 +41,7 @@ import { mayAsk } from "../runs/postpone.ts";
 import { mustDraft } from "../runs/sources.ts";
 import { tellBudget } from "../token-counter.ts";
 
-/** Most of a model's window that the new messages may take: the notes stand there twice, as they are and as they will be. */
+/** Divisor of a model's window for the least share of the new messages. The notes stand in the window twice, as input and as output. */
 const LEAST_SHARE_OF_WINDOW = 4;
 
 export function planNotes(call: PortCall, models: readonly string[], windowTokens: number): NotesPlanned {
@@ -50,7 +50,7 @@ export function planNotes(call: PortCall, models: readonly string[], windowToken
   const settings = settingsOf(core, run);
   if (!history.has(run.leafId)) return call.end({ kind: "stale", reason: "gone" });
   if (settings === null) return call.end(upToDate("Notes are not kept any more."));
-  // An attempt that comes late must not pin the run to anything else than what its drafts were made of.
+  // A late attempt must not pin the run to anything but the source of its drafts.
   if (run.notes === undefined) {
     const base = history.notes.current(run.leafId);
     const end = { messageId: run.leafId, step: WHOLE_MESSAGE };
@@ -71,7 +71,7 @@ export function readNotes(call: PortCall, { model, again }: NotesRequest): Notes
   const settings = settingsOf(core, run);
   if (settings === null) return call.end(upToDate("Notes are not kept any more."));
   const { shape } = settings;
-  // Read again what was planned: a model is not paid for what the commit would refuse.
+  // Checks the plan again, so that no model is paid for an answer that the commit would refuse.
   const stale = findStale(core, run);
   if (stale !== null) return call.end(stale);
   const history = core.memory.session(run.sessionId);
@@ -96,7 +96,7 @@ export function readNotes(call: PortCall, { model, again }: NotesRequest): Notes
   };
 }
 
-/** What a model is shown of the notes. A section that it leaves as it is stays as it is stored, whole and unredacted. */
+/** The notes as a model sees them. A section that it leaves unchanged stays as stored, whole and unredacted. */
 function wordSections(
   core: Needs<"settings">,
   { sessionId }: RunRecord,
@@ -130,7 +130,7 @@ function tellShape(
   };
 }
 
-/** What an answer about the notes would make of them, and what of all that they tell of would be kept. */
+/** The result of applying an answer to the notes, and the facts of their whole source that it would keep. */
 export function auditNotes(
   core: Needs<"memory" | "settings">,
   run: RunRecord,
@@ -160,7 +160,7 @@ export function saveNotes(call: PortCall, key: string): RunEnded {
   const draft = mustDraft(core, run, key);
   const before = arrangeSections(settings.shape, base?.sections ?? []);
   const { edits, problems } = parseEdits(draft.text, before);
-  // The sections were configured anew while the model was asked.
+  // The sections were reconfigured while the model was asked.
   if (problems.length > 0) return call.end({ kind: "stale", reason: "changed" });
   const sections = applyEdits(before, edits);
   const end = endOf(run);
@@ -197,12 +197,12 @@ function pinOf(run: RunRecord): NonNullable<RunRecord["notes"]> {
   return run.notes;
 }
 
-/** What an update is made of, for names: the words before, and the messages. */
+/** The inputs of an update, for its key. They are the earlier sections and the digest of the messages. */
 function nameOf(run: RunRecord, base: NotesVersion | null): string[] {
   return [JSON.stringify(base?.sections ?? []), pinOf(run).digest];
 }
 
-/** Why what was planned no longer holds, if it does not. */
+/** The stale outcome when the plan no longer holds, otherwise null. */
 function findStale(core: Needs<"memory">, run: RunRecord): Outcome | null {
   const { baseN, lastN, span, digest: planned } = pinOf(run);
   const history = core.memory.session(run.sessionId);
@@ -218,19 +218,22 @@ function baseOf(history: History, run: RunRecord): NotesVersion | null {
   return history.notes.standing(pinOf(run).baseN);
 }
 
-/** Where the update ends: at a step, so that the message may go on growing. */
+/** Where the update ends. It ends at a step, because the message may go on growing. */
 function endOf(run: RunRecord): NotesEnd {
   const { toId, toStep } = pinOf(run).span;
   return { messageId: toId, step: toStep };
 }
 
-/** Estimated tokens of what one update reads: as a rule, and at most. */
+/** Estimated tokens that one update reads, usually and at most. */
 interface Room {
   readonly room: number;
   readonly most: number;
 }
 
-/** Of a backlog, no more at once than an update waits for at most: versions stay close, and a compaction finds one near its cut. */
+/**
+ * Of a backlog, one update reads no more than the growth that an update waits for at most. So versions stay close, and a compaction finds
+ * one near its cut.
+ */
 function roomFor(run: RunRecord, { shape, pace }: NotesSettings, windowTokens: number): Room {
   const beside = windowTokens - PROMPT_OVERHEAD_TOKENS - 2 * shape.maxTokens;
   const most = Math.min(run.policy.chunkTokens, Math.max(beside, Math.floor(windowTokens / LEAST_SHARE_OF_WINDOW)));
@@ -238,9 +241,9 @@ function roomFor(run: RunRecord, { shape, pace }: NotesSettings, windowTokens: n
 }
 
 /**
- * The oldest rows that fit, up to a message, and of one that does not fit the steps that do. Before the first message, summaries
- * take as much as one reading holds; where that is less than all of them, the reading ends with the last that it holds: what
- * would be cut out of it is not told of. None where there is no message.
+ * The oldest rows that fit, up to a message. Of a message that does not fit, the steps that fit. Before the first message, summaries may
+ * take as much as one reading holds. If they do not all fit, the reading ends with the last whole one, because a cut summary would go
+ * untold. Empty where there is no message.
  */
 function chooseRows(rows: readonly OutlineRow[], { room, most }: Room): readonly OutlineRow[] {
   let taken = 0;

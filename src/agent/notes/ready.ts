@@ -1,10 +1,11 @@
 /**
- * Whether the notes can take the place of a summary now, and if not, why.
+ * Decides whether the notes can replace a summary now, and if not, why.
  *
- * Boundary: reads, and writes nothing; the same answer for the trigger, which asks whether a model is needed at all, and for
- * the run. Safe because notes pass what a model's summary passes: the plan's boundaries, the audit, and the measure of what
- * they keep; because a version that tells of what is kept is passed over for an older one, so that an overlay says nothing
- * that is not under it (C3); and because an answer of "no" only means that the model is asked.
+ * Boundary: reads and writes nothing. The trigger, which asks whether a model is needed at all, and the run get the same answer.
+ *
+ * Safe because notes pass the checks of a model's summary, which are the plan's boundaries, the audit, and the share of facts that they
+ * keep. A version that tells of kept messages is passed over for an older one, so an overlay says nothing that is not under it (C3). A "no"
+ * only means that the model is asked.
  */
 import { MIN_SURVIVAL } from "../../limits.ts";
 import type { History } from "../../memory/messages/history.ts";
@@ -38,7 +39,7 @@ export interface ReadyNotes {
   readonly facts: Facts;
   /** Most tokens of the names beside it. */
   readonly namesTokens: number;
-  /** Estimated tokens that the view would then have. */
+  /** Estimated tokens of the view afterwards. */
   readonly tokensAfter: number;
 }
 
@@ -80,7 +81,7 @@ export function findNotes(
   for (const version of versions) {
     const verdict = weigh(history, run, { version, ...circumstances });
     if (verdict.kind === "ready") return verdict;
-    // The newest may tell of what is to be kept, or have lost too much; an older one tells of less, and may have lost less.
+    // The newest version may tell of kept messages, or have lost too much. An older one tells of less, and may have lost less.
     if (verdict.reason === "lost-too-much") lossy ??= verdict;
     else if (verdict.reason !== "too-recent") return lossy ?? verdict;
   }
@@ -94,7 +95,7 @@ interface Circumstances {
   readonly settings: NotesSettings;
   readonly redaction: Redaction;
   readonly countTokens: CountTokens;
-  /** How the conversation began, as it would stand beside the notes. */
+  /** The opening of the conversation, as it would stand beside the notes. */
   readonly openingOf: (plan: SpanPlan) => string | null;
 }
 
@@ -119,7 +120,7 @@ function weigh(history: History, run: Asked, circumstances: Circumstances): Note
   );
 }
 
-/** What a newer version of the notes may do away with. */
+/** Reasons that a newer version of the notes may remove. */
 const MAY_PASS: ReadonlySet<WhyModel["reason"]> = new Set<WhyModel["reason"]>([
   "no-notes",
   "not-covered",
@@ -129,19 +130,19 @@ const MAY_PASS: ReadonlySet<WhyModel["reason"]> = new Set<WhyModel["reason"]>([
   "over-threshold",
 ]);
 
-/** The update at work whose version a run may use that the notes do not serve as they are; null when none could help. */
+/** The live update whose version may help a run that the present notes do not serve. Null when none could help. */
 export function findHelp(core: Needs<"memory" | "runs">, run: Asked, verdict: NotesVerdict | null): RunRecord | null {
   if (verdict?.kind !== "declined" || !MAY_PASS.has(verdict.reason)) return null;
   const update = core.runs.live(run.sessionId).find(({ kind, state }) => kind === "notes" && state !== "paused");
   if (update === undefined) return null;
   const history = core.memory.session(run.sessionId);
   const { notes, leafId } = update;
-  // A version by hand meanwhile makes it stale; one of another branch holds for no other.
+  // A version by hand meanwhile makes the update stale, and one of another branch does not serve this one.
   const inTime = notes === undefined || notes.lastN === history.notes.lastNumber();
   return inTime && history.isOnPath(notes?.span.toId ?? leafId, run.leafId) ? update : null;
 }
 
-/** A person's notes stay as they wrote them; the summary made of them does not hold their secrets. */
+/** A person's notes stay as written. The summary made of them is redacted. */
 function wordNotes(
   version: NotesVersion,
   shape: NotesShape,
@@ -169,7 +170,7 @@ function judge(
     const kinds = audit.problems.map(({ kind }) => kind).join(", ");
     return decline("unsound", `The notes do not pass as a summary: ${kinds}.`);
   }
-  // Notes have a budget of their own, so that the names have all that summaries would.
+  // Notes have a budget of their own, so the names get the whole budget of the summaries.
   const { pinnedTokens, loadedTokens, stackTokens: namesTokens } = run.policy;
   const budget = { spanTokens: plan.spanTokens, pinnedTokens, loadedTokens, namesTokens, countTokens };
   const { pinned, survival } = pinWithin(summary, facts, budget);
@@ -188,7 +189,7 @@ function judge(
   return { ...ready, namesTokens, tokensAfter };
 }
 
-/** What was asked for that notes cannot give. */
+/** A request that notes cannot fulfil. */
 function askedOtherwise({ focus, fresh, only }: Asked): string | null {
   if (focus !== null) return "The summary was to attend to something.";
   if (fresh) return "The model was to be asked anew.";

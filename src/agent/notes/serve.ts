@@ -1,9 +1,8 @@
 /**
- * A compaction that was done before it was due: the notes become the summary, and no model is asked.
+ * A compaction from notes, which needs no model call.
  *
- * Job: before a run's workflow is started, try this; what it comes to is the run's outcome like any other. Safe because plan
- * and commit are one synchronous transaction: nothing can come between. A crash before it leaves the run pending, and the
- * watchdog begins anew (R1).
+ * Job: try this before a run's workflow is started. Its result is the run's outcome like any other. Safe because plan and commit are one
+ * synchronous transaction, so nothing can come between. A crash before it leaves the run pending, and the watchdog starts it again (R1).
  */
 import { closeStep, markStep, type RunRecord } from "../../memory/runs/runs.ts";
 import { readCarried } from "../runs/boundary.ts";
@@ -13,10 +12,10 @@ import { findHelp, findNotes, type ReadyNotes } from "./ready.ts";
 import { resolveNotes } from "./settings.ts";
 import type { Carried } from "../../memory/overlays/details.ts";
 
-/** The one step of such a run, for the ledger. */
+/** The one step of such a run in the ledger. */
 const STEP = "use the notes";
 
-/** True when the run has its outcome; false when a model is to be asked, and the run's record says why. */
+/** True when the run has its outcome. False when a model is needed, and the run's record says why. */
 export async function serveFromNotes(core: Core, pending: RunRecord): Promise<boolean> {
   if (pending.kind === "notes" || core.settings.get(pending.sessionId).notes === null) return false;
   const update = findHelp(core, pending, findNotes(core, pending));
@@ -35,7 +34,7 @@ export async function serveFromNotes(core: Core, pending: RunRecord): Promise<bo
   return ended.yes;
 }
 
-/** Null when the overlay is in force and the run has its outcome; otherwise nothing was written. */
+/** Null when the overlay is in force and the run has its outcome. Otherwise nothing was written. */
 function commit(
   core: Core,
   found: RunRecord,
@@ -63,7 +62,7 @@ function commit(
   return null;
 }
 
-/** While notes that would serve are just being written, a compaction has time; up to a limit. */
+/** Waits for an update that may help, up to a limit. */
 async function waitFor(core: Needs<"ended" | "settings">, run: RunRecord, update: RunRecord): Promise<void> {
   const { notes } = core.settings.get(run.sessionId);
   if (notes === null) return;

@@ -1,7 +1,7 @@
 /**
- * The notes of a session on its handle: read, edited by hand, brought up to date, looked back at.
+ * The notes on a session's handle, to read, edit by hand, refresh, and look back at.
  *
- * Boundary: when an update is due is the trigger's business, what one reads the port's; here is what a person does.
+ * Boundary: the trigger decides when an update is due, and the port what it reads. This module holds a person's calls.
  */
 import { PalimpsestError } from "../../errors.ts";
 import { MAX_NOTES_BYTES, MAX_NOTES_SECTIONS } from "../../limits-of-notes.ts";
@@ -24,9 +24,9 @@ import type { RunRecord } from "../../memory/runs/runs.ts";
 
 /** A version of the notes, as it is handed out. */
 export interface Notes extends Omit<NotesVersion, "facts" | "told"> {
-  /** Markdown: every section under its heading. */
+  /** Markdown with every section under its heading. */
   readonly text: string;
-  /** Set where messages that it covers were edited or deleted since: of its words, only what a person wrote is there. */
+  /** Set where covered messages were edited or deleted since. Then only a person's own text is here. */
   readonly withheld?: true;
 }
 
@@ -40,21 +40,20 @@ export class SessionNotes {
     this.#state = state;
   }
 
-  /** The newest version that holds for the active branch; null when there is none. */
+  /** The newest version that holds for the active branch. Null when there is none. */
   async getNotes(): Promise<Notes | null> {
     const current = this.#state.stored.notes.current();
     return current === null ? null : show(current);
   }
 
-  /** The versions that are kept, newest first; of those that no longer hold, what a person wrote. */
+  /** The stored versions, newest first. A version that no longer holds has only a person's own text. */
   async notesHistory(): Promise<Notes[]> {
     return withholdNotes(this.#state.stored.notes.list()).map(show);
   }
 
   /**
-   * Writes a version by hand. An update that is at work ends as `stale`, and the next one builds on this. It is kept whole, and
-   * shown to models within the budgets. Throws `invalid_input`, `conflict` for `basedOn`, `unknown_message` for `coveredId`,
-   * `session_ended`.
+   * Writes a version by hand. A live update ends as `stale`, and the next one builds on this version. It is stored whole, and shown to
+   * models within the budgets. Throws `invalid_input`, `conflict` for `basedOn`, `unknown_message` for `coveredId`, `session_ended`.
    */
   async updateNotes(edit: NotesEdit): Promise<Notes> {
     checkEdit(parseInput(inputs.updateNotes, edit));
@@ -80,8 +79,8 @@ export class SessionNotes {
   }
 
   /**
-   * Asks for an update now, or joins the one at work. Returns at once. With `ignoreBudget`, the default, the model is asked although
-   * it is down or the budget is spent. Throws `not_configured`, `session_ended`, `invalid_state`.
+   * Asks for an update now, or joins the live one. Returns at once. With `ignoreBudget`, the default, the model is asked although it is
+   * down or the budget is spent. Throws `not_configured`, `session_ended`, `invalid_state`.
    */
   async refreshNotes(options: { readonly ignoreBudget?: boolean } = {}): Promise<{
     readonly run: RunRecord;
@@ -98,7 +97,7 @@ export class SessionNotes {
   #coverage(given: string | null): NotesCoverage {
     const leafId = this.#state.stored.leafId();
     const messageId = given ?? leafId;
-    // Before the first message: of whatever comes with it from elsewhere.
+    // Before the first message, it covers any messages that come later from elsewhere.
     if (messageId === null) return { kind: "unknown" };
     const end = this.#state.stored.notes.endOf(messageId);
     if (end !== null && leafId !== null && this.#state.stored.isOnPath(messageId, leafId))
@@ -110,7 +109,7 @@ export class SessionNotes {
   }
 }
 
-/** What a model is shown of a session's notes all the time, within their budgets; null while they say nothing. */
+/** The session's notes as a model always sees them, within their budgets. Null while they have no content. */
 export function notesText(core: Needs<"memory" | "settings">, sessionId: string): string | null {
   const settings = core.settings.get(sessionId);
   const shape = shapeOf(settings);
@@ -119,7 +118,7 @@ export function notesText(core: Needs<"memory" | "settings">, sessionId: string)
   return renderNotes(fitVersion(current, shape, settings.countTokens));
 }
 
-/** Without the facts: they are what compaction pins, and far longer than the text. */
+/** Omits the facts, which compaction pins and which are far longer than the text. */
 function show({ facts: _facts, told: _told, ...version }: NotesVersion): Notes {
   return { ...version, text: renderNotes(version.sections) };
 }
@@ -141,7 +140,7 @@ function checkBase(basedOn: number | undefined, n: number): void {
   );
 }
 
-/** A text must read back as the one section that it is: a heading of its level in it would begin another. */
+/** A text must parse as one section. A heading of its level inside would begin another. */
 function checkEdit(edit: NotesEdit): void {
   const sections: unknown = (edit as NotesEdit | null)?.sections;
   if (!Array.isArray(sections) || sections.length === 0) throw invalid("Give at least one section: { title, text }.");

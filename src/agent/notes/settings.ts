@@ -1,5 +1,5 @@
-/** What `keepNotes` was told, checked at once; and the numbers that follow once the threshold is known. */
-// The label that notes are shown under is a block's.
+/** Checks the options of `keepNotes` at once, and derives the numbers that depend on the threshold. */
+// The label under which notes are shown is a context block's.
 // oxlint-disable-next-line no-restricted-imports
 import { checkBlock } from "../../context/declared.ts";
 import { PalimpsestError } from "../../errors.ts";
@@ -41,7 +41,7 @@ const KEEP_NOTES: FieldNames<KeepNotesOptions> = {
 export function checkNotes(options: KeepNotesOptions): void {
   checkFields("keepNotes", options, KEEP_NOTES);
   checkFields("keepNotes: keep", options.keep, { minTokens: true, minTextBlockMessages: true, maxTokens: true });
-  // Whether what is stated goes together does not hang on the threshold.
+  // Whether the stated options fit together does not depend on the threshold.
   resolveNotesRange({ thresholdTokens: 1 }, options.keep ?? {});
   resolveNotesShape(options, null);
   const { growthTokens = 1, toolCalls = 0, waitMs = 0, asBlock } = options;
@@ -70,7 +70,7 @@ function growthUnder(thresholdTokens: number): number {
   return Math.max(1, least, share);
 }
 
-/** The sections and budgets of a session, also of one that keeps no notes: a person may write some. */
+/** The sections and budgets of a session. A session without kept notes has them too, because a person may write some. */
 export function shapeOf({ notes, policy }: Pick<SessionSettings, "notes" | "policy">): NotesShape {
   return resolveNotesShape(notes ?? {}, policy?.thresholdTokens ?? null);
 }

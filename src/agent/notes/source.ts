@@ -1,8 +1,7 @@
 /**
- * What notes are made of: the part of a branch's view that they do not tell of yet, and what is known of it.
+ * The source of an update of the notes, which is the part of a branch's view that they do not tell yet, with its facts.
  *
- * Boundary: reads, and writes nothing. Overlays count as what they are, a summary and the facts that it was made with, so
- * that what they hide is not read again.
+ * Boundary: reads and writes nothing. An overlay counts as its summary and its facts, so messages under it are not read again.
  */
 import type { History } from "../../memory/messages/history.ts";
 import type { NotesEnd, NotesVersion } from "../../memory/notes/notes.ts";
@@ -17,8 +16,8 @@ import { redactionOf, type Redaction } from "../redaction.ts";
 import { factsOf } from "../runs/sources.ts";
 
 /**
- * What the view of a branch up to `end` shows behind what the notes cover, oldest first. An overlay that holds the last
- * message of that, and more, tells a part of it again, which does no harm; one that ends with it tells nothing new.
+ * The rows of the branch's view up to `end` behind the notes' coverage, oldest first. An overlay that holds the last covered message and
+ * more tells a part of it again, which does no harm. An overlay that ends with it tells nothing new.
  */
 export function findNew(history: History, base: NotesVersion | null, end: NotesEnd): readonly OutlineRow[] {
   const rows = history.outline(end.messageId, { toStep: end.step })?.rows ?? [];
@@ -34,20 +33,22 @@ export function findNew(history: History, base: NotesVersion | null, end: NotesE
   return [...(grown === null ? [] : [grown]), ...rows.slice(at + 1)];
 }
 
-/** Whether a row shows a part of the last message that is covered, and of that no more than is, but for what is cut off then. */
+/**
+ * Whether a row shows a part of the last covered message, and no more of it than is covered, except for a part that is cut off afterwards.
+ */
 function reachesInto(history: History, { kind, id, firstStep }: OutlineRow, covered: NotesEnd): boolean {
   if (kind === "message") return id === covered.messageId && firstStep <= covered.step;
   const span = history.overlay(id)?.span;
   return span?.toId === covered.messageId && history.notes.isTold(span, covered);
 }
 
-/** Whether a message is under an overlay of its branch that no earlier one holds. */
+/** Whether an overlay of the message's branch covers it, given that no earlier overlay does. */
 function holds(history: History, overlayId: string, messageId: string): boolean {
   const overlay = history.overlay(overlayId);
   return overlay !== null && history.isOnPath(messageId, overlay.span.toId);
 }
 
-/** The rows as a model is shown them, and the facts of the overlays among them, in their order. */
+/** The rows as a model sees them, and the facts of the overlays among them, in order. */
 export function readRows(
   core: Needs<"drafts">,
   history: History,
@@ -60,7 +61,9 @@ export function readRows(
   };
 }
 
-/** The facts of everything up to `end`, for notes that a person says tell of it; what an earlier version told is not read again. */
+/**
+ * The facts of everything up to `end`, for notes that a person claims to cover it. Facts of an earlier version are reused, not read again.
+ */
 export function claimFacts(
   core: Needs<"drafts" | "settings">,
   history: History,
@@ -74,7 +77,7 @@ export function claimFacts(
   return redaction.facts(mergeFacts([earlier, factsOfElements(elements, overlayFacts)]));
 }
 
-/** Whether the first is no later than the second, of two that are on one branch. */
+/** Whether the first end is no later than the second. Both must be on one branch. */
 function isBefore(history: History, a: NotesEnd, b: NotesEnd): boolean {
   return a.messageId === b.messageId ? a.step <= b.step : history.isOnPath(a.messageId, b.messageId);
 }

@@ -1,9 +1,9 @@
 /**
- * Whether a session's notes should be brought up to date now, and the ledger row that says so.
+ * Decides whether a session's notes need an update now, and writes the run's ledger row.
  *
- * Runs inside the transaction of whatever grew the session, like trigger.ts. Warm it reads the newest two messages' rows and
- * writes none. One update at a time in a session, and none while a compaction is at work, which would only wait for it.
- * After one that came to nothing, for whatever reason, as much must come again as before the first.
+ * Runs inside the transaction of each change that grew the session, like src/agent/runs/trigger.ts. With warm caches it reads the newest
+ * two messages' rows and writes none. A session has one update at a time, and none during a compaction, which would only wait for it. After
+ * a fruitless update, as much growth must come again as before the first.
  */
 import { PalimpsestError } from "../../errors.ts";
 import { NOTES_PATIENCE } from "../../limits-of-notes.ts";
@@ -21,7 +21,7 @@ import { findModelObstacle } from "../runs/postpone.ts";
 export function startNotesIfDue(core: Core, sessionId: string): RunRecord | null {
   const { notes, policy } = core.settings.get(sessionId);
   if (notes === null || policy === null) return null;
-  // One that waits for a person may wait for a day.
+  // A run that waits for a person may wait for a day.
   if (core.runs.live(sessionId).some(({ state }) => state !== "waiting")) return null;
   const history = core.memory.session(sessionId);
   if (history.hasEnded) return null;
@@ -42,7 +42,7 @@ export interface NotesRequest {
   readonly ignoreBudget: boolean;
 }
 
-/** Starts an update, or joins the one at work. Call inside a transaction. Throws `not_configured`, `session_ended`, `invalid_state`. */
+/** Starts an update, or joins the live one. Call inside a transaction. Throws `not_configured`, `session_ended`, `invalid_state`. */
 export function startOrJoinNotes(
   core: Needs<"memory" | "platform" | "runs" | "settings" | "usage">,
   sessionId: string,
@@ -92,7 +92,7 @@ function mustKeepNotes(core: Needs<"settings">, sessionId: string): Policy {
   );
 }
 
-/** Behind what growth counts: the last that the notes cover, or that was there when an update in vain was asked for. */
+/** The place behind which growth counts. It is the end of the notes' coverage, or the leaf at which a fruitless update was asked for. */
 function findMark(core: Needs<"memory" | "runs">, sessionId: string): NotesEnd | null {
   const last = core.runs.latestNotes(sessionId);
   const history = core.memory.session(sessionId);

@@ -1,4 +1,4 @@
-/** A plan in words: what would be cut, why each boundary is where it is, what it would cost, and what it would save. */
+/** Explains a plan in words, with its cut, the reason for each boundary, its cost and its saving. */
 import { MAX_REFERENCED_RATIO, SUMMARY_FRAME_TOKENS, TOLERATED_SUMMARY_TOKENS } from "../../limits.ts";
 import { MOST_COUNTED } from "../../steps/pinned/keep.ts";
 import { breakEven, type Prices } from "../../steps/decide/break-even.ts";
@@ -12,31 +12,31 @@ import { waitFor, type Waiting } from "../../steps/decide/why-not.ts";
 import { describeDecline, type NotesForecast } from "../notes/forecast.ts";
 
 export interface PlanReport {
-  /** Where the notes serve, what they would take the place of: its chunks are read by nobody. `own-function`: nothing is planned. */
+  /** Where the notes serve, the span that they would replace, whose chunks no model reads. With `own-function` nothing is planned. */
   readonly plan: Plan | { readonly kind: "nothing"; readonly reason: "own-function"; readonly detail: string };
-  /** Whether the session's notes would be the summary, and if not, why; null where none are kept. */
+  /** Whether the session's notes would be the summary, and if not, why. Null where none are kept. */
   readonly notes: NotesForecast | null;
   readonly policy: Policy;
-  /** The view now, overhead included. */
+  /** Tokens of the view now, overhead included. */
   readonly viewTokens: number;
   /**
-   * Most that the view could be after a run: with budgets that are used up, and all that stands beside a summary; with the
-   * notes as they are, where they serve. `viewTokens` when there is nothing to do.
+   * Largest possible view after a run, with used-up budgets and everything that stands beside a summary. Where the notes serve, it counts
+   * the notes as they are. `viewTokens` when there is nothing to do.
    */
   readonly expectedTokens: number;
-  /** About how many tokens every later call of the conversation's own model would be shorter by. */
+  /** Approximate tokens by which each later call of the conversation's own model is shorter. */
   readonly savedTokensPerCall: number;
   /** Source tokens that the summariser would read. */
   readonly modelTokens: number;
-  /** What the summariser would read and write in all, drafts that are folded included, if nothing is paid for already. */
+  /** Tokens that the summariser would read and write in all, folds included, if nothing is paid for already. */
   readonly cost: SummariserCost;
-  /** Later model calls after which the run has paid for itself; null when it never does, or nothing is to be done. */
+  /** Later model calls after which the run has paid for itself. Null when it never does, or nothing is to be done. */
   readonly breakEvenCalls: number | null;
   /** With `auto`: what it has cost to carry what could have gone, what an edit would cost, and what it would save; null for a number. */
   readonly rents: Rents | null;
   /** Up to where older tool outputs are masked in this view; null where none are. */
   readonly masked: MaskReport | null;
-  /** What keeps a run from starting by itself now, or from doing anything when it is asked for; null when nothing does. */
+  /** Why no run starts by itself now, or why a requested run would do nothing. Null without such a reason. */
   readonly waiting: Waiting | null;
   /** One sentence each, in reading order. */
   readonly lines: readonly string[];
@@ -84,7 +84,7 @@ function describeRent(edit: string, { paid, price, freedTokens, isDue }: Rent): 
 interface Circumstances {
   readonly policy: Policy;
   readonly prices: Prices | undefined;
-  /** What the trigger says; what the plan itself says comes after it. */
+  /** The trigger's reason. The plan's own reason comes after it. */
   readonly waiting: Waiting | null;
   /** Most tokens that stand behind the summary. */
   readonly besideTokens: number;
@@ -123,7 +123,7 @@ export function explainPlan(outline: Outline, plan: Plan, circumstances: Circums
   });
 }
 
-/** Of a session whose own function compacts: what it replaces, and whether it does, is known when it answers. */
+/** For a session whose own function compacts. Only its answer tells the span, and whether there is one. */
 export function explainFunction(
   outline: Outline,
   { policy, waiting, notes }: Pick<Circumstances, "policy" | "waiting" | "notes">,
@@ -145,7 +145,7 @@ export function explainFunction(
   };
 }
 
-/** The same of a run that notes would serve. */
+/** The report of a run that notes would serve. */
 export function explainNotes(
   outline: Outline,
   { plan, notes }: { plan: SpanPlan; notes: NotesForecast & { kind: "serve" } },
@@ -217,7 +217,7 @@ const WHY_FEWER = {
   notes: () => "the notes tell of the beginning as well",
 } as const satisfies Record<NonNullable<KeptHead["why"]>, (policy: Policy) => string>;
 
-/** What is kept of the start, where that is not what was asked for. */
+/** The kept part of the start, where it differs from the requested one. */
 function describeHead({ head }: SpanPlan, policy: Policy): string[] {
   const { asked, kept, why, inWords, beginningOf } = head;
   const fewer =
@@ -232,9 +232,9 @@ function describeHead({ head }: SpanPlan, policy: Policy): string[] {
 }
 
 /**
- * What would stand in the span's place: by the budgets, and at most. A summary is at its largest with the references of every
- * bullet; where it is small, names take what it leaves, and a session's counter may read them higher than their budget does. A
- * commit that would make the view larger is refused (V3).
+ * Tokens in the span's place, by the budgets and at most. A summary is largest with references on every bullet. Where it is small, names
+ * take the rest, and a session's counter may count them higher than their budget does. A commit that would make the view larger is refused
+ * (V3).
  */
 function shownTokens(
   { spanTokens }: SpanPlan,
@@ -250,7 +250,7 @@ function shownTokens(
   };
 }
 
-/** What becomes of the summaries in the span. */
+/** The fate of the summaries in the span. */
 function told({ overlayIds, rebuild }: SpanPlan): string {
   if (overlayIds.length === 0) return "";
   return rebuild ? ", and the first drafts of the earlier summaries" : ", and updates the earlier summary";
@@ -260,7 +260,7 @@ function sourceTokens({ chunks }: SpanPlan): number {
   return chunks.reduce((sum, chunk) => sum + chunk.tokens, 0);
 }
 
-/** A call for each chunk, and one that folds them where there are several; each answer at its largest. */
+/** A call for each chunk, and one that folds them where there are several. Each answer counts at its largest. */
 function costOf(plan: SpanPlan, summaryTokens: number): SummariserCost {
   const drafts = plan.chunks.length;
   const folds = drafts + plan.overlayIds.length > 1 ? 1 : 0;

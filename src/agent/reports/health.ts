@@ -1,7 +1,7 @@
 /**
- * How compaction fares in one agent: what a page draws and an alert looks at.
+ * The health of compaction in one agent, for a page and for alerts.
  *
- * Boundary: reads rows that exist anyway, a bounded page of runs, and counts. No content, and no words of a provider.
+ * Boundary: reads existing rows and a bounded page of runs, and counts. No content of messages, and no text of a provider.
  */
 import type { RunRecord } from "../../memory/runs/runs.ts";
 import { explainFailure, isOpen } from "../../steps/decide/breaker.ts";
@@ -11,13 +11,13 @@ import type { Core } from "../core.ts";
 
 export interface BreakerHealth {
   readonly model: string;
-  /** `probing`: its cooldown is over, and the next run finds out. */
+  /** `probing` means that the cooldown is over, and the next run probes the model. */
   readonly state: "closed" | "open" | "probing";
   /** Failures since the last answer. */
   readonly failures: number;
-  /** Epoch ms until which nobody asks; null while closed. */
+  /** Epoch ms until which no run asks the model. Null while closed. */
   readonly until: number | null;
-  /** What the last failure was, and what to do about it; null while there is none. */
+  /** The code of the last failure, and advice for it. Null while there is none. */
   readonly code: string | null;
   readonly advice: string | null;
 }
@@ -40,14 +40,14 @@ export interface RunHealth {
   readonly savedTokens: number;
   /** Tokens in and out of the summariser. */
   readonly spentTokens: number;
-  /** How much of them is our estimate, because no provider reported them. */
+  /** The part of them that is our estimate, because no provider reported it. */
   readonly estimatedTokens: number;
 }
 
 export interface HealthReport {
   /**
-   * `down`: a summariser is left alone, or the last run failed; `degraded`: the last summary was made by no model; `idle`:
-   * there is no run to judge by, as in a session that does not exist.
+   * `down` means that a breaker is open, or that the last run failed. `degraded` means that no model made the last summary. `idle` means
+   * that there is no run, as in a session that does not exist.
    */
   readonly state: "ok" | "degraded" | "down" | "idle";
   /** Epoch ms. */
@@ -55,9 +55,9 @@ export interface HealthReport {
   readonly breakers: readonly BreakerHealth[];
   readonly spend: Spend;
   readonly budget: Budget | null;
-  /** Of the session, by model, the one that was called last first: `ratio` is what a provider counts for an estimated token. */
+  /** The session's usage by model, the last called first. `ratio` is the provider's count per estimated token. */
   readonly usage: readonly ModelUsage[];
-  /** Of the page's runs that changed nothing, by outcome and reason, the most frequent first. */
+  /** The page's runs that changed nothing, by outcome and reason, the most frequent first. */
   readonly failures: readonly { readonly reason: string; readonly count: number }[];
   /** Newest first. */
   readonly runs: readonly RunHealth[];
@@ -131,7 +131,7 @@ function countFailures(runs: readonly RunRecord[]): { reason: string; count: num
   return [...counts].map(([reason, count]) => ({ reason, count })).toSorted((a, b) => b.count - a.count);
 }
 
-/** Closed words only: a `failed` run's own reason may quote what a provider was sent. */
+/** Uses codes only, because the reason of a `failed` run may quote the prompt. */
 function failureOf({ outcome, steps }: RunRecord): string | null {
   if (outcome?.kind === "stale" || outcome?.kind === "nothing") return `${outcome.kind}: ${outcome.reason}`;
   if (outcome?.kind === "failed") {

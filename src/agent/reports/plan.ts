@@ -1,4 +1,4 @@
-/** What a run would do now, and why, without doing it: the run's own planning, and what the session is configured with. */
+/** Forecasts a run without starting it, from the run's own planning and the session's settings. */
 import { HOOK_TOKENS } from "../../limits-of-notes.ts";
 import type { Plan, SpanPlan } from "../../steps/plan/plan.ts";
 import type { Policy } from "../../steps/plan/policy.ts";
@@ -12,9 +12,9 @@ import { foreseeNotes } from "../notes/forecast.ts";
 import { findReasonToWait } from "../runs/trigger.ts";
 
 export interface PlanQuestion {
-  /** The active branch by default. */
+  /** Default: the active branch. */
   readonly leafId?: string | undefined;
-  /** As if asked for by hand. */
+  /** Plans as if asked for by hand. */
   readonly manual?: boolean;
   readonly rebuild?: boolean;
 }
@@ -64,7 +64,7 @@ function readCarrying(core: Core, sessionId: string, leafId: string | undefined)
   return { rents: rentsNow(core, sessionId), masked: history.masks.report() };
 }
 
-/** Whether nothing is asked at all, neither a summariser nor a function. */
+/** Whether neither a summariser nor a function would be asked. */
 function isBefore(plan: Plan): boolean {
   return plan.kind === "nothing" && (plan.reason === "empty" || plan.reason === "under-threshold");
 }

@@ -1,15 +1,15 @@
 /**
- * What whoever operates the Worker hears of runs: the SDK's diagnostics events, and a point for each ended run.
+ * Reports runs to the Worker's operator, as diagnostics events of the SDK and as a data point for each ended run.
  *
- * Boundary: sizes, counts, kinds and ids; never a text of the conversation or a provider's own words (S2). Safe because
- * nothing here is waited for, and what it throws is swallowed: a run does not depend on who watches.
+ * Boundary: sizes, counts, kinds and ids, and never a text of the conversation or of a provider (S2). Safe because nothing waits for it and
+ * its errors are swallowed, so a run does not depend on it.
  */
 import type { Agent } from "agents";
 import type { RunRecord, RunState } from "../../memory/runs/runs.ts";
 import type { HookFailure } from "../core.ts";
 import type { RunEvent } from "../events.ts";
 
-/** What of a Worker's environment says where points go. */
+/** The binding of a Worker's environment that receives the points. */
 export interface TelemetryEnv {
   /** A dataset of Analytics Engine. */
   readonly PALIMPSEST_ANALYTICS?: {
@@ -17,7 +17,7 @@ export interface TelemetryEnv {
   };
 }
 
-/** Bytes that an index of a point may take. */
+/** Most bytes of a point's index. */
 const MAX_INDEX_BYTES = 96;
 
 export class Telemetry {
@@ -30,7 +30,7 @@ export class Telemetry {
     this.#env = env;
   }
 
-  /** `workflow:palimpsest:<state>` on the SDK's channel `agents:workflow`, each time a run's state changes. */
+  /** Emits `workflow:palimpsest:<state>` on the SDK's channel `agents:workflow` at each change of a run's state. */
   emit({ at, ...event }: RunEvent): void {
     const { runId, sessionId, n, trigger, state, outcome, modelCalls, inputTokens, outputTokens } = event;
     if (this.#told.get(runId) === state) return;
@@ -49,12 +49,14 @@ export class Telemetry {
     this.#diagnose(state, payload, at);
   }
 
-  /** `workflow:palimpsest:hook-failed`: `onAfterCompaction` threw, or took too long; `again` says whether it is told once more. */
+  /**
+   * Emits `workflow:palimpsest:hook-failed` when `onAfterCompaction` threw or took too long. `again` says whether it is called once more.
+   */
   emitHookFailure(failure: HookFailure, at: number): void {
     this.#diagnose("hook-failed", failure, at);
   }
 
-  /** `workflow:palimpsest:missing-binding`: a session is configured for a Workflow that is not bound. */
+  /** Emits `workflow:palimpsest:missing-binding` when a session is configured for a Workflow that is not bound. */
   emitMissingBinding(binding: string, at: number): void {
     this.#diagnose("missing-binding", { binding }, at);
   }
@@ -63,15 +65,15 @@ export class Telemetry {
     dare(() => {
       const { constructor, name, observability } = this.#agent;
       const type = `workflow:palimpsest:${what}`;
-      // The SDK's own list of types is closed; its channels are chosen by prefix.
+      // The SDK's list of types is closed, but its channels are chosen by prefix.
       observability?.emit({ type, agent: constructor.name, name, payload, timestamp } as never);
     });
   }
 
   /**
-   * One point: index the agent's name; blobs session, trigger, kind of the outcome, its reason where it is one of a closed
-   * list, kind of the run; doubles tokens before, tokens after, model calls, tokens in, tokens out, ms from asking to the
-   * end, steps, score (-1 for none), degraded (0 or 1).
+   * Writes one point. The index is the agent's name. The blobs are session, trigger, kind of the outcome, its reason where that is one of a
+   * closed list, and kind of the run. The doubles are tokens before, tokens after, model calls, tokens in, tokens out, ms from the request
+   * to the end, steps, score (-1 for none), and degraded (0 or 1).
    */
   record(run: RunRecord): void {
     const { outcome, steps, modelCalls, inputTokens, outputTokens, createdAt, endedAt } = run;

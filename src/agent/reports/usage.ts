@@ -1,46 +1,48 @@
 /**
  * A session's tokens as its provider would count them.
  *
- * Job: remember what model calls were counted at, and apply what that taught wherever a view is held against a threshold
- * or shown. Boundary: the arithmetic is pure (steps/calibrate.ts), and what is stamped on rows stays the plain estimate.
- * Safe because every total of a session goes through here, the trigger's, the plan's and the ledger's alike: what the
- * trigger takes for too large, the plan does as well.
+ * Job: record the counts of model calls, and apply the calibration wherever a view is compared with a threshold or shown. Boundary: the
+ * arithmetic is pure (steps/tokens/calibrate.ts), and rows keep the plain estimate. Safe because every total of a session comes from here,
+ * so the trigger, the plan and the ledger agree on what is too large.
  */
 import { PalimpsestError } from "../../errors.ts";
 import { MAX_NAME_CHARS } from "../../limits.ts";
 import { calibrate, calibrationRatio, predictTokens } from "../../steps/tokens/calibrate.ts";
 import type { Needs } from "../core.ts";
 
-/** Most tokens that one model call may be reported at: larger than any model's window, so that a sum stays a number and a view is no fright. */
+/**
+ * Most tokens that one model call may report. It is larger than any model's window, and bounds the effect of a wrong report on sums and
+ * views.
+ */
 export const MAX_CALL_TOKENS = 10_000_000;
 
-/** What a provider said about one model call on a session's view. */
+/** A provider's report of one model call on a session's view. */
 export interface UsageReport {
-  /** Tokens of the whole prompt, those read from a cache included; of one call, not of a turn of several. 0 says nothing. */
+  /** Tokens of the whole prompt, cached ones included, of one call and not of a turn of several. 0 means unknown. */
   readonly inputTokens: number;
   readonly outputTokens?: number | undefined;
   /** In a currency of the caller's choice. Default 0. */
   readonly cost?: number | undefined;
-  /** Models differ in what they count: each is learned by itself. */
+  /** Each model is calibrated by itself, because models count differently. */
   readonly model?: string | undefined;
-  /** The branch that was sent; the active one by default. */
+  /** The branch that was sent. Default: the active one. */
   readonly leafId?: string | undefined;
-  /** The `tokens` of the view that was sent, where messages or an overlay may have come in since. */
+  /** The `tokens` of the view that was sent, for a case where messages or an overlay may have come in since. */
   readonly viewTokens?: number | undefined;
 }
 
-/** What the calls of one model came to in a session. */
+/** Sums of one model's calls in a session. */
 export interface ModelUsage {
   /** "" for calls that named no model. */
   readonly model: string;
   readonly calls: number;
   readonly inputTokens: number;
   readonly outputTokens: number;
-  /** Counted tokens for each estimated one. */
+  /** Counted tokens per estimated token. */
   readonly ratio: number;
 }
 
-/** Learns from one call and adds it to the session's sums. Call inside a transaction. Throws `invalid_input`, `unknown_leaf`. */
+/** Calibrates by one call and adds it to the session's sums. Call inside a transaction. Throws `invalid_input`, `unknown_leaf`. */
 export function recordUsage(
   core: Needs<"memory" | "platform" | "settings" | "usage">,
   sessionId: string,
@@ -69,12 +71,12 @@ export function recordUsage(
     calls: (before?.calls ?? 0) + 1,
     inputTokens: (before?.inputTokens ?? 0) + inputTokens,
     outputTokens: (before?.outputTokens ?? 0) + outputTokens,
-    // Later than any other, so that the last one is told also within one millisecond.
+    // Later than any other row, so that the last call is known even within one millisecond.
     recordedAt: Math.max(core.platform.now(), (core.usage.rows(sessionId)[0]?.recordedAt ?? 0) + 1),
   });
 }
 
-/** By model, the one that was called last first. */
+/** By model, the last called first. */
 export function listUsage(core: Needs<"usage">, sessionId: string): ModelUsage[] {
   return core.usage.rows(sessionId).map((row) => {
     const { model, calls, inputTokens, outputTokens } = row;
@@ -82,7 +84,7 @@ export function listUsage(core: Needs<"usage">, sessionId: string): ModelUsage[]
   });
 }
 
-/** What the model that was called last would count for a branch's view, system prompt and tools included. */
+/** The count that the last called model would give for a branch's view, with system prompt and tools. */
 export function promptTokens(
   core: Needs<"memory" | "settings" | "usage">,
   sessionId: string,
@@ -92,18 +94,18 @@ export function promptTokens(
   return viewTokens + unseenTokens(core, sessionId, viewTokens);
 }
 
-/** What {@link promptTokens} has beside the view's own estimate: an outline's `overheadTokens`. May be negative. */
+/** The part of {@link promptTokens} beside the view's own estimate, which is an outline's `overheadTokens`. May be negative. */
 export function unseenTokens(core: Needs<"settings" | "usage">, sessionId: string, viewTokens: number): number {
   const { overheadTokens } = core.settings.get(sessionId);
   return predictTokens(core.usage.rows(sessionId)[0] ?? null, viewTokens + overheadTokens) - viewTokens;
 }
 
-/** Whether a provider may have counted one call at this. */
+/** Whether a provider may have counted one call at this number. */
 export function isTokenCount(value: unknown): value is number {
   return Number.isSafeInteger(value) && (value as number) >= 0 && (value as number) <= MAX_CALL_TOKENS;
 }
 
-/** What else a sum cannot take is refused by `Sessions.addUsage`. */
+/** `Sessions.addUsage` refuses every other value that a sum cannot take. */
 function checkReport({ inputTokens, outputTokens = 0, viewTokens = 0, model = "" }: UsageReport): void {
   for (const [field, value] of Object.entries({ inputTokens, outputTokens, viewTokens })) {
     if (isTokenCount(value)) continue;

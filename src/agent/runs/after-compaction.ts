@@ -1,11 +1,12 @@
 /**
- * A caller's function that is told of each overlay that came into force, and may add a word behind its summary.
+ * Calls a caller's function for each overlay that came into force. The function may return a text to show behind the summary.
  *
- * At least once for each run, whatever dies: the commit's own transaction writes down that it is to be told, and that goes
- * only with what the function returned, in one transaction. Until then the watchdog tells it again, some times at most: an
- * attempt is counted before it is made, so one that takes the object down with it is bounded as well. Safe because it runs
- * after the commit and off everybody's path: what it throws is reported and swallowed, and what it returns is left out where
- * the overlay would not be smaller than its source any more (V3).
+ * It is called at least once for each run, through any crash. The commit's transaction writes an outbox row, and one transaction removes
+ * that row and stores the returned text. Until then the watchdog calls again, a bounded number of times. An attempt is counted before it is
+ * made, so an attempt that kills the object counts too.
+ *
+ * Safe because it runs after the commit and delays no other call. Its errors are reported and swallowed. Its text is dropped where the
+ * overlay would no longer be smaller than its source (V3).
  */
 import { PalimpsestError } from "../../errors.ts";
 import { HOOK_LIMIT_MS, HOOK_TOKENS, MAX_HOOK_ATTEMPTS } from "../../limits-of-notes.ts";
@@ -13,7 +14,7 @@ import type { Outcome, RunRecord } from "../../memory/runs/runs.ts";
 import { cutSection } from "../../steps/notes/document.ts";
 import type { Core, Needs } from "../core.ts";
 
-/** For the transaction in which a run gets its outcome. */
+/** Call inside the transaction that gives the run its outcome. */
 export function queueHook(
   core: Needs<"hookOutbox" | "settings">,
   { id, sessionId }: RunRecord,
@@ -23,7 +24,7 @@ export function queueHook(
     core.hookOutbox.add(id, sessionId);
 }
 
-/** One attempt, for a run that has ended; none while another is under way. Never throws. */
+/** One attempt for a run that has ended. Does nothing while another attempt is running. Never throws. */
 export async function tellAfterCompaction(core: Core, runId: string): Promise<void> {
   if (core.telling.has(runId)) return;
   core.telling.add(runId);
@@ -57,7 +58,7 @@ async function attempt(core: Core, runId: string): Promise<void> {
   }
 }
 
-/** Null when there is nothing to tell any more, or nobody: that is then forgotten. */
+/** Null when nothing is left to report, or no function is set. The outbox row is then removed. */
 function begin(core: Core, runId: string) {
   const attempts = core.hookOutbox.attempt(runId);
   if (attempts === 0) return null;
@@ -76,12 +77,12 @@ function overlayOf(outcome: Outcome): string | null {
   return "overlayId" in outcome ? outcome.overlayId : null;
 }
 
-/** Where the overlay is seen: of a split, in the session that goes on. */
+/** The session that shows the overlay, which after a split is the child. */
 function shownIn({ sessionId, outcome }: RunRecord): string {
   return outcome?.kind === "split" ? outcome.childId : sessionId;
 }
 
-/** What hangs for ever must not keep the watchdog awake for as long. */
+/** A function that hangs must not keep the watchdog awake. */
 async function inTime<T>(work: () => Promise<T>): Promise<T> {
   const { promise: late, reject } = Promise.withResolvers<never>();
   const timer = setTimeout(() => reject(new Error(`no answer within ${HOOK_LIMIT_MS} ms`)), HOOK_LIMIT_MS);

@@ -1,9 +1,9 @@
 /**
- * A person between a sound draft and its commit: what a session asks for, what a run waits for, what was decided.
+ * A person's approval between a sound draft and its commit.
  *
- * Job: keep the decision in the run's ledger row, written in one transaction before anything is told of it; the workflow
- * asks here until there is one (workflows/approval.ts). Boundary: the commit is fenced as without a person, so approving
- * late, twice, or after an edit writes nothing. A text of a person's own passes the same audit as a model's.
+ * Job: keep the decision in the run's ledger row, written in one transaction before any event. The workflow asks here until there is a
+ * decision (workflows/approval.ts). Boundary: the commit is fenced as without a person, so a late or repeated approval, or one after an
+ * edit, writes nothing. A person's own text passes the same audit as a model's.
  */
 import { PalimpsestError } from "../../errors.ts";
 import { checkFields } from "../../known-fields.ts";
@@ -20,7 +20,7 @@ import { briefOf } from "./brief.ts";
 import { mustDraft } from "./sources.ts";
 import type { ApprovalOptions, ApprovalSettings } from "../settings.ts";
 
-/** How long a summary waits for a person (ms): a day unless told otherwise, a month at most, as finished runs are kept. */
+/** How long a summary waits for a person (ms). A day by default, and at most a month, like the retention of finished runs. */
 const DEFAULT_APPROVAL_MS = 86_400_000;
 const MAX_APPROVAL_MS = 30 * 86_400_000;
 
@@ -29,7 +29,7 @@ export interface Proposal {
   readonly runId: string;
   readonly summary: string;
   readonly tokens: number;
-  /** Estimated tokens of what it would replace. */
+  /** Estimated tokens of the span that it would replace. */
   readonly spanTokens: number;
   /** True when no model made it. */
   readonly degraded: boolean;
@@ -41,12 +41,12 @@ export interface Proposal {
   readonly onTimeout: ApprovalSettings["onTimeout"];
 }
 
-/** What came of a person's word. */
+/** The effect of a person's decision. */
 export type Decided =
   | { readonly kind: "approved" | "rejected"; readonly run: RunRecord }
-  /** The run had its outcome, or its decision, or its time was up: nothing changed. */
+  /** Nothing changed, because the run already had its outcome or its decision, or its time was over. */
   | { readonly kind: "late"; readonly run: RunRecord }
-  /** The text of their own is not sound: it still waits. */
+  /** The person's own text is not sound, and the run still waits. */
   | { readonly kind: "unsound"; readonly problems: readonly AuditProblem[] };
 
 /** Throws `invalid_options`. */
@@ -69,8 +69,8 @@ export function resolveApproval(options: ApprovalOptions = {}): ApprovalSettings
 }
 
 /**
- * For the workflow's port: the decision, or how long to wait for one. Asked for the first time, or with another draft than
- * the one that nobody decided about, the run begins to wait.
+ * For the workflow's port. Returns the decision, or how long to wait for one. The first call starts the wait, and so does a call with
+ * another draft than the undecided one.
  */
 export function askApproval(call: PortCall, key: string): ApprovalReading | RunEnded {
   const { run, core } = call;
@@ -93,7 +93,7 @@ export function askApproval(call: PortCall, key: string): ApprovalReading | RunE
   return { kind: "waiting", timeoutMs: asked.expiresAt - now };
 }
 
-/** Whether a draft may not be committed yet: the session asks for a person's yes, and there is none for this one. */
+/** Whether a draft may not be committed yet. That holds when the session requires approval and this draft has none. */
 export function lacksApproval(core: Needs<"settings">, { sessionId, approval }: RunRecord, key: string): boolean {
   return core.settings.get(sessionId).approval !== null && approval?.approvedKey !== key;
 }
@@ -108,7 +108,7 @@ export function findProposal(core: Needs<"drafts">, run: RunRecord): Proposal | 
   return { runId: run.id, summary: text, tokens, spanTokens, degraded, score, askedAt, expiresAt, onTimeout };
 }
 
-/** Notes a person's yes, to the draft or to a text of their own. Call inside a transaction. Throws `invalid_state`. */
+/** Records a person's approval of the draft, or of a text of their own. Call inside a transaction. Throws `invalid_state`. */
 export function approve(
   core: Needs<"counterOf" | "drafts" | "platform" | "runs" | "settings">,
   run: RunRecord,
@@ -123,13 +123,13 @@ export function approve(
   return { kind: "approved", run: core.runs.change(run.id, { approval, state }) };
 }
 
-/** The outcome that a person's no gives a run; null when it comes late. Throws `invalid_state`. */
+/** The outcome of a run that a person rejected. Null when the rejection comes too late. Throws `invalid_state`. */
 export function reject(core: Needs<"platform">, run: RunRecord, reason: string | undefined): Outcome | null {
   if (mustHaveAsked(core, run) === null) return null;
   return declined(reason === undefined || reason === "" ? "A person rejected the summary." : reason);
 }
 
-/** Whether a run is only waiting for a person: nothing needs to be done about it until then. */
+/** Whether a run only waits for a person, so that it needs no attention until then. */
 export function isPending({ approval, outcome }: RunRecord, now: number): boolean {
   return outcome === null && approval != null && approval.approvedKey === null && now < approval.expiresAt;
 }
@@ -142,13 +142,13 @@ export function beginApproval(core: Needs<"platform" | "settings">, run: RunReco
   return { key, askedAt, expiresAt: askedAt + timeoutMs, onTimeout, approvedKey: null };
 }
 
-/** Once the time is over, silence is what the session says that it means. */
+/** After the time limit, silence counts as the session's `onTimeout` says. */
 export function silenceAsYes(asked: Approval, now: number): Approval {
   const { key, approvedKey, expiresAt, onTimeout } = asked;
   return approvedKey === null && onTimeout === "apply" && now >= expiresAt ? { ...asked, approvedKey: key } : asked;
 }
 
-/** Null when it is too late to decide anything. */
+/** Null when it is too late to decide. */
 function mustHaveAsked(core: Needs<"platform">, run: RunRecord): Approval | null {
   if (run.outcome !== null) return null;
   if (run.approval == null) {
@@ -184,7 +184,7 @@ function saveEdited(
   return { kind: "saved", key: saved.key };
 }
 
-/** Refused and not cleaned: whoever wrote a text with these in it read another one than a model would. */
+/** Refused instead of cleaned, because the author of a text with invisible characters read another text than a model would. */
 function findHidden(summary: string): AuditProblem[] {
   const found = findInvisible(summary);
   if (found.length === 0) return [];
@@ -192,7 +192,7 @@ function findHidden(summary: string): AuditProblem[] {
   return [{ kind: "unseen", detail: `The text holds characters that cannot be seen: ${named}. Take them out.` }];
 }
 
-/** Characters named in one sentence. */
+/** Most characters that one sentence names. */
 const MAX_NAMED = 8;
 
 export function declined(detail: string): Outcome {

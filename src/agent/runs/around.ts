@@ -1,8 +1,8 @@
 /**
- * What stays in view beside a summary that is about to be laid: read for the choice of its names.
+ * Reads the view beside a new summary, for the choice of its names.
  *
- * Boundary: reads, and writes nothing. It runs inside the transaction of a commit, so what it reads of messages has a bound
- * ({@link AROUND_BYTES}), the newest first: of more than that, names may be said twice.
+ * Boundary: reads and writes nothing. It runs inside the transaction of a commit, so it reads a bounded number of message bytes
+ * ({@link AROUND_BYTES}), the newest first. Names from older messages may then be said twice.
  */
 import { SUMMARY_FRAME_TOKENS } from "../../limits.ts";
 import { toRecord } from "../../memory/overlays/record.ts";
@@ -16,7 +16,9 @@ import type { Needs } from "../core.ts";
 import { redactionOf } from "../redaction.ts";
 import { factsOf } from "./sources.ts";
 
-/** Bytes of messages that a commit reads: a tail of the largest default size, and as much again that came while it was summarised. */
+/**
+ * Bytes of messages that a commit reads. They cover the largest default tail, and as much again that was appended during the summarising.
+ */
 export const AROUND_BYTES = 256_000;
 
 /**
@@ -29,7 +31,7 @@ export function readAround(
   { span }: Pick<SpanPlan, "span">,
 ): { around: Around; summaryTokens: number; namesOf: readonly string[]; freedTokens: number } {
   const history = core.memory.session(sessionId);
-  // The leaf that the run looks at may have been deleted: what stays in view is then the active branch's.
+  // The run's leaf may have been deleted. Then the active branch stays in view.
   const found = history.surroundings(span, { leafId: history.leafAfter(leafId), maxBytes: AROUND_BYTES });
   if (found === null) return { around: NOTHING_AROUND, summaryTokens: 0, namesOf: [], freedTokens: 0 };
   const { before, behind } = found;
@@ -41,7 +43,7 @@ export function readAround(
       head: before.messages,
       tail: behind.messages,
       summaries: overlays.map(({ details }, at) => `${summaries[at]}\n${renderInForce(details.pinned)}`),
-      // Of what lies before it alone: a branch may leave behind this summary and see none of what comes later.
+      // Only overlays before it, because a branch may leave behind this summary and see no later one.
       hidden: overlays
         .slice(0, before.overlays.length)
         .map((overlay) => redaction.facts(factsOf(core, overlay, sessionId))),

@@ -1,6 +1,6 @@
 /**
- * A run that a person asks for. What could not pay off ends at once, with the reason, and no workflow is started for it:
- * the summariser is down, or the budget is spent, and nobody insists.
+ * Starts a run that a person asks for. A run in vain ends at once with its reason and without a workflow, because the summariser is down or
+ * the budget is spent, unless the person insists.
  */
 import type { RunRecord } from "../../memory/runs/runs.ts";
 import type { Core } from "../core.ts";
@@ -14,7 +14,7 @@ import { startOrJoin, type RunRequest } from "./trigger.ts";
 export function askForRun(core: Core, sessionId: string, request: RunRequest): { run: RunRecord; joined: boolean } {
   const receipt = startOrJoin(core, sessionId, request);
   if (request.trigger !== "manual" || request.ignoreBudget === true) return receipt;
-  // A function of the caller's own asks no model of ours.
+  // A caller's own function asks none of our models.
   if (core.settings.get(sessionId).inline !== null) return receipt;
   return endIfInVain(core, receipt, (run) => findNotes(core, run)?.kind === "ready");
 }

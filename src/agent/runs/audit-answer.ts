@@ -1,8 +1,8 @@
 /**
- * What a model's answer is worth: its size, what is wrong with it, and what it lost of its source.
+ * Audits a model's answer, with its size, its problems and the facts that it lost.
  *
- * Here and not in the workflow that asked, because a session's counter is a function of the agent's code: everything that is held
- * to a budget is counted with the same one.
+ * Runs in the agent and not in the workflow that asked, because a session's counter is a function of the agent's code. Everything with a
+ * budget uses that one counter.
  */
 import { MIN_SURVIVAL } from "../../limits.ts";
 import { DEFAULT_NAMES_TOKENS } from "../../limits.ts";
@@ -34,10 +34,10 @@ export function auditAnswer(
   const brief = { ...briefOf(core, run), spanTokens };
   const audit = auditSummary({ text, finishReason, ...brief, hasMatter: () => hasMatter, countTokens });
   const { pinnedTokens, stackTokens } = run.policy;
-  // Which names find room is known when it is laid, and no draft is sent back for them.
+  // The commit chooses the names that find room, and no draft is sent back for them.
   const namesTokens = Math.max(stackTokens, DEFAULT_NAMES_TOKENS);
   const { survival } = keepFacts(text, facts, { pinnedTokens, namesTokens, countTokens });
-  // A digest is taken as it is: there is nothing below it, and the commit still refuses what would not shrink.
+  // A digest is accepted, because nothing below it could replace it. The commit still refuses one that would not shrink the view.
   if (answer.cost === null) return { tokens, problems: [], score: survival.score, lost: [] };
   return { tokens, problems: audit.ok ? [] : audit.problems, ...lossOf(survival) };
 }

@@ -1,8 +1,7 @@
 /**
- * What is noted of the moment in which an overlay took the place of messages, and what is carried across it: the texts
- * of context blocks that the model should have before its eyes right behind the summary.
+ * Records the state at an overlay's commit, and the texts of context blocks that the model should see right behind the summary.
  *
- * Boundary: a block's provider is asked outside of any transaction, and one that fails only means that nothing is carried.
+ * Boundary: a block's provider is called outside of any transaction. A provider that fails only means that nothing is carried.
  */
 import type { UIMessage } from "ai";
 import { CARRIED_TOKENS } from "../../limits-of-notes.ts";
@@ -29,8 +28,8 @@ export function describeBoundary(
 }
 
 /**
- * How the conversation began, for a summary that hides it: of messages that it is the first to hide, or as the summaries have it
- * that it folds in.
+ * The opening of the conversation, for a summary that hides it. It comes from the messages that this summary is the first to hide, or from
+ * the summaries that it folds in.
  */
 export function openingOf(
   core: Needs<"memory" | "settings">,
@@ -56,7 +55,7 @@ export function openingOf(
   return earlier === undefined || earlier === null ? null : { ...earlier, text: redaction.text(earlier.text) };
 }
 
-/** As {@link carriedIn}, of a run's session. */
+/** As {@link carriedIn}, for a run's session. */
 export async function readCarried(
   core: Needs<"rooms" | "runs" | "settings">,
   runId: string,
@@ -65,7 +64,7 @@ export async function readCarried(
   return sessionId === undefined ? [] : carriedIn(core, sessionId);
 }
 
-/** The texts of the blocks that a session's summaries carry along, as they are now. */
+/** The present texts of the blocks that a session's summaries carry along. */
 export async function carriedIn(core: Needs<"rooms" | "settings">, sessionId: string): Promise<readonly Carried[]> {
   const settings = core.settings.get(sessionId);
   const { carryBlocks, countTokens } = settings;

@@ -1,8 +1,8 @@
 /**
- * How a summary comes into force, whoever wrote it: a model of the workflow, a function of the caller's own, or notes.
+ * The one commit of a summary, from a model of the workflow, a caller's function, or notes.
  *
- * Job: pin what the text does not say, pass the fence, and put the same details beside the overlay on every path. Boundary:
- * the text was audited before it comes here, because what follows a refusal is each path's own business.
+ * Job: pin the facts that the text does not say, pass the fence, and store the same details beside the overlay on every path. Boundary: the
+ * caller has audited the text, because each path handles a refusal in its own way.
  */
 import { withoutEmptySections } from "../../steps/draft/empty-sections.ts";
 import type { Carried, OverlayDetails } from "../../memory/overlays/details.ts";
@@ -21,22 +21,22 @@ import { isReadyToSwitch, splitAfter, switchToChild } from "./split.ts";
 export interface Summary {
   readonly span: Span;
   readonly text: string;
-  /** Of everything under the span. */
+  /** Facts of everything under the span. */
   readonly facts: Facts;
   readonly lineage: Lineage;
-  /** What context blocks said when it was made. */
+  /** Texts of context blocks at the time of the summary. */
   readonly carried: readonly Carried[];
-  /** Most tokens of the names beside it; what the summaries of the view leave of their room where it does not say. */
+  /** Most tokens of the names beside it. Default: the room that the summaries of the view leave. */
   readonly namesTokens?: number;
 }
 
-/** Who wrote a summary, and what it is made of. */
+/** The author of a summary, and its parts. */
 export type Lineage = Pick<OverlayDetails, "model" | "degraded" | "level" | "generation"> &
   Partial<Pick<OverlayDetails, "madeOf" | "draftKey" | "notesVersion">>;
 
 /**
- * Commits a run's summary over the plan in its record; what that came to, with the view's size before and after it. Ends
- * nothing. Call inside a transaction. Throws `invalid_range` for a span that is none.
+ * Commits a run's summary over the plan in its record. Returns the outcome with the view's size before and after, and does not end the run.
+ * Call inside a transaction. Throws `invalid_range` for an invalid span.
  */
 export function commitSummary(
   core: Needs<"counterOf" | "drafts" | "memory" | "settings" | "usage">,
@@ -71,7 +71,7 @@ export function commitSummary(
       ...lineage,
       trigger: run.trigger,
       focus: run.focus,
-      // A draft holds the facts of its source itself.
+      // A draft already holds the facts of its source.
       facts: lineage.draftKey == null ? facts : null,
       pinned,
       namesOf,
@@ -90,7 +90,7 @@ export function commitSummary(
   };
 }
 
-/** Ends a run with what its compaction came to; a split that is ready makes its switch first. Call inside a transaction. */
+/** Ends a run with the outcome of its compaction. A split that is ready makes its switch first. Call inside a transaction. */
 export function conclude(core: Core, run: RunRecord, compacted: Outcome): void {
   if (!isReadyToSwitch(run, compacted)) return void endRun(core, run, compacted);
   const split = { ...run, split: splitAfter(run, compacted) };

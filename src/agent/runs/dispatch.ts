@@ -1,11 +1,11 @@
 /**
- * From the ledger to the Workflows engine and back: the outbox, the watchdog, and control by hand.
+ * Connects the ledger and the Workflows engine, with the outbox, the watchdog, and control by hand.
  *
- * Why every run ends (R1), whoever dies when: a run is written before anything is started for it; the watchdog is armed
- * before its instance is created and fires after any restart; what it finds decides. Pending: create the instance
- * (its name is the run's id, so a second creation joins the first). Not heard of for a while: ask the engine. An engine
- * that lost its thread is nudged with an event, an instance that failed is restarted a few times, and one that is gone
- * is created again, from the drafts already paid for. The ledger's outcome is final whatever the engine says.
+ * Why every run ends through any crash (R1): a run is written before anything is started for it. The watchdog is armed before the run's
+ * instance is created, and fires after any restart. It acts on the state that it finds. For a pending run it creates the instance, whose
+ * name is the run's id, so a second creation joins the first. For a quiet run it asks the engine. A stuck engine is nudged with an event, a
+ * failed instance is restarted a few times, and a missing one is created again from the paid drafts. The ledger's outcome is final,
+ * whatever the engine says.
  */
 import { PalimpsestError } from "../../errors.ts";
 import { MAX_INSTANCE_RESTARTS } from "../../limits.ts";
@@ -20,21 +20,21 @@ import { commitApproved, isInline, reviveInline, runInline } from "./inline.ts";
 import { startSplit } from "./split.ts";
 import { askForNotes, askForRun } from "./ask.ts";
 
-/** How long a run may wait for the engine to take it (ms): an outage is waited out, a run is not kept for ever. */
+/** How long a run may wait for the engine to take it (ms). That outlasts an outage, and bounds the wait. */
 export const PENDING_LIMIT_MS = 3_600_000;
 
-/** Between two nudges of one run (ms): an engine that is only waiting for a model keeps every event it is sent. */
+/** Time between two nudges of one run (ms), because an engine that only waits for a model keeps every event. */
 const NUDGE_AGAIN_MS = 300_000;
 
-/** A live run that no step was heard from for this long (ms) is looked at. */
+/** A live run without news of a step for this long (ms) is checked. */
 const QUIET_RUN_MS = 15_000;
 
-/** What is not there, or has ended, cannot be controlled: the engine would throw. */
+/** Instances in these states cannot be controlled, because the engine would throw. */
 const ENDED: ReadonlySet<InstanceStatus> = new Set(["missing", "complete", "errored", "terminated"]);
 
 export class Dispatcher {
   readonly #core: Core;
-  /** When each run was last nudged by this incarnation of the object: the first look after a start always nudges. */
+  /** When each run was last nudged by this incarnation of the object. The first look after a start always nudges. */
   readonly #nudgedAt = new Map<string, number>();
   readonly #dispatching = new Set<string>();
 
@@ -42,7 +42,7 @@ export class Dispatcher {
     this.#core = core;
   }
 
-  /** Starts a run that was asked for, without making the caller wait. */
+  /** Starts a requested run without making the caller wait. */
   dispatch(run: RunRecord): void {
     this.#core.platform.background(this.#dispatch(run));
   }
@@ -55,12 +55,12 @@ export class Dispatcher {
       if (!this.#isLive(run.id)) return;
       this.#core.announce(run);
       if (await serveFromNotes(this.#core, run)) return;
-      // Not waited for: a function that hangs must not keep the watchdog from the other runs.
+      // Not awaited, because a function that hangs must not keep the watchdog from the other runs.
       if (isInline(this.#core, run)) this.#core.platform.background(runInline(this.#core, run));
       else await this.#createInstance(run);
     } catch (error) {
       if (!this.#isLive(run.id)) return;
-      // A platform that is busy or restarting is tried again by the watchdog; a missing binding will not appear.
+      // The watchdog retries when the platform is busy or restarting. A missing binding will not appear.
       const refused = error instanceof PalimpsestError && !error.retryable;
       const hopeless = refused || this.#core.platform.now() - run.createdAt > PENDING_LIMIT_MS;
       if (hopeless)
@@ -71,7 +71,7 @@ export class Dispatcher {
   }
 
   async #createInstance(run: RunRecord): Promise<void> {
-    // The function that began it left with a deploy.
+    // The function that began it was removed by a deploy.
     if (run.path === "function") this.#core.runs.change(run.id, { path: "model" });
     const made = await this.#core.platform.createInstance(run);
     if (made === "created") this.#nudgedAt.set(run.id, this.#core.platform.now());
@@ -79,9 +79,8 @@ export class Dispatcher {
   }
 
   /**
-   * One look at every live run, and one more try at each end that a caller's function did not take. Called by the watchdog's
-   * alarm; disarms it when nothing is left to watch. A run that cannot be looked at now keeps no other from it: what it threw
-   * is thrown at the end, for the log.
+   * Looks at every live run once, and retries each report that a caller's function did not take. The watchdog's alarm calls it. Disarms the
+   * watchdog when nothing is left. A run whose check throws does not stop the others. The first error is thrown at the end, for the log.
    */
   async watch(): Promise<void> {
     const errors: unknown[] = [];
@@ -90,17 +89,17 @@ export class Dispatcher {
       const look = run.state === "pending" ? this.#dispatch(run) : this.#reconcile(run);
       await look.catch((error: unknown) => errors.push(error));
     }
-    // Not waited for: a caller's function may be slow, and runs are looked after meanwhile.
+    // Not awaited, because a caller's function may be slow and the runs need care meanwhile.
     for (const runId of this.#core.hookOutbox.list())
       this.#core.platform.background(tellAfterCompaction(this.#core, runId));
     if (errors.length > 0) throw errors[0];
     if (this.#hasWork()) return;
     await this.#core.platform.disarmWatchdog();
-    // A run may have been asked for while the schedule was being taken away.
+    // A run may have been asked for while the schedule was removed.
     await this.wake();
   }
 
-  /** After the object was started: a crash between a run's ledger row and its watchdog leaves one without the other. */
+  /** For the start of the object. A crash between a run's ledger row and its watchdog leaves the row without a watchdog. */
   async wake(): Promise<void> {
     if (this.#hasWork()) await this.#core.platform.armWatchdog();
   }
@@ -135,7 +134,7 @@ export class Dispatcher {
       case "waiting":
       case "rollingBack":
       case "unknown":
-        // Resumed past us.
+        // The instance was resumed outside of this object.
         if (run.state === "paused")
           this.#core.announce(this.#core.runs.change(run.id, { state: this.#stateAtWork(run) }));
         await this.#nudge(run, instance);
@@ -145,7 +144,7 @@ export class Dispatcher {
   async #nudge(run: RunRecord, instance: Instance): Promise<void> {
     const now = this.#core.platform.now();
     const nudgedAt = this.#nudgedAt.get(run.id);
-    // Who waits for a person needs no thread until they have spoken, or their time is up.
+    // A run that waits for a person needs no nudge until the decision or the end of its time.
     if (isPending(run, now) || (nudgedAt !== undefined && now - nudgedAt < NUDGE_AGAIN_MS)) return;
     this.#nudgedAt.set(run.id, now);
     await instance.nudge(run.approval == null ? undefined : APPROVAL_EVENT);
@@ -155,7 +154,7 @@ export class Dispatcher {
     return isPending(run, this.#core.platform.now()) ? "waiting" : "running";
   }
 
-  /** The engine is done but the ledger was not told: the run ends here, unless its last call landed meanwhile. */
+  /** The engine is done but the ledger has no outcome. The run ends here, unless its last call arrived meanwhile. */
   #settle(runId: string, status: "complete" | "terminated"): void {
     if (status === "terminated") this.end(runId, { kind: "cancelled" });
     else this.end(runId, { kind: "failed", reason: "The workflow ended without reporting an outcome." });
@@ -182,7 +181,7 @@ export class Dispatcher {
     return run.outcome === null ? this.#endAndStop(run, { kind: "cancelled" }) : run;
   }
 
-  /** The ledger first, so that a step already under way can commit nothing; then the engine. */
+  /** Writes the ledger first, so that a step in progress can commit nothing. Then stops the engine. */
   async #endAndStop(run: RunRecord, outcome: Outcome): Promise<RunRecord> {
     const ended = this.end(run.id, outcome);
     await this.stop([run]);
@@ -190,8 +189,8 @@ export class Dispatcher {
   }
 
   /**
-   * A person's yes, to the draft or to a text of their own. Written before the engine is told; the watchdog tells it again
-   * where that was lost.
+   * A person's approval of the draft, or of a text of their own. It is written before the engine is told. The watchdog repeats a lost
+   * event.
    */
   async approve(runId: string, summary?: string): Promise<Decided> {
     const run = this.#core.runs.mustGet(runId);
@@ -214,8 +213,8 @@ export class Dispatcher {
   }
 
   /**
-   * Stops the instances of runs that have ended, or whose session was deleted. One that the engine cannot stop now ends
-   * by itself: its next step is told that the run is over.
+   * Stops the instances of runs that have ended, or whose session was deleted. An instance that the engine cannot stop now ends by itself,
+   * because its next step learns that the run is over.
    */
   async stop(runs: readonly RunRecord[]): Promise<void> {
     const durable = runs.filter((run) => !isInline(this.#core, run));
@@ -248,8 +247,8 @@ export class Dispatcher {
   }
 
   /**
-   * Starts a run in place of one that ended; drafts that one paid for are found again by their keys. With `ignoreBudget` it goes
-   * past a spent budget and an open breaker.
+   * Starts a run in place of an ended one, which finds the paid drafts by their keys. With `ignoreBudget` it goes past a spent budget and
+   * an open breaker.
    */
   retry(runId: string, ignoreBudget = true): { run: RunRecord; joined: boolean } {
     const { outcome, kind, sessionId, leafId, focus, split } = this.#core.runs.mustGet(runId);
@@ -267,8 +266,8 @@ export class Dispatcher {
   }
 
   /**
-   * Has the engine do a step of a live run again, and all that come after it. What was paid for is found again, but for
-   * answers that were refused: who asks for the step once more asks for another answer.
+   * Makes the engine repeat a step of a live run and all later ones. Paid drafts are reused, except refused answers, because repeating the
+   * step by hand asks for another answer.
    */
   async retryFrom(runId: string, stepName: string): Promise<RunRecord> {
     const run = this.#mustBeDurable(runId, "taken up at a step");
@@ -285,7 +284,7 @@ export class Dispatcher {
     return this.#core.runs.mustGet(runId);
   }
 
-  /** The branch that the ended run looked at, as far as it has grown since. */
+  /** The branch of the ended run, as far as it has grown since. */
   #leafToRetry(sessionId: string, leafId: string): string {
     const history = this.#core.memory.session(sessionId);
     const active = history.leafId();
@@ -301,12 +300,12 @@ export class Dispatcher {
     await act(instance);
   }
 
-  /** Asked again after every wait: meanwhile a run may have ended, or have been deleted with its session. */
+  /** Checked again after every await, because a run may have ended meanwhile, or was deleted with its session. */
   #isLive(runId: string): boolean {
     return this.#core.runs.get(runId)?.outcome === null;
   }
 
-  /** A live run of the workflow: a function of the caller's own cannot be stopped in the middle and taken up again. */
+  /** Requires a live run of the workflow, because a caller's function cannot be stopped in the middle and resumed. */
   #mustBeDurable(runId: string, what: string): RunRecord {
     const run = this.#mustBeLive(runId);
     if (!isInline(this.#core, run)) return run;

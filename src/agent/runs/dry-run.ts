@@ -1,4 +1,4 @@
-/** The plan that a run would make of a branch now: the same code as the run's own planning, and nothing is written. */
+/** The plan that a run would make of a branch now. It uses the run's own planning code and writes nothing. */
 import { MAX_OUTLINE_BYTES, MAX_OUTLINE_ROWS } from "../../limits.ts";
 import type { Outline } from "../../steps/plan/outline.ts";
 import { planCut, type Plan, type PlanOptions } from "../../steps/plan/plan.ts";
@@ -8,11 +8,11 @@ import type { Needs } from "../core.ts";
 
 export interface DryRunOptions extends PlanOptions {
   readonly policy: Policy;
-  /** The active branch by default. */
+  /** Default: the active branch. */
   readonly leafId?: string | undefined;
 }
 
-/** Null for a session without messages. Reads a row for what is visible of the branch. Throws `unknown_leaf`. */
+/** Null for a session without messages. Reads a row per visible element of the branch. Throws `unknown_leaf`. */
 export function planNow(
   core: Needs<"memory" | "settings" | "usage">,
   sessionId: string,

@@ -1,6 +1,6 @@
 /**
- * How a run ends, whoever ends it: its workflow, a caller's function, notes, a person, a split, or what took its session
- * away. One outcome, nothing kept of the run, and another look at what is due.
+ * The one way to end a run, for its workflow, a caller's function, notes, a person, a split, or the deletion of its session. It writes one
+ * outcome, drops the run's state, and looks again for due runs.
  */
 import type { Outcome, RunRecord } from "../../memory/runs/runs.ts";
 import { queueHook } from "./after-compaction.ts";
@@ -10,9 +10,8 @@ import { startNotesIfDue } from "../notes/trigger.ts";
 import { triggerIfDue } from "./trigger.ts";
 
 /**
- * Writes the outcome unless one stands already, and looks again in the same transaction: an append that found this run
- * at work was coalesced into it, and may be due now. Call inside a transaction, after whatever keeps another run from
- * being due. Returns the outcome that stands.
+ * Writes the outcome unless one exists, and checks the triggers in the same transaction. An append during this run was coalesced into it,
+ * and may be due now. Call inside a transaction, after any change that keeps another run from being due. Returns the outcome that stands.
  */
 export function endRun(core: Core, run: RunRecord, outcome: Outcome): Outcome {
   const at = core.platform.now();

@@ -1,15 +1,15 @@
 /**
- * What its children keep of a session that is deleted: the drafts of what they hold themselves (R3).
+ * Copies drafts of a deleted session to its children, as far as they hold the drafts' sources themselves (R3).
  *
- * While a session lives, its forks find its drafts there ({@link Drafts.get} keeps what they ask for). At its end they
- * are asked for in advance, because a session is deleted once and forked often. Safe (S2) because a child is given a
- * draft only where its own messages have the digest of what the draft was made of: it is told nothing that it does not hold.
+ * While a session lives, its forks find its drafts there ({@link Drafts.get} keeps the ones that they use). At its end they are copied in
+ * advance, because a session is deleted once and forked often. Safe (S2) because a child gets a draft only where its own messages have the
+ * digest of the draft's source. So it learns nothing that it does not hold.
  */
 import type { Span } from "../../steps/plan/outline.ts";
 import type { Core, Needs } from "../core.ts";
 import { leavesUnder } from "./sources.ts";
 
-/** Call inside the transaction that deletes the session, before it. Reads what its drafts were made of, for each child. */
+/** Call inside the transaction that deletes the session, before the deletion. Reads the sources of its drafts for each child. */
 export function inheritDrafts(core: Core, sessionId: string): void {
   const { sessions, statements } = core.memory;
   for (const childId of sessions.childrenOf(sessionId)) {
@@ -25,7 +25,7 @@ interface Made {
   readonly source: Span & { readonly digest: string };
 }
 
-/** The drafts of a session with what they were made of: a run's whole span, or, once it is applied, a chunk of it. */
+/** The drafts of a session with their sources. A source is a run's whole span, or, once it is applied, a chunk of it. */
 function* madeIn(core: Core, sessionId: string): Iterable<Made> {
   const history = core.memory.session(sessionId);
   for (const overlay of history.overlays()) {
@@ -35,7 +35,7 @@ function* madeIn(core: Core, sessionId: string): Iterable<Made> {
     if (source !== undefined) yield { key, source };
 }
 
-/** Whether a session's own messages are what a digest names. Each span is read once. */
+/** Returns a check whether a session's own messages match a digest. Reads each span once. */
 function heldBy(core: Needs<"memory">, sessionId: string): (source: Made["source"]) => boolean {
   const history = core.memory.session(sessionId);
   const known = new Map<string, string | null>();

@@ -1,16 +1,16 @@
 /**
- * A session that brings its own compaction function (`onCompaction`): called in the agent, off the append's path, with the
- * ledger, the limits, the audit and the commit of every other run. The function itself is not durable: when its object dies,
- * the watchdog calls it again, a few times at most.
+ * Runs a session's own compaction function (`onCompaction`). The agent calls it off the append's path, with the ledger, the limits, the
+ * audit and the commit of every other run. The function itself is not durable. When its object dies, the watchdog calls it again, at most a
+ * few times.
  *
- * C3 holds although the function names its range only when it is done: what each element of the view held is noted
- * before it is called, and the digests of a range are a sum of those of its elements.
+ * C3 holds although the function names its range only at its end. The digest of each element in the view is recorded before the call, and a
+ * range's digest is the sum of its elements' digests.
  *
- * R1 holds although the function may never settle: the run ends when its time is over, and whoever ends it aborts the
- * function's signal. What comes afterwards finds the run ended and is dropped.
+ * R1 holds although the function may never settle. The run ends when its time is over, and `endRun` aborts the function's signal. A later
+ * answer finds the run ended and is dropped.
  *
- * Where a person has the last word, the summary is kept as a draft and the run waits: what is committed then is read from the
- * ledger and the draft, so it outlives the object.
+ * Where a person must approve, the summary is stored as a draft and the run waits. The commit then reads the ledger and the draft, so it
+ * survives the object.
  */
 import type { UIMessage } from "ai";
 import { isToBeReadAgain } from "../../memory/messages/contents.ts";
@@ -40,7 +40,7 @@ import { mustDraft } from "./sources.ts";
 import { visibleSpan } from "./visible-span.ts";
 
 export interface OnCompactionOptions {
-  /** How long the function may take, in ms. Default five minutes, at most an hour. */
+  /** Most time of the function in ms. Default five minutes, at most an hour. */
   readonly timeoutMs?: number | undefined;
 }
 
@@ -66,8 +66,8 @@ export function resolveInline(compact: InlineCompaction, options: OnCompactionOp
 }
 
 /**
- * Whether the session's own function makes this run's summary, or made the one that a person is asked about. Notes are kept by a
- * workflow whoever summarises.
+ * Whether the session's own function makes this run's summary, or made the one that waits for approval. Notes are always kept by a
+ * workflow.
  */
 export function isInline(
   core: Needs<"settings">,
@@ -77,10 +77,10 @@ export function isInline(
   return kind !== "notes" && core.settings.get(sessionId).inline !== null;
 }
 
-/** The one step of such a run, for the ledger. */
+/** The one step of such a run in the ledger. */
 const STEP = "onCompaction";
 
-/** Ends a run as `failed`, with what a caller may switch on. */
+/** Ends a run as `failed` with a code that a caller can switch on. */
 class RunFailure extends Error {
   readonly code: FailureCode;
 
@@ -90,17 +90,17 @@ class RunFailure extends Error {
   }
 }
 
-/** One element of the view, and what it held when the function was shown it. */
+/** One element of the view, with its digest at the call of the function. */
 interface Shown {
   readonly id: string;
   readonly span: Span;
   readonly digest: string;
   readonly tokens: number;
-  /** Of a summary. */
+  /** Set for a summary. */
   readonly overlay: { readonly level: number; readonly generation: number } | null;
 }
 
-/** Calls the function for a run that is due, and ends the run with what comes of it. */
+/** Calls the function for a due run, and ends the run with its result. */
 export async function runInline(core: Core, pending: RunRecord): Promise<void> {
   const settings = core.settings.get(pending.sessionId);
   const { inline } = settings;
@@ -134,7 +134,7 @@ export async function runInline(core: Core, pending: RunRecord): Promise<void> {
   if (now?.state === "waiting") core.announce(now);
 }
 
-/** What the watchdog does about a live run of a function: its time may be over, or its object may have died. */
+/** The watchdog's care for a live run of a function. Its time may be over, or its object may have died. */
 export async function reviveInline(core: Core, run: RunRecord): Promise<void> {
   if (run.approval != null) return commitApproved(core, run.id);
   const { inline } = core.settings.get(run.sessionId);
@@ -162,7 +162,7 @@ function begin(core: Needs<"platform" | "runs">, { id, steps, startedAt }: RunRe
   });
 }
 
-/** Rejects when the time is over, and when somebody else ended the run. */
+/** Rejects when the time is over, and when the run was ended elsewhere. */
 async function callInTime(
   { id: runId, sessionId, trigger, focus }: RunRecord,
   { compact, timeoutMs }: InlineSettings,
@@ -187,11 +187,11 @@ function timedOut(timeoutMs: number): RunFailure {
   );
 }
 
-/** Ends a live run. An end that throws was rolled back whole, so the failure gets a transaction of its own. */
+/** Ends a live run. A work that throws was rolled back, so the failure gets a transaction of its own. */
 function finish(core: Core, runId: string, outcome: (live: RunRecord) => void): void {
   const end = (work: (live: RunRecord) => void): void =>
     core.transaction(() => {
-      // Somebody else may have ended the run meanwhile, or deleted it with its session.
+      // The run may have been ended meanwhile, or deleted with its session.
       const live = core.runs.get(runId);
       if (live?.outcome !== null) return;
       const at = core.platform.now();
@@ -214,14 +214,14 @@ interface Answered {
   readonly carried: readonly Carried[];
 }
 
-/** What a function chose to replace, and what it holds. */
+/** The span that a function chose, with its facts. */
 interface ChosenSpan extends ReturnType<typeof choose> {
   readonly facts: Facts;
 }
 
 /**
- * Reads what the function chose in pieces, with room for others between them: a span may be as long as a conversation. Where the
- * messages are not those any more that it was shown, the fence says so.
+ * Reads the chosen span in pieces with room for other work between them, because a span may be as long as a conversation. If the messages
+ * have changed since the call, the fence refuses them.
  */
 async function readChosen(
   core: Core,
@@ -240,7 +240,7 @@ async function readChosen(
   return { ...chosen, facts: mergeFacts(parts) };
 }
 
-/** Tokens whose facts are gathered in one go: some 50 ms. */
+/** Tokens whose facts are gathered at once, in some 50 ms. */
 const PIECE_TOKENS = 10_000;
 
 function inPieces(rows: readonly OutlineRow[]): Span[] {
@@ -280,7 +280,7 @@ function settle(core: Core, live: RunRecord, { given, read, carried }: Answered)
   conclude(core, run, commitSummary(core, run, { span: plan.span, text: given.summary, facts, lineage, carried }));
 }
 
-/** Keeps the summary until a person has spoken. Call inside a transaction. */
+/** Stores the summary until a person has decided. Call inside a transaction. */
 function propose(
   core: Core,
   run: RunRecord,
@@ -296,7 +296,7 @@ function propose(
   core.runs.write({ ...run, state: "waiting", approval: beginApproval(core, run, key) ?? undefined });
 }
 
-/** Commits what a person approved, or what silence means once the time is over; nothing while it is waited for. */
+/** Commits a summary that a person approved, or that a timeout applies. Does nothing while the wait goes on. */
 export async function commitApproved(core: Core, runId: string): Promise<void> {
   const carried = await readCarried(core, runId);
   finish(core, runId, (live) => {
@@ -315,7 +315,7 @@ export async function commitApproved(core: Core, runId: string): Promise<void> {
   });
 }
 
-/** Null for no summary. Throws for what is none. */
+/** Null for no summary. Throws for an invalid answer. */
 function parseAnswer(answer: unknown, redaction: Redaction): InlineSummary | null {
   if (answer === null || answer === undefined) return null;
   const { summary, fromMessageId, toMessageId } = answer as Partial<Record<keyof InlineSummary, unknown>>;
@@ -339,7 +339,7 @@ function noteElement(history: History, element: ReturnType<History["view"]>["ele
   return { id, span, tokens, overlay, digest: history.spanDigest(span)?.digest ?? "" };
 }
 
-/** The plan of a run whose range its function chose. Throws where the view that the function was shown has no such range. */
+/** The plan for the range that a function chose. Throws where the view that it was shown has no such range. */
 function choose(
   shown: readonly Shown[],
   span: Span,
@@ -380,7 +380,7 @@ function choose(
   return { plan, hidden, digest: sumDigests(inside.map(({ digest }) => digest)), generation: most("generation", 1) };
 }
 
-/** What the audit of every summary says of this one; null when it is sound. */
+/** The problems that the audit of every summary finds in this one. Null when it is sound. */
 function findFault(core: Needs<"counterOf" | "settings">, run: RunRecord, text: string): Outcome | null {
   const countTokens = core.counterOf(run.sessionId);
   const audit = auditSummary({ text, finishReason: "stop", ...briefOf(core, run), countTokens });

@@ -1,8 +1,8 @@
 /**
- * After an edit under an overlay: asks for a run that covers again what the edit uncovered.
+ * Asks for a run that covers again what an edit under an overlay uncovered.
  *
- * Boundary: decides whether, not how; the plan finds the gap. Nothing depends on it: what is uncovered shows as it is
- * stored, and any later run mends it too.
+ * Boundary: decides whether to ask. The plan finds the gap. Nothing depends on it, because uncovered messages show as they are stored, and
+ * any later run covers them too.
  */
 import type { RunRecord } from "../../memory/runs/runs.ts";
 import type { Core } from "../core.ts";
@@ -10,8 +10,8 @@ import { planNow } from "./dry-run.ts";
 import { startOrJoin } from "./trigger.ts";
 
 /**
- * Call inside a transaction, after a change, or with the run that ended. A run that is at work goes first: its ledger row
- * keeps that there is something to mend, through a rollback and the object's death.
+ * Call inside a transaction, after a change, or with the run that ended. A live run goes first. Its ledger row records that a mend is due,
+ * which survives a rollback and the object's death.
  */
 export function mendIfUncovered(core: Core, sessionId: string, ended: RunRecord | null = null): void {
   const history = core.memory.session(sessionId);

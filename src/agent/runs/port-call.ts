@@ -1,6 +1,6 @@
 /**
- * One call of a workflow's port: a transaction in which the run is live, its step marked, and all that is noted of it
- * written once, when the work is done. A call that throws notes nothing.
+ * One call of a workflow's port. It is a transaction that requires a live run and marks its step. All notes are written once, when the work
+ * is done. A call that throws writes nothing.
  */
 import { MODEL_STEP_MS } from "../../limits.ts";
 import { closeStep, markStep, type Outcome, type RunRecord, type StepRecord } from "../../memory/runs/runs.ts";
@@ -25,24 +25,24 @@ export class PortCall {
       ...found,
       heardAt: at,
       startedAt: found.startedAt ?? at,
-      // A paused instance finishes the step it is in: what it says does not resume the run.
+      // A paused instance finishes its present step, and that step's calls do not resume the run.
       state: found.state === "paused" ? "paused" : "running",
       steps: markStep(found.steps, { name: mark.step, attempt: mark.attempt, at }),
     };
   }
 
-  /** The run with what this call has noted so far. */
+  /** The run with this call's notes so far. */
   get run(): RunRecord {
     return this.#run;
   }
 
-  /** How much longer (ms) a model may be asked in this step, all its tries together. */
+  /** Remaining time (ms) for model calls in this step, over all its attempts. */
   get leftMs(): number {
     const step = this.#run.steps.find(({ name }) => name === this.mark.step);
     return Math.max(0, MODEL_STEP_MS - (step?.askedMs ?? 0));
   }
 
-  /** Notes what the run knows now. */
+  /** Notes new fields of the run. */
   note(patch: RunPatch): void {
     this.#run = { ...this.#run, ...patch };
   }
@@ -52,7 +52,7 @@ export class PortCall {
     if (this.#run.state === "running") this.#run = { ...this.#run, state: "waiting" };
   }
 
-  /** Notes what the step came to; its costs add up with those of its other attempts. */
+  /** Notes the step's result. Its costs add to those of its other attempts. */
   close(result: StepResult = {}): void {
     const steps = closeStep(this.#run.steps, this.mark.step, { ...result, endedAt: this.core.platform.now() });
     this.#run = { ...this.#run, steps };
@@ -64,13 +64,13 @@ export class PortCall {
     return { kind: "ended", outcome: endRun(this.core, this.#run, outcome) };
   }
 
-  /** Writes what was noted. Null when the run has its outcome. */
+  /** Writes the notes. Null when the run has its outcome. */
   save(): RunRecord | null {
     return this.#ended ? null : this.core.runs.write(this.#run);
   }
 }
 
-/** Does the work of one call whole or not at all, and tells the news once it is committed. */
+/** Does the work of one call whole or not at all, and announces the run after the commit. */
 export function inRun<T>(
   core: Core,
   place: { runId: string; mark: StepMark },
@@ -79,7 +79,7 @@ export function inRun<T>(
   const { runId, mark } = place;
   const { done, live } = core.transaction((): { done: T | RunEnded; live: RunRecord | null } => {
     const found = core.runs.get(runId);
-    // The session was deleted, and its ledger with it: a step that comes late has nothing left to do.
+    // The session was deleted with its ledger. A late step has nothing left to do.
     if (found === null) return { done: { kind: "ended", outcome: { kind: "cancelled" } }, live: null };
     if (found.outcome !== null) return { done: { kind: "ended", outcome: found.outcome }, live: null };
     const call = new PortCall(core, found, mark);

@@ -1,9 +1,10 @@
 /**
- * The agent's side of the workflow's port: what one run may read and write, each call one synchronous transaction.
+ * The agent's side of the workflow's port. It lists everything that one run may read and write, and each call is one synchronous
+ * transaction.
  *
- * Why at-least-once steps do no harm here: a run that has its outcome answers it and writes nothing; drafts are stored
- * under a key of their exact source, first one wins; the commit is fenced by the digest that the plan was pinned to. So
- * a repeated call, and a late one from an attempt that outlived its timeout, finds its work done.
+ * Why at-least-once steps do no harm: a run that has its outcome answers with it and writes nothing. Drafts are stored under a key of their
+ * exact source, and the first one wins. The commit is fenced by the digest that the plan was pinned to. So a repeated call, or a late one
+ * from an attempt that outlived its timeout, finds its work done.
  */
 import { assert } from "../../errors.ts";
 import { LEAST_TRY_MS, MAX_OUTLINE_BYTES, MAX_OUTLINE_ROWS, MODEL_STEP_MS } from "../../limits.ts";
@@ -56,7 +57,7 @@ import {
   type Unapproved,
 } from "../../workflows/port.ts";
 
-/** A chunk that no model could tell is cut in two from this many tokens on: smaller halves say nothing by themselves. */
+/** A chunk that no model could summarise is cut in two from this many tokens on. Smaller halves say nothing by themselves. */
 const MIN_SPLIT_TOKENS = 3_000;
 
 export class RunPort implements CompactionPort {
@@ -95,7 +96,7 @@ export class RunPort implements CompactionPort {
   async recordPlan(mark: StepMark, proposed: Plan, models: readonly string[]): Promise<PlanReceipt> {
     return this.#inRun(mark, (call) => {
       const { run, core } = call;
-      // An attempt that comes late must not pin the run to a view that its drafts know nothing of.
+      // A late attempt must not pin the run to a view that its drafts do not match.
       if (run.planDigest !== null) return answerPlan(call, models);
       if (proposed.kind === "nothing") {
         return concludeCompaction(call, { kind: "nothing", reason: proposed.reason, detail: proposed.detail });
@@ -123,7 +124,7 @@ export class RunPort implements CompactionPort {
       const planned = run.chunkDigests[request.index];
       assert(chunk !== undefined && planned !== undefined, `Chunk ${request.index} is not in the plan.`);
       const history = core.memory.session(run.sessionId);
-      // Read again what was planned: a model is not paid for a source that a commit would refuse.
+      // Reads the planned source again, so that no model is paid for a source that the commit would refuse.
       const messages = history.sourceMessages(chunk, planned);
       if (messages === null) return call.end({ kind: "stale", reason: "changed" });
       const brief = briefOfChunk(core, run, chunk);
@@ -167,11 +168,11 @@ export class RunPort implements CompactionPort {
   async readDrafts(mark: StepMark, request: DraftsRequest): Promise<DraftsReading> {
     return this.#inRun(mark, (call) => {
       const { run, core } = call;
-      // As for a chunk: a model is not paid for a fold that a commit would refuse.
+      // As for a chunk, no model is paid for a fold that the commit would refuse.
       const span = core.memory.session(run.sessionId).spanDigest(planOf(run).span);
       if (span?.digest !== run.planDigest) return call.end({ kind: "stale", reason: "changed" });
       const sources = request.sources.map((source) => readSource(core, run, source));
-      // A person may have written an earlier summary, or the notes that became one; and it may be older than the rules.
+      // A person may have written an earlier summary, or the notes that it was made of, and it may be older than the rules.
       const redaction = redactionOf(core.settings.get(run.sessionId));
       const brief = briefOf(core, run);
       const key =
@@ -204,13 +205,13 @@ export class RunPort implements CompactionPort {
   async saveDraft(mark: StepMark, answered: DraftInput): Promise<DraftReceipt | RunEnded> {
     return this.#inRun(mark, (call) => {
       const { run, core } = call;
-      // A model may put together again what its source held in two pieces.
+      // A model may join parts of a secret that its source held in two pieces.
       const input = { ...answered, text: redactionOf(core.settings.get(run.sessionId)).text(answered.text) };
       const { cost, answerId, again, answers: _, ...answer } = input;
       const audited = auditAnswer(core, run, input);
-      // A draft with problems must not stand where a sound one will be looked for.
+      // A draft with problems must not stand under the key of a sound one.
       const key = audited.problems.length === 0 ? input.key : digest(input.key, "rejected", input.text);
-      // What notes are made of is not in the span alone: their drafts are no other session's.
+      // Notes depend on more than their span, so their drafts are not shared with other sessions.
       const source = run.kind === "notes" ? {} : { source: { ...planOf(run).span, digest: run.planDigest ?? "" } };
       const draft = core.drafts.save(run.sessionId, { ...answer, ...audited, key, ...source });
       if (cost !== null && bill(call, answerId, cost)) {
@@ -230,7 +231,7 @@ export class RunPort implements CompactionPort {
     return this.#inRun(mark, (call) => {
       const { core, run } = call;
       const { model, code, cost, answerId, tookMs, waitMs } = failure;
-      // A provider's own words may quote what it was sent, or the key that it was sent with.
+      // A provider's error may quote the prompt or the API key.
       const told = redactionOf(core.settings.get(run.sessionId)).text(failure.reason);
       const now = core.platform.now();
       const heard = run.steps.find(({ name }) => name === mark.step)?.failure?.attempt ?? 0;
@@ -318,20 +319,20 @@ export class RunPort implements CompactionPort {
 
 const OUT_OF_TIME = `A step asks a model for ${MODEL_STEP_MS / 60_000} minutes at most, all its tries together: they are over.`;
 
-/** A call that came over RPC, by name. The name is checked against the port's own list. */
+/** Runs a call that came over RPC, by name. Checks the name against the port's own list. */
 export function callPort(port: CompactionPort, method: PortMethod, args: readonly unknown[]): Promise<unknown> {
   assert(PORT_METHODS.includes(method), `A workflow asked for ${method}, which its port does not have.`);
   const call = port[method].bind(port) as (...args: readonly unknown[]) => Promise<unknown>;
   return call(...args);
 }
 
-/** The plan that stands, to whoever asks for it again. Ends the run when its messages have changed since. */
+/** Answers a repeated request with the plan that stands. Ends the run when its messages have changed since. */
 function answerPlan(call: PortCall, models: readonly string[]): PlanReceipt {
   const { run, core } = call;
   const plan = planOf(run);
   const found = core.memory.session(run.sessionId).spanDigest(plan.span);
   if (found !== null && found.digest !== run.planDigest) return call.end({ kind: "stale", reason: "changed" });
-  // Behind its own chunks stand those that a rebuild reads again, and halves: they are found anew.
+  // The chunks of a rebuild and halves follow its own chunks, and are found anew.
   const own = plan.chunks.slice(0, plan.parts.filter(({ kind }) => kind === "chunk").length);
   const sources = found === null ? null : findSources(core, run, { ...plan, chunks: own }, found);
   return sources === null ? call.end({ kind: "stale", reason: "gone" }) : tellPlan(call, sources, models);
@@ -354,7 +355,7 @@ function tellPlan(call: PortCall, { parts }: Sources, models: readonly string[])
   };
 }
 
-/** Ends the run with what its compaction came to, unless a switch is to follow. */
+/** Ends the run with the outcome of its compaction, unless a switch follows. */
 function concludeCompaction(call: PortCall, outcome: Outcome): Compacted | RunEnded {
   if (!isReadyToSwitch(call.run, outcome)) return call.end(outcome);
   call.note({ split: splitAfter(call.run, outcome) });
@@ -367,8 +368,8 @@ function compacted(call: PortCall): Compacted {
 }
 
 /**
- * Puts a model call on the run's bill, and on the session's. False for one that is on it already: told of again, because
- * its receipt was lost, it costs nothing.
+ * Adds a model call to the bill of the run and of the session. False for a call that is already billed. A repeated report of it, after a
+ * lost receipt, costs nothing.
  */
 function bill(call: PortCall, answerId: string, cost: CallCost): boolean {
   const { core, run, mark } = call;

@@ -1,10 +1,9 @@
 /**
- * What keeps a compaction from being worth starting now, as a value with its reason.
+ * Reasons why a compaction is not worth starting now, as values.
  *
- * Job: hold the soft reasons (cost and patience) against what is known without reading the view. Boundary: decides
- * nothing about branches and growth (trigger.ts) and nothing about the cut (steps/plan.ts). Safe because none of these
- * reasons keeps a view from being compacted once it is over the hard line: the run then ends in the digest that needs
- * no model, because {@link mayAsk} tells it not to ask one.
+ * Job: check the soft reasons (cost and patience) without reading the view. Boundary: decides nothing about branches and growth
+ * (trigger.ts) and nothing about the cut (steps/plan/plan.ts). Safe because no such reason stops the compaction of a view over the hard
+ * line. The run then ends in the digest, which needs no model, because {@link mayAsk} forbids asking one.
  */
 import { COOLDOWNS_MS } from "../../limits.ts";
 import type { MayAsk } from "../../memory/runs/health.ts";
@@ -14,7 +13,7 @@ import { explainSpent } from "../../steps/decide/budget.ts";
 import { waitFor, type Waiting } from "../../steps/decide/why-not.ts";
 import type { Needs } from "../core.ts";
 
-/** Why a run that the threshold asks for should wait: the last one failed, no model answers, or none may be paid. */
+/** Why a run that the threshold asks for should wait. The last one failed, no model answers, or the budget is spent. */
 export function findObstacle(
   core: Needs<"health" | "platform" | "runs" | "settings" | "spend">,
   sessionId: string,
@@ -26,11 +25,11 @@ export function findObstacle(
     const until = last.endedAt + (COOLDOWNS_MS[rung] ?? 0);
     if (now < until) return waitFor("cooling-down", `The last run failed (${last.outcome.reason}); ${after(until)}.`);
   }
-  // A function of the caller's own asks no model of ours.
+  // A caller's own function asks none of our models.
   return core.settings.get(sessionId).inline === null ? findModelObstacle(core, sessionId) : null;
 }
 
-/** Why no model should be asked for a session now, by whomever: none answers, or none may be paid. */
+/** Why no model should be asked for a session now, by any run. None answers, or the budget is spent. */
 export function findModelObstacle(
   core: Needs<"health" | "platform" | "settings" | "spend">,
   sessionId: string,
@@ -54,7 +53,7 @@ export function findLoss(core: Needs<"settings">, sessionId: string, viewTokens:
   );
 }
 
-/** Whether a run may ask this model. Asked again by the same run, the answer to a probe is the same. Call inside a transaction. */
+/** Whether a run may ask this model. The same run gets the same answer to a probe again. Call inside a transaction. */
 export function mayAsk(
   core: Needs<"health" | "platform" | "settings" | "spend">,
   run: RunRecord,

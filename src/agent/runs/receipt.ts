@@ -1,4 +1,4 @@
-/** What a workflow is told of a draft: its size, its worth, and what the audit says of it. The text stays in the agent. */
+/** The receipt of a draft for a workflow, with its size, its score and the audit's result. The text stays in the agent. */
 import type { Draft } from "../../memory/drafts.ts";
 import type { RunRecord, Verdict } from "../../memory/runs/runs.ts";
 import { auditSummary, type AuditProblemKind } from "../../steps/draft/audit.ts";
@@ -17,7 +17,7 @@ export function verdictOf({ tokens, score, problems, unfit }: DraftReceipt): Ver
   return { tokens, score, problems: problems.map(({ kind }) => kind), unfit };
 }
 
-/** Whether its source had anything to tell was asked where the source was at hand. */
+/** Skips the check whether the source had content, because only {@link auditAnswer} has the source. */
 function findUnfit(
   core: Needs<"counterOf" | "settings">,
   run: RunRecord,

@@ -1,8 +1,8 @@
 /**
- * What a planned summary is made of: chunks with the drafts they have already, earlier overlays, and what all of it holds.
+ * The sources of a planned summary, which are chunks with their existing drafts, earlier overlays, and the facts of all of it.
  *
- * Boundary: reads memory, writes nothing but what {@link Drafts.get} keeps for a fork. Safe because a chunk is named by
- * the digest of its messages alone, with overlays looked through: whoever cut it, its draft is found again (R3).
+ * Boundary: reads memory, and writes only what {@link Drafts.get} keeps for a fork. Safe because a chunk is named by the digest of its
+ * messages alone, looking through overlays. So its draft is found again, whichever plan cut it (R3).
  */
 import { assert } from "../../errors.ts";
 import type { Draft } from "../../memory/drafts.ts";
@@ -18,7 +18,7 @@ import type { CommitRequest, DraftReceipt, FoldSource, PlannedChunk, PlannedOver
 import type { Needs } from "../core.ts";
 import { receiptOf } from "./receipt.ts";
 
-/** A span that starts or ends with an overlay has that overlay's id there: here it gets the overlay's own ends. */
+/** Replaces an overlay's id at an end of the span by the overlay's own end. */
 export function resolveEnds(history: History, { span, overlayIds }: SpanPlan): Span {
   const first = overlayIds.includes(span.fromId) ? history.overlay(span.fromId) : null;
   const last = overlayIds.includes(span.toId) ? history.overlay(span.toId) : null;
@@ -30,16 +30,16 @@ export function resolveEnds(history: History, { span, overlayIds }: SpanPlan): S
   };
 }
 
-/** A plan with every chunk that a run over it may read, and what is summarised or folded, in the order of the path. */
+/** A plan with every chunk that its run may read, and the parts that are summarised or folded, in path order. */
 export interface Sources {
-  /** The plan's own chunks, and behind them those of the overlays that a rebuild reads again. */
+  /** The plan's own chunks, followed by those of the overlays that a rebuild reads again. */
   readonly chunks: readonly ChunkPlan[];
-  /** The digest of each. */
+  /** The digest of each chunk. */
   readonly digests: readonly string[];
   readonly parts: readonly (PlannedChunk | PlannedOverlay)[];
 }
 
-/** Null when a message of the plan is gone or changed. `found`: what its span was found to hold. */
+/** Null when a message of the plan is gone or changed. `found` is the digest of its span. */
 export function findSources(
   core: Needs<"counterOf" | "drafts" | "memory" | "settings">,
   run: RunRecord,
@@ -47,10 +47,10 @@ export function findSources(
   found: SpanDigest,
 ): Sources | null {
   const history = core.memory.session(run.sessionId);
-  // One that left force since the outline was read would be carried on over messages that it does not tell of (C3).
+  // An overlay that left force since the outline was read would be carried on over messages that it does not describe (C3).
   if (plan.overlayIds.some((id) => history.overlay(id)?.state !== "active")) return null;
   const chunks: ChunkPlan[] = [...plan.chunks];
-  // With nothing hidden in it, a span that is one chunk was walked already.
+  // Without overlays inside, a span of one chunk was already walked.
   const digests = chunks.map((chunk) =>
     found.overlayIds.length === 0 && isSpan(chunk, plan.span) ? found.digest : history.sourceDigest(chunk),
   );
@@ -60,7 +60,7 @@ export function findSources(
   };
   const again = (part: PlanPart & { kind: "overlay" }): (PlannedChunk | PlannedOverlay)[] => {
     const leaves = leavesUnder(history, part.id);
-    // A summary that nobody cut into chunks has no drafts: it is carried on as it stands.
+    // A summary without chunks has no drafts, so it is carried on as it stands.
     if (leaves.length === 0) return [part];
     return leaves.map((leaf) => {
       const index = chunks.length;
@@ -87,14 +87,14 @@ function isSpan(a: Span, b: Span): boolean {
   return a.fromId === b.fromId && a.fromStep === b.fromStep && a.toId === b.toId && a.toStep === b.toStep;
 }
 
-/** The chunks that an overlay was made of in the first place, oldest first; none when one of its parts has none. */
+/** The first chunks of an overlay, oldest first. Empty when one of its parts has none. */
 export function leavesUnder(history: History, overlayId: string): readonly Leaf[] {
   const parts = history.overlay(overlayId)?.details.madeOf ?? [];
   const leaves = parts.map((part) => (part.kind === "leaf" ? [part] : leavesUnder(history, part.id)));
   return leaves.some((each) => each.length === 0) ? [] : leaves.flat();
 }
 
-/** What the new overlay will say it is made of: the overlays of the plan and the drafts that its chunks came to. */
+/** The parts of the new overlay, which are the plan's overlays and the drafts of its chunks. */
 export function lineageOf(run: RunRecord, { leaves }: CommitRequest): (Leaf | { kind: "overlay"; id: string })[] {
   const { chunks, parts } = planOf(run);
   type Part = Leaf | { kind: "overlay"; id: string };
@@ -114,11 +114,11 @@ export function lineageOf(run: RunRecord, { leaves }: CommitRequest): (Leaf | { 
   });
 }
 
-/** One summary that is folded, with what is known of it. */
+/** One folded summary with its metadata. */
 export interface Folded {
   readonly kind: FoldSource["kind"];
   readonly text: string;
-  /** Names the text, for the key of what is folded from it. */
+  /** Identifies the text, for the key of a fold of it. */
   readonly name: string;
   readonly degraded: boolean;
   readonly generation: number;
@@ -133,7 +133,7 @@ export function readSource(core: Needs<"drafts" | "memory">, run: RunRecord, sou
   const overlay = core.memory.session(run.sessionId).overlay(source.id);
   assert(overlay !== null, `Overlay ${source.id} is gone although the run over it is live.`);
   const { degraded, generation, draftKey } = overlay.details;
-  // Named by its draft, or by source and text, so that the same fold is found again, and never with facts of another source.
+  // Named by its draft, or by source and text. So the same fold is found again, and never with facts of another source.
   return {
     kind: source.kind,
     text: overlay.summary,
@@ -144,7 +144,7 @@ export function readSource(core: Needs<"drafts" | "memory">, run: RunRecord, sou
   };
 }
 
-/** What an overlay's span holds: from its draft, or as it was noted where there is none. */
+/** The facts of an overlay's span, from its draft, or from its own record where there is none. */
 export function factsOf(core: Needs<"drafts">, { details }: OverlayRecord, sessionId: string): Facts {
   const draft = details.draftKey === null ? null : core.drafts.get(sessionId, details.draftKey);
   return draft?.facts ?? details.facts ?? NO_FACTS;

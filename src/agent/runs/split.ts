@@ -1,12 +1,12 @@
 /**
- * Splitting a session: it is compacted, it ends, and a child goes on with what was in view.
+ * Splits a session. It is compacted, it ends, and a child continues with its view.
  *
- * Job: ask for such a run, and make the switch when its compaction is done. Boundary: how a child is seeded is the
- * business of src/memory/messages/seed.ts, and when the switch is due that of the run.
+ * Job: ask for such a run, and make the switch when its compaction is done. Boundary: src/memory/messages/seed.ts seeds a child, and the
+ * run decides when to switch.
  *
- * Why exactly one of the two takes messages: the switch is one transaction. Before it there is no child; after it the
- * parent refuses (`session_ended`) and names the child. What was appended while the summary was being made is in view,
- * and goes along. Nothing is left of a run that ends otherwise but the overlay that it laid, which is as good as any.
+ * Why exactly one of the two takes messages: the switch is one transaction. Before it there is no child. After it the parent refuses
+ * messages (`session_ended`) and names the child. Messages that were appended during the summarising are in view, so the child has them. A
+ * run that ends otherwise leaves only its overlay, which is a normal one.
  */
 import { PalimpsestError } from "../../errors.ts";
 import type { Outcome, RunRecord } from "../../memory/runs/runs.ts";
@@ -18,9 +18,9 @@ import { factsOf } from "./sources.ts";
 import { startRun, triggerIfDue } from "./trigger.ts";
 
 export interface SplitOptions {
-  /** What the summary should attend to, in a person's words. */
+  /** A person's words about the summary's focus. */
   readonly focus?: string | null | undefined;
-  /** Asks the model anew, also for what an earlier draft covers. */
+  /** Asks the model again, even where an earlier draft exists. */
   readonly fresh?: boolean | undefined;
   /** Asks the model although it is down or the budget is spent. */
   readonly ignoreBudget?: boolean | undefined;
@@ -32,9 +32,9 @@ interface SplitRequest extends SplitOptions {
 }
 
 /**
- * Asks for a split, or joins the one that is at work. Other runs of the session give way to it: they end as `cancelled`,
- * and it finds their drafts again (R2, R3). Call inside a transaction. Throws `unknown_session`, `session_ended`,
- * `invalid_input` for the name, `invalid_state` for a session without messages, `not_configured`.
+ * Asks for a split, or joins the live one. Other runs of the session end as `cancelled`, and the split finds their drafts (R2, R3). Call
+ * inside a transaction. Throws `unknown_session`, `session_ended`, `invalid_input` for the name, `invalid_state` for a session without
+ * messages, `not_configured`.
  */
 export function startSplit(core: Core, sessionId: string, request: SplitRequest): { run: RunRecord; joined: boolean } {
   core.memory.sessions.mustGet(sessionId);
@@ -61,20 +61,20 @@ export function startSplit(core: Core, sessionId: string, request: SplitRequest)
   return { run, joined: false };
 }
 
-/** Whether a run goes on to its switch when its compaction came to this: there is a summary, or no need of one. */
+/** Whether a run continues to its switch after this outcome of its compaction. That needs a summary, or no need of one. */
 export function isReadyToSwitch(run: RunRecord, compacted: Outcome): boolean {
   return run.kind === "split" && ["applied", "rebased", "nothing"].includes(compacted.kind);
 }
 
-/** What a run knows of its split once its compaction came to this. */
+/** The run's split record after its compaction. */
 export function splitAfter({ split }: RunRecord, compacted: Outcome): NonNullable<RunRecord["split"]> {
   const overlayId = "overlayId" in compacted ? compacted.overlayId : null;
   return { name: split?.name ?? null, overlayId };
 }
 
 /**
- * The switch: opens the child under an id that is made of the run's, and ends the parent. Call inside the transaction that
- * ends the run; whatever is thrown takes all of it back.
+ * The switch. Opens the child under an id that is derived from the run's, and ends the parent. Call inside the transaction that ends the
+ * run, because any error rolls all of it back.
  */
 export function switchToChild(core: Core, run: RunRecord): Outcome {
   const { sessionId, tokensBefore } = run;
@@ -86,7 +86,7 @@ export function switchToChild(core: Core, run: RunRecord): Outcome {
   core.memory.sessions.split(sessionId, {
     id: childId,
     name: run.split?.name ?? null,
-    // Drafts and chunks are the parent's: what the child may need of them stands with the overlay itself.
+    // Drafts and chunks belong to the parent. The overlay itself carries what the child may need of them.
     detailsOf: (overlay) => ({
       ...overlay.details,
       madeOf: [],
@@ -97,7 +97,7 @@ export function switchToChild(core: Core, run: RunRecord): Outcome {
   core.rooms.copied(sessionId, childId);
   core.usage.copy(sessionId, childId);
   cancelOthers(core, run);
-  // What a plan did not reach, or the tail alone, may be over the threshold of the child.
+  // The rest that a plan did not reach, or the tail alone, may exceed the child's threshold.
   triggerIfDue(core, childId);
   const overlayId = run.split?.overlayId ?? null;
   return { kind: "split", childId, overlayId, tokensBefore, tokensAfter: promptTokens(core, childId) };
@@ -107,7 +107,7 @@ function childIdOf({ id }: RunRecord): string {
   return id.replace(/^split-/, "child-");
 }
 
-/** In the ledger: their next step finds them ended, and does no more. The split is live or done then, so nothing follows them. */
+/** Cancels them in the ledger. Their next step finds them ended and stops. The split is live or ended then, so no run follows them. */
 function cancelOthers(core: Core, { id, sessionId }: RunRecord): void {
   for (const run of core.runs.live(sessionId)) if (run.id !== id) endRun(core, run, { kind: "cancelled" });
 }

@@ -1,12 +1,12 @@
 /**
- * Whether a session's active branch should be compacted now, why not, and the ledger row that says so.
+ * Decides whether a session's active branch should be compacted now, and writes the run's ledger row.
  *
- * Runs inside the transaction of whatever grew the view, so there is no moment at which a message is stored and its run
- * is not. Warm it costs no row while the view is under the threshold, and none while it waits; it reads no content and
- * calls nothing outside.
- * Hysteresis: after a run, the view must have grown by a span worth a model call before another is asked for, whatever
- * the first one came to; and by twice as much after each that came to nothing. Only a run that lost a race (`stale`) may
- * be followed at once, and only a few times in a row: whatever keeps changing the same messages will still be at it.
+ * Runs inside the transaction of each change that grew the view, so a message is never stored without its due run. With warm caches it
+ * reads no row while the view is under the threshold, and none while it waits. It reads no content and calls nothing outside.
+ *
+ * Hysteresis: after a run, the view must grow by a span worth a model call before the next run, whatever the outcome. The required growth
+ * doubles after each fruitless run. Only a run that lost a race (`stale`) may be followed at once, and only a few times in a row, because
+ * the changes that caused it are likely to go on.
  */
 import type { Outcome, RunRecord, Trigger } from "../../memory/runs/runs.ts";
 import type { Core, Needs } from "../core.ts";
@@ -21,10 +21,10 @@ import { findNotes } from "../notes/ready.ts";
 import { findLoss, findObstacle } from "./postpone.ts";
 import { redactionOf } from "../redaction.ts";
 
-/** How often the growth that is waited for doubles after runs that came to nothing: beyond it, a view is over any window. */
+/** Most doublings of the required growth after fruitless runs. Beyond that a view exceeds any window. */
 const MAX_FRUITLESS_DOUBLINGS = 10;
 
-/** Runs in a row that may lose a race with an edit before the next one waits for the view to grow. */
+/** Runs in a row that may lose a race with an edit before the next one waits for growth. */
 const MAX_STALE_STREAK = 3;
 
 export interface RunRequest {
@@ -37,13 +37,13 @@ export interface RunRequest {
   readonly fresh?: boolean;
   readonly retryOf?: string | null;
   readonly only?: RunRecord["only"];
-  /** Makes it a split: when its compaction is done, the session goes on in a child. */
+  /** Makes the run a split. After its compaction the session continues in a child. */
   readonly split?: RunRecord["split"];
 }
 
 /**
- * Starts a run when the threshold is crossed and none is at work on this branch (R2). Call inside a transaction.
- * `continues` is the leaf that the active one was just appended to, where the caller knows.
+ * Starts a run when the threshold is crossed and none is live on this branch (R2). Call inside a transaction. `continues` is the leaf that
+ * the active one was just appended to, where the caller knows it.
  */
 export function triggerIfDue(core: Core, sessionId: string, continues: string | null = null): RunRecord | null {
   const { policy, when } = core.settings.get(sessionId);
@@ -73,7 +73,7 @@ interface Branch {
   readonly continues?: string | null;
 }
 
-/** What keeps the trigger from starting a run on a branch now, first things first; null when one is due. */
+/** The first reason that keeps the trigger from starting a run on a branch now. Null when one is due. */
 export function findReasonToWait(core: Core, sessionId: string, branch: Branch): Waiting | null {
   const decision = decideNow(core, sessionId, branch);
   return decision.kind === "wait" ? decision.waiting : null;
@@ -112,10 +112,7 @@ function liveFor(core: Core, sessionId: string, branch: { leafId: string; contin
   return live === null ? null : { id: live.id, isWaiting: live.state === "waiting" };
 }
 
-/**
- * Starts a run, or returns the one that is at work on this branch. Call inside a transaction. Throws `session_ended`,
- * `not_configured`.
- */
+/** Starts a run, or returns the live one of this branch. Call inside a transaction. Throws `session_ended`, `not_configured`. */
 export function startOrJoin(core: Core, sessionId: string, request: RunRequest): { run: RunRecord; joined: boolean } {
   core.memory.session(sessionId).mustGoOn();
   const live = liveOnBranch(core, sessionId, { leafId: request.leafId, continues: null });
@@ -123,7 +120,7 @@ export function startOrJoin(core: Core, sessionId: string, request: RunRequest):
   return { run: startRun(core, sessionId, request), joined: false };
 }
 
-/** Starts a run, whatever else is at work. Call inside a transaction. Throws `not_configured`. */
+/** Starts a run, whatever else is live. Call inside a transaction. Throws `not_configured`. */
 export function startRun(
   core: Needs<"memory" | "platform" | "runs" | "settings" | "usage">,
   sessionId: string,
@@ -156,7 +153,7 @@ export function startRun(
   });
 }
 
-/** The live run whose branch this leaf continues, if any: its leaf is on the path of this one, or the reverse. */
+/** The live run of this leaf's branch, if any. Its leaf is on the path of this one, or the reverse. */
 function liveOnBranch(
   core: Needs<"marks" | "memory" | "runs">,
   sessionId: string,
@@ -167,7 +164,7 @@ function liveOnBranch(
     if (run.kind === "notes") continue;
     const known = core.marks.branchLeaf.get(run.id) ?? run.leafId;
     const same = known === leafId || (continues !== null && known === continues);
-    // A leaf that was deleted does not tell which branch it was on: then any is taken to be this one.
+    // A deleted leaf does not say which branch it was on, so its run counts as one of this branch.
     if (
       !same &&
       history.has(run.leafId) &&
@@ -181,7 +178,7 @@ function liveOnBranch(
   return null;
 }
 
-/** Why a finished run keeps the trigger quiet at this size of the view; null when the view has outgrown it. */
+/** Why a finished run keeps the trigger quiet at this size of the view. Null when the view has outgrown it. */
 function findQuiet(last: RunRecord | null, policy: Policy, tokens: number): Waiting | null {
   if (last?.outcome == null) return null;
   const upTo = quietUpTo(last, policy);
@@ -198,18 +195,18 @@ function quietUpTo(last: RunRecord, policy: Policy): number {
   if (last.settledTokens !== null) return last.settledTokens + policy.minSpanTokens;
   const { outcome } = last;
   if (outcome === null || (outcome.kind === "nothing" && isSoft(outcome.reason))) return 0;
-  // The plan covered all that fitted into an outline; what is left is not growth but the rest of the backlog.
+  // The plan covered as much as fitted into an outline. The rest is backlog and not growth.
   const lostRaces = lostRace(outcome) ? last.staleStreak + 1 : 0;
   if (last.partial || (lostRaces > 0 && lostRaces <= MAX_STALE_STREAK)) return 0;
-  // What was appended while the run was at work is growth already: measure from the view that the run looked at.
+  // Appends during the run count as growth already, so the size that the run looked at is the base.
   const settled = outcome.kind === "applied" || outcome.kind === "rebased" ? outcome.tokensAfter : last.tokensBefore;
   const doublings = Math.min(Math.max(0, fruitlessRuns(last) - 1), MAX_FRUITLESS_DOUBLINGS);
   return settled + policy.minSpanTokens * 2 ** doublings;
 }
 
 /**
- * Whether notes would be the summary of a run that is postponed. Where they are not, they are looked at again with each
- * version and each span that the view grows by, so that the appends in between read nothing of it.
+ * Whether notes would be the summary of a postponed run. A "no" is checked again only for each new version and each span of growth, so the
+ * appends in between read nothing of the notes.
  */
 function notesServe(
   core: Needs<"marks" | "memory" | "settings" | "usage">,
@@ -233,8 +230,8 @@ function notesServe(
 }
 
 /**
- * After messages were taken away: the size that an earlier run was measured at would keep the trigger quiet for too long.
- * Call inside the transaction that took them.
+ * Lowers the recorded size after messages were removed, because the old size would keep the trigger quiet too long. Call inside the
+ * transaction that removed them.
  */
 export function measureAfresh(
   core: Needs<"marks" | "memory" | "runs" | "settings" | "usage">,
@@ -245,7 +242,7 @@ export function measureAfresh(
   core.marks.nothingUpTo.delete(sessionId);
   if (policy === null) return;
   const tokens = promptTokens(core, sessionId);
-  // A run at work was asked for at the old size, and may come to nothing.
+  // A live run was asked for at the old size, and may end as `nothing`.
   const history = core.memory.session(sessionId);
   for (const { id, leafId, tokensBefore } of core.runs.live(sessionId)) {
     const left = history.has(leafId) ? promptTokens(core, sessionId, leafId) : tokens;
@@ -261,7 +258,7 @@ function whyQuiet(outcome: Outcome): Waiting["reason"] {
   return outcome.kind === "failed" ? "cooling-down" : "too-small";
 }
 
-/** Runs up to this one, one after another, that came to nothing for a reason that another try does not cure. */
+/** Consecutive runs up to this one that were fruitless for a reason that another attempt does not cure. */
 function fruitlessRuns(last: RunRecord | null): number {
   const outcome = last?.outcome;
   if (last === null || outcome == null) return 0;
@@ -274,14 +271,14 @@ function lostRace(outcome: Outcome | null | undefined): boolean {
   return outcome?.kind === "stale" && !isLarger(outcome);
 }
 
-/** The fence says `larger` when the summary was no smaller than its source: nobody raced it. */
+/** The fence says `larger` when the summary was no smaller than its source. No race caused that. */
 function isLarger(outcome: Outcome): boolean {
   return outcome.kind === "stale" && outcome.reason === "larger";
 }
 
 /**
- * After a run that found nothing to do, looks again here before another run is asked for: a policy that can never shrink
- * a view costs one run, and after that one look for each span that the view grows by.
+ * After a run that found nothing to do, plans again here before another run starts. A policy that can never shrink a view costs one run,
+ * and then one plan for each span of growth.
  */
 function findNothing(
   core: Needs<"marks" | "memory" | "runs" | "settings" | "usage">,

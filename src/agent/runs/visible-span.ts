@@ -1,6 +1,6 @@
 /**
- * From ids as a view shows them to the span that they stand for: a summary's id means all that the summary covers, and
- * the id of a part of a message means that part. Any other id is a whole message's; whether it exists is the fence's to say.
+ * Converts ids as a view shows them to the span that they stand for. A summary's id stands for all covered messages, and the id of a part
+ * for that part. Any other id is a whole message's, and the fence checks whether it exists.
  */
 import type { History } from "../../memory/messages/history.ts";
 import { WHOLE_MESSAGE, type Span } from "../../steps/plan/outline.ts";

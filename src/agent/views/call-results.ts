@@ -1,22 +1,22 @@
 /**
- * What the AI SDK did with calls of an earlier turn before it asked the model: a call that a person approved is run, or refused
- * where its input does not hold any more, and its result stands in front of the first step, in no step of the turn.
+ * Results of an earlier turn's calls, which the AI SDK ran before it asked the model. The SDK runs a call that a person approved, or
+ * refuses it where its input no longer holds. Its result stands in front of the first step and belongs to no step of the turn.
  *
- * Boundary: reads what the SDK hands to `prepareStep` and `onToolExecutionEnd`; which call is meant is known by its id.
+ * Boundary: reads the arguments of `prepareStep` and `onToolExecutionEnd`. The call's id says which call is meant.
  */
 import type { ModelMessage, ToolModelMessage } from "ai";
 import type { CallResult } from "../../steps/message/tool-parts.ts";
 
-/** Of what `prepareStep` is told: all that came of the turn so far. */
+/** The part of `prepareStep`'s argument that this module reads, which holds all results of the turn so far. */
 export interface StepBegun {
-  /** Not in version 6 of the AI SDK. */
+  /** Missing in version 6 of the AI SDK. */
   readonly responseMessages?: readonly ModelMessage[];
-  /** What the turn began with, and what came of it. */
+  /** The messages that the turn began with, and those that it produced. */
   readonly messages?: readonly ModelMessage[];
   readonly steps?: readonly { readonly response: { readonly messages: readonly ModelMessage[] } }[];
 }
 
-/** Of what `onToolExecutionEnd` is told. */
+/** The part of `onToolExecutionEnd`'s argument that this module reads. */
 export interface ToolEnded {
   readonly toolCall: { readonly toolCallId: string };
   readonly toolOutput:

@@ -1,8 +1,8 @@
 /**
- * `recall` of the session's notes: one version as it was written, where what a model is shown of it was cut.
+ * `recall` of the session's notes. It reads one version as it was written, where a model was shown only a part of it.
  *
- * Boundary: reads only. Safe as a history of the notes is: of a version whose messages were edited or deleted since, only what a
- * person wrote is read (steps/notes/withhold.ts).
+ * Boundary: reads only. Safe for the same reason as a history of the notes. If messages of a version were edited or deleted since, only a
+ * person's own text is read (steps/notes/withhold.ts).
  */
 import type { NotesVersion, SessionNotes } from "../../memory/notes/notes.ts";
 import type { CountTokens } from "../../steps/message/measure.ts";
@@ -16,14 +16,14 @@ import type { Recall } from "./recalled.ts";
 export interface NotesAsked {
   /** The version's number. */
   readonly notes: number;
-  /** A heading; all of them without. */
+  /** A heading. Without it all sections are read. */
   readonly section?: string | undefined;
-  /** The character to go on from. */
+  /** The character to start at. */
   readonly from?: number | undefined;
   readonly maxTokens: number;
 }
 
-/** A version, or one section of it, in the pieces that an answer holds: each says how to ask for the next. */
+/** A version, or one section of it, in pieces that fit an answer. Each piece says how to ask for the next. */
 export function recallNotes(notes: SessionNotes, asked: NotesAsked, countTokens: CountTokens): Recall {
   const kept = withholdNotes(notes.kept());
   const version = kept.find(({ n }) => n === asked.notes);
@@ -64,7 +64,7 @@ function answer(version: NotesVersion & { readonly withheld?: true }, { section,
   return `${header}\n${body}\n\n(Characters ${from} to ${to} of ${text.length}. For what follows: ${next})`;
 }
 
-/** The last place up to which an answer fits: the end of a line, or of a character where a line is too long for one. */
+/** The last place up to which an answer fits. It is the end of a line, or a character where one line is too long for an answer. */
 function endWithin(text: string, { from, fits }: { from: number; fits: (to: number) => boolean }): number {
   if (fits(text.length)) return text.length;
   let [last, over] = [from + 1, text.length];

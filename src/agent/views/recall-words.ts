@@ -1,9 +1,9 @@
 /**
- * `recall` by words: the passages that say most of what is asked for, with what stands beside them, within a token budget.
+ * `recall` by words. It returns the passages that say most of the question, with their neighbours, within a token budget.
  *
- * Job: ask the index where the words are, read the messages that are likely to answer, and tell the passages that do. Boundary:
- * reads only, and no more rows than the answer has room for, with a bounded number of the index's. It stops after each piece of
- * {@link PASSAGES_PIECE_CHARS} characters, or one message, so that whoever drives it can let others in.
+ * Job: ask the index for the places of the words, read the likely messages, and choose passages from them. Boundary: reads only, no more
+ * message rows than the answer has room for, and a bounded number of index rows. It pauses after each piece of {@link PASSAGES_PIECE_CHARS}
+ * characters, or after one message, so that its driver can let other work in.
  */
 import type { HiddenMessages } from "../../memory/messages/hidden-messages.ts";
 import type { SeqRange } from "../../memory/search/search-rows.ts";
@@ -30,32 +30,35 @@ import { quote, type Quote, type Quoted } from "../../steps/recall/quote.ts";
 import { Pace, type Pieces } from "../../steps/text/pieces.ts";
 import type { Recall } from "./recalled.ts";
 
-/** Tokens of an answer for each message that is read for it: a turn of a conversation is hardly shorter. */
+/** Tokens of an answer for each message that is read for it. A turn of a conversation is hardly shorter. */
 export const TOKENS_OF_A_TURN = 20;
-/** Messages that were said last under the summaries and are read beside those that were asked for, where a text tells of work. */
+/** Newest messages under the summaries that are read beside the matches, where the query describes work. */
 const RECENT_MESSAGES = 20;
-/** Characters of the messages that an answer is chosen from; the first is read whatever it has. Twice as many changed nothing. */
+/**
+ * Most characters of messages that an answer is chosen from. The first message is read at any size. Twice as many changed no result in
+ * measurements.
+ */
 export const READ_CHARS = 400_000;
-/** And of those that were read and turned out to be too long to be among them: then no more are read. */
+/** Most characters of messages that were read and then turned out too long to be included. After that no more are read. */
 const LOOKED_CHARS = 1_000_000;
-/** Rows of the index that are read for all that is asked for, and for the words of the message before it. */
+/** Index rows for all words of the query, and for the words of the message before it. */
 export const ASKED_ROWS = 2_400;
 export const CONTEXT_ROWS = 400;
-/** How much the words of the message before a question count, and how many of them do. */
+/** The weight of the previous message's words, and how many of them count. */
 const CONTEXT_SHARE = 0.3;
 const CONTEXT_WORDS = 16;
-/** Tokens kept for saying what an answer leaves out and how to ask for it. */
+/** Tokens reserved for naming the omitted messages and how to ask for them. */
 const NOTE_TOKENS = 100;
-/** Tokens of the line over a message: one that follows another, or one with a reference. */
+/** Tokens of the header line of a message, for one that follows another, and for one with a reference. */
 const FOLLOWING_TOKENS = 4;
 const HEADER_TOKENS = 11;
 
 export interface WordsAsked {
   readonly query: string;
-  /** Null: all of the session. */
+  /** Null searches the whole session. */
   readonly ranges: readonly SeqRange[] | null;
   readonly maxTokens: number;
-  /** What a search did not see, in words. Asked once the session is indexed. */
+  /** Names in words what a search did not see. Called once the session is indexed. */
   readonly partial: () => string;
 }
 
@@ -133,7 +136,7 @@ function within(held: readonly Held[]): (seq: number) => boolean {
   return (seq) => required.every((seqs) => seqs.has(seq));
 }
 
-/** The user's last message, where a text tells of work: a question says itself what it is about. */
+/** Words of the user's last message, where the query describes work. A question states its own subject. */
 function contextOf(
   places: HiddenMessages,
   asks: readonly Ask[],

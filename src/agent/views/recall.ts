@@ -1,12 +1,12 @@
 /**
- * `recall`: lets a model look under its summaries and read the originals.
+ * `recall` lets a model read the originals under its summaries.
  *
- * Job: from a request to an answer that fits a token budget: choose the way to the originals (hidden-messages.ts), show each one
- * whole or the part that was looked for (excerpt.ts), and say what is left out and how to ask for it. Boundary: reads only,
- * and only this session (S1). A request that finds nothing is an answer with advice, never an error.
+ * Job: turn a request into an answer that fits a token budget. It chooses the way to the originals (hidden-messages.ts), shows each one
+ * whole or the part that matches (excerpt.ts), names the omitted ones and says how to ask for them. Boundary: reads only, and only this
+ * session (S1). A request without a result is an answer with advice, never an error.
  *
- * What it costs is bounded by the answer, not by the history: a view without its content, and two rows for each original
- * that is looked at. The first search of a session indexes it, once.
+ * The answer bounds the cost, not the history. It reads a view without its content, and two rows for each original. The first search of a
+ * session indexes it, once.
  */
 import { tool, type Tool } from "ai";
 import { z } from "zod";
@@ -29,38 +29,38 @@ import { recallNotes } from "./recall-notes.ts";
 import { recallWords } from "./recall-words.ts";
 import type { Recall, RecalledMessage } from "./recalled.ts";
 
-/** Originals that share an answer at most equally: the first of many long ones must not take it whole. */
+/** Most originals that share an answer equally, so that the first of many long ones does not take it whole. */
 const RECALL_SHARES = 3;
 
-/** Tokens kept for saying what an answer leaves out and how to ask for it. */
+/** Tokens reserved for naming the omitted messages and how to ask for them. */
 const RECALL_NOTE_TOKENS = 100;
 
-/** Tokens below which no further original is begun in an answer: less would not say what it is. */
+/** With fewer tokens left, no further original is begun, because so short an excerpt says nothing. */
 const MIN_RECALLED_TOKENS = 60;
 
-/** Give a query, ids, a message to look around, or an overlay; a query may be kept to one overlay. */
+/** Give a query, ids, a message to look around, an overlay, or notes. A query may be limited to one overlay. */
 export interface RecallRequest {
-  /** A question or words, in any of their forms; "quoted words" alone must stand side by side; begin* for beginnings. */
+  /** A question or words, in any grammatical form. "Quoted words" must stand side by side, and begin* matches beginnings. */
   readonly query?: string | undefined;
   /** References as summaries show them, or message ids. */
   readonly ids?: readonly string[] | undefined;
-  /** A message by reference or id: it and its neighbours. */
+  /** A message by reference or id. Reads it and its neighbours. */
   readonly around?: string | undefined;
-  /** Searches under this overlay; without a query, reads what is under it from its end. */
+  /** Searches under this overlay. Without a query, reads the messages under it from the end. */
   readonly overlayId?: string | undefined;
-  /** Searches all of the session, also what the view shows and other branches. Default: what summaries hide. */
+  /** Searches the whole session, with the messages in view and on other branches. Default: messages under summaries. */
   readonly everywhere?: boolean | undefined;
-  /** A version of the notes by its number: reads it as it was written, where what a model is shown of it was cut. */
+  /** The number of a version of the notes. Reads it as it was written, where a model was shown only a part of it. */
   readonly notes?: number | undefined;
-  /** Only this section of it, by its heading. */
+  /** Limits the reading to this section, by its heading. */
   readonly section?: string | undefined;
-  /** The character to go on from, as an answer that did not hold all of it said. */
+  /** The character to start at, as named by an answer that did not hold the whole text. */
   readonly from?: number | undefined;
-  /** Of the answer's text. Default 4,000. */
+  /** Most tokens of the answer's text. Default 4,000. */
   readonly maxTokens?: number | undefined;
 }
 
-/** Fields that a model may send, blank ones meaning none. */
+/** Fields that a model may send. A blank one counts as absent. */
 const text = (help: string) => z.string().max(MAX_FOCUS_CHARS).optional().describe(help);
 export const recallInput = z.object({
   query: text(
@@ -88,23 +88,23 @@ export const recallInput = z.object({
 const HOW =
   "Give one of: query (words), ids (references from a summary, such as @0a1b2c3), around (one reference), overlayId, notes (the number of a version).";
 
-/** What is read, in the order of reading. */
+/** The originals of an answer, in reading order. */
 interface Found {
   readonly seqs: Iterable<number>;
-  /** How many there are, where that is known. */
+  /** Their number, where it is known. */
   readonly count: number | null;
-  /** Told in the order of the conversation, not of relevance. */
+  /** True when they are shown in the order of the conversation instead of by relevance. */
   readonly inOrder: boolean;
   readonly unknown: readonly string[];
 }
 
-/** What is looked through: of one session. */
+/** The searched parts of one session. */
 export interface Recalled {
   readonly places: HiddenMessages;
   readonly notes: SessionNotes;
 }
 
-/** In pieces, of one message at most. Throws `invalid_input` for a request that asks for nothing or names a budget out of bounds. */
+/** Runs in pieces of one message at most. Throws `invalid_input` for a request that names nothing, or a budget out of bounds. */
 export function* recall({ places, notes }: Recalled, request: RecallRequest, countTokens: CountTokens): Pieces<Recall> {
   const asked = checkRequest(request);
   if (asked.notes !== undefined) return recallNotes(notes, { ...asked, notes: asked.notes }, countTokens);
@@ -167,7 +167,7 @@ function checkRequest(request: RecallRequest): Asked {
   return asked;
 }
 
-/** Models fill in what they mean to leave out with an empty text. */
+/** Models send empty texts for fields that they mean to omit. */
 function filled(value: string | undefined): string | undefined {
   return value?.trim() === "" ? undefined : value?.trim();
 }
@@ -215,7 +215,7 @@ function findAround(places: HiddenMessages, name: string): Found | Recall {
   return { seqs: places.around(seq), count: null, inOrder: true, unknown: [] };
 }
 
-/** What a search did not see, so that nobody takes its silence for more than it is. */
+/** Names the messages that a search did not see, so that a missing match is not taken for proof. */
 function sayPartial(messages: number): string {
   if (messages === 0) return "";
   const some = messages === 1 ? "1 message is" : `${messages} messages are`;
@@ -237,7 +237,7 @@ interface Entry {
   readonly message: RecalledMessage;
 }
 
-/** What is shown so far, and how much room is left. */
+/** The entries so far, and the remaining room. */
 class Answer {
   readonly #entries: Entry[] = [];
   readonly #maxTokens: number;
@@ -250,7 +250,7 @@ class Answer {
     this.#left = maxTokens - RECALL_NOTE_TOKENS;
   }
 
-  /** False when there is no room left for it. `shares`: how many should find room beside each other, at most. */
+  /** False when no room is left. `shares` is the most originals that should find room beside each other. */
   add(original: Original, how: { shares: number; overlayId: string | null }): boolean {
     if (this.#left < MIN_RECALLED_TOKENS && this.#entries.length > 0) return false;
     const { message, createdAt, seq } = original;
@@ -270,7 +270,7 @@ class Answer {
     return true;
   }
 
-  /** `left`: of those that were found; null when there are more and nobody knows how many. */
+  /** `left` counts the found originals that were not shown. It is null when there are more and their number is unknown. */
   end(found: Pick<Found, "inOrder" | "unknown">, left: number | null): Recall {
     for (let leftOut = left; ; leftOut = leftOut === null ? null : leftOut + 1) {
       if (this.#entries.length === 0) return unreadable(left);
@@ -307,7 +307,7 @@ function unreadable(left: number | null): Recall {
   return { kind: "nothing", reason: "no-match", text: "What was found does not fit. Ask with a larger maxTokens." };
 }
 
-/** `recall` for a model: every failure that can be expected is an answer that says what to do. */
+/** `recall` as a model's tool. Every expected failure is an answer with advice. */
 export function recallTool(ask: (request: RecallRequest) => Promise<Recall>): Tool {
   return tool({
     description:

@@ -1,4 +1,4 @@
-/** What a recall answers. */
+/** The answers of `recall`. */
 
 export interface RecalledMessage {
   readonly id: string;
@@ -7,16 +7,16 @@ export interface RecalledMessage {
   readonly role: string;
   /** Epoch ms. */
   readonly createdAt: number;
-  /** The overlay of the view that hides it; null when the view shows it or is of another branch. */
+  /** The overlay of the view that hides it. Null when the view shows it, or when it is on another branch. */
   readonly overlayId: string | null;
-  /** True when only a part of it is in the text. */
+  /** True when the text holds only a part of it. */
   readonly clipped: boolean;
-  /** True when it has none of the words that were asked for, and stands beside one that has. */
+  /** True when it has none of the query's words and stands beside a message that has. */
   readonly beside: boolean;
 }
 
 export type Recall =
-  /** `leftOut`: how many more were found and had no room; null when nobody counted them, as where notes go on. */
+  /** `leftOut` is the number of further results without room. It is null when nobody counted them, as where notes go on. */
   | {
       readonly kind: "found";
       readonly text: string;

@@ -1,12 +1,12 @@
 /**
- * The stored reply that a turn's steps are added to, wherever its conversation goes on.
+ * The stored reply to which a turn's steps are added, in any session that continues its conversation.
  *
- * Job: add each step whole, follow the conversation when it is split, and keep what can be kept of an output that no message
- * could hold. Boundary: knows no model and no prompt.
+ * Job: add each step whole, follow the conversation through a split, and keep as much as possible of an output that no message could hold.
+ * Boundary: knows no model and no prompt.
  *
- * Why it is safe: an addition is one transaction that finds the very message that the turn began with, or writes nothing:
- * a reply that was deleted, with its session's messages or alone, is not brought back (S2). Whether the session goes on
- * elsewhere is asked in the same breath as the writing, so no step is written to a session that has ended.
+ * Why it is safe: an addition is one transaction that requires the very message that the turn began with. Without it nothing is written, so
+ * a deleted reply is not restored (S2). The same synchronous step looks for a child session and writes, so no step is written to a session
+ * that has ended.
  */
 import type { UIMessage } from "ai";
 import { errorCode, PalimpsestError } from "../../errors.ts";
@@ -18,12 +18,12 @@ import type { Session } from "../session.ts";
 import type { ChangeParts } from "../session-messages.ts";
 import type { WriteOptions } from "../session-state.ts";
 
-/** Characters of a tool's output that are kept where a turn's reply has no room for it, tried from the most to the least. */
+/** Characters of a tool's output that are kept where the reply has no room for the whole, tried from the largest down. */
 const KEPT_OUTPUT_CHARS: readonly number[] = [1_000_000, 100_000, 10_000, 1_000];
 
 type Edit = (change: ChangeParts) => void;
 
-/** The threshold is looked at when the step is counted, right after: what it taught must be known by then. */
+/** Postpones the threshold check until the step's usage is recorded, right after the write, so that the check uses the new calibration. */
 const UNTIL_COUNTED: WriteOptions = { quiet: true };
 
 const NOT_KEPT = "Too large to be stored: this is all that was kept of it. Run the tool again, asking for less.";
@@ -47,7 +47,7 @@ export class ReplyWriter {
     this.#edit = edit;
   }
 
-  /** The session that the reply grows in: once it was split, the one that its conversation goes on in, if the reply is there. */
+  /** The session that holds the reply. After a split it is the one that continues the conversation, if the reply is there. */
   get session(): Session {
     const newest = this.#session.newest();
     const edit = newest.id === this.#session.id ? null : newest.editor(this.id, UNTIL_COUNTED);
@@ -56,8 +56,8 @@ export class ReplyWriter {
   }
 
   /**
-   * Adds a step's parts to its end. Outputs that are too large are shortened, and say so. Throws `unknown_message` once
-   * the reply was deleted, `session_ended` where the reply did not go along, `message_too_large`, `not_serializable`.
+   * Adds a step's parts at its end. Outputs that are too large are shortened, and say so. Throws `unknown_message` once the reply was
+   * deleted, `session_ended` where the reply did not move to the child, `message_too_large`, `not_serializable`.
    */
   add(parts: UIMessage["parts"]): void {
     void this.session;
@@ -66,11 +66,11 @@ export class ReplyWriter {
   }
 
   /**
-   * Stores what became of calls that were open when the turn began: in the reply, or, while that holds nothing, in the message
-   * that it follows. Results of other calls are left alone. Throws as {@link add}.
+   * Stores the results of calls that were open when the turn began. They go into the reply, or, while it is empty, into the message that it
+   * follows. Results of other calls are ignored. Throws like {@link add}.
    */
   async answer(given: ReadonlyMap<string, CallResult>): Promise<void> {
-    // A view marks the id of a call where an earlier one had it as well: what is stored has no mark (steps/repair.ts).
+    // A view marks the id of a call that repeats an earlier one, and the stored id has no mark (steps/view/repair.ts).
     const results = new Map([...given].flatMap(([id, result]) => [[withoutMark(id), result] as const, [id, result]]));
     const asking = await this.#newestSaid();
     if (asking === null || answerCalls(asking.parts, results) === asking.parts) return;
@@ -82,7 +82,7 @@ export class ReplyWriter {
     });
   }
 
-  /** The newest message of the turn's branch that says anything. */
+  /** The newest message of the turn's branch with content. */
   async #newestSaid(): Promise<UIMessage | null> {
     const { session } = this;
     for (let id: string | null = this.id; id !== null; id = await session.getParent(id)) {
@@ -93,7 +93,7 @@ export class ReplyWriter {
   }
 }
 
-/** Changes a message, with its outputs shortened as far as it takes. */
+/** Changes a message, with its outputs shortened as far as necessary. */
 function keepWhatFits(edit: Edit, changeWithin: (limit: number) => ChangeParts): void {
   for (const limit of [Infinity, ...KEPT_OUTPUT_CHARS]) {
     try {
@@ -104,7 +104,10 @@ function keepWhatFits(edit: Edit, changeWithin: (limit: number) => ChangeParts):
   }
 }
 
-/** As a provider would be sent them: of a date in a tool's output, its text. What has no JSON is left to be refused by name. */
+/**
+ * Converts parts to JSON, as a provider would get them. A date in a tool's output becomes its text. Parts that JSON cannot hold stay as
+ * they are and are refused by name later.
+ */
 function toPlain(parts: UIMessage["parts"]): UIMessage["parts"] {
   try {
     return JSON.parse(JSON.stringify(parts)) as UIMessage["parts"];

@@ -1,9 +1,9 @@
 /**
- * A view as it is handed out: what a session's settings and the caller's options make of what was read.
+ * A view as it is handed out, after the session's settings and the caller's options.
  *
- * Job: previews, truncation and fitting, in this order, each only where asked for. Boundary: on copies, after the view was
- * read: no row more is read, and nothing is stored (M1). Safe because a limit is held against the same calibrated count
- * as the trigger's threshold (usage.ts), and because options are refused before anything is read.
+ * Job: previews, truncation and fitting, in this order, each only on request. Boundary: works on copies after the view was read, so it
+ * reads no further row and stores nothing (M1). Safe because a limit is compared with the same calibrated count as the trigger's threshold
+ * (usage.ts), and because invalid options are refused before any read.
  */
 import type { UIMessage } from "ai";
 import { PalimpsestError } from "../../errors.ts";
@@ -18,33 +18,33 @@ import { unseenTokens } from "../reports/usage.ts";
 import type { Needs } from "../core.ts";
 
 export interface GetViewOptions {
-  /** The branch; the active one by default. */
+  /** The branch. Default: the active one. */
   readonly leafId?: string | undefined;
-  /** An overlay: the view right after it came into force, of its own branch. See `getViewAsOf`. */
+  /** An overlay. Reads the view right after it came into force, on its own branch. See `getViewAsOf`. */
   readonly asOf?: string | undefined;
-  /** Most tokens of the prompt as the provider would count it, system prompt and tools included. Default: no limit. */
+  /** Most tokens of the prompt as the provider would count it, with system prompt and tools. Default: no limit. */
   readonly maxTokens?: number | undefined;
-  /** Shortens what is long in older messages. Default: nothing is shortened. */
+  /** Shortens long parts of older messages. Default: nothing is shortened. */
   readonly truncate?: boolean | TruncateOptions | undefined;
 }
 
-/** What was done to make a view fit, and what a provider would count for the prompt now. */
+/** How a view was made to fit, and the provider's expected count of the prompt now. */
 export type Fitted = Fitting & {
   /**
-   * Over `maxTokens` only where what the prompt carries beside the messages leaves them no room, or a call that is still to be
-   * answered takes more: it is run with what was asked.
+   * Above `maxTokens` only where the rest of the prompt leaves the messages no room, or an open call takes more. An open call is not
+   * shortened, because it runs with its input.
    */
   readonly promptTokens: number;
 };
 
 export interface ShownView extends View, Partial<Pick<PastView, "asOf" | "changed">> {
-  /** Estimated: of the elements, or of the messages where they were previewed, shortened or fitted. */
+  /** Estimated tokens of the elements, or of the messages where they were previewed, shortened or fitted. */
   readonly tokens: number;
   /** Only where `maxTokens` was given. */
   readonly fitted?: Fitted;
 }
 
-/** The options, also of a plain leaf id. Throws `invalid_options`. */
+/** Checks the options, and accepts a plain leaf id. Throws `invalid_options`. */
 export function viewOptions(options: string | GetViewOptions | undefined): GetViewOptions {
   if (options === undefined || typeof options === "string") return { leafId: options };
   const { leafId, asOf, maxTokens, truncate } = options;
@@ -59,7 +59,7 @@ export function viewOptions(options: string | GetViewOptions | undefined): GetVi
   return options;
 }
 
-/** The view that was read, as the session's settings and the checked options say. */
+/** Applies the session's settings and the checked options to the view. */
 export function shapeView(
   core: Needs<"settings" | "usage">,
   sessionId: string,
@@ -86,8 +86,8 @@ function truncated(messages: UIMessage[], truncate: GetViewOptions["truncate"]):
 }
 
 /**
- * The largest estimate of a view that is counted at `maxTokens` at most; the smallest view's where none is. Found by
- * halving: the count rises with the estimate, and is never under half of it (steps/calibrate.ts).
+ * The largest estimate of a view whose count is at most `maxTokens`, or the smallest view's where none is. A binary search finds it,
+ * because the count rises with the estimate and is never under half of it (steps/tokens/calibrate.ts).
  */
 function roomWithin(maxTokens: number, count: (tokens: number) => number): number {
   let [fits, over] = [MIN_VIEW_TOKENS, Math.floor(maxTokens) * 2 + 2];

@@ -1,8 +1,7 @@
 /**
- * A model step as parts of a message.
+ * Converts a model step to parts of a message.
  *
- * Boundary: the SDK itself turns streams into messages and nothing else, so it is given the step as a stream. Nothing of a
- * step is decided here.
+ * Boundary: the SDK only converts streams into messages, so it gets the step as a stream. This module decides nothing about a step.
  */
 import {
   readUIMessageStream,
@@ -13,7 +12,7 @@ import {
   type UIMessage,
 } from "ai";
 
-/** Beginning with `step-start`: texts, reasoning, calls with their results, files and sources, in their order. */
+/** Starts with `step-start`. Texts, reasoning, calls with their results, files and sources follow in their order. */
 export async function stepParts(step: StepResult<ToolSet>, tools: ToolSet | undefined): Promise<UIMessage["parts"]> {
   const parts: TextStreamPart<ToolSet>[] = [
     { type: "start-step", request: step.request, warnings: step.warnings ?? [] },
@@ -31,7 +30,7 @@ export async function stepParts(step: StepResult<ToolSet>, tools: ToolSet | unde
   return message?.parts ?? [];
 }
 
-/** Texts are streamed piece by piece, whatever else a step holds in one. */
+/** Texts are streamed as start, delta and end. Every other part is one chunk. */
 function streamed(part: StepResult<ToolSet>["content"][number], id: string): TextStreamPart<ToolSet>[] {
   if (part.type !== "text" && part.type !== "reasoning") return [part];
   const { type, text, providerMetadata } = part;

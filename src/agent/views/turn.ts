@@ -1,15 +1,15 @@
 /**
- * A turn of a model that lives in a session while it runs: for the tool loops of the AI SDK (`streamText`,
- * `generateText`, agents).
+ * A turn of a model that is stored in a session while it runs, for the tool loops of the AI SDK (`streamText`, `generateText`, agents).
  *
- * Job: before each model step ask the session for its view, after each step store what the model did, and then tell what
- * the provider counted. Boundary: the caller calls the model, and decides on tools, retries and the end of the turn.
+ * Job: before each model step ask the session for its view, after each step store its output, then record the provider's count. Boundary:
+ * the caller calls the model, and decides on tools, retries and the end of the turn.
  *
- * Why it is safe: the SDK awaits `onStepEnd` before it prepares the next step, so the view that a step gets holds all
- * steps before it, each stored whole. A crash loses the step under way and nothing else. A step that cannot be stored ends
- * the turn before the next one is asked for, so that no call is made on a view that lacks it. Steps are only ever added to
- * the reply, so the prompt of a step begins with that of the step before, byte for byte, unless an overlay came between
- * or the view had to be made to fit: however many steps a turn has, none is sent more than its limit.
+ * Why it is safe: the SDK awaits `onStepEnd` before it prepares the next step. So the view of a step holds all earlier steps, each stored
+ * whole, and a crash loses only the running step. A step that cannot be stored ends the turn before the next model call, so no call is paid
+ * for on a view without it.
+ *
+ * Steps are only added to the reply. So the prompt of a step begins with the previous step's prompt, byte for byte, unless an overlay came
+ * between or the view had to be made to fit. No step gets more than its limit, however many steps a turn has.
  */
 import { convertToModelMessages, type ModelMessage, type StepResult, type ToolSet, type UIMessage } from "ai";
 import { MAX_NAME_CHARS, MESSAGE_OVERHEAD_TOKENS, MIN_VIEW_TOKENS } from "../../limits.ts";
@@ -25,18 +25,18 @@ import { stepParts } from "./step-parts.ts";
 
 export interface ViewOptions extends GetViewOptions {
   /**
-   * Most tokens of a step's prompt, as the provider would count it: the model's window, less its answer. Default:
-   * messages of twice the session's threshold, where it has one; Infinity is no limit.
+   * Most tokens of a step's prompt as the provider would count it, which is the model's window less its answer. Default: messages of twice
+   * the session's threshold, where it has one. Infinity is no limit.
    */
   readonly maxTokens?: number | undefined;
-  /** Is told what was left out or shortened, each time that a step's view had to be made to fit. */
+  /** Called with the omitted or shortened parts, each time that a step's view had to be made to fit. */
   readonly onReduced?: ((fitted: Extract<Fitted, { kind: "reduced" }>) => void) | undefined;
-  /** For tools that say what a model is shown of their output (`toModelOutput`). */
+  /** For tools that define what a model sees of their output (`toModelOutput`). */
   readonly tools?: ToolSet | undefined;
 }
 
 export interface TurnOptions extends Omit<ViewOptions, "leafId"> {
-  /** The stored assistant message that the turn's steps are added to; it may be empty. */
+  /** The stored assistant message to which the turn's steps are added. It may be empty. */
   readonly replyId: string;
 }
 
@@ -50,9 +50,8 @@ const TURN_OPTIONS: FieldNames<Omit<TurnOptions, "replyId">> = {
 const VIEW_OPTIONS: FieldNames<ViewOptions> = { ...TURN_OPTIONS, leafId: true };
 
 /**
- * A `prepareStep` that sends the session's view as it is now: a summary that lands in the middle of a turn is used by
- * the next step. For callers that store the turn's steps themselves, each before the next begins; see {@link keepTurn}.
- * Throws `invalid_options`.
+ * A `prepareStep` that sends the session's current view. A summary that lands in the middle of a turn is used by the next step. For callers
+ * that store the turn's steps themselves, each before the next begins. See {@link keepTurn}. Throws `invalid_options`.
  */
 export function viewBeforeStep(session: Session, options: ViewOptions = {}): KeptTurn["prepareStep"] {
   checkFields("viewBeforeStep", options, VIEW_OPTIONS);
@@ -63,30 +62,30 @@ export function viewBeforeStep(session: Session, options: ViewOptions = {}): Kep
   };
 }
 
-/** What to spread into `streamText` or `generateText`, which take the first three. */
+/** Callbacks to spread into `streamText` or `generateText`, which take the first three. */
 export interface KeptTurn<S extends Session = Session> {
   /**
-   * The session's view as it is now, with what the SDK itself put to it: the results of calls that a person approved. Throws
-   * what `mustBeKept` does: nothing is paid for after a step that was lost.
+   * The session's current view, with the results of calls that a person approved, which the SDK itself added. Throws like `mustBeKept`, so
+   * that no call is paid for after a lost step.
    */
   prepareStep(step?: StepBegun): Promise<{ messages: ModelMessage[] }>;
   /** Stores the output of a call that a person approved, which belongs to no step of this turn. */
   onToolExecutionEnd(ended: ToolEnded): Promise<void>;
-  /** Stores a step, and then tells what it was counted at. */
+  /** Stores a step, and then records the provider's count. */
   onStepEnd(step: StepResult<ToolSet>): Promise<void>;
   /**
-   * To be called when the model is done: the SDK says nothing of a last step that could not be stored. Throws why not:
-   * `unknown_message` when the reply was deleted or the session cleared meanwhile, `session_ended`, `message_too_large`,
+   * Call it when the model is done, because the SDK does not report a last step that could not be stored. Throws the reason, which is
+   * `unknown_message` when the reply was deleted or the session cleared meanwhile, `session_ended`, `message_too_large` or
    * `not_serializable`.
    */
   mustBeKept(): void;
-  /** The session that the reply is in: the one that the turn began in, or where that went on when it was split. */
+  /** The session of the reply. It is the one that the turn began in, or its child after a split. */
   session(): S;
 }
 
 /**
- * Stores a turn step by step in the reply `replyId`, and sends each step the view up to it. Throws `invalid_options`,
- * `unknown_message` for the reply.
+ * Stores a turn step by step in the reply `replyId`, and sends each step the view up to it. Throws `invalid_options`, `unknown_message` for
+ * the reply.
  */
 export function keepTurn<S extends Session>(session: S, { replyId, ...options }: TurnOptions): KeptTurn<S> {
   checkFields("keepTurn", options, TURN_OPTIONS);
@@ -94,7 +93,7 @@ export function keepTurn<S extends Session>(session: S, { replyId, ...options }:
   const reply = new ReplyWriter(session, replyId);
   let sent: ShownView | null = null;
   let failure: { readonly error: unknown } | null = null;
-  /** Whether the SDK is past the calls of earlier turns: what is run from then on stands in a step. */
+  /** Whether the SDK is past the calls of earlier turns. Calls that run from then on belong to a step. */
   let hasBegun = false;
   const mustBeKept = (): void => {
     if (failure !== null) throw failure.error;
@@ -104,21 +103,21 @@ export function keepTurn<S extends Session>(session: S, { replyId, ...options }:
     try {
       await work();
     } catch (error) {
-      // The SDK swallows what a callback throws, and would go on.
+      // The SDK swallows an error of a callback and would go on.
       failure = { error };
       throw error;
     }
   };
   return {
     mustBeKept,
-    // Of the same agent as the one that was given.
+    // Of the same agent as the given one, so it has the same rooms.
     session: () => reply.session as S,
     prepareStep: async (step) => {
       mustBeKept();
       hasBegun ||= step !== undefined;
       const results = firstResults(step);
       if (results.size > 0) await keep(() => reply.answer(results));
-      // Of the session that the turn began in: it is that one's system prompt which the model is sent to the end.
+      // The session in which the turn began, because its system prompt stays in use to the end.
       const reminder = await session.reminderOfRooms();
       const { view, messages } = await nextPrompt(reply.session, { ...options, leafId: replyId, reminder, step });
       sent = view;
@@ -130,7 +129,7 @@ export function keepTurn<S extends Session>(session: S, { replyId, ...options }:
     onStepEnd: async (step) => {
       await keep(async () => reply.add(await stepParts(step, options.tools)));
       const report = { ...usageOf(step), leafId: replyId, viewTokens: sent?.tokens };
-      // What a provider says of a call is not worth losing its answer for.
+      // A failure to record usage must not lose the call's answer.
       await reply.session.recordUsage(report).catch(() => undefined);
     },
   };
@@ -144,7 +143,7 @@ export function usageOf({ usage, model }: StepResult<ToolSet>): UsageReport {
   };
 }
 
-/** 0, which says nothing, for what is no count. */
+/** Returns 0, which means unknown, for a value that is no count. */
 function countedTokens(tokens: number | undefined): number {
   return isTokenCount(tokens) ? tokens : 0;
 }
@@ -156,13 +155,13 @@ export interface Prompt {
 
 export interface PromptOptions extends ViewOptions {
   readonly reminder: string | null;
-  /** What `prepareStep` was told of the turn so far; undefined for the prompt that the SDK begins with. */
+  /** The argument of `prepareStep`. Undefined for the prompt that the SDK begins with. */
   readonly step: StepBegun | undefined;
-  /** A message to send instead of one of the view. */
+  /** Replaces a message of the view before it is sent. */
   readonly replace?: (message: UIMessage) => UIMessage;
 }
 
-/** The view's messages, and at their end what changed in the context blocks since the system prompt was frozen. */
+/** The view's messages, followed by the changes of context blocks since the system prompt was frozen. */
 export async function nextPrompt(session: Session, options: PromptOptions): Promise<Prompt> {
   const { leafId, truncate, tools, onReduced, reminder, step, maxTokens = session.turnTokens ?? Infinity } = options;
   const room = withoutReminder(
@@ -171,17 +170,17 @@ export async function nextPrompt(session: Session, options: PromptOptions): Prom
   );
   const view = await session.getView({ leafId, truncate, maxTokens: room });
   if (view.fitted?.kind === "reduced") onReduced?.(view.fitted);
-  // Of calls that are open in the view, or that it closed without.
+  // Results of calls that are open in the view, or that the view closed without a result.
   const results = firstResults(step);
   const sent = options.replace === undefined ? view.messages : view.messages.map(options.replace);
   const answered =
     results.size === 0 ? sent : sent.map((message) => ({ ...message, parts: answerCalls(message.parts, results) }));
-  // The model is asked now: nobody will run a call of the server's own that a crash cut off.
+  // The model is asked now. So a call with an `execute` of the server's own that a crash cut off will not run any more.
   const canBeAnswered = (call: ToolPart): boolean =>
     call.state !== "input-available" || tools?.[toolName(call)]?.execute === undefined;
   const shown = repairMessages(answered, { canBeAnswered }).filter(({ parts }) => parts.some(isSaid));
   const messages = await convertToModelMessages(shown, tools === undefined ? {} : { tools });
-  // The SDK acts on what a person said of a call before the first step, and only where it stands last in what it begins with.
+  // The SDK acts on a person's answer to a call before the first step, and only where the answer stands last in its initial messages.
   const isActedOn = step === undefined && shown.at(-1)?.parts.some(isAnsweredApproval) === true;
   return {
     view,
@@ -193,13 +192,13 @@ function isAnsweredApproval(part: Part): boolean {
   return toolPart(part)?.state === "approval-responded";
 }
 
-/** What a reminder leaves of the limit: at least what any view needs, so that none fails in the middle of a turn. */
+/** The limit without the reminder's tokens. It is at least the least view, so that no step fails in the middle of a turn. */
 function withoutReminder(maxTokens: number, reminderTokens: number): number | undefined {
   if (maxTokens === Infinity) return undefined;
   return reminderTokens === 0 ? maxTokens : Math.max(MIN_VIEW_TOKENS, maxTokens - reminderTokens);
 }
 
-/** Before the turn: in the middle of one, nothing is refused. */
+/** Checks the limits before the turn, because nothing is refused in the middle of one. */
 function checkLimits({ maxTokens, truncate }: GetViewOptions): void {
   viewOptions({ truncate, maxTokens: maxTokens === Infinity ? undefined : maxTokens });
 }
