@@ -1,4 +1,4 @@
-/** Puts together what one agent object holds. Knows no Agents SDK: the mixin (compacting-agent.ts) fills in the {@link Platform}. */
+/** Assembles the parts of one agent object. Knows no Agents SDK. The mixin (compacting-agent.ts) provides the {@link Platform}. */
 import type { UIMessage } from "ai";
 import { PalimpsestError } from "../errors.ts";
 import { Db } from "../memory/db.ts";
@@ -21,7 +21,7 @@ import { Dispatcher } from "./runs/dispatch.ts";
 import { SettingsTable, type SessionSettings } from "./settings.ts";
 
 interface CoreOptions {
-  /** Has a session configured that no code has named yet. */
+  /** Configures a session that no code has named yet. */
   readonly configure: (sessionId: string) => void;
   readonly rooms: Rooms;
 }
@@ -30,7 +30,7 @@ interface CoreOptions {
 export type CoreWith<R extends Rooms> = AgentCore & { readonly declared: R };
 
 export class AgentCore implements Core {
-  /** The rooms as they were declared: what {@link CoreWith} knows the types of. */
+  /** The rooms as declared. {@link CoreWith} carries their types. */
   readonly declared: Rooms;
   readonly db: Db;
   readonly memory: Memory;
@@ -55,7 +55,7 @@ export class AgentCore implements Core {
   constructor(storage: Storage, platform: Platform, { configure, rooms }: CoreOptions) {
     this.platform = platform;
     this.declared = rooms;
-    // Kept by those who are given it, while settings may change.
+    // Looks the counter up at each call, because settings may change while its holders keep it.
     const counterOf =
       (sessionId: string): CountTokens =>
       (text) =>
@@ -102,7 +102,7 @@ export class AgentCore implements Core {
     if (run.outcome === null) this.platform.broadcast(runEvent(run, this.platform.now()));
   }
 
-  /** Tells clients, and whoever waits, how a run ended: once for each, because {@link Runs} tells it once. */
+  /** Tells clients and waiting callers how a run ended. {@link Runs} calls it once per run. */
   announceEnd(run: RunRecord): void {
     this.platform.broadcast(runEvent(run, this.platform.now()));
     this.platform.record(run);
@@ -114,7 +114,7 @@ export class AgentCore implements Core {
     this.#waiters.delete(run.id);
   }
 
-  /** What a session is configured for is bound, or somebody is told: not only by the outcome of a run that nobody reads. */
+  /** Reports a missing Workflow as soon as a session is configured that needs one, because nobody may read the outcome of a failed run. */
   #lookForWorkflows({ policy, inline, notes }: SessionSettings): void {
     if (policy === null) return;
     if (inline === null || notes !== null) this.platform.needWorkflow();
@@ -123,7 +123,7 @@ export class AgentCore implements Core {
   #reportFailure(run: RunRecord, reason: string): void {
     const { onError } = this.settings.get(run.sessionId);
     if (onError === null) return;
-    // A handler that throws must not turn a finished run into an error of whoever finished it.
+    // A handler that throws must not turn a finished run into an error for its finisher.
     const handled = (async () => onError(new PalimpsestError("model_failed", reason), run))();
     this.platform.background(handled.catch(() => undefined));
   }

@@ -1,15 +1,14 @@
 /**
- * Which branch a call is about, in the shapes in which callers of the SDK's sessions say it.
+ * Reads the branch of a call in the forms that callers of the SDK's sessions use.
  *
- * Safe because anything else is refused before anything is read: an object that is taken for an id would be an id that
- * nobody can find.
+ * Safe because any other form is refused before a read. An object taken for an id would be an id that nobody can find.
  */
 import { PalimpsestError } from "../errors.ts";
 
-/** A message's id or `{ leafId }`: the branch that ends there. Nothing or null: the active one. */
+/** A message's id or `{ leafId }` names the branch that ends there. Undefined or null is the active one. */
 export type LeafInput = string | null | { readonly leafId?: string | null | undefined } | undefined;
 
-/** A message's id, null for a new root, or `{ parentId }` with either. Nothing: the active leaf. */
+/** A message's id, null for a new root, or `{ parentId }` with either. Undefined is the active leaf. */
 export type ParentInput = string | null | { readonly parentId?: string | null | undefined } | undefined;
 
 /** Throws `invalid_input`. */

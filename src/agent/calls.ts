@@ -1,8 +1,8 @@
 /**
- * What can be asked of an agent from outside: one table, a call a line.
+ * The calls that an agent answers from outside, in one table with one entry per call.
  *
- * The agent's methods, the groups in which they are opened to connected clients, and the types of a client all come from it.
- * A call parses its one input strictly before anything is read, so no later room has to think about a hostile caller.
+ * The agent's methods, the groups in which they are opened to connected clients, and the types of a client all derive from it. A call
+ * parses its one input strictly before any read, so later code need not handle hostile input.
  */
 import { z } from "zod";
 import { PalimpsestError } from "../errors.ts";
@@ -41,29 +41,29 @@ import type { CallEntry, CallsOf, CallTable, Group, Rooms } from "./extension.ts
 import type { SessionManager } from "./session-manager.ts";
 import type { CompactReceipt, Session } from "./session.ts";
 
-/** Characters of a summary that a person wrote: some ten times the largest budget; the audit says what is too large. */
+/** Characters of a summary that a person wrote, some ten times the largest budget. The audit reports a text that is too large. */
 const MAX_SUMMARY_CHARS = 200_000;
 
-/** Characters of a step's name, as the platform bounds it. */
+/** Characters of a step's name, as the platform limits it. */
 const MAX_STEP_NAME_CHARS = 256;
 
-/** Characters of the reason of a rejection: a line of a list of runs. */
+/** Characters of the reason of a rejection, which is one line in a list of runs. */
 export const MAX_REASON_CHARS = 500;
 
-/** Longest that a caller may wait for a run in one call (ms): under the platform's idle limits for a request. */
+/** Longest wait for a run in one call (ms), under the platform's idle limits for a request. */
 const MAX_WAIT_MS = 300_000;
 
-/** Beside the calls: `override` lets a client go past a spent budget or an open breaker. */
+/** A group of calls, or `override`, which lets a client go past a spent budget or an open breaker. */
 export type Grant = Group | "override";
 
-/** What a call works with. */
+/** The context of a call. */
 export interface CallContext<Added extends object = object, ManagerAdded extends object = object> {
   readonly core: AgentCore;
-  /** With what rooms add to it. */
+  /** With the methods that rooms add to it. */
   readonly manager: SessionManager & ManagerAdded;
-  /** Likewise. */
+  /** With the methods that rooms add to it. */
   readonly session: (sessionId: string) => Session & Added;
-  /** Whether the caller may do this beside the call itself: true for whoever is no connected client. */
+  /** Whether the caller has a grant beside the call itself. True for every caller that is no connected client. */
   readonly may: (grant: Grant) => boolean;
 }
 
@@ -76,13 +76,13 @@ export interface Call<
   ManagerAdded extends object = object,
 > {
   readonly group: G;
-  /** What it is for, in a sentence. */
+  /** Its purpose in a sentence. */
   readonly does: string;
   readonly input: Input;
   run(context: CallContext<Added, ManagerAdded>, input: z.output<Input>): Result;
 }
 
-/** For a room's own calls: they work with sessions that have what the room adds. */
+/** For a room's own calls, whose sessions have the methods that the room adds. */
 export function callOf<Added extends object, ManagerAdded extends object = object>() {
   return <const G extends Group, Input extends z.ZodObject, Result>(
     entry: Call<G, Input, Result, Added, ManagerAdded>,
@@ -483,19 +483,19 @@ export type CoreCalls = typeof calls;
 /** The calls of an agent with these rooms. */
 export type Calls<R extends Rooms = readonly []> = CoreCalls & CallsOf<R>;
 
-/** What a call of a table takes: one object. */
+/** The input of a call, which is one object. */
 export type InputOf<Each> = Each extends { readonly input: infer Schema extends z.ZodObject }
   ? Taken<z.input<Schema>>
   : never;
 
-/** Nothing that is handed over is changed, so lists may be readonly. */
+/** Inputs are never changed, so lists may be readonly. */
 type Taken<Input> = { readonly [Field in keyof Input]: Input[Field] extends infer Value ? ListTaken<Value> : never };
 type ListTaken<Value> = Value extends readonly (infer Each)[] ? readonly Each[] : Value;
 
-/** What a call of a table answers. */
+/** The answer of a call. */
 export type ResultOf<Each> = Each extends { run(...args: never): infer Result } ? Awaited<Result> : never;
 
-/** The arguments of a call's method: the input may be left out where nothing in it is required. */
+/** The arguments of a call's method. The input may be omitted where no field is required. */
 type ArgumentsOf<Each> = object extends InputOf<Each> ? [input?: InputOf<Each>] : [input: InputOf<Each>];
 
 /** Methods, one for each call of a table. */
@@ -503,7 +503,7 @@ export type MethodsOfCalls<Table> = {
   [Name in keyof Table]: (...args: ArgumentsOf<Table[Name]>) => Promise<ResultOf<Table[Name]>>;
 };
 
-/** The table of an agent with these rooms. Throws `invalid_options` for two of one name. */
+/** The table of an agent with these rooms. Throws `invalid_options` for two calls of one name. */
 export function tableOf(rooms: Rooms): CallTable {
   const tables: readonly CallTable[] = [calls, ...rooms.map((room) => room.calls)];
   const names = tables.flatMap((table) => Object.keys(table));
@@ -512,13 +512,13 @@ export function tableOf(rooms: Rooms): CallTable {
   throw new PalimpsestError("invalid_options", `rooms: two of them have a call "${twice}". Add each room once.`);
 }
 
-/** Parses a call's input and runs it. Throws `invalid_input` that names each field that is wrong, and what the call throws. */
+/** Parses a call's input and runs it. Throws `invalid_input` with the name of each wrong field, and any error of the call. */
 export async function runCall<Each extends CallEntry>(
   entry: Each,
   context: CallContext,
   input: unknown,
 ): Promise<ResultOf<Each>> {
-  // A table's own type ties input and run of one entry together; over all entries at once TypeScript cannot.
+  // The table's type ties input and run of one entry together. TypeScript cannot express that over all entries at once.
   const run = entry.run.bind(entry) as (context: CallContext, input: unknown) => Promise<ResultOf<Each>>;
   return run(context, parseInput(entry.input, input));
 }
@@ -531,7 +531,7 @@ function mayOverride({ may }: CallContext, { ignoreBudget }: { readonly ignoreBu
   );
 }
 
-/** A run as its caller may see it: without a word of what was said, where a client may not read. */
+/** A run for its caller. A client that may not read gets no word of the conversation. */
 function showRun({ may }: CallContext, run: RunRecord): RunRecord {
   return may("read") ? run : runWithoutWords(run);
 }

@@ -1,21 +1,20 @@
 /**
- * Which of an agent's calls a connected client may make: what is not opened is not registered with the SDK, which then
- * refuses it.
+ * The calls of an agent that a connected client may make. A call that is not opened is not registered with the SDK, which then refuses it.
  *
- * The list is about connections. Whoever holds the agent's stub (another Worker, a Workflow) may call everything.
+ * The list applies to connections. A holder of the agent's stub, such as another Worker or a Workflow, may call everything.
  */
 import { callable, type Agent } from "agents";
 import { PalimpsestError } from "../errors.ts";
 import type { Calls, Grant, MethodsOfCalls } from "./calls.ts";
 import type { CallTable, Rooms } from "./extension.ts";
 
-/** What clients may do: everything, nothing, or exactly what is listed, by group or by name. */
+/** The calls for clients. They are all, none, or exactly the listed ones, by group or by name. */
 export type Clients<R extends Rooms = Rooms> = "all" | "none" | readonly (Grant | (keyof Calls<R> & string))[];
 
-/** Open unless told otherwise: compactions are asked for and followed, and no answer holds a word of what was said. */
+/** Open by default. Clients ask for compactions and follow them, and no answer holds a word of the conversation. */
 export const DEFAULT_CLIENTS = ["watch"] as const satisfies Clients<readonly []>;
 
-/** The names of the calls of a table that a list opens. */
+/** The names of a table's calls that a list opens. */
 export type Opened<Table, List> = List extends "all"
   ? keyof Table
   : List extends readonly (infer Open)[]
@@ -31,8 +30,8 @@ export type Opened<Table, List> = List extends "all"
     : never;
 
 /**
- * What a client sees of an agent that was declared with this list and these rooms:
- * `new AgentClient<CompactionClient<["watch", "read"]>>(…)`.
+ * The client's view of an agent that was declared with this list and these rooms. Use it as `new AgentClient<CompactionClient<["watch",
+ * "read"]>>(…)`.
  */
 export type CompactionClient<
   List extends "all" | "none" | readonly string[] = typeof DEFAULT_CLIENTS,
@@ -46,7 +45,7 @@ export class Doors {
   readonly #list: "all" | "none" | readonly string[];
   readonly #table: CallTable;
 
-  /** Throws `invalid_options` for what is neither a group nor a call of the table. */
+  /** Throws `invalid_options` for a name that is neither a group nor a call of the table. */
   constructor(list: "all" | "none" | readonly string[], table: CallTable) {
     this.#list = list;
     this.#table = table;
@@ -61,7 +60,7 @@ export class Doors {
     );
   }
 
-  /** Whether clients may do all that a group holds, or `override`. */
+  /** Whether clients have a whole group, or `override`. */
   grants(grant: Grant): boolean {
     return this.#holds(grant);
   }
@@ -78,13 +77,13 @@ export class Doors {
 
 type Method = (this: object, input?: unknown) => unknown;
 
-/** By prototype of a class whose doors are hung: the calls that were opened in it. */
+/** By prototype of a class with registered calls, the names that were opened in it. */
 const openedIn = new WeakMap<object, ReadonlySet<string>>();
 
 /**
- * Registers the open calls of an agent's class, once. Each class gets methods of its own: the SDK knows what is callable by
- * the function, and what one class opens must be open neither in its parent nor in a child that closes it. What an author
- * made callable stays so, but not where a call of ours took the place of a method of the base class (`shadowed`).
+ * Registers the open calls of an agent's class, once. Each class gets methods of its own, because the SDK recognises a callable by its
+ * function. A call that one class opens must be open neither in its parent nor in a child that closes it. A method that an author made
+ * callable stays callable, except where a call of ours replaced a method of the base class (`shadowed`).
  */
 export function hangDoors(
   agent: Agent,
@@ -108,8 +107,8 @@ export function hangDoors(
 }
 
 /**
- * Gives an agent's class the calls that were opened, and no other name: for a base class that has many of its own. A name that
- * the class has already stays what it is.
+ * Adds the opened calls to an agent's class, and no other name, for a base class that has many names of its own. A name that the class
+ * already has stays unchanged.
  */
 export function addOpenCalls(
   agent: Agent,
@@ -127,7 +126,7 @@ export function addOpenCalls(
   }
 }
 
-/** What `@callable()` is handed by the syntax, and does not look at. */
+/** The context argument that decorator syntax passes to `@callable()`, which ignores it. */
 const NO_CONTEXT = {} as ClassMethodDecoratorContext;
 
 function isOpenedAbove(prototype: object, name: string): boolean {

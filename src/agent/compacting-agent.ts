@@ -1,8 +1,8 @@
 /**
- * Compaction for any agent class: `withCompaction(Base)`, and `CompactingAgent`, which is that of the SDK's Agent.
+ * Compaction for any agent class, as `withCompaction(Base)`, and as `CompactingAgent` for the SDK's Agent.
  *
- * Job: give a {@link Core} to an agent, and the methods of the table of calls. The port for workflows is reachable by binding
- * only, never by a client.
+ * Job: give a {@link Core} to an agent, and the methods of the table of calls. The port for workflows is reachable by binding only, never
+ * by a client.
  */
 import { Agent, getCurrentAgent } from "agents";
 import { runCall, tableOf, type CallContext, type Calls, type MethodsOfCalls } from "./calls.ts";
@@ -18,23 +18,23 @@ import { Session, type SessionOf } from "./session.ts";
 import { checkFields } from "../known-fields.ts";
 
 export interface WithCompactionOptions<R extends Rooms = readonly []> {
-  /** What connected clients may call. Default: `["watch"]`. */
+  /** Calls for connected clients. Default: `["watch"]`. */
   readonly clients?: Clients<R>;
-  /** Optional rooms: what they add to sessions and calls is there only with them. Default: none. */
+  /** Optional rooms. Their methods of sessions and their calls exist only with them. Default: none. */
   readonly rooms?: R;
 }
 
 /**
- * What an agent has with compaction. Its calls are for callers from outside, and see their caller as one: the agent's own
- * code uses {@link Session} and {@link SessionManager}.
+ * The members that compaction adds to an agent. The calls are for callers from outside, and treat their caller as one. The agent's own code
+ * uses {@link Session} and {@link SessionManager}.
  */
 export type CompactionSurface<R extends Rooms = readonly []> = MethodsOfCalls<Calls<R>> & CompactionMembers<R>;
 
 export interface CompactionMembers<R extends Rooms> {
   readonly palimpsest: CoreWith<R>;
-  /** Override to configure sessions that no other code names: `session.compactAfter(60_000)`. Called once per wake-up and session. */
+  /** Override to configure sessions that no other code names, as in `session.compactAfter(60_000)`. Called once per wake-up and session. */
   configureSession(session: SessionOf<R>): void;
-  /** For workflows: all that one run may do to this agent. */
+  /** For workflows. It covers everything that one run may do to this agent. */
   compactionStep(runId: string, method: PortMethod, args: readonly unknown[]): Promise<unknown>;
   /** Called by the watchdog's alarm while runs are live. */
   watchCompactions(): Promise<void>;
@@ -50,7 +50,7 @@ type AgentClass = typeof Agent<Cloudflare.Env>;
 
 function mix(Base: AgentClass, { rooms, clientsOf }: Mixed): AgentClass {
   const table = tableOf(rooms);
-  // Callable methods of the base class under the name of a call: ours stands there now, and is asked for by name.
+  // Callable methods of the base class with the name of a call. Our method replaces each, and is opened by name.
   const shadowed = new Set((Object.create(Base.prototype) as Agent).getCallableMethods().keys());
   class Compacting extends Base {
     readonly palimpsest: AgentCore;
@@ -67,17 +67,17 @@ function mix(Base: AgentClass, { rooms, clientsOf }: Mixed): AgentClass {
       };
       const platform = agentPlatform(this, { ctx, env, clientsRead: this.#doors.grants("read") });
       this.palimpsest = new AgentCore(ctx.storage, platform, { configure, rooms });
-      // Once the subclass's fields are there too: they may name sessions.
+      // After the subclass's fields exist too, because they may name sessions.
       ctx.waitUntil(Promise.resolve().then(() => this.#wake(env)));
     }
 
     async #wake(env: Cloudflare.Env): Promise<void> {
-      // What the default session is configured for tells whether the missing Workflow is needed at all.
+      // The default session's configuration tells whether the missing Workflow is needed at all.
       if (lacksWorkflow(env)) this.#tryOut("");
       await this.palimpsest.dispatcher.wake();
     }
 
-    /** Has a session configured. What it throws is thrown again at the session's first use. */
+    /** Configures a session. An error is thrown again at the session's first use. */
     #tryOut(sessionId: string): void {
       try {
         this.palimpsest.settings.get(sessionId);
@@ -96,7 +96,7 @@ function mix(Base: AgentClass, { rooms, clientsOf }: Mixed): AgentClass {
       await this.palimpsest.dispatcher.watch();
     }
 
-    /** Not public over RPC: private names are no methods of a stub. */
+    /** Not public over RPC, because private names are no methods of a stub. */
     async #call(entry: CallTable[string], input: unknown): Promise<unknown> {
       return runCall(entry, this.#context(), input);
     }
@@ -124,9 +124,8 @@ function mix(Base: AgentClass, { rooms, clientsOf }: Mixed): AgentClass {
 }
 
 /**
- * Adds durable compaction to an agent class: `class Chat extends withCompaction(Agent<Env>, { rooms: [context()] }) {}`.
- * Throws `invalid_options`, also for a class that keeps its messages itself: AIChatAgent has a `withCompaction` in
- * `palimpsest/ai-chat`.
+ * Adds durable compaction to an agent class, as in `class Chat extends withCompaction(Agent<Env>, { rooms: [context()] }) {}`. Throws
+ * `invalid_options`, also for a class that keeps its messages itself. AIChatAgent has a `withCompaction` in `palimpsest/ai-chat`.
  */
 export function withCompaction<
   Env extends Cloudflare.Env,
@@ -144,9 +143,9 @@ export function withCompaction<
   return mixed as unknown as new (ctx: DurableObjectState, env: Env) => Base & CompactionSurface<R>;
 }
 
-/** What {@link CompactingAgent} is, as a class. */
+/** The type of the class {@link CompactingAgent}. */
 export interface CompactingAgentClass {
-  /** What connected clients may call. Default: `["watch"]`. */
+  /** Calls for connected clients. Default: `["watch"]`. */
   readonly clients: Clients<readonly []>;
   new <Env extends Cloudflare.Env = Cloudflare.Env, State = unknown>(
     ctx: DurableObjectState,
@@ -156,7 +155,7 @@ export interface CompactingAgentClass {
 
 const clientsOf: Mixed["clientsOf"] = (agent) => (agent.constructor as unknown as CompactingAgentClass).clients;
 
-/** The Agents SDK's Agent with durable compaction and no optional room: `class Chat extends CompactingAgent<Env> {}`. */
+/** The Agents SDK's Agent with durable compaction and no optional room, as in `class Chat extends CompactingAgent<Env> {}`. */
 export const CompactingAgent: CompactingAgentClass = Object.assign(mix(Agent, { rooms: [], clientsOf }), {
   clients: DEFAULT_CLIENTS,
 }) as unknown as CompactingAgentClass;

@@ -1,11 +1,11 @@
-/** Objects made of parts: each part has methods of one concern, and the whole has them all. */
+/** Objects made of parts. Each part has methods of one concern, and the whole has them all. */
 
-/** The public members of a class, for an interface of the whole that it is a part of. */
+/** The public members of a class, for the interface of its whole. */
 export type Methods<Part> = { [Name in keyof Part]: Part[Name] };
 
 const namesOf = new WeakMap<object, readonly (readonly [name: string, isGetter: boolean])[]>();
 
-/** Gives `whole` the methods and getters of `part`. One that answers with its part, as a builder does, answers with the whole. */
+/** Gives `whole` the methods and getters of `part`. A method that returns its part, as a builder does, returns the whole instead. */
 export function addMethods(whole: object, part: object): void {
   for (const [name, isGetter] of membersOf(Object.getPrototypeOf(part) as object)) {
     const read = (): unknown => (part as Record<string, unknown>)[name];

@@ -1,9 +1,9 @@
 /**
- * What a session can be told before it is used: one list, for a session and for a manager of all of them.
+ * The settings that a session can receive before its use, shared by a session and by a manager of all sessions.
  *
- * Job: check what is said at once, and hand it on as a change of settings or as work for a room. Boundary: when it comes into
- * force is the business of whoever is told ({@link Configured.tell}): a session before its next use, a manager's sessions before
- * any code of their own.
+ * Job: check each setting at once, and pass it on as a change of settings or as work for a room. Boundary: the implementer of
+ * {@link Configured.tell} decides when it takes effect. A session applies it before its next use, and a manager applies it to each session
+ * before any code of the session's own.
  */
 import type { SecretRules } from "../redact/secret-rules.ts";
 import { checkPreviews, type PreviewOptions } from "../steps/view/preview.ts";
@@ -28,9 +28,9 @@ export abstract class Configured {
   protected abstract tell(told: Told): this;
 
   /**
-   * Compacts when the view is estimated at more than this many tokens, through the durable workflow unless
-   * {@link onCompaction} brings a function. With `auto` the prices decide: older tool outputs give way to stubs, and older
-   * messages to a summary, once it has cost as much to carry them, and at the ceiling at the latest. Throws `invalid_options`.
+   * Compacts through the durable workflow, or through the function of {@link onCompaction}. A number is the largest estimate of a view in
+   * tokens. With `auto` the prices decide. Older tool outputs become stubs, and older messages become a summary, once carrying them has
+   * cost as much as the edit, and at the ceiling at the latest. Throws `invalid_options`.
    */
   compactAfter(threshold: Threshold, options: CompactAfterOptions = {}): this {
     return this.tell({ settings: compactAfter(threshold, options) });
@@ -43,8 +43,8 @@ export abstract class Configured {
   }
 
   /**
-   * Replaces the durable workflow by a function of the caller's, called off the append's path. Past `timeoutMs`, five
-   * minutes by default, its run ends as `failed` with the code `timed-out`. Throws `invalid_options`.
+   * Replaces the durable workflow by a caller's function, which is called off the append's path. After `timeoutMs`, five minutes by
+   * default, its run ends as `failed` with the code `timed-out`. Throws `invalid_options`.
    */
   onCompaction(compact: InlineCompaction, options: OnCompactionOptions = {}): this {
     const inline = resolveInline(compact, options);
@@ -58,8 +58,8 @@ export abstract class Configured {
   }
 
   /**
-   * Blanks what looks like a secret before a summariser is shown it, and in what is kept of its answer. Messages stay as they
-   * came. Pass `secretRules()` of `palimpsest/redact`, or rules of your own. Throws `invalid_options`.
+   * Blanks texts that look like secrets before a summariser sees them, and in the stored form of its answer. Messages stay unchanged. Pass
+   * `secretRules()` of `palimpsest/redact`, or rules of your own. Throws `invalid_options`.
    */
   redactSecrets(rules: SecretRules): this {
     const secretRules = checkRules(rules);
@@ -67,8 +67,8 @@ export abstract class Configured {
   }
 
   /**
-   * Keeps notes of the conversation in the background; when a compaction comes due they are the summary, without a model
-   * call, wherever they hold. Throws `invalid_options`.
+   * Keeps notes of the conversation in the background. When a compaction comes due, the notes become the summary without a model call,
+   * wherever they hold. Throws `invalid_options`.
    */
   keepNotes(options: KeepNotesOptions = {}): this {
     checkNotes(options);
@@ -84,15 +84,15 @@ export abstract class Configured {
   }
 
   /**
-   * Is told of each overlay that a run brought into force, at least once: again when it threw, or when the object died before
-   * it was done. `run.id` is the same each time; the event names the session. What it returns is shown behind that summary.
-   * What it throws goes to {@link onCompactionError}, and is swallowed.
+   * Calls the function for each overlay that a run brought into force, at least once. It is called again when it threw, or when the object
+   * died before it was done. `run.id` is the same each time, and the event names the session. Its answer is shown behind that summary. Its
+   * error goes to {@link onCompactionError} and is swallowed.
    */
   onAfterCompaction(afterCompaction: AfterCompaction): this {
     return this.tell({ settings: (settings) => ({ ...settings, afterCompaction }) });
   }
 
-  /** Is told of every run that ends in `failed`. What it throws is swallowed. */
+  /** Called for every run that ends as `failed`. Its errors are swallowed. */
   onCompactionError(onError: NonNullable<SessionSettings["onError"]>): this {
     return this.tell({ settings: (settings) => ({ ...settings, onError }) });
   }

@@ -1,8 +1,8 @@
 /**
- * What the parts of one agent work with: its memory, its ledger, its settings, and the few things it needs from the platform.
+ * The interfaces that the parts of one agent share, for its memory, its ledger, its settings, and the few things that they need from the
+ * platform.
  *
- * Interfaces only. The object behind them is put together in agent-core.ts; a function here and below names the members that
- * it needs of it ({@link Needs}).
+ * Interfaces only. agent-core.ts assembles the object behind them. Functions name the members that they need ({@link Needs}).
  */
 import type { ToolSet, UIMessage } from "ai";
 import type { Db } from "../memory/db.ts";
@@ -19,7 +19,7 @@ import type { Policy } from "../steps/plan/policy.ts";
 import type { RunEvent } from "./events.ts";
 import type { SessionSettings, SettingsTable } from "./settings.ts";
 
-/** The state of a workflow instance as the engine tells it, or `missing` when it knows no such instance. */
+/** The state of a workflow instance as the engine reports it, or `missing` when it knows no such instance. */
 export type InstanceStatus =
   | "queued"
   | "running"
@@ -35,39 +35,39 @@ export type InstanceStatus =
 
 export interface Instance {
   status(): Promise<{ status: InstanceStatus; error?: string }>;
-  /** Wakes an instance whose engine lost its thread; any event does, and one that nothing waits for is harmless. */
+  /** Wakes an instance whose engine is stuck. Any event does that, and an event that nothing waits for is harmless. */
   nudge(event?: string): Promise<void>;
   pause(): Promise<void>;
   resume(): Promise<void>;
-  /** From the beginning, or from the step of this name; what comes before it is kept. */
+  /** Restarts from the beginning, or from the step of this name and keeps the steps before it. */
   restart(fromStep?: string): Promise<void>;
   terminate(): Promise<void>;
 }
 
 export interface Platform {
-  /** Of the agent's Durable Object; no other has it. */
+  /** The id of the agent's Durable Object, which no other object has. */
   readonly agentId: string;
   now(): number;
-  /** A fresh id that is unique across agents; letters, digits and `-` only. */
+  /** A fresh id that is unique across agents, with letters, digits and `-` only. */
   newRunId(kind: RunRecord["kind"]): string;
   /** Lets work go on after the caller was answered. */
   background(work: Promise<unknown>): void;
   broadcast(event: RunEvent): void;
-  /** Tells whoever observes the Worker that a run has ended. */
+  /** Reports to the Worker's operator that a run has ended. */
   record(run: RunRecord): void;
-  /** Tells them that a caller's function did not take the news. */
+  /** Reports to the operator that a caller's function failed. */
   hookFailed(failure: HookFailure): void;
-  /** Says once, loudly, when runs of this kind have no Workflow. */
+  /** Logs once, as an error, that runs of this kind have no Workflow. */
   needWorkflow(): void;
   /** Creates the workflow instance named after the run. Creating one that exists joins it. */
   createInstance(run: RunRecord): Promise<"created" | "joined">;
   instance(runId: string): Promise<Instance>;
-  /** Sees to it that `watch` is called again and again, also after the process died, until disarmed. */
+  /** Makes the platform call `watch` again and again until disarmed, also after the process died. */
   armWatchdog(): Promise<void>;
   disarmWatchdog(): Promise<void>;
 }
 
-/** One attempt that came to nothing. No words: they may quote what was said. */
+/** One failed attempt. It holds no error text, because that may quote the conversation. */
 export interface HookFailure {
   readonly runId: string;
   readonly sessionId: string;
@@ -75,13 +75,13 @@ export interface HookFailure {
   readonly again: boolean;
 }
 
-/** From where a session's growth is counted, and what it came to at the last look. */
+/** The place from which a session's growth is counted, and the growth at the last look. */
 export interface NotesMark {
   readonly after: NotesEnd | null;
   readonly growth: Growth | null;
 }
 
-/** Notes that were last found not to serve a postponed run. */
+/** Notes that did not serve a postponed run at the last look. */
 export interface Unserved {
   readonly settings: SessionSettings;
   readonly leafId: string;
@@ -90,14 +90,14 @@ export interface Unserved {
   readonly tokens: number;
 }
 
-/** One thing that was said: about a session's settings, or to one of the agent's rooms. */
+/** One builder call, which changes a session's settings or gives work to one of the agent's rooms. */
 export interface Told {
   settings?(settings: SessionSettings): SessionSettings;
-  /** What a room does about it once the session is used. */
+  /** The room's work, done once the session is used. */
   apply?(sessionId: string, core: Core): void;
 }
 
-/** The optional rooms of an agent, as far as its core tells them and asks them. */
+/** The calls of an agent's core to its optional rooms. */
 export interface RoomHooks {
   cleared(sessionId: string): void;
   deleted(sessionId: string): void;
@@ -111,7 +111,7 @@ export interface RoomHooks {
   declareText(sessionId: string, label: string, text: ShownText): void;
 }
 
-/** A text that a model is shown all the time. */
+/** A text that a model always sees. */
 export interface ShownText {
   readonly description: string;
   readonly get: () => Promise<string | null>;
@@ -122,19 +122,21 @@ export interface HostedReads {
   read<T>(work: () => T | Promise<T>): Promise<T>;
 }
 
-/** What was found out since the object woke, so that a warm append asks nothing twice. Dropped on a rollback. */
+/** Caches since the object woke, so that a warm append asks nothing twice. Dropped on a rollback. */
 export interface Marks {
-  /** For each live run, the newest leaf that is known to continue its branch: saves a walk per append. */
+  /** For each live run, the newest leaf that is known to continue its branch. Saves a walk per append. */
   readonly branchLeaf: Map<string, string>;
-  /** By session: a policy under which a dry run found nothing to do, and up to which size of the view that stands. */
+  /** By session, a policy under which a dry run found nothing to do, and the size of the view up to which that holds. */
   readonly nothingUpTo: Map<string, { readonly policy: Policy; readonly tokens: number }>;
-  /** By session: what notes were last found not to serve a postponed run with. */
+  /** By session, the state in which notes last did not serve a postponed run. */
   readonly unserved: Map<string, Unserved>;
-  /** By session: from where the growth since its last notes is counted. */
+  /** By session, the place from which the growth since its last notes is counted. */
   readonly notesMarks: Map<string, NotesMark>;
 }
 
-/** What a function works with, by name. Those that start, end or commit a run reach nearly all of it, and take the whole. */
+/**
+ * The members of the core that a function needs, by name. Functions that start, end or commit a run need nearly all, and take the whole.
+ */
 export type Needs<Members extends keyof Core> = Pick<Core, Members>;
 
 export interface Core {
@@ -145,35 +147,35 @@ export interface Core {
   /** The optional rooms that the agent was declared with. */
   readonly rooms: RoomHooks;
   readonly usage: UsageTable;
-  /** How each summariser fares. */
+  /** Breaker states of the summarisers. */
   readonly health: Health;
-  /** What they cost. */
+  /** Tokens that the summarisers cost. */
   readonly spend: SpendTable;
   readonly settings: SettingsTable;
   readonly platform: Platform;
-  /** What builders were told and no session was used after yet. */
+  /** Builder calls whose session was not used afterwards yet. */
   readonly pendingSettings: Set<() => void>;
-  /** By session: why what its builder was told cannot be put into force. The session is then refused at every use. */
+  /** By session, the error of its builder calls. Every use of the session is then refused with it. */
   readonly refused: Map<string, unknown>;
   readonly marks: Marks;
-  /** Ended runs that a caller's function is yet to be told of, and those that it is being told of. */
+  /** Ended runs that a caller's function has yet to take, and those that it is called for now. */
   readonly hookOutbox: HookOutbox;
   readonly telling: Set<string>;
-  /** Calls of a session's own function that are at work, by run. */
+  /** Running calls of a session's own function, by run. */
   readonly inlineCalls: Map<string, AbortController>;
   /** Sessions whose messages a host keeps. */
   readonly hosted: ReadonlyMap<string, HostedReads>;
 
-  /** The one counter of a session, for whatever is counted there. */
+  /** The one counter of a session, for everything that is counted in it. */
   counterOf(sessionId: string): CountTokens;
-  /** One transaction over messages and ledger. If it throws, nothing of it stays, in storage or in memory. */
+  /** One transaction over messages and ledger. If it throws, nothing of it stays in storage or in memory. */
   transaction<T>(work: (() => T) & (T extends PromiseLike<unknown> ? never : unknown)): T;
   /**
-   * Does a read of a session's content, or a transaction that needs some. Where a host keeps the messages it may be done several
-   * times, until all that it needs is at hand.
+   * Does a read of a session's content, or a transaction that needs some. Where a host keeps the messages it may run several times, until
+   * all that it needs is at hand.
    */
   read<T>(sessionId: string, work: () => T | Promise<T>): Promise<T>;
-  /** Tells clients where a live run stands. Called after the transaction, never inside it. */
+  /** Reports the state of a live run to clients. Called after the transaction, never inside it. */
   announce(run: RunRecord): void;
   /** Resolves when the run has its outcome. Throws `unknown_run`. */
   ended(runId: string): Promise<RunRecord>;

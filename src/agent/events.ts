@@ -1,6 +1,6 @@
 /**
- * What connected clients hear: a small, whole picture of a run each time it moves. It goes to every connection, so it holds
- * words only where clients may read; a client that missed one loses nothing, because the next one says everything again.
+ * Events for connected clients. Each is a small, complete picture of a run, sent at every change. It goes to every connection, so it holds
+ * words only where clients may read. A missed event loses nothing, because the next one repeats everything.
  */
 import type { Outcome, RunRecord, RunState, Trigger } from "../memory/runs/runs.ts";
 import { withoutWords, withoutWordsIn } from "../memory/runs/record.ts";
@@ -14,10 +14,10 @@ export interface RunEvent {
   readonly n: number;
   readonly trigger: Trigger;
   readonly state: RunState;
-  /** The step at work, or the last one. */
+  /** The running step, or the last one. */
   readonly step: string | null;
   readonly attempt: number;
-  /** Steps done, of how many: known once the cut is planned. */
+  /** Steps done, and steps in all, known once the cut is planned. */
   readonly done: number;
   readonly total: number;
   readonly modelCalls: number;
@@ -29,18 +29,18 @@ export interface RunEvent {
   readonly at: number;
 }
 
-/** Plan and commit: what a workflow does beside its drafts. A split switches to the child as well. */
+/** Plan and commit, which a workflow does beside its drafts. A split also switches to the child. */
 const FIXED_STEPS = { compaction: 2, split: 3, notes: 2 } as const;
 
 export function runEvent(run: RunRecord, at: number): RunEvent {
   const last = run.steps.at(-1);
-  // Notes that serve, and a function of the caller's own, are one step each.
+  // Notes that serve, and a caller's own function, are one step each.
   const fixed = run.path === "function" || run.path === "notes" ? 0 : FIXED_STEPS[run.kind];
   const chunks = Math.max(1, run.chunkDigests.length);
   const merge = run.chunkDigests.length > 1 ? 1 : 0;
   const asked = run.approval == null ? 0 : 1;
   const done = run.steps.filter((step) => step.endedAt !== null).length;
-  // Repairs, halves and further questions are known of only when they come: what is not over has at least one step to come.
+  // Repairs, halves and further questions are known only when they come. So a live run always has at least one step to come.
   const total = Math.max(fixed + chunks + merge + asked, run.steps.length, done + 1);
   return {
     type: RUN_EVENT,
@@ -61,14 +61,14 @@ export function runEvent(run: RunRecord, at: number): RunEvent {
   };
 }
 
-/** Stands where a client that may not read would be told something in words. */
+/** Stands in place of words for a client that may not read. */
 const UNTOLD = "Only clients that may read are told.";
 
 export function eventWithoutWords(event: RunEvent): RunEvent {
   return { ...event, outcome: withoutWordsIn(event.outcome, UNTOLD) };
 }
 
-/** A run as a client sees it that may not read: without a word of what was said or asked. */
+/** A run for a client that may not read, without any words of the conversation or of a request. */
 export function runWithoutWords(run: RunRecord): RunRecord {
   const shown = withoutWords(run, UNTOLD);
   return shown.split == null ? shown : { ...shown, split: { ...shown.split, name: null } };

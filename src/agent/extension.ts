@@ -1,8 +1,9 @@
 /**
- * The seam on which optional rooms hang: what a room adds to an agent that was declared with it, and when it is told.
+ * The interface of optional rooms. It holds the additions of a room to an agent that was declared with it, and the calls that the room
+ * receives.
  *
- * The core names no room. `withCompaction(Base, { rooms: [context(), events()] })` adds two: their methods stand on each
- * session, their calls in the table of calls, and a Worker that adds none has none of their code.
+ * The core names no room. `withCompaction(Base, { rooms: [context(), events()] })` adds two. Their methods stand on each session and their
+ * calls in the table of calls. A Worker without rooms has none of their code.
  */
 import type { ToolSet, UIMessage } from "ai";
 import type { z } from "zod";
@@ -11,13 +12,13 @@ import type { Core, RoomHooks, ShownText, Told } from "./core.ts";
 import type { SessionState } from "./session-state.ts";
 
 /**
- * What clients may be allowed together. `watch`: ask for compactions and follow them, without a word of what was said.
- * `read`: all that was said. `write`: say more, in any role. `steer`: decide how summaries come about and which hold.
- * `admin`: delete, and change what the model is told beside the conversation.
+ * Calls that clients may get together. `watch` asks for compactions and follows them, without a word of the conversation. `read` reads the
+ * whole conversation. `write` adds messages, in any role. `steer` decides how summaries are made and which hold. `admin` deletes, and
+ * changes what the model is told beside the conversation.
  */
 export type Group = "watch" | "read" | "write" | "steer" | "admin";
 
-/** One call of a table, as far as a declaration knows it: see calls.ts. */
+/** One call of a table, as far as a declaration knows it. See calls.ts. */
 export interface CallEntry {
   readonly group: Group;
   readonly does: string;
@@ -27,35 +28,35 @@ export interface CallEntry {
 
 export type CallTable = Readonly<Record<string, CallEntry>>;
 
-/** What a room may do to a manager of all sessions. */
+/** The access of a room to a manager of all sessions. */
 export interface ManagerState {
   readonly core: Core;
   readonly tell: (told: Told) => void;
 }
 
-/** A room at work in one agent. What it is told, it is told inside the transaction that the news is about. */
+/** An installed room of one agent. Each of its hooks runs inside the transaction of its event. */
 export interface Installed<SessionMethods extends object, ManagerMethods extends object> {
-  /** An object whose methods each handle of a session has. */
+  /** An object whose methods each session's handle has. */
   readonly session: (state: SessionState) => SessionMethods;
   /** An object whose methods each manager of sessions has. */
   readonly manager?: (state: ManagerState) => ManagerMethods;
-  /** What was said in a session was deleted. */
+  /** The messages of a session were deleted. */
   readonly cleared?: (sessionId: string) => void;
-  /** A session was deleted: nothing of it may be left. */
+  /** A session was deleted. Nothing of it may be left. */
   readonly deleted?: (sessionId: string) => void;
   /** A session was made as a copy of another. */
   readonly copied?: (fromId: string, toId: string) => void;
-  /** Leaves out of a view what the room says is not to be shown. */
+  /** Removes messages from a view that the room does not want shown. */
   readonly shown?: (sessionId: string, messages: UIMessage[]) => UIMessage[];
   /** Tools for a model. `newest` names the session in which the conversation goes on. */
   readonly tools?: (sessionId: string, newest: () => string) => ToolSet;
-  /** What a turn's prompt ends with, beside what is stored; null for nothing. */
+  /** The end of a turn's prompt, which is not stored. Null for nothing. */
   readonly reminder?: (sessionId: string) => Promise<string | null>;
-  /** Finds what was said in any of the agent's sessions, as text for a model; null for nothing. */
+  /** Searches the messages of all the agent's sessions. Returns text for a model, or null for nothing. */
   readonly searchAll?: (query: string) => Promise<string | null>;
-  /** The text of a block that summaries carry along; null for a label that the room does not know. */
+  /** The text of a block that summaries carry along. Null for a label that the room does not know. */
   readonly carriedText?: (sessionId: string, label: string) => Promise<string | null>;
-  /** Shows a model a text all the time, under a label. */
+  /** Always shows a text to the model, under a label. */
   readonly declareText?: (sessionId: string, label: string, text: ShownText) => void;
 }
 
@@ -76,7 +77,7 @@ type Both<Union> = (Union extends unknown ? (each: Union) => void : never) exten
   ? All
   : never;
 
-/** What a list of rooms adds to a session, to a manager of sessions, and to the table of calls. */
+/** The additions of a list of rooms to a session, to a manager of sessions, and to the table of calls. */
 export type SessionMethodsOf<R extends Rooms> = Both<
   R[number] extends infer Each ? (Each extends Extension<infer Added> ? Added : never) : never
 >;
@@ -87,7 +88,7 @@ export type CallsOf<R extends Rooms> = Both<
   R[number] extends infer Each ? (Each extends Extension<object, object, infer Table> ? Table : never) : never
 >;
 
-/** The rooms of one agent, at work. */
+/** The installed rooms of one agent. */
 export class InstalledRooms implements RoomHooks {
   readonly #rooms: readonly Installed<object, object>[];
 

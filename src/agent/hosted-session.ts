@@ -1,12 +1,12 @@
 /**
- * A session whose messages a host keeps: the host's feed on one side, reads that may have to wait on the other.
+ * A session whose messages a host keeps. It listens to the host's feed, and its reads may have to wait.
  *
- * Job: take each change of the host into the index in the turn of the event loop in which it was made, start what is due, and
- * make the index equal again where a change was missed. Boundary: knows the port (memory/message-source.ts) and no host.
+ * Job: take each change of the host into the index in the same turn of the event loop, start due runs, and repair the index where a change
+ * was missed. Boundary: knows the port (src/memory/messages/message-source.ts) and no host.
  *
- * Why it is safe: a listener that does not wait is committed by the platform together with the host's own write. After a failure
- * nothing more is taken from the feed until the whole path was compared, so a gap cannot be built upon. The comparison
- * writes in one transaction, and begins again when the host changed while it read.
+ * Why it is safe: the platform commits the writes of a synchronous listener together with the host's own write. After a failure nothing
+ * more is taken from the feed until the whole path was compared, so nothing builds on a gap. The comparison writes in one transaction, and
+ * starts again when the host changed during its reads.
  */
 import type { UIMessage } from "ai";
 import { PalimpsestError } from "../errors.ts";
@@ -20,13 +20,13 @@ import { mendIfUncovered } from "./runs/mend.ts";
 import { startNotesIfDue } from "./notes/trigger.ts";
 import { measureAfresh, maskIfDue, triggerIfDue } from "./runs/trigger.ts";
 
-/** Rounds of fetching for one read, and of comparing: more mean that somebody changes the same messages all the time. */
+/** Most rounds of fetching for one read, and of comparing. More rounds mean that the same messages change all the time. */
 const MAX_ROUNDS = 20;
 
-/** What a comparison found: all that makes the index equal to the host's path. */
+/** The result of a comparison, with every change that makes the index equal to the host's path. */
 interface Difference {
   readonly gone: readonly string[];
-  /** Messages that are new, each with the one before it on the path. */
+  /** New messages, each with the one before it on the path. */
   readonly added: readonly { readonly message: Encoded; readonly after: string | null }[];
   readonly changed: readonly UIMessage[];
 }
@@ -36,12 +36,12 @@ export class HostedSession {
   readonly #core: Core;
   readonly #source: MessageSource;
   readonly #contents: HostedContents;
-  /** Whether the index says what the host has. */
+  /** Whether the index equals the host's messages. */
   #isEqual = false;
-  /** Whether nothing but a comparison of everything will do. */
+  /** Whether only a full comparison can repair the index. */
   #isBehind = false;
   #comparing: Promise<void> | null = null;
-  /** Rises with each change that the host tells. */
+  /** Counts the changes that the host reports. */
   #changes = 0;
   /** Messages that were found to differ from their rows. */
   readonly #suspects = new Set<string>();
@@ -55,7 +55,7 @@ export class HostedSession {
     source.subscribe((event) => this.#hear(event));
   }
 
-  /** Resolves once the index says what the host has. Throws what kept it from that. */
+  /** Resolves once the index equals the host's messages. Throws the error that prevented it. */
   async ready(): Promise<void> {
     if (this.#isEqual) return;
     this.#comparing ??= this.#compare().finally(() => (this.#comparing = null));
@@ -63,14 +63,14 @@ export class HostedSession {
   }
 
   /**
-   * For the host's start. It joins no comparison that is under way: that one may be waiting for the start itself. Two at once do no
-   * harm, because what one has taken in changes nothing for the other.
+   * For the host's start. It joins no running comparison, because that one may be waiting for the start itself. Two at once do no harm,
+   * because changes that one has taken in are no changes for the other.
    */
   async start(): Promise<void> {
     await this.#compare();
   }
 
-  /** Does a read, as often as it takes: what it misses is fetched, and what it shows to be missed is taken in first. */
+  /** Repeats a read as often as necessary. It fetches missing messages, and first takes in the changes that the read reveals. */
   async read<T>(work: () => T | Promise<T>): Promise<T> {
     this.#reads++;
     try {
@@ -82,7 +82,7 @@ export class HostedSession {
         } catch (error) {
           if (!isToBeReadAgain(error)) throw error;
           const isNew = error instanceof NotAtHand && error.ids.some((id) => !fetched.has(id));
-          // A read that asks for new messages comes to an end by itself.
+          // A read that asks for new messages ends by itself.
           if (!isNew && ++differed > MAX_ROUNDS) throw tooManyChanges(this.#source.name, error);
           if (error instanceof HostDiffers) {
             this.#suspect(error.id);
@@ -104,7 +104,7 @@ export class HostedSession {
 
   // --- the feed ------------------------------------------------------------------------------------------------------
 
-  /** Never throws and never waits: the host goes on whatever becomes of us. */
+  /** Never throws and never waits, because the host must go on in any case. */
   #hear(event: SourceEvent): void {
     this.#changes++;
     this.#contents.forget();
@@ -138,7 +138,7 @@ export class HostedSession {
     }
   }
 
-  /** Starts what is due. In a transaction of its own: what cannot be read at once must not take the change with it. */
+  /** Starts due runs. It uses a transaction of its own, so that content that is not at hand does not undo the change. */
   #look(continues: string | null): void {
     const { sessionId } = this;
     const core = this.#core;
@@ -192,7 +192,7 @@ export class HostedSession {
     for (let round = 0; round < MAX_ROUNDS && !this.#isEqual; round++) {
       const changes = this.#changes;
       const difference = (await this.#looksEqual()) ? null : await this.#differ();
-      // What was read may be old by now.
+      // The read state may be outdated by now.
       if (this.#changes !== changes) continue;
       if (difference !== null) this.#core.transaction(() => this.#apply(difference));
       this.#isEqual = true;
@@ -204,7 +204,7 @@ export class HostedSession {
     throw tooManyChanges(this.#source.name);
   }
 
-  /** One look that costs a few rows: the newest message is the same, and every message in memory is known. */
+  /** A cheap check of a few rows. The newest message is the same, and every message in memory is known. */
   async #looksEqual(): Promise<boolean> {
     if (this.#isBehind) return false;
     const leafId = await this.#source.leafId();
@@ -222,14 +222,14 @@ export class HostedSession {
     for (const id of ids) {
       const known = history.digestOf(id);
       const message = live.get(id) ?? (known === null || this.#suspects.has(id) ? await this.#source.get(id) : null);
-      // Measured at once: a whole conversation is not held in memory.
+      // Measured at once, because a whole conversation is not held in memory.
       if (message !== null && known === null) added.push({ message: history.measure(message), after });
       else if (message !== null && known !== this.#contents.digestOf(message)) changed.push(message);
       if (message !== null || known !== null) after = id;
     }
     const onPath = new Set(ids);
     const gone: string[] = [];
-    // What the path does not name may be on another branch, or older than the host reads back: the host is asked for each.
+    // Messages that the path does not name may be on another branch, or older than the host reads back. So the host is asked for each.
     for (const id of history.unknownTo(onPath)) if ((await this.#source.get(id)) === null) gone.push(id);
     return { gone, added, changed };
   }

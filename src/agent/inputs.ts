@@ -1,8 +1,7 @@
 /**
- * What calls and methods take, field by field: one schema for both, so that what a client may not send a caller's own code
- * may not pass either.
+ * The inputs of calls and methods, field by field. One schema serves both, so the agent's own code cannot pass what a client may not send.
  *
- * Boundary: shapes only. Whether what is named exists, and whether numbers go together, is asked where they are used.
+ * Boundary: shapes only. The code that uses an input checks whether named things exist and whether numbers fit together.
  */
 import type { UIMessage } from "ai";
 import { z } from "zod";
@@ -27,31 +26,31 @@ import type { SplitOptions } from "./runs/split.ts";
 import type { GetViewOptions } from "./views/shown-view.ts";
 
 export interface CompactOptions {
-  /** What the summary should attend to, in a person's words. */
+  /** A person's words about the summary's focus. */
   readonly focus?: string | undefined;
-  /** Asks the model anew, also for what an earlier draft covers: after a summary that was rolled back. */
+  /** Asks the model again, even where an earlier draft exists. Use it after a summary that was rolled back. */
   readonly fresh?: boolean | undefined;
-  /** Asks the model although it is down or the budget is spent. Never against an invariant. */
+  /** Asks the model although it is down or the budget is spent. It never overrides an invariant. */
   readonly ignoreBudget?: boolean | undefined;
-  /** Makes the summaries of the branch from their first drafts again, instead of summarising more of it. */
+  /** Makes the summaries of the branch again from their first drafts, instead of summarising more of it. */
   readonly rebuild?: boolean | undefined;
-  /** The branch to compact; the active one by default. */
+  /** The branch to compact. Default: the active one. */
   readonly leafId?: string | undefined;
 }
 
 export interface NotesEdit {
-  /** The sections that change, each whole; one of a new title is added at the end, an empty text empties it. */
+  /** The changed sections, each whole. One with a new title is added at the end, and an empty text empties its section. */
   readonly sections: readonly NotesSection[];
-  /** The last message that the notes now tell of; null: of everything so far. Default: as before. */
+  /** The last message that the notes now cover. Null covers everything so far. Default: as before. */
   readonly coveredId?: string | null | undefined;
   /**
-   * Number of the version that was read and changed, 0 where there was none: refused as `conflict` when another one is in force
-   * by now. Default: whatever is in force.
+   * Number of the version that the edit is based on, 0 where there was none. Refused as `conflict` when another version is in force by now.
+   * Default: the version in force.
    */
   readonly basedOn?: number | undefined;
 }
 
-/** A field for each of a method's options: one that is missing here, or too much, does not compile. */
+/** A field for each of a method's options. A missing or an extra field does not compile. */
 export type FieldsOf<Options> = { readonly [Name in keyof Required<Options>]: z.ZodType<Options[Name]> };
 
 export const NOT_WELL_FORMED = "must be well-formed Unicode";
@@ -72,14 +71,14 @@ export const tokens = wholeNumber.nonnegative();
 export const page = wholeNumber.positive().max(MAX_PAGE);
 export const ids = z.array(id).max(MAX_BATCH_MESSAGES);
 
-/** Messages keep what they came with; memory checks what they must be. */
+/** Messages keep every field. Memory checks their validity. */
 export const message = z.custom<UIMessage>(
   (value) => typeof value === "object" && value !== null,
   "expected a UIMessage object",
 );
 export const messages = z.array(message).max(MAX_BATCH_MESSAGES);
 
-/** What each may be is checked where messages are shortened: see src/steps/view/truncate.ts. */
+/** Ranges are checked where messages are shortened. See src/steps/view/truncate.ts. */
 const truncate = z.strictObject({
   keepRecent: z.number().optional(),
   maxToolOutputChars: z.number().optional(),
@@ -139,10 +138,10 @@ export const newSession = {
   source: name.optional(),
 } satisfies FieldsOf<CreateSessionOptions>;
 
-/** Sessions of one page of a list, unless told. */
+/** Default number of sessions on one page of a list. */
 const DEFAULT_SESSIONS_PAGE = 50;
 
-/** A session as it was listed, whole or in the two fields that count. */
+/** A listed session, whole or as the two fields that matter. */
 const anything = z.unknown().optional();
 const listedSession = {
   createdAt: wholeNumber,
@@ -168,7 +167,7 @@ export const sessionsPage = {
 export const ofSession = z.strictObject({ sessionId });
 export const ofMessages = z.strictObject({ sessionId, ids });
 
-/** What methods of a session take as an object. */
+/** Object inputs of a session's methods. */
 export const inputs = {
   compact: z.strictObject(compactOptions),
   compactNow: z.strictObject({ ...compactOptions, reason: z.enum(["overflow", "manual"]).default("overflow") }),
@@ -185,7 +184,7 @@ export const inputs = {
   listSessions: z.strictObject(sessionsPage),
 };
 
-/** Throws `invalid_input` that names each field that is wrong, and each that there is not. */
+/** Throws `invalid_input` with the name of each wrong and each unknown field. */
 export function parseInput<Schema extends z.ZodObject>(schema: Schema, input: unknown): z.output<Schema> {
   const parsed = schema.safeParse(input ?? {});
   if (parsed.success) return parsed.data;
@@ -197,19 +196,19 @@ export function parseInput<Schema extends z.ZodObject>(schema: Schema, input: un
 const line = (path: readonly PropertyKey[], what: string): string =>
   `${path.map(String).join(".") || "input"}: ${what}`;
 
-/** One line for each field that is wrong. */
+/** One line for each wrong field. */
 function describe(issue: z.core.$ZodIssue, above: readonly PropertyKey[]): string[] {
   const path = [...above, ...issue.path];
   if (issue.code === "unrecognized_keys") return issue.keys.map((key) => line([...path, key], "no such field"));
   if (issue.code === "invalid_union") {
-    // Of what may be one thing or another, the one that was meant is the one that was gone into.
+    // In a union, the meant alternative is the one whose errors lie inside it.
     const inside = issue.errors.flat().filter((each) => each.path.length > 0 || each.code === "unrecognized_keys");
     if (inside.length > 0) return inside.flatMap((each) => describe(each, path));
   }
   return [line(path, issue.message)];
 }
 
-/** Without the fields that are undefined, for methods that tell those from absent ones. */
+/** Removes undefined fields, for methods that distinguish them from absent ones. */
 export function defined<T extends object>(options: T): { [Name in keyof T]: Exclude<T[Name], undefined> } {
   return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as {
     [Name in keyof T]: Exclude<T[Name], undefined>;

@@ -1,13 +1,13 @@
 /**
- * Base classes that keep their messages themselves, known by what they are used for: their code is not imported here.
+ * Base classes that keep their messages themselves. Their methods identify them, because their code is not imported here.
  */
 import { PalimpsestError } from "../errors.ts";
 
 interface KnownHost {
   readonly name: string;
-  /** Where its `withCompaction` is. */
+  /** The subpath with its `withCompaction`. */
   readonly door: string;
-  /** Methods that it has, all of them. */
+  /** Methods that identify it. It must have all of them. */
   readonly methods: readonly string[];
 }
 
@@ -28,7 +28,7 @@ export function isHost(base: unknown, { methods }: KnownHost): boolean {
   return typeof prototype === "object" && prototype !== null && methods.every((name) => name in prototype);
 }
 
-/** Throws `invalid_options` for a base class that keeps its messages: compaction would never hear of them. */
+/** Throws `invalid_options` for a base class that keeps its messages, because compaction would never see them. */
 export function mustKeepNoMessages(base: unknown): void {
   const host = [AI_CHAT, THINK].find((each) => isHost(base, each));
   if (host === undefined) return;
@@ -38,7 +38,7 @@ export function mustKeepNoMessages(base: unknown): void {
   );
 }
 
-/** Throws `invalid_options` for a base class that is not this host, or one that lacks what it is used for. */
+/** Throws `invalid_options` for a base class that is not this host, or one that lacks a required method. */
 export function mustBeHost(base: unknown, host: KnownHost, from: string): void {
   if (isHost(base, host)) return;
   const prototype: unknown = typeof base === "function" ? base.prototype : null;

@@ -1,4 +1,4 @@
-/** A pause in a long piece of work on the object's thread: what came meanwhile is answered first. */
+/** Pauses long work on the object's thread, so that waiting calls are answered first. */
 export async function letOthersIn(): Promise<void> {
   await scheduler.wait(0);
 }

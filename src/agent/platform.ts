@@ -1,9 +1,9 @@
 /**
  * The Agents SDK and the Workflows engine, as a {@link Platform}.
  *
- * Facts behind this file: creating an instance whose id is taken throws, and means that it exists; `get` throws for one
- * that does not. Instances are made and controlled through their binding, by run id: what the SDK writes down of workflows
- * that it starts would be a second ledger, may lag, and would outlive the run and its session (S2).
+ * Facts behind this file: creating an instance with a taken id throws, which means that it exists. `get` throws for a missing instance.
+ * Instances are created and controlled through their binding, by run id. The SDK's own record of workflows would be a second ledger, which
+ * may lag, and would outlive the run and its session (S2).
  */
 import type { Agent } from "agents";
 import { PalimpsestError } from "../errors.ts";
@@ -15,23 +15,23 @@ import type { Instance, InstanceStatus, Platform } from "./core.ts";
 import { eventWithoutWords } from "./events.ts";
 import { Telemetry, type TelemetryEnv } from "./reports/telemetry.ts";
 
-/** The binding that leads to the Workflow of every run. */
+/** The binding of the Workflow for every run. */
 const BINDING = "COMPACTION_WORKFLOW";
 const ADVICE = `There is no Workflow binding "${BINDING}", so each run fails. Export CompactionWorkflow from your Worker and add { "name": "palimpsest-compaction", "binding": "${BINDING}", "class_name": "CompactionWorkflow" } under "workflows" in wrangler.jsonc.`;
 
-/** What of a Worker's environment decides how runs are watched. */
+/** The part of a Worker's environment that sets the watchdog. */
 export interface WatchdogEnv {
-  /** Seconds between two looks at live runs: a run whose engine died rests so long at most. Default 15. */
+  /** Seconds between two looks at live runs, which is the longest rest of a run whose engine died. Default 15. */
   readonly PALIMPSEST_WATCHDOG_SECONDS?: string;
 }
 
-/** An agent that has the method which its watchdog's schedule calls. */
+/** An agent with the method that its watchdog's schedule calls. */
 export type Watched = Agent & { watchCompactions(): Promise<void> };
 
 export interface Surroundings {
   readonly ctx: DurableObjectState;
   readonly env: Cloudflare.Env;
-  /** Whether every client may read what was said. */
+  /** Whether every client may read the conversation. */
   readonly clientsRead: boolean;
 }
 
@@ -115,12 +115,12 @@ function findWorkflow(env: Cloudflare.Env): Workflow<CompactionParams> | null {
   return (env as unknown as Record<string, Workflow<CompactionParams> | undefined>)[BINDING] ?? null;
 }
 
-/** Whether no Workflow could take a run: then somebody has to be told before the first one fails. */
+/** Whether no Workflow could take a run. Somebody must then be told before the first one fails. */
 export function lacksWorkflow(env: Cloudflare.Env): boolean {
   return findWorkflow(env) === null;
 }
 
-/** Of the agent itself, or of the root that it was made under with `subAgent()`, and the way down from there. */
+/** The address of the agent itself, or of the root that it was made under with `subAgent()` and the path from there. */
 function addressOf(agent: Agent, { ctx, env }: { ctx: DurableObjectState; env: Cloudflare.Env }): AgentAddress {
   const path = agent.parentPath.length === 0 ? [] : agent.selfPath;
   const [root] = path;
@@ -128,7 +128,7 @@ function addressOf(agent: Agent, { ctx, env }: { ctx: DurableObjectState; env: C
   return { binding: rootBindingOf(env, ctx.id, root), name: root.name, path };
 }
 
-/** A sub-agent's id is one of its root's namespace, which takes no other. */
+/** A sub-agent's id belongs to its root's namespace, and no other namespace accepts it. */
 function rootBindingOf(env: Cloudflare.Env, id: DurableObjectId, root: AgentStep): string {
   for (const [binding, value] of Object.entries(env as unknown as Record<string, unknown>)) {
     if (isNamespace(value) && hasId(value, id)) return binding;
@@ -147,7 +147,7 @@ function hasId(namespace: DurableObjectNamespace, id: DurableObjectId): boolean 
   }
 }
 
-/** The Durable Object binding that leads to this very object: the one whose id for our name is our id. */
+/** The Durable Object binding of this very object, whose id for our name is our id. */
 function bindingOf(env: Cloudflare.Env, id: DurableObjectId, name: string): string {
   for (const [binding, value] of Object.entries(env as unknown as Record<string, unknown>)) {
     if (isNamespace(value) && value.idFromName(name).equals(id)) return binding;
@@ -158,7 +158,7 @@ function bindingOf(env: Cloudflare.Env, id: DurableObjectId, name: string): stri
   );
 }
 
-/** By the platform's own name for it: a service binding claims every property, and calling one would be a request. */
+/** Checked by the platform's name of the class. A service binding claims every property, and calling one would be a request. */
 function isNamespace(value: unknown): value is DurableObjectNamespace {
   return typeof value === "object" && value !== null && value.constructor.name === "DurableObjectNamespace";
 }

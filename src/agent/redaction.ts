@@ -1,5 +1,5 @@
 /**
- * What leaves a conversation, or is kept of it, in the words that a session's rules leave: as it came where it has none.
+ * Applies a session's redaction rules to texts that leave a conversation or are stored about it. Without rules texts stay unchanged.
  *
  * Redaction is an optional room, so this is the only place in the agent that asks whether there are rules.
  */
@@ -12,7 +12,7 @@ import type { WordRow } from "../steps/salience/table.ts";
 import type { SessionSettings } from "./settings.ts";
 
 export interface Redaction {
-  /** Goes into the name of what is made of redacted text: other rules, other text. Empty without rules. */
+  /** Part of the key of everything made of redacted text, because other rules give other text. Empty without rules. */
   readonly names: readonly string[];
   readonly text: (text: string) => string;
   readonly message: (message: UIMessage) => UIMessage;
@@ -80,7 +80,10 @@ function redactWith(rules: SecretRules): Redaction {
   };
 }
 
-/** The words that the rules leave as they are. Read all at once: rules take as long for one word as for a page of them. */
+/**
+ * The words that the rules leave unchanged. All words are checked in one text, because rules take as long for one word as for a page of
+ * them.
+ */
 function keepClean(rows: readonly WordRow[], text: (said: string) => string): readonly WordRow[] {
   const said = rows.map(([word]) => word);
   const left = text(said.join("\n")).split("\n");

@@ -1,8 +1,8 @@
 /**
- * The sessions of one agent: made, listed, named, copied and deleted by id, and what all of them have in common.
+ * The sessions of one agent, made, listed, named, copied and deleted by id, with their common settings.
  *
- * It keeps nothing of its own, so a call works the same whether or not its session was touched since the last wake-up.
- * Methods on rows answer at once; those on messages are a {@link Session}'s.
+ * Keeps no state, so a call works the same whether or not its session was touched since the last wake-up. Methods on rows answer
+ * synchronously. Methods on messages delegate to a {@link Session}.
  */
 import type { UIMessage } from "ai";
 import type { AppendResult } from "../memory/messages/history.ts";
@@ -33,7 +33,9 @@ export class SessionManager<R extends Rooms = Rooms> extends Configured {
     for (const part of core.rooms.managerParts({ core, tell: (told) => void this.tell(told) })) addMethods(this, part);
   }
 
-  /** A handle on the agent's sessions. Builder calls may come in any order; a session's own settings go before them. */
+  /**
+   * A handle on the agent's sessions. Builder calls may come in any order. They apply before a session's own settings, which override them.
+   */
   static create<R extends Rooms>(agent: CompactionHost<R>): ManagerOf<R> {
     return new SessionManager(agent) as ManagerOf<R>;
   }
@@ -49,7 +51,10 @@ export class SessionManager<R extends Rooms = Rooms> extends Configured {
 
   // --- sessions ------------------------------------------------------------------------------------------------------
 
-  /** Without a name it goes by the beginning of its first user message. Throws `invalid_input`, `unknown_session` for the parent. */
+  /**
+   * A session without a name is titled by the beginning of its first user message. Throws `invalid_input`, `unknown_session` for the
+   * parent.
+   */
   create(name?: string, options: CreateSessionOptions = {}): SessionInfo {
     return this.#sessions.create(crypto.randomUUID(), name, parseInput(inputs.createSession, options));
   }
@@ -58,24 +63,24 @@ export class SessionManager<R extends Rooms = Rooms> extends Configured {
     return this.#sessions.get(id);
   }
 
-  /** A handle; the session need not exist yet. */
+  /** A handle. The session need not exist yet. */
   getSession(id: string): SessionOf<R> {
     return Session.create(this.#host).forSession(id);
   }
 
-  /** Newest first, by creation, 50 a page unless told. Reads four rows for a session at most. */
+  /** Newest first, by creation, 50 a page by default. Reads at most four rows per session. */
   list(options: Partial<ListSessionsOptions> = {}): SessionInfo[] {
     return this.#sessions.list(parseInput(inputs.listSessions, options));
   }
 
-  /** A blank name gives the session its title back. Throws `unknown_session`, `invalid_input`. */
+  /** A blank name restores the session's title. Throws `unknown_session`, `invalid_input`. */
   rename(id: string, name: string): SessionInfo {
     return this.#sessions.rename(id, name);
   }
 
   /**
-   * Adds to the session's sums what no {@link Session.recordUsage} was told: calls that were not made on its view, or
-   * money alone. Throws `unknown_session`, `invalid_input`.
+   * Adds usage to the session's sums that was not recorded with {@link Session.recordUsage}, such as calls that were not made on its view,
+   * or money alone. Throws `unknown_session`, `invalid_input`.
    */
   addUsage(id: string, ...usage: [inputTokens: number, outputTokens: number, cost?: number]): SessionInfo {
     const [inputTokens, outputTokens, cost = 0] = usage;
@@ -83,9 +88,9 @@ export class SessionManager<R extends Rooms = Rooms> extends Configured {
   }
 
   /**
-   * Deletes all that was stored of a session: messages, summaries, drafts, ledger, search, context blocks (S2). A fork
-   * keeps the drafts of what it holds itself. Its live runs end as `cancelled`. False when there was no such session, so
-   * that a repeated call does no harm.
+   * Deletes everything that was stored of a session, which is messages, summaries, drafts, ledger, search, context blocks (S2). A fork
+   * keeps the drafts of messages that it holds itself. Live runs of the session end as `cancelled`. False when there was no such session,
+   * so a repeated call does no harm.
    */
   async delete(id: string): Promise<boolean> {
     const core = this.#core;
@@ -94,7 +99,7 @@ export class SessionManager<R extends Rooms = Rooms> extends Configured {
       inheritDrafts(core, id);
       core.memory.session(id).clear();
       for (const run of live) endRun(core, run, { kind: "cancelled" });
-      // Every room that keeps rows of a session; a test looks through all tables for one that is missing here (S2).
+      // Every store with rows of a session. A test looks through all tables for one that is missing here (S2).
       core.rooms.deleted(id);
       core.usage.delete(id);
       core.spend.delete(id);
@@ -106,10 +111,10 @@ export class SessionManager<R extends Rooms = Rooms> extends Configured {
   }
 
   /**
-   * A new session that begins as a copy of the path up to a message, ids and summaries included, and knows where it came
-   * from. Its context blocks, loaded skills and what it learned of its provider's counts are the parent's as they are
-   * now; its sums begin at 0 and its prompt is not frozen. Compacting it again asks no model for what its parent has a
-   * draft of. Writes a row for each message, block and entry. Throws `unknown_session`, `unknown_message`, `invalid_input`.
+   * Makes a new session as a copy of the path up to a message, with ids and summaries, and records its parent. Context blocks, loaded
+   * skills and calibration are the parent's present ones. The sums begin at 0 and the prompt is not frozen. A compaction of it asks no
+   * model where the parent has a draft. Writes a row for each message, block and entry. Throws `unknown_session`, `unknown_message`,
+   * `invalid_input`.
    */
   async fork(id: string, atMessageId: string, name?: string): Promise<SessionInfo> {
     const core = this.#core;
@@ -122,11 +127,10 @@ export class SessionManager<R extends Rooms = Rooms> extends Configured {
   }
 
   /**
-   * Asks for a run that compacts the session, ends it and opens a child, which shows the same view, has the name unless
-   * given one, and goes on with blocks, skills and counts as {@link fork} copies them. Returns at once: `Session.ended`
-   * waits for the outcome, `split` with the child's id. Nothing is deleted: the parent is read as before, and refuses
-   * further messages with `session_ended`. Throws `unknown_session`, `session_ended`, `invalid_input`, `invalid_state` for
-   * a session without messages, `not_configured`.
+   * Asks for a run that compacts the session, ends it and opens a child. The child shows the same view, has the parent's name unless given
+   * another, and gets blocks, skills and calibration as {@link fork} copies them. Returns at once. `Session.ended` waits for the outcome,
+   * `split` with the child's id. Nothing is deleted. The parent stays readable, and refuses further messages with `session_ended`. Throws
+   * `unknown_session`, `session_ended`, `invalid_input`, `invalid_state` for a session without messages, `not_configured`.
    */
   async compactAndSplit(id: string, name?: string, options: SplitOptions = {}): Promise<CompactReceipt> {
     const core = this.#core;
@@ -135,7 +139,10 @@ export class SessionManager<R extends Rooms = Rooms> extends Configured {
     return receipt;
   }
 
-  /** Where a conversation goes on that was split, once or often; the session itself otherwise. Throws `unknown_session`. */
+  /**
+   * The session that continues a split conversation, after any number of splits. Without a split it is the session itself. Throws
+   * `unknown_session`.
+   */
   newestOf(id: string): SessionInfo {
     return this.#sessions.newestOf(id);
   }
@@ -159,7 +166,7 @@ export class SessionManager<R extends Rooms = Rooms> extends Configured {
     return this.getSession(id).getHistory(leaf);
   }
 
-  /** Of the active path, hidden ones included. Reads a row for each. */
+  /** Messages of the active path, hidden ones included. Reads a row for each. */
   async getMessageCount(id: string): Promise<number> {
     return this.getSession(id).getPathLength();
   }

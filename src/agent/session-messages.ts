@@ -1,8 +1,8 @@
 /**
- * What was said in one session: messages in and out, each write one transaction.
+ * The messages of one session, in and out. Each write is one transaction.
  *
- * In that transaction the trigger may add a ledger row; nothing here awaits a model or the start of a workflow, so an
- * append returns as fast with a compaction under way as without.
+ * In that transaction the trigger may add a ledger row. Nothing here awaits a model or the start of a workflow, so an append is as fast
+ * during a compaction as without one.
  */
 import type { ToolSet, UIMessage } from "ai";
 import { PalimpsestError } from "../errors.ts";
@@ -21,7 +21,7 @@ import { shapeView, viewOptions, type GetViewOptions, type ShownView } from "./v
 import { measureAfresh } from "./runs/trigger.ts";
 import type { SessionState, WriteOptions } from "./session-state.ts";
 
-/** Thresholds that the messages of a turn's prompt may take unless it is told the window: beyond, compaction is not keeping up. */
+/** Default limit of the messages in a turn's prompt, in thresholds. Beyond it compaction does not keep up. */
 const THRESHOLDS_IN_A_TURN = 2;
 
 export type ChangeParts = (parts: UIMessage["parts"]) => UIMessage["parts"];
@@ -35,7 +35,7 @@ export class SessionMessages {
 
   // --- history -------------------------------------------------------------------------------------------------------
 
-  /** `parent`: undefined is the active leaf, null a new root. A known id changes nothing. See History.append for errors. */
+  /** `parent` undefined is the active leaf, null a new root. A known id changes nothing. See History.append for errors. */
   async appendMessage(message: UIMessage, parent?: ParentInput): Promise<AppendResult> {
     const parentId = parentOf(parent);
     const leafId = this.#state.stored.leafId();
@@ -43,7 +43,7 @@ export class SessionMessages {
     return this.#state.write((history) => history.append(message, parentId), { continues });
   }
 
-  /** Appends in order, all or none; each message's parent is the one before it. */
+  /** Appends in order, all or none. Each message's parent is the one before it. */
   async appendMessages(messages: readonly UIMessage[], parent?: ParentInput): Promise<AppendResult[]> {
     const parentId = parentOf(parent);
     return this.#state.write((history) => {
@@ -56,7 +56,7 @@ export class SessionMessages {
     });
   }
 
-  /** Stores the message, or replaces the one with its id: what streaming persistence calls many times. */
+  /** Stores the message, or replaces the one with its id. Streaming persistence calls it many times. */
   async upsertMessage(message: UIMessage, parent?: ParentInput): Promise<AppendResult> {
     const parentId = parentOf(parent);
     return this.#state.write((history) => history.upsert(message, parentId));
@@ -77,9 +77,9 @@ export class SessionMessages {
   }
 
   /**
-   * Deletes what was said (S2): messages, overlays, drafts, notes, search rows, the focus of runs, the words in which
-   * calls failed, and which skills were loaded into it. Live runs end as `stale`. What was written on purpose stays: context
-   * blocks, a frozen prompt, the session's name; so do numbers: runs, sums, what was learned of the provider's counts.
+   * Deletes the conversation's words (S2). These are messages, overlays, drafts, notes, search rows, the focus of runs, error texts of
+   * failed calls, and the list of loaded skills. Live runs end as `stale`. Texts that were configured stay, which are context blocks, a
+   * frozen prompt and the session's name. Numbers stay too, which are runs, sums and calibration.
    */
   async clearMessages(): Promise<void> {
     this.#state.write((history) => {
@@ -111,23 +111,20 @@ export class SessionMessages {
     return this.#state.read((history) => history.latestLeaf());
   }
 
-  /** The messages whose parent this is: more than one where the conversation branches. */
+  /** The messages with this parent. There are several where the conversation branches. */
   async getBranches(id: string): Promise<UIMessage[]> {
     return this.#state.read((history) => history.branches(id));
   }
 
-  /**
-   * The id of the message that this one hangs under, by its id or by that of a part of it in a view; null for a root.
-   * Throws `unknown_message`.
-   */
+  /** The id of this message's parent, by its id or by the id of a part of it in a view. Null for a root. Throws `unknown_message`. */
   async getParent(id: string): Promise<string | null> {
     return this.#state.stored.parentOf(id);
   }
 
   /**
-   * Changes the parts of one stored message, call by call, each in a transaction; null when there is none. It is this very
-   * message or none: once it was deleted, with the session's messages or alone, each call throws `unknown_message` and
-   * writes nothing, also when another one has its id. Throws besides what {@link updateMessage} does.
+   * Returns a function that changes the parts of one stored message, each call in a transaction. Null when there is no such message. It
+   * changes this very message or none. After a deletion of it, alone or with the session's messages, each call throws `unknown_message` and
+   * writes nothing, even when another message has its id. Throws the errors of {@link updateMessage} too.
    */
   editor(id: string, options: WriteOptions = {}): ((change: ChangeParts) => void) | null {
     const number = this.#state.stored.numberOf(id);
@@ -147,15 +144,15 @@ export class SessionMessages {
     return this.#state.read((history) => history.pathLength(leafOf(leaf)));
   }
 
-  /** The newest part of the view within a byte budget; the leaf always. */
+  /** The newest part of the view within a byte budget, always with the leaf. */
   async getRecentHistory(maxBytes: number, options: { leafId?: string } = {}): Promise<RecentHistory> {
     const checked = defined(parseInput(inputs.branch, options));
     return this.#state.read((history) => history.recent(maxBytes, checked));
   }
 
   /**
-   * What the model should see: overlays applied, repaired so that the AI SDK accepts it. With `maxTokens` it always fits,
-   * and says what was done for that. Throws `invalid_options`, `unknown_leaf`, `unknown_overlay`.
+   * The view for a model, with overlays applied, repaired so that the AI SDK accepts it. With `maxTokens` it always fits, and says how.
+   * Throws `invalid_options`, `unknown_leaf`, `unknown_overlay`.
    */
   async getView(options?: string | GetViewOptions): Promise<ShownView> {
     const checked = parseInput(inputs.getView, viewOptions(options));
@@ -170,8 +167,8 @@ export class SessionMessages {
   }
 
   /**
-   * Tokens that a turn's prompts are kept under where it does not say: undefined without a threshold. What a prompt carries
-   * beside its messages comes on top: whatever a provider reports, it cannot crowd them out.
+   * Default limit of a turn's prompts in tokens. Undefined without a threshold. The rest of the prompt is added to it, so that no
+   * provider's count can crowd the messages out.
    */
   get turnTokens(): number | undefined {
     const { policy } = this.#state.settings;
@@ -180,15 +177,14 @@ export class SessionMessages {
     return messages + unseenTokens(this.#core, this.#state.id, 0);
   }
 
-  /** What everything of the session is counted with: `tokenCounter`, or the built-in estimate. */
+  /** The counter of the whole session, which is `tokenCounter` or the built-in estimate. */
   get countTokens(): CountTokens {
     return this.#state.settings.countTokens;
   }
 
   /**
-   * The view right after an overlay came into force, of messages as they are now: whatever became of that overlay and of
-   * others since. No summary over messages that were edited or deleted since is in it; `changed` names those. Throws
-   * `unknown_overlay`.
+   * The view right after an overlay came into force, with the present messages, whatever happened to that overlay and to others since. It
+   * omits every summary over messages that were edited or deleted since, and names those in `changed`. Throws `unknown_overlay`.
    */
   async getViewAsOf(overlayId: string): Promise<PastView> {
     const view = await this.#state.read((history) => history.viewAsOf(overlayId));
@@ -196,12 +192,11 @@ export class SessionMessages {
   }
 
   /**
-   * Tools for the model, from the agent's rooms. The set changes only with the configuration, so that a prompt's cached
-   * prefix, which begins with the tools, stays valid. They act where the conversation goes on, also when it is split in the
-   * middle of a turn.
+   * Tools for the model, from the agent's rooms. The set changes only with the configuration. So a prompt's cached prefix, which begins
+   * with the tools, stays valid. The tools act on the session that continues the conversation, even after a split in the middle of a turn.
    */
   async tools(): Promise<ToolSet> {
-    // Asked for first: that is when a session is told what all sessions are told, its blocks included.
+    // Read first, because that applies the settings of all sessions to this one, with its blocks.
     void this.#state.settings;
     const newest = (): string => findNewest(this.#core.memory.statements, this.#state.id);
     return this.#core.rooms.tools(this.#state.id, newest);

@@ -1,8 +1,7 @@
 /**
- * What the parts of one session have in common: its id, what its builder was told, and one way to write.
+ * The shared state of one session's parts, with its id, its builder calls, and one way to write.
  *
- * A handle, its parts and the rooms that extend it (extension.ts) share one of these. It is cheap: nothing is read until
- * somebody asks.
+ * A handle, its parts and the rooms that extend it (extension.ts) share one instance. It is cheap, because nothing is read before its use.
  */
 import type { History } from "../memory/messages/history.ts";
 import type { Core, Told } from "./core.ts";
@@ -14,7 +13,7 @@ import type { SessionSettings } from "./settings.ts";
 export interface WriteOptions {
   /** The leaf that is appended to, where that is known. */
   readonly continues?: string | null;
-  /** Looks at no threshold: undoing a compaction by hand must not bring it straight back. */
+  /** Skips the threshold check, because undoing a compaction by hand must not bring it straight back. */
   readonly quiet?: boolean;
 }
 
@@ -38,32 +37,32 @@ export class SessionState {
     return this.core.memory.session(this.id);
   }
 
-  /** Keeps what a builder was told until the session is used, or until the code that builds it is done. */
+  /** Keeps a builder call until the session is used, or until the present code has run. */
   tell(told: Told): void {
-    // A session may also be used past this handle, over RPC: what was told must be in force by then.
+    // A session may also be used without this handle, over RPC. The builder calls must be in force by then.
     if (this.core.pendingSettings.size === 0) queueMicrotask(() => this.#settleAll());
     this.#told.push(told);
     this.core.pendingSettings.add(this.#settle);
   }
 
-  /** Puts into force what builders were told. Throws what was wrong with it, at every use of the session. */
+  /** Applies pending builder calls. At every use of the session it throws the error that one of them caused. */
   apply(): void {
     this.#settleAll();
     if (this.core.refused.has(this.id)) throw this.core.refused.get(this.id);
   }
 
-  /** True where a host keeps the messages: reading may wait. */
+  /** True where a host keeps the messages, so that reading may wait. */
   get isHosted(): boolean {
     return this.core.hosted.has(this.id);
   }
 
-  /** Reads of the history, once everything that it needs is at hand. */
+  /** Reads the history, once everything that the read needs is at hand. */
   async read<T>(work: (history: History) => T): Promise<T> {
     this.apply();
     return this.core.read(this.id, () => work(this.stored));
   }
 
-  /** One transaction: the change and, if it made the view too large, the run that will see to it. */
+  /** One transaction with the change and, if the view is now too large, the ledger row of its run. */
   write<T>(change: (history: History) => T, options: WriteOptions = {}): T {
     const result = this.core.transaction<{ value: T }>(() => {
       const value = change(this.stored);
@@ -76,9 +75,12 @@ export class SessionState {
     return result.value;
   }
 
-  /** Of every handle that was told something: two may be of one session. Never throws: nobody may be there to catch it. */
+  /**
+   * Applies the calls of every handle with pending ones, because two handles may share a session. Never throws, because nobody may catch
+   * it.
+   */
   #settleAll(): void {
-    // In the order of telling: a session that is configured on the way applies what it is told there, not what waits here.
+    // In the order of the calls. A session that is configured on the way applies its new settings, and not the ones that wait here.
     const pending = [...this.core.pendingSettings];
     this.core.pendingSettings.clear();
     for (const settle of pending) settle();
@@ -91,7 +93,7 @@ export class SessionState {
       this.core.settings.set(this.id, settings);
       for (const each of told) each.apply?.(this.id, this.core);
     } catch (error) {
-      // Code is what is wrong, so it stays wrong until the object starts with other code.
+      // The error is in the code, so it stays until the object starts with other code.
       this.core.refused.set(this.id, error);
     }
   };

@@ -1,6 +1,6 @@
 /**
- * One session, as the agent's own code uses it: how it is configured, and compaction. Its messages (session-messages.ts), its
- * notes and what the agent's rooms add are parts of it.
+ * One session, as the agent's own code uses it, with its configuration and its compactions. Its messages (session-messages.ts), its notes
+ * and the additions of the agent's rooms are parts of it.
  */
 import type { UIMessage } from "ai";
 import type { History } from "../memory/messages/history.ts";
@@ -32,37 +32,37 @@ import { findReasonToWait } from "./runs/trigger.ts";
 import type { BulletSource } from "../steps/draft/provenance.ts";
 import { visibleSpan } from "./runs/visible-span.ts";
 
-/** Anything that holds a core: an agent made with `withCompaction`, and its rooms. */
+/** Anything that holds a core, such as an agent made with `withCompaction`. */
 export interface CompactionHost<R extends Rooms = Rooms> {
   readonly palimpsest: CoreWith<R>;
 }
 
-/** The ledger row of the asked-for run, and whether it was already at work on this branch. */
+/** The ledger row of the requested run, and whether that run was already live on this branch. */
 export interface CompactReceipt {
   readonly run: RunRecord;
   readonly joined: boolean;
 }
 
-/** Where a session stands. Cheap enough to ask for after every append. */
+/** A session's status. Cheap enough to ask for after every append. */
 export interface SessionStatus {
   readonly leafId: string | null;
-  /** What a provider would count for the active branch's view: the estimate until {@link Session.recordUsage} was told. */
+  /** The provider's count of the active branch's view. It is the estimate until the first {@link Session.recordUsage}. */
   readonly viewTokens: number;
   readonly thresholdTokens: number | null;
   readonly liveRunIds: readonly string[];
-  /** With `auto`: what it has cost to carry what could have gone, and what an edit would cost; null for a number. */
+  /** With `auto`, the cost so far of carrying content that could have gone, and the cost of an edit. Null for a fixed threshold. */
   readonly rents: Rents | null;
-  /** Up to where older tool outputs are masked; null where none are. */
+  /** The end of the masked tool outputs. Null where none are masked. */
   readonly masked: MaskReport | null;
-  /** What keeps this branch from being compacted by itself now; null without a policy, and when the next append will. */
+  /** Why this branch is not compacted automatically now. Null without a policy, and when the next append will start a run. */
   readonly waiting: Waiting | null;
-  /** Messages that are too long to be searched whole, of those that a search has seen. */
+  /** Messages that are too long to be indexed whole, among those that a search has seen. */
   readonly partlySearched: number;
 }
 
 /**
- * Bullets of a summary against those that it replaced; `gone` when the messages under it were deleted, `withheld` when some
- * under it, or under those, were edited since.
+ * Bullets of a summary compared with those that it replaced. `gone` when the messages under it were deleted, `withheld` when messages under
+ * it or under the replaced ones were edited since.
  */
 export type CompactionDiff =
   | ({ readonly kind: "diff"; readonly overlayId: string; readonly replaced: readonly string[] } & SummaryDiff)
@@ -72,7 +72,7 @@ export type CompactionDiff =
 /** A session of an agent with these rooms. */
 export type SessionOf<R extends Rooms> = Session & SessionMethodsOf<R>;
 
-// Its parts are added as it is made.
+// The constructor adds the methods of its parts.
 // oxlint-disable-next-line typescript/no-unsafe-declaration-merging
 export interface Session extends Methods<SessionMessages>, Methods<SessionNotes> {}
 
@@ -90,8 +90,8 @@ export class Session extends Configured {
   }
 
   /**
-   * A handle on the agent's default session; {@link forSession} names another. Builder calls may come in any order: they
-   * are kept until all of them were made, and applied before the session is first used.
+   * A handle on the agent's default session. {@link forSession} names another. Builder calls may come in any order. They are collected, and
+   * applied together before the session's first use.
    */
   static create<R extends Rooms>(agent: CompactionHost<R>): SessionOf<R> {
     return new Session(agent.palimpsest, "") as SessionOf<R>;
@@ -111,19 +111,19 @@ export class Session extends Configured {
     return this;
   }
 
-  /** Puts into force what the builder was told. Happens by itself before the session is used. */
+  /** Applies the builder calls. Happens automatically before the session is used. */
   apply(): void {
     this.#state.apply();
   }
 
-  /** The session in which the conversation goes on once this one was split; itself until then. Reads a row for each split. */
+  /** The session that continues the conversation after splits of this one, or itself without a split. Reads a row for each split. */
   newest(): this {
     const id = findNewest(this.#core.memory.statements, this.id);
-    // Of the same agent, so with the same rooms.
+    // Of the same agent, so it has the same rooms.
     return id === this.id ? this : (new Session(this.#core, id) as this);
   }
 
-  /** What a turn's prompt ends with beside what is stored, from the agent's rooms; null for nothing. */
+  /** The end of a turn's prompt, which the agent's rooms add and which is not stored. Null for nothing. */
   async reminderOfRooms(): Promise<string | null> {
     this.apply();
     return this.#core.rooms.reminder(this.id);
@@ -146,16 +146,16 @@ export class Session extends Configured {
   }
 
   /**
-   * Tells what a provider counted for a model call on this session's view. From then on the trigger and {@link status}
-   * see what it would count, system prompt and tools included, and the session's sums hold its tokens and `cost`: the
-   * one thing to call after a model call. Throws `invalid_input`, `unknown_leaf`.
+   * Records a provider's count of a model call on this session's view. It is the one call to make after a model call. From then on the
+   * trigger and {@link status} use the provider's expected count, with system prompt and tools, and the session's sums include its tokens
+   * and `cost`. Throws `invalid_input`, `unknown_leaf`.
    */
   async recordUsage(report: UsageReport): Promise<void> {
     const checked = parseInput(inputs.recordUsage, report);
     await this.#state.read(() => this.#state.write(() => recordUsage(this.#core, this.id, checked)));
   }
 
-  /** What was recorded, by model; the one that was called last comes first. */
+  /** The recorded usage by model, the last called first. */
   async getUsage(): Promise<ModelUsage[]> {
     return listUsage(this.#core, this.id);
   }
@@ -163,9 +163,9 @@ export class Session extends Configured {
   // --- compaction ----------------------------------------------------------------------------------------------------
 
   /**
-   * What a run would do now, and why, without doing it: the same code as the run's own planning. With `manual` as if asked
-   * for by hand, with `rebuild` as `compact({ rebuild: true })`. It never says `window-too-small`: the summariser's window
-   * is known where it is asked.
+   * Forecasts a run without starting it, with the run's own planning code. With `manual` it plans as if asked for by hand, and with
+   * `rebuild` as `compact({ rebuild: true })`. It never says `window-too-small`, because the summariser's window is known only where it is
+   * called.
    */
   async plan(question: PlanQuestion = {}): Promise<PlanReport> {
     const asked = parseInput(inputs.plan, question);
@@ -176,14 +176,14 @@ export class Session extends Configured {
   }
 
   /**
-   * Asks for a run now, whatever the threshold says. Returns at once; {@link ended} waits for it. While the summariser is
-   * down or the budget is spent, the run ends at once as `nothing` with that reason, unless `ignoreBudget` is true.
+   * Asks for a run now, whatever the threshold says. Returns at once, and {@link ended} waits for the run. While the summariser is down or
+   * the budget is spent, the run ends at once as `nothing` with that reason, unless `ignoreBudget` is true.
    */
   async compact(options: CompactOptions = {}): Promise<CompactReceipt> {
     return this.#ask("manual", parseInput(inputs.compact, options));
   }
 
-  /** As {@link compact}, for the moment when a provider refused a prompt as too long. */
+  /** As {@link compact}, for a prompt that a provider refused as too long. */
   async compactNow(options: CompactOptions & { reason?: "overflow" | "manual" } = {}): Promise<CompactReceipt> {
     const { reason, ...checked } = parseInput(inputs.compactNow, options);
     return this.#ask(reason, checked);
@@ -195,8 +195,8 @@ export class Session extends Configured {
   }
 
   /**
-   * Adds a summary of the caller's own over a range of one path, both ends included, by ids as a view shows them; without
-   * the characters that nobody sees. Throws `invalid_range`, `invalid_input`, `unknown_message`.
+   * Adds a caller's summary over a range of one path, both ends included, by ids as a view shows them. Removes invisible characters from
+   * it. Throws `invalid_range`, `invalid_input`, `unknown_message`.
    */
   async addCompaction(summary: string, fromMessageId: string, toMessageId: string): Promise<OverlayRecord> {
     const commit = await this.#state.read(() =>
@@ -213,13 +213,13 @@ export class Session extends Configured {
     );
   }
 
-  /** In every state, oldest first. Of one whose messages were edited or deleted since, the words are withheld. */
+  /** All overlays in every state, oldest first. The text of one is withheld where its messages were edited or deleted since. */
   async getCompactions(): Promise<OverlayRecord[]> {
     return this.#state.read((history) => history.overlays());
   }
 
   /**
-   * What lies under an overlay, oldest first: the originals, all or in pages, or with `depth` the narrower summaries just
+   * The messages under an overlay, oldest first. They are the originals, all or in pages, or with `depth` the narrower summaries just
    * beneath. Throws `unknown_overlay`, `unknown_message` for `after`, `invalid_input`.
    */
   async expand(overlayId: string, options: ExpandOptions = {}): Promise<UIMessage[]> {
@@ -227,7 +227,7 @@ export class Session extends Configured {
     return this.#state.read((history) => history.expand(overlayId, checked));
   }
 
-  /** Takes an overlay out of every view; what lies under it shows again. Nothing is deleted. */
+  /** Takes an overlay out of every view, so that the messages under it show again. Deletes nothing. */
   async rollback(overlayId: string): Promise<void> {
     const undo = (history: History): void => {
       history.rollback(overlayId);
@@ -237,19 +237,19 @@ export class Session extends Configured {
   }
 
   /**
-   * Puts an overlay that was rolled back, or gave way to an edit, into force again, through the fence of any commit: `stale`
-   * says why it no longer fits, and nothing changed then. Throws `unknown_overlay`.
+   * Puts an overlay that was rolled back, or gave way to an edit, into force again, through the fence of any commit. `stale` says why it no
+   * longer fits, and then nothing changed. Throws `unknown_overlay`.
    */
   async restore(overlayId: string): Promise<CommitResult> {
     return this.#state.write((history) => history.restore(overlayId), { quiet: true });
   }
 
-  /** Which messages each bullet of an overlay's summary comes from, by lines from 0. Throws `unknown_overlay`. */
+  /** The source messages of each bullet of an overlay's summary, by line numbers from 0. Throws `unknown_overlay`. */
   async getProvenance(overlayId: string): Promise<BulletSource[]> {
     return this.#state.stored.provenance(overlayId);
   }
 
-  /** What an overlay's summary changed against the overlays that it took the place of. Throws `unknown_overlay`. */
+  /** The changes of an overlay's summary against the overlays that it replaced. Throws `unknown_overlay`. */
   async diffCompaction(overlayId: string): Promise<CompactionDiff> {
     const replaced = this.#state.stored.replacedBy(overlayId);
     const overlay = this.#state.stored.overlays().find((each) => each.id === overlayId) ?? null;

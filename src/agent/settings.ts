@@ -1,6 +1,6 @@
 /**
- * What a session was configured with. Settings live in memory and come from code at every wake-up, so a deployed change
- * of policy takes effect with the next run; a run keeps the policy that it started with, in its ledger row.
+ * The settings of a session. They live in memory and come from code at every wake-up, so a deployed change of policy takes effect with the
+ * next run. A run keeps the policy that it started with in its ledger row.
  */
 import type { UIMessage } from "ai";
 import type { RunRecord, Trigger } from "../memory/runs/runs.ts";
@@ -17,32 +17,32 @@ import { resolveWhen, type When, type WhenOptions } from "../steps/decide/when.t
 import { ESTIMATE, guardCounter } from "./token-counter.ts";
 import { DEFAULT_TEMPLATE, parseTemplate, type Template, type TemplateInput } from "../steps/draft/template.ts";
 
-/** A summary that the caller made: the range it replaces, both ends included, by message (or overlay) id. */
+/** A caller's summary with the range that it replaces, both ends included, by message or overlay id. */
 export interface InlineSummary {
   readonly summary: string;
   readonly fromMessageId: string;
   readonly toMessageId: string;
 }
 
-/** What a function is told beside the view. */
+/** The second argument of a caller's function. */
 export interface InlineContext {
   readonly sessionId: string;
   /** The same when the function is called again for one run, because the object died. */
   readonly runId: string;
   readonly trigger: Trigger;
-  /** What the summary should attend to, in a person's words. */
+  /** A person's words about the summary's focus. */
   readonly focus: string | null;
-  /** Aborted once nobody wants the answer any more: the time is over, or the run was ended. */
+  /** Aborted once the answer is no longer wanted, because the time is over or the run was ended. */
   readonly signal: AbortSignal;
 }
 
-/** Replaces the durable workflow for one session: gets the view, returns a summary, or null for nothing to do. */
+/** Replaces the durable workflow for one session. Receives the view, and returns a summary, or null for nothing to do. */
 export type InlineCompaction = (
   messages: readonly UIMessage[],
   context: InlineContext,
 ) => Promise<InlineSummary | null> | InlineSummary | null;
 
-/** Returns what the model should know besides, or nothing. `run.id` tells one call from another, and is the same when it is told again. */
+/** Returns a text that the model should get as well, or nothing. A repeated call for the same overlay has the same `run.id`. */
 export type AfterCompaction = (event: {
   readonly sessionId: string;
   readonly run: RunRecord;
@@ -52,43 +52,46 @@ export type AfterCompaction = (event: {
 export interface ApprovalOptions {
   /** How long a summary waits for a person (ms). Default a day. */
   readonly timeoutMs?: number | undefined;
-  /** What silence means: `discard` (default) leaves the view as it is, `apply` commits the summary. */
+  /** The effect of silence. `discard` (default) leaves the view unchanged, `apply` commits the summary. */
   readonly onTimeout?: "apply" | "discard" | undefined;
 }
 
 export type ApprovalSettings = Required<{ [Name in keyof ApprovalOptions]: NonNullable<ApprovalOptions[Name]> }>;
 
 export interface KeepNotesOptions extends NotesShapeOptions {
-  /** New tokens after which the notes are brought up to date. Default: 10,000, at most a sixth of the threshold, at least 1,500 or a quarter of it. */
+  /** New tokens after which the notes are updated. Default: 10,000, at most a sixth of the threshold, at least 1,500 or a quarter of it. */
   readonly growthTokens?: number | undefined;
   /** Tool calls that must have come as well. Default: 3. */
   readonly toolCalls?: number | undefined;
-  /** What a compaction keeps behind the notes. Only positive numbers count. Default: 10,000 tokens and 5 messages with text, at most 40,000 tokens. */
+  /**
+   * The messages that a compaction keeps behind the notes. Only positive numbers count. Default: 10,000 tokens and 5 messages with text, at
+   * most 40,000 tokens.
+   */
   readonly keep?: NotesRangeOptions | undefined;
-  /** How long a compaction waits for an update that is at work (ms). Default: 15,000. */
+  /** How long a compaction waits for a live update (ms). Default: 15,000. */
   readonly waitMs?: number | undefined;
-  /** Shows the notes to the model all the time, as a read-only context block of this label. Default: it does not. */
+  /** Always shows the notes to the model, as a read-only context block of this label. Default: not shown. */
   readonly asBlock?: string | undefined;
 }
 
 export interface SessionSettings {
-  /** Null: never compacts by itself. */
+  /** Null never compacts automatically. */
   readonly policy: Policy | null;
   /** When a crossing of the threshold waits. Null with the policy. */
   readonly when: When | null;
   readonly template: Template;
-  /** Tokens beside the messages: system prompt and tools. */
+  /** Tokens beside the messages, for system prompt and tools. */
   readonly overheadTokens: number;
-  /** What everything of the session is counted with; never throws. */
+  /** The counter of the whole session. It never throws. */
   readonly countTokens: CountTokens;
-  /** From which size on a tool output is shown as a preview; null: never. */
+  /** The size from which a tool output is shown as a preview. Null shows every output whole. */
   readonly previews: PreviewOptions | null;
   readonly inline: { readonly compact: InlineCompaction; readonly timeoutMs: number } | null;
-  /** What blanks secrets before a summariser is shown what was said; null: nothing does. */
+  /** The rules that blank secrets before a summariser sees the conversation. Null for none. */
   readonly secretRules: SecretRules | null;
-  /** Whether a person approves each summary before it is committed; null: nobody is asked. */
+  /** Whether a person approves each summary before it is committed. Null asks nobody. */
   readonly approval: ApprovalSettings | null;
-  /** Null: no notes are kept. */
+  /** Null keeps no notes. */
   readonly notes: KeepNotesOptions | null;
   /** Context blocks whose text is shown behind each new summary. */
   readonly carryBlocks: readonly string[];
@@ -97,18 +100,18 @@ export interface SessionSettings {
 }
 
 export interface CompactAfterOptions extends Omit<PolicyOptions, "thresholdTokens">, WhenOptions {
-  /** With `auto` only: most tokens that a view may have, overhead included. Default: four fifths of `windowTokens`. */
+  /** With `auto` only. Most tokens of a view, overhead included. Default: four fifths of `windowTokens`. */
   readonly ceiling?: number | undefined;
-  /** Tokens beside the messages that count against the threshold: system prompt and tools. Default 0. */
+  /** Tokens beside the messages that count against the threshold, for system prompt and tools. Default 0. */
   readonly overheadTokens?: number | undefined;
   /**
-   * What the session counts tokens with: summaries, notes, blocks and budgets, and messages stored from now on. Where it throws
-   * or answers no number, the built-in estimate stands in, and a warning is logged once.
+   * Counts the session's tokens, in summaries, notes, blocks, budgets, and messages stored from now on. Where it throws or returns no
+   * number, the built-in estimate replaces it, and a warning is logged once.
    */
   readonly tokenCounter?: CountTokens | undefined;
   /** The sections of a summary. */
   readonly template?: TemplateInput | undefined;
-  /** Labels of context blocks, such as a plan or a list of tasks: what they say is shown behind each new summary. */
+  /** Labels of context blocks, such as a plan or a list of tasks. Their text is shown behind each new summary. */
   readonly carryBlocks?: readonly string[] | undefined;
 }
 
@@ -158,15 +161,15 @@ const UNCONFIGURED: SessionSettings = {
 
 export class SettingsTable {
   readonly #bySession = new Map<string, SessionSettings>();
-  /** Those among them that no code has named. */
+  /** The sessions that no code has named. */
   readonly #unnamed = new Set<string>();
   readonly #tellEvery: ((sessionId: string) => void)[] = [];
   readonly #configure: (sessionId: string) => void;
   readonly #configured: (settings: SessionSettings) => void;
 
   /**
-   * `configure` may call {@link set} for a session that no code has named yet, such as one that arrives over RPC. `configured`
-   * is told of the settings of each that was, once all is in force that was said of it.
+   * `configure` may call {@link set} for a session that no code has named yet, such as one that arrives over RPC. `configured` receives the
+   * settings of each configured session, once all of its builder calls are in force.
    */
   constructor(configure: (sessionId: string) => void, configured: (settings: SessionSettings) => void) {
     this.#configure = configure;
@@ -181,7 +184,7 @@ export class SettingsTable {
         this.#configure(sessionId);
         this.#unnamed.add(sessionId);
       } catch (error) {
-        // Options that were refused are refused at every call: no session goes on without its policy unnoticed.
+        // Refused options are refused at every call, so that no session goes on unnoticed without its policy.
         this.#bySession.delete(sessionId);
         throw error;
       }
@@ -195,7 +198,10 @@ export class SettingsTable {
     queueMicrotask(() => this.#configured(this.#bySession.get(sessionId) ?? UNCONFIGURED));
   }
 
-  /** What each session is told before any code of its own: those met from now on, and those that no code has named yet. */
+  /**
+   * Settings that each session receives before any code of its own. They apply to sessions met from now on, and to those that no code has
+   * named yet.
+   */
   tellEvery(tell: (sessionId: string) => void): void {
     this.#tellEvery.push(tell);
     for (const sessionId of this.#unnamed) this.#bySession.delete(sessionId);
@@ -203,15 +209,15 @@ export class SettingsTable {
   }
 }
 
-/** Tokens of a view, or `auto`: by what it costs to carry it, up to a ceiling. */
+/** Tokens of a view, or `auto`, which weighs its carrying cost up to a ceiling. */
 export type Threshold = number | "auto";
 
-/** Of a window that is all that was said, what a view may take: the rest is for an answer, and for what comes in while a run is at work. */
+/** Share of the window that a view may take. The rest is for an answer, and for messages that come in during a run. */
 const CEILING_OF_WINDOW = 0.8;
-/** Recent tokens that stay by default where a view is edited by rent. Chosen in docs/decisions/0018. */
+/** Recent tokens that stay by default where rents decide on edits. Chosen in docs/decisions/0018. */
 export const RENT_TAIL_TOKENS = 8_000;
 
-/** What `compactAfter` changes about a session's settings. Checks at once. Throws `invalid_options`. */
+/** The change of a session's settings by `compactAfter`. Checks at once. Throws `invalid_options`. */
 export function compactAfter(
   threshold: Threshold,
   options: CompactAfterOptions = {},

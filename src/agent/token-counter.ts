@@ -1,21 +1,23 @@
 /**
- * What a session counts tokens with: the estimate, or a counter of the caller's, made sound. The one place that knows the
- * estimate: whoever counts asks the session (`Core.counterOf`).
+ * A session's token counter, which is the estimate or a guarded counter of the caller. This is the one module that knows the estimate. All
+ * other code asks the session (`Core.counterOf`).
  *
- * Safe because a message is never lost for a number: where the counter throws or answers none (one of another shape, one
- * that answers later), the estimate stands in, and it is said once.
+ * Safe because a bad count never loses a message. Where the counter throws or returns no number, such as a promise, the estimate replaces
+ * it, and one warning is logged.
  */
 import { PalimpsestError } from "../errors.ts";
 import type { CountTokens } from "../steps/message/measure.ts";
 import { estimateTokens } from "../steps/tokens/tokens.ts";
 
-/** The counters that were said to fail: a session manager gives one to each of its sessions. */
+/** Counters whose failure was already logged. A session manager gives one counter to each of its sessions. */
 const reported = new WeakSet<CountTokens>();
 
-/** Of a session that brings none. */
+/** For a session without a counter of its own. */
 export const ESTIMATE: CountTokens = estimateTokens;
 
-/** Answers a whole number for every text, and never throws. Throws `invalid_options` itself for what is no function. */
+/**
+ * Returns a counter that answers a whole number for every text and never throws. Throws `invalid_options` for a value that is no function.
+ */
 export function guardCounter(counter: CountTokens): CountTokens {
   if (typeof counter !== "function") {
     throw new PalimpsestError(
@@ -35,9 +37,9 @@ export function guardCounter(counter: CountTokens): CountTokens {
 }
 
 /**
- * A budget as a model is told it: in its own tokens, which nobody here counts. They are nearer to the estimate than to a counter
- * that counts more, so of such a one it is told less, and its answer fits the first time. Never more than the budget.
- * `weigh` counts what the answer is to be about.
+ * A budget as the model is told it, in the model's own tokens, which nobody here counts. Those are nearer to the estimate than to a counter
+ * that counts more. With such a counter the model is told less, so that its answer fits the first time. Never more than the budget. `weigh`
+ * counts the source of the answer.
  */
 export function tellBudget(counter: CountTokens, tokens: number, weigh: (count: CountTokens) => number): number {
   if (counter === ESTIMATE) return tokens;
@@ -49,7 +51,7 @@ function count(counter: CountTokens, text: string): number | { why: string } {
   try {
     const counted: unknown = counter(text);
     if (typeof counted === "number" && Number.isFinite(counted) && counted >= 0) return Math.ceil(counted);
-    // What comes later is too late; that it failed must not end the object.
+    // A promise comes too late, and its rejection must not end the object.
     if (counted instanceof Promise) counted.catch(() => undefined);
     return { why: counted instanceof Promise ? "it answers with a promise" : `it answered ${String(counted)}` };
   } catch (error) {

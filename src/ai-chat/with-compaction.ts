@@ -1,8 +1,8 @@
 /**
- * `palimpsest/ai-chat`: durable compaction for AIChatAgent.
+ * `palimpsest/ai-chat`, durable compaction for AIChatAgent.
  *
- * The model sees the view at every turn and at every step of a tool loop; `this.messages`, and what a client loads, stay whole.
- * Boundary: the base class is a type here, and imported by nobody's value.
+ * The model sees the view at every turn and at every step of a tool loop. `this.messages`, and the messages that a client loads, stay
+ * whole. Boundary: the base class is imported as a type only.
  */
 import type { AIChatAgent } from "@cloudflare/ai-chat";
 import type { Agent } from "agents";
@@ -25,16 +25,16 @@ import { compactedTurn, type CompactedOptions, type CompactedTurn } from "../ses
 export { compactAfter, type CompactionSettings, type HostCompaction } from "../sessions-source/hosted-agent.ts";
 export type { CompactedOptions, CompactedTurn } from "../sessions-source/turn.ts";
 
-/** What an AIChatAgent has with compaction, beside the calls that were opened to clients. */
+/** The members that compaction adds to an AIChatAgent, beside the calls that were opened to clients. */
 export interface ChatCompaction<R extends Rooms = readonly []> extends HostCompaction<R> {
-  /** What to spread into `streamText`: the view, and a `prepareStep` that sends it as it is at each step. */
+  /** Values to spread into `streamText`, which are the view, and a `prepareStep` that sends the current view at each step. */
   compacted(options?: CompactedOptions): Promise<CompactedTurn>;
 }
 
 export interface ChatCompactionOptions<R extends Rooms = readonly [], Open extends Clients<R> = Clients<R>> {
-  /** What connected clients may call. Default: `["watch"]`. */
+  /** Calls for connected clients. Default: `["watch"]`. */
   readonly clients?: Open;
-  /** Optional rooms: what they add to sessions and calls is there only with them. Default: none. */
+  /** Optional rooms. Their methods of sessions and their calls exist only with them. Default: none. */
   readonly rooms?: R;
 }
 
@@ -42,7 +42,7 @@ type Compacted<R extends Rooms, Open> = ChatCompaction<R> & Pick<MethodsOfCalls<
 
 type ChatClass = typeof AIChatAgent<Cloudflare.Env>;
 
-/** AIChatAgent with compaction, its type parameters still to be given. */
+/** AIChatAgent with compaction, before its type parameters are given. */
 export interface CompactingChatClass<R extends Rooms, Open> {
   new <Env extends Cloudflare.Env = Cloudflare.Env, State = unknown>(
     ctx: DurableObjectState,

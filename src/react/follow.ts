@@ -1,15 +1,15 @@
 /**
- * What a client knows of an agent's compactions: asked for when the connection opens, and kept up to date by its events.
+ * A client's state of an agent's compactions. It is loaded when the connection opens, and updated by events.
  *
- * Boundary: knows no React. Safe because nothing is kept from before a reopening: an event that was missed meanwhile is no loss,
- * since everything is asked again, and an answer that is older than what was heard since is dropped.
+ * Boundary: knows no React. Safe because a reopening loads everything again, so a missed event loses nothing. An answer that is older than
+ * a later event is dropped.
  */
 import type { CompactOptions } from "../agent/inputs.ts";
 import type { CompactReceipt, SessionStatus } from "../agent/session.ts";
 import { readRunEvent, type RunEvent } from "../client.ts";
 import type { RunRecord } from "../memory/runs/runs.ts";
 
-/** Runs that are looked through for the newest summary that can be undone. */
+/** Runs that are searched for the newest summary that can be undone. */
 const LOOKED_BACK = 50;
 
 /** A connection of the Agents SDK, as `useAgent` and `AgentClient` give it. */
@@ -20,17 +20,17 @@ export interface AgentConnection {
   removeEventListener(type: string, listener: (event: Event) => void): void;
 }
 
-/** What is known now. A new object each time that something changed. */
+/** The current state. Each change makes a new object. */
 export interface CompactionState {
-  /** Where the session stands; null until the first answer. */
+  /** The session's status. Null until the first answer. */
   readonly status: SessionStatus | null;
-  /** How full the view is: its tokens over the threshold. Null without a threshold. */
+  /** Tokens of the view over the threshold. Null without a threshold. */
   readonly fullness: number | null;
-  /** Runs at work, newest first; each tells its step, and how many are done of how many. */
+  /** Live runs, newest first. Each names its step, and its steps done and in all. */
   readonly live: readonly RunEvent[];
-  /** The run that ended last while somebody listened. */
+  /** The last run that ended while somebody listened. */
   readonly last: RunEvent | null;
-  /** What the last question failed with; null once one is answered. */
+  /** The error of the last refresh. Null once one succeeds. */
   readonly error: Error | null;
 }
 
@@ -44,7 +44,7 @@ export class CompactionFollower {
   readonly #listeners = new Set<() => void>();
   readonly #undone = new Set<string>();
   #state = NOTHING;
-  /** Counts what was heard and asked, so that an old answer is known as one. */
+  /** Counts events and refreshes, so that an outdated answer is recognised. */
   #at = 0;
 
   constructor(agent: AgentConnection, sessionId: string) {
@@ -54,7 +54,7 @@ export class CompactionFollower {
 
   readonly state = (): CompactionState => this.#state;
 
-  /** The first listener opens the ears, the last one closes them. */
+  /** The first listener starts the subscription, and the last one ends it. */
   readonly subscribe = (listener: () => void): (() => void) => {
     if (this.#listeners.size === 0) this.#listen();
     this.#listeners.add(listener);
@@ -64,7 +64,7 @@ export class CompactionFollower {
     };
   };
 
-  /** Asks for everything again. Never throws: what went wrong is in the state. */
+  /** Loads everything again. Never throws, because an error is part of the state. */
   readonly refresh = async (): Promise<void> => {
     const at = ++this.#at;
     try {
@@ -80,7 +80,7 @@ export class CompactionFollower {
     }
   };
 
-  /** Asks for a compaction now. Throws what the agent refuses it with. */
+  /** Asks for a compaction now. Throws the agent's refusal. */
   readonly compact = (options: CompactOptions = {}): Promise<CompactReceipt> => this.#call("compact", { ...options });
 
   /** Ends a live run without effect. */
@@ -88,8 +88,8 @@ export class CompactionFollower {
     (await this.#agent.call("cancelRun", [{ runId }])) as RunRecord;
 
   /**
-   * Takes a summary out of the view; what lies under it shows again. Without an id, the newest that a run brought into force and
-   * that was not undone from here. Answers with its id, null where there is none. The agent must open `rollback`.
+   * Takes a summary out of the view, so that the messages under it show again. Without an id it takes the newest that a run brought into
+   * force and that was not undone from here. Returns its id, or null where there is none. The agent must open `rollback`.
    */
   readonly undo = async (overlayId?: string): Promise<string | null> => {
     const id = overlayId ?? (await this.#newest());
@@ -132,7 +132,7 @@ export class CompactionFollower {
       return;
     }
     this.#change({ live: others, last: run });
-    // The view is another one now.
+    // The view has changed.
     void this.refresh();
   };
 

@@ -1,4 +1,4 @@
-/** `palimpsest/react`: a conversation's compactions, for a component beside `useAgent`. */
+/** `palimpsest/react`, a conversation's compactions for a component beside `useAgent`. */
 import { useEffect, useMemo, useSyncExternalStore } from "react";
 import { CompactionFollower, type AgentConnection, type CompactionState } from "./follow.ts";
 
@@ -7,16 +7,16 @@ export type { AgentConnection, CompactionState } from "./follow.ts";
 export interface UseCompactionOptions {
   /** Default: the agent's default session, which is the conversation of an AIChatAgent. */
   readonly sessionId?: string;
-  /** Asks how full the view is whenever this changes: the number of messages that are shown, for example. */
+  /** Asks for the view's size whenever this value changes, such as the number of shown messages. */
   readonly refreshOn?: unknown;
 }
 
-/** What is known, and what can be done about it. */
+/** The state and the actions. */
 export type UseCompaction = CompactionState & Pick<CompactionFollower, "refresh" | "compact" | "cancel" | "undo">;
 
 /**
- * Follows the compactions of a session: how full its view is, which runs are at work, and how the last one ended. Everything is
- * asked again when the connection reopens.
+ * Follows the compactions of a session, with the size of its view, its live runs, and the end of the last one. Everything is loaded again
+ * when the connection reopens.
  */
 export function useCompaction(
   agent: AgentConnection,

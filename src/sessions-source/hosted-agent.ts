@@ -1,8 +1,8 @@
 /**
- * Compaction for an agent whose base class keeps its messages in `agents/sessions`: what AIChatAgent and Think have in common.
+ * Compaction for an agent whose base class keeps its messages in `agents/sessions`. AIChatAgent and Think share this code.
  *
- * Job: put a core beside the base class and hear its sessions. Boundary: knows no base class by value; adds few names, because
- * the base class has many.
+ * Job: put a core beside the base class and listen to its sessions. Boundary: imports no base class by value. Adds few names, because the
+ * base class has many.
  */
 import { getCurrentAgent, type Agent } from "agents";
 import type { Sessions } from "agents/sessions";
@@ -20,28 +20,30 @@ import type { RunRecord } from "../memory/runs/runs.ts";
 import type { PortMethod } from "../workflows/port.ts";
 import { sessionsSource, type SessionsSourceOptions } from "./source.ts";
 
-/** What a session is told: `compactAfter(60_000)`, or a function of the session. */
+/** A function that configures a session, such as `compactAfter(60_000)`. */
 export type CompactionSettings = (session: Session) => unknown;
 
-/** When a conversation is compacted: over so many tokens, or by what it costs (`auto`). Throws `invalid_options` when it is used. */
+/**
+ * Sets when a conversation is compacted, above so many tokens or by its carrying cost (`auto`). Throws `invalid_options` when it is used.
+ */
 export function compactAfter(threshold: Threshold, options: CompactAfterOptions = {}): CompactionSettings {
   return (session) => session.compactAfter(threshold, options);
 }
 
 /** The core of an agent whose base class keeps the messages. */
 export type HostedCore<R extends Rooms = readonly []> = CoreWith<R> & {
-  /** A session as the agent's own code uses it; the conversation without argument. */
+  /** A session as the agent's own code uses it. Without an argument it is the conversation. */
   session(sessionId?: string): SessionOf<R>;
-  /** Tells the conversation anew when it compacts: for a base class that was told something since. */
+  /** Configures the conversation again, for a base class whose own settings changed. */
   configureAgain(): void;
 };
 
-/** What an agent has with compaction whose base class keeps the messages, beside the calls that were opened to clients. */
+/** The members that compaction adds to an agent whose base class keeps the messages, beside the calls that were opened to clients. */
 export interface HostCompaction<R extends Rooms = readonly []> {
   readonly palimpsest: HostedCore<R>;
-  /** When the conversation is compacted: `compaction = compactAfter(60_000)`. */
+  /** When the conversation is compacted, as in `compaction = compactAfter(60_000)`. */
   compaction?: ((session: SessionOf<R>) => unknown) | undefined;
-  /** For workflows: all that one run may do to this agent. */
+  /** For workflows. It covers everything that one run may do to this agent. */
   compactionStep(runId: string, method: PortMethod, args: readonly unknown[]): Promise<unknown>;
   /** Called by the watchdog's alarm while runs are live. */
   watchCompactions(): Promise<void>;
@@ -62,18 +64,18 @@ export interface HostedAgentOptions {
   readonly rooms: Rooms;
   readonly sessions: Sessions;
   readonly source: Omit<SessionsSourceOptions, "sessionId">;
-  /** Read when the session is first used, and when the base class was told something new. */
+  /** Read when the session is first used, and when the base class received new settings. */
   readonly settings: () => CompactionSettings | undefined;
-  /** Done before the base class starts, when the fields of every subclass are there. */
+  /** Called before the base class starts, when the fields of every subclass exist. */
   readonly beforeStart?: () => void;
-  /** Done when a run changed what the model sees. */
+  /** Called after a run changed the view. */
   readonly viewChanged?: () => Promise<void>;
 }
 
-/** Call it right behind `super()`: a subclass may put something else in the place of `sessions`. */
+/** Call it right behind `super()`, because a subclass may replace `sessions` later. */
 export function hostCompaction(agent: Watched, options: HostedAgentOptions): HostedCore<Rooms> {
   const { ctx, env, clients, rooms, sessions, source, settings } = options;
-  // Versions from before they kept their messages there.
+  // Versions that did not yet keep their messages there.
   if ((sessions as Sessions | undefined) === undefined) {
     throw new PalimpsestError(
       "not_configured",
@@ -101,7 +103,7 @@ export function hostCompaction(agent: Watched, options: HostedAgentOptions): Hos
     try {
       configure("");
     } catch (error) {
-      // The base class must start all the same. Thrown again at the session's first use.
+      // The base class must start all the same. The error is thrown again at the session's first use.
       console.warn(`[palimpsest] The conversation is not compacted: ${String(error)}`);
     }
   };
@@ -131,7 +133,7 @@ function changesView({ outcome }: RunRecord): boolean {
   return outcome?.kind === "applied" || outcome?.kind === "rebased";
 }
 
-/** Once the base class has started, and before it answers anybody: so no change comes before the index is equal. */
+/** Runs once the base class has started and before it answers anybody, so that no change comes before the index is equal. */
 function takeInOnStart(agent: Agent, hosted: HostedSession, beforeStart?: () => void): void {
   const start = agent.onStart.bind(agent);
   agent.onStart = async (props) => {
@@ -140,7 +142,7 @@ function takeInOnStart(agent: Agent, hosted: HostedSession, beforeStart?: () => 
     try {
       await hosted.start();
     } catch (error) {
-      // The conversation goes on; the next use tries again, and says why when it fails.
+      // The conversation goes on. The next use tries again, and throws the reason of a failure.
       console.warn(`[palimpsest] The conversation was not taken in: ${String(error)}`);
     }
   };

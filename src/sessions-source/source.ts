@@ -1,25 +1,25 @@
 /**
- * `agents/sessions` as a {@link MessageSource}: the Agents SDK keeps the messages, an index of ours follows.
+ * `agents/sessions` as a {@link MessageSource}. The Agents SDK keeps the messages, and our index follows.
  *
- * Facts behind this file: the feed calls its listeners in the turn of its own write and goes on to the next one when a listener
- * has returned; `parentId` of an append is what the caller asked for, with the meaning that the port has; a read of the path
- * ends at 10,001 messages; a summary that the SDK stored of its own is no message.
+ * Facts behind this file: the feed calls its listeners in the turn of its own write, one after the other. `parentId` of an append is the
+ * caller's argument, with the meaning that the port gives it. A read of the path ends at 10,001 messages. A summary that the SDK stored
+ * itself is no message.
  */
 import type { UIMessage } from "ai";
 import type { SessionChangeEvent, SessionMessage, Sessions } from "agents/sessions";
 import type { MessageSource, SourceEvent } from "../memory/messages/message-source.ts";
 
 export interface SessionsSourceOptions {
-  /** What the host is called in advice. */
+  /** The host's name in advice. */
   readonly name: string;
   readonly sessionId: string;
-  /** What the host has in memory. */
+  /** The messages that the host has in memory. */
   readonly live: () => readonly UIMessage[];
-  /** Most messages that the host keeps; undefined for all. */
+  /** Most messages that the host keeps. Undefined for all. */
   readonly keeps?: () => number | undefined;
-  /** A message as the host itself hands it out. */
+  /** Converts a message to the form that the host hands out. */
   readonly read?: (message: UIMessage) => UIMessage;
-  /** Asked behind an update: whether the host moved content elsewhere, and nobody changed what was said. */
+  /** Called after an update. Whether the host only moved content elsewhere, and nobody changed the text. */
   readonly rewrites?: (message: UIMessage) => boolean;
 }
 
@@ -65,7 +65,7 @@ function eventOf(event: SessionChangeEvent, { messageOf, keeps, rewrites }: Tell
       return { kind: rewrites(message) ? "rewrite" : "update", message };
     }
     case "delete": {
-      // What the host has in memory may be less than it keeps: the index counts.
+      // The host's memory may hold fewer messages than it keeps, so the index counts.
       const most = keeps();
       return { kind: "delete", ids: event.messageIds, retention: most === undefined ? null : (left) => left === most };
     }
@@ -77,7 +77,7 @@ function eventOf(event: SessionChangeEvent, { messageOf, keeps, rewrites }: Tell
       return null;
     case "import":
     default:
-      // Of what a later SDK may tell as well, the path knows more.
+      // A later SDK may report other events. The path then shows what changed.
       return { kind: "changed" };
   }
 }

@@ -1,9 +1,9 @@
 /**
- * A model's turn in an agent whose base class stores what the model says: what to spread into `streamText`.
+ * A model's turn in an agent whose base class stores the model's output. It returns values to spread into `streamText`.
  *
- * Job: before each step make the prompt of the view as it is now and of what the turn has brought so far. Boundary: stores
- * nothing; the base class does, when it likes. So the turn holds on to its last stored message as it was at the beginning:
- * what the base class adds to it meanwhile is in the turn's own messages already.
+ * Job: before each step make the prompt of the current view and of the turn's own messages so far. Boundary: stores nothing. The base class
+ * stores, at times of its own choice. So the turn keeps its last stored message in its initial form, because later additions of the base
+ * class are already in the turn's own messages.
  */
 import type { ModelMessage, StepResult, ToolSet, UIMessage } from "ai";
 import { MIN_VIEW_TOKENS } from "../limits.ts";
@@ -16,29 +16,29 @@ import { nextPrompt, usageOf, type Prompt, type ViewOptions } from "../agent/vie
 
 export type CompactedOptions = Omit<ViewOptions, "leafId" | "asOf">;
 
-/** To be spread into `streamText` or `generateText`. */
+/** Values to spread into `streamText` or `generateText`. */
 export interface CompactedTurn {
-  /** The view as it is now. */
+  /** The current view. */
   readonly messages: ModelMessage[];
-  /** The view as it is at each step, behind it what the turn has brought. */
+  /** The current view at each step, followed by the turn's own messages. */
   prepareStep(step: StepBegun): Promise<{ messages?: ModelMessage[] }>;
-  /** Tells what the provider counted. */
+  /** Records the provider's count. */
   onStepEnd(step: StepResult<ToolSet>): Promise<void>;
 }
 
-/** What the host has to say of a turn of its own. */
+/** The host's settings of a turn. */
 export interface HostTurn {
-  /** The message that the turn answers; the newest one where it is left out. */
+  /** The message that the turn answers. Default: the newest one. */
   readonly leafId?: string | undefined;
-  /** What the base class would send. It is sent, with a word on the console, where no view can be had. */
+  /** The messages that the base class would send. They are sent, with a warning on the console, where no view is available. */
   readonly fallback: () => ModelMessage[] | Promise<ModelMessage[]>;
-  /** A message as the host shows it to a model. */
+  /** Converts a message to the form in which the host shows it to a model. */
   readonly show?: (message: UIMessage) => UIMessage;
-  /** What the host puts to the view's messages. */
+  /** Adds the host's own messages to the view's. */
   readonly finish?: (messages: ModelMessage[]) => ModelMessage[];
 }
 
-/** What of a session a turn begins with. */
+/** The start of a turn. */
 interface Begun {
   readonly session: Session;
   readonly leaf: UIMessage | null;
@@ -71,14 +71,14 @@ export async function compactedTurn(
           sent = next.view;
           return { messages: next.messages };
         } catch (error) {
-          // The conversation was cleared, or its end taken away: the turn goes on with what it has.
+          // The conversation was cleared, or its end was removed. The turn goes on with the messages that it has.
           if (errorCode(error) !== "unknown_leaf") warn(session, error);
           return {};
         }
       },
       onStepEnd: async (step) => {
         const report = { ...usageOf(step), leafId: begun.leaf?.id, viewTokens: sent?.tokens };
-        // What a provider says of a call is not worth losing its answer for.
+        // A failure to record usage must not lose the call's answer.
         await session.recordUsage(report).catch(() => undefined);
       },
     };
@@ -89,8 +89,8 @@ export async function compactedTurn(
 }
 
 /**
- * What the turn has brought so far. Version 6 of the AI SDK does not say it: there it is what stands behind the messages that the turn
- * began with, or, where a caller put others in their place, what the last step tells of all steps.
+ * The turn's own messages so far. Version 6 of the AI SDK does not provide them. There they are the messages behind the initial ones, or,
+ * where a caller replaced those, the last step's record of all steps.
  */
 function broughtBy(step: StepBegun, begun: readonly ModelMessage[]): readonly ModelMessage[] {
   const { responseMessages, messages = [], steps = [] } = step;
@@ -121,7 +121,7 @@ async function prompt({ session, leaf, options, host }: Begun, step?: StepBegun)
   return { view, messages: [...finish(messages), ...own, ...last] };
 }
 
-/** The last message of the view as the turn found it. */
+/** The last message of the view in the form that it had at the start of the turn. */
 function asItWas(leaf: UIMessage | null, message: UIMessage): UIMessage {
   if (leaf?.role !== "assistant") return message;
   if (message.id === leaf.id) return leaf;

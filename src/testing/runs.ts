@@ -4,25 +4,25 @@ import { PalimpsestError } from "../errors.ts";
 import { MAX_PAGE, WATCHDOG_SECONDS } from "../limits.ts";
 import type { RunRecord } from "../memory/runs/runs.ts";
 
-/** Longest that a test waits unless told (ms). */
+/** Default longest wait of a test (ms). */
 const DEFAULT_TIMEOUT_MS = 30_000;
 
-/** Between two looks (ms). */
+/** Time between two looks (ms). */
 const LOOK_MS = 5;
 
-/** Looks of the watchdog while a clock is put forward: as many as an hour has, so that a day passes as quickly. */
+/** Most looks of the watchdog while a clock advances. That is as many as an hour has, so a day passes as quickly. */
 const MOST_LOOKS = 3_600 / WATCHDOG_SECONDS;
 
 export interface FinishOptions {
-  /** Whose runs are returned. Default: the agent's default session. */
+  /** The session whose runs are returned. Default: the agent's default session. */
   readonly sessionId?: string;
-  /** After how long it gives up, in real time. Default 30,000. */
+  /** Real time after which it gives up. Default 30,000. */
   readonly timeoutMs?: number;
 }
 
 /**
- * Waits until no run of the agent is at work and every function of yours was told; a run that waits for a person, or is paused,
- * is left as it is. Answers with the session's runs, newest first. Throws `invalid_state` with what is still at work.
+ * Waits until no run of the agent is live and every function of yours was called. A run that waits for a person, or is paused, is left
+ * alone. Returns the session's runs, newest first. Throws `invalid_state` with the runs that are still live.
  */
 export async function finishRuns(agent: CompactionHost, options: FinishOptions = {}): Promise<RunRecord[]> {
   const { sessionId = "", timeoutMs = DEFAULT_TIMEOUT_MS } = options;
@@ -47,19 +47,19 @@ function stillAtWork(runs: readonly RunRecord[], timeoutMs: number): PalimpsestE
   );
 }
 
-/** An agent's time, in a test's hands. */
+/** An agent's clock under the control of a test. */
 export interface FakeClock {
   /** Epoch ms, as the agent sees it. */
   now(): number;
-  /** Lets time pass. The watchdog looks at live runs meanwhile, as its alarm would ring, at most 240 times. */
+  /** Advances the clock. The watchdog looks at live runs meanwhile, as with its alarm, at most 240 times. */
   advance(ms: number): Promise<void>;
   /** Gives the agent the real time back. */
   restore(): void;
 }
 
 /**
- * Stops an agent's clock at `startAt`, so that what waits for hours (a breaker, a budget, a run that nobody took) is tested in
- * none. It is the agent's clock alone: the Workflows engine and the model go on in real time. Throws `invalid_options`.
+ * Stops an agent's clock at `startAt`, so that a test of something that waits for hours (a breaker, a budget, a run that nobody took) takes
+ * no time. It affects the agent's clock alone. The Workflows engine and the model go on in real time. Throws `invalid_options`.
  */
 export function fakeClock(agent: CompactionHost, startAt: number = Date.now()): FakeClock {
   if (!Number.isSafeInteger(startAt) || startAt < 0)

@@ -1,5 +1,5 @@
 /**
- * A summariser that says what a test tells it to.
+ * A summariser with a test's script.
  *
  * The Worker under test and the test itself share an isolate, but not every module, so scripts are kept on globalThis.
  */
@@ -17,10 +17,10 @@ import { estimateTokens } from "../steps/tokens/tokens.ts";
 /** More than any test's conversation takes. */
 const DEFAULT_WINDOW_TOKENS = 1_000_000;
 
-/** What the summariser was asked: what for, which sections, and the text to tell of. */
+/** The summariser's request, with its kind, its sections, and the source text. */
 export type SummaryRequest = ParsedPrompt;
 
-/** Answers one call, or throws what a model would. `call` counts from 0. */
+/** Answers one call, or throws like a model. `call` counts from 0. */
 export type SummaryScript = (
   request: SummaryRequest,
   context: { readonly call: number; readonly runId: string },
@@ -44,8 +44,8 @@ function partOf(agentName: string): Part {
 }
 
 /**
- * Says what an agent's summariser answers from now on; null is the offline model again. What it returns grows by each call
- * that is made. For the test.
+ * For the test. Sets the script of an agent's summariser from now on. Null restores the offline model. The returned list grows with each
+ * call.
  */
 export function scriptModel(agentName: string, script: SummaryScript | null): readonly SummaryRequest[] {
   const part = partOf(agentName);
@@ -53,7 +53,7 @@ export function scriptModel(agentName: string, script: SummaryScript | null): re
   return part.requests;
 }
 
-/** The model that follows the script, the offline one where there is none. For `model()` of the Workflow under test. */
+/** For `model()` of the Workflow under test. The model follows the script, and without a script it is the offline one. */
 export function scriptedModel(
   { agentName, runId }: Pick<ModelRequest, "agentName" | "runId">,
   windowTokens: number = DEFAULT_WINDOW_TOKENS,
@@ -79,7 +79,7 @@ export function scriptedModel(
   return { model, windowTokens };
 }
 
-/** A summary that passes every audit: each section that was asked for, with these words under it. */
+/** A summary that passes every audit. It has each requested section with these words under it. */
 export function summaryOf({ sections }: SummaryRequest, words: string): string {
   return sections.map(({ title }) => `## ${title}\n${words}`).join("\n\n");
 }

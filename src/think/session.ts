@@ -1,27 +1,27 @@
 /**
- * Think's session, heard: what it is told of compaction is told to ours, and it summarises nothing itself.
+ * Redirects Think's session. Its compaction settings go to our session, and it summarises nothing itself.
  *
- * Boundary: replaces methods of the one object that Think hands to `configureSession`; reading and writing messages stays Think's.
+ * Boundary: replaces methods of the one object that Think passes to `configureSession`. Think still reads and writes the messages.
  */
 import type { ThinkSession } from "@cloudflare/think";
 import type { StoredCompaction } from "agents/sessions";
 import type { Session } from "../agent/session.ts";
 import type { OverlayRecord } from "../memory/overlays/record.ts";
 
-/** A threshold that no conversation reaches: compaction happens only where somebody asks for it. */
+/** A threshold that no conversation reaches, so that compaction happens only on request. */
 const NEVER = Number.MAX_SAFE_INTEGER;
 
-/** What Think's session was told, in its order; done again for a session that is configured anew. */
+/** The recorded settings of Think's session, in order. They are repeated for a session that is configured again. */
 export class Heard {
   readonly #told: ((session: Session) => unknown)[] = [];
   #threshold = false;
 
-  /** Puts into force what was heard. Throws `invalid_options`. */
+  /** Applies the recorded settings. Throws `invalid_options`. */
   tell(session: Session): void {
     for (const each of this.#told) each(session);
   }
 
-  /** The same session, with its methods that are about compaction replaced. `ours` is asked when one is called. */
+  /** Replaces the session's methods about compaction, and returns the session. `ours` is called when one of them is. */
   listen(session: ThinkSession, ours: () => Session): ThinkSession {
     session.compactAfter = (tokens) => {
       this.#threshold = true;
@@ -51,8 +51,8 @@ export class Heard {
 }
 
 /**
- * For a turn that has overflowed, or is about to: it must wait, because it cannot go on otherwise. Null where the view did not
- * become smaller, as in Think.
+ * For a turn that has overflowed, or is about to. It must wait, because it cannot go on otherwise. Null where the view did not become
+ * smaller, as in Think.
  */
 async function compactAndWait(session: Session, leafId?: string): Promise<StoredCompaction | null> {
   if ((await session.status()).thresholdTokens === null) return null;

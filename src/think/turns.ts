@@ -1,12 +1,12 @@
 /**
- * Turns of Think on our view, through the hooks that it has for that: `beforeTurn` and `beforeStep`.
+ * Turns of Think on our view, through its hooks `beforeTurn` and `beforeStep`.
  *
- * Job: send the view at the beginning of a turn and at each step of its tool loop. Boundary: what an author's own hooks return comes
- * first; a turn whose messages were replaced by somebody else is left to them.
+ * Job: send the view at the start of a turn and at each step of its tool loop. Boundary: the results of an author's own hooks come first. A
+ * turn whose messages were replaced elsewhere is left alone.
  *
- * Facts behind this file: Think gives `beforeTurn` its history whole, with the reminder of its context blocks at the end, and
- * takes what is returned as it is; reading `model` of that context resolves it; its own guard against an overflow puts the
- * history whole into a step again; a request that ends with an answer that was cut off gets one message more.
+ * Facts behind this file: Think gives `beforeTurn` its whole history, with the reminder of its context blocks at the end, and uses the
+ * returned messages unchanged. Reading `model` of that context resolves it. Think's own guard against an overflow puts the whole history
+ * into a step again. A request that ends with a cut-off answer gets one message more.
  */
 import type { PrepareStepContext, Think, TurnContext } from "@cloudflare/think";
 import type { ModelMessage, UIMessage } from "ai";
@@ -14,23 +14,23 @@ import type { Session } from "../agent/session.ts";
 import { compactedTurn, type CompactedTurn, type HostTurn } from "../sessions-source/turn.ts";
 import { leafOfTurn } from "./internals.ts";
 
-/** Think stores the outcome of an execution that lost its call as a system message; providers refuse one in the middle. */
+/** Think stores the outcome of an execution that lost its call as a system message, and providers refuse one in the middle. */
 const OUTCOME_PREFIX = "exec-outcome-";
 
-/** A turn as it began. Think has one under way at a time. */
+/** A started turn. Think has one at a time. */
 interface Turn {
   readonly compacted: CompactedTurn;
-  /** What Think put behind the view's messages; null until it asks for the first step. */
+  /** The messages that Think added behind the view's. Null until it asks for the first step. */
   behind: readonly ModelMessage[] | null;
 }
 
 export interface TurnHooks {
   readonly session: () => Session;
-  /** What changed in Think's context blocks since its prompt was frozen. */
+  /** The changes of Think's context blocks since its prompt was frozen. */
   readonly reminder: () => Promise<string | null>;
 }
 
-/** Puts our turn around the hooks of this agent, as its class and its fields have them. */
+/** Wraps the hooks of this agent, as its class and its fields define them. */
 export function hookTurns(agent: Think, hooks: TurnHooks): void {
   const beforeTurn = agent.beforeTurn.bind(agent);
   const beforeStep = agent.beforeStep.bind(agent);
@@ -74,12 +74,12 @@ async function beginTurn(agent: Think, { session, reminder }: TurnHooks, context
   return turn as Turn;
 }
 
-/** Whether the turn's messages are the ones that we gave: an extension of Think may have put others in their place. */
+/** Whether the turn's messages are the ones that we gave. An extension of Think may have replaced them. */
 function isOurs({ compacted, behind }: Turn, { messages }: PrepareStepContext): boolean {
   return behind !== null || compacted.messages.every((message, index) => messages[index] === message);
 }
 
-/** The messages of a step; undefined where they are what Think has. */
+/** The messages of a step. Undefined where they are the ones that Think has. */
 async function messagesOfStep(
   turn: Turn,
   { messages, responseMessages }: PrepareStepContext,
@@ -89,14 +89,14 @@ async function messagesOfStep(
     turn.behind = messages.slice(begun);
     return undefined;
   }
-  // Version 6 of the AI SDK does not say what the turn has brought.
+  // Version 6 of the AI SDK does not provide the turn's own messages.
   const brought: readonly ModelMessage[] | undefined = responseMessages;
   const step = { responseMessages: brought ?? messages.slice(begun + turn.behind.length) };
   return (await turn.compacted.prepareStep(step)).messages;
 }
 
 function withMessages(context: TurnContext, messages: ModelMessage[]): TurnContext {
-  // Descriptors, not values: reading the model resolves it.
+  // Copies descriptors, not values, because reading the model resolves it.
   const descriptors = Object.getOwnPropertyDescriptors(context);
   return Object.defineProperties({} as TurnContext, {
     ...descriptors,
@@ -104,7 +104,9 @@ function withMessages(context: TurnContext, messages: ModelMessage[]): TurnConte
   });
 }
 
-/** Where Think has it: in the last message where that is the person's, and in one of its own (`last`) otherwise. */
+/**
+ * Adds the reminder where Think has it. That is in the last message if it is the person's, and otherwise in a message of its own (`last`).
+ */
 function withReminder(messages: ModelMessage[], reminder: string | null, last?: ModelMessage): ModelMessage[] {
   const ends = messages.at(-1);
   if (reminder === null || reminder === "" || ends === undefined) return messages;

@@ -1,8 +1,8 @@
 /**
- * `palimpsest/think`: durable compaction for Think.
+ * `palimpsest/think`, durable compaction for Think.
  *
- * The base class changes and nothing else: what Think's session is told is heard here, the model is sent the view at every turn and
- * at every step of a tool loop, and the transcript stays whole. Boundary: Think is a type here, and imported by nobody's value.
+ * Only the base class changes. The settings of Think's session are redirected to ours, the model sees the view at every turn and at every
+ * step of a tool loop, and the transcript stays whole. Boundary: Think is imported as a type only.
  */
 import type { Think } from "@cloudflare/think";
 import type { Agent } from "agents";
@@ -26,9 +26,9 @@ import { hookTurns } from "./turns.ts";
 export { compactAfter, type CompactionSettings, type HostCompaction } from "../sessions-source/hosted-agent.ts";
 
 export interface ThinkCompactionOptions<R extends Rooms = readonly [], Open extends Clients<R> = Clients<R>> {
-  /** What connected clients may call. Default: `["watch"]`. */
+  /** Calls for connected clients. Default: `["watch"]`. */
   readonly clients?: Open;
-  /** Optional rooms: what they add to sessions and calls is there only with them. Default: none. */
+  /** Optional rooms. Their methods of sessions and their calls exist only with them. Default: none. */
   readonly rooms?: R;
 }
 
@@ -36,7 +36,7 @@ type Compacted<R extends Rooms, Open> = HostCompaction<R> & Pick<MethodsOfCalls<
 
 type ThinkClass = typeof Think<Cloudflare.Env>;
 
-/** Think with compaction, its type parameters still to be given. */
+/** Think with compaction, before its type parameters are given. */
 export interface CompactingThinkClass<R extends Rooms, Open> {
   new <Env extends Cloudflare.Env = Cloudflare.Env, State = unknown, Props extends object = object>(
     ctx: DurableObjectState,
@@ -98,12 +98,12 @@ function mix(Base: ThinkClass, { clients, rooms }: { readonly clients: Clients; 
             reminder: () => this.#reminder(),
           });
         },
-        // As after a summary of Think's own: what its context blocks say now is said in the prompt again.
+        // As after a summary of Think's own, the prompt is rebuilt from the present context blocks.
         viewChanged: async () => void (await this.context.refreshSystemPrompt()),
       });
     }
 
-    /** Around `configureSession` as the class or a field of it has it: Think calls it once, when it starts. */
+    /** Wraps `configureSession`, as the class or a field of it defines it. Think calls it once, when it starts. */
     #listen(heard: Heard): void {
       const configureSession = this.configureSession.bind(this);
       this.configureSession = async (session) => {
@@ -120,7 +120,7 @@ function mix(Base: ThinkClass, { clients, rooms }: { readonly clients: Clients; 
     }
 
     async compactionStep(runId: string, method: PortMethod, args: readonly unknown[]): Promise<unknown> {
-      // What the session is told is known once Think has started.
+      // The session's settings are known once Think has started.
       // oxlint-disable-next-line eslint/no-underscore-dangle -- the SDK's name
       await this.__unsafe_ensureInitialized();
       return callPort(new RunPort(this.palimpsest, runId), method, args);

@@ -32,9 +32,11 @@ export interface PlanReport {
   readonly cost: SummariserCost;
   /** Later model calls after which the run has paid for itself. Null when it never does, or nothing is to be done. */
   readonly breakEvenCalls: number | null;
-  /** With `auto`: what it has cost to carry what could have gone, what an edit would cost, and what it would save; null for a number. */
+  /**
+   * With `auto`, the cost so far of carrying content that could have gone, the cost of an edit, and its saving. Null for a fixed threshold.
+   */
   readonly rents: Rents | null;
-  /** Up to where older tool outputs are masked in this view; null where none are. */
+  /** The end of the masked tool outputs in this view. Null where none are masked. */
   readonly masked: MaskReport | null;
   /** Why no run starts by itself now, or why a requested run would do nothing. Null without such a reason. */
   readonly waiting: Waiting | null;
@@ -59,10 +61,10 @@ const WHY = {
 
 const FREE: SummariserCost = { calls: 0, inputTokens: 0, outputTokens: 0 };
 
-/** A report without what is said of rents and masks, which is the same whatever is planned. */
+/** A report without rents and masks, which do not depend on the plan. */
 type Planned = Omit<PlanReport, "rents" | "masked">;
 
-/** The report with what a view that is edited by rent has cost, and what is masked in it. */
+/** Adds the rents and the masks of the view to a report. */
 export function explainRents(report: Planned, { rents, masked }: Pick<PlanReport, "rents" | "masked">): PlanReport {
   const lines = [
     ...(masked === null
@@ -245,7 +247,7 @@ function shownTokens(
   const written = Math.max(summaryTokens, TOLERATED_SUMMARY_TOKENS) * MAX_REFERENCED_RATIO;
   return {
     budget: Math.min(spanTokens, stackTokens + around),
-    // What is as large as its span is refused.
+    // A summary that is as large as its span is refused.
     most: Math.min(spanTokens - 1, Math.max(stackTokens * MOST_COUNTED, written) + around + loadedTokens),
   };
 }

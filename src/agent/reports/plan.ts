@@ -46,7 +46,7 @@ export async function reportPlan(
   return explainRents(explainPlan(outline, plan, { ...circumstances, besideTokens, notes }), carrying);
 }
 
-/** Most that stands around a summary: how it began, blocks that are carried, as they are now, and what a caller's code may add. */
+/** Most tokens around a summary, which are the opening, carried blocks in their present form, and the text of `onAfterCompaction`. */
 function countBeside(
   core: Core,
   run: { readonly sessionId: string; readonly policy: Policy },
@@ -57,7 +57,7 @@ function countBeside(
   return countTokens(around) + countTokens(besides({ carried })) + (afterCompaction === null ? 0 : HOOK_TOKENS);
 }
 
-/** What is known of the active branch alone: what it has cost to carry it, and what is masked. */
+/** Rents and masks, which are known for the active branch alone. */
 function readCarrying(core: Core, sessionId: string, leafId: string | undefined): Pick<PlanReport, "rents" | "masked"> {
   const history = core.memory.session(sessionId);
   if (leafId !== undefined && leafId !== history.leafId()) return { rents: null, masked: null };

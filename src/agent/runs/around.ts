@@ -22,8 +22,8 @@ import { factsOf } from "./sources.ts";
 export const AROUND_BYTES = 256_000;
 
 /**
- * Also how many tokens the other summaries take, as names are counted, whose words may be among the names, and what the summary
- * that was the last one so far says no more behind this one.
+ * Also returns how many tokens the other summaries take by the count for names, whose words may be among the names, and how many tokens of
+ * names the previous last summary gives up, because names stand beside the last summary alone.
  */
 export function readAround(
   core: Needs<"drafts" | "memory" | "settings">,

@@ -1,13 +1,13 @@
-/** The rents of a session's active view: what its steps weigh, under the policy and the prices that it was configured with. */
+/** Weighs the rents of a session's active view, under its configured policy and prices. */
 import { headTokensOf, weighRents, type Rents, type RentTerms } from "../../steps/decide/rent.ts";
 import type { Policy } from "../../steps/plan/policy.ts";
 import type { When } from "../../steps/decide/when.ts";
 import type { Core } from "../core.ts";
 
-/** Tokens that a summariser is told besides what it reads. */
+/** Tokens of a summariser's prompt beside the source. */
 const PROMPT_TOKENS = 700;
 
-/** Null for a session that goes by a number, or holds nothing. Warm it reads no row. */
+/** Null for a session with a fixed threshold, or without messages. With warm caches it reads no row. */
 export function rentsNow(core: Pick<Core, "settings" | "memory">, sessionId: string): Rents | null {
   const { policy, when } = core.settings.get(sessionId);
   if (policy === null || when?.rule !== "rent") return null;

@@ -2,7 +2,8 @@
  * Decides whether a session's active branch should be compacted now, and writes the run's ledger row.
  *
  * Runs inside the transaction of each change that grew the view, so a message is never stored without its due run. With warm caches it
- * reads no row while the view is under the threshold, and none while it waits. It reads no content and calls nothing outside.
+ * reads no row while the view is under the threshold, and none while it waits. It calls nothing outside, and reads no content except to
+ * mask older outputs.
  *
  * Hysteresis: after a run, the view must grow by a span worth a model call before the next run, whatever the outcome. The required growth
  * doubles after each fruitless run. Only a run that lost a race (`stale`) may be followed at once, and only a few times in a row, because
@@ -55,7 +56,7 @@ export function triggerIfDue(core: Core, sessionId: string, continues: string | 
   return decision.kind === "start" ? startRun(core, sessionId, { trigger: decision.trigger, leafId }) : null;
 }
 
-/** Masks older outputs of the active view when that is due. Reads the view then, and writes one row. Call inside a transaction. */
+/** Masks older outputs of the active view when their rent is due. It then reads the view and writes one row. Call inside a transaction. */
 export function maskIfDue(core: Core, sessionId: string, continues: string | null = null): void {
   const rents = rentsNow(core, sessionId);
   if (rents?.masks == null || !rents.mask.isDue) return;
@@ -98,7 +99,7 @@ function decideNow(core: Core, sessionId: string, { leafId, continues = null }: 
   });
 }
 
-/** Of a session that nothing compacts. */
+/** Answers for a session without compaction. */
 const UNASKED = {
   live: () => null,
   quiet: () => null,
