@@ -1,8 +1,8 @@
 /**
  * Compaction for any agent class, as `withCompaction(Base)`, and as `CompactingAgent` for the SDK's Agent.
  *
- * Job: give a {@link Core} to an agent, and the methods of the table of calls. The port for workflows is reachable by binding only, never
- * by a client.
+ * Gives a {@link Core} to an agent, and the methods of the table of calls. The port for workflows is reachable by binding only, never by a
+ * client.
  */
 import { Agent, getCurrentAgent } from "agents";
 import { runCall, tableOf, type CallContext, type Calls, type MethodsOfCalls } from "./calls.ts";
@@ -18,9 +18,9 @@ import { Session, type SessionOf } from "./session.ts";
 import { checkFields } from "../known-fields.ts";
 
 export interface WithCompactionOptions<R extends Rooms = readonly []> {
-  /** Calls for connected clients. Default: `["watch"]`. */
+  /** Calls for connected clients, `["watch"]` by default. */
   readonly clients?: Clients<R>;
-  /** Optional rooms. Their methods of sessions and their calls exist only with them. Default: none. */
+  /** Optional rooms, none by default. Their methods of sessions and their calls exist only with them. */
   readonly rooms?: R;
 }
 
@@ -145,7 +145,7 @@ export function withCompaction<
 
 /** The type of the class {@link CompactingAgent}. */
 export interface CompactingAgentClass {
-  /** Calls for connected clients. Default: `["watch"]`. */
+  /** Calls for connected clients, `["watch"]` by default. */
   readonly clients: Clients<readonly []>;
   new <Env extends Cloudflare.Env = Cloudflare.Env, State = unknown>(
     ctx: DurableObjectState,

@@ -1,9 +1,9 @@
 /**
  * The settings that a session can receive before its use, shared by a session and by a manager of all sessions.
  *
- * Job: check each setting at once, and pass it on as a change of settings or as work for a room. Boundary: the implementer of
- * {@link Configured.tell} decides when it takes effect. A session applies it before its next use, and a manager applies it to each session
- * before any code of the session's own.
+ * Checks each setting at once, and passes it on as a change of settings or as work for a room. The implementer of {@link Configured.tell}
+ * decides when it takes effect. A session applies it before its next use, and a manager applies it to each session before any code of the
+ * session's own.
  */
 import type { SecretRules } from "../redact/secret-rules.ts";
 import { checkPreviews, type PreviewOptions } from "../steps/view/preview.ts";

@@ -1,11 +1,11 @@
 /**
  * A session whose messages a host keeps. It listens to the host's feed, and its reads may have to wait.
  *
- * Job: take each change of the host into the index in the same turn of the event loop, start due runs, and repair the index where a change
- * was missed. Boundary: knows the port (src/memory/messages/message-source.ts) and no host.
+ * Takes each change of the host into the index in the same turn of the event loop, starts due runs, and repairs the index where a change
+ * was missed. Knows the port (src/memory/messages/message-source.ts) and no host.
  *
- * Why it is safe: the platform commits the writes of a synchronous listener together with the host's own write. After a failure nothing
- * more is taken from the feed until the whole path was compared, so nothing builds on a gap. The comparison writes in one transaction, and
+ * Safe because the platform commits the writes of a synchronous listener together with the host's own write. After a failure nothing more
+ * is taken from the feed until the whole path was compared, so nothing builds on a gap. The comparison writes in one transaction, and
  * starts again when the host changed during its reads.
  */
 import type { UIMessage } from "ai";

@@ -1,7 +1,7 @@
 /**
  * The inputs of calls and methods, field by field. One schema serves both, so the agent's own code cannot pass what a client may not send.
  *
- * Boundary: shapes only. The code that uses an input checks whether named things exist and whether numbers fit together.
+ * Checks shapes only. The code that uses an input checks whether named things exist and whether numbers fit together.
  */
 import type { UIMessage } from "ai";
 import { z } from "zod";
@@ -34,18 +34,18 @@ export interface CompactOptions {
   readonly ignoreBudget?: boolean | undefined;
   /** Makes the summaries of the branch again from their first drafts, instead of summarising more of it. */
   readonly rebuild?: boolean | undefined;
-  /** The branch to compact. Default: the active one. */
+  /** The branch to compact, which is the active one by default. */
   readonly leafId?: string | undefined;
 }
 
 export interface NotesEdit {
   /** The changed sections, each whole. One with a new title is added at the end, and an empty text empties its section. */
   readonly sections: readonly NotesSection[];
-  /** The last message that the notes now cover. Null covers everything so far. Default: as before. */
+  /** The last message that the notes now cover. Null covers everything so far. The coverage stays as before by default. */
   readonly coveredId?: string | null | undefined;
   /**
    * Number of the version that the edit is based on, 0 where there was none. Refused as `conflict` when another version is in force by now.
-   * Default: the version in force.
+   * Any version is accepted by default.
    */
   readonly basedOn?: number | undefined;
 }

@@ -1,9 +1,9 @@
 /**
  * The Agents SDK and the Workflows engine, as a {@link Platform}.
  *
- * Facts behind this file: creating an instance with a taken id throws, which means that it exists. `get` throws for a missing instance.
- * Instances are created and controlled through their binding, by run id. The SDK's own record of workflows would be a second ledger, which
- * may lag, and would outlive the run and its session (S2).
+ * Creating an instance with a taken id throws, which means that it exists. `get` throws for a missing instance. Instances are created and
+ * controlled through their binding, by run id. The SDK's own record of workflows would be a second ledger, which may lag, and would outlive
+ * the run and its session (S2).
  */
 import type { Agent } from "agents";
 import { PalimpsestError } from "../errors.ts";

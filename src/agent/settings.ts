@@ -59,18 +59,21 @@ export interface ApprovalOptions {
 export type ApprovalSettings = Required<{ [Name in keyof ApprovalOptions]: NonNullable<ApprovalOptions[Name]> }>;
 
 export interface KeepNotesOptions extends NotesShapeOptions {
-  /** New tokens after which the notes are updated. Default: 10,000, at most a sixth of the threshold, at least 1,500 or a quarter of it. */
+  /**
+   * New tokens after which the notes are updated. The default is 10,000, at most a sixth of the threshold, at least 1,500 or a quarter of
+   * it.
+   */
   readonly growthTokens?: number | undefined;
-  /** Tool calls that must have come as well. Default: 3. */
+  /** Tool calls that must have come as well. Default 3. */
   readonly toolCalls?: number | undefined;
   /**
-   * The messages that a compaction keeps behind the notes. Only positive numbers count. Default: 10,000 tokens and 5 messages with text, at
-   * most 40,000 tokens.
+   * The messages that a compaction keeps behind the notes. Only positive numbers count. The default is 10,000 tokens and 5 messages with
+   * text, at most 40,000 tokens.
    */
   readonly keep?: NotesRangeOptions | undefined;
-  /** How long a compaction waits for a live update (ms). Default: 15,000. */
+  /** How long a compaction waits for a live update (ms). Default 15,000. */
   readonly waitMs?: number | undefined;
-  /** Always shows the notes to the model, as a read-only context block of this label. Default: not shown. */
+  /** Always shows the notes to the model, as a read-only context block of this label. Not shown by default. */
   readonly asBlock?: string | undefined;
 }
 
@@ -100,7 +103,7 @@ export interface SessionSettings {
 }
 
 export interface CompactAfterOptions extends Omit<PolicyOptions, "thresholdTokens">, WhenOptions {
-  /** With `auto` only. Most tokens of a view, overhead included. Default: four fifths of `windowTokens`. */
+  /** With `auto` only. Most tokens of a view, overhead included. The default is four fifths of `windowTokens`. */
   readonly ceiling?: number | undefined;
   /** Tokens beside the messages that count against the threshold, for system prompt and tools. Default 0. */
   readonly overheadTokens?: number | undefined;

@@ -2,7 +2,7 @@
  * `palimpsest/ai-chat`, durable compaction for AIChatAgent.
  *
  * The model sees the view at every turn and at every step of a tool loop. `this.messages`, and the messages that a client loads, stay
- * whole. Boundary: the base class is imported as a type only.
+ * whole. The base class is imported as a type only.
  */
 import type { AIChatAgent } from "@cloudflare/ai-chat";
 import type { Agent } from "agents";
@@ -32,9 +32,9 @@ export interface ChatCompaction<R extends Rooms = readonly []> extends HostCompa
 }
 
 export interface ChatCompactionOptions<R extends Rooms = readonly [], Open extends Clients<R> = Clients<R>> {
-  /** Calls for connected clients. Default: `["watch"]`. */
+  /** Calls for connected clients, `["watch"]` by default. */
   readonly clients?: Open;
-  /** Optional rooms. Their methods of sessions and their calls exist only with them. Default: none. */
+  /** Optional rooms, none by default. Their methods of sessions and their calls exist only with them. */
   readonly rooms?: R;
 }
 

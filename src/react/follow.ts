@@ -1,8 +1,8 @@
 /**
  * A client's state of an agent's compactions. It is loaded when the connection opens, and updated by events.
  *
- * Boundary: knows no React. Safe because a reopening loads everything again, so a missed event loses nothing. An answer that is older than
- * a later event is dropped.
+ * Knows no React. Safe because a reopening loads everything again, so a missed event loses nothing. An answer that is older than a later
+ * event is dropped.
  */
 import type { CompactOptions } from "../agent/inputs.ts";
 import type { CompactReceipt, SessionStatus } from "../agent/session.ts";

@@ -5,7 +5,7 @@ import { CompactionFollower, type AgentConnection, type CompactionState } from "
 export type { AgentConnection, CompactionState } from "./follow.ts";
 
 export interface UseCompactionOptions {
-  /** Default: the agent's default session, which is the conversation of an AIChatAgent. */
+  /** The agent's default session by default, which is the conversation of an AIChatAgent. */
   readonly sessionId?: string;
   /** Asks for the view's size whenever this value changes, such as the number of shown messages. */
   readonly refreshOn?: unknown;

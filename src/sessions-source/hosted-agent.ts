@@ -1,8 +1,8 @@
 /**
  * Compaction for an agent whose base class keeps its messages in `agents/sessions`. AIChatAgent and Think share this code.
  *
- * Job: put a core beside the base class and listen to its sessions. Boundary: imports no base class by value. Adds few names, because the
- * base class has many.
+ * Puts a core beside the base class and listens to its sessions. Imports no base class by value. Adds few names, because the base class has
+ * many.
  */
 import { getCurrentAgent, type Agent } from "agents";
 import type { Sessions } from "agents/sessions";

@@ -1,9 +1,8 @@
 /**
  * `agents/sessions` as a {@link MessageSource}. The Agents SDK keeps the messages, and our index follows.
  *
- * Facts behind this file: the feed calls its listeners in the turn of its own write, one after the other. `parentId` of an append is the
- * caller's argument, with the meaning that the port gives it. A read of the path ends at 10,001 messages. A summary that the SDK stored
- * itself is no message.
+ * The feed calls its listeners in the turn of its own write, one after the other. `parentId` of an append is the caller's argument, with
+ * the meaning that the port gives it. A read of the path ends at 10,001 messages. A summary that the SDK stored itself is no message.
  */
 import type { UIMessage } from "ai";
 import type { SessionChangeEvent, SessionMessage, Sessions } from "agents/sessions";

@@ -1,9 +1,9 @@
 /**
  * A model's turn in an agent whose base class stores the model's output. It returns values to spread into `streamText`.
  *
- * Job: before each step make the prompt of the current view and of the turn's own messages so far. Boundary: stores nothing. The base class
- * stores, at times of its own choice. So the turn keeps its last stored message in its initial form, because later additions of the base
- * class are already in the turn's own messages.
+ * Before each step it makes the prompt of the current view and of the turn's own messages so far. It stores nothing. The base class stores,
+ * at times of its own choice. So the turn keeps its last stored message in its initial form, because later additions of the base class are
+ * already in the turn's own messages.
  */
 import type { ModelMessage, StepResult, ToolSet, UIMessage } from "ai";
 import { MIN_VIEW_TOKENS } from "../limits.ts";
@@ -28,7 +28,7 @@ export interface CompactedTurn {
 
 /** The host's settings of a turn. */
 export interface HostTurn {
-  /** The message that the turn answers. Default: the newest one. */
+  /** The message that the turn answers, which is the newest one by default. */
   readonly leafId?: string | undefined;
   /** The messages that the base class would send. They are sent, with a warning on the console, where no view is available. */
   readonly fallback: () => ModelMessage[] | Promise<ModelMessage[]>;

@@ -14,7 +14,7 @@ const LOOK_MS = 5;
 const MOST_LOOKS = 3_600 / WATCHDOG_SECONDS;
 
 export interface FinishOptions {
-  /** The session whose runs are returned. Default: the agent's default session. */
+  /** The session whose runs are returned, which is the agent's default session by default. */
   readonly sessionId?: string;
   /** Real time after which it gives up. Default 30,000. */
   readonly timeoutMs?: number;

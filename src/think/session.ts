@@ -1,7 +1,7 @@
 /**
  * Redirects Think's session. Its compaction settings go to our session, and it summarises nothing itself.
  *
- * Boundary: replaces methods of the one object that Think passes to `configureSession`. Think still reads and writes the messages.
+ * Replaces methods of the one object that Think passes to `configureSession`. Think still reads and writes the messages.
  */
 import type { ThinkSession } from "@cloudflare/think";
 import type { StoredCompaction } from "agents/sessions";

@@ -1,12 +1,12 @@
 /**
  * Turns of Think on our view, through its hooks `beforeTurn` and `beforeStep`.
  *
- * Job: send the view at the start of a turn and at each step of its tool loop. Boundary: the results of an author's own hooks come first. A
- * turn whose messages were replaced elsewhere is left alone.
+ * Sends the view at the start of a turn and at each step of its tool loop. The results of an author's own hooks come first. A turn whose
+ * messages were replaced elsewhere is left alone.
  *
- * Facts behind this file: Think gives `beforeTurn` its whole history, with the reminder of its context blocks at the end, and uses the
- * returned messages unchanged. Reading `model` of that context resolves it. Think's own guard against an overflow puts the whole history
- * into a step again. A request that ends with a cut-off answer gets one message more.
+ * Think gives `beforeTurn` its whole history, with the reminder of its context blocks at the end, and uses the returned messages unchanged.
+ * Reading `model` of that context resolves it. Think's own guard against an overflow puts the whole history into a step again. A request
+ * that ends with a cut-off answer gets one message more.
  */
 import type { PrepareStepContext, Think, TurnContext } from "@cloudflare/think";
 import type { ModelMessage, UIMessage } from "ai";

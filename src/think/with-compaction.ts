@@ -2,7 +2,7 @@
  * `palimpsest/think`, durable compaction for Think.
  *
  * Only the base class changes. The settings of Think's session are redirected to ours, the model sees the view at every turn and at every
- * step of a tool loop, and the transcript stays whole. Boundary: Think is imported as a type only.
+ * step of a tool loop, and the transcript stays whole. Think is imported as a type only.
  */
 import type { Think } from "@cloudflare/think";
 import type { Agent } from "agents";
@@ -26,9 +26,9 @@ import { hookTurns } from "./turns.ts";
 export { compactAfter, type CompactionSettings, type HostCompaction } from "../sessions-source/hosted-agent.ts";
 
 export interface ThinkCompactionOptions<R extends Rooms = readonly [], Open extends Clients<R> = Clients<R>> {
-  /** Calls for connected clients. Default: `["watch"]`. */
+  /** Calls for connected clients, `["watch"]` by default. */
   readonly clients?: Open;
-  /** Optional rooms. Their methods of sessions and their calls exist only with them. Default: none. */
+  /** Optional rooms, none by default. Their methods of sessions and their calls exist only with them. */
   readonly rooms?: R;
 }
 

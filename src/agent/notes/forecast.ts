@@ -1,7 +1,7 @@
 /**
  * Forecasts whether notes would be the summary of a run that started now, as values and as sentences.
  *
- * Boundary: uses {@link findNotes} like the run itself, so a plan and its run agree.
+ * Uses {@link findNotes} like the run itself, so a plan and its run agree.
  */
 import { HOOK_TOKENS } from "../../limits-of-notes.ts";
 import type { WhyModel } from "../../memory/runs/record.ts";

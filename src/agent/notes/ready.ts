@@ -1,7 +1,7 @@
 /**
  * Decides whether the notes can replace a summary now, and if not, why.
  *
- * Boundary: reads and writes nothing. The trigger, which asks whether a model is needed at all, and the run get the same answer.
+ * Reads and writes nothing. The trigger, which asks whether a model is needed at all, and the run get the same answer.
  *
  * Safe because notes pass the checks of a model's summary, which are the plan's boundaries, the audit, and the share of facts that they
  * keep. A version that tells of kept messages is passed over for an older one, so an overlay says nothing that is not under it (C3). A "no"

@@ -1,7 +1,7 @@
 /**
  * A compaction from notes, which needs no model call.
  *
- * Job: try this before a run's workflow is started. Its result is the run's outcome like any other. Safe because plan and commit are one
+ * A run tries it before its workflow is started, and its result is the run's outcome like any other. Safe because plan and commit are one
  * synchronous transaction, so nothing can come between. A crash before it leaves the run pending, and the watchdog starts it again (R1).
  */
 import { closeStep, markStep, type RunRecord } from "../../memory/runs/runs.ts";

@@ -1,7 +1,7 @@
 /**
  * The notes on a session's handle, to read, edit by hand, refresh, and look back at.
  *
- * Boundary: the trigger decides when an update is due, and the port what it reads. This module holds a person's calls.
+ * This module holds a person's calls. The trigger decides when an update is due, and the port what it reads.
  */
 import { PalimpsestError } from "../../errors.ts";
 import { MAX_NOTES_BYTES, MAX_NOTES_SECTIONS } from "../../limits-of-notes.ts";

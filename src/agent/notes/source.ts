@@ -1,7 +1,7 @@
 /**
  * The source of an update of the notes, which is the part of a branch's view that they do not tell yet, with its facts.
  *
- * Boundary: reads and writes nothing. An overlay counts as its summary and its facts, so messages under it are not read again.
+ * Reads and writes nothing. An overlay counts as its summary and its facts, so messages under it are not read again.
  */
 import type { History } from "../../memory/messages/history.ts";
 import type { NotesEnd, NotesVersion } from "../../memory/notes/notes.ts";

@@ -1,7 +1,7 @@
 /**
  * The health of compaction in one agent, for a page and for alerts.
  *
- * Boundary: reads existing rows and a bounded page of runs, and counts. No content of messages, and no text of a provider.
+ * Reads existing rows and a bounded page of runs, and counts. It holds no content of messages, and no text of a provider.
  */
 import type { RunRecord } from "../../memory/runs/runs.ts";
 import { explainFailure, isOpen } from "../../steps/decide/breaker.ts";

@@ -12,7 +12,7 @@ import { foreseeNotes } from "../notes/forecast.ts";
 import { findReasonToWait } from "../runs/trigger.ts";
 
 export interface PlanQuestion {
-  /** Default: the active branch. */
+  /** The active branch by default. */
   readonly leafId?: string | undefined;
   /** Plans as if asked for by hand. */
   readonly manual?: boolean;

@@ -1,8 +1,8 @@
 /**
  * Reports runs to the Worker's operator, as diagnostics events of the SDK and as a data point for each ended run.
  *
- * Boundary: sizes, counts, kinds and ids, and never a text of the conversation or of a provider (S2). Safe because nothing waits for it and
- * its errors are swallowed, so a run does not depend on it.
+ * Holds sizes, counts, kinds and ids, and never a text of the conversation or of a provider (S2). Safe because nothing waits for it and its
+ * errors are swallowed, so a run does not depend on it.
  */
 import type { Agent } from "agents";
 import type { RunRecord, RunState } from "../../memory/runs/runs.ts";

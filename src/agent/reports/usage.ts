@@ -1,9 +1,9 @@
 /**
  * A session's tokens as its provider would count them.
  *
- * Job: record the counts of model calls, and apply the calibration wherever a view is compared with a threshold or shown. Boundary: the
- * arithmetic is pure (steps/tokens/calibrate.ts), and rows keep the plain estimate. Safe because every total of a session comes from here,
- * so the trigger, the plan and the ledger agree on what is too large.
+ * Records the counts of model calls, and applies the calibration wherever a view is compared with a threshold or shown. The arithmetic is
+ * pure (steps/tokens/calibrate.ts), and rows keep the plain estimate. Safe because every total of a session comes from here, so the
+ * trigger, the plan and the ledger agree on what is too large.
  */
 import { PalimpsestError } from "../../errors.ts";
 import { MAX_NAME_CHARS } from "../../limits.ts";
@@ -25,7 +25,7 @@ export interface UsageReport {
   readonly cost?: number | undefined;
   /** Each model is calibrated by itself, because models count differently. */
   readonly model?: string | undefined;
-  /** The branch that was sent. Default: the active one. */
+  /** The branch that was sent, which is the active one by default. */
   readonly leafId?: string | undefined;
   /** The `tokens` of the view that was sent, for a case where messages or an overlay may have come in since. */
   readonly viewTokens?: number | undefined;

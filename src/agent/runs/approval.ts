@@ -1,9 +1,9 @@
 /**
  * A person's approval between a sound draft and its commit.
  *
- * Job: keep the decision in the run's ledger row, written in one transaction before any event. The workflow asks here until there is a
- * decision (workflows/approval.ts). Boundary: the commit is fenced as without a person, so a late or repeated approval, or one after an
- * edit, writes nothing. A person's own text passes the same audit as a model's.
+ * Keeps the decision in the run's ledger row, written in one transaction before any event. The workflow asks here until there is a decision
+ * (workflows/approval.ts). The commit is fenced as without a person, so a late or repeated approval, or one after an edit, writes nothing.
+ * A person's own text passes the same audit as a model's.
  */
 import { PalimpsestError } from "../../errors.ts";
 import { checkFields } from "../../known-fields.ts";

@@ -1,7 +1,7 @@
 /**
  * Records the state at an overlay's commit, and the texts of context blocks that the model should see right behind the summary.
  *
- * Boundary: a block's provider is called outside of any transaction. A provider that fails only means that nothing is carried.
+ * A block's provider is called outside of any transaction. A provider that fails only means that nothing is carried.
  */
 import type { UIMessage } from "ai";
 import { CARRIED_TOKENS } from "../../limits-of-notes.ts";

@@ -1,8 +1,8 @@
 /**
  * The one commit of a summary, from a model of the workflow, a caller's function, or notes.
  *
- * Job: pin the facts that the text does not say, pass the fence, and store the same details beside the overlay on every path. Boundary: the
- * caller has audited the text, because each path handles a refusal in its own way.
+ * Pins the facts that the text does not say, passes the fence, and stores the same details beside the overlay on every path. The caller has
+ * audited the text, because each path handles a refusal in its own way.
  */
 import { withoutEmptySections } from "../../steps/draft/empty-sections.ts";
 import type { Carried, OverlayDetails } from "../../memory/overlays/details.ts";
@@ -26,7 +26,7 @@ export interface Summary {
   readonly lineage: Lineage;
   /** Texts of context blocks at the time of the summary. */
   readonly carried: readonly Carried[];
-  /** Most tokens of the names beside it. Default: the room that the summaries of the view leave. */
+  /** Most tokens of the names beside it. By default they take the room that the summaries of the view leave. */
   readonly namesTokens?: number;
 }
 

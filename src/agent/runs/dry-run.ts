@@ -8,7 +8,7 @@ import type { Needs } from "../core.ts";
 
 export interface DryRunOptions extends PlanOptions {
   readonly policy: Policy;
-  /** Default: the active branch. */
+  /** The active branch by default. */
   readonly leafId?: string | undefined;
 }
 

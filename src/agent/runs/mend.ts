@@ -1,8 +1,8 @@
 /**
  * Asks for a run that covers again what an edit under an overlay uncovered.
  *
- * Boundary: decides whether to ask. The plan finds the gap. Nothing depends on it, because uncovered messages show as they are stored, and
- * any later run covers them too.
+ * Decides only whether to ask. The plan finds the gap. Nothing depends on it, because uncovered messages show as they are stored, and any
+ * later run covers them too.
  */
 import type { RunRecord } from "../../memory/runs/runs.ts";
 import type { Core } from "../core.ts";

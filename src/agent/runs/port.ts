@@ -2,9 +2,9 @@
  * The agent's side of the workflow's port. It lists everything that one run may read and write, and each call is one synchronous
  * transaction.
  *
- * Why at-least-once steps do no harm: a run that has its outcome answers with it and writes nothing. Drafts are stored under a key of their
- * exact source, and the first one wins. The commit is fenced by the digest that the plan was pinned to. So a repeated call, or a late one
- * from an attempt that outlived its timeout, finds its work done.
+ * At-least-once steps do no harm here. A run that has its outcome answers with it and writes nothing. Drafts are stored under a key of
+ * their exact source, and the first one wins. The commit is fenced by the digest that the plan was pinned to. So a repeated call, or a late
+ * one from an attempt that outlived its timeout, finds its work done.
  */
 import { assert } from "../../errors.ts";
 import { LEAST_TRY_MS, MAX_OUTLINE_BYTES, MAX_OUTLINE_ROWS, MODEL_STEP_MS } from "../../limits.ts";

@@ -1,8 +1,8 @@
 /**
  * The sources of a planned summary, which are chunks with their existing drafts, earlier overlays, and the facts of all of it.
  *
- * Boundary: reads memory, and writes only what {@link Drafts.get} keeps for a fork. Safe because a chunk is named by the digest of its
- * messages alone, looking through overlays. So its draft is found again, whichever plan cut it (R3).
+ * Reads memory, and writes only what {@link Drafts.get} keeps for a fork. Safe because a chunk is named by the digest of its messages
+ * alone, looking through overlays. So its draft is found again, whichever plan cut it (R3).
  */
 import { assert } from "../../errors.ts";
 import type { Draft } from "../../memory/drafts.ts";

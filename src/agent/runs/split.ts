@@ -1,10 +1,10 @@
 /**
  * Splits a session. It is compacted, it ends, and a child continues with its view.
  *
- * Job: ask for such a run, and make the switch when its compaction is done. Boundary: src/memory/messages/seed.ts seeds a child, and the
- * run decides when to switch.
+ * Asks for such a run, and makes the switch when its compaction is done. src/memory/messages/seed.ts seeds a child, and the run decides
+ * when to switch.
  *
- * Why exactly one of the two takes messages: the switch is one transaction. Before it there is no child. After it the parent refuses
+ * Exactly one of the two takes messages, because the switch is one transaction. Before it there is no child. After it the parent refuses
  * messages (`session_ended`) and names the child. Messages that were appended during the summarising are in view, so the child has them. A
  * run that ends otherwise leaves only its overlay, which is a normal one.
  */

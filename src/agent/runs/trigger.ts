@@ -5,7 +5,7 @@
  * reads no row while the view is under the threshold, and none while it waits. It calls nothing outside, and reads no content except to
  * mask older outputs.
  *
- * Hysteresis: after a run, the view must grow by a span worth a model call before the next run, whatever the outcome. The required growth
+ * After a run, the view must grow by a span worth a model call before the next run, whatever the outcome (hysteresis). The required growth
  * doubles after each fruitless run. Only a run that lost a race (`stale`) may be followed at once, and only a few times in a row, because
  * the changes that caused it are likely to go on.
  */

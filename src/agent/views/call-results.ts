@@ -2,7 +2,7 @@
  * Results of an earlier turn's calls, which the AI SDK ran before it asked the model. The SDK runs a call that a person approved, or
  * refuses it where its input no longer holds. Its result stands in front of the first step and belongs to no step of the turn.
  *
- * Boundary: reads the arguments of `prepareStep` and `onToolExecutionEnd`. The call's id says which call is meant.
+ * Reads only the arguments of `prepareStep` and `onToolExecutionEnd`. The call's id says which call is meant.
  */
 import type { ModelMessage, ToolModelMessage } from "ai";
 import type { CallResult } from "../../steps/message/tool-parts.ts";

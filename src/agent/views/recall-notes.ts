@@ -1,8 +1,8 @@
 /**
  * `recall` of the session's notes. It reads one version as it was written, where a model was shown only a part of it.
  *
- * Boundary: reads only. Safe for the same reason as a history of the notes. If messages of a version were edited or deleted since, only a
- * person's own text is read (steps/notes/withhold.ts).
+ * Reads only. Safe for the same reason as a history of the notes. If messages of a version were edited or deleted since, only a person's
+ * own text is read (steps/notes/withhold.ts).
  */
 import type { NotesVersion, SessionNotes } from "../../memory/notes/notes.ts";
 import type { CountTokens } from "../../steps/message/measure.ts";

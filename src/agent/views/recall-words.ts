@@ -1,9 +1,9 @@
 /**
  * `recall` by words. It returns the passages that say most of the question, with their neighbours, within a token budget.
  *
- * Job: ask the index for the places of the words, read the likely messages, and choose passages from them. Boundary: reads only, no more
- * message rows than the answer has room for, and a bounded number of index rows. It pauses after each piece of {@link PASSAGES_PIECE_CHARS}
- * characters, or after one message, so that its driver can let other work in.
+ * Asks the index for the places of the words, reads the likely messages, and chooses passages from them. Reads no more message rows than
+ * the answer has room for, and a bounded number of index rows. It pauses after each piece of {@link PASSAGES_PIECE_CHARS} characters, or
+ * after one message, so that its driver can let other work in.
  */
 import type { HiddenMessages } from "../../memory/messages/hidden-messages.ts";
 import type { SeqRange } from "../../memory/search/search-rows.ts";

@@ -1,9 +1,9 @@
 /**
  * `recall` lets a model read the originals under its summaries.
  *
- * Job: turn a request into an answer that fits a token budget. It chooses the way to the originals (hidden-messages.ts), shows each one
- * whole or the part that matches (excerpt.ts), names the omitted ones and says how to ask for them. Boundary: reads only, and only this
- * session (S1). A request without a result is an answer with advice, never an error.
+ * Turns a request into an answer that fits a token budget. It chooses the way to the originals (hidden-messages.ts), shows each one whole
+ * or the part that matches (excerpt.ts), names the omitted ones and says how to ask for them. It reads this session alone and writes
+ * nothing (S1). A request without a result is an answer with advice, never an error.
  *
  * The answer bounds the cost, not the history. It reads a view without its content, and two rows for each original. The first search of a
  * session indexes it, once.
@@ -48,7 +48,7 @@ export interface RecallRequest {
   readonly around?: string | undefined;
   /** Searches under this overlay. Without a query, reads the messages under it from the end. */
   readonly overlayId?: string | undefined;
-  /** Searches the whole session, with the messages in view and on other branches. Default: messages under summaries. */
+  /** Searches the whole session, with the messages in view and on other branches. Otherwise it searches the messages under summaries. */
   readonly everywhere?: boolean | undefined;
   /** The number of a version of the notes. Reads it as it was written, where a model was shown only a part of it. */
   readonly notes?: number | undefined;

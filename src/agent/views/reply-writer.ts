@@ -1,11 +1,11 @@
 /**
  * The stored reply to which a turn's steps are added, in any session that continues its conversation.
  *
- * Job: add each step whole, follow the conversation through a split, and keep as much as possible of an output that no message could hold.
- * Boundary: knows no model and no prompt.
+ * Adds each step whole, follows the conversation through a split, and keeps as much as possible of an output that no message could hold.
+ * Knows no model and no prompt.
  *
- * Why it is safe: an addition is one transaction that requires the very message that the turn began with. Without it nothing is written, so
- * a deleted reply is not restored (S2). The same synchronous step looks for a child session and writes, so no step is written to a session
+ * Safe because an addition is one transaction that requires the very message that the turn began with. Without it nothing is written, so a
+ * deleted reply is not restored (S2). The same synchronous step looks for a child session and writes, so no step is written to a session
  * that has ended.
  */
 import type { UIMessage } from "ai";

@@ -1,8 +1,8 @@
 /**
  * A view as it is handed out, after the session's settings and the caller's options.
  *
- * Job: previews, truncation and fitting, in this order, each only on request. Boundary: works on copies after the view was read, so it
- * reads no further row and stores nothing (M1). Safe because a limit is compared with the same calibrated count as the trigger's threshold
+ * Applies previews, truncation and fitting, in this order, each only on request. It works on copies after the view was read, so it reads no
+ * further row and stores nothing (M1). Safe because a limit is compared with the same calibrated count as the trigger's threshold
  * (usage.ts), and because invalid options are refused before any read.
  */
 import type { UIMessage } from "ai";
@@ -18,13 +18,13 @@ import { unseenTokens } from "../reports/usage.ts";
 import type { Needs } from "../core.ts";
 
 export interface GetViewOptions {
-  /** The branch. Default: the active one. */
+  /** The branch, which is the active one by default. */
   readonly leafId?: string | undefined;
   /** An overlay. Reads the view right after it came into force, on its own branch. See `getViewAsOf`. */
   readonly asOf?: string | undefined;
-  /** Most tokens of the prompt as the provider would count it, with system prompt and tools. Default: no limit. */
+  /** Most tokens of the prompt as the provider would count it, with system prompt and tools. No limit by default. */
   readonly maxTokens?: number | undefined;
-  /** Shortens long parts of older messages. Default: nothing is shortened. */
+  /** Shortens long parts of older messages. Shortens nothing by default. */
   readonly truncate?: boolean | TruncateOptions | undefined;
 }
 

@@ -1,7 +1,7 @@
 /**
  * Converts a model step to parts of a message.
  *
- * Boundary: the SDK only converts streams into messages, so it gets the step as a stream. This module decides nothing about a step.
+ * The SDK only converts streams into messages, so it gets the step as a stream. This module decides nothing about a step.
  */
 import {
   readUIMessageStream,

@@ -1,10 +1,10 @@
 /**
  * A turn of a model that is stored in a session while it runs, for the tool loops of the AI SDK (`streamText`, `generateText`, agents).
  *
- * Job: before each model step ask the session for its view, after each step store its output, then record the provider's count. Boundary:
- * the caller calls the model, and decides on tools, retries and the end of the turn.
+ * Before each model step it asks the session for its view. After each step it stores the output and then records the provider's count. The
+ * caller calls the model, and decides on tools, retries and the end of the turn.
  *
- * Why it is safe: the SDK awaits `onStepEnd` before it prepares the next step. So the view of a step holds all earlier steps, each stored
+ * Safe because the SDK awaits `onStepEnd` before it prepares the next step. So the view of a step holds all earlier steps, each stored
  * whole, and a crash loses only the running step. A step that cannot be stored ends the turn before the next model call, so no call is paid
  * for on a view without it.
  *
@@ -25,8 +25,8 @@ import { stepParts } from "./step-parts.ts";
 
 export interface ViewOptions extends GetViewOptions {
   /**
-   * Most tokens of a step's prompt as the provider would count it, which is the model's window less its answer. Default: messages of twice
-   * the session's threshold, where it has one. Infinity is no limit.
+   * Most tokens of a step's prompt as the provider would count it, which is the model's window less its answer. By default messages may
+   * take twice the session's threshold, where it has one. Infinity is no limit.
    */
   readonly maxTokens?: number | undefined;
   /** Called with the omitted or shortened parts, each time that a step's view had to be made to fit. */
