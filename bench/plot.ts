@@ -17,7 +17,7 @@ export interface Panel {
   readonly x: Axis;
   readonly y: Axis;
   readonly lines: readonly Line[];
-  /** Points that follow no order: a dot each, and no line through them. */
+  /** Draws a dot for each point and no line, for points without an order. */
   readonly dots?: boolean;
 }
 

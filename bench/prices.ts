@@ -13,7 +13,7 @@ export const PRICES = {
   output: 15,
 } as const;
 
-/** Three kinds of providers, in US dollars for a million tokens: what a token costs beside another decides when to compact. */
+/** Three kinds of providers, in US dollars per million tokens. The ratios between their prices decide when to compact. */
 export const PRICE_LISTS = {
   "dear writes": PRICES,
   "no write premium": { input: 1.25, cacheRead: 0.125, cacheWrite: 1.25, output: 10 },

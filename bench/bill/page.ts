@@ -106,7 +106,7 @@ Not in this page: CPU time of the Worker, the page's own files, logs, egress, th
 `;
 }
 
-/** Words alone: the figures are the cost case's. */
+/** Text without figures. The cost case has the figures. */
 const OWN_MODEL = `## What the agent's own model costs, and \`compactAfter("auto")\`
 
 Most of a bill is the agent's own requests: each one sends the view again. With a prompt cache the part that the provider has seen is read for a tenth of the price, so a long view costs little each

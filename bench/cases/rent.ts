@@ -1,4 +1,4 @@
-/** What conversations cost under the rent rule, beside other policies, with what each still shows: over real sessions, request by request. */
+/** What real sessions cost under the rent rule beside other policies, request by request, and how much each policy still shows. */
 import type { UIMessage } from "ai";
 import type { Prices as Ratios } from "../../src/steps/decide/break-even.ts";
 import type { Case } from "../case.ts";
@@ -14,10 +14,10 @@ import { priceOf, PRICE_LISTS, type Prices } from "../prices.ts";
 import { readRuler } from "../ruler/rare-words.ts";
 import { ABSENT, listSessions } from "../transcripts.ts";
 
-/** A session of fewer tokens is short: compacting it gains nothing, and it should be left alone. */
+/** A session of fewer tokens is short. Compacting it gains nothing, so it should be left alone. */
 const LONG_TOKENS = 60_000;
 const THRESHOLD = 60_000;
-/** Among these its best is looked for, with hindsight, for each session. */
+/** Thresholds among which the best is chosen for each session in hindsight. */
 const THRESHOLDS = [20_000, 30_000, 40_000, 60_000, 90_000, 130_000] as const;
 const SMALL_MODEL = 0.1;
 const ALPHAS = [0.5, 1, 2] as const;
@@ -109,7 +109,7 @@ function readSessions(lab: Lab): { readonly name: string; readonly messages: rea
 }
 
 function read(messages: readonly UIMessage[]): Conversation {
-  // Where there is no dictionary no word is rare, and nothing is said of what is kept.
+  // Without a dictionary no word is rare, and the tables say nothing about kept words.
   const rareWords = readRuler() ?? (() => new Set<string>());
   return { messages, rareWords, steps: readSteps(messages, rareWords) };
 }
@@ -118,7 +118,7 @@ function tokensOf({ steps }: Conversation): number {
   return steps.reduce((sum, { tokens }) => sum + tokens, 0);
 }
 
-/** What other policies came to, whatever the prices. */
+/** Results of other policies, which do not depend on prices. */
 interface Hosts {
   readonly sdk: ReadonlyMap<number, Played>;
   readonly headAndTail: Played;
@@ -182,7 +182,7 @@ function dollarsOf({ bought, summariser }: Played, prices: Prices, share: number
   return priceOf(bought, prices) + share * priceOf({ input: summariser.input, output: summariser.output }, prices);
 }
 
-/** Of a session's bill under the SDK's policy, with a summariser of the same price. */
+/** Ratio to the session's bill under the SDK's policy, with a summariser of the same price. */
 function over({ outcomes }: Judged, policy: string): number {
   const rival = policy === SMALL ? `${SDK}, small` : SDK;
   return (outcomes[policy]?.dollars ?? Number.NaN) / (outcomes[rival]?.dollars ?? Number.NaN);
@@ -282,7 +282,7 @@ function overNothing({ outcomes }: Judged): number {
   return (outcomes[OURS]?.dollars ?? Number.NaN) / (outcomes[NONE]?.dollars ?? Number.NaN);
 }
 
-/** The one number that could be chosen, chosen on all sources but one, and its bill on that one. */
+/** Chooses the rule's one free number on all sources but one, and shows its bill on that one. */
 function aloneTable(judged: readonly Judged[]): Table {
   const sources = [...Map.groupBy(judged, ({ source }) => source)];
   return {

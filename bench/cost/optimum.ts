@@ -1,14 +1,14 @@
 /**
- * The least that a conversation can cost with summaries, for whoever knows the future: the moments of compaction are chosen
- * last, by dynamic programming.
+ * The least cost of a conversation with summaries, if the future were known. Dynamic programming chooses the moments of compaction in
+ * hindsight.
  *
- * A compaction leaves head, summary and tail, as the rent rule's own; its summariser reads what it replaces. Masks are not in it:
- * a policy that masks may come out below.
+ * A compaction leaves head, summary and tail, like the rent rule's own, and its summariser reads the replaced messages. Masks are left out,
+ * so a policy that masks may cost less.
  */
 import type { Prices } from "../prices.ts";
 import type { Step } from "./view.ts";
 
-/** Tokens of one step's outputs that a summariser is shown: a thousand characters. */
+/** Tokens of one step's outputs in a summariser's prompt, about a thousand characters. */
 const SHOWN_OUTPUT_TOKENS = 300;
 
 export interface OptimumTerms {
@@ -31,7 +31,7 @@ export function cheapest(steps: readonly Step[], terms: OptimumTerms): number {
     const before = best[at] ?? Number.POSITIVE_INFINITY;
     if (before === Number.POSITIVE_INFINITY) continue;
     const start = at === 0 ? 0 : Math.min(tailTokens, sumOf(steps.slice(0, at))) + summaryTokens;
-    // What stands right after a compaction is written anew; before the first one there is nothing.
+    // Right after a compaction the view is written to the cache anew. Before the first one it is empty.
     let [shown, fresh, paid] = [start, start, before];
     let rendered = start;
     for (let end = at; end < steps.length; end++) {
@@ -43,7 +43,7 @@ export function cheapest(steps: readonly Step[], terms: OptimumTerms): number {
       }
       shown += step.tokens;
       fresh += step.tokens;
-      // A summariser is shown a beginning of each output.
+      // A summariser gets only the beginning of each output.
       rendered += step.tokens - Math.max(0, step.outputTokens - SHOWN_OUTPUT_TOKENS);
       const read = Math.max(0, rendered - tailTokens);
       const summary = summariserShare * ((read + promptTokens) * prices.input + summaryTokens * prices.output);

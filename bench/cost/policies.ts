@@ -1,4 +1,7 @@
-/** Policies of cost over one conversation, without a Worker around them: ours by the product's own rule and choice of words, the SDK's by its own function. */
+/**
+ * Plays policies of cost over one conversation without a Worker. Ours uses the product's own rule and choice of words, and the SDK's its
+ * own function.
+ */
 import type { UIMessage } from "ai";
 import { createCompactFunction } from "agents/sessions";
 import { extract } from "../../src/model/extractive.ts";
@@ -20,13 +23,13 @@ import { weigh } from "../policies/weigh.ts";
 import type { RareWords } from "../ruler/rare-words.ts";
 import { BilledView, itemOf, type Item, type Played, type Step } from "./view.ts";
 
-/** Tokens of instructions around what a summariser reads. */
+/** Tokens of instructions around a summariser's source. */
 const PROMPT_TOKENS = 700;
 const HEAD_MESSAGES = 3;
-/** What the SDK keeps of the end by default, and the id of its summary. */
+/** The SDK's default tail in tokens, and the id of its summary. */
 const SDK_TAIL = 20_000;
 const SDK_SUMMARY = "compaction_1";
-/** Newest steps that stay whatever they weigh: the model has not answered to them yet. */
+/** Newest steps that stay at any size, because the model has not answered them yet. */
 const MIN_TAIL = 2;
 
 export interface Conversation {
@@ -35,14 +38,14 @@ export interface Conversation {
   readonly rareWords: RareWords;
 }
 
-/** Nothing is compacted. */
+/** Compacts nothing. */
 export function playNothing({ steps }: Conversation): Played {
   const view = new BilledView();
   for (const step of steps) view.add(step);
   return view.played;
 }
 
-/** Any other policy, by what it shows after each of its compactions. */
+/** Plays any other policy, by the view after each of its compactions. */
 export async function playHost(
   conversation: Conversation,
   host: Pick<Host, "append" | "view" | "spent">,
@@ -94,7 +97,7 @@ export class SdkHost {
   constructor(thresholdTokens: number) {
     this.#thresholdTokens = thresholdTokens;
     this.#compact = createCompactFunction({
-      // A tail that a low threshold has no room for would never let it compact.
+      // With a low threshold the default tail would leave nothing to compact.
       keepRecentTokens: Math.min(SDK_TAIL, Math.floor(thresholdTokens / 3)),
       summarize: async (prompt) => {
         const answer = await summarise({ summariser: "extractive", seed: 1 }, prompt);
@@ -136,11 +139,11 @@ export interface RentOptions {
   readonly alpha: number;
   readonly masks: boolean;
   readonly summaries: boolean;
-  /** Whether the summariser may read the prompt that the provider has in its cache. */
+  /** Whether the summariser may read the prompt that is in the provider's cache. */
   readonly suffix: boolean;
 }
 
-/** The rent rule. */
+/** Plays the rent rule. */
 export function playRent(conversation: Conversation, options: RentOptions): Played {
   return new Rented(conversation, options).play();
 }
@@ -188,7 +191,7 @@ class Rented {
     const head = this.#head();
     const { input, output } = prices;
     return {
-      // The summariser's are its own.
+      // The summariser has its own prices.
       prices: { ...prices, input: input * summariserShare, output: output * summariserShare },
       protectTokens,
       headTokens: this.#view.items.slice(0, head).reduce((sum, { tokens }) => sum + tokens, 0),
@@ -200,7 +203,7 @@ class Rented {
     };
   }
 
-  /** Items that are kept of the start: three messages, at most a tenth of the ceiling. */
+  /** Number of items that stay at the start. They are three messages, and at most a tenth of the ceiling. */
   #head(): number {
     let tokens = 0;
     for (const [at, { step, tokens: own }] of this.#view.items.entries()) {
@@ -238,7 +241,7 @@ class Rented {
     this.#sinceEdit = this.#view.items.length;
   }
 
-  /** The view's messages, with how far each is masked. */
+  /** The view's messages, with the extent to which each is masked. */
   #maskees(to: number): Maskee[] {
     const found = new Map<UIMessage, { toStep: number | null; maskedTo: number }>();
     for (const [at, { step, isMasked }] of this.#view.items.entries()) {

@@ -1,9 +1,9 @@
 /**
- * A conversation as a policy of cost sees it: steps, what they weigh, which rare words they hold; and a view of it that is
- * billed request by request, as a provider with a prompt cache does.
+ * A conversation as steps with their tokens and rare words, and a view of it that is billed request by request, as a provider with a prompt
+ * cache bills it.
  *
- * Boundary: no policy decides here. A view is a row of items; an edit says from which item on it changed, and what stood before
- * is read from the cache by the next request.
+ * Makes no decision of a policy. A view is a list of items. An edit names the first item that it changes, and the next request reads the
+ * items before it from the cache.
  */
 import type { UIMessage } from "ai";
 import { measureMessage } from "../../src/steps/message/measure.ts";
@@ -17,16 +17,16 @@ import type { RareWords } from "../ruler/rare-words.ts";
 /** A step of a conversation. */
 export interface Step {
   readonly message: UIMessage;
-  /** Its message's place, and its own in that. */
+  /** Index of its message, and its own index in that message. */
   readonly at: number;
   readonly step: number;
   readonly tokens: number;
-  /** Of them, those that stubs would take away. */
+  /** The part of them that stubs would take away. */
   readonly maskable: number;
-  /** What the model answered; 0 for a user's. */
+  /** Tokens of the model's answer. 0 for a user's step. */
   readonly answered: number;
   readonly isRequest: boolean;
-  /** Rare words that its author wrote, and those that stand in its outputs. */
+  /** Rare words that its author wrote, and rare words in its outputs. */
   readonly written: ReadonlySet<string>;
   readonly read: ReadonlySet<string>;
   /** Tokens of its outputs. */
@@ -68,26 +68,29 @@ function withoutOutput(part: UIMessage["parts"][number]): UIMessage["parts"][num
     : ({ ...part, output: "", errorText: undefined } as typeof part);
 }
 
-/** What was said within so many tokens stands in any view: that it does tells nothing of a policy. */
+/** Words within so many tokens stand in every view, so they do not tell policies apart. */
 const RECENT_TOKENS = 8_000;
 
-/** Something that a view shows. */
+/** An item of a view. */
 export interface Item {
   readonly tokens: number;
   readonly words: readonly ReadonlySet<string>[];
-  /** Null for what is no step of the conversation: a summary. */
+  /** Null for a summary, which is no step of the conversation. */
   readonly step: Step | null;
   readonly isMasked: boolean;
 }
 
-/** What a conversation came to under a policy. */
+/** The result of a conversation under a policy. */
 export interface Played {
   readonly bought: Required<Priced>;
   readonly summariser: { readonly calls: number; readonly input: number; readonly output: number };
   readonly edits: number;
   readonly peak: number;
   readonly requests: number;
-  /** Rare words that were written again after a while, those of them that the view showed then, and tokens of what would have to be read again for the rest. */
+  /**
+   * Rare words that were written again after a while, how many of them the view showed then, and tokens that must be read again for the
+   * others.
+   */
   readonly needed: number;
   readonly shown: number;
   readonly reread: number;
@@ -95,11 +98,11 @@ export interface Played {
 
 export class BilledView {
   #items: Item[] = [];
-  /** Tokens from the beginning that the provider's cache holds. */
+  /** Tokens from the start of the view that the provider's cache holds. */
   #cached = 0;
   #tokens = 0;
   readonly #counts = new Map<string, number>();
-  /** Where a word stood first, and after how many tokens of the conversation it stood last. */
+  /** Where a word first stood, and the tokens of the conversation up to its last place. */
   readonly #seen = new Map<string, { readonly first: Step; last: number }>();
   #told = 0;
   readonly #bought = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 };
@@ -133,7 +136,7 @@ export class BilledView {
     };
   }
 
-  /** A step comes to the view; a model's is answered to a request. */
+  /** Adds a step to the view. A model's step answers a request. */
   add(step: Step): void {
     if (step.isRequest) this.#send(step);
     this.#look(step);
@@ -150,7 +153,7 @@ export class BilledView {
     }
   }
 
-  /** Puts others in the place of items; the view's beginning before them stays in the cache. */
+  /** Replaces items. The view before them stays in the cache. */
   edit(from: number, to: number, items: readonly Item[]): void {
     const before = this.#items.slice(0, from).reduce((sum, { tokens }) => sum + tokens, 0);
     for (const item of this.#items.slice(from, to)) this.#count(item, -1);
@@ -161,7 +164,7 @@ export class BilledView {
     this.#edits++;
   }
 
-  /** These instead of what is shown; where both begin alike, the cache has it. */
+  /** Replaces the whole view. The part where both begin alike stays in the cache. */
   show(items: readonly Item[]): void {
     const differs = items.findIndex(({ step }, at) => step === null || step !== this.#items[at]?.step);
     const from = differs === -1 ? items.length : differs;
@@ -205,7 +208,7 @@ export class BilledView {
 interface Summarised {
   readonly input: number;
   readonly output: number;
-  /** Of the live prompt, where the summariser went on from that. */
+  /** Tokens of the live prompt, where the summariser continued from it. */
   readonly cacheRead?: number;
   readonly calls?: number;
 }

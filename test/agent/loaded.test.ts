@@ -1,4 +1,4 @@
-/** What was loaded survives compactions word for word, however many there are, and whatever the summariser writes. */
+/** Loaded texts survive any number of compactions word for word, whatever the summariser writes. */
 import { runInDurableObject } from "cloudflare:test";
 import type { UIMessage } from "ai";
 import { expect, test } from "vitest";
@@ -29,7 +29,7 @@ function used(id: string, tool: string, input: unknown, output?: unknown): UIMes
 const list = (id: string, status: string): UIMessage =>
   used(id, "TodoWrite", { todos: [{ content: "Mend the lock", status }] }, "ok");
 
-/** A chat that loads all of it at its start, and a summariser that says nothing of it. */
+/** A chat that loads everything at its start, and a summariser that mentions none of it. */
 async function chat(loadedTokens: number, look: (session: FullSession, depth: number) => Promise<void>): Promise<void> {
   const { stub } = newAgent((prompt) => summaryOf(prompt, "Done."));
   await runInDurableObject(stub, async (agent) => {

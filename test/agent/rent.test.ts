@@ -1,4 +1,7 @@
-/** `compactAfter("auto")`: older tool outputs give way to stubs once carrying them has cost as much as the edit, and what becomes of them. */
+/**
+ * `compactAfter("auto")`. Older tool outputs become stubs once carrying them has cost as much as the edit. Tests the masks through later
+ * changes.
+ */
 import type { UIMessage } from "ai";
 import { expect, test } from "vitest";
 import type { CompactAfterOptions } from "../../src/agent/settings.ts";
@@ -15,7 +18,7 @@ const WORDS = ["ledger", "fence", "outline", "watchdog", "parser", "scheduler"];
 /** So large that no summary is ever due here. */
 const CEILING: CompactAfterOptions = { ceiling: 900_000, tailTokenBudget: 2_000 };
 
-/** A step of an agent: a call, with some four hundred tokens that came of it. */
+/** A step of an agent, with a call and some four hundred tokens of output. */
 function work(n: number, output: unknown = listing(n)): UIMessage {
   const call = { toolCallId: `c${n}`, input: { path: `src/file-${n}.ts` } } as const;
   return {
@@ -67,7 +70,7 @@ test("older outputs give way to stubs, one row an edit, and between two edits a 
     expect(masked?.tokens).toBeGreaterThan(20_000);
     expect(rents?.mask.paid).toBeLessThan(rents?.mask.price ?? 0);
     const { messages, tokens } = await session.getView();
-    // The call, its input and where the whole is; the newest stay.
+    // The stub keeps the call, its input and the place of the whole. The newest outputs stay.
     const stub = JSON.stringify(messages[1]);
     expect(stub).toContain("src/file-1.ts");
     expect(stub).toMatch(/recall @[0-9a-z]{7}/);
@@ -84,7 +87,7 @@ test("what a stub left out is read again by the reference that it names", async 
     const { messages } = await session.getView();
     const [reference = ""] = /@[0-9a-z]{7}/.exec(JSON.stringify(messages[1])) ?? [];
     expect(JSON.stringify(await session.recall({ ids: [reference] }))).toContain("return value * 3");
-    // Nor does a search need to be told that it is masked and not under a summary.
+    // A search finds it too, although it is masked and not under a summary.
     expect(JSON.stringify(await session.recall({ query: "watchdogOf1x3" }))).toContain("return value * 3");
   });
 });
@@ -120,7 +123,7 @@ test("an edit, a delete and a clear leave no stub of what is gone, and originals
   await auto(async (session, { storage }) => {
     for (let n = 1; n <= 60; n++) await session.appendMessage(work(n));
     const masked = (await session.status()).masked?.upTo ?? "";
-    // The message that the line hangs on goes: the line moves up.
+    // The message that holds the line is deleted, and the line moves up.
     await session.deleteMessages([masked]);
     expect((await session.status()).masked?.upTo).toBe(`w${Number(masked.slice(1)) - 1}`);
     expect(textOf((await session.getView()).messages)).not.toContain("Words of outputs");

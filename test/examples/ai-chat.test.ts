@@ -1,4 +1,4 @@
-/** The example of AIChatAgent as its page meets it: bundled for production, over a WebSocket. */
+/** The AIChatAgent example as its page uses it, bundled for production and reached over a WebSocket. */
 import { AgentClient } from "agents/client";
 import type { UIMessage } from "ai";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -23,7 +23,7 @@ test("the chat is compacted, its transcript stays whole, and what the page offer
   const calls = agent.stub as unknown as CompactionClient<typeof CLIENTS>;
   const load = async (): Promise<UIMessage[]> =>
     (await fetch(`http://${url.host}/agents/chat/ada/get-messages`)).json<UIMessage[]>();
-  /** As `useAgentChat` does: the whole conversation with what is new, and then until the answer is done. */
+  /** Sends the whole conversation with the new message, as `useAgentChat` does, and waits until the answer is done. */
   const say = async (text: string): Promise<void> => {
     const message = { id: crypto.randomUUID(), role: "user", parts: [{ type: "text", text }] };
     const id = crypto.randomUUID();

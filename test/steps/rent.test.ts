@@ -1,4 +1,4 @@
-/** The rent rule: what it has cost to carry what could have gone, and when an edit is worth its price. */
+/** The rent rule, with the cost of carrying content that could have gone, and the moment when an edit is worth its price. */
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { decide, decideMask, type Situation } from "../../src/steps/decide/decide.ts";
@@ -23,7 +23,7 @@ const step = fc
     maskable: isRequest && tenths > 2 ? Math.floor((tokens * tenths) / 10) : 0,
     isRequest,
   }));
-/** Long enough for something to be older than what is protected, and to be carried. */
+/** Long enough that some steps are older than the protected ones and were carried. */
 const steps = fc
   .array(step, { minLength: 5, maxLength: 60, size: "max" })
   .map((all): ViewStep[] => all.map((each, message) => ({ ...each, message })));
@@ -42,9 +42,9 @@ test("a worked example: an output of 2,000 tokens, carried for 24 requests behin
     message: at + 2,
   }));
   const { mask, masks } = weigh([user, read, ...later]);
-  // The first four stand within 1,000 tokens behind it: 24 requests read it at a tenth.
+  // The first four stand within 1,000 tokens behind it, so 24 requests read it at a tenth.
   expect(mask.paid).toBeCloseTo(24 * 1_900 * 0.1);
-  // All behind it is written anew, where it would have been read.
+  // Everything behind it is written anew instead of being read.
   expect(mask.price).toBeCloseTo((100 + 28 * 250) * 1.15);
   expect(masks).toEqual({ from: 1, to: 1 });
   expect(mask.isDue).toBe(false);
@@ -100,7 +100,7 @@ test("what was paid before an edit counts no more, and a summary's rent outlives
   );
 });
 
-/** A long conversation under the rule, in tokens alone: its bill, and its largest view. */
+/** A long conversation under the rule, in tokens alone. Returns its bill, its edits, and the reading cost without edits. */
 function play(view: readonly ViewStep[], alpha: number): { bill: number; edits: number; everything: number } {
   let shown: ViewStep[] = [];
   let [bill, everything, cached, tokens, edits, since] = [0, 0, 0, 0, 0, 0];

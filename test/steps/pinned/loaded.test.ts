@@ -1,4 +1,4 @@
-/** What was loaded stays word for word: instruction files, skills, the plan, and calls without a result. */
+/** Loaded texts stay word for word. They are instruction files, skills, the plan, and calls without a result. */
 import type { UIMessage } from "ai";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
@@ -149,7 +149,7 @@ describe("what was loaded", () => {
   });
 });
 
-/** By their own fields, not by how the product finds them: lists of tasks and instruction files that a tool read. */
+/** Finds lists of tasks and instruction files that a tool read by their own fields, independent of the product's code. */
 function loadedSoFar(messages: readonly UIMessage[]): ReadonlyMap<string, readonly string[]> {
   const newest = new Map<string, readonly string[]>();
   for (const message of messages) {
@@ -227,7 +227,7 @@ describe.skipIf(REAL.length === 0)("in real sessions, summarised by a model that
       if (texts.every((text) => view.includes(text))) found.kept++;
       else {
         expect(view, `${name}: ${key}`).toContain(`${key} (@`);
-        // Larger than all the room that there is.
+        // Larger than the whole room.
         expect(estimateTokens(texts.join("\n")), `${name}: ${key}`).toBeGreaterThan(loadedTokens * 0.9);
         found.named++;
       }
