@@ -380,7 +380,7 @@ function choose(
   return { plan, hidden, digest: sumDigests(inside.map(({ digest }) => digest)), generation: most("generation", 1) };
 }
 
-/** The problems that the audit of every summary finds in this one. Null when it is sound. */
+/** The outcome of a summary that the audit refuses. Null when the summary is sound. */
 function findFault(core: Needs<"counterOf" | "settings">, run: RunRecord, text: string): Outcome | null {
   const countTokens = core.counterOf(run.sessionId);
   const audit = auditSummary({ text, finishReason: "stop", ...briefOf(core, run), countTokens });

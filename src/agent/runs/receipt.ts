@@ -17,7 +17,7 @@ export function verdictOf({ tokens, score, problems, unfit }: DraftReceipt): Ver
   return { tokens, score, problems: problems.map(({ kind }) => kind), unfit };
 }
 
-/** Skips the check whether the source had content, because only {@link auditAnswer} has the source. */
+/** Skips the check whether the source had content, because only audit-answer.ts has the source at hand. */
 function findUnfit(
   core: Needs<"counterOf" | "settings">,
   run: RunRecord,
