@@ -1,15 +1,15 @@
 /**
- * What a compaction costs, and after how many further calls of the conversation's own model it has paid for itself.
+ * Estimates the cost of a compaction, and the number of later calls of the conversation's own model that pay it back.
  *
- * Job: arithmetic on estimates. Boundary: knows tokens and price ratios, no currency and no provider. What is paid:
- * the summariser reads the span and writes the summary; and what stands behind the cut has to be written to the
- * provider's prompt cache again, where it would have been read from it. What is saved, at every further call: reading
- * from the cache what is no longer in the view.
+ * Arithmetic on estimates, in tokens and price ratios, without any currency or provider. A compaction costs the
+ * summariser's reading of the span and writing of the summary. It also costs cache writes, because the part behind the
+ * cut must be written to the provider's prompt cache again instead of being read from it. It saves, at every later
+ * call, the cache reads of the tokens that left the view.
  */
 import { DEFAULT_PRICES, HEAD_SHARE_OF_THRESHOLD } from "../../limits.ts";
 import type { Policy } from "../plan/policy.ts";
 
-/** Per token, relative to each other. `input` and `output` are the summariser's. */
+/** Prices per token, relative to each other. `input` and `output` are the summariser's. */
 export interface Prices {
   readonly input: number;
   readonly output: number;
@@ -20,14 +20,14 @@ export interface Prices {
 export interface CompactionCost {
   /** Tokens by which the view shrinks. */
   readonly savedTokens: number;
-  /** Tokens behind the cut, the new summary included: no longer what the prompt cache holds. */
+  /** Tokens behind the cut, including the new summary. The prompt cache no longer holds them. */
   readonly rewrittenTokens: number;
-  /** What the summariser reads and writes. */
+  /** Tokens that the summariser reads and writes. */
   readonly summariser: { readonly input: number; readonly output: number };
   readonly prices?: Prices;
 }
 
-/** Further model calls after which a compaction has paid for itself: a whole number; Infinity when it never does. */
+/** Later model calls after which a compaction has paid for itself, as a whole number. Infinity when it never does. */
 export function breakEven({
   savedTokens,
   rewrittenTokens,
@@ -39,20 +39,20 @@ export function breakEven({
     summariser.input * prices.input + summariser.output * prices.output + Math.max(0, rewrittenTokens) * rewriting;
   const savedPerCall = Math.max(0, savedTokens) * prices.cacheRead;
   if (paid <= 0) return 0;
-  // A hair off, so that what is a whole number but for floating point is taken as one.
+  // Subtracts a tiny amount, so that a whole number with a floating-point error is not rounded up.
   return savedPerCall === 0 ? Number.POSITIVE_INFINITY : Math.ceil(paid / savedPerCall - 1e-9);
 }
 
 /**
- * What a run over a view of this size would come to if its summary used its budget whole: known without reading the view.
- * What is pinned is not counted: a run is kept from starting only by what is sure to be a loss.
+ * The cost of a run over a view of this size whose summary uses its whole budget. It needs no read of the view. Pinned
+ * facts are not counted, because a run is only held back by a certain loss.
  */
 export function expectCompaction(
   policy: Policy,
   sizes: { viewTokens: number; overheadTokens: number },
 ): CompactionCost {
   const { headTokenBudget, tailTokenBudget, summaryTokens, thresholdTokens } = policy;
-  // What a head may take up to the hard line says nothing of what it takes.
+  // A head may have a budget up to the hard line, which does not show how much it takes.
   const head = Math.min(headTokenBudget, thresholdTokens / HEAD_SHARE_OF_THRESHOLD);
   const span = Math.max(0, Math.ceil(sizes.viewTokens - sizes.overheadTokens - head - tailTokenBudget));
   const summary = Math.min(summaryTokens, span);

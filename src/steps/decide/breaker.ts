@@ -12,37 +12,40 @@ import { COOLDOWNS_MS, FAILURES_TO_OPEN } from "../../limits.ts";
 export interface Breaker {
   /** Failures since the last answer. */
   readonly failures: number;
-  /** How often it opened since the last answer: the rung of the cooldown. */
+  /** How often the breaker opened since the last answer, which selects the length of the cooldown. */
   readonly openings: number;
-  /** Epoch ms before which nobody asks; null while closed. */
+  /** Epoch ms before which no call is made. Null while closed. */
   readonly until: number | null;
-  /** Who was let through when the last cooldown was over, and was not heard of yet. */
+  /** The run that was admitted as the probe after the last cooldown and has no result yet. */
   readonly probe: string | null;
-  /** What the last failure was; null while there is none. */
+  /** The code of the last failure. Null while there is none. */
   readonly code: string | null;
 }
 
 export const CLOSED: Breaker = { failures: 0, openings: 0, until: null, probe: null, code: null };
 
-/** These tell of one source, or of a caller who hung up: the model is as healthy as before. */
+/** Failures of one source, or of a caller who aborted. They say nothing about the model's health. */
 const OF_SOURCE: ReadonlySet<string> = new Set(["content-filter", "too-long", "aborted"]);
 
-/** These do not pass by waiting for seconds, and every further try is refused alike. */
+/** Failures of the account. Seconds of waiting do not cure them, and every further try fails alike. */
 const OF_ACCOUNT: ReadonlySet<string> = new Set(["auth", "quota"]);
 
-/** A cooldown is under way, or the probe after it. */
+/** True during a cooldown, including the one that starts with a probe. */
 export function isOpen({ until }: Breaker, now: number): boolean {
   return until !== null && now < until;
 }
 
-/** Whether `by` may ask. A probe is given to the first who asks after the cooldown, and to nobody else until the next one. */
+/**
+ * Whether `by` may ask. The first caller after a cooldown gets the probe, and no other caller does until the next
+ * cooldown.
+ */
 export function admit(
   breaker: Breaker,
   by: string,
   now: number,
 ): { readonly kind: "yes" | "probe" | "no"; readonly breaker: Breaker } {
   if (breaker.until === null) return { kind: "yes", breaker };
-  // Asked again by the one that holds it: a step that is repeated gets the answer it had.
+  // The holder of the probe asks again, because a step is repeated. It gets the same answer.
   if (breaker.probe === by) return { kind: "probe", breaker };
   if (now < breaker.until) return { kind: "no", breaker };
   return { kind: "probe", breaker: { ...breaker, probe: by, until: now + cooldown(breaker.openings) } };
@@ -53,18 +56,18 @@ export function afterFailure(breaker: Breaker, code: string, now: number): Break
   const failures = breaker.failures + 1;
   const closed = breaker.until === null;
   if (closed && failures < FAILURES_TO_OPEN && !OF_ACCOUNT.has(code)) return { ...breaker, failures, code };
-  // Calls that were under way when it opened come in late: they say nothing new.
+  // Calls that were under way when the breaker opened fail late and add no information.
   if (isOpen(breaker, now) && breaker.probe === null) return { ...breaker, failures };
   const openings = breaker.openings + 1;
   return { failures, openings, until: now + cooldown(openings), probe: null, code };
 }
 
-/** Milliseconds of the cooldown after the n-th opening in a row: the longest from the last one on. */
+/** Milliseconds of the cooldown after the n-th opening in a row. After the last entry it stays at the longest. */
 function cooldown(openings: number): number {
   return COOLDOWNS_MS[openings - 1] ?? Math.max(...COOLDOWNS_MS);
 }
 
-/** What a person should know of a failure of this kind, and do about it. */
+/** Explains a failure of this kind to a person, with a remedy. */
 export function explainFailure(code: string): string {
   if (code === "auth") return "its provider refused the key: set a valid one";
   if (code === "quota") return "its quota is used up: raise it, or choose another model";

@@ -8,7 +8,7 @@
 import { PalimpsestError } from "../../errors.ts";
 import { checkFields } from "../../known-fields.ts";
 
-/** Tokens in and out of the summariser; null is without bound. */
+/** Tokens in and out of the summariser. Null means without bound. */
 export interface Budget {
   readonly sessionTokens: number | null;
   readonly dayTokens: number | null;
@@ -16,7 +16,7 @@ export interface Budget {
 
 export type BudgetOptions = { readonly [Key in keyof Budget]?: Budget[Key] | undefined };
 
-/** What was spent: by the session so far, and by every session today. */
+/** The tokens spent by the session so far, and by every session today. */
 export interface Spend {
   readonly sessionTokens: number;
   readonly dayTokens: number;
@@ -36,7 +36,7 @@ export function resolveBudget(options: BudgetOptions = {}): Budget {
   return { sessionTokens, dayTokens };
 }
 
-/** Why no more may be spent now, in a sentence that says what to change; null while there is something left. */
+/** Explains why no more may be spent now, with advice. Null while some budget is left. */
 export function explainSpent(budget: Budget, spend: Spend): string | null {
   if (budget.sessionTokens !== null && spend.sessionTokens >= budget.sessionTokens) {
     return `This session's summaries cost ${spend.sessionTokens} of ${budget.sessionTokens} tokens: raise budget.sessionTokens.`;
@@ -49,7 +49,7 @@ export function explainSpent(budget: Budget, spend: Spend): string | null {
 
 const DAY_MS = 86_400_000;
 
-/** The day (UTC) of a moment in epoch ms, counted from 1970. */
+/** The UTC day of a time in epoch ms, counted from 1970. */
 export function utcDay(now: number): number {
   return Math.floor(now / DAY_MS);
 }

@@ -1,9 +1,9 @@
 /**
- * When a session is compacted by itself, beside its policy: two lines, a budget, and what a compaction must be worth.
+ * Decides when a session is compacted automatically, beside its policy: two lines, a budget, and a least benefit.
  *
- * The threshold fires. While the summariser is down, the budget is spent, the last run failed a moment ago or a
- * compaction would cost more than it saves, a crossing of the threshold waits, with a reason. Past the hard line it
- * waits no longer: where no model may be asked, the run ends in the digest that needs none.
+ * Past the threshold a run is asked for. It waits, with a reason, while the breaker is open, the budget is spent or the
+ * last run failed a moment ago. It also waits if it would cost more than it saves. Past the hard line it waits no
+ * longer. If no model may be asked then, the run ends in the deterministic digest, which needs none.
  */
 import { PalimpsestError } from "../../errors.ts";
 import { checkFields } from "../../known-fields.ts";
@@ -14,18 +14,21 @@ import { resolveBudget, type Budget, type BudgetOptions } from "./budget.ts";
 export interface When {
   /** `ceiling`: a view over the threshold is due. `rent`: also one that it has cost enough to carry (rent.ts). */
   readonly rule: "ceiling" | "rent";
-  /** A view larger than this many tokens is compacted whatever it costs. */
+  /** A view larger than this many tokens is compacted at any cost. */
   readonly hardTokens: number;
-  /** The conversation's own model's window, in tokens; null when it was not said. */
+  /** The context window of the conversation's own model, in tokens. Null when it was not given. */
   readonly windowTokens: number | null;
   readonly budget: Budget;
-  /** A compaction waits that would pay for itself only after more model calls than this; null: none does. */
+  /**
+   * A compaction waits if it would pay for itself only after more model calls than this. Null means that none waits for
+   * that.
+   */
   readonly maxBreakEvenCalls: number | null;
   readonly prices: Prices;
 }
 
 export interface WhenOptions {
-  /** Where waiting ends. Default: the window if it was given, else one and a half thresholds. */
+  /** Tokens of the view at which waiting ends. Default: the window if it was given, else one and a half thresholds. */
   readonly hardTokens?: number | undefined;
   /** The context window of the conversation's own model, in tokens. */
   readonly windowTokens?: number | undefined;

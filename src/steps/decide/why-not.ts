@@ -1,10 +1,10 @@
 /**
- * Why nothing is compacted: one closed list for the trigger, a dry run and a call by hand, and for each reason one line
- * that says what to change.
+ * The closed list of reasons for not compacting, shared by the trigger, a dry run and a call by hand, with one line of
+ * advice for each.
  */
 import type { NothingReason } from "../plan/plan.ts";
 
-/** Reasons of cost and patience. Over the hard line, and when a person insists, they do not count. */
+/** Reasons of cost and patience. They do not count over the hard line, or when a person insists. */
 export type SoftReason = "cooling-down" | "breaker-open" | "budget-spent" | "not-worth-it";
 
 export type WhyNot =
@@ -21,9 +21,9 @@ export type WhyNot =
 
 export interface Waiting {
   readonly reason: WhyNot;
-  /** What was found, with its numbers. */
+  /** The finding, with its numbers. */
   readonly detail: string;
-  /** What to change. */
+  /** The advice for a person. */
   readonly advice: string;
 }
 
@@ -51,7 +51,7 @@ const ADVICE = {
   "approval-pending": "Approve or reject the summary that waits for it.",
 } as const satisfies Record<WhyNot, string>;
 
-/** A reason with what was found and what to change. */
+/** A reason with its finding and advice. */
 export function waitFor(reason: WhyNot, detail: string): Waiting {
   return { reason, detail, advice: ADVICE[reason] };
 }

@@ -1,8 +1,8 @@
 /**
- * What a view says without the names beside a summary, and what is talked of at its end.
+ * Finds the words that a view shows without the names beside a summary, and the words of its latest messages.
  *
- * Boundary: what stays in view in, questions to it out. Safe to be incomplete: a name that is thought to be out of view costs the
- * room of one.
+ * The visible messages in, tests on words out. An error is harmless, because a name that is wrongly taken for hidden
+ * only takes the room of one name.
  */
 import type { UIMessage } from "ai";
 import { talkOf } from "../salience/choose.ts";
@@ -13,11 +13,11 @@ import { isWhole, keyOf, readLoaded } from "./loaded.ts";
 import { sayingWords, type Around } from "./keep.ts";
 
 export interface InView {
-  /** Before what is hidden, oldest first. */
+  /** Messages before the hidden part, oldest first. */
   readonly head: readonly UIMessage[];
-  /** Behind it. */
+  /** Messages behind the hidden part. */
   readonly tail: readonly UIMessage[];
-  /** Other summaries, as they are shown. */
+  /** The other summaries, as they are shown. */
   readonly summaries: readonly string[];
   /** What those hide, oldest first. */
   readonly hidden: readonly Facts[];

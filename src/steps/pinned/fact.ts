@@ -1,44 +1,43 @@
 /**
- * What a conversation holds that a summary must not lose: the rules of the user, the words that name things, open tasks and
- * errors that nothing has put right.
+ * Facts that a summary must not lose: the user's rules, words that name things, open tasks, and errors not put right.
  *
- * Boundary: shapes only. Safe to store: plain JSON, bounded in number and size by those who make it (gather.ts,
- * merge.ts), so that it fits a row however long the conversation is.
+ * Shapes only. Facts are plain JSON, and their makers (gather.ts, merge.ts) bound their number and size. So they fit a
+ * row for a conversation of any length.
  */
 import type { Loaded } from "./loaded.ts";
 import { NO_WORDS, type Words } from "../salience/table.ts";
 
-/** `rule`: an order or a wish of the user; `task`: an open task or question; `failure`: an error not yet put right. */
+/** `rule` is an order or a wish of the user, `task` an open task or question, and `failure` an error not yet put right. */
 export type FactKind = "rule" | "task" | "failure" | "name";
 
 /** One fact, word for word. */
 export interface Fact {
   readonly kind: FactKind;
-  /** A slice of the message that `messageId` names. */
+  /** A slice of the message with the id `messageId`. */
   readonly value: string;
-  /** The message that said it last; for a rule, the one that said it first. */
+  /** The message that stated it last. For a rule, the message that stated it first. */
   readonly messageId: string;
-  /** Messages read after the last one that said it: 0 when that was the last of all. */
+  /** Messages read since the last one that stated it. 0 when that was the newest. */
   readonly age: number;
-  /** Of a failure, the call that failed; of a task, who has it. */
+  /** The failed call of a failure, or the owner of a task. */
   readonly about?: string;
-  /** Of a rule: it may take back an earlier one, for it is plainly the user's own and not pasted. */
+  /** Set for a rule that may take back an earlier one, because it is plainly the user's own text and not pasted. */
   readonly revises?: true;
 }
 
-/** What some messages hold, each list in the order in which its facts were said last. */
+/** The facts of some messages. Each list is in the order in which its facts were last stated. */
 export interface Facts {
-  /** How many messages were read. */
+  /** The number of messages read. */
   readonly messages: number;
-  /** In the user's own words. One that a later one took back is gone, the later one stays. At most `MAX_RULES`. */
+  /** In the user's own words. A later rule removes the rule that it takes back, and stays itself. At most `MAX_RULES`. */
   readonly rules: readonly Fact[];
-  /** The words that name something, and how warm each is. */
+  /** The words that name something, with their heat. */
   readonly words: Words;
   readonly tasks: readonly Fact[];
   readonly failures: readonly Fact[];
   /** Instruction files, skills, the plan and calls without a result, as they last stood. */
   readonly loaded: readonly Loaded[];
-  /** Calls that worked: each puts right what failed of the same call before. */
+  /** Calls that worked. Each settles earlier failures of the same call. */
   readonly worked: readonly string[];
 }
 
@@ -52,23 +51,23 @@ export const NO_FACTS: Facts = {
   worked: [],
 };
 
-/** A fact as it stands beside a summary. */
+/** A fact as it is shown beside a summary. */
 export interface PinnedFact {
   readonly kind: FactKind;
   readonly value: string;
-  /** Empty for a name: it was said all over. */
+  /** Empty for a name, because many messages say it. */
   readonly messageId: string;
 }
 
-/** What was chosen to stand beside a summary. */
+/** The facts chosen to be shown beside a summary. */
 export interface Pinned {
-  /** In the order in which they were said, so that the later one is seen to hold. */
+  /** In the order in which they were stated, so that a reader sees which one is later. */
   readonly rules: readonly PinnedFact[];
   /** Open tasks and failures, the newest first. */
   readonly facts: readonly PinnedFact[];
   /**
-   * Words that name something, in the order in which they were said last: of all that a view hides where this overlay is its
-   * last one. Where another one follows, that one has them.
+   * Words that name something, in the order in which they were last said. If this overlay is the last of its view, they
+   * come from everything that the view hides. Otherwise the later overlay shows them.
    */
   readonly names: readonly string[];
   /**
@@ -76,9 +75,9 @@ export interface Pinned {
    * found no room.
    */
   readonly loaded: readonly Pick<Loaded, "kind" | "name" | "text" | "characters" | "messageId">[];
-  /** How many rules, tasks and failures found no room. */
+  /** The number of rules, tasks and failures without room. */
   readonly left: number;
-  /** How many of those are rules; absent for none. */
+  /** The number of rules among those. Absent for none. */
   readonly leftRules?: number;
 }
 

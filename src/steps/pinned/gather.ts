@@ -1,9 +1,9 @@
 /**
- * Reads the facts out of one chunk's messages.
+ * Gathers the facts of one chunk's messages.
  *
- * Boundary: messages in, {@link Facts} out. Safe against what a tool or a model may have written: rules are read only
- * from the text of a user's message, outside of tool parts and of summaries; everything else is looked at for names.
- * Every value is a slice of its message. Time is linear in the text, whatever it holds.
+ * Messages in, {@link Facts} out. It does not trust text of tools or models. Rules are read only from the text of a
+ * user's message, outside tool parts and summaries. All other text is only searched for names. Every value is a slice
+ * of its message. Its time is linear in the text.
  */
 import type { UIMessage } from "ai";
 import { MAX_FACT_CHARS, MAX_RULE_CHARS, MAX_TASKS } from "../../limits.ts";
@@ -28,7 +28,7 @@ import { findRules } from "./ledger.ts";
 import { addRules, boundRules, mergeFacts } from "./merge.ts";
 import { readPinnedRules } from "./render.ts";
 
-/** Who put a text into a message. Reasoning counts as an output: what came of it is in the reply. */
+/** The author of a text in a message. Reasoning counts as an output, because its result is in the reply. */
 type Source = "user" | "assistant" | "call" | "output";
 
 interface Saying {
@@ -44,22 +44,22 @@ interface Outcome {
 
 type MakeFact = (kind: FactKind, value: string, more?: Partial<Fact>) => Fact;
 
-/** A line of an error that says what went wrong. */
+/** A line of an error that tells the fault. */
 const TELLING_LINE = /error|exception|fail|cannot|can't|denied|refused|not found|no such|invalid|unknown|timed? ?out/i;
-/** Lines of an error that are read: what went wrong stands near its start. */
+/** Lines of an error that are read. The fault stands near its start. */
 const ERROR_LINES = 40;
-/** Characters of a call's first argument that tell it from another. */
+/** Characters of a call's first argument that distinguish it from other calls. */
 const CALL_CHARS = 100;
 
-/** The facts of `messages`, oldest first. Bounded as limits.ts says; never throws on what could be stored. */
+/** The facts of `messages`, oldest first, bounded by limits.ts. Never throws on a message that could be stored. */
 export function gatherFacts(messages: readonly UIMessage[]): Facts {
   const calls = new Map<string, string>();
   return mergeFacts(messages.map((message) => readMessage(message, calls)));
 }
 
 /**
- * The rules that stand after `messages`, oldest first: what users said, outside of summaries, and what is pinned beside
- * those, which was said once, too.
+ * The rules in force after `messages`, oldest first. They come from users' words outside summaries, and from rules
+ * pinned beside summaries, which were users' words once.
  */
 export function gatherRules(messages: readonly UIMessage[]): readonly Fact[] {
   return messages.reduce((earlier, message) => boundRules(addRules(earlier, rulesIn(message))), [] as readonly Fact[]);
@@ -97,13 +97,13 @@ function readMessage(message: UIMessage, calls: Map<string, string>): Facts {
   };
 }
 
-/** The texts of a message, with who put each there. What a system or a summary says counts as a tool's output does. */
+/** The texts of a message with their authors. Text of a system message or a summary counts as a tool's output. */
 export function readSayings(message: UIMessage): Saying[] {
   const speaker = isSummary(message) || message.role === "system" ? "output" : message.role;
   return message.parts.flatMap((part) => readPart(part, speaker));
 }
 
-/** The stored message that a message of a view shows. */
+/** The id of the stored message behind a message of a view. */
 function originOf(id: string): string {
   const synthetic = parseSyntheticId(id);
   return synthetic?.kind === "slice" ? synthetic.messageId : id;
@@ -123,7 +123,7 @@ function readPart(part: Part, speaker: Source): Saying[] {
   return [];
 }
 
-/** What is no object stands a line each: the marks and escapes of JSON are no part of a name. */
+/** The leaves of a value, one per line, because the marks and escapes of JSON are no part of a name. */
 function stringsOf(value: unknown, keys?: "with-keys"): string {
   if (typeof value !== "object" || value === null) return jsonText(value ?? undefined);
   const lines: string[] = [];
@@ -138,13 +138,13 @@ function stringsOf(value: unknown, keys?: "with-keys"): string {
   return lines.join("\n");
 }
 
-/** A summary that a session was opened with speaks for nobody, but brings the rules that were pinned beside it. */
+/** A record at the start of a session has no author, but it brings the rules that were pinned beside its summary. */
 function readRecorded(message: UIMessage, fact: MakeFact): readonly Fact[] {
   const rules = recordedRules(message).filter(({ value }) => value.length <= MAX_RULE_CHARS);
   return addRules([], boundRules(rules.map(({ value, messageId }) => fact("rule", value, { messageId }))));
 }
 
-/** Only the first text of a message may take a rule back: others may be files that a client put beside it. */
+/** Only the first text of a message may take a rule back. Other texts may be files that a client attached. */
 function readRules(sayings: readonly Saying[], fact: MakeFact): readonly Fact[] {
   const texts = sayings.filter(({ by, text }) => by === "user" && text.trim() !== "");
   const rules = texts.flatMap(({ text: said }, at) =>
@@ -155,7 +155,7 @@ function readRules(sayings: readonly Saying[], fact: MakeFact): readonly Fact[] 
   return addRules([], boundRules(rules));
 }
 
-/** What a user asked for and what an assistant says is left. The next asks, or rests, take the place of these. */
+/** The user's requests and the assistant's open work. Later ones of the same author replace these. */
 function readTasks(sayings: readonly Saying[], fact: MakeFact): Fact[] {
   const tasks = sayings.flatMap(({ by, text }) => {
     if (by !== "user" && by !== "assistant") return [];
@@ -184,13 +184,13 @@ function nameCall(tool: ToolPart): string {
   return `${toolName(tool)} ${wholeStart(first, CALL_CHARS)}`;
 }
 
-/** The first line that says what went wrong; null where none does, for instance because the call was broken off. */
+/** The first line that tells the fault. Null where none does, for example when the call was aborted. */
 function tellingLine(error: string): string | null {
   const lines = error.split("\n", ERROR_LINES).map((line) => wholeStart(line.trim(), MAX_FACT_CHARS));
   return lines.find((line) => TELLING_LINE.test(line) && !looksLikeData(line)) ?? null;
 }
 
-/** At most so many characters from the start, cut between words where there are any, and never inside a character. */
+/** At most so many characters from the start, cut between words where possible, and never inside a surrogate pair. */
 function wholeStart(text: string, characters: number): string {
   if (text.length <= characters) return text;
   const start = text.slice(0, characters).replace(/[\uD800-\uDBFF]$/, "");

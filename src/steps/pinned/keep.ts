@@ -1,8 +1,8 @@
 /**
- * What stands beside a summary, and what the two of them together keep of the source.
+ * Chooses the pinned facts beside a summary, and measures how much of the source both keep.
  *
- * Boundary: a text, facts and budgets in, a choice and its score out. Two budgets, never mixed: what is still in force has its
- * own, and names take what the summaries of a view leave of theirs.
+ * A text, facts and budgets in, a choice and its score out. There are two separate budgets. Facts in force have their
+ * own, and names take the room that the summaries of a view leave in theirs.
  */
 import { SUMMARY_FRAME_TOKENS } from "../../limits.ts";
 import type { CountTokens } from "../message/measure.ts";
@@ -17,11 +17,11 @@ import { NAMES_HEADING, renderInForce, renderNames, renderPinned } from "./rende
 import { sayingIn } from "./said.ts";
 import { scoreSurvival, type Survival } from "./survival.ts";
 
-/** What a view shows and hides beside one summary. */
+/** The parts of a view around one summary. */
 export interface Around {
   /** What earlier summaries of the view hide, oldest first. */
   readonly hidden: readonly Facts[];
-  /** What is talked of in the messages that stay. */
+  /** The words of the messages that stay, with their weight. */
   readonly talk: Talk;
   /** True for a word that the view shows anyway. */
   readonly shows: (word: string) => boolean;
@@ -32,16 +32,16 @@ export interface Around {
 export const NOTHING_AROUND: Around = { hidden: [], talk: NO_TALK, shows: () => false, loaded: new Set() };
 
 export interface KeepBudget {
-  /** Of what is still in force. */
+  /** Token budget of the facts in force. */
   readonly pinnedTokens: number;
   /** Of what was loaded. Default: 0. */
   readonly loadedTokens?: number | undefined;
-  /** Of the names. */
+  /** Token budget of the names. */
   readonly namesTokens: number;
   readonly countTokens: CountTokens;
 }
 
-/** Pins what is in force and the names that the reader does not see anyway, within the budgets, and scores the whole. */
+/** Pins the facts in force, and the names that the reader does not see otherwise, within the budgets. Scores the result. */
 export function keepFacts(
   summary: string,
   facts: Facts,
@@ -70,15 +70,16 @@ export function keepFacts(
   return { pinned, survival: scoreSurvival(`${summary}\n${renderPinned(pinned)}`, facts) };
 }
 
-/** What may stand beside a summary, and the size of what both replace. */
+/** The budgets beside a summary, and the size of the span that both replace. */
 export interface PinBudget extends KeepBudget {
   readonly spanTokens: number;
   readonly around?: Around;
 }
 
 /**
- * As {@link keepFacts}, so that what is pinned does not make an overlay larger than the span it replaces (V3). Rules are not
- * left out for that: an overlay that has no room for them does not shrink the view, and the fence says so.
+ * Like {@link keepFacts}, but the pinned facts do not make an overlay larger than its span (V3). Rules are never left
+ * out for that. If an overlay has no room for them, it does not shrink the view, and the commit fence refuses it as
+ * larger.
  */
 export function pinWithin(
   summary: string,
@@ -101,13 +102,13 @@ export function pinWithin(
 }
 
 /**
- * Characters that are taken for a token of names, whatever a session counts with: estimates read long numbers and ids far higher
+ * Characters counted as one token of names, with any token counter. Estimates count long numbers and ids far higher
  * than tokenizers do.
  */
 export const NAME_CHARS_PER_TOKEN = 3.3;
-/** By the session's counter, names take at most this many times their budget. */
+/** By the session's own counter, names may take at most this multiple of their budget. */
 export const MOST_COUNTED = 2;
-/** Tries until they do: each one comes close to it. */
+/** Most tries to meet that limit. Each try comes close to it. */
 const TRIES = 5;
 
 /** The names that fit the budget as they are shown. */
@@ -129,7 +130,7 @@ function pickNames(
   return [];
 }
 
-/** A question to a text: does one of its words hold this one? */
+/** Returns a test whether one of the text's words contains a given word. */
 export function sayingWords(text: string): (word: string) => boolean {
   const words = [...new Set(wordsIn(text))].join("\n");
   return (word) => words.includes(word);

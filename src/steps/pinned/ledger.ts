@@ -1,26 +1,27 @@
 /**
- * The ledger of what a user ruled: which rules stand after a later one was said.
+ * Decides which of a user's rules stay in force after a later statement.
  *
- * Boundary: sentences of users only; nothing that a tool or a model wrote comes here. Safe because it errs towards
- * keeping: a rule goes only when a later sentence of a user revokes it in so many words, and that sentence stays in its
- * place. Everything less clear keeps both, the later one last, where a reader sees that it wins.
+ * It reads sentences of users only, never text of a tool or a model. It is safe because it errs towards keeping. A rule
+ * is removed only when a later sentence of a user explicitly revokes it, and that sentence keeps its place. In any
+ * unclear case both stay, the later one last, so that a reader sees which one wins.
  *
- * A later sentence revokes an earlier one when
- *   1. it permits ("you may now …"), names nothing but what the earlier prohibition names, and most of that; or
- *   2. it takes back ("forget what I said about …") and names all that the earlier rule is about, and nothing else; or
- *   3. it corrects ("actually …", "… instead of x") a rule that is no prohibition, and shares half of the words, or x.
- * A question, a condition or any clause more makes it unclear; so does a rule of several parts, unless a sentence of the
- * first two kinds names all of it. And it must be the user's own: see {@link findRules}.
+ * A later sentence revokes an earlier one in three cases:
+ * 1. It permits ("you may now …"), names only things that the earlier prohibition names, and names most of them.
+ * 2. It takes back ("forget what I said about …") and names exactly the things that the earlier rule is about.
+ * 3. It corrects ("actually …", "… instead of x") a rule that is no prohibition, and shares half of the words, or x.
+ *
+ * A question, a condition or a further clause makes it unclear. So does a rule of several parts, unless a sentence of
+ * the first two kinds names all of them. The sentence must also be the user's own, as {@link findRules} checks.
  */
 import { MAX_RULE_CHARS } from "../../limits.ts";
 import { constraintsIn } from "../facts/facts.ts";
 import { prohibits } from "../facts/prohibitions.ts";
 import { splitStatements, type Sentence } from "../text/sentences.ts";
 
-/** What a user said that bears on the rules, word for word. */
+/** A statement of a user that affects the rules, word for word. */
 export interface Ruling {
   readonly text: string;
-  /** It may take back what was ruled before: it revises, and is plainly the user's own. */
+  /** True when it may take back earlier rules, because it revises and is plainly the user's own text. */
   readonly revises: boolean;
 }
 
@@ -29,7 +30,7 @@ const PERMITS = new RegExp(
   `${LEAD}(?:you|we) (?:may|can|could|are (?:allowed|free|welcome) to|have (?:my )?permission to)( now| again| also)* `,
   "i",
 );
-/** "You can" tells what is possible as often as what is permitted. */
+/** "You can" alone often tells a possibility, so a permission needs one of these words. */
 const AFTER_ALL = /\b(?:may|allowed|free|permission|now|again|any ?more|any longer|after all)\b/i;
 const TAKES_BACK = new RegExp(
   `${LEAD}(?:forget|ignore|disregard|drop|scrap|scratch) (?:(?:everything |all |anything )?(?:that |what )?i(?: had| have|['’]ve)? (?:said|told you|asked|ruled)(?: you)?|(?:the|my|that) (?:rule|order|instruction|prohibition|ban)s?)(?: (?:earlier|before))? (?:about|on|regarding|against|of) `,
@@ -41,20 +42,20 @@ const CORRECTS = new RegExp(
 );
 const INSTEAD_OF =
   /\b(?:instead of|rather than|no longer)\s+(?:using |doing |the )?([\w./@-]{2,40}(?: [\w./@-]{2,40})?)/i;
-/** Limits what it stands in, to a case, a time or a condition. */
+/** Words that limit a sentence to a case, a time or a condition. */
 const UNCLEAR =
   /\b(?:if|unless|except|but|only|until|till|when|once|after|before|while|not|no|nothing|never|without|provided|providing|assuming|given|suppos\w+|as long|so long|on condition|in case|subject to|with|under|for now|for today|today|this time|just|here|there|some|one)\b|n['’]t\b|[?"“”«»`]/i;
-/** A sentence that takes back, or limits, the one that it follows. */
+/** A sentence that takes back or limits the sentence before it. */
 const QUALIFIES =
   /^(?:[("'*_\s]*)(?:only|but|if|unless|except|not|no|just|provided|providing|assuming|as long|with|after|until|however|though|kidding|joking|wait)\b/i;
-/** All that may follow what a lift names. */
+/** The only text allowed after the subject of a revocation. */
 const COURTESY = /^[\s.!,;–—-]*(?:(?:thanks|thank you|please|thx|ok|okay)[\s.!]*)*$/i;
-/** What follows a colon, a salutation or a quotation mark may be somebody else's. */
+/** Text after a colon, a salutation or a quotation mark may be somebody else's. */
 const OPENS_QUOTE = /["“”„«»`]|:(?:\s|$)|,$/;
-/** The verb of a rule stands behind one of these. */
+/** The verb of a rule follows one of these. */
 const BEFORE_VERB = /\b(?:never|not|don['’]?t|always|please|to|must)\s+(?:ever\s+)?([\p{L}]+)/iu;
 const SEVERAL_PARTS = /\b(?:and|or|nor)\b|[,;:&]/i;
-/** Words that a clause may hold without being about something else. */
+/** Words that do not change the subject of a clause. */
 const EMPTY_WORDS = new Set(
   `a an and any anymore again after all also are at be by can could do does for from forget free have here i if in into
   is it its just let like longer make may me must my never no not now of off ok on only or our out please should so
@@ -62,17 +63,17 @@ const EMPTY_WORDS = new Set(
   will with would you your allowed permission said what about earlier before everything always actually instead dont
   rule rules from going forward ever`.split(/\s+/),
 );
-/** Words of one sentence that are looked at: a rule is short. */
+/** Words of one sentence that are examined. Rules are short. */
 const MAX_WORDS = 80;
-/** Of a prohibition's words, those that a permission must name: one of four may be a reason for it. */
+/** The share of a prohibition's words that a permission must name. One of four may be a reason for it. */
 const PERMITTED_SHARE = 0.75;
-/** Of the shorter one's words, those that a correction must have in common with a wish: the other half is what changes. */
+/** The share of the shorter sentence's words that a correction must have in common with a wish. The rest is the change. */
 const CORRECTED_SHARE = 0.5;
 
 /**
- * The sentences of a user's text that rule, permit or take back, in order. Only one of the running prose that the text
- * begins with, on its first line and with nothing before it that may open a quotation, revises: what stands further
- * down may be pasted. Of what is marked as quoted, only rules are found.
+ * The sentences of a user's text that rule, permit or take back, in order. A sentence may revise earlier rules only if
+ * it is running prose on the first line of the text, after no mark that may open a quotation. Later text may be pasted.
+ * In text marked as quoted, only rules are found.
  */
 export function findRules(userText: string): Ruling[] {
   const found = new Map<string, Ruling>();
@@ -92,16 +93,13 @@ export function findRules(userText: string): Ruling[] {
   return [...found.values()];
 }
 
-/** True when what follows may belong to the sentence, or limit it. */
+/** True when the next sentence may belong to this one, or limit it. */
 function isQualified({ text, line }: Sentence, next: Sentence | undefined): boolean {
   if (next === undefined) return false;
   return QUALIFIES.test(next.text) || (next.line !== line && !/[.!。！]$/.test(text) && /^\p{Ll}/u.test(next.text));
 }
 
-/**
- * What `later` takes back of what a user ruled before it: a question to ask each earlier rule, or null when `later`
- * revises nothing.
- */
+/** Returns a test whether `later` revokes an earlier rule of the same user. Null when `later` revises nothing. */
 export function readRevision(later: string): ((earlier: string) => boolean) | null {
   if (later.length > MAX_RULE_CHARS || later.includes("?")) return null;
   const permitted = AFTER_ALL.test(later) ? subjectAfter(PERMITS, later) : null;
@@ -129,7 +127,7 @@ function revokes(sentence: string): boolean {
   return TAKES_BACK.test(sentence) || (PERMITS.test(sentence) && AFTER_ALL.test(sentence));
 }
 
-/** What the clause after the pattern names; null when it is not there, or anything more is said. */
+/** The words of the clause after the pattern. Null when the pattern does not match, or when more text follows the clause. */
 function subjectAfter(pattern: RegExp, sentence: string): ReadonlySet<string> | null {
   const match = pattern.exec(sentence);
   if (match === null) return null;
@@ -138,12 +136,12 @@ function subjectAfter(pattern: RegExp, sentence: string): ReadonlySet<string> | 
   return UNCLEAR.test(rest) || !COURTESY.test(rest.slice(clause.length)) ? null : wordsOf(clause);
 }
 
-/** True when every word is one of the rule's. "Tables" is said for "table", which it includes, but no other form. */
+/** True when every word is one of the rule's. The plural "tables" matches "table", but no other form does. */
 function covers(subject: ReadonlySet<string>, ruled: ReadonlySet<string>): boolean {
   return subject.size > 0 && [...subject].every((word) => ruled.has(word) || ruled.has(word.replace(/s$/, "")));
 }
 
-/** True when the subject names all that a rule is about, but for the verb, and nothing else but that. */
+/** True when the subject names exactly the words of a rule, without its verb. */
 function isAbout(subject: ReadonlySet<string>, rule: string): boolean {
   const verb = BEFORE_VERB.exec(rule.toLowerCase())?.[1] ?? "";
   const object = new Set([...wordsOf(rule)].filter((word) => word !== verb));
@@ -151,20 +149,20 @@ function isAbout(subject: ReadonlySet<string>, rule: string): boolean {
   return covers(named, object) && named.size === object.size;
 }
 
-/** True for "run", "running" and "running" without its doubled letter. */
+/** True for the verb itself and its "-ing" form, also with a doubled letter, as "run" and "running". */
 function isFormOf(word: string, verb: string): boolean {
   if (verb === "") return false;
   const stemOfVerb = verb.replace(/e$/, "");
   return word === verb || word === `${stemOfVerb}ing` || word === `${stemOfVerb}${stemOfVerb.at(-1)}ing`;
 }
 
-/** Share of the smaller set that is in the other. */
+/** The share of the smaller set that is in the other. */
 function shared(one: ReadonlySet<string>, other: ReadonlySet<string>): number {
   const least = Math.min(one.size, other.size);
   return least === 0 ? 0 : [...one].filter((word) => other.has(word)).length / least;
 }
 
-/** Words with a meaning of their own, without endings that do not change it: near enough to tell what a text is about. */
+/** Content words without inflections, precise enough to compare the subjects of texts. */
 export function contentWords(text: string): Set<string> {
   return new Set([...wordsOf(text)].map(stem));
 }

@@ -1,8 +1,8 @@
 /**
- * Adds up the facts of parts of a conversation.
+ * Merges the facts of parts of a conversation.
  *
- * Boundary: {@link Facts} in and out; no message is read again. Safe in any number of rounds: a word cools by the same factor
- * for each message, a rule goes only when a later one takes it back (ledger.ts), and every list is bounded.
+ * {@link Facts} in and out, without reading a message again. Repeated merges are safe. A word's heat fades by the same
+ * factor for each message. A rule is removed only when a later one takes it back (ledger.ts). Every list is bounded.
  */
 import { MAX_FAILURES, MAX_OPEN_MESSAGES, MAX_RULES, MAX_TASKS, MAX_WORKED } from "../../limits.ts";
 import { prohibits } from "../facts/prohibitions.ts";
@@ -11,7 +11,7 @@ import { mergeLoaded, type Loaded } from "./loaded.ts";
 import { NO_FACTS, type Fact, type Facts } from "./fact.ts";
 import { readRevision } from "./ledger.ts";
 
-/** The facts of all parts, which are given oldest first. */
+/** The facts of all parts, given oldest first. */
 export function mergeFacts(parts: readonly Facts[]): Facts {
   const words = mergeWords(parts.map((part) => part.words));
   return { ...parts.reduce(mergeTwo, NO_FACTS), words };
@@ -30,7 +30,7 @@ function settledBy({ worked, failures }: Facts): ReadonlySet<string | undefined>
   return new Set([...worked, ...failures.map(({ about }) => about)]);
 }
 
-/** All but the words. */
+/** Merges all but the words. */
 function mergeTwo(earlier: Facts, later: Facts): Facts {
   const aged = (facts: readonly Fact[]): Fact[] => facts.map((fact) => ({ ...fact, age: fact.age + later.messages }));
   const settled = settledBy(later);
@@ -48,7 +48,7 @@ function mergeTwo(earlier: Facts, later: Facts): Facts {
   };
 }
 
-/** The rules that stand after `later` ones were said. One said again moves to the end and keeps its first message. */
+/** The rules in force after `later` ones. A repeated rule moves to the end and keeps its first message. */
 export function addRules(earlier: readonly Fact[], later: readonly Fact[]): Fact[] {
   let standing = [...earlier];
   for (const rule of later) {
@@ -60,7 +60,7 @@ export function addRules(earlier: readonly Fact[], later: readonly Fact[]): Fact
   return standing;
 }
 
-/** Over the bound, wishes go before prohibitions, and of each the oldest. */
+/** Over the bound, wishes are dropped before prohibitions, and older ones before newer. */
 export function boundRules(rules: readonly Fact[]): readonly Fact[] {
   let over = rules.length - MAX_RULES;
   if (over <= 0) return rules;

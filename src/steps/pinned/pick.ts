@@ -1,17 +1,17 @@
 /**
- * Chooses what is still in force beside a summary: rules first, then open tasks and failures.
+ * Chooses the facts in force that are shown beside a summary: rules first, then open tasks and failures.
  *
- * Boundary: facts and a budget in, a choice out. Safe because the budget is held by measuring the rendering itself: the
- * estimates below only decide what is tried.
+ * Facts and a budget in, a choice out. The budget holds because the final rendering is measured. The estimates only
+ * decide which facts are tried.
  */
 import type { CountTokens } from "../message/measure.ts";
 import { prohibits } from "../facts/prohibitions.ts";
 import { NOTHING_PINNED, type Fact, type Facts, type Pinned, type PinnedFact } from "./fact.ts";
 import { IN_FORCE_HEADING, LEFT_RULES_NOTE, renderInForce } from "./render.ts";
 
-/** What the rendering grows by where it counts up to 999 rules. */
+/** The growth of the rendering when it counts up to 999 omitted rules. */
 const COUNTED = `\n${LEFT_RULES_NOTE}999`;
-/** Least budget that is counted in, as a multiple of that: in a smaller one the room is for a rule. */
+/** The least budget for that count, as a multiple of its tokens. In a smaller budget the room is kept for a rule. */
 const COUNT_FROM = 8;
 
 export interface PickOptions {
@@ -19,15 +19,15 @@ export interface PickOptions {
   readonly budgetTokens: number;
   readonly countTokens: CountTokens;
   /**
-   * True for a value that the reader sees anyway: elsewhere in the view, or in the summary's own text. Of rules, those only
-   * come last: a summary may quote one as taken back, and a rule holds until the user takes it back.
+   * True for a value that the reader sees anyway, elsewhere in the view or in the summary's own text. Such rules are
+   * not omitted but come last. A summary may quote a rule as taken back, but only the user can take it back.
    */
   readonly omit?: ((value: string) => boolean) | undefined;
 }
 
 /**
- * Rules: prohibitions before wishes, the newest first where not all fit; then open tasks and failures. Rules without room are
- * counted in the rendering, which may take the place of one more, but never of the only one.
+ * Chooses rules first, prohibitions before wishes, the newest first where not all fit, then open tasks and failures.
+ * Omitted rules are counted in the rendering. The count may replace one rule, but never the only one.
  */
 export function pickInForce(facts: Facts, options: PickOptions): Pinned {
   const countTokens = options.countTokens(COUNTED);
@@ -37,7 +37,7 @@ export function pickInForce(facts: Facts, options: PickOptions): Pinned {
   return counted.rules.length === 0 && whole.rules.length > 0 ? whole : counted;
 }
 
-/** Chooses; where room is kept back to count the rules that are left out, it does. */
+/** Chooses within the budget. With `keptBack` above 0 it reserves that room and counts the omitted rules. */
 function choose(facts: Facts, { budgetTokens, omit, countTokens: count }: PickOptions, keptBack: number): Pinned {
   const { rules } = facts;
   const newest = Object.groupBy(rules.toReversed(), ({ value }) => (omit?.(value) === true ? "seen" : "unseen"));

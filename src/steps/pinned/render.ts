@@ -9,30 +9,30 @@ import type { FactKind, Pinned, PinnedFact } from "./fact.ts";
 import { renderLoaded } from "./render-loaded.ts";
 import { oneLine } from "./said.ts";
 
-/** Over what holds whatever a summary says: it has a budget of its own. */
+/** The heading of the facts in force, which have a token budget of their own. */
 export const IN_FORCE_HEADING = "## Still in force";
-/** Over the names. */
+/** The heading of the names. */
 export const NAMES_HEADING = "## Names";
-/** Both of two rules that differ are shown where it is not plain that one took back the other. */
+/** Shown because both of two differing rules stay where it is not clear that one took back the other. */
 const RULES_NOTE = "- The user's rules, word for word; where two differ, the later holds:";
 
-/** Before the number of rules that found no room: who reads this should know that there is more to ask for. */
+/** Precedes the number of omitted rules, so that a reader knows to ask for them. */
 export const LEFT_RULES_NOTE = "- Rules said earlier that found no room here (use recall): ";
 
 const LABELS: Readonly<Partial<Record<FactKind, string>>> = { task: "Open", failure: "Not put right" };
 
-/** A rule's line, as it is written below: no id holds a bracket. */
+/** A rule's line as rendered below. No shown id has a bracket. */
 const RULE_LINE = /^- Rule \(([^()]*)\): (.+)$/;
 
-/** Characters of a message's id that tell it from others. */
+/** Characters of a message's id that distinguish it from others. */
 const ID_CHARS = 16;
 
-/** All of it, a blank line between its parts; empty when nothing is pinned. */
+/** All pinned facts, with a blank line between the parts. Empty when nothing is pinned. */
 export function renderPinned(pinned: Pinned): string {
   return [renderNames(pinned.names), renderInForce(pinned)].filter((part) => part !== "").join("\n\n");
 }
 
-/** Empty when nothing is in force; otherwise a heading and at least one line, without a break at the end. */
+/** Empty when nothing is in force. Otherwise a heading and at least one line, without a break at the end. */
 export function renderInForce(pinned: Omit<Pinned, "names">): string {
   const rules = pinned.rules.map(({ value, messageId }) => `- Rule (${shortId(messageId)}): ${oneLine(value)}`);
   if (rules.length > 1) rules.unshift(RULES_NOTE);
@@ -47,12 +47,12 @@ export function renderInForce(pinned: Omit<Pinned, "names">): string {
   return rules.length + lines.length === 0 ? "" : [IN_FORCE_HEADING, ...rules, ...lines].join("\n");
 }
 
-/** Empty for none. No name holds a blank, so that one parts them. */
+/** Empty for none. No name has a blank, so blanks separate the names. */
 export function renderNames(names: readonly string[]): string {
   return names.length === 0 ? "" : `${NAMES_HEADING}\n${names.map(oneLine).join(" ")}`;
 }
 
-/** The rules that a text as the above stands in says, with their messages' ids as they are shown there. */
+/** The rules in a text that contains the rendering, with their messages' ids as shown there. */
 export function readPinnedRules(text: string): PinnedFact[] {
   const lines = text.split("\n");
   const from = lines.lastIndexOf(IN_FORCE_HEADING) + 1;

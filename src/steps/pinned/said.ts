@@ -1,17 +1,17 @@
 /**
- * Tells whether a text says a value word for word.
+ * Tests whether a text contains a value word for word.
  *
- * Boundary: text in, a question to ask it out. Letter case and the width of blanks do not matter; a value must stand on its
- * own or at the edge of a longer name: `a.ts` is said by `src/a.ts`, not by `data.ts`.
+ * A text in, a test out. Case and the width of blanks are ignored. A value must stand on its own or at the edge of a
+ * longer name. So `src/a.ts` contains `a.ts`, and `data.ts` does not.
  */
 import { stripInvisible } from "../text/invisible-characters.ts";
 
-/** The end of a text that a name goes on from, and the start of one that goes on a name. An underscore may be emphasis. */
+/** The end of a text that a name continues, and the start of a text that continues a name. An underscore may be emphasis. */
 const GOES_ON_FROM = /[\p{L}\p{N}]_?$/u;
 const GOES_ON = /^_?[\p{L}\p{N}]/u;
 const EDGE = /[\p{L}\p{N}_]/u;
 
-/** A question to the text: does it say this value? */
+/** Returns a test whether the text contains a value. */
 export function sayingIn(text: string): (value: string) => boolean {
   const said = flatten(text);
   return (value) => {
@@ -53,7 +53,10 @@ export function inLines(text: string): string {
   return stripInvisible(text).replaceAll(CLOSING_TAG, "‹");
 }
 
-/** The text as one line that can close no tag of a prompt: itself, but for breaks, what nobody sees and such tags. */
+/**
+ * The text as one line that cannot close a tag of a prompt. Replaces breaks and such tags, and removes invisible
+ * characters.
+ */
 export function oneLine(text: string): string {
   return stripInvisible(text.replaceAll(BREAKS, " ")).replaceAll(PROMPT_TAG, "‹").trim();
 }

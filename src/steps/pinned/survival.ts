@@ -1,8 +1,8 @@
 /**
- * Measures what of a span's facts a text still says.
+ * Measures how many of a span's facts a text still contains.
  *
- * Boundary: the text that replaces a span (summary and pinned facts) and the span's facts in, a score out. Safe to compare
- * between runs: the same text and facts always score the same, and a fact counts by what its loss would cost.
+ * The text that replaces a span (summary and pinned facts) and the span's facts in, a score out. Scores are comparable
+ * between runs, because the same text and facts always give the same score. A fact is weighted by the cost of its loss.
  */
 import { MAX_MISSING_FACTS, MAX_SCORED_NAMES } from "../../limits.ts";
 import { prohibits } from "../facts/prohibitions.ts";
@@ -12,14 +12,17 @@ import { sayingIn } from "./said.ts";
 import { heatOf } from "../salience/table.ts";
 
 export interface Survival {
-  /** From 0 (nothing is left) to 1 (everything is): half of it for rules, three tenths for names, the rest for what is open. 1 for no facts. */
+  /**
+   * From 0 (no fact is kept) to 1 (all are kept). Rules weigh half, names three tenths, open items the rest. 1 without
+   * facts.
+   */
   readonly score: number;
   readonly kinds: Readonly<Partial<Record<FactKind, { readonly kept: number; readonly of: number }>>>;
   /** The most important first, at most `MAX_MISSING_FACTS`. */
   readonly missing: readonly PinnedFact[];
 }
 
-/** A kind of loss: what it makes of the score, and of which facts, each with its weight within. */
+/** One part of the score: its share, its facts with their weights, and the test for them. */
 interface Part {
   readonly share: number;
   readonly facts: readonly Weighed[];
@@ -32,10 +35,13 @@ interface Weighed extends PinnedFact {
 
 /** A prohibition counts as this many wishes. */
 const PROHIBITION = 2;
-/** Share of a sentence's words that one of the text must hold to say the same. */
+/** The share of a sentence's words that a sentence of the text must contain to say the same. */
 const SAME_WORDS = 0.8;
 
-/** How much of `facts` the text says: names word for word, sentences also when one of the text holds nearly all their words. */
+/**
+ * Scores how much of `facts` the text contains. Names count word for word. Sentences also count when one sentence of
+ * the text has nearly all their words.
+ */
 export function scoreSurvival(text: string, facts: Facts): Survival {
   const says = sayingIn(text);
   const sentences = text
@@ -95,7 +101,7 @@ function weighRule({ value }: Fact): number {
   return prohibits(value) ? PROHIBITION : 1;
 }
 
-/** A prohibition is only said by what forbids, too. */
+/** Only a sentence that forbids can say the same as a prohibition. */
 function saysTheSame(sentence: { words: ReadonlySet<string>; forbids: boolean }, rule: string): boolean {
   const wanted = contentWords(rule);
   if (wanted.size < 2 || (prohibits(rule) && !sentence.forbids)) return false;

@@ -1,33 +1,33 @@
 /**
- * What a question to `recall` asks for, and which messages are likely to answer it, by where its words stand.
+ * Reads the asks of a question to `recall`, and ranks the messages that may answer it by the places of its words.
  *
- * Boundary: a text, and where the index has its words, in; numbers of messages out, best first. No message is read for it. Safe
- * because what is asked for is only compared with texts: nothing in a question is an operator.
+ * A text and the index's hits in, message numbers out, best first. It reads no message. It is safe because asks are
+ * only compared with texts, so nothing in a question is an operator.
  */
 import { MAX_QUERY_TERMS } from "../../limits.ts";
 import { askedWords, wordsOfText } from "./stems.ts";
 
-/** A word in any of its forms, or words side by side. */
+/** A word in any of its forms, or adjacent words. */
 export interface Ask {
-  /** As it was written. */
+  /** The word as it was written. */
   readonly word: string;
   readonly forms: readonly string[];
   /** Two characters of a script without blanks. */
   readonly isPair: boolean;
-  /** Words that stand side by side, the last of which may go on; null for a word in any form. */
+  /** Adjacent words, of which the last may be longer in the text. Null for a word in any form. */
   readonly phrase: { readonly text: string; readonly isBeginning: boolean } | null;
-  /** Only messages that have it are an answer, and what stands beside them. */
+  /** True when only messages that have it, and their neighbours, can be an answer. */
   readonly isRequired: boolean;
 }
 
-/** Characters of a question that are looked at: a page of text says all that it is about. */
+/** Characters of a question that are read. A page of text is enough to tell its subject. */
 const MAX_QUESTION_CHARS = 2_000;
 
 const PIECES = /"([^"]*)"?(\*?)|([^\s"]+)/g;
 
 /**
- * The words of a question, `begin*`, and `"words side by side"`, which must occur where nothing else is asked for: a question may quote
- * a title, and a text may quote anybody.
+ * The asks of a question: its words, `begin*`, and `"adjacent words"`. The last two are required only if the question
+ * has nothing else, because a question may quote a title, and a text may quote anybody.
  */
 export function readQuestion(query: string): Ask[] {
   const exact: Ask[] = [];
@@ -47,46 +47,49 @@ export function readQuestion(query: string): Ask[] {
   return [...exact, ...words].slice(0, MAX_QUERY_TERMS);
 }
 
-/** So few words ask for something, and so many do where a question mark says so; twice as many tell what is being worked on. */
+/**
+ * Up to `FEW_WORDS` words ask for something, or up to `QUESTION_WORDS` if they end in a question mark. Twice as many
+ * describe work in progress.
+ */
 const FEW_WORDS = 5;
 const QUESTION_WORDS = 10;
 const QUESTION = /[?？؟]["'”’)]*\s*$/;
 
-/** How much a text that asks for so many words tells of work: 0 for a question, 1 for a paragraph. */
+/** How much a text with so many asks describes work in progress: 0 for a question, 1 for a paragraph. */
 export function workShare(text: string, words: number): number {
   const few = QUESTION.test(text) ? QUESTION_WORDS : FEW_WORDS;
   return Math.min(1, Math.max(0, (words - few) / few));
 }
 
-/** The words of a text that is no question of its own. */
+/** The asks of a text that is no explicit question. */
 export function askWords(text: string): Ask[] {
   return askedWords(text.slice(0, MAX_QUESTION_CHARS)).map((each) => ({ ...each, phrase: null, isRequired: false }));
 }
 
-/** Messages that have what is asked for: their numbers, newest first. */
+/** The messages that match an ask, by number, newest first. */
 export interface Holding {
   readonly seqs: readonly number[];
-  /** False when there are older ones, too. */
+  /** False when there are older matches, too. */
   readonly isAll: boolean;
 }
 
-/** A word that half of the messages have tells nothing. */
+/** The least weight of a word. A word in half of the messages distinguishes none. */
 const LEAST_WEIGHT = 0.05;
 
-/** How much a word tells that so many of the messages have: its inverse document frequency, as BM25 has it. */
+/** The weight of a word by the number of its messages, its inverse document frequency as in BM25. */
 export function weightOf({ seqs, isAll }: Holding, messages: number): number {
   if (seqs.length === 0) return 0;
-  // Where it was counted in a part only, it is as frequent in the rest.
+  // A word that was counted only in a part of the messages is assumed to be as frequent in the rest.
   const span = (seqs[0] ?? 0) - (seqs.at(-1) ?? 0) + 1;
   const having = isAll ? seqs.length : Math.min(messages, Math.max(seqs.length, (seqs.length / span) * messages));
   return Math.max(LEAST_WEIGHT, Math.log((messages - having + 0.5) / (having + 0.5)));
 }
 
-/** What a message has of its neighbours' words, by how far they are. */
+/** The share of a match that its neighbours get, by distance. */
 const NEAR = [1, 0.5, 0.4, 0.3, 0.2] as const;
 const AGAIN = 0.3;
 
-/** Messages in the order in which they are likely to answer, those beside a hit among them. */
+/** Messages in the order in which they are likely to answer, including neighbours of a hit. */
 export function rankMessages(
   held: readonly { readonly weight: number; readonly seqs: readonly number[] }[],
   isInside: (seq: number) => boolean,

@@ -1,15 +1,15 @@
 /**
- * What a summary says that the ones before it did not, and what it no longer says.
+ * Compares a summary with the summaries that it replaced, and lists the bullets added, dropped and kept.
  *
- * Boundary: summaries in, bullets out; for people who check a compaction. A bullet that says the same in other words is
- * kept, not dropped and added: what changed in it is shown beside it.
+ * Summaries in, bullets out, for people who check a compaction. A reworded bullet counts as kept, and its earlier
+ * wording is shown beside it.
  */
 import { meaningfulWords, saysTheSame } from "../extract/rank.ts";
 import { readBullets, type SummaryBullet } from "../extract/summary-shape.ts";
 import { splitReferences } from "../draft/provenance.ts";
 
 export interface KeptBullet extends SummaryBullet {
-  /** How it was said before; null when word for word. */
+  /** The earlier wording. Null when it is word for word the same. */
   readonly before: string | null;
 }
 
@@ -23,10 +23,16 @@ interface Comparable extends SummaryBullet {
   readonly words: ReadonlySet<string>;
 }
 
-/** Bullets that one is compared with, of those that share its rarest words: what says the same is among the first. */
+/**
+ * The most bullets compared with one bullet, starting with those that share its rarest words. A reworded one is among
+ * the first.
+ */
 const MAX_COMPARED = 50;
 
-/** Compares a summary with those whose place it took, oldest first. References do not count. In the order of the text. */
+/**
+ * Compares a summary with those that it replaced, oldest first. References are ignored. Results are in the order of the
+ * text.
+ */
 export function diffSummaries(before: readonly string[], after: string): SummaryDiff {
   const old = new Unmatched(before.flatMap(readComparable));
   const fresh = readComparable(after);
@@ -39,7 +45,7 @@ export function diffSummaries(before: readonly string[], after: string): Summary
       old.take(source);
     }
   };
-  // Exact ones first: no rewording may take the source of a bullet that was kept as it was.
+  // Exact matches first, so that no reworded bullet takes the source of an unchanged one.
   match((bullet) => old.findExact(bullet));
   match((bullet) => old.findReworded(bullet));
   return {
@@ -53,7 +59,7 @@ export function diffSummaries(before: readonly string[], after: string): Summary
   };
 }
 
-/** Bullets that nothing was found for yet, found by their text and by their words. In proportion to the text, not to its square. */
+/** Bullets without a match yet, indexed by text and by words, so that the work grows linearly with the text. */
 class Unmatched {
   readonly #all: Set<Comparable>;
   readonly #byText = new Map<string, Set<Comparable>>();

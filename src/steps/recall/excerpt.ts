@@ -1,8 +1,9 @@
 /**
- * A message as `recall` reads it by its name: whole where it fits, and otherwise the beginning and end of its parts.
+ * An excerpt of a message that `recall` reads by name: the whole message if it fits, otherwise the start and end of its
+ * parts.
  *
- * Boundary: one message in, text out; how much fits is the caller's to say. Safe because what is left out is always said,
- * with its size, and no line of a message can pose as the beginning of another one.
+ * One message in, text out. The caller decides how much fits. It is safe because every gap is marked with its size, and
+ * no line of a message can pose as the beginning of another message.
  */
 import type { UIMessage } from "ai";
 import { cutMiddle, escapeLines, parseTranscript, renderTranscript, type Block } from "../draft/render.ts";
@@ -14,11 +15,11 @@ export interface Excerpt {
   readonly clipped: boolean;
 }
 
-/** Parts of a message are shortened to this many characters, then to less, until all of it fits. */
+/** The limits in characters for each part of a message, tried in turn until the whole fits. */
 const LIMITS = [16_000, 8_000, 4_000, 2_000, 1_000, 500, 250, 120] as const;
 const WHOLE = { toolChars: Infinity, textChars: Infinity, reasoningChars: Infinity };
 
-/** What is shown of a message; null when not even a little of it fits. */
+/** The excerpt of a message. Null when even the shortest one does not fit. */
 export function excerptMessage(message: UIMessage, fits: (text: string) => boolean): Excerpt | null {
   const whole = wholeText({ message });
   if (fits(whole)) return { text: whole, clipped: false };

@@ -1,8 +1,8 @@
 /**
- * Messages in passages of a few lines, and which of them to tell in a given room.
+ * Cuts messages into passages of a few lines, and chooses the passages for an answer within a token budget.
  *
- * Boundary: messages and what is asked for in, passages out; no storage. Safe because it is the same for the same input and
- * never over its room. How a passage is ranked, and on what that was measured: docs/decisions/0017.
+ * Messages and asks in, passages out, without storage. It is deterministic and never exceeds its budget.
+ * docs/decisions/0017 explains the ranking and its measurements.
  */
 import type { UIMessage } from "ai";
 import { parseTranscript, renderTranscript, type Block } from "../draft/render.ts";
@@ -11,12 +11,12 @@ import type { Ask } from "./asked.ts";
 import { Pace, type Pieces } from "../text/pieces.ts";
 import { formsOfText, isUnspaced, languageOf, wordsOfText, type Language } from "./stems.ts";
 
-/** One thing that is asked for, and how much it tells: the more, the fewer messages have it. */
+/** An ask with its weight. The fewer messages have it, the higher the weight. */
 export interface Vote extends Ask {
   readonly weight: number;
 }
 
-/** A message that may be told, and where it stands in the conversation. */
+/** A message that may be quoted, and its place in the conversation. */
 export interface Candidate {
   readonly seq: number;
   readonly message: UIMessage;
@@ -24,65 +24,71 @@ export interface Candidate {
 
 export interface Passage {
   readonly seq: number;
-  /** Which block of its message it is from, and which characters of that. */
+  /** The index of its block in the message, and its character range in that block. */
   readonly block: number;
   readonly from: number;
   readonly to: number;
   readonly text: string;
-  /** A user or the agent put it there, in a message or as what a tool was asked. */
+  /** True when a user or the agent wrote it, in a message or as the input of a tool. */
   readonly written: boolean;
   readonly language: Language;
 }
 
-/** A message in parts, and those in passages. */
+/** A message in blocks, and the blocks in passages. */
 export interface Cut {
   readonly seq: number;
   readonly message: UIMessage;
   readonly blocks: readonly Block[];
   readonly passages: readonly Passage[];
-  /** True when the passages are all of it. */
+  /** True when the passages cover the whole message. */
   readonly isAll: boolean;
 }
 
-/** Characters of a passage, in whole lines: a short message is one. A line twice as long is parted at a blank. */
+/**
+ * Characters of a passage, in whole lines. A short message is one passage. A line of twice the length is split at a
+ * blank.
+ */
 const PASSAGE_CHARS = 250;
-/** Characters of one part of a message that are looked at, its beginning and its end, and passages of all of its parts. */
+/**
+ * Characters read of one part of a message, from its beginning and end. A later constant bounds the passages of all its
+ * parts.
+ */
 const MAX_PART_CHARS = 300_000;
-/** A part that was cut is shorter than the limit by this much at most. */
+/** A part that was cut is at most this much shorter than the limit. */
 const MAX_PART_NOTE_CHARS = 100;
 const MAX_PASSAGES = 2_000;
-/** What a passage has of its neighbours' words, by how far they are. */
+/** The share of a match that neighbouring passages get, by distance. */
 const NEAR = [1, 0.5, 0.4, 0.3, 0.2] as const;
-/** What the same word adds when a further neighbour has it. */
+/** The share of each further match of the same word near a passage. */
 const AGAIN = 0.3;
-/** BM25: how soon a word that is said again adds nothing, and how much a long passage is held against it. */
+/** BM25 parameters: how fast repeated words saturate, and how much the length of a passage counts. */
 const SATURATION = 1.2;
 const LENGTH_SHARE = 0.75;
 
-/** What a text that tells of work is answered with besides: what was said last, names, and what was written rather than read. */
+/** Further criteria for a text about work in progress: recent passages, names, and written before read text. */
 const RECENT_SHARE = 0.1;
 const FADES_TO = 0.99;
 const NAME_SHARE = 3;
 const READ_SHARE = 0.5;
 
-/** Characters of passages that are read before others are let in, some ten milliseconds' worth. */
+/** Characters of passages read in one piece before other work may run, about ten milliseconds' worth. */
 export const PASSAGES_PIECE_CHARS = 64_000;
-/** What a passage counts as each time when nothing of its text is read: a few comparisons. */
+/** The cost in characters of looking at a passage without reading its text, a few comparisons. */
 const GLANCE_CHARS = 4;
 
-/** Passages that are weighed against each other: more than any answer holds. */
+/** The most passages considered in a choice. No answer has so many. */
 const MAX_CHOICE = 3_000;
-/** A passage that shares so much of its words with one that is told already says the same; a short one says it again on purpose. */
+/** A passage that shares this much of its words with a chosen one repeats it. A short passage may repeat on purpose. */
 const SAME_SHARE = 0.9;
 const LEAST_SAME_CHARS = 80;
 
 const LIMITS = { toolChars: MAX_PART_CHARS, textChars: MAX_PART_CHARS, reasoningChars: MAX_PART_CHARS };
 const READ_KINDS: ReadonlySet<Block["kind"]> = new Set(["result", "error", "denied", "file", "source"]);
 
-/** A message in passages, in its order. */
+/** Cuts a message into passages, in order. */
 export function cutMessage({ seq, message }: Candidate): Cut {
   const blocks = parseTranscript(renderTranscript([{ kind: "message", message }], LIMITS))[0]?.blocks ?? [];
-  // What was cut is hardly shorter than the limit.
+  // A block that was cut is hardly shorter than the limit.
   const isAll = blocks.every(({ text }) => text.length < MAX_PART_CHARS - MAX_PART_NOTE_CHARS);
   const passages: Passage[] = [];
   for (const [block, { kind, text }] of blocks.entries()) {
@@ -96,7 +102,7 @@ export function cutMessage({ seq, message }: Candidate): Cut {
   return { seq, message, blocks, passages, isAll };
 }
 
-/** Whole lines, some hundred characters together. */
+/** Whole lines, together some hundred characters. */
 function* cutText(text: string): Generator<[from: number, to: number]> {
   let from = 0;
   for (let to = 0; to < text.length;) {
@@ -117,13 +123,13 @@ function* cutText(text: string): Generator<[from: number, to: number]> {
   if (from < text.length) yield [from, text.length];
 }
 
-/** The place, or the one behind it where it is inside a character. */
+/** The position, or the next one if it is inside a surrogate pair. */
 function whole(text: string, at: number): number {
   const code = text.charCodeAt(at);
   return code >= 0xdc00 && code <= 0xdfff ? at + 1 : at;
 }
 
-/** How much of what is asked for each passage has, with its neighbours: 1 where it has all of it once. */
+/** How well each passage and its neighbours match the asks. 1 when a passage has all of them once. */
 export function* weighPassages(passages: readonly Passage[], votes: readonly Vote[]): Pieces<Float64Array> {
   const worth = new Float64Array(passages.length);
   const pace = new Pace(PASSAGES_PIECE_CHARS);
@@ -164,7 +170,7 @@ function* readAll(passages: readonly Passage[], pace: Pace): Pieces<Forms[]> {
   return read;
 }
 
-/** Numbers that differ by one for what stands side by side, and by more where something lies between. */
+/** Numbers that differ by one between adjacent passages, and by more across a gap. */
 function placesOf(passages: readonly Passage[]): number[] {
   let place = 0;
   return passages.map(({ seq }, at) => {
@@ -179,7 +185,7 @@ interface Forms {
   readonly count: number;
 }
 
-/** A break that was written down twice, as the JSON of a call has it. */
+/** An escaped line break, as in the JSON of a call. */
 const ESCAPES = /\\[ntr"]/g;
 
 function readForms(passage: Passage): Forms {
@@ -190,12 +196,12 @@ function readForms(passage: Passage): Forms {
   return { often, count: forms.length };
 }
 
-/** Its words with a blank before each, for what must stand side by side. */
+/** The text's words with a blank before each, to compare adjacent words. */
 function lineOf(text: string): string {
   return ` ${wordsOfText(text.replaceAll(ESCAPES, " ")).join(" ").normalize("NFD").replaceAll(/\p{M}/gu, "")} `;
 }
 
-/** How often a passage has what is asked for. */
+/** Returns a function that counts how often a passage matches the ask. */
 function asHeld({ forms, phrase }: Vote): (read: Forms, passage: Passage | undefined) => number {
   if (phrase === null) return ({ often }) => forms.reduce((sum, form) => sum + (often.get(form) ?? 0), 0);
   const line = lineOf(phrase.text);
@@ -203,19 +209,19 @@ function asHeld({ forms, phrase }: Vote): (read: Forms, passage: Passage | undef
   return (_, passage) => (lineOf(passage?.text ?? "").includes(sought) ? 1 : 0);
 }
 
-/** How passages are chosen. */
+/** The parameters of a choice. */
 export interface Choice {
-  /** As {@link weighPassages} says. */
+  /** The result of {@link weighPassages}. */
   readonly worth: Float64Array;
-  /** As {@link workShare} says. */
+  /** The result of {@link workShare}. */
   readonly work: number;
-  /** Tokens in which all must have room. */
+  /** Token budget of all chosen passages. */
   readonly room: number;
-  /** What the passage takes when those are chosen already. */
+  /** The tokens that a passage adds when these are already chosen. */
   readonly costOf: (passage: Passage, chosen: ReadonlySet<number>) => number;
 }
 
-/** Passages that are told, by their numbers: those that say most of what is asked for, each thing once. Best first. */
+/** Indices of the chosen passages, best first. They match the asks best, and none repeats another. */
 export function* choosePassages(passages: readonly Passage[], { worth, work, room, costOf }: Choice): Pieces<number[]> {
   const pace = new Pace(PASSAGES_PIECE_CHARS);
   const newest = passages.at(-1)?.seq ?? 0;
@@ -240,7 +246,7 @@ export function* choosePassages(passages: readonly Passage[], { worth, work, roo
     if (passage === undefined) continue;
     if (pace.isOver(passage.text.length)) yield;
     const gain = (value[next.at] ?? 0) * told.gainOf(next.at);
-    // Some of its names were told since: it waits for its new turn.
+    // Some of its names were told since, so it goes back into the queue with its lower gain.
     if (gain < next.gain) {
       insert(waiting, { at: next.at, gain });
       continue;
@@ -271,7 +277,7 @@ function insert(waiting: Waiting[], one: Waiting): void {
   waiting.splice(from, 0, one);
 }
 
-/** What is told so far: its names, and its words. */
+/** The names and words of the passages chosen so far. */
 class Told {
   readonly #passages: readonly Passage[];
   readonly #work: number;
@@ -284,7 +290,7 @@ class Told {
     this.#work = work;
   }
 
-  /** What a passage is worth more or less for the names that it adds in its length; 1 for a question. */
+  /** The factor for the new names that a passage adds relative to its length. 1 for a question. */
   gainOf(at: number): number {
     if (this.#work === 0) return 1;
     const fresh = this.#read(at).reduce((sum, name) => sum + (this.#names.has(name) ? 0 : 1), 0);

@@ -1,5 +1,5 @@
 /**
- * Passages of messages as an answer of `recall` tells them: in the order of the conversation, each message under a line of its own.
+ * Renders an answer of `recall`: passages in the order of the conversation, each message under a header line.
  *
  *     [@0a1b2c3 user, 2026-01-31]
  *     What did we promise them?
@@ -10,34 +10,34 @@
  *     what was looked for
  *     […]
  *
- * Messages that follow each other stand under one reference, and a day is said where it changes: most of a conversation's turns are
- * shorter than a reference and a date. Safe because what is left out of a message is said over it, and no line of one can pose as the
- * beginning of another.
+ * Consecutive messages share one reference, and a day is shown only where it changes, because most messages are shorter
+ * than a reference and a date. It is safe because a message's header tells how much is left out, and no line of a
+ * message can pose as the header of another.
  */
 import { escapeLines, renderTranscript } from "../draft/render.ts";
 import { referenceTo } from "../message/reference.ts";
 import type { Cut, Passage } from "./passages.ts";
 
-/** A message of which something is told. */
+/** A message with the passages to quote. */
 export interface Quoted {
   readonly cut: Cut;
-  /** When it was said, as its header says it. */
+  /** The day of the message, as its header shows it. */
   readonly day: string;
   readonly passages: readonly Passage[];
 }
 
 export interface Quote {
   readonly text: string;
-  /** By their places: of which a part only is in the text. */
+  /** The `seq` of each message that is quoted only in part. */
   readonly clipped: ReadonlySet<number>;
 }
 
 const GAP = "[…]";
-/** Stands for a message of which no part can be shown as text. */
+/** Replaces a message without any part that can be shown as text. */
 const NOTHING = "(nothing that can be read)";
 const WHOLE = { toolChars: Infinity, textChars: Infinity, reasoningChars: Infinity };
 
-/** The messages in their order, which is that of their places. */
+/** Quotes the messages, which must be in the order of `seq`. */
 export function quote(quoted: readonly Quoted[]): Quote {
   const lines: string[] = [];
   const clipped = new Set<number>();
@@ -88,7 +88,7 @@ function partText({ blocks, passages: all }: Cut, passages: readonly Passage[]):
   return parts.join("\n");
 }
 
-/** Stretches that touch each other as one. */
+/** Merges adjacent ranges. */
 function joined(passages: readonly Passage[]): { from: number; to: number }[] {
   const stretches: { from: number; to: number }[] = [];
   for (const { from, to } of passages) {
@@ -99,7 +99,7 @@ function joined(passages: readonly Passage[]): { from: number; to: number }[] {
   return stretches;
 }
 
-/** Lines that begin like the line over a recalled message, or stand for what is left out. */
+/** Escapes lines that look like the header of a recalled message or like a gap. */
 export function escapeHeaders(text: string): string {
   return text.replaceAll(/^(?=\\*\[(?:@|…\]|(?:user|assistant|system)[,\]]))/gm, "\\");
 }

@@ -1,20 +1,20 @@
 /**
- * The words of a text in the form in which one finds another: "promised" and "promises" as "promis".
+ * Reduces the words of a text to a form that matches their other forms, such as "promised" and "promises" to "promis".
  *
- * Boundary: text in, forms out; no list of what is asked for. Safe to be wrong about a language: a text and a question about it
- * are read by the same rules, and a word that no rule knows stands for itself. Scripts without blanks are read in pairs of
- * characters, which any part of a longer run has in common with it.
+ * Text in, forms out, without a list of words to search. A wrong guess of the language is harmless. A text and a
+ * question about it are read by the same rules, and a word that no rule matches stays unchanged. Scripts without blanks
+ * are read in pairs of characters, so that any part of a longer run shares pairs with it.
  */
 import { stemmer as stemEnglish } from "@orama/stemmers/english";
 
-/** Characters of a text that tell its language. */
+/** Characters of a text from which its language is told. */
 const TELLING_CHARS = 2_000;
-/** What is left of a word that an apostrophe parts: "don't" as "don" and "t". */
+/** A single letter, as an apostrophe leaves it. "don't" is read as "don" and "t". */
 const LETTER = /^\p{L}$/u;
-/** Stems that are remembered: as many as a long conversation has words. */
+/** Size of the cache of stems, enough for the words of a long conversation. */
 const MAX_REMEMBERED = 20_000;
 
-/** Scripts whose words run together, or carry their endings with them. */
+/** Scripts that write words without blanks, or attach endings to them. */
 const UNSPACED =
   "\\p{scx=Han}\\p{scx=Hira}\\p{scx=Kana}\\p{scx=Hang}\\p{scx=Thai}\\p{scx=Laoo}\\p{scx=Khmr}\\p{scx=Mymr}";
 const WORD = new RegExp(`[${UNSPACED}]+|(?:(?![${UNSPACED}])[\\p{L}\\p{M}\\p{N}])+`, "gu");
@@ -22,16 +22,16 @@ const HAS_UNSPACED = new RegExp(`[${UNSPACED}]`, "u");
 /** Endings and particles of Japanese, which every sentence has. */
 const PARTICLES = /^\p{scx=Hira}+$/u;
 const MARKS = /\p{M}/gu;
-/** Most texts, and ten times as fast to read. */
+/** Plain ASCII, as most texts are, and ten times as fast to read. */
 const IS_PLAIN = /^[\0-\x7f]*$/;
 const PLAIN_WORD = /[a-z0-9]+/g;
-/** What {@link WORD} finds where no script without blanks is. */
+/** Matches like {@link WORD} where no script without blanks occurs. */
 const SPACED_WORD = /[\p{L}\p{M}\p{N}]+/gu;
 
-/** A language whose endings are known. */
+/** A language with known endings. */
 export interface Language {
   readonly stem: (word: string) => string;
-  /** Those that every sentence has: they tell the language, and nothing else. */
+  /** Words that occur in every sentence. They only help to tell the language. */
   readonly stopWords: ReadonlySet<string>;
 }
 
@@ -45,7 +45,7 @@ const ENGLISH = language(
   when where which while who whom whose why will with won would wouldn you your yours yourself yourselves`,
 );
 
-/** Endings of a word in its other numbers, genders and tenses: the longest that leaves a word is taken off. */
+/** Endings of inflected words. The longest one that leaves enough of the word is removed. */
 const LANGUAGES: readonly Language[] = [
   ENGLISH,
   language(
@@ -103,7 +103,7 @@ const LANGUAGES: readonly Language[] = [
   ),
 ];
 
-/** Letters that are left of a word at least. */
+/** The least letters that must be left of a word. */
 const LEAST_STEM = 3;
 
 function endings(list: string): Language["stem"] {
@@ -114,39 +114,39 @@ function endings(list: string): Language["stem"] {
   };
 }
 
-/** The words of a text, in small letters; of a script without blanks, each run of it. */
+/** The words of a text in lower case. In a script without blanks, each run counts as one. */
 export function wordsOfText(text: string): string[] {
   if (IS_PLAIN.test(text)) return text.toLowerCase().match(PLAIN_WORD) ?? [];
   const plain = text.normalize("NFKC").toLowerCase();
   return plain.match(isUnspaced(plain) ? WORD : SPACED_WORD) ?? [];
 }
 
-/** True when some of it is of a script without blanks between words. */
+/** True when the text has a character of a script without blanks. */
 export function isUnspaced(text: string): boolean {
   return HAS_UNSPACED.test(text);
 }
 
-/** Each word of a text in the form that the language gives it, as often as it stands there. */
+/** The form of each word of a text in the language, with repetitions. */
 export function formsOfText(text: string, { stem }: Language): string[] {
   const words = wordsOfText(text);
   if (IS_PLAIN.test(text)) return words.map(stem);
   return words.flatMap((word) => (isUnspaced(word) ? pairsOf(word) : [stem(word)]));
 }
 
-/** The language that most words of a text's beginning speak for; English where none does. */
+/** The language of a text's beginning, by its stop words. English when there are none. */
 export function languageOf(text: string): Language {
   return tellLanguage(wordsOfText(text.slice(0, TELLING_CHARS))) ?? ENGLISH;
 }
 
-/** A word that is asked for, and the forms that stand for it: one where its language is known. */
+/** An asked word with its possible forms. There is one form when its language is known. */
 export interface AskedWord {
   readonly word: string;
   readonly forms: readonly string[];
-  /** True for two characters of a script without blanks: the index has no form of those, but the characters. */
+  /** True for two characters of a script without blanks. The index has no form for them, only the characters. */
   readonly isPair: boolean;
 }
 
-/** What a question asks for: each word once, without those that every sentence has unless it has no other. */
+/** The asked words of a question, each once. Stop words are dropped, unless the question has nothing else. */
 export function askedWords(text: string): AskedWord[] {
   const words = [...new Set(wordsOfText(text))];
   const told = tellLanguage(words);
@@ -164,7 +164,7 @@ export function askedWords(text: string): AskedWord[] {
   return [...byForm.values()].toReversed();
 }
 
-/** The language that most of the words speak for; null when none does. */
+/** The language of the most stop words. Null when there are none. */
 function tellLanguage(words: readonly string[]): Language | null {
   let best: { language: Language | null; count: number } = { language: null, count: 0 };
   for (const each of LANGUAGES) {

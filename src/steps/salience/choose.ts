@@ -1,42 +1,48 @@
 /**
- * Which words of what is hidden to show, so that most of those that will be needed again stand in the least room.
+ * Chooses which hidden words to show, so that most of the words needed again fit in the least room.
  *
- * Boundary: a table of words, the words of what stays in view and a room in, a list of words out. Safe because it is the same for
- * the same input and never over its room. A word is worth its heat (how often and how lately it was written), more where it
- * stood beside what is talked of now, as memory is told to work: docs/decisions/0006.
+ * A table of words, the words of the visible messages and a room in, a list of words out. It is deterministic and never
+ * exceeds its room. A word's worth is its heat (how often and how lately it was written), increased near the current
+ * talk, a model of human memory that docs/decisions/0006 describes.
  */
 import { isTerm } from "./words.ts";
 import { heatOf, type WordRow, type Words } from "./table.ts";
 
-/** A word and what it would save to show it. */
+/** A word with its worth for later messages. */
 interface Worth {
   readonly word: string;
   readonly worth: number;
 }
 
-/** How much each word of what stays in view is talked of now: 1 for what was just written, less for older and for read. */
+/**
+ * The weight of each word in the visible messages: 1 for a word just written, less for an older one or one that was
+ * only read.
+ */
 export type Talk = ReadonlyMap<string, number>;
 
-/** Of two messages in view, the older one is talked of a tenth less. */
+/** The weight factor from one visible message to the next older one. */
 const TALK_FADES_TO = 0.9;
-/** What was read in a message of the view, as a share of what was written there. */
+/** The weight of a word that was only read in a visible message, relative to a written one. */
 const TALK_READ_SHARE = 0.4;
-/** Spreading: the power that keeps a word's place near the talk from outweighing its heat, and what a place far from it has. */
+/** Spreading: the power that keeps nearness to the talk from outweighing heat, and the least nearness of a far place. */
 const SPREAD_POWER = 0.2;
 const SPREAD_LEAST = 0.1;
-/** How much it adds that all parts of a word's name are talked of. */
+/** The largest bonus for a name whose parts all occur in the talk. */
 const NAME_SHARE = 0.5;
-/** A term of a script without blanks that was said less often is prose; and it takes about a token for each character. */
+/**
+ * A term of a script without blanks needs so many mentions, because a rarer one is prose. Its worth is reduced, because
+ * it takes about a token per character.
+ */
 const TERM_COUNT = 4;
 const TERM_SHARE = 0.5;
-/** Characters of a Latin name that cost what one character of such a script does. */
+/** Characters of a Latin name that cost as much as one character of such a script. */
 const WIDE = 3.5;
-/** Names that are compared with each other: far more than any room holds. */
+/** The most names compared with each other, far more than any room holds. */
 const MAX_CHOICE = 3_000;
 
 export const NO_TALK: Talk = new Map();
 
-/** What the messages that stay in view talk of: each one's table, the newest last. */
+/** The talk of the visible messages, from the table of each, the newest last. */
 export function talkOf(tables: readonly Words[]): Talk {
   const talk = new Map<string, number>();
   for (const [age, { rows }] of tables.toReversed().entries()) {
@@ -49,14 +55,14 @@ export function talkOf(tables: readonly Words[]): Talk {
 }
 
 export interface Room {
-  /** Characters, the blank behind each word included. */
+  /** Characters, including the blank after each word. */
   readonly characters: number;
   readonly talk: Talk;
   /** True for a word that the reader sees anyway. */
   readonly isShown: (word: string) => boolean;
 }
 
-/** The words, in the order in which they were said last. */
+/** The chosen words, in the order in which they were last said. */
 export function chooseWords(words: Words, { characters, talk, isShown }: Room): string[] {
   const worths = weighWords(words, talk).filter(({ word }) => !isShown(word));
   const best = worths.toSorted((a, b) => b.worth / widthOf(b.word) - a.worth / widthOf(a.word)).slice(0, MAX_CHOICE);
@@ -64,7 +70,7 @@ export function chooseWords(words: Words, { characters, talk, isShown }: Room): 
   return words.rows.flatMap(([word]) => (chosen.has(word) ? [word] : []));
 }
 
-/** What each word is worth, whatever room it takes. */
+/** The worth of each word, regardless of its length. */
 function weighWords(words: Words, talk: Talk): Worth[] {
   const { rows } = words;
   const rarity = (count: number): number => Math.log((words.places + 2) / (count + 1)) + 0.1;
@@ -100,12 +106,15 @@ function weighWords(words: Words, talk: Talk): Worth[] {
   });
 }
 
-/** How much a word lights up the place it stands in: by being talked of now, or by having been written often and lately. */
+/** How much a word activates its place: by being in the current talk, or by its own heat of writing. */
 function lightOf(told: number, written: number): number {
   return Math.max(told, 1 - Math.exp(-written));
 }
 
-/** Of a name, the share of its parts that the talk holds, the rarer ones counting more: `showTheme` beside `ThemeSelector`. */
+/**
+ * The share of a name's parts that occur in the talk, rarer parts weighted higher, as in `showTheme` beside
+ * `ThemeSelector`.
+ */
 function nameTalk(rows: readonly WordRow[], talk: Talk): (word: string) => number {
   const told = new Map<string, number>();
   for (const [word, share] of talk)
@@ -129,19 +138,19 @@ function partsOf(word: string): string[] {
   return word.split(PARTS).flatMap((part) => (part.length > 2 ? [part.toLowerCase()] : []));
 }
 
-/** Characters that a word takes with the blank behind it, as wide as tokens make them. */
+/** The width of a word with the blank after it, in characters weighted by their token cost. */
 export function widthOf(word: string): number {
   let width = 1;
   for (const character of word) width += character > "\u2e7f" ? WIDE : 1;
   return width;
 }
 
-/** Letters by which a word is looked for inside others. */
+/** Letters of the index key for finding words inside others. */
 const KEY_LETTERS = 3;
 
 /**
- * Fills the room by what each further character saves. A longer word says those that it holds, so it is worth theirs too, and
- * takes their place where they stood already.
+ * Fills the room by worth per character. A longer word also says the words inside it. So it counts their worth too, and
+ * replaces them where they were already chosen.
  */
 function fill(choice: readonly Worth[], characters: number): string[] {
   const { inside, around } = findInside(choice.map(({ word }) => word));
@@ -161,7 +170,7 @@ function fill(choice: readonly Worth[], characters: number): string[] {
     const { at, rank } = next;
     if (said.has(at)) continue;
     const now = density(at);
-    // Some of what it holds was said since: it waits for its new turn.
+    // Some words inside it were said since, so it goes back into the queue with its lower density.
     if (now < rank) {
       queue.push(at, now);
       continue;
@@ -179,7 +188,7 @@ function fill(choice: readonly Worth[], characters: number): string[] {
   return [...standing].map((at) => choice[at]?.word ?? "");
 }
 
-/** For each word, the others that it holds, and those that hold it. */
+/** For each word, the other words that it contains, and the words that contain it. */
 function findInside(words: readonly string[]): { inside: readonly number[][]; around: readonly number[][] } {
   const byKey = Map.groupBy(words.keys(), (at) => (words[at] ?? "").slice(0, KEY_LETTERS));
   const inside = words.map((word, at) => {
@@ -197,7 +206,7 @@ function findInside(words: readonly string[]): { inside: readonly number[][]; ar
   return { inside, around };
 }
 
-/** A heap, the highest first; of equal rank, the one that comes first. */
+/** A heap with the highest rank first. Equal ranks come in order of index. */
 class Queue {
   readonly #heap: { at: number; rank: number }[] = [];
 

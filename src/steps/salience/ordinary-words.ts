@@ -1,8 +1,9 @@
 /**
- * Which words a language uses all the time, as a Bloom filter: the 12,000 commonest stems of English and 400 of German, Spanish,
- * French and Italian, by how often books use them (counts of Google Books as SymSpell publishes them, MIT and CC BY 3.0).
+ * A Bloom filter of ordinary words. It holds the 12,000 commonest stems of English and 400 each of German, Spanish,
+ * French and Italian. Their frequency comes from counts of Google Books, as SymSpell publishes them (MIT and CC BY
+ * 3.0).
  *
- * One word in thirty that is not among them is taken for one that is. docs/decisions/0006 says why it is this long and no longer.
+ * About one word in 46 outside the list is taken for ordinary. docs/decisions/0006 explains the size of the list.
  */
 export const ORDINARY_HASHES = 5;
 export const ORDINARY_BITS = 102464;

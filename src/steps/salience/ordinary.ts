@@ -1,8 +1,8 @@
 /**
- * Tells a word that anybody writes about anything from one that names something.
+ * Tells an ordinary word of a language from one that names something.
  *
- * Boundary: one word in, yes or no out. Safe to be wrong either way: a name that is taken for a word of the language is left to
- * the summary's sentences and to recall, and a rare word that is taken for a name costs the room of one.
+ * One word in, yes or no out. An error is harmless either way. A name taken for an ordinary word is left to the
+ * summary's sentences and to recall. A rare word taken for a name costs the room of one name.
  */
 import { ORDINARY_BITS, ORDINARY_FILTER, ORDINARY_HASHES } from "./ordinary-words.ts";
 
@@ -11,16 +11,16 @@ const FILTER = Uint8Array.from(atob(ORDINARY_FILTER), (character) => character.c
 /** Letters, with the marks that stand inside a word. */
 const WORD = /^[\p{L}\p{M}'’-]+$/u;
 const INNER_CAPITAL = /\p{Ll}\p{Lu}/u;
-/** Endings that every English word may take: the list holds what is left without them. */
+/** Endings that any English word may have. The list holds stems without them. */
 const ENDINGS = ["ing", "ed", "es", "s"];
-/** Words that are remembered, ordinary or not: as many as a long conversation has. */
+/** Size of the cache of results, enough for the words of a long conversation. */
 const MAX_REMEMBERED = 20_000;
-/** A shorter part of a compound names nothing. */
+/** A shorter part of a compound counts as ordinary. */
 const MIN_LETTERS = 3;
 
 const known = new Map<string, boolean>();
 
-/** True for a word of the language, and for a compound of such. */
+/** True for an ordinary word, and for a compound of such words. */
 export function isOrdinary(word: string): boolean {
   let ordinary = known.get(word);
   if (ordinary === undefined) {
@@ -44,7 +44,7 @@ function stem(word: string): string {
   return word.slice(0, word.length - ending.length).replace(/e$/, "");
 }
 
-/** Double hashing: the places of a stem in the filter follow from two hashes of it. */
+/** Double hashing derives the bits of a stem in the filter from two hashes of it. */
 function isListed(word: string): boolean {
   const first = hash(word, 0);
   const second = hash(word, 0x9e3779b9) | 1;
@@ -55,7 +55,7 @@ function isListed(word: string): boolean {
   return true;
 }
 
-/** FNV-1a over UTF-8, mixed once more, so that words of a few letters spread over all places. */
+/** FNV-1a over UTF-8 with a finalizer, so that short words spread over all places. */
 function hash(word: string, seed: number): number {
   let value = 2_166_136_261 ^ seed;
   for (const byte of UTF8.encode(word)) value = Math.imul(value ^ byte, 16_777_619);

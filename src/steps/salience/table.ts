@@ -1,24 +1,28 @@
 /**
- * How warm each naming word of some messages is: who said it, how often and how lately, and where.
+ * The heat of each naming word in some messages, by how often and how lately it was said, by whom and where.
  *
- * Boundary: sayings in, a table out; tables of consecutive parts add up to the table of the whole, whatever the parts. Safe to
- * keep beside a draft: plain JSON, and never more than `MAX_WORDS` rows, the warmest, however long the conversation is.
+ * Texts in, a table out. The tables of consecutive parts add up to the table of the whole, in any division. A table can
+ * be kept beside a draft, because it is plain JSON with at most `MAX_WORDS` rows, the warmest, for a conversation of
+ * any length.
  */
 import { wordsIn } from "./words.ts";
 
-/** Naming words that the table of a span holds, the warmest, and places of each: some 150 kB of JSON, kept with each draft. */
+/**
+ * Most naming words in the table of a span, the warmest ones, and most places of each. This is some 150 kB of JSON,
+ * kept with each draft.
+ */
 export const MAX_WORDS = 3_000;
 export const MAX_WORD_PLACES = 4;
 
-/** A text of one message. `written`: a user or the agent put it there, in a message or as what a tool was asked. */
+/** A text of one message. `written` is true when a user or the agent wrote it, in a message or as the input of a tool. */
 export interface Saying {
   readonly written: boolean;
   readonly text: string;
 }
 
 /**
- * One word: its heat from where it was written and from where it was only read, in how many places it stood, and the last of
- * them. HiddenMessages are counted from the beginning of what the table tells of.
+ * One word with its heat from writing and from reading, the number of places with it, and the last of those places.
+ * Places are numbered from the beginning of the messages in the table.
  */
 export type WordRow = readonly [
   word: string,
@@ -31,25 +35,25 @@ export type WordRow = readonly [
 /** The words of consecutive messages. */
 export interface Words {
   readonly messages: number;
-  /** How many places all of it has: pieces of text of a few lines. */
+  /** The number of places in all the messages. A place is a piece of text of a few lines. */
   readonly places: number;
   readonly rows: readonly WordRow[];
 }
 
 export const NO_WORDS: Words = { messages: 0, places: 0, rows: [] };
 
-/** What is left of a heat one message later: half of it after 34 messages. */
+/** The factor by which heat fades per message. Half of it is left after 34 messages. */
 const FADES_TO = 0.98;
-/** A name that nobody but a tool said is a third as likely to be written soon as one that was written before. */
+/** A name that only a tool said is a third as likely to be written soon as a name that was written before. */
 export const READ_SHARE = 0.35;
-/** Characters of one place: words that stand this close belong together. */
+/** Characters of one place. Words within a place belong together. */
 const PLACE_CHARS = 400;
-/** HiddenMessages of one message that are read: the words of a longer one were all said in its first half megabyte. */
+/** Most places read of one message. The words of a longer message all occur in its first half megabyte. */
 const MAX_PLACES = 1_500;
-/** Digits of a heat that tell two apart. */
+/** The precision of a stored heat, three digits after the point. */
 const ROUND = 1_000;
 
-/** The table of one message. A word that was asked of a tool and comes back in its answer was not read there. */
+/** The table of one message. A word of a tool's input that comes back in its output does not count as read. */
 export function gatherWords(sayings: readonly Saying[]): Words {
   const found = new Map<string, { written: boolean; count: number; places: number[] }>();
   let places = 0;
@@ -73,7 +77,7 @@ export function gatherWords(sayings: readonly Saying[]): Words {
   return { messages: 1, places, rows: boundRows(rows) };
 }
 
-/** The table of all parts, which are given oldest first. */
+/** The table of all parts, given oldest first. */
 export function mergeWords(parts: readonly Words[]): Words {
   const [only] = parts;
   if (parts.length === 1 && only !== undefined) return only;
@@ -89,7 +93,7 @@ export function mergeWords(parts: readonly Words[]): Words {
   return { messages, places, rows: boundRows([...all.values()]) };
 }
 
-/** How warm a word is, wherever its warmth came from. */
+/** The heat of a word from writing and reading. */
 export function heatOf([, written, read]: WordRow): number {
   return written + READ_SHARE * read;
 }
@@ -107,7 +111,7 @@ function addRows(earlier: WordRow | undefined, later: WordRow): WordRow {
   return [word, round(written + writtenLater), round(read + readLater), count + countLater, ...last];
 }
 
-/** The warmest, in the order that they have. Of equal heat, those that come later. */
+/** The warmest rows, in their order. Among equal heat, later rows win. */
 function boundRows(rows: readonly WordRow[]): readonly WordRow[] {
   if (rows.length <= MAX_WORDS) return rows;
   const ranked = rows.map((row, at) => ({ row, at, heat: heatOf(row) }));
@@ -119,7 +123,7 @@ function round(heat: number): number {
   return Math.round(heat * ROUND) / ROUND;
 }
 
-/** Whole lines, some hundred characters together; a longer line is cut at a blank where it has one. */
+/** Whole lines, together some hundred characters. A longer line is cut at a blank where it has one. */
 function* cutIntoPlaces(text: string): Generator<string> {
   let piece = "";
   for (const line of text.split("\n")) {
@@ -130,7 +134,8 @@ function* cutIntoPlaces(text: string): Generator<string> {
     piece = piece === "" ? line : `${piece}\n${line}`;
     let from = 0;
     while (piece.length - from > 2 * PLACE_CHARS) {
-      // Looked for in this place alone: a line without a blank would be read back to its beginning each time.
+      // Searches only within this place. A search from the end of a line without blanks would run back to its beginning
+      // each time.
       const blank = piece.slice(from, from + PLACE_CHARS).lastIndexOf(" ");
       const to = from + (blank > 0 ? blank : PLACE_CHARS);
       yield piece.slice(from, to);

@@ -1,38 +1,38 @@
 /**
- * Reads the words out of a text that name something, wherever it came from: prose, code, JSON, a shell, a diff, a table.
+ * Extracts the words of a text that name something, from prose, code, JSON, a shell, a diff or a table.
  *
- * Boundary: text in, slices of it out, in order and as often as they stand there. No kinds: what a name is for is told by who
- * writes it how often, not by how it looks. Time is linear in the text, whatever it holds.
+ * Text in, slices of it out, in order and with repetitions. It knows no kinds of names. The importance of a name shows
+ * in who writes it how often, not in its form. Its time is linear in the text.
  */
 import { isOrdinary } from "./ordinary.ts";
 
-/** What blanks, quotes, brackets and commas part. A path, a call on an object, an address or a flag is one word. */
+/** A word, separated by blanks, quotes, brackets and commas. A path, a member call, an address or a flag is one word. */
 const WORD = /[\p{L}\p{M}\p{N}_@#$~./:+-]+/gu;
 const WINDOWS_PATH = /\b[A-Za-z]:\\[^\s"'`<>|?*,;()]+/g;
-/** What a word neither begins nor ends with. */
+/** Characters that a word neither begins nor ends with. */
 const BEFORE = new Set("./:+~-");
 const BEHIND = new Set("./:+~-@#$");
-/** A break that was written down twice, as a tool's JSON inside of JSON has it. */
+/** An escaped line break, as in JSON inside JSON. */
 const ESCAPES = /\\[ntr"]/g;
-/** A shorter word is more often chance than a name; a longer one is data. */
+/** A shorter word is more often chance than a name, and a longer one is data. */
 const LEAST_LETTERS = 4;
 const MOST_LETTERS = 120;
-/** A plain number of fewer digits is a count or a year, said in passing. */
+/** A plain number of fewer digits is a count or a year in passing. */
 const SHORT_NUMBER = /^\d{1,4}$/;
-/** "doesn't" is "does", and "Anna's" is "Anna". */
+/** Removes contractions, so that "doesn't" is read as "does", and "Anna's" as "Anna". */
 const CONTRACTIONS = /(?<=\p{L})(?:n['’]t|['’](?:s|ll|ve|re|d|m))(?!\p{L})/giu;
 
 /** Scripts that are written without blanks. */
 const UNSPACED = String.raw`\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}`;
 const UNSPACED_RUN = new RegExp(String.raw`[${UNSPACED}ー\u3000-\u303f\uff00-\uffef]+`, "gu");
 const HAS_UNSPACED = new RegExp(`[${UNSPACED}]`, "u");
-/** A term that its writer set apart. */
+/** A term in quotation marks. */
 const QUOTED = /[「『《“‘`【]([^「」『』《》“”‘’`【】\n]{2,24})[」』》”’`】]/gu;
-/** Words of other languages, as Japanese writes them. */
+/** Loan words in Japanese. */
 const LOAN = /\p{Script=Katakana}[\p{Script=Katakana}ー]{3,}/gu;
 const CHARACTERS = /\p{Script=Han}{2,12}/gu;
 const KANA = /\p{Script=Hiragana}/u;
-/** What joins words in Chinese and is part of few names. */
+/** Function words of Chinese, which are part of few names. */
 const GLUE =
   /[的了是在和与及或也就都而着过把被让给对从到为以因但如若则其之此该这那我你他她它们个些很更最不没无有会能可要请将并且还又再才只已等中上下后前时]/u;
 const LONGEST_TERM = 8;
@@ -53,7 +53,7 @@ export function wordsIn(text: string): string[] {
   return found;
 }
 
-/** Sign by sign: a pattern would go back over a rule of a million dashes once for each. */
+/** Trims character by character, because a pattern would backtrack over a rule of a million dashes once for each. */
 function trim(run: string): string {
   let [from, to] = [0, run.length];
   while (from < to && BEFORE.has(run.charAt(from))) from++;
@@ -61,12 +61,12 @@ function trim(run: string): string {
   return run.slice(from, to);
 }
 
-/** True for a word of a script without blanks that nobody set apart: whether it is a name, only repetition tells. */
+/** True for a word of a script without blanks. Only repetition tells whether such a word is a name. */
 export function isTerm(word: string): boolean {
   return HAS_UNSPACED.test(word);
 }
 
-/** Of scripts without blanks: what is quoted, loan words, and pieces between what joins words. */
+/** Terms in scripts without blanks: quoted terms, loan words, and pieces between function words. */
 function termsIn(text: string): string[] {
   const terms = [...text.matchAll(QUOTED)].flatMap(([, term = ""]) => (HAS_UNSPACED.test(term) ? [term.trim()] : []));
   for (const [run] of text.matchAll(UNSPACED_RUN)) {
