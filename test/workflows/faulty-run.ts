@@ -5,7 +5,7 @@
  * request and one transaction, and results of steps. Without a plan it is inactive.
  *
  * Kept on globalThis, because a test and the Worker under test share an isolate but not every module. Sides poll instead of awaiting each
- * other's promises, because they are different requests (see scripted-model.ts).
+ * other's promises, because they are different requests (see test/scripted-model.ts).
  */
 import { env, type WorkflowStep, type WorkflowStepConfig } from "cloudflare:workers";
 import type { PalimpsestAgent } from "../worker.ts";

@@ -1,7 +1,7 @@
 /**
  * The agent's side of one update of the notes, with its source and its fenced commit.
  *
- * Each call is one synchronous transaction of a live run (port-call.ts). Safe because an update is pinned to the version that it builds on
+ * Each call is one synchronous transaction of a live run (src/agent/runs/port-call.ts). Safe because an update is pinned to the version that it builds on
  * and to the digest of its source. An edit, a deletion, another branch or a person's own version meanwhile makes it `stale`, and nothing is
  * written.
  */

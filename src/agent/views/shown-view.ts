@@ -3,7 +3,7 @@
  *
  * Applies previews, truncation and fitting, in this order, each only on request. It works on copies after the view was read, so it reads no
  * further row and stores nothing (M1). Safe because a limit is compared with the same calibrated count as the trigger's threshold
- * (usage.ts), and because invalid options are refused before any read.
+ * (src/agent/reports/usage.ts), and because invalid options are refused before any read.
  */
 import type { UIMessage } from "ai";
 import { PalimpsestError } from "../../errors.ts";

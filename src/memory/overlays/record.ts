@@ -1,7 +1,7 @@
 /**
  * An overlay as callers see it, and the conversions from its row.
  *
- * Shapes and conversions only. overlays.ts decides which overlays are in force, and walk.ts which are visible.
+ * Shapes and conversions only. overlays.ts decides which overlays are in force, and ../messages/walk.ts which are visible.
  */
 import { WHOLE_MESSAGE, type Span } from "../../steps/plan/outline.ts";
 import type { SummarySource } from "../../steps/view/view.ts";

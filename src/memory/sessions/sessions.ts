@@ -191,7 +191,7 @@ export class Sessions {
   }
 
   /**
-   * Ends a session and creates the one that continues it. The new one shows the same view (seed.ts) and takes the old
+   * Ends a session and creates the one that continues it. The new one shows the same view (../messages/seed.ts) and takes the old
    * name unless another is given. From then on only the new one accepts messages. Throws `unknown_session`,
    * `session_ended`, `invalid_input`.
    */

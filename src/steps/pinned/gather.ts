@@ -51,7 +51,7 @@ const ERROR_LINES = 40;
 /** Characters of a call's first argument that distinguish it from other calls. */
 const CALL_CHARS = 100;
 
-/** The facts of `messages`, oldest first, bounded by limits.ts. Never throws on a message that could be stored. */
+/** The facts of `messages`, oldest first, bounded by src/limits.ts. Never throws on a message that could be stored. */
 export function gatherFacts(messages: readonly UIMessage[]): Facts {
   const calls = new Map<string, string>();
   return mergeFacts(messages.map((message) => readMessage(message, calls)));
