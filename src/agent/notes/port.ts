@@ -1,9 +1,9 @@
 /**
  * The agent's side of one update of the notes, with its source and its fenced commit.
  *
- * Each call is one synchronous transaction of a live run (src/agent/runs/port-call.ts). Safe because an update is pinned to the version that it builds on
- * and to the digest of its source. An edit, a deletion, another branch or a person's own version meanwhile makes it `stale`, and nothing is
- * written.
+ * Each call is one synchronous transaction of a live run (src/agent/runs/port-call.ts). Safe because an update is pinned to the version
+ * that it builds on and to the digest of its source. An edit, a deletion, another branch or a person's own version meanwhile makes it
+ * `stale`, and nothing is written.
  */
 import { assert } from "../../errors.ts";
 import { MAX_CHARS_PER_TOKEN, PROMPT_OVERHEAD_TOKENS } from "../../limits.ts";

@@ -1,9 +1,9 @@
 /**
  * `recall` lets a model read the originals under its summaries.
  *
- * Turns a request into an answer that fits a token budget. It chooses the way to the originals (src/memory/messages/hidden-messages.ts), shows each one whole
- * or the part that matches (src/steps/recall/excerpt.ts), names the omitted ones and says how to ask for them. It reads this session alone and writes
- * nothing (S1). A request without a result is an answer with advice, never an error.
+ * Turns a request into an answer that fits a token budget. It chooses the way to the originals (src/memory/messages/hidden-messages.ts) and
+ * shows each one whole or the part that matches (src/steps/recall/excerpt.ts). It names the omitted ones and says how to ask for them. It
+ * reads this session alone and writes nothing (S1). A request without a result is an answer with advice, never an error.
  *
  * The answer bounds the cost, not the history. It reads a view without its content, and two rows for each original. The first search of a
  * session indexes it, once.
