@@ -121,7 +121,7 @@ const FAMILIES = {
     `CREATE INDEX palimpsest_active_overlays
        ON palimpsest_overlays (session_id, to_seq DESC, to_step DESC, from_seq ASC, from_step ASC, n DESC) WHERE state = 'active'`,
   ],
-  // Up to where older tool outputs give way to stubs, a row an edit (masks/masks.ts).
+  // Masks: the lines up to which stubs replace older tool outputs, one row per edit (masks/masks.ts).
   masks: [
     `CREATE TABLE palimpsest_masks (
        session_id TEXT NOT NULL,

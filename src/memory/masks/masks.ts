@@ -1,12 +1,13 @@
 /**
- * The masks of one session: up to where on a path older tool outputs give way to stubs, and since when.
+ * The masks of one session. A mask is a line on a path up to which older tool outputs are replaced by stubs.
  *
- * Job: find the line that holds on a path, add one, and let it give way to what happens to messages. Boundary: decides nothing about
- * when (agent/masks) and writes no stub (steps/view/mask.ts).
+ * Finds the line of a path, adds a line, and adjusts lines when messages change. agent/masks decides when to mask, and
+ * steps/view/mask.ts writes the stubs.
  *
- * A line hangs on a message, as an overlay does: a path that holds the message has the line, one that left before it does not. Of
- * the lines on a path the furthest holds; the words of its stubs come from all of them, each chosen once. So between two edits a
- * view's beginning stays the same to the byte. Words are dropped where a message that they may come from is changed or taken out (S2).
+ * A line hangs on a message, as an overlay does. A path with that message has the line, and a branch that left before
+ * it does not. Of the lines on a path the furthest counts, and the words of its stubs come from all of them, each
+ * chosen once. So the prefix of a view stays the same, byte for byte, between two edits. Words are dropped when a
+ * message that they may come from is changed or deleted (S2).
  */
 import type { StubWords } from "../../steps/view/mask.ts";
 import type { MaskRow, MaskStatements } from "./statements.ts";
@@ -43,7 +44,7 @@ export interface PathPart {
 export class Masks {
   readonly #sql: MaskStatements;
   readonly #sessionId: string;
-  /** The path down from a row, newest part first. Reads a row for each branch of the session. */
+  /** Returns the path down from a row, newest part first. Reads a row for each branch of the session. */
   readonly #pathFrom: (seq: number) => readonly PathPart[];
   #rows: readonly MaskRow[] | null = null;
 
@@ -53,7 +54,10 @@ export class Masks {
     this.#pathFrom = pathFrom;
   }
 
-  /** What holds on the path that ends at a place; null where nothing is masked. Reads no row once the session's masks are known. */
+  /**
+   * The line of the path that ends at a place. Null where nothing is masked. Reads no row once the session's masks are
+   * cached.
+   */
   line(start: Place): Line | null {
     const below = this.#all().filter(
       ({ toSeq, toStep }) => toSeq < start.seq || (toSeq === start.seq && toStep <= start.step),
@@ -76,7 +80,7 @@ export class Masks {
     };
   }
 
-  /** One row. Call inside a transaction. */
+  /** Writes one row. Call it inside a transaction. */
   add({ place, top, stubs, names, namesTokens, at }: NewMask): void {
     const n = Math.max(0, ...this.#all().map((row) => row.n)) + 1;
     this.#sql.insert(this.#sessionId, {
@@ -93,7 +97,7 @@ export class Masks {
     this.#rows = null;
   }
 
-  /** A message is about to change: what may have been taken from it goes. */
+  /** Call it before a message changes. Drops the words that may come from it. */
   replaced({ seq }: Pick<ShapeRow, "seq">, calls: readonly string[]): void {
     for (const row of this.#all()) {
       if (row.toSeq < seq) continue;
@@ -103,7 +107,7 @@ export class Masks {
     this.#rows = null;
   }
 
-  /** Messages are about to be taken out: a line on one moves to the nearest message above it that is left. */
+  /** Call it before messages are deleted. A line on one of them moves to its nearest remaining ancestor. */
   removed(rows: readonly ShapeRow[], calls: readonly string[]): void {
     const parents = new Map(rows.map((row) => [row.seq, row.parentSeq]));
     const oldest = Math.min(...parents.keys());
@@ -132,7 +136,7 @@ export class Masks {
   }
 }
 
-/** Further than any step. */
+/** A step after every other. */
 const END = 0x7fff_ffff;
 
 function without(row: MaskRow, calls: readonly string[]): MaskRow {

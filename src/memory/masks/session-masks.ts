@@ -1,9 +1,9 @@
 /**
- * A session's view as the rent rule sees it, and the masks that come of it.
+ * A session's view in the form of the rent rule, and its masks.
  *
- * Job: the steps of the active view with what each weighs, kept from append to append; and one edit, in one transaction. Boundary:
- * when an edit is due is decided in steps/decide. Safe because what is kept is dropped with every change that is not an append or a
- * new content of the leaf, and read again from the rows.
+ * Caches the steps of the active view with their tokens from append to append, and makes one edit in one transaction.
+ * steps/decide decides when an edit is due. It is safe because the cache only follows appends and new content of the
+ * leaf. Any other change clears it, and it is read again from the rows.
  */
 import type { RentedView, ViewStep } from "../../steps/decide/rent.ts";
 import type { CountTokens } from "../../steps/message/measure.ts";
@@ -16,9 +16,9 @@ import { elementTokens, visibleSteps, walkShown, type Element } from "../message
 import { parseDetails } from "../overlays/details.ts";
 import type { OverlayRow, Place } from "../statements.ts";
 
-/** A view's line, as a report tells it. */
+/** A view's line, for reports. */
 export interface MaskReport {
-  /** The last message with an output that is masked, and since when: epoch ms. */
+  /** The last message with a masked output, and the time of the mask in epoch ms. */
   readonly upTo: string;
   readonly since: number;
   /** Estimated tokens that stubs keep out of the view. */
@@ -29,7 +29,7 @@ interface Rented extends RentedView {
   readonly steps: ViewStep[];
   readonly places: Place[];
   readonly leafSeq: number;
-  /** Where the leaf's steps begin. */
+  /** The index of the leaf's first step. */
   readonly leafFrom: number;
 }
 
@@ -51,7 +51,10 @@ export class SessionMasks {
     this.#options = options;
   }
 
-  /** The active view. Cold it reads a row for each visible message and each overlay; warm none. Null for an empty session. */
+  /**
+   * The active view. Without a cache it reads a row for each visible message and each overlay, with it none. Null for
+   * an empty session.
+   */
   rented(): RentedView | null {
     const leaf = this.#tree.newest();
     if (leaf === null) return null;
@@ -59,7 +62,7 @@ export class SessionMasks {
     return this.#rented;
   }
 
-  /** What is masked on the way to the active leaf; null for nothing. Reads the view without content. */
+  /** The mask on the active path. Null when there is none. Reads the view without content. */
   report(): MaskReport | null {
     const leaf = this.#tree.newest();
     const line = leaf === null ? null : this.#tree.masks.line({ seq: leaf.seq, step: WHOLE_MESSAGE });
@@ -71,8 +74,8 @@ export class SessionMasks {
   }
 
   /**
-   * Masks the outputs of the active view up to a step of {@link rented}, in one row. Reads the view. False where the view is
-   * another one by now.
+   * Masks the outputs of the active view up to a step of {@link rented}, in one row. Reads the view. Returns false if
+   * the view changed since.
    */
   mask(view: RentedView, toStep: number, namesTokens: number): boolean {
     const known = this.#rented;
@@ -88,7 +91,7 @@ export class SessionMasks {
     return true;
   }
 
-  /** A message came behind the leaf, or, where `grown` is false, on another branch. */
+  /** Call it when a message was appended. `grown` is false when it is on another branch than the leaf. */
   appended({ seq, grown, encoded }: { seq: number; grown: boolean; encoded: Pick<Encoded, "role" | "facts"> }): void {
     const known = this.#rented;
     if (known === null || !grown) return void (this.#rented = null);
@@ -97,7 +100,7 @@ export class SessionMasks {
     this.#rented = { ...known, leafSeq: seq, leafFrom };
   }
 
-  /** The leaf has another content now. */
+  /** Call it when the leaf has new content. */
   grown(seq: number, encoded: Pick<Encoded, "role" | "facts">): void {
     const known = this.#rented;
     const line = known?.leafSeq === seq ? this.#tree.masks.line({ seq, step: WHOLE_MESSAGE }) : null;
@@ -106,7 +109,7 @@ export class SessionMasks {
     known.steps.length = known.leafFrom;
     known.places.length = known.leafFrom;
     push(known, { seq, ...encoded });
-    // What was looked at before is another view now.
+    // A new object, so that an edit based on the earlier view is refused.
     this.#rented = { ...known };
   }
 
@@ -138,7 +141,7 @@ export class SessionMasks {
     return { steps, places, leafSeq, leafFrom, sinceSummary, sinceEdit };
   }
 
-  /** The messages of the view, whole, with what is masked of them and what would be. */
+  /** The messages of the view with the steps that are masked already and those that the edit masks. */
   #maskees(to: Place): Maskee[] {
     const leaf = this.#tree.newest();
     if (leaf === null) return [];
@@ -163,7 +166,7 @@ function push({ steps, places }: Rented, row: { seq: number; role: string; facts
   }
 }
 
-/** The steps of a message that nothing hides. */
+/** The steps of a message, without any mask. */
 function ownSteps({
   seq,
   role,
@@ -191,7 +194,7 @@ function stepsOf(element: Element & { readonly kind: "message" }): ViewStep[] {
     }));
 }
 
-/** Of each visible step, tokens that stubs keep out of the view. */
+/** For each visible step, the tokens that stubs keep out of the view. */
 export function maskedTokens(element: Element): readonly number[] {
   if (element.kind === "overlay" || element.mask === undefined) return [];
   const { row, fromStep, toStep, mask } = element;
@@ -200,7 +203,7 @@ export function maskedTokens(element: Element): readonly number[] {
     .map(({ maskable }, offset) => (fromStep + offset <= mask.toStep ? maskable : 0));
 }
 
-/** The first step that came after a summary: behind what it left in view. */
+/** The first step after a summary and the part that it left in view. */
 function afterSummary(elements: readonly Element[], overlay: OverlayRow): number {
   const { boundary } = parseDetails(overlay.details);
   let left = boundary?.kept.tailTokens ?? 0;

@@ -1,19 +1,19 @@
-/** Every statement on masks, one verb each: a row an edit. */
+/** The statements on masks, one verb each. Each edit has one row. */
 import type { Db } from "../db.ts";
 
 export type MaskRow = {
   n: number;
-  /** The line: outputs up to this step of this message are masked. */
+  /** The line. Outputs up to this step of this message are masked. */
   toSeq: number;
   toStep: number;
   /** The view's last step when the edit was made. */
   topSeq: number;
   topStep: number;
-  /** Of the names beside the last stub. */
+  /** Tokens of the names beside the last stub. */
   tokens: number;
-  /** JSON: those names. */
+  /** Those names as JSON. */
   names: string;
-  /** JSON: the words of each stub that came with this edit, by its call. */
+  /** JSON with the words of each stub that came with this edit, by tool call id. */
   stubs: string;
   createdAt: number;
 };
@@ -51,7 +51,7 @@ export class MaskStatements {
     this.#db.run("DELETE FROM palimpsest_masks WHERE session_id = ? AND n = ?", sessionId, n);
   }
 
-  /** Those whose line ends in one of the messages. */
+  /** Copies the masks whose line ends in one of the messages. */
   copy(from: string, to: string, { fromSeq, toSeq }: { readonly fromSeq: number; readonly toSeq: number }): void {
     const sql = `INSERT INTO palimpsest_masks (session_id, ${MASK_KEEPS})
        SELECT ?, ${MASK_KEEPS} FROM palimpsest_masks WHERE session_id = ? AND to_seq BETWEEN ? AND ?`;

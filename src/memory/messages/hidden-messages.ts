@@ -57,7 +57,7 @@ export class HiddenMessages {
     return this.#hidden;
   }
 
-  /** As {@link hidden}, and where stubs stand for outputs: what the active branch's view does not show whole. */
+  /** Like {@link hidden}, with the ranges of masked outputs. So it has all messages that the active view does not show whole. */
   outOfView(): readonly SeqRange[] {
     const leaf = this.#tree.newest();
     const line = leaf === null ? null : this.#tree.masks.line({ seq: leaf.seq, step: WHOLE_MESSAGE });

@@ -563,7 +563,7 @@ export class History extends SessionOverlays {
   }
 }
 
-/** Its calls that have a result: what a stub may stand for. */
+/** Ids of its calls that have a result, which a stub may replace. */
 function callsOf({ facts }: ShapeRow): string[] {
   return parseFacts(facts).results.map(([id]) => id);
 }

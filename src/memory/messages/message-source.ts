@@ -13,8 +13,8 @@ export type SourceEvent =
   /** The host stores the message in another form, such as a file as a link to it. Its meaning is the same. */
   | { readonly kind: "rewrite"; readonly message: UIMessage }
   /**
-   * `retention`: null, or whether the host made room by its own rule and nobody took these messages back. It is asked with
-   * the number of messages that the path has left.
+   * `retention`: null, or a function that tells whether the host made room by its own rule, so that no user deleted these
+   * messages. It is called with the number of messages that the path has left.
    */
   | { readonly kind: "delete"; readonly ids: readonly string[]; readonly retention: ((left: number) => boolean) | null }
   | { readonly kind: "clear" }

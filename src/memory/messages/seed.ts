@@ -78,7 +78,10 @@ function layOut(tree: Tree): { slots: Slot[]; overlays: OverlayRow[] } {
   return { slots, overlays };
 }
 
-/** The child's view is the parent's, stubs and all. A line that an overlay hides masks nothing that is copied but the start. */
+/**
+ * Copies the parent's mask, so that the child shows the same stubs. Copies none when an overlay hides the line's message,
+ * because of the copied messages only the start is before such a line.
+ */
 function maskAlike({ from, to }: Seed, slots: readonly Slot[]): void {
   const leaf = from.newest();
   const line = leaf === null ? null : from.masks.line({ seq: leaf.seq, step: WHOLE_MESSAGE });

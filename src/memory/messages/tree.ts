@@ -242,7 +242,7 @@ export class Tree {
   }
 }
 
-/** The path down from a row, newest part first, by the session's branches: newest first as well. */
+/** The path down from a row, newest part first. `branches` has the session's branch rows, newest first as well. */
 export function pathParts(
   branches: readonly { readonly seq: number; readonly parentSeq: number | null }[],
   seq: number,

@@ -21,11 +21,11 @@ export interface MessageElement<Row extends ShapeRow> {
   readonly row: Row;
   readonly fromStep: number;
   readonly toStep: number;
-  /** Where its older outputs are masked. */
+  /** Set where its older outputs are masked. */
   readonly mask?: ElementMask;
 }
 
-/** Up to which step of a message outputs give way to stubs, and by which line. */
+/** The last step of a message whose outputs are replaced by stubs, and the line that masks them. */
 export interface ElementMask {
   readonly toStep: number;
   readonly line: Line;
@@ -149,7 +149,7 @@ export function visibleSteps({ row, fromStep, toStep, mask }: MessageElement<Sha
   return shown.slice(fromStep, toStep + 1);
 }
 
-/** As {@link walkView}, with the line of the path: what a model is shown. Each element is read when it is asked for. */
+/** Like {@link walkView}, with the mask of the path, as a model is shown it. Each element is read on demand. */
 export function* walkShown<Content extends boolean>(
   tree: Tree,
   start: Place,
@@ -159,7 +159,7 @@ export function* walkShown<Content extends boolean>(
   for (const element of walkView(tree, start, options)) yield line === null ? element : withMask(element, line);
 }
 
-/** An element as a line leaves it. */
+/** The element with the mask of a line. */
 export function withMask<Row extends ShapeRow>(element: Element<Row>, line: Line): Element<Row> {
   if (element.kind === "overlay" || element.row.role !== "assistant" || element.row.seq > line.place.seq)
     return element;

@@ -19,7 +19,7 @@ export interface OverlayInput {
   readonly details?: Partial<OverlayDetails>;
   /** Token limit for facts pinned beside a summary that comes without facts. */
   readonly pinnedTokens?: number | undefined;
-  /** Token limit for what was loaded. */
+  /** Token limit for loaded texts beside that summary. */
   readonly loadedTokens?: number | undefined;
   /** Token limit for the names beside that summary. */
   readonly namesTokens?: number | undefined;

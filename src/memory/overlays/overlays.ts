@@ -131,7 +131,7 @@ export class Overlays {
   describe(range: Range, overlays?: readonly OverlayRow[]): SpanDigest | null {
     const elements = walkSpan(this.#tree, range, { content: false, ...(overlays !== undefined && { overlays }) });
     if (elements === null) return null;
-    // What shows now, stubs and all: a summary must be smaller than that (V3).
+    // Measures the view with its stubs, because a summary must be smaller than that view (V3).
     const newest = overlays === undefined ? this.#tree.newest() : null;
     const line = newest === null ? null : this.#tree.masks.line({ seq: newest.seq, step: WHOLE_MESSAGE });
     return this.sum(line === null ? elements : elements.map((element) => withMask(element, line)));
@@ -375,7 +375,7 @@ export class Overlays {
 
   /**
    * Returns whether a view would be larger with the overlay (V3). The last overlay shows the names and loaded texts of all that
-   * is hidden, and the one that showed them so far shows them no more. An overlay with another one behind it shows none.
+   * is hidden, and the overlay that showed them so far drops them. An overlay with another one behind it shows none.
    */
   #isLarger(row: Pick<OverlayRow, "tokens" | "details">, spanTokens: number): boolean {
     const { namesOf, weights } = parseDetails(row.details);

@@ -59,7 +59,7 @@ export abstract class SessionOverlays {
   protected readonly laid: Overlays;
   /** The session's notes, which are kept up to date while the conversation runs. */
   readonly notes: SessionNotes;
-  /** Up to where outputs are masked, and what it costs to carry those that are not. */
+  /** The session's masks, and the cost so far of carrying outputs that are not masked. */
   readonly masks: SessionMasks;
   protected readonly options: HistoryOptions;
 

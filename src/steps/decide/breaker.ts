@@ -1,11 +1,11 @@
 /**
- * The circuit breaker of one model, as a fold over what was heard from it.
+ * The circuit breaker of one model, as a fold over its results.
  *
  *     closed ── failures in a row, or one of key or quota ──▶ open ── cooldown over ──▶ one probe ──▶ closed, or open for longer
  *
- * Job: say whether the model may be asked, and what an answer or a failure changes. Boundary: `now` is handed in, and
- * where the state is kept is not known here (src/memory/runs/health.ts). Safe because a probe moves the end of the cooldown when
- * it is let through: whatever becomes of it, at most one is under way for each cooldown, and none is waited for.
+ * Decides whether the model may be asked, and how an answer or a failure changes the state. The caller passes `now` and
+ * keeps the state (src/memory/runs/health.ts). It is safe because admitting a probe starts the next cooldown. So each
+ * cooldown has at most one probe, and no code waits for its result.
  */
 import { COOLDOWNS_MS, FAILURES_TO_OPEN } from "../../limits.ts";
 

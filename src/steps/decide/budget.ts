@@ -1,9 +1,9 @@
 /**
- * How many tokens summarising may cost: in one session over its life, and in all sessions of an agent in one day (UTC).
+ * Token budgets for summarising: for one session over its life, and for all sessions of an agent in one UTC day.
  *
- * Job: check what was asked for, and say whether it is spent. Boundary: what was spent is counted elsewhere
- * (src/memory/runs/spend.ts). Safe because it is looked at before a run asks a model, never in the middle: a run that began is
- * not cut off, so a budget is overdrawn by one run at most.
+ * Validates the budget and tells whether it is spent. src/memory/runs/spend.ts counts the spend. The budget is checked
+ * before a run asks a model and never in the middle. A run that began is not cut off, so one run at most exceeds the
+ * budget.
  */
 import { PalimpsestError } from "../../errors.ts";
 import { checkFields } from "../../known-fields.ts";

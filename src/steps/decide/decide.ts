@@ -1,9 +1,10 @@
 /**
- * Whether a session is compacted now, in one place: start, or wait and why.
+ * Decides whether a session is compacted now: start, wait with a reason, or idle.
  *
- * Job: put what is known in order, first things first. Two modes: a number is a ceiling, and a view over it is due; with `auto` a
- * view is also due once its rent says so (rent.ts). Boundary: reads nothing; what costs a row to know is asked for by a function,
- * only when it comes to that. Safe because the soft reasons, those of cost and patience, count only up to the hard line (decision 8).
+ * Checks the known conditions in order. A threshold is a ceiling, and a view over it is due. With `auto` a view is also
+ * due once its rent is (rent.ts). It reads nothing itself. A condition that costs rows is passed as a function and
+ * called only when needed. It is safe because the soft reasons, which concern cost and patience, count only up to the
+ * hard line (decision 8).
  */
 import type { Rents } from "./rent.ts";
 import { waitFor, type Waiting } from "./why-not.ts";
@@ -13,25 +14,25 @@ export interface Situation {
   readonly leafId: string | null;
   readonly sessionId: string;
   readonly hasEnded: boolean;
-  /** What a provider would count for the view. */
+  /** The provider's predicted count for the view. */
   readonly tokens: number;
-  /** Null: never compacts by itself. */
+  /** Null when the session never compacts by itself. */
   readonly lines: { readonly thresholdTokens: number; readonly hardTokens: number } | null;
-  /** Null where a number is all there is to go by. */
+  /** Null where only the threshold counts. */
   readonly rents: Rents | null;
-  /** The run that is at work on this branch. */
+  /** The live run of this branch. */
   readonly live: () => { readonly id: string; readonly isWaiting: boolean } | null;
-  /** Why the run before keeps the trigger quiet at this size. */
+  /** Why the previous run keeps the trigger quiet at this size. */
   readonly quiet: () => Waiting | null;
-  /** Why the summariser is not asked, or a compaction of this size would be a loss. */
+  /** Why the summariser is not asked, or why a compaction of this size would be a loss. */
   readonly obstacle: () => Waiting | null;
-  /** Whether notes would be the summary: what no model is needed for waits for none. */
+  /** Whether notes would serve as the summary. Notes need no model, so an obstacle does not delay them. */
   readonly notesServe: () => boolean;
-  /** What a plan would find, after a run that found nothing. */
+  /** The result of a plan, after a run that found nothing to do. */
   readonly nothingToDo: () => Waiting | null;
 }
 
-/** `idle`: without a policy nothing starts by itself, and nothing waits. */
+/** `idle` means that nothing starts by itself and nothing waits, because there is no policy. */
 export type Decision =
   | { readonly kind: "start"; readonly trigger: "threshold" | "rent" }
   | { readonly kind: "wait"; readonly waiting: Waiting }
@@ -53,7 +54,10 @@ export function decide(situation: Situation): Decision {
   return waiting === null ? { kind: "start", trigger: isOver ? "threshold" : "rent" } : wait(waiting);
 }
 
-/** Whether older outputs are masked now. It needs no summariser; but while one is at work, its summary will hide them anyway. */
+/**
+ * Whether older outputs are masked now. A mask needs no summariser. But while a run is live, its summary will hide the
+ * outputs anyway.
+ */
 export function decideMask({ rents, live }: Pick<Situation, "rents" | "live">): boolean {
   return rents?.masks != null && rents.mask.isDue && live() === null;
 }

@@ -1,29 +1,29 @@
 /**
- * The rent rule: when to shorten a view, told by what it has cost so far to carry what could have gone.
+ * The rent rule, which decides when to shorten a view by the cost so far of carrying removable content.
  *
- * Job: arithmetic over the steps of a view. Two rents rise with each request: what was paid for reading tool outputs that stubs
- * could stand for, and for reading messages that a summary could stand for. An edit is due once its rent has reached its
- * price: as with skis that one rents until the rents have paid for a pair, it is then at most twice as dear as knowing the
- * future would have been. Boundary: knows tokens and prices of one another, no currency, no row and no clock.
+ * Arithmetic over the steps of a view. Two rents rise with each request. One is paid for reading tool outputs that
+ * stubs could replace, and the other for reading messages that a summary could replace. An edit is due once its rent
+ * reaches its price. As in the ski rental problem, the total is then at most twice the cost of deciding with knowledge
+ * of the future. It knows tokens and relative prices, but no currency, row or clock.
  */
 import type { Prices } from "./break-even.ts";
 
-/** A step of a view: a model's answer with its tool outputs, a message of a user, a summary. */
+/** A step of a view: a model's answer with its tool outputs, a message of a user, or a summary. */
 export interface ViewStep {
-  /** As it is shown. */
+  /** Tokens as the step is shown. */
   readonly tokens: number;
-  /** Of them, those that stubs would take away; 0 where there is nothing to mask, or stubs stand already. */
+  /** The part of them that stubs would remove. 0 where there is nothing to mask, or where stubs are already. */
   readonly maskable: number;
-  /** Whether a model answered here: a request was sent that ended before it. */
+  /** Whether a model answered here. Then a request was sent that ended before this step. */
   readonly isRequest: boolean;
-  /** Tells its message from others: a number, the same for all of a message's steps. */
+  /** A number that identifies the message, the same for all of its steps. */
   readonly message: number;
 }
 
-/** A view as the rule sees it, oldest step first. */
+/** A view for the rule, oldest step first. */
 export interface RentedView {
   readonly steps: readonly ViewStep[];
-  /** The first step that came after the last mask or summary, and after the last summary. */
+  /** The first step after the last mask or summary, and the first step after the last summary. */
   readonly sinceEdit: number;
   readonly sinceSummary: number;
 }
@@ -32,23 +32,23 @@ export interface RentTerms {
   readonly prices: Prices;
   /** Tokens at the end of a view that are never masked. */
   readonly protectTokens: number;
-  /** What stays at the start and at the end of a view that is summarised, and what the summary with its names would take. */
+  /** Tokens kept at the start and at the end of a summarised view, and tokens of the summary with its names. */
   readonly headTokens: number;
   readonly tailTokens: number;
   readonly summaryTokens: number;
-  /** What one answer of the summariser takes, and what it is told besides the conversation. */
+  /** Tokens of one answer of the summariser, and of its prompt besides the conversation. */
   readonly answerTokens: number;
   readonly promptTokens: number;
   /** The share of its price that a rent must reach. Default 1. */
   readonly alpha?: number;
 }
 
-/** One kind of edit: what was paid for going without it, and what it would cost now. */
+/** One kind of edit, with the cost so far of not making it and its price now. */
 export interface Rent {
   /** In tokens of uncached input, as prices are. */
   readonly paid: number;
   readonly price: number;
-  /** Tokens that every later request would be shorter by. */
+  /** Tokens by which every later request would be shorter. */
   readonly freedTokens: number;
   readonly isDue: boolean;
 }
@@ -56,14 +56,20 @@ export interface Rent {
 export interface Rents {
   readonly mask: Rent;
   readonly summary: Rent;
-  /** The steps that an edit would mask: all that are maskable from `from` to `to`, both included; null where there are none. */
+  /**
+   * The steps that an edit would mask, which are all maskable ones from `from` to `to`, both included. Null where there
+   * are none.
+   */
   readonly masks: { readonly from: number; readonly to: number } | null;
 }
 
-/** Tokens of an older output that a summariser is shown more of than a stub says: it reads a thousand characters of each. */
+/**
+ * Tokens of an older output that a summariser is shown beyond the size of a stub. It reads a thousand characters of
+ * each output.
+ */
 const SHOWN_OF_AN_OUTPUT = 230;
 
-/** Tokens of the messages that a summary would leave at the start, as far as their budget reaches. */
+/** Tokens of the messages that a summary would keep at the start, as far as their budget reaches. */
 export function headTokensOf(
   steps: readonly ViewStep[],
   { protectHead, headTokenBudget }: { readonly protectHead: number; readonly headTokenBudget: number },
@@ -78,7 +84,7 @@ export function headTokensOf(
   return head;
 }
 
-/** Reads each step a fixed number of times. */
+/** Computes both rents. Reads each step a fixed number of times. */
 export function weighRents({ steps, sinceEdit, sinceSummary }: RentedView, terms: RentTerms): Rents {
   const { prices, protectTokens, alpha = 1 } = terms;
   const kept = terms.headTokens + terms.tailTokens + terms.summaryTokens;
@@ -104,7 +110,7 @@ export function weighRents({ steps, sinceEdit, sinceSummary }: RentedView, terms
   };
 }
 
-/** What the summariser would be paid: for reading what a summary would take the place of, and for its answer. */
+/** The summariser's price for reading the replaced part and writing its answer. */
 function summariserPrice(steps: readonly ViewStep[], tokens: number, terms: RentTerms): number {
   const { prices, headTokens, tailTokens, promptTokens, answerTokens } = terms;
   const outputs = steps.reduce((all, { maskable }) => all + Math.max(0, maskable - SHOWN_OF_AN_OUTPUT), 0);
@@ -120,11 +126,11 @@ function sum(steps: readonly ViewStep[]): number {
   return steps.reduce((all, { tokens }) => all + tokens, 0);
 }
 
-/** What is older than the protected end of a view, for views that only grow. */
+/** The steps before the protected end of a view, for views that only grow. */
 class OlderSteps {
   readonly #steps: readonly ViewStep[];
   readonly #protect: number;
-  /** Steps before this one are older than what is protected; behind it stand so many tokens. */
+  /** Steps before `#edge` are older than the protected end. `#behind` has the tokens of the steps from there on. */
   #edge = 0;
   #behind = 0;
   #end = 0;
@@ -137,7 +143,7 @@ class OlderSteps {
     this.#protect = protectTokens;
   }
 
-  /** Tokens that masking would take from the view that ends before a step. Asked for with steps that rise. */
+  /** Tokens that masking would remove from the view that ends before a step. Call it with rising steps. */
   maskableBefore(end: number): number {
     for (; this.#end < end; this.#end++) this.#behind += this.#steps[this.#end]?.tokens ?? 0;
     for (let next = this.#steps[this.#edge]; next !== undefined; next = this.#steps[this.#edge]) {

@@ -12,7 +12,7 @@ import type { Prices } from "./break-even.ts";
 import { resolveBudget, type Budget, type BudgetOptions } from "./budget.ts";
 
 export interface When {
-  /** `ceiling`: a view over the threshold is due. `rent`: also one that it has cost enough to carry (rent.ts). */
+  /** With `ceiling`, a view over the threshold is due. With `rent`, a view is also due once its rent is (rent.ts). */
   readonly rule: "ceiling" | "rent";
   /** A view larger than this many tokens is compacted at any cost. */
   readonly hardTokens: number;

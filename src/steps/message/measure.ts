@@ -50,7 +50,7 @@ export interface Measure {
   /** The names of tools, answered or not, each with the first step that uses it. */
   readonly tools: readonly (readonly [name: string, step: number])[];
   readonly group: string | null;
-  /** Of each step, tokens that stubs would take away, where they would (steps/view/mask.ts). Absent where they would nowhere. */
+  /** Tokens that stubs would remove from each step (steps/view/mask.ts). Absent where no step has any. */
   readonly maskable?: readonly (readonly [step: number, tokens: number])[];
 }
 
@@ -82,7 +82,7 @@ export function measureMessage(message: UIMessage, countTokens: CountTokens): Me
   return maskable.length === 0 ? measured : { ...measured, maskable };
 }
 
-/** Of a tool part, all but what the tool gave. */
+/** Tokens of a tool part without the tool's output. */
 function bareTokens(part: Part, count: CountTokens): number {
   const tool = toolPart(part);
   return tool === null ? 0 : TOOL_OVERHEAD_TOKENS + count(`${toolName(tool)}${jsonText(tool.input)}`);

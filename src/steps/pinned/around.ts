@@ -1,5 +1,6 @@
 /**
- * Finds the words that a view shows without the names beside a summary, and the words of its latest messages.
+ * Finds the words and loaded texts that a view shows without the part beside a summary, and the words of its latest
+ * messages.
  *
  * The visible messages in, tests on words out. An error is harmless, because a name that is wrongly taken for hidden
  * only takes the room of one name.
@@ -19,7 +20,7 @@ export interface InView {
   readonly tail: readonly UIMessage[];
   /** The other summaries, as they are shown. */
   readonly summaries: readonly string[];
-  /** What those hide, oldest first. */
+  /** The facts of the messages that those summaries hide, oldest first. */
   readonly hidden: readonly Facts[];
 }
 

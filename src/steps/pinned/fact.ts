@@ -71,8 +71,8 @@ export interface Pinned {
    */
   readonly names: readonly string[];
   /**
-   * What was loaded, of all that a view hides where this overlay is its last one, as {@link names} are; without its text where it
-   * found no room.
+   * Loaded texts of everything that the view hides, if this overlay is its last one, as for {@link names}. Without its
+   * text where a loaded text found no room.
    */
   readonly loaded: readonly Pick<Loaded, "kind" | "name" | "text" | "characters" | "messageId">[];
   /** The number of rules, tasks and failures without room. */

@@ -19,13 +19,13 @@ import { scoreSurvival, type Survival } from "./survival.ts";
 
 /** The parts of a view around one summary. */
 export interface Around {
-  /** What earlier summaries of the view hide, oldest first. */
+  /** The facts of the messages that earlier summaries of the view hide, oldest first. */
   readonly hidden: readonly Facts[];
   /** The words of the messages that stay, with their weight. */
   readonly talk: Talk;
   /** True for a word that the view shows anyway. */
   readonly shows: (word: string) => boolean;
-  /** What was loaded in the messages that stay, by its key: it is newer than what is hidden. */
+  /** Keys of the texts loaded in the messages that stay. They are newer than hidden ones. */
   readonly loaded: ReadonlySet<string>;
 }
 
@@ -34,7 +34,7 @@ export const NOTHING_AROUND: Around = { hidden: [], talk: NO_TALK, shows: () => 
 export interface KeepBudget {
   /** Token budget of the facts in force. */
   readonly pinnedTokens: number;
-  /** Of what was loaded. Default: 0. */
+  /** Token budget of loaded texts. Default: 0. */
   readonly loadedTokens?: number | undefined;
   /** Token budget of the names. */
   readonly namesTokens: number;

@@ -1,26 +1,29 @@
 /**
- * What was loaded into a conversation and holds until something newer takes its place: instruction files and skills that a tool
- * read, the plan or list of tasks as it last stood, and calls that have no result.
+ * Texts loaded into a conversation that hold until a newer one replaces them: instruction files and skills that a tool
+ * read, the last state of the plan or task list, and calls without a result.
  *
- * Boundary: messages in, {@link Loaded} out; merged part by part, oldest first, and bounded. Safe to show word for word: which text
- * counts is told by the tool's input alone, never by what a text says of itself.
+ * Messages in, {@link Loaded} out, merged part by part, oldest first, and bounded. The texts are safe to quote, because
+ * only a tool's input decides whether its text counts, never the text itself.
  */
 import type { UIMessage } from "ai";
 import { hasResult, jsonText, toolName, toolPart, type ToolPart } from "../message/tool-parts.ts";
 
-/** One thing that was loaded, as it last stood. */
+/** One loaded text in its last state. */
 export interface Loaded {
   readonly kind: "document" | "plan" | "call";
-  /** What tells it from others of its kind: a path, a skill's name, the call. */
+  /** Its key within its kind: a path, a skill's name or the call. */
   readonly name: string;
-  /** Word for word; empty where it is too long to be kept, or was changed since in a way that nobody can follow. */
+  /** Word for word. Empty where it is too long to keep, or where a later change could not be applied. */
   readonly text: string;
-  /** Characters that it had. */
+  /** The number of characters that it had. */
   readonly characters: number;
   readonly messageId: string;
-  /** A change of a document that was read earlier. */
+  /** A change to a document that was read earlier. */
   readonly edit?: { readonly from: string; readonly to: string };
-  /** Of a list that is told task by task: what each said and where it stands, the text empty where only that was told. */
+  /**
+   * The tasks of a list that is reported task by task, with their texts and states. A text is empty where only the
+   * state was reported.
+   */
   readonly tasks?: readonly Task[];
 }
 
@@ -30,18 +33,18 @@ export interface Task {
   readonly status: string;
 }
 
-/** Characters of all that is kept with a draft, and how many things: more than any budget shows. */
+/** Limits on all texts kept with a draft, in characters and in number. They exceed what any budget shows. */
 const MAX_LOADED_CHARS = 100_000;
 const MAX_LOADED = 30;
-/** Characters of an open call's input, and of a name. */
+/** Most characters of an open call's input, and of a name. */
 const MAX_CALL_CHARS = 2_000;
 const MAX_NAME_CHARS = 200;
 const MAX_TASKS = 100;
 
-/** Files that tell an agent how to work, by the names that tools look for. */
+/** Instruction files for agents, by the names that tools look for. */
 const INSTRUCTIONS =
   /(?:^|[\\/])(?:AGENTS(?:\.override)?|CLAUDE(?:\.local)?|GEMINI|QWEN|CRUSH|CONVENTIONS|SKILL|copilot-instructions)\.md$|(?:^|[\\/])\.(?:cursorrules|windsurfrules|clinerules|goosehints)$|[\\/]\.(?:cursor|clinerules|windsurf|roo|kiro)[\\/].+\.mdc?$|\.instructions\.md$/i;
-/** A shell that shows one file, and nothing else. */
+/** A shell command that shows one file and does nothing else. */
 const SHOWS_FILE = /^\s*(?:cat|type|Get-Content)\s+["']?([^\s"'|;&<>]+)["']?\s*$/;
 const SKILL_TOOL = /^(?:load|read|use|get|activate|invoke)?_?skill$/i;
 const LIST_TOOL = /^(?:todo_?write|write_?todos?|update_?plan|set_?plan|(?:manage|update)?_?todo_?list)$/i;
@@ -49,10 +52,10 @@ const PLAN_TOOL = /^exit_?plan_?mode$/i;
 const TASK_MADE = /^task_?create$/i;
 const TASK_CHANGED = /^task_?update$/i;
 const TASK_NUMBER = /#(\d+)/;
-/** A shorter answer says that a file or a skill was loaded, and is not it. */
+/** A shorter answer only reports that a file or a skill was loaded. */
 const LEAST_DOCUMENT_CHARS = 80;
 
-/** Fields of a tool's input, as tools call them. */
+/** Field names of a tool's input, as different tools call them. */
 const PATHS = ["path", "file_path", "filePath", "file", "filename", "target_file", "absolute_path", "uri"];
 const CONTENTS = ["content", "contents", "file_text", "new_content"];
 const OLD = ["old_string", "old_str", "oldText", "oldString"];
@@ -68,13 +71,13 @@ const PLAN_NAME = "plan";
 type Fields = Readonly<Record<string, unknown>>;
 
 export interface LoadedFrom {
-  /** Of the stored message that the message shows. */
+  /** The id of the stored message behind the message of a view. */
   readonly messageId: string;
-  /** As facts name calls: one that has no result goes when the same call has one. */
+  /** Names calls as facts do. An open call is removed once the same call has a result. */
   readonly nameCall: (tool: ToolPart) => string;
 }
 
-/** What a message loads, in its order. */
+/** The texts that a message loads, in order. */
 export function readLoaded(message: UIMessage, { messageId, nameCall }: LoadedFrom): Loaded[] {
   return message.parts.flatMap((part) => {
     const tool = toolPart(part);
@@ -102,7 +105,7 @@ function openCall(tool: ToolPart, nameCall: LoadedFrom["nameCall"]): Found {
   return { kind: "call", name: nameCall(tool), text: `${toolName(tool)} ${asked.slice(0, MAX_CALL_CHARS)}`.trim() };
 }
 
-/** As JSON, unless it is nested deeper than that can be written. */
+/** The input as JSON. Empty when it is nested too deeply to be written. */
 function callInput(input: unknown): string {
   try {
     return jsonText(input);
@@ -111,7 +114,7 @@ function callInput(input: unknown): string {
   }
 }
 
-/** What a tool answered: its text, or that of the field which holds most of it. */
+/** A tool's output as text. Of an object, its longest text field. */
 function saidBy(output: unknown): string {
   if (typeof output === "string") return output;
   const texts = Object.values(fieldsOf(output)).filter((value) => typeof value === "string");
@@ -186,7 +189,7 @@ function firstText(fields: Fields, names: readonly string[]): string {
   return "";
 }
 
-/** What stands after both, oldest first: the newest version of each, and no call that was answered since. */
+/** The texts in force after both parts, oldest first: the newest version of each, without calls answered since. */
 export function mergeLoaded(
   earlier: readonly Loaded[],
   later: readonly Loaded[],
@@ -208,7 +211,7 @@ export function keyOf({ kind, name }: Pick<Loaded, "kind" | "name">): string {
   return `${kind} ${name}`;
 }
 
-/** True where it says all of what it is: no change of something, and no single task of a list. */
+/** True for a full text, which is neither a change of a document nor a single task of a list. */
 export function isWhole({ kind, edit, tasks }: Loaded): boolean {
   return kind !== "call" && edit === undefined && tasks === undefined;
 }
@@ -217,7 +220,7 @@ function follow(before: Loaded, later: Loaded): Loaded {
   if (later.edit !== undefined) {
     const { from, to } = later.edit;
     if (!before.text.includes(from)) return later;
-    // A function: what is put in may hold marks that stand for something in a replacement.
+    // A function, because the new text may have marks with a meaning in a replacement string.
     const text = before.text.replace(from, () => to);
     return { kind: later.kind, name: later.name, text, characters: text.length, messageId: later.messageId };
   }
@@ -232,7 +235,7 @@ function follow(before: Loaded, later: Loaded): Loaded {
   return { ...later, tasks: all, text, characters: text.length };
 }
 
-/** The newest have room first; what has none is named. */
+/** The newest texts get room first. Others keep their name without the text. */
 function bound(loaded: readonly Loaded[]): readonly Loaded[] {
   let room = MAX_LOADED_CHARS;
   return loaded

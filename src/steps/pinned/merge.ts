@@ -17,7 +17,7 @@ export function mergeFacts(parts: readonly Facts[]): Facts {
   return { ...parts.reduce(mergeTwo, NO_FACTS), words };
 }
 
-/** What of all parts was loaded and still stands. */
+/** The loaded texts of all parts that are still in force. */
 export function mergeAllLoaded(parts: readonly Facts[]): readonly Loaded[] {
   return parts.reduce(
     (earlier, later) => mergeLoaded(earlier, later.loaded, settledBy(later)),
@@ -25,7 +25,7 @@ export function mergeAllLoaded(parts: readonly Facts[]): readonly Loaded[] {
   );
 }
 
-/** Calls that have their result, whatever it was. */
+/** Calls that have a result or a failure. */
 function settledBy({ worked, failures }: Facts): ReadonlySet<string | undefined> {
   return new Set([...worked, ...failures.map(({ about }) => about)]);
 }

@@ -1,16 +1,16 @@
 /**
- * Chooses which of what was loaded stands in a view word for word, and which is named alone.
+ * Chooses which loaded texts a view quotes, and which it only names.
  *
- * Boundary: what was loaded and a budget in, a choice out. The budget is held by measuring the rendering itself.
+ * Loaded texts and a budget in, a choice out. The budget holds because the rendering itself is measured.
  */
 import type { CountTokens } from "../message/measure.ts";
 import { keyOf, type Loaded } from "./loaded.ts";
 import { renderLoaded, type PinnedLoaded } from "./render-loaded.ts";
 
-/** Most that are named alone: of more, the newest. */
+/** The most texts that are only named. The newest are preferred. */
 const MAX_NAMED = 12;
 
-/** The plan and open calls come first, then documents, the newest first; what finds no room is named. */
+/** The plan and open calls come first, then documents, the newest first. A text without room is only named. */
 export function pickLoaded(
   loaded: readonly Loaded[],
   { budgetTokens, countTokens, omit }: { budgetTokens: number; countTokens: CountTokens; omit: ReadonlySet<string> },

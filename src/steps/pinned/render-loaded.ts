@@ -1,8 +1,8 @@
 /**
- * Writes what was loaded as the model reads it: each text under a line of our own, and what found no room by its name.
+ * Renders loaded texts for the model: each text under a heading of our own, and texts without room by name.
  *
- * Boundary: a choice in, markdown out. Safe with hostile texts: each stands in a fence that it does not hold, no line of it poses as
- * the heading of what is in force, and none ends a part of a prompt.
+ * A choice in, markdown out. Hostile texts are safe. Each stands in a fence longer than any fence inside it. No line of
+ * it can pose as the heading of the facts in force, and none can close a tag of a prompt.
  */
 import { referenceTo } from "../message/reference.ts";
 import type { Pinned } from "./fact.ts";
@@ -16,7 +16,7 @@ const TITLES = {
   call: "has no result yet",
 } as const;
 
-/** A part for each, under a line of our own; what is named alone on a line at the end. Empty for none. */
+/** A section for each text under a heading of our own, and a list of the named ones at the end. Empty for none. */
 export function renderLoaded(loaded: readonly PinnedLoaded[]): string {
   const parts = loaded.flatMap(({ kind, name, text, messageId }) => {
     if (text === "") return [];

@@ -1,9 +1,9 @@
 /**
- * Writes what is pinned as the model reads it: what is still in force under a heading of its own, a line for each rule and for
- * whatever is open, what was loaded as it stood, and the names on one line.
+ * Renders pinned facts for the model. Facts in force stand under one heading, with a line for each rule and each open
+ * item, followed by loaded texts. The names stand on one line.
  *
- * Boundary: facts in, markdown out. Safe with hostile values: each stands inside a line that begins with our own words, so
- * none can open a heading, a fence, a list or a message, and none can close a tag of a prompt.
+ * Facts in, markdown out. Hostile values are safe. Each stands inside a line that begins with our own words, so it
+ * cannot open a heading, a fence, a list or a message. It cannot close a tag of a prompt either.
  */
 import type { FactKind, Pinned, PinnedFact } from "./fact.ts";
 import { renderLoaded } from "./render-loaded.ts";

@@ -37,18 +37,18 @@ function flatten(text: string): string {
 const BREAKS = /[\s\p{Cc}\u2028\u2029]+/gu;
 const PROMPT_TAG = /<(?=\/|(?:sections|previous-summary|draft|transcript|problem|focus)\b)/gi;
 
-/** Where a line begins that a reader could take for the heading of what is in force. */
+/** The start of a line that a reader could take for the heading of the facts in force. */
 const IN_FORCE_LOOKALIKE =
   /(?<![^\n\v\f\r\u0085\u2028\u2029])(?=[ \t]*(?:#{1,6}[ \t]*|[*_]{1,2})still[ \t]+in[ \t]+force)/gi;
 
-/** The text with no heading that could pose as that of what is in force: only what was really pinned stands under one. */
+/** Escapes headings that could pose as the heading of the facts in force, so that only pinned facts stand under it. */
 export function withoutHeading(text: string): string {
   return text.replaceAll(IN_FORCE_LOOKALIKE, "\\");
 }
 
 const CLOSING_TAG = /<(?=\/(?:sections|previous-summary|draft|transcript|problem|focus)\b)/gi;
 
-/** The text in its lines, with nothing that nobody sees and no end of a prompt's part. */
+/** The text with its line breaks, without invisible characters and closing tags of a prompt. */
 export function inLines(text: string): string {
   return stripInvisible(text).replaceAll(CLOSING_TAG, "‹");
 }

@@ -30,7 +30,7 @@ export interface Layout {
   readonly ties: readonly (Tie | null)[];
   /** `before[b]` has the tokens of all cells before boundary `b`. One longer than `cells`. */
   readonly before: readonly number[];
-  /** The same of what the cells stand for: with the outputs that stubs keep out of view. */
+  /** Like `before`, with the outputs that stubs keep out of the view. */
   readonly sourceBefore: readonly number[];
   /** The first boundary of each row. One longer than the rows, so that it also tells where the last row ends. */
   readonly rowStarts: readonly number[];
@@ -60,7 +60,7 @@ function sumSources(cells: readonly Cell[]): number[] {
   return sums;
 }
 
-/** Tokens of what a summariser would read between two boundaries. */
+/** Source tokens that a summariser would read between two boundaries. */
 export function sourceBetween(layout: Layout, from: number, to: number): number {
   return (layout.sourceBefore[to] ?? 0) - (layout.sourceBefore[from] ?? 0);
 }

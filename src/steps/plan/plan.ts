@@ -69,7 +69,7 @@ export type Plan =
 export interface PlanOptions {
   /** Plan even under the threshold, and even a span smaller than `minSpanTokens`. */
   readonly manual?: boolean;
-  /** Plan also under the threshold: a view may be due for what it costs. */
+  /** Plan even under the threshold, because a view may be due by its rent. */
   readonly due?: boolean;
   /**
    * `mend` covers only gaps that an edit left between overlays, whatever the threshold says. `rebuild` covers

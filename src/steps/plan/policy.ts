@@ -59,7 +59,7 @@ export interface Policy {
   readonly summaryTokens: number;
   /** Most tokens of the pinned facts in force beside one summary. */
   readonly pinnedTokens: number;
-  /** Skills, instruction files, the plan and open calls, word for word beside the last summary, may take at most this many tokens. */
+  /** Most tokens of loaded texts (skills, instruction files, the plan, open calls) beside the last summary. */
   readonly loadedTokens: number;
   /**
    * Tokens for all summaries and names of a view. Neighbouring summaries are folded into one when summaries exceed a

@@ -1,15 +1,15 @@
 /**
- * Stubs in the place of older tool outputs: what a model is sent of an output that it read long ago.
+ * Stubs that replace older tool outputs in the view of a model.
  *
- * Job: say what a stub would take away, choose the words that stay, and put stubs into a copy of a message. Boundary: which
- * outputs give way, and since when, is decided elsewhere (steps/decide/rent.ts) and kept beside the messages; nothing of a message
- * is changed where it is stored (M1).
+ * Chooses the words that a stub keeps, and puts stubs into a copy of a message. steps/decide/rent.ts decides which
+ * outputs are masked and when, and the masks are stored beside the messages. No stored message changes (M1).
  *
  * Why it is safe:
- * - The call and its input stay, and the pair of call and result with them (V2). What the stub says is where the whole is.
- * - A stub is made of its output's size, its message's name and words that were chosen once, so it is the same in every view: the
- *   provider's cache of a prompt stays valid until the next edit.
- * - Left whole: errors, however a tool tells them, and what the provider ran itself, which it checks when it comes back.
+ * - The call and its input stay, so call and result remain paired (V2). The stub names the place of the whole output.
+ * - A stub consists of its output's size, its message's reference and words that were chosen once. So it is the same in
+ *   every view, and the provider's cache of a prompt stays valid until the next edit.
+ * - These stay whole: errors in any form, and outputs that the provider produced, because it checks those when they
+ *   come back.
  */
 import type { UIMessage } from "ai";
 import { referenceTo } from "../message/reference.ts";
@@ -22,30 +22,30 @@ import { gatherWords, mergeWords, type Words } from "../salience/table.ts";
 import { wordsIn } from "../salience/words.ts";
 import { maskableText, withOutput } from "./stub.ts";
 
-/** Tokens of its output's own words that a stub holds at most. */
+/** Most tokens of its output's own words in a stub. */
 const STUB_WORDS_TOKENS = 40;
 
-/** The words that stand in stubs, by the call that they stand for. */
+/** The words in stubs, by tool call id. */
 export type StubWords = Readonly<Record<string, string>>;
 
-/** What an edit masks, and what stays of it. */
+/** The words that stay of the outputs that an edit masks. */
 export interface MaskWords {
-  /** Of each output that gives way with this edit. */
+  /** Words for the stub of each output that this edit masks. */
   readonly stubs: StubWords;
-  /** Of everything that is masked in the view, beside the last stub. */
+  /** Words of everything that is masked in the view, shown beside the last stub. */
   readonly names: readonly string[];
 }
 
 export interface Masking {
-  /** The words of its stubs; an output that has none there is masked without. */
+  /** The words of its stubs. An output without an entry gets a stub without words. */
   readonly words: StubWords;
   /** Steps up to this one are masked. */
   readonly toStep: number;
-  /** Where the line ends in this message: what stands beside its last stub. */
+  /** The names shown beside the last stub, where the line ends in this message. */
   readonly names: readonly string[];
 }
 
-/** The message with stubs for the outputs of its first steps; the very same object where there is nothing to mask. */
+/** The message with stubs for the outputs of its first steps. Returns the same object where there is nothing to mask. */
 export function maskMessage(message: UIMessage, { words, toStep, names }: Masking): UIMessage {
   if (message.role !== "assistant") return message;
   const steps = messageSteps(message);
@@ -59,7 +59,7 @@ export function maskMessage(message: UIMessage, { words, toStep, names }: Maskin
   return { ...message, parts: names.length === 0 ? parts : withNames(parts, message.parts, names) };
 }
 
-/** Beside the last stub. */
+/** Adds the names beside the last stub. */
 function withNames(parts: readonly Part[], before: readonly Part[], names: readonly string[]): Part[] {
   const last = parts.findLastIndex((part, at) => part !== before[at]);
   return parts.map((part, at) => {
@@ -83,16 +83,19 @@ function stubOf(output: unknown): string {
   return typeof held === "object" && held !== null ? String((held as { leftOut?: unknown }).leftOut) : String(held);
 }
 
-/** A message of the view at an edit, with the steps of it that the edit masks, and those that are masked already. */
+/** A message of the view at an edit, with the steps that the edit masks and the steps that are masked already. */
 export interface Maskee {
   readonly message: UIMessage;
-  /** Null where all of it stays. */
+  /** The last step to mask. Null where the whole message stays. */
   readonly toStep: number | null;
-  /** Outputs up to this step had their stubs before; -1 where none had. */
+  /** The last step that had its stubs before. -1 where there was none. */
   readonly maskedTo: number;
 }
 
-/** Which words stay of what an edit masks: beside each stub those of its own output, and beside the last of all that are masked. */
+/**
+ * Chooses the words that stay of the masked outputs: beside each stub words of its own output, and beside the last stub
+ * words of all masked outputs.
+ */
 export function chooseMaskWords(view: readonly Maskee[], namesTokens: number): MaskWords {
   const tables = view.map(({ message, toStep }) => tableOf(hideOutputs(message, toStep)));
   const talk = talkOf(tables.slice(view.findLastIndex(({ toStep }) => toStep !== null) + 1));
@@ -126,7 +129,7 @@ function tableOf(message: UIMessage): Words {
   return gatherWords(readSayings(message).map(({ by, text }) => ({ written: by !== "output", text })));
 }
 
-/** What stays in view of a message, without the sentences of its stubs. */
+/** The part of a message that stays in view, without the sentences of its stubs. */
 function hideOutputs(message: UIMessage, toStep: number | null): UIMessage {
   if (toStep === null) return message;
   const parts = messageSteps(message).flatMap((each, step) =>

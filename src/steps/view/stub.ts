@@ -1,19 +1,19 @@
 /**
- * Which tool outputs may give way to a stub, and what a stub weighs.
+ * Decides which tool outputs may be replaced by a stub, and how many tokens a stub counts.
  *
- * Boundary: one part in, an answer out; mask.ts writes the stubs. Left whole are errors, however a tool tells them, and what the
- * provider ran itself, which it checks when it comes back.
+ * One part in, an answer out. mask.ts writes the stubs. Errors in any form stay whole, and so do outputs that the
+ * provider produced, because it checks those when they come back.
  */
 import { jsonText, toolPart, type Part } from "../message/tool-parts.ts";
 
 /**
- * An output of fewer characters stays: a stub would say as much. Some hundred tokens of Latin text; by its length, so that nobody has to
- * count it whenever a view is read.
+ * An output of fewer characters stays, because a stub would be as long. This is about a hundred tokens of Latin text.
+ * The limit uses the length, so that no view has to count tokens.
  */
 const LEAST_MASKED_CHARS = 350;
-/** Tokens that a stub is counted as: its sentence, and its words. */
+/** Tokens that a stub counts, for its sentence and its words. */
 export const STUB_TOKENS = 70;
-/** How an output begins that is an error, told as a text. */
+/** The beginning of an output that reports an error as text. */
 const TELLS_ERROR =
   /^\W*(?:\w*(?:error|exception)\b|traceback|fatal|failed|failure|panic|command failed|exit code [1-9])/i;
 const TOLD_CHARS = 200;
@@ -21,7 +21,7 @@ export function isMaskable(part: Part): boolean {
   return maskableText(part) !== null;
 }
 
-/** The output of a part that may give way; null for any other part. */
+/** The output of a part that may be masked. Null for any other part. */
 export function maskableText(part: Part): string | null {
   const tool = toolPart(part);
   if (tool?.state !== "output-available" || tool.providerExecuted === true || tellsError(tool.output)) return null;
@@ -29,7 +29,7 @@ export function maskableText(part: Part): string | null {
   return text.length < LEAST_MASKED_CHARS ? null : text;
 }
 
-/** Whether a tool says by its output that it failed. */
+/** Whether a tool's output reports that the tool failed. */
 function tellsError(output: unknown): boolean {
   if (typeof output === "string") return TELLS_ERROR.test(output.slice(0, TOLD_CHARS));
   if (typeof output !== "object" || output === null) return false;
@@ -38,7 +38,7 @@ function tellsError(output: unknown): boolean {
   return isError === true || isNamed || (typeof exitCode === "number" && exitCode !== 0);
 }
 
-/** What was an object or a list stays one: a tool's own `toModelOutput` may look into it. */
+/** Replaces the output by a text. An object or a list keeps its type, because a tool's own `toModelOutput` may read it. */
 export function withOutput(part: Part, text: string): Part {
   const tool = toolPart(part);
   if (tool?.state !== "output-available") return part;
