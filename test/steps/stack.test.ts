@@ -17,6 +17,10 @@ import { WHOLE_MESSAGE, type OutlineRow } from "../../src/steps/plan/outline.ts"
 import { planCut } from "../../src/steps/plan/plan.ts";
 import { resolvePolicy, type Policy } from "../../src/steps/plan/policy.ts";
 import { conversationOf, outlineOf, overlayRow } from "./conversations.ts";
+import { everything } from "../tries.ts";
+
+/** Hundreds of compactions of long conversations: half a minute alone, and more beside others. */
+const LONG_MS = 180_000;
 
 const ENDLESS = 1_000_000;
 
@@ -112,8 +116,10 @@ test("what is not folded in stays where it is, byte for byte: only the newest ov
   });
 });
 
-test("by default more than half of the summaries' tokens outlive a compaction as they are; one growing overlay keeps none", () => {
-  for (const thresholdTokens of [8_000, 20_000, 60_000]) {
+test.for(everything ? [8_000, 20_000, 60_000] : [8_000])(
+  "by default more than half of the summaries' tokens outlive a compaction as they are; one growing overlay keeps none: %i",
+  { timeout: LONG_MS },
+  (thresholdTokens) => {
     const messages = makeConversation(thresholdTokens / 40, 1);
     const policy = resolvePolicy({ thresholdTokens });
     const kept = (replay: Partial<Parameters<typeof compactAlong>[0]>): number => {
@@ -128,10 +134,10 @@ test("by default more than half of the summaries' tokens outlive a compaction as
     };
     expect(kept({ policy }), `${thresholdTokens}`).toBeGreaterThan(0.5);
     expect(kept({ policy: { ...policy, stackTokens: policy.summaryTokens + policy.pinnedTokens } })).toBe(0);
-  }
-});
+  },
+);
 
-test("a text that was written anew too often is made from its first drafts again", () => {
+test("a text that was written anew too often is made from its first drafts again", { timeout: LONG_MS }, () => {
   const policy = { ...small, stackTokens: small.summaryTokens };
   const made = compactions({ policy, summariser: heavy });
   expect(made.length).toBeGreaterThan(2 * MAX_GENERATION);
