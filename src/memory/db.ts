@@ -32,6 +32,59 @@ export interface Cache {
   delete?(sessionId: string): unknown;
 }
 
+/** The storage of an object, with the transactions that its own code may begin. */
+interface OwnTransactions {
+  transactionSync<T>(closure: () => T): T;
+  transaction?<T>(closure: (transaction: never) => Promise<T>): Promise<T>;
+}
+
+interface Heard {
+  /** The storage without our ears, for transactions of our own. */
+  readonly plain: Storage;
+  readonly listeners: Set<WeakRef<Db>>;
+}
+
+const heard = new WeakMap<Storage, Heard>();
+
+/**
+ * An agent's own code may call us inside `ctx.storage.transaction` or `transactionSync` and roll back. The platform tells
+ * nobody, so both are wrapped on the storage object, once. The asynchronous one may be rolled back without an error, so its
+ * end always counts.
+ */
+function hearRollbacks(storage: Storage & OwnTransactions, db: Db): Storage {
+  const known = heard.get(storage);
+  if (known !== undefined) {
+    known.listeners.add(new WeakRef(db));
+    return known.plain;
+  }
+  const transactionSync = storage.transactionSync.bind(storage);
+  const transaction = storage.transaction?.bind(storage);
+  const listeners = new Set([new WeakRef(db)]);
+  const tell = (): void => {
+    for (const listener of listeners) listener.deref()?.takenBack();
+  };
+  storage.transactionSync = (closure) => {
+    try {
+      return transactionSync(closure);
+    } catch (error) {
+      tell();
+      throw error;
+    }
+  };
+  if (transaction !== undefined) {
+    storage.transaction = async (closure) => {
+      try {
+        return await transaction(closure);
+      } finally {
+        tell();
+      }
+    };
+  }
+  const plain: Storage = { sql: storage.sql, transactionSync };
+  heard.set(storage, { plain, listeners });
+  return plain;
+}
+
 export class Db {
   readonly meter: Meter = { rowsRead: 0, rowsWritten: 0 };
   readonly #storage: Storage;
@@ -46,7 +99,13 @@ export class Db {
   /** Throws `newer_schema`. */
   constructor(storage: Storage) {
     this.#made = openSchema(storage);
-    this.#storage = storage;
+    this.#storage = hearRollbacks(storage, this);
+  }
+
+  /** A transaction of the agent's own code was rolled back, and our statements inside it with it. */
+  takenBack(): void {
+    for (const cache of this.#caches) cache.clear();
+    this.#made = openSchema(this.#storage);
   }
 
   /** Runs one statement and returns its rows. Throws `storage_full`. */

@@ -122,3 +122,39 @@ test("an end that was taken back is told to nobody, and one that is told stands 
   await runInDurableObject(stub, () => scheduler.wait(0));
   expect(told).toEqual(["applied"]);
 });
+
+test.for(["transactionSync", "transaction", "rollback"] as const)(
+  "what the agent's own storage.%s takes back leaves no trace in memory: the session is read and written on (M1)",
+  async (how) => {
+    const { agent, stub } = newAgent();
+    // The first append makes the tables, which a rollback takes away as well.
+    for (const first of [true, false]) {
+      await runInDurableObject(stub, async (instance: PalimpsestAgent, { storage }) => {
+        const session = Session.create(instance);
+        const append = () => session.appendMessage(say(77));
+        if (how === "transactionSync") {
+          const failing = () => {
+            void append();
+            throw new Error("the rest of it failed");
+          };
+          expect(() => storage.transactionSync(failing)).toThrow("the rest of it failed");
+        } else {
+          const ended = storage.transaction(async (transaction) => {
+            await append();
+            if (how === "rollback") transaction.rollback();
+            else throw new Error("the rest of it failed");
+          });
+          await ended.catch(() => undefined);
+        }
+        expect(await session.getMessage("m77")).toBeNull();
+        expect((await session.status()).leafId).toBe(first ? null : "m3");
+      });
+      if (first) await agent.appendAll({ messages: talk(0, 4) });
+    }
+    expect(await agent.append({ message: say(5) })).toMatchObject({ inserted: true });
+    const expected = ["m0", "m1", "m2", "m3", "m5"];
+    expect((await agent.getHistory()).map(({ id }) => id)).toEqual(expected);
+    await evictDurableObject(stub);
+    expect((await agent.getView()).messages.map(({ id }) => id)).toEqual(expected);
+  },
+);
