@@ -37,8 +37,8 @@ const subpaths = defineConfig({
   outDir: "dist/package",
   // Editors read the comments in the declarations; a bundler has no use for them in the code.
   outputOptions: { comments: false },
-  // Names of functions and classes stay, for stack traces.
-  minify: { compress: true, mangle: { toplevel: false, keepNames: true }, codegen: { removeWhitespace: true } },
+  // Names of classes stay, because the Agents SDK reads them. Functions get short ones, which stack traces show.
+  minify: { compress: true, mangle: { toplevel: true, keepNames: { function: false, class: true } }, codegen: { removeWhitespace: true } },
 });
 
 /** The command line, which Node runs and nobody imports. */
