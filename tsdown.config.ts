@@ -38,7 +38,11 @@ const subpaths = defineConfig({
   // Editors read the comments in the declarations; a bundler has no use for them in the code.
   outputOptions: { comments: false },
   // Names of classes stay, because the Agents SDK reads them. Functions get short ones, which stack traces show.
-  minify: { compress: true, mangle: { toplevel: true, keepNames: { function: false, class: true } }, codegen: { removeWhitespace: true } },
+  minify: {
+    compress: true,
+    mangle: { toplevel: true, keepNames: { function: false, class: true } },
+    codegen: { removeWhitespace: true },
+  },
 });
 
 /** The command line, which Node runs and nobody imports. */
