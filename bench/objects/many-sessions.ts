@@ -1,8 +1,11 @@
 /** Many sessions in one agent of ours, and the rows of operations in one of them. */
-import { SessionManager } from "../../src/agent/session-manager.ts";
+import { SessionManager, type ManagerOf } from "../../src/agent/session-manager.ts";
+import type { recall } from "../../src/recall/index.ts";
 import type { CompactionHost } from "../../src/agent/session.ts";
 import { messageAt } from "./messages.ts";
 import type { Meter, Rows } from "./meter.ts";
+
+type Rooms = readonly [ReturnType<typeof recall>];
 
 const ONE_MORE = "One more";
 
@@ -17,7 +20,7 @@ const OPERATIONS = {
   "search in one": searchIn,
   rename: (manager, id) => manager.rename(id, "Renamed"),
   delete: (manager, id) => manager.delete(id),
-} as const satisfies Record<string, (manager: SessionManager, id: string) => unknown>;
+} as const satisfies Record<string, (manager: ManagerOf<Rooms>, id: string) => unknown>;
 
 export type SessionOperation = keyof typeof OPERATIONS;
 export const SESSION_OPERATIONS = Object.keys(OPERATIONS) as readonly SessionOperation[];
@@ -28,10 +31,10 @@ const EACH = 4;
 const PAGE = 50;
 
 export class ManySessions {
-  readonly #manager: SessionManager;
+  readonly #manager: ManagerOf<Rooms>;
   readonly #meter: Meter;
 
-  constructor(agent: CompactionHost, meter: Meter) {
+  constructor(agent: CompactionHost<Rooms>, meter: Meter) {
     this.#manager = SessionManager.create(agent);
     this.#meter = meter;
   }
@@ -58,14 +61,14 @@ export class ManySessions {
 }
 
 /** Searches one session for a word that stands in every message of all sessions. */
-async function searchIn(manager: SessionManager, id: string): Promise<void> {
+async function searchIn(manager: ManagerOf<Rooms>, id: string): Promise<void> {
   const hits = await manager.search("Message", { sessionId: id });
   // One message was appended before.
   if (hits.length !== EACH + 1) throw new Error(`${hits.length} messages were found in one session.`);
 }
 
 /** Searches all sessions for words that stand in one message only. */
-async function searchOne(manager: SessionManager): Promise<void> {
+async function searchOne(manager: ManagerOf<Rooms>): Promise<void> {
   const hits = await manager.search(`"Message ${EACH} revision"`);
   if (hits.length !== 1) throw new Error(`The message was found ${hits.length} times.`);
 }

@@ -4,10 +4,11 @@
  * An agent's name is its setup, as in `busy?threshold=3000&delay=5000`. It sets the threshold in tokens (never reached without it), the
  * summariser (summariser.ts) and, with `notes`, that the agent keeps notes.
  */
-import type { AgentContext } from "agents";
+import { Agent, type AgentContext } from "agents";
 import { SessionManager } from "../../src/agent/session-manager.ts";
 import { Session, type CompactReceipt } from "../../src/agent/session.ts";
-import { CompactingAgent } from "../../src/agent/compacting-agent.ts";
+import { withCompaction } from "../../src/agent/compacting-agent.ts";
+import { recall } from "../../src/recall/index.ts";
 import type { RunRecord } from "../../src/memory/runs/runs.ts";
 import type { PortMethod } from "../../src/workflows/port.ts";
 import { ManySessions, type SessionOperation } from "./many-sessions.ts";
@@ -16,7 +17,7 @@ import { Meter, type Rows } from "./meter.ts";
 import { NEVER, Rig, type Asked, type Contender } from "./rig.ts";
 import { readSetting } from "./setting.ts";
 
-export class Ours extends CompactingAgent {
+export class Ours extends withCompaction(Agent, { rooms: [recall()] }) {
   readonly #rig: Rig;
   readonly #meter: Meter;
   #requests = 0;
