@@ -291,7 +291,7 @@ function aloneTable(judged: readonly Judged[]): Table {
     rows: sources.map(([source, own]) => {
       const others = judged.filter((each) => each.source !== source);
       const [chosen] = ALPHAS.toSorted((one, other) => meanAt(others, one) - meanAt(others, other));
-      return [source, own.length, chosen, round(meanAt(own, chosen ?? 1)), round(meanAt(own, 1))];
+      return [source, own.length, chosen ?? 1, round(meanAt(own, chosen ?? 1)), round(meanAt(own, 1))];
     }),
   };
 }

@@ -12,6 +12,7 @@ import { renderTranscript } from "../../src/steps/draft/render.ts";
 import { DEFAULT_TEMPLATE } from "../../src/steps/draft/template.ts";
 import { mergeWords, type Words } from "../../src/steps/salience/table.ts";
 import { gatherFacts, readSayings } from "../../src/steps/pinned/gather.ts";
+import { NO_FACTS } from "../../src/steps/pinned/fact.ts";
 import { lookAround } from "../../src/steps/pinned/around.ts";
 import { keepFacts } from "../../src/steps/pinned/keep.ts";
 import { renderNames } from "../../src/steps/pinned/render.ts";
@@ -272,7 +273,8 @@ class Rented {
     this.#text = withoutEmptySections(extract({ ...task, transcript, drafts: [], summaryTokens }));
     const facts = gatherFacts(sources);
     const kept = { head: wholeMessages(items.slice(0, from)), tail: wholeMessages(items.slice(to)) };
-    const around = lookAround({ ...kept, summaries: [], hidden: this.#hidden });
+    const earlier = this.#hidden.map((words) => ({ ...NO_FACTS, words }));
+    const around = lookAround({ ...kept, summaries: [], hidden: earlier });
     const room = { pinnedTokens: 0, namesTokens: Math.max(0, namesTokens - estimateTokens(this.#text)) };
     const { pinned } = keepFacts(this.#text, facts, { ...room, countTokens: estimateTokens, around });
     this.#hidden = [mergeWords([...this.#hidden, facts.words])];

@@ -4,9 +4,11 @@
  * The agent's name selects its summariser, as in `one?summariser=lossy-10&seed=1`, because a workflow knows only the name of its agent.
  * With `notes=1` it keeps notes.
  */
+import { Agent } from "agents";
 import type { UIMessage } from "ai";
 import { Session } from "../../../src/agent/session.ts";
-import { CompactingAgent } from "../../../src/agent/compacting-agent.ts";
+import { withCompaction } from "../../../src/agent/compacting-agent.ts";
+import { recall } from "../../../src/recall/index.ts";
 import type { RunRecord } from "../../../src/memory/runs/runs.ts";
 import type { Appended, Spent, Terms } from "../../policies/host.ts";
 import { readSetting } from "../setting.ts";
@@ -15,7 +17,7 @@ import type { HostedMethods } from "./hosted.ts";
 /** Most runs of one conversation that are read. */
 const MOST_RUNS = 10_000;
 
-export class HostedOurs extends CompactingAgent implements HostedMethods {
+export class HostedOurs extends withCompaction(Agent, { rooms: [recall()] }) implements HostedMethods {
   readonly #session = Session.create(this);
   #terms: Terms | null = null;
   #tail = 0;
