@@ -103,7 +103,7 @@ async function mendDraft(by: Drafting, rejected: DraftReceipt): Promise<Drafted>
   });
   if (source.kind !== "drafts") return source;
   const problems = rejected.problems.map((problem) => problem.detail);
-  if (sound) problems.push(`It leaves out what must not be lost. Put in, word for word: ${rejected.lost.join(" · ")}`);
+  if (sound) problems.push(`It leaves out what must not be lost. Put in, word for word: ${source.lost.join(" · ")}`);
   // A repair keeps the generation of the draft, because it does not write the source's text anew.
   const generation = Math.max(1, source.generation - 1);
   return ask(

@@ -117,7 +117,7 @@ function isSound(draft: DraftReceipt): boolean {
 }
 
 function isFaultless(draft: DraftReceipt): boolean {
-  return isSound(draft) && draft.lost.length === 0;
+  return isSound(draft) && draft.lost === 0;
 }
 
 /** Returns the sound draft of two, or the one that keeps more when both are sound. Returns null when neither is sound. */

@@ -34,7 +34,7 @@ export async function repairNotes(by: Drafting, rejected: DraftReceipt): Promise
   });
   if (source.kind !== "notes") return source;
   const problems = rejected.problems.map(({ detail }) => detail);
-  if (sound) problems.push(`The notes lack what must not be lost. Put in, word for word: ${rejected.lost.join(" · ")}`);
+  if (sound) problems.push(`The notes lack what must not be lost. Put in, word for word: ${source.lost.join(" · ")}`);
   return ask(by, source, problems);
 }
 

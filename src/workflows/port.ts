@@ -103,8 +103,8 @@ export interface DraftReceipt {
   readonly problems: readonly AuditProblem[];
   /** Share of its source's facts that the draft keeps, pinned facts included, from 0 to 1. */
   readonly score: number;
-  /** The most important lost facts, when the draft lost too many. The draft is sound all the same. */
-  readonly lost: readonly string[];
+  /** Number of important facts that the draft lost, where it lost too many, and otherwise 0. The draft is sound all the same. */
+  readonly lost: number;
   /** Problems of the draft as the summary of the whole span. Empty when it would pass. */
   readonly unfit: readonly AuditProblemKind[];
 }
@@ -162,6 +162,8 @@ export type DraftsReading =
       readonly degraded: boolean;
       /** How often the text of the covered messages will have been written anew. */
       readonly generation: number;
+      /** The most important facts that the drafts lost, word for word. A repair puts them in. */
+      readonly lost: readonly string[];
       /** Facts of all folded sources. */
       readonly facts: Facts;
     })
@@ -278,6 +280,8 @@ export type NotesReading =
       readonly maxChars: number;
       /** Text of the refused answer. */
       readonly rejected: string | null;
+      /** The most important facts that the refused answer lost, word for word. */
+      readonly lost: readonly string[];
     })
   | DraftReceipt
   | RunEnded;

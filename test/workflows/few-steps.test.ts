@@ -2,6 +2,7 @@
 import { expect, test } from "vitest";
 import { Session } from "../../src/agent/session.ts";
 import { newAgent, skipRetryDelays, startRun } from "../agents.ts";
+import { say } from "../conversation.ts";
 import { settled } from "../engine.ts";
 import { summaryOf } from "../scripted-model.ts";
 import { planFault } from "./faulty-run.ts";
@@ -47,6 +48,22 @@ test("what the engine keeps of a run are ids, counts and digests: plan, chunks, 
     expect(kept).not.toMatch(/quokka|Step \d|file/i);
     expect(kept.length).toBeLessThan(2_000);
   }
+});
+
+test("nor a word of what a draft lost: the facts that a repair names are read from the agent (S2)", async () => {
+  const rules = Array.from({ length: 160 }, (_, n) => `Never touch billing_${n}.`).join("\n");
+  const { name, agent, calls } = newAgent((prompt) => summaryOf(prompt, "something was said"));
+  const { results } = planFault(name, { fault: null, at: 0 });
+  await agent.appendAll({ messages: [say(0), say(1), { ...say(2), parts: [{ type: "text", text: rules }] }] });
+  await agent.appendAll({ messages: Array.from({ length: 16 }, (_, n) => say(n + 3)) });
+  for (const { id } of await agent.runs({})) {
+    await agent.waitForRun({ runId: id });
+    await settled(id);
+  }
+  expect(calls.find(({ kind }) => kind === "repair")?.problems.join()).toContain("Never touch billing_");
+  const kept = [...results.values()].map((result) => JSON.stringify(result)).join();
+  expect(kept).toContain('"lost":');
+  expect(kept).not.toContain("billing_");
 });
 
 test("approval that is asked for only after the plan is waited for all the same: the commit refuses without it (C1)", async () => {

@@ -84,6 +84,7 @@ export function readNotes(call: PortCall, { model, again }: NotesRequest): Notes
   const rows = findNew(history, base, endOf(run));
   const sections = wordSections(core, run, { base, shape });
   const read = readRows(core, history, { rows, redaction });
+  const rejected = again === undefined ? null : mustDraft(core, run, again.rejected);
   return {
     kind: "notes",
     key,
@@ -91,7 +92,8 @@ export function readNotes(call: PortCall, { model, again }: NotesRequest): Notes
     shape: tellShape(core.counterOf(run.sessionId), shape, { sections, elements: read.elements }),
     ...read,
     maxChars: run.policy.chunkTokens * MAX_CHARS_PER_TOKEN,
-    rejected: again === undefined ? null : mustDraft(core, run, again.rejected).text,
+    rejected: rejected?.text ?? null,
+    lost: rejected?.lost.map(redaction.text) ?? [],
     leftMs: call.leftMs,
   };
 }

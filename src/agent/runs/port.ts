@@ -194,6 +194,7 @@ export class RunPort implements CompactionPort {
         previous: earlier.length === 0 ? null : earlier.map(({ text }) => redaction.text(text)).join("\n\n"),
         degraded: sources.some((source) => source.degraded),
         generation: 1 + Math.max(...sources.map(({ generation }) => generation)),
+        lost: sources.flatMap(({ lost }) => lost.map(redaction.text)),
         facts: redaction.facts(mergeFacts(sources.map(({ facts }) => facts))),
         brief,
         askTokens: tellBudget(core.counterOf(run.sessionId), brief.summaryTokens, weigh),

@@ -9,7 +9,7 @@ import type { Needs } from "../core.ts";
 export function receiptOf(core: Needs<"counterOf" | "settings">, run: RunRecord, draft: Draft): DraftReceipt {
   const { key, tokens, problems, score, lost } = draft;
   const unfit = run.kind === "notes" ? [] : findUnfit(core, run, draft);
-  return { kind: "draft", key, soundKey: key, tokens, reused: true, problems, score, lost, unfit };
+  return { kind: "draft", key, soundKey: key, tokens, reused: true, problems, score, lost: lost.length, unfit };
 }
 
 /** The same for the ledger. */

@@ -123,12 +123,14 @@ export interface Folded {
   readonly degraded: boolean;
   readonly generation: number;
   readonly facts: Facts;
+  /** The most important facts that the draft lost, where it lost too many. */
+  readonly lost: readonly string[];
 }
 
 export function readSource(core: Needs<"drafts" | "memory">, run: RunRecord, source: FoldSource): Folded {
   if (source.kind === "draft") {
-    const { text, degraded, generation, facts } = mustDraft(core, run, source.key);
-    return { kind: source.kind, text, name: source.key, degraded, generation, facts };
+    const { text, degraded, generation, facts, lost } = mustDraft(core, run, source.key);
+    return { kind: source.kind, text, name: source.key, degraded, generation, facts, lost };
   }
   const overlay = core.memory.session(run.sessionId).overlay(source.id);
   assert(overlay !== null, `Overlay ${source.id} is gone although the run over it is live.`);
@@ -141,6 +143,7 @@ export function readSource(core: Needs<"drafts" | "memory">, run: RunRecord, sou
     degraded,
     generation,
     facts: factsOf(core, overlay, run.sessionId),
+    lost: [],
   };
 }
 
