@@ -16,10 +16,10 @@ export {
   type SessionStatus,
   type CompactionHost,
   type CompactReceipt,
-} from "./agent/session.ts";
+} from "./agent/sessions/session.ts";
 export type { CompactOptions, NotesEdit } from "./agent/inputs.ts";
-export type { LeafInput, ParentInput } from "./agent/branch-input.ts";
-export { SessionManager } from "./agent/session-manager.ts";
+export type { LeafInput, ParentInput } from "./agent/sessions/branch-input.ts";
+export { SessionManager } from "./agent/sessions/session-manager.ts";
 export type { SplitOptions } from "./agent/runs/split.ts";
 export type { Fitted, GetViewOptions, ShownView } from "./agent/views/shown-view.ts";
 export type { OnCompactionOptions } from "./agent/runs/inline.ts";

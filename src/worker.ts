@@ -2,7 +2,7 @@
 import { Agent } from "agents";
 import { withCompaction } from "./agent/compacting-agent.ts";
 import type { WatchdogEnv } from "./agent/platform.ts";
-import type { Session } from "./agent/session.ts";
+import type { Session } from "./agent/sessions/session.ts";
 import { refuse } from "./doors/answers.ts";
 import { createWorker, type WorkerEnv } from "./doors/create-worker.ts";
 import { guardConnections, type GuardEnv } from "./doors/guard.ts";

@@ -1,7 +1,7 @@
 /** The calls, sessions and session managers of the agents under test, which have every room. */
 import { tableOf, type Calls } from "../src/agent/calls.ts";
-import type { ManagerOf } from "../src/agent/session-manager.ts";
-import type { SessionOf } from "../src/agent/session.ts";
+import type { ManagerOf } from "../src/agent/sessions/session-manager.ts";
+import type { SessionOf } from "../src/agent/sessions/session.ts";
 import { ALL_ROOMS, type AllRooms, type CallName } from "../src/rooms.ts";
 
 export const calls = tableOf(ALL_ROOMS) as unknown as Calls<AllRooms>;

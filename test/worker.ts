@@ -3,7 +3,7 @@ import { DurableObject, type WorkflowEvent, type WorkflowStep } from "cloudflare
 import { Agent, routeAgentRequest } from "agents";
 import { CompactingAgent, withCompaction } from "../src/agent/compacting-agent.ts";
 import { ALL_ROOMS, type AllRooms } from "../src/rooms.ts";
-import { Session, type SessionOf } from "../src/agent/session.ts";
+import { Session, type SessionOf } from "../src/agent/sessions/session.ts";
 import type { AfterCompaction, KeepNotesOptions, InlineCompaction } from "../src/agent/settings.ts";
 import type { InlineSettings } from "../src/agent/runs/inline.ts";
 import type { CommitResult, OverlayRecord } from "../src/memory/overlays/overlays.ts";

@@ -6,7 +6,7 @@
  * the first drafts, and the commit's own function chooses pinned facts. It leaves out prompts, answers that fail an audit, repairs, edits
  * and other faults. Those are tested elsewhere.
  */
-import { SOURCE_PER_SUMMARY_TOKEN } from "../../src/agent/runs/brief.ts";
+import { SOURCE_PER_SUMMARY_TOKEN } from "../../src/agent/runs/drafts/brief.ts";
 import type { UIMessage } from "ai";
 import { SUMMARY_FRAME_TOKENS } from "../../src/limits.ts";
 import { groupDrafts } from "../../src/steps/plan/window.ts";

@@ -1,7 +1,7 @@
 /** Many sessions in one agent of ours, and the rows of operations in one of them. */
-import { SessionManager, type ManagerOf } from "../../src/agent/session-manager.ts";
+import { SessionManager, type ManagerOf } from "../../src/agent/sessions/session-manager.ts";
 import type { recall } from "../../src/recall/index.ts";
-import type { CompactionHost } from "../../src/agent/session.ts";
+import type { CompactionHost } from "../../src/agent/sessions/session.ts";
 import { messageAt } from "./messages.ts";
 import type { Meter, Rows } from "./meter.ts";
 

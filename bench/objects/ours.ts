@@ -5,8 +5,8 @@
  * summariser (summariser.ts) and, with `notes`, that the agent keeps notes.
  */
 import { Agent, type AgentContext } from "agents";
-import { SessionManager } from "../../src/agent/session-manager.ts";
-import { Session, type CompactReceipt } from "../../src/agent/session.ts";
+import { SessionManager } from "../../src/agent/sessions/session-manager.ts";
+import { Session, type CompactReceipt } from "../../src/agent/sessions/session.ts";
 import { withCompaction } from "../../src/agent/compacting-agent.ts";
 import { recall } from "../../src/recall/index.ts";
 import type { RunRecord } from "../../src/memory/runs/runs.ts";

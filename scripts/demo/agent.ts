@@ -2,7 +2,7 @@
 import type { UIMessage } from "ai";
 import { AgentClient } from "agents/client";
 import { RUN_EVENT, type RunEvent } from "../../src/agent/events.ts";
-import type { SessionStatus } from "../../src/agent/session.ts";
+import type { SessionStatus } from "../../src/agent/sessions/session.ts";
 import type { AppendResult } from "../../src/memory/messages/history.ts";
 import type { PastView } from "../../src/memory/overlays/time-travel.ts";
 import type { View } from "../../src/memory/messages/view.ts";

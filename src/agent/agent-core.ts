@@ -14,7 +14,7 @@ import type { CountTokens } from "../steps/message/measure.ts";
 import type { Core, Marks, Platform } from "./core.ts";
 import { runEvent } from "./events.ts";
 import { InstalledRooms, type Rooms } from "./extension.ts";
-import type { HostedSession } from "./hosted-session.ts";
+import type { HostedSession } from "./sessions/hosted-session.ts";
 import { redactionOf } from "./redaction.ts";
 import { tellAfterCompaction } from "./runs/after-compaction.ts";
 import { Dispatcher } from "./runs/dispatch.ts";

@@ -38,8 +38,8 @@ import {
   words,
 } from "./inputs.ts";
 import type { CallEntry, CallsOf, CallTable, Group, Rooms } from "./extension.ts";
-import type { SessionManager } from "./session-manager.ts";
-import type { CompactReceipt, Session } from "./session.ts";
+import type { SessionManager } from "./sessions/session-manager.ts";
+import type { CompactReceipt, Session } from "./sessions/session.ts";
 
 /** Characters of a summary that a person wrote, some ten times the largest budget. The audit reports a text that is too large. */
 const MAX_SUMMARY_CHARS = 200_000;

@@ -11,10 +11,10 @@ import { AgentCore, type CoreWith } from "./agent-core.ts";
 import type { CallTable, Rooms } from "./extension.ts";
 import { mustKeepNoMessages } from "./known-hosts.ts";
 import { agentPlatform, lacksWorkflow } from "./platform.ts";
-import { SessionManager } from "./session-manager.ts";
+import { SessionManager } from "./sessions/session-manager.ts";
 import { callPort, RunPort } from "./runs/port.ts";
 import type { PortMethod } from "../workflows/port.ts";
-import { Session, type SessionOf } from "./session.ts";
+import { Session, type SessionOf } from "./sessions/session.ts";
 import { checkFields } from "../known-fields.ts";
 
 export interface WithCompactionOptions<R extends Rooms = readonly []> {

@@ -9,7 +9,7 @@ import type { ToolSet, UIMessage } from "ai";
 import type { z } from "zod";
 import { PalimpsestError } from "../errors.ts";
 import type { Core, RoomHooks, ShownText, Told } from "./core.ts";
-import type { SessionState } from "./session-state.ts";
+import type { SessionState } from "./sessions/session-state.ts";
 
 /**
  * Calls that clients may get together. `watch` asks for compactions and follows them, without a word of the conversation. `read` reads the

@@ -5,7 +5,7 @@ import type { ToolSet } from "ai";
 import type { Methods } from "../agent/compose.ts";
 import type { Told, Core } from "../agent/core.ts";
 import type { Extension, Installed, ManagerState } from "../agent/extension.ts";
-import type { SessionState } from "../agent/session-state.ts";
+import type { SessionState } from "../agent/sessions/session-state.ts";
 import { PalimpsestError } from "../errors.ts";
 import type { ContextBlocks, OnToolError } from "./blocks.ts";
 import { contextCalls } from "./calls.ts";

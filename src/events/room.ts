@@ -2,7 +2,7 @@
 import type { Extension } from "../agent/extension.ts";
 import type { Methods } from "../agent/compose.ts";
 import { parseInput } from "../agent/inputs.ts";
-import type { SessionState } from "../agent/session-state.ts";
+import type { SessionState } from "../agent/sessions/session-state.ts";
 import { eventCalls, eventInputs } from "./calls.ts";
 import type { WorkingContext } from "./context.ts";
 import type { ConversationEvent } from "./event.ts";

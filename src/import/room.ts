@@ -4,7 +4,7 @@ import type { Methods } from "../agent/compose.ts";
 import type { Extension } from "../agent/extension.ts";
 import { noRules, redactionOf } from "../agent/redaction.ts";
 import { parseInput } from "../agent/inputs.ts";
-import type { SessionState } from "../agent/session-state.ts";
+import type { SessionState } from "../agent/sessions/session-state.ts";
 import { transcriptCalls, transcriptInputs } from "./calls.ts";
 import { exportJsonl } from "./export.ts";
 import type { Format } from "./import.ts";

@@ -7,7 +7,7 @@
  */
 import type { UIMessage } from "ai";
 import { errorCode, PalimpsestError } from "../errors.ts";
-import type { SessionState } from "../agent/session-state.ts";
+import type { SessionState } from "../agent/sessions/session-state.ts";
 import type { History } from "../memory/messages/history.ts";
 import { WHOLE_MESSAGE, type Span } from "../steps/plan/outline.ts";
 import type { StoredConversation, StoredPlace, StoredSummary } from "./store.ts";

@@ -5,7 +5,7 @@
  * event is dropped.
  */
 import type { CompactOptions } from "../agent/inputs.ts";
-import type { CompactReceipt, SessionStatus } from "../agent/session.ts";
+import type { CompactReceipt, SessionStatus } from "../agent/sessions/session.ts";
 import { readRunEvent, type RunEvent } from "../client.ts";
 import type { RunRecord } from "../memory/runs/runs.ts";
 

@@ -12,7 +12,7 @@ import type { Methods } from "../agent/compose.ts";
 import type { Extension, Installed, ManagerState } from "../agent/extension.ts";
 import { defined, parseInput } from "../agent/inputs.ts";
 import { letOthersIn } from "../agent/let-others-in.ts";
-import { SessionState } from "../agent/session-state.ts";
+import { SessionState } from "../agent/sessions/session-state.ts";
 import { recall as recallIn, recallTool, type RecallRequest } from "../agent/views/recall.ts";
 import type { Recall } from "../agent/views/recalled.ts";
 import { HiddenMessages } from "../memory/messages/hidden-messages.ts";

@@ -10,7 +10,7 @@ import { MIN_VIEW_TOKENS } from "../limits.ts";
 import { errorCode } from "../errors.ts";
 import { sliceMessage } from "../steps/message/slice.ts";
 import { parseSyntheticId } from "../steps/view/view.ts";
-import type { Session } from "../agent/session.ts";
+import type { Session } from "../agent/sessions/session.ts";
 import type { StepBegun } from "../agent/views/call-results.ts";
 import { nextPrompt, usageOf, type Prompt, type ViewOptions } from "../agent/views/turn.ts";
 

@@ -1,5 +1,5 @@
 /** Drives the runs of an agent to their ends, as its watchdog would, without waiting for the watchdog's alarm. */
-import type { CompactionHost } from "../agent/session.ts";
+import type { CompactionHost } from "../agent/sessions/session.ts";
 import { PalimpsestError } from "../errors.ts";
 import { MAX_PAGE, WATCHDOG_SECONDS } from "../limits.ts";
 import type { RunRecord } from "../memory/runs/runs.ts";

@@ -5,7 +5,7 @@
  */
 import type { ThinkSession } from "@cloudflare/think";
 import type { StoredCompaction } from "agents/sessions";
-import type { Session } from "../agent/session.ts";
+import type { Session } from "../agent/sessions/session.ts";
 import type { OverlayRecord } from "../memory/overlays/record.ts";
 
 /** A threshold that no conversation reaches, so that compaction happens only on request. */

@@ -10,7 +10,7 @@
  */
 import type { PrepareStepContext, Think, TurnContext } from "@cloudflare/think";
 import type { ModelMessage, UIMessage } from "ai";
-import type { Session } from "../agent/session.ts";
+import type { Session } from "../agent/sessions/session.ts";
 import { compactedTurn, type CompactedTurn, type HostTurn } from "../sessions-source/turn.ts";
 import { leafOfTurn } from "./internals.ts";
 

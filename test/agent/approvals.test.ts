@@ -2,7 +2,7 @@
  * Tool calls that wait for a person's approval or for a client's result. They reach the model unchanged through every view and format,
  * whatever is compacted meanwhile.
  */
-import { Session } from "../../src/agent/session.ts";
+import { Session } from "../../src/agent/sessions/session.ts";
 import type { FullSession } from "../rooms.ts";
 import { runInDurableObject } from "cloudflare:test";
 import type { LanguageModelV4GenerateResult, LanguageModelV4Prompt, LanguageModelV4StreamPart } from "@ai-sdk/provider";

@@ -1,5 +1,5 @@
 /** An overlay's record of its moment (F8). It names every tool that was called before it. */
-import { Session } from "../../src/agent/session.ts";
+import { Session } from "../../src/agent/sessions/session.ts";
 import { runInDurableObject } from "cloudflare:test";
 import type { UIMessage } from "ai";
 import { afterEach, expect, test } from "vitest";

@@ -1,6 +1,6 @@
 /** Sessions as an agent's own code declares them, and compaction by a function of the caller's own. */
-import { SessionManager } from "../../src/agent/session-manager.ts";
-import { Session } from "../../src/agent/session.ts";
+import { SessionManager } from "../../src/agent/sessions/session-manager.ts";
+import { Session } from "../../src/agent/sessions/session.ts";
 import type { FullSession } from "../rooms.ts";
 import { env } from "cloudflare:workers";
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";

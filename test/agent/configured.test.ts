@@ -1,7 +1,7 @@
 /** Every setting of a session also works on the sessions of a manager, so a caller need not know which of the two it holds. */
-import { SessionManager } from "../../src/agent/session-manager.ts";
+import { SessionManager } from "../../src/agent/sessions/session-manager.ts";
 import { Configured } from "../../src/agent/configured.ts";
-import { Session } from "../../src/agent/session.ts";
+import { Session } from "../../src/agent/sessions/session.ts";
 import { runInDurableObject } from "cloudflare:test";
 import { expect, test } from "vitest";
 import { secretRules } from "../../src/redact/secret-rules.ts";

@@ -1,5 +1,5 @@
 /** A session's view that always fits, however compaction goes and however the provider counts. */
-import { Session } from "../../src/agent/session.ts";
+import { Session } from "../../src/agent/sessions/session.ts";
 import { runInDurableObject } from "cloudflare:test";
 import { convertToModelMessages, type UIMessage } from "ai";
 import { afterEach, expect, test } from "vitest";

@@ -1,5 +1,5 @@
 /** A fork continues from its parent's state, with its memory, its loaded skills and its calibration, and is independent from then on. */
-import { SessionManager } from "../../src/agent/session-manager.ts";
+import { SessionManager } from "../../src/agent/sessions/session-manager.ts";
 import type { FullManager, FullSession } from "../rooms.ts";
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { expect, test } from "vitest";

@@ -2,7 +2,7 @@
  * The operator's view, with the health of an agent, the SDK's diagnostics events and a point for each ended run. None of it holds a word of
  * the conversation.
  */
-import { Session } from "../../src/agent/session.ts";
+import { Session } from "../../src/agent/sessions/session.ts";
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { runInDurableObject } from "cloudflare:test";
 import { expect, test } from "vitest";

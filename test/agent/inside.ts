@@ -1,6 +1,6 @@
 /** Runs a test's code inside the agent's object, with a session manager at hand. */
 import { runInDurableObject } from "cloudflare:test";
-import { SessionManager } from "../../src/agent/session-manager.ts";
+import { SessionManager } from "../../src/agent/sessions/session-manager.ts";
 import type { newAgent } from "../agents.ts";
 import type { FullManager } from "../rooms.ts";
 import type { PalimpsestAgent } from "../worker.ts";

@@ -2,8 +2,8 @@
  * Defects of earlier session memories that show only with a running summariser. ../memory/known-defects.test.ts lists them all, with those
  * of the store and the tests that guard them.
  */
-import { Session } from "../../src/agent/session.ts";
-import { SessionManager } from "../../src/agent/session-manager.ts";
+import { Session } from "../../src/agent/sessions/session.ts";
+import { SessionManager } from "../../src/agent/sessions/session-manager.ts";
 import { env } from "cloudflare:workers";
 import { runInDurableObject } from "cloudflare:test";
 import type { UIMessage } from "ai";

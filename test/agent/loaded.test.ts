@@ -2,7 +2,7 @@
 import { runInDurableObject } from "cloudflare:test";
 import type { UIMessage } from "ai";
 import { expect, test } from "vitest";
-import { Session } from "../../src/agent/session.ts";
+import { Session } from "../../src/agent/sessions/session.ts";
 import { newAgent, skipRetryDelays } from "../agents.ts";
 import { say } from "../conversation.ts";
 import type { FullSession } from "../rooms.ts";

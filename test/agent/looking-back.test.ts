@@ -1,5 +1,5 @@
 /** Undo, redo and time travel as a caller uses them, and the examples of docs/recall.md, executed. */
-import { Session } from "../../src/agent/session.ts";
+import { Session } from "../../src/agent/sessions/session.ts";
 import { runInDurableObject } from "cloudflare:test";
 import { expect, test, vi } from "vitest";
 import { newAgent, refusalOf } from "../agents.ts";

@@ -2,7 +2,7 @@
 import { runInDurableObject } from "cloudflare:test";
 import type { UIMessage } from "ai";
 import { expect, test } from "vitest";
-import { Session } from "../../src/agent/session.ts";
+import { Session } from "../../src/agent/sessions/session.ts";
 import type { OverlayRecord } from "../../src/memory/overlays/overlays.ts";
 import { measureMessage } from "../../src/steps/message/measure.ts";
 import { estimateTokens } from "../../src/steps/tokens/tokens.ts";

@@ -1,7 +1,7 @@
 /**
  * Text that a person writes into the notes. It is kept unchanged, shown within bounds, never overwritten unseen, and withheld with care.
  */
-import { Session } from "../../src/agent/session.ts";
+import { Session } from "../../src/agent/sessions/session.ts";
 import { runInDurableObject } from "cloudflare:test";
 import { afterEach, describe, expect, test } from "vitest";
 import { estimateTokens } from "../../src/steps/tokens/tokens.ts";

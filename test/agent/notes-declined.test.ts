@@ -1,5 +1,5 @@
 /** Reasons why notes do not serve, end to end, with the runs that wait for them and the cost of asking. */
-import { Session } from "../../src/agent/session.ts";
+import { Session } from "../../src/agent/sessions/session.ts";
 import type { FullSession } from "../rooms.ts";
 import { runInDurableObject } from "cloudflare:test";
 import type { UIMessage } from "ai";

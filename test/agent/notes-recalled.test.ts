@@ -1,5 +1,5 @@
 /** Where notes are cut, a line says so and names the query for `recall`, which then answers the whole text. */
-import { Session } from "../../src/agent/session.ts";
+import { Session } from "../../src/agent/sessions/session.ts";
 import type { FullSession } from "../rooms.ts";
 import { runInDurableObject } from "cloudflare:test";
 import type { UIMessage } from "ai";

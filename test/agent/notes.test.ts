@@ -1,9 +1,9 @@
 /** The notes as their owner uses them, and what a compaction keeps of them (S1, S2). */
-import { SessionManager } from "../../src/agent/session-manager.ts";
+import { SessionManager } from "../../src/agent/sessions/session-manager.ts";
 import { runInDurableObject } from "cloudflare:test";
 import type { UIMessage } from "ai";
 import { afterEach, describe, expect, test } from "vitest";
-import { Session } from "../../src/agent/session.ts";
+import { Session } from "../../src/agent/sessions/session.ts";
 import { NOTES_VERSIONS } from "../../src/limits-of-notes.ts";
 import { newAgent, refusalOf, skipRetryDelays } from "../agents.ts";
 import { say, talk, textOf } from "../conversation.ts";

@@ -2,7 +2,7 @@
 import type { FullSession } from "../rooms.ts";
 import { runInDurableObject } from "cloudflare:test";
 import { expect, test } from "vitest";
-import { Session } from "../../src/agent/session.ts";
+import { Session } from "../../src/agent/sessions/session.ts";
 import { viewBeforeStep } from "../../src/agent/views/turn.ts";
 import { renderInForce } from "../../src/steps/pinned/render.ts";
 import { estimateTokens } from "../../src/steps/tokens/tokens.ts";

@@ -1,5 +1,5 @@
 /** A session's own compaction function is limited, controlled, checked and recorded like any other run. */
-import { Session } from "../../src/agent/session.ts";
+import { Session } from "../../src/agent/sessions/session.ts";
 import { env } from "cloudflare:workers";
 import { abortAllDurableObjects, runInDurableObject } from "cloudflare:test";
 import { afterEach, describe, expect, test } from "vitest";

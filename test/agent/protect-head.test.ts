@@ -1,5 +1,5 @@
 /** The beginning of a conversation, which is usually the task itself. Tests how much of it is kept and which setting decides (E5). */
-import { Session } from "../../src/agent/session.ts";
+import { Session } from "../../src/agent/sessions/session.ts";
 import type { FullSession } from "../rooms.ts";
 import { runInDurableObject } from "cloudflare:test";
 import type { UIMessage } from "ai";

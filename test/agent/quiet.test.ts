@@ -1,5 +1,5 @@
 /** After a run. Tests which later runs are started and when, and that vain runs do not repeat. Each bug was reported by a user. */
-import { Session } from "../../src/agent/session.ts";
+import { Session } from "../../src/agent/sessions/session.ts";
 import type { UIMessage } from "ai";
 import { runInDurableObject } from "cloudflare:test";
 import { afterEach, expect, test } from "vitest";

@@ -1,6 +1,6 @@
 /** `recall` lets a model read the messages under its summaries, word for word, within a budget, and of its own session alone. */
-import { SessionManager } from "../../src/agent/session-manager.ts";
-import { Session, type CompactionHost } from "../../src/agent/session.ts";
+import { SessionManager } from "../../src/agent/sessions/session-manager.ts";
+import { Session, type CompactionHost } from "../../src/agent/sessions/session.ts";
 import type { AllRooms } from "../../src/rooms.ts";
 import type { FullSession } from "../rooms.ts";
 import { runInDurableObject } from "cloudflare:test";

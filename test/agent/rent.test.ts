@@ -5,7 +5,7 @@
 import type { UIMessage } from "ai";
 import { expect, test } from "vitest";
 import type { CompactAfterOptions } from "../../src/agent/settings.ts";
-import { Session } from "../../src/agent/session.ts";
+import { Session } from "../../src/agent/sessions/session.ts";
 import { newAgent, skipRetryDelays } from "../agents.ts";
 import { say, textOf } from "../conversation.ts";
 import type { FullManager } from "../rooms.ts";

@@ -1,5 +1,5 @@
 /** A transaction that rolls back leaves nothing in storage and nothing in the caches of it. */
-import { Session } from "../../src/agent/session.ts";
+import { Session } from "../../src/agent/sessions/session.ts";
 import type { FullSession } from "../rooms.ts";
 import type { UIMessage } from "ai";
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";

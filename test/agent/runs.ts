@@ -1,5 +1,5 @@
 /** Helpers of the tests of when a run starts. They are a policy, a sound summariser, and a wait for the end. */
-import { Session } from "../../src/agent/session.ts";
+import { Session } from "../../src/agent/sessions/session.ts";
 import { runInDurableObject } from "cloudflare:test";
 import type { CompactAfterOptions } from "../../src/agent/settings.ts";
 import type { RunRecord } from "../../src/memory/runs/runs.ts";

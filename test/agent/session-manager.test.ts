@@ -1,10 +1,10 @@
 /** Several sessions in one agent, with calls to all of them and calls by id. */
-import { Session } from "../../src/agent/session.ts";
+import { Session } from "../../src/agent/sessions/session.ts";
 import type { FullManager, FullSession } from "../rooms.ts";
 import type { UIMessage } from "ai";
 import { evictDurableObject } from "cloudflare:test";
 import { expect, test } from "vitest";
-import type { LeafInput } from "../../src/agent/branch-input.ts";
+import type { LeafInput } from "../../src/agent/sessions/branch-input.ts";
 import { buildWorkingContext } from "../../src/events/context.ts";
 import { errorCode } from "../../src/errors.ts";
 import { newAgent, refusalOf, skipRetryDelays, startRun, stubOf } from "../agents.ts";

@@ -1,6 +1,6 @@
 /** Splitting by hand. Tests what a child inherits from its parent, who may ask, and refusals with advice. */
-import { SessionManager } from "../../src/agent/session-manager.ts";
-import { Session } from "../../src/agent/session.ts";
+import { SessionManager } from "../../src/agent/sessions/session-manager.ts";
+import { Session } from "../../src/agent/sessions/session.ts";
 import { convertToModelMessages, type UIMessage } from "ai";
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";

@@ -1,7 +1,7 @@
 /** The promises of `palimpsest/testing`, beside the example's own tests. */
 import { runInDurableObject } from "cloudflare:test";
 import { expect, test } from "vitest";
-import { Session } from "../../src/agent/session.ts";
+import { Session } from "../../src/agent/sessions/session.ts";
 import { fakeClock, finishRuns } from "../../src/testing/index.ts";
 import { newAgent, skipRetryDelays, startRun } from "../agents.ts";
 import { makeGate, openGates, summaryOf } from "../scripted-model.ts";

@@ -1,5 +1,5 @@
 /** A failing token counter loses no message, because the estimate replaces it. */
-import { Session } from "../../src/agent/session.ts";
+import { Session } from "../../src/agent/sessions/session.ts";
 import { runInDurableObject } from "cloudflare:test";
 import { afterEach, expect, test, vi } from "vitest";
 import type { CompactAfterOptions } from "../../src/agent/settings.ts";

@@ -1,5 +1,5 @@
 /** A turn never goes on after a lost step, never restores a deleted message, and follows its session. */
-import { SessionManager } from "../../src/agent/session-manager.ts";
+import { SessionManager } from "../../src/agent/sessions/session-manager.ts";
 import type { FullManager, FullSession } from "../rooms.ts";
 import { runInDurableObject } from "cloudflare:test";
 import { generateText, isStepCount, streamText, tool, type ToolSet, type UIMessage } from "ai";

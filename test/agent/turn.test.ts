@@ -1,5 +1,5 @@
 /** A turn that is stored in its session while it runs. Tests the prompt of each step, and the stored result. */
-import { Session } from "../../src/agent/session.ts";
+import { Session } from "../../src/agent/sessions/session.ts";
 import type { FullSession } from "../rooms.ts";
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import type { LanguageModelV4, LanguageModelV4Message } from "@ai-sdk/provider";

@@ -5,7 +5,7 @@
 import { Agent } from "agents";
 import { expect, test } from "vitest";
 import { withCompaction } from "../../src/agent/compacting-agent.ts";
-import { Session } from "../../src/agent/session.ts";
+import { Session } from "../../src/agent/sessions/session.ts";
 import type { FullManager, FullSession } from "../rooms.ts";
 import { keepTurn, viewBeforeStep } from "../../src/agent/views/turn.ts";
 import { errorCode } from "../../src/errors.ts";

@@ -1,6 +1,6 @@
 /** A provider's count changes when a session compacts and what size it reports, but never the stored messages. */
-import { SessionManager } from "../../src/agent/session-manager.ts";
-import { Session } from "../../src/agent/session.ts";
+import { SessionManager } from "../../src/agent/sessions/session-manager.ts";
+import { Session } from "../../src/agent/sessions/session.ts";
 import type { FullSession } from "../rooms.ts";
 import { MAX_CALL_TOKENS } from "../../src/agent/reports/usage.ts";
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";

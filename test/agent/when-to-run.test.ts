@@ -1,6 +1,6 @@
 /** When a run starts and when it waits, with its reason. Waiting never loses a message, and never causes many calls. */
-import { SessionManager } from "../../src/agent/session-manager.ts";
-import { Session } from "../../src/agent/session.ts";
+import { SessionManager } from "../../src/agent/sessions/session-manager.ts";
+import { Session } from "../../src/agent/sessions/session.ts";
 import { MAX_WASTED_CALLS } from "../../src/workflows/retries.ts";
 import { PARALLEL_CHUNKS } from "../../src/workflows/parallel.ts";
 import { APICallError } from "@ai-sdk/provider";

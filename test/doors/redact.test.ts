@@ -1,7 +1,7 @@
 /**
  * Secrets in a conversation. With the option no summariser sees one. Stored messages are unchanged, and an export may leave secrets out.
  */
-import { Session } from "../../src/agent/session.ts";
+import { Session } from "../../src/agent/sessions/session.ts";
 import { runInDurableObject } from "cloudflare:test";
 import { expect, test } from "vitest";
 import { secretRules } from "../../src/redact/secret-rules.ts";

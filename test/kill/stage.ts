@@ -12,7 +12,7 @@ import type { UIMessage } from "ai";
 import { DemoAgent } from "../../scripts/demo/agent.ts";
 import { freePort, LocalWorker } from "../../scripts/demo/local-worker.ts";
 import type { RunEvent } from "../../src/agent/events.ts";
-import type { SessionStatus } from "../../src/agent/session.ts";
+import type { SessionStatus } from "../../src/agent/sessions/session.ts";
 import type { OverlayRecord } from "../../src/memory/overlays/overlays.ts";
 import type { View } from "../../src/memory/messages/view.ts";
 import { measureMessage } from "../../src/steps/message/measure.ts";

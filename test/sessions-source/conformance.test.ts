@@ -6,7 +6,7 @@ import { evictDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import type { UIMessage } from "ai";
 import { describe, expect, test } from "vitest";
-import type { Session } from "../../src/agent/session.ts";
+import type { Session } from "../../src/agent/sessions/session.ts";
 import type { RecallMethods } from "../../src/recall/room.ts";
 import { inside, newChat } from "../ai-chat/chat.ts";
 import type { Chat } from "../ai-chat/worker.ts";

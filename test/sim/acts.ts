@@ -3,7 +3,7 @@
  *
  * Judges only that every refusal has a stable code. The agent goes first, so that an operation that it refuses never reaches the twin.
  */
-import { Session } from "../../src/agent/session.ts";
+import { Session } from "../../src/agent/sessions/session.ts";
 import { abortAllDurableObjects, evictDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import type { UIMessage } from "ai";

@@ -3,7 +3,7 @@
  *
  * Reads only. One synchronous pass inside the object does all the reading, so that no run moves meanwhile.
  */
-import { Session } from "../../src/agent/session.ts";
+import { Session } from "../../src/agent/sessions/session.ts";
 import { convertToModelMessages, type UIMessage } from "ai";
 import type { Draft } from "../../src/memory/drafts.ts";
 import type { OverlayRecord } from "../../src/memory/overlays/overlays.ts";

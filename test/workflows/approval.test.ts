@@ -3,7 +3,7 @@ import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
 import type { ApprovalOptions } from "../../src/agent/settings.ts";
-import { Session } from "../../src/agent/session.ts";
+import { Session } from "../../src/agent/sessions/session.ts";
 import type { RunRecord } from "../../src/memory/runs/runs.ts";
 import { findInvisible } from "../../src/steps/text/invisible-characters.ts";
 import { newAgent, refusalOf, skipRetryDelays, startRun } from "../agents.ts";

@@ -1,6 +1,6 @@
 /** The cost of a run for the engine and its agent. It takes few steps and few calls, with the same promises as many. */
 import { expect, test } from "vitest";
-import { Session } from "../../src/agent/session.ts";
+import { Session } from "../../src/agent/sessions/session.ts";
 import { newAgent, skipRetryDelays, startRun } from "../agents.ts";
 import { say } from "../conversation.ts";
 import { settled } from "../engine.ts";

@@ -5,7 +5,7 @@
  * evictions in faults.test.ts, races with appends, edits and branches in races.test.ts. Turns that outgrow the window are in
  * test/agent/turn.test.ts, wrong counts in test/agent/usage.test.ts, and answers that are no summaries in outcomes.test.ts.
  */
-import { Session } from "../../src/agent/session.ts";
+import { Session } from "../../src/agent/sessions/session.ts";
 import type { UIMessage } from "ai";
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { afterEach, expect, test } from "vitest";

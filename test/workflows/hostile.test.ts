@@ -2,7 +2,7 @@
  * A model that obeys instructions hidden in the transcript, through the real Workflow. Tests what it may write, and that no summary can
  * change the rest of the view.
  */
-import { SessionManager } from "../../src/agent/session-manager.ts";
+import { SessionManager } from "../../src/agent/sessions/session-manager.ts";
 import { runInDurableObject } from "cloudflare:test";
 import type { UIMessage } from "ai";
 import { expect, test } from "vitest";

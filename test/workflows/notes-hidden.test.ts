@@ -1,5 +1,5 @@
 /** Notes beside summaries that hide the covered messages. Covered messages are neither counted nor read again (R4). */
-import { Session } from "../../src/agent/session.ts";
+import { Session } from "../../src/agent/sessions/session.ts";
 import { runInDurableObject } from "cloudflare:test";
 import { afterEach, expect, test } from "vitest";
 import { newAgent, skipRetryDelays } from "../agents.ts";

@@ -2,7 +2,7 @@
  * An answer that an audit refused was paid for as well. A repeated step reuses the recorded refusal, unless a caller asks for the step
  * again (R3).
  */
-import { Session } from "../../src/agent/session.ts";
+import { Session } from "../../src/agent/sessions/session.ts";
 import { runInDurableObject } from "cloudflare:test";
 import { expect, test } from "vitest";
 import { newAgent, skipRetryDelays, startRun, stubOf } from "../agents.ts";

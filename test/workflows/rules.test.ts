@@ -1,6 +1,6 @@
 /** A user's rule is in every later view, word for word, under every kind of summary (pinned facts, decision 6). */
-import { Session } from "../../src/agent/session.ts";
-import { SessionManager } from "../../src/agent/session-manager.ts";
+import { Session } from "../../src/agent/sessions/session.ts";
+import { SessionManager } from "../../src/agent/sessions/session-manager.ts";
 import { runInDurableObject } from "cloudflare:test";
 import { expect, test } from "vitest";
 import { newAgent, skipRetryDelays, startRun } from "../agents.ts";

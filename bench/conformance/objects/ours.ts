@@ -5,7 +5,7 @@ import type { WorkflowStepConfig } from "cloudflare:workers";
 import { Agent } from "agents";
 import { withCompaction } from "../../../src/agent/compacting-agent.ts";
 import { ALL_ROOMS, type AllRooms } from "../../../src/rooms.ts";
-import { SessionManager, type ManagerOf } from "../../../src/agent/session-manager.ts";
+import { SessionManager, type ManagerOf } from "../../../src/agent/sessions/session-manager.ts";
 import type { Outcome } from "../../../src/memory/runs/runs.ts";
 import type { ChosenModel } from "../../../src/model/chosen.ts";
 import { truncateOlderMessages } from "../../../src/steps/view/truncate.ts";

@@ -6,7 +6,7 @@
  */
 import { Agent } from "agents";
 import type { UIMessage } from "ai";
-import { Session } from "../../../src/agent/session.ts";
+import { Session } from "../../../src/agent/sessions/session.ts";
 import { withCompaction } from "../../../src/agent/compacting-agent.ts";
 import { recall } from "../../../src/recall/index.ts";
 import type { RunRecord } from "../../../src/memory/runs/runs.ts";

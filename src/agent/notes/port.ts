@@ -32,13 +32,13 @@ import { PROMPT_VERSION } from "../../steps/draft/prompt.ts";
 import type { TranscriptElement } from "../../steps/draft/render.ts";
 import type { DraftInput, NotesPlanned, NotesReading, NotesRequest, RunEnded } from "../../workflows/port.ts";
 import type { Needs } from "../core.ts";
-import { reuseDraft } from "../runs/known-draft.ts";
+import { reuseDraft } from "../runs/drafts/known-draft.ts";
 import { redactionOf } from "../redaction.ts";
 import { resolveNotes, type NotesSettings } from "./settings.ts";
 import { findNew, readRows } from "./source.ts";
 import type { PortCall } from "../runs/port-call.ts";
-import { mayAsk } from "../runs/postpone.ts";
-import { mustDraft } from "../runs/sources.ts";
+import { mayAsk } from "../runs/start/postpone.ts";
+import { mustDraft } from "../runs/drafts/sources.ts";
 import { tellBudget } from "../token-counter.ts";
 
 /** Divisor of a model's window for the least share of the new messages. The notes stand in the window twice, as input and as output. */

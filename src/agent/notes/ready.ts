@@ -28,7 +28,7 @@ import { unseenTokens } from "../reports/usage.ts";
 import type { Needs } from "../core.ts";
 import { resolveNotes, type NotesSettings } from "./settings.ts";
 import { redactionOf, type Redaction } from "../redaction.ts";
-import { resolveEnds } from "../runs/sources.ts";
+import { resolveEnds } from "../runs/drafts/sources.ts";
 
 export interface ReadyNotes {
   readonly kind: "ready";

@@ -17,9 +17,9 @@ import { normalizeTitle } from "../../steps/draft/template.ts";
 import { inputs, parseInput, type NotesEdit } from "../inputs.ts";
 import { shapeOf } from "./settings.ts";
 import { claimFacts } from "./source.ts";
-import { askForNotes } from "../runs/ask.ts";
+import { askForNotes } from "../runs/start/ask.ts";
 import type { Needs } from "../core.ts";
-import type { SessionState } from "../session-state.ts";
+import type { SessionState } from "../sessions/session-state.ts";
 import type { RunRecord } from "../../memory/runs/runs.ts";
 
 /** A version of the notes, as it is handed out. */

@@ -13,7 +13,7 @@ import type { TranscriptElement } from "../../steps/draft/render.ts";
 import { sliceMessage } from "../../steps/message/slice.ts";
 import type { Needs } from "../core.ts";
 import { redactionOf, type Redaction } from "../redaction.ts";
-import { factsOf } from "../runs/sources.ts";
+import { factsOf } from "../runs/drafts/sources.ts";
 
 /**
  * The rows of the branch's view up to `end` behind the notes' coverage, oldest first. An overlay that holds the last covered message and

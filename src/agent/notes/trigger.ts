@@ -15,7 +15,7 @@ import { WHOLE_MESSAGE } from "../../steps/plan/outline.ts";
 import { promptTokens } from "../reports/usage.ts";
 import type { Core, Needs } from "../core.ts";
 import { resolveNotes } from "./settings.ts";
-import { findModelObstacle } from "../runs/postpone.ts";
+import { findModelObstacle } from "../runs/start/postpone.ts";
 
 /** Call inside a transaction. */
 export function startNotesIfDue(core: Core, sessionId: string): RunRecord | null {

@@ -5,11 +5,11 @@ import type { Policy } from "../../steps/plan/policy.ts";
 import { besides, opened } from "../../steps/view/view.ts";
 import { carriedIn, openingOf } from "../runs/boundary.ts";
 import type { Core } from "../core.ts";
-import { planNow } from "../runs/dry-run.ts";
-import { rentsNow } from "../runs/rents.ts";
+import { planNow } from "../runs/start/dry-run.ts";
+import { rentsNow } from "../runs/start/rents.ts";
 import { explainFunction, explainNotes, explainPlan, explainRents, type PlanReport } from "./explain.ts";
 import { foreseeNotes } from "../notes/forecast.ts";
-import { findReasonToWait } from "../runs/trigger.ts";
+import { findReasonToWait } from "../runs/start/trigger.ts";
 
 export interface PlanQuestion {
   /** The active branch by default. */

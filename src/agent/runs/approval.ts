@@ -16,8 +16,8 @@ import { findInvisible, stripInvisible } from "../../steps/text/invisible-charac
 import type { ApprovalReading, RunEnded } from "../../workflows/port.ts";
 import type { Needs } from "../core.ts";
 import type { PortCall } from "./port-call.ts";
-import { briefOf } from "./brief.ts";
-import { mustDraft } from "./sources.ts";
+import { briefOf } from "./drafts/brief.ts";
+import { mustDraft } from "./drafts/sources.ts";
 import type { ApprovalOptions, ApprovalSettings } from "../settings.ts";
 
 /** How long a summary waits for a person (ms). A day by default, and at most a month, like the retention of finished runs. */

@@ -14,7 +14,7 @@ import { renderInForce } from "../../steps/pinned/render.ts";
 import type { SpanPlan } from "../../steps/plan/plan.ts";
 import type { Needs } from "../core.ts";
 import { redactionOf } from "../redaction.ts";
-import { factsOf } from "./sources.ts";
+import { factsOf } from "./drafts/sources.ts";
 
 /**
  * Bytes of messages that a commit reads. They cover the largest default tail, and as much again that was appended during the summarising.

@@ -18,7 +18,7 @@ import { endRun } from "./end-run.ts";
 import { serveFromNotes } from "../notes/serve.ts";
 import { commitApproved, isInline, reviveInline, runInline } from "./inline.ts";
 import { startSplit } from "./split.ts";
-import { askForNotes, askForRun } from "./ask.ts";
+import { askForNotes, askForRun } from "./start/ask.ts";
 
 /** How long a run may wait for the engine to take it (ms). That outlasts an outage, and bounds the wait. */
 export const PENDING_LIMIT_MS = 3_600_000;

@@ -5,9 +5,9 @@
 import type { Outcome, RunRecord } from "../../memory/runs/runs.ts";
 import { queueHook } from "./after-compaction.ts";
 import type { Core } from "../core.ts";
-import { mendIfUncovered } from "./mend.ts";
+import { mendIfUncovered } from "./start/mend.ts";
 import { startNotesIfDue } from "../notes/trigger.ts";
-import { triggerIfDue } from "./trigger.ts";
+import { triggerIfDue } from "./start/trigger.ts";
 
 /**
  * Writes the outcome unless one exists, and checks the triggers in the same transaction. An append during this run was coalesced into it,

@@ -31,12 +31,12 @@ import { mergeFacts } from "../../steps/pinned/merge.ts";
 import type { SpanPlan } from "../../steps/plan/plan.ts";
 import { beginApproval, declined, silenceAsYes } from "./approval.ts";
 import { readCarried } from "./boundary.ts";
-import { briefOf } from "./brief.ts";
+import { briefOf } from "./drafts/brief.ts";
 import { commitSummary, conclude } from "./commit.ts";
 import type { Core, Needs } from "../core.ts";
 import { redactionOf, type Redaction } from "../redaction.ts";
 import type { InlineCompaction, InlineSummary } from "../settings.ts";
-import { mustDraft } from "./sources.ts";
+import { mustDraft } from "./drafts/sources.ts";
 import { visibleSpan } from "./visible-span.ts";
 
 export interface OnCompactionOptions {

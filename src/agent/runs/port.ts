@@ -16,19 +16,19 @@ import { measureMessage, type CountTokens } from "../../steps/message/measure.ts
 import { mergeFacts } from "../../steps/pinned/merge.ts";
 import type { Plan } from "../../steps/plan/plan.ts";
 import { askApproval, lacksApproval } from "./approval.ts";
-import { auditAnswer } from "./audit-answer.ts";
+import { auditAnswer } from "./drafts/audit-answer.ts";
 import { readCarried } from "./boundary.ts";
-import { briefOf, briefOfChunk, draftKey } from "./brief.ts";
+import { briefOf, briefOfChunk, draftKey } from "./drafts/brief.ts";
 import { promptTokens, unseenTokens } from "../reports/usage.ts";
 import type { Core } from "../core.ts";
 import { commitSummary } from "./commit.ts";
-import { reuseDraft } from "./known-draft.ts";
+import { reuseDraft } from "./drafts/known-draft.ts";
 import { redactionOf } from "../redaction.ts";
 import { keepNotes, planNotes, readNotes, saveNotes } from "../notes/port.ts";
 import { inRun, type PortCall } from "./port-call.ts";
-import { receiptOf, verdictOf } from "./receipt.ts";
-import { findSources, lineageOf, mustDraft, readSource, resolveEnds, type Sources } from "./sources.ts";
-import { mayAsk } from "./postpone.ts";
+import { receiptOf, verdictOf } from "./drafts/receipt.ts";
+import { findSources, lineageOf, mustDraft, readSource, resolveEnds, type Sources } from "./drafts/sources.ts";
+import { mayAsk } from "./start/postpone.ts";
 import { tellBudget } from "../token-counter.ts";
 import { isReadyToSwitch, splitAfter, switchToChild } from "./split.ts";
 import {

@@ -14,8 +14,8 @@ import { cleanText } from "../../memory/sessions/sessions.ts";
 import { promptTokens } from "../reports/usage.ts";
 import type { Core } from "../core.ts";
 import { endRun } from "./end-run.ts";
-import { factsOf } from "./sources.ts";
-import { startRun, triggerIfDue } from "./trigger.ts";
+import { factsOf } from "./drafts/sources.ts";
+import { startRun, triggerIfDue } from "./start/trigger.ts";
 
 export interface SplitOptions {
   /** A person's words about the summary's focus. */

@@ -14,9 +14,9 @@ import { cutMiddle } from "../../steps/draft/render.ts";
 import { answerCalls, withoutMark } from "../../steps/view/repair.ts";
 import { isSaid, toolPart, type CallResult, type Part } from "../../steps/message/tool-parts.ts";
 import { shortenOutput } from "../../steps/view/truncate.ts";
-import type { Session } from "../session.ts";
-import type { ChangeParts } from "../session-messages.ts";
-import type { WriteOptions } from "../session-state.ts";
+import type { Session } from "../sessions/session.ts";
+import type { ChangeParts } from "../sessions/session-messages.ts";
+import type { WriteOptions } from "../sessions/session-state.ts";
 
 /** Characters of a tool's output that are kept where the reply has no room for the whole, tried from the largest down. */
 const KEPT_OUTPUT_CHARS: readonly number[] = [1_000_000, 100_000, 10_000, 1_000];

@@ -19,7 +19,7 @@ import { isSaid, toolName, toolPart, type Part, type ToolPart } from "../../step
 import { isTokenCount, type UsageReport } from "../reports/usage.ts";
 import { ReplyWriter } from "./reply-writer.ts";
 import { firstResults, resultOf, type StepBegun, type ToolEnded } from "./call-results.ts";
-import type { Session } from "../session.ts";
+import type { Session } from "../sessions/session.ts";
 import { viewOptions, type Fitted, type GetViewOptions, type ShownView } from "./shown-view.ts";
 import { stepParts } from "./step-parts.ts";
 

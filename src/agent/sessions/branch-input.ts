@@ -3,7 +3,7 @@
  *
  * Safe because any other form is refused before a read. An object taken for an id would be an id that nobody can find.
  */
-import { PalimpsestError } from "../errors.ts";
+import { PalimpsestError } from "../../errors.ts";
 
 /** A message's id or `{ leafId }` names the branch that ends there. Undefined or null is the active one. */
 export type LeafInput = string | null | { readonly leafId?: string | null | undefined } | undefined;

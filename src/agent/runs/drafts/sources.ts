@@ -4,18 +4,18 @@
  * Reads memory, and writes only what {@link Drafts.get} keeps for a fork. Safe because a chunk is named by the digest of its messages
  * alone, looking through overlays. So its draft is found again, whichever plan cut it (R3).
  */
-import { assert } from "../../errors.ts";
-import type { Draft } from "../../memory/drafts.ts";
-import type { History } from "../../memory/messages/history.ts";
-import type { Leaf } from "../../memory/overlays/details.ts";
-import type { OverlayRecord, SpanDigest } from "../../memory/overlays/overlays.ts";
-import { planOf, type RunRecord } from "../../memory/runs/runs.ts";
-import type { Span } from "../../steps/plan/outline.ts";
-import { NO_FACTS, type Facts } from "../../steps/pinned/fact.ts";
-import type { PlanPart, SpanPlan } from "../../steps/plan/plan.ts";
-import type { ChunkPlan } from "../../steps/plan/chunk.ts";
-import type { CommitRequest, DraftReceipt, FoldSource, PlannedChunk, PlannedOverlay } from "../../workflows/port.ts";
-import type { Needs } from "../core.ts";
+import { assert } from "../../../errors.ts";
+import type { Draft } from "../../../memory/drafts.ts";
+import type { History } from "../../../memory/messages/history.ts";
+import type { Leaf } from "../../../memory/overlays/details.ts";
+import type { OverlayRecord, SpanDigest } from "../../../memory/overlays/overlays.ts";
+import { planOf, type RunRecord } from "../../../memory/runs/runs.ts";
+import type { Span } from "../../../steps/plan/outline.ts";
+import { NO_FACTS, type Facts } from "../../../steps/pinned/fact.ts";
+import type { PlanPart, SpanPlan } from "../../../steps/plan/plan.ts";
+import type { ChunkPlan } from "../../../steps/plan/chunk.ts";
+import type { CommitRequest, DraftReceipt, FoldSource, PlannedChunk, PlannedOverlay } from "../../../workflows/port.ts";
+import type { Needs } from "../../core.ts";
 import { receiptOf } from "./receipt.ts";
 
 /** Replaces an overlay's id at an end of the span by the overlay's own end. */

@@ -3,34 +3,34 @@
  * and the additions of the agent's rooms are parts of it.
  */
 import type { UIMessage } from "ai";
-import type { History } from "../memory/messages/history.ts";
-import { findNewest } from "../memory/sessions/lineage.ts";
-import type { CommitResult, OverlayRecord } from "../memory/overlays/overlays.ts";
-import type { ExpandOptions } from "../memory/overlays/session-overlays.ts";
-import { inputs, parseInput, type CompactOptions } from "./inputs.ts";
-import type { RunRecord } from "../memory/runs/runs.ts";
-import { PalimpsestError } from "../errors.ts";
-import type { Waiting } from "../steps/decide/why-not.ts";
-import { listUsage, promptTokens, recordUsage, type ModelUsage, type UsageReport } from "./reports/usage.ts";
-import { diffSummaries, type SummaryDiff } from "../steps/recall/diff-summaries.ts";
-import { addMethods, type Methods } from "./compose.ts";
-import { Configured } from "./configured.ts";
-import type { Told } from "./core.ts";
-import type { AgentCore, CoreWith } from "./agent-core.ts";
-import type { Rooms, SessionMethodsOf } from "./extension.ts";
-import { SessionNotes } from "./notes/session-notes.ts";
+import type { History } from "../../memory/messages/history.ts";
+import { findNewest } from "../../memory/sessions/lineage.ts";
+import type { CommitResult, OverlayRecord } from "../../memory/overlays/overlays.ts";
+import type { ExpandOptions } from "../../memory/overlays/session-overlays.ts";
+import { inputs, parseInput, type CompactOptions } from "../inputs.ts";
+import type { RunRecord } from "../../memory/runs/runs.ts";
+import { PalimpsestError } from "../../errors.ts";
+import type { Waiting } from "../../steps/decide/why-not.ts";
+import { listUsage, promptTokens, recordUsage, type ModelUsage, type UsageReport } from "../reports/usage.ts";
+import { diffSummaries, type SummaryDiff } from "../../steps/recall/diff-summaries.ts";
+import { addMethods, type Methods } from "../compose.ts";
+import { Configured } from "../configured.ts";
+import type { Told } from "../core.ts";
+import type { AgentCore, CoreWith } from "../agent-core.ts";
+import type { Rooms, SessionMethodsOf } from "../extension.ts";
+import { SessionNotes } from "../notes/session-notes.ts";
 import { SessionMessages } from "./session-messages.ts";
 import { SessionState } from "./session-state.ts";
-import type { PlanReport } from "./reports/explain.ts";
-import { reportPlan, type PlanQuestion } from "./reports/plan.ts";
-import type { SessionSettings } from "./settings.ts";
-import { askForRun } from "./runs/ask.ts";
-import type { MaskReport } from "../memory/masks/session-masks.ts";
-import type { Rents } from "../steps/decide/rent.ts";
-import { rentsNow } from "./runs/rents.ts";
-import { findReasonToWait } from "./runs/trigger.ts";
-import type { BulletSource } from "../steps/draft/provenance.ts";
-import { visibleSpan } from "./runs/visible-span.ts";
+import type { PlanReport } from "../reports/explain.ts";
+import { reportPlan, type PlanQuestion } from "../reports/plan.ts";
+import type { SessionSettings } from "../settings.ts";
+import { askForRun } from "../runs/start/ask.ts";
+import type { MaskReport } from "../../memory/masks/session-masks.ts";
+import type { Rents } from "../../steps/decide/rent.ts";
+import { rentsNow } from "../runs/start/rents.ts";
+import { findReasonToWait } from "../runs/start/trigger.ts";
+import type { BulletSource } from "../../steps/draft/provenance.ts";
+import { visibleSpan } from "../runs/visible-span.ts";
 
 /** Anything that holds a core, such as an agent made with `withCompaction`. */
 export interface CompactionHost<R extends Rooms = Rooms> {

@@ -5,20 +5,20 @@
  * synchronously. Methods on messages delegate to a {@link Session}.
  */
 import type { UIMessage } from "ai";
-import type { AppendResult } from "../memory/messages/history.ts";
-import type { OverlayRecord } from "../memory/overlays/overlays.ts";
-import type { CreateSessionOptions, ListSessionsOptions, SessionInfo } from "../memory/sessions/sessions.ts";
+import type { AppendResult } from "../../memory/messages/history.ts";
+import type { OverlayRecord } from "../../memory/overlays/overlays.ts";
+import type { CreateSessionOptions, ListSessionsOptions, SessionInfo } from "../../memory/sessions/sessions.ts";
 import type { LeafInput, ParentInput } from "./branch-input.ts";
-import { addMethods } from "./compose.ts";
-import { Configured } from "./configured.ts";
-import type { Told } from "./core.ts";
-import { inputs, parseInput } from "./inputs.ts";
-import type { ManagerMethodsOf, Rooms } from "./extension.ts";
-import { endRun } from "./runs/end-run.ts";
-import { inheritDrafts } from "./runs/inherited-drafts.ts";
+import { addMethods } from "../compose.ts";
+import { Configured } from "../configured.ts";
+import type { Told } from "../core.ts";
+import { inputs, parseInput } from "../inputs.ts";
+import type { ManagerMethodsOf, Rooms } from "../extension.ts";
+import { endRun } from "../runs/end-run.ts";
+import { inheritDrafts } from "../runs/drafts/inherited-drafts.ts";
 import { SessionState } from "./session-state.ts";
 import { Session, type SessionOf, type CompactReceipt, type CompactionHost } from "./session.ts";
-import { startSplit, type SplitOptions } from "./runs/split.ts";
+import { startSplit, type SplitOptions } from "../runs/split.ts";
 
 /** A manager of the sessions of an agent with these rooms. */
 export type ManagerOf<R extends Rooms> = SessionManager<R> & ManagerMethodsOf<R>;

@@ -5,13 +5,13 @@
  * about the cut (steps/plan/plan.ts). Safe because no such reason stops the compaction of a view over the hard line. The run then ends in
  * the digest, which needs no model, because {@link mayAsk} forbids asking one.
  */
-import { COOLDOWNS_MS } from "../../limits.ts";
-import type { MayAsk } from "../../memory/runs/health.ts";
-import type { RunRecord } from "../../memory/runs/runs.ts";
-import { breakEven, expectCompaction } from "../../steps/decide/break-even.ts";
-import { explainSpent } from "../../steps/decide/budget.ts";
-import { waitFor, type Waiting } from "../../steps/decide/why-not.ts";
-import type { Needs } from "../core.ts";
+import { COOLDOWNS_MS } from "../../../limits.ts";
+import type { MayAsk } from "../../../memory/runs/health.ts";
+import type { RunRecord } from "../../../memory/runs/runs.ts";
+import { breakEven, expectCompaction } from "../../../steps/decide/break-even.ts";
+import { explainSpent } from "../../../steps/decide/budget.ts";
+import { waitFor, type Waiting } from "../../../steps/decide/why-not.ts";
+import type { Needs } from "../../core.ts";
 
 /** Why a run that the threshold asks for should wait. The last one failed, no model answers, or the budget is spent. */
 export function findObstacle(

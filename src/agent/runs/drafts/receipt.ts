@@ -1,10 +1,10 @@
 /** The receipt of a draft for a workflow, with its size, its score and the audit's result. The text stays in the agent. */
-import type { Draft } from "../../memory/drafts.ts";
-import type { RunRecord, Verdict } from "../../memory/runs/runs.ts";
-import { auditSummary, type AuditProblemKind } from "../../steps/draft/audit.ts";
-import type { DraftReceipt } from "../../workflows/port.ts";
+import type { Draft } from "../../../memory/drafts.ts";
+import type { RunRecord, Verdict } from "../../../memory/runs/runs.ts";
+import { auditSummary, type AuditProblemKind } from "../../../steps/draft/audit.ts";
+import type { DraftReceipt } from "../../../workflows/port.ts";
 import { briefOf } from "./brief.ts";
-import type { Needs } from "../core.ts";
+import type { Needs } from "../../core.ts";
 
 export function receiptOf(core: Needs<"counterOf" | "settings">, run: RunRecord, draft: Draft): DraftReceipt {
   const { key, tokens, problems, score, lost } = draft;

@@ -9,16 +9,16 @@
  * starts again when the host changed during its reads.
  */
 import type { UIMessage } from "ai";
-import { PalimpsestError } from "../errors.ts";
-import type { Encoded } from "../memory/messages/content.ts";
-import { HostDiffers, isToBeReadAgain, NotAtHand, type HostedContents } from "../memory/messages/contents.ts";
-import type { History } from "../memory/messages/history.ts";
-import type { MessageSource, SourceEvent } from "../memory/messages/message-source.ts";
+import { PalimpsestError } from "../../errors.ts";
+import type { Encoded } from "../../memory/messages/content.ts";
+import { HostDiffers, isToBeReadAgain, NotAtHand, type HostedContents } from "../../memory/messages/contents.ts";
+import type { History } from "../../memory/messages/history.ts";
+import type { MessageSource, SourceEvent } from "../../memory/messages/message-source.ts";
 import { forgetWhatWasSaid } from "./clear-session.ts";
-import type { Core } from "./core.ts";
-import { mendIfUncovered } from "./runs/mend.ts";
-import { startNotesIfDue } from "./notes/trigger.ts";
-import { measureAfresh, maskIfDue, triggerIfDue } from "./runs/trigger.ts";
+import type { Core } from "../core.ts";
+import { mendIfUncovered } from "../runs/start/mend.ts";
+import { startNotesIfDue } from "../notes/trigger.ts";
+import { measureAfresh, maskIfDue, triggerIfDue } from "../runs/start/trigger.ts";
 
 /** Most rounds of fetching for one read, and of comparing. More rounds mean that the same messages change all the time. */
 const MAX_ROUNDS = 20;

@@ -2,11 +2,11 @@
  * Starts a run that a person asks for. A run in vain ends at once with its reason and without a workflow, because the summariser is down or
  * the budget is spent, unless the person insists.
  */
-import type { RunRecord } from "../../memory/runs/runs.ts";
-import type { Core } from "../core.ts";
-import { endRun } from "./end-run.ts";
-import { findNotes } from "../notes/ready.ts";
-import { startOrJoinNotes, type NotesRequest } from "../notes/trigger.ts";
+import type { RunRecord } from "../../../memory/runs/runs.ts";
+import type { Core } from "../../core.ts";
+import { endRun } from "../end-run.ts";
+import { findNotes } from "../../notes/ready.ts";
+import { startOrJoinNotes, type NotesRequest } from "../../notes/trigger.ts";
 import { findModelObstacle } from "./postpone.ts";
 import { startOrJoin, type RunRequest } from "./trigger.ts";
 

@@ -1,10 +1,10 @@
 /** The plan that a run would make of a branch now. It uses the run's own planning code and writes nothing. */
-import { MAX_OUTLINE_BYTES, MAX_OUTLINE_ROWS } from "../../limits.ts";
-import type { Outline } from "../../steps/plan/outline.ts";
-import { planCut, type Plan, type PlanOptions } from "../../steps/plan/plan.ts";
-import type { Policy } from "../../steps/plan/policy.ts";
-import { unseenTokens } from "../reports/usage.ts";
-import type { Needs } from "../core.ts";
+import { MAX_OUTLINE_BYTES, MAX_OUTLINE_ROWS } from "../../../limits.ts";
+import type { Outline } from "../../../steps/plan/outline.ts";
+import { planCut, type Plan, type PlanOptions } from "../../../steps/plan/plan.ts";
+import type { Policy } from "../../../steps/plan/policy.ts";
+import { unseenTokens } from "../../reports/usage.ts";
+import type { Needs } from "../../core.ts";
 
 export interface DryRunOptions extends PlanOptions {
   readonly policy: Policy;

@@ -5,20 +5,20 @@
  * during a compaction as without one.
  */
 import type { ToolSet, UIMessage } from "ai";
-import { PalimpsestError } from "../errors.ts";
-import { MIN_VIEW_TOKENS } from "../limits.ts";
-import type { CountTokens } from "../steps/message/measure.ts";
-import { findNewest } from "../memory/sessions/lineage.ts";
-import type { PastView } from "../memory/overlays/time-travel.ts";
-import type { View } from "../memory/messages/view.ts";
-import type { AppendResult, RecentHistory } from "../memory/messages/history.ts";
-import { unseenTokens } from "./reports/usage.ts";
+import { PalimpsestError } from "../../errors.ts";
+import { MIN_VIEW_TOKENS } from "../../limits.ts";
+import type { CountTokens } from "../../steps/message/measure.ts";
+import { findNewest } from "../../memory/sessions/lineage.ts";
+import type { PastView } from "../../memory/overlays/time-travel.ts";
+import type { View } from "../../memory/messages/view.ts";
+import type { AppendResult, RecentHistory } from "../../memory/messages/history.ts";
+import { unseenTokens } from "../reports/usage.ts";
 import { leafOf, parentOf, type LeafInput, type ParentInput } from "./branch-input.ts";
-import { defined, inputs, parseInput } from "./inputs.ts";
+import { defined, inputs, parseInput } from "../inputs.ts";
 import { forgetWhatWasSaid } from "./clear-session.ts";
-import type { Core } from "./core.ts";
-import { shapeView, viewOptions, type GetViewOptions, type ShownView } from "./views/shown-view.ts";
-import { measureAfresh } from "./runs/trigger.ts";
+import type { Core } from "../core.ts";
+import { shapeView, viewOptions, type GetViewOptions, type ShownView } from "../views/shown-view.ts";
+import { measureAfresh } from "../runs/start/trigger.ts";
 import type { SessionState, WriteOptions } from "./session-state.ts";
 
 /** Default limit of the messages in a turn's prompt, in thresholds. Beyond it compaction does not keep up. */

@@ -5,8 +5,8 @@
  * advance, because a session is deleted once and forked often. Safe (S2) because a child gets a draft only where its own messages have the
  * digest of the draft's source. So it learns nothing that it does not hold.
  */
-import type { Span } from "../../steps/plan/outline.ts";
-import type { Core, Needs } from "../core.ts";
+import type { Span } from "../../../steps/plan/outline.ts";
+import type { Core, Needs } from "../../core.ts";
 import { leavesUnder } from "./sources.ts";
 
 /** Call inside the transaction that deletes the session, before the deletion. Reads the sources of its drafts for each child. */

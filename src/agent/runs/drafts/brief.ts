@@ -1,11 +1,11 @@
 /** The settings of one run's summary prompt beside its source, and the key under which its answer is stored. */
-import { TOLERATED_SUMMARY_TOKENS } from "../../limits.ts";
-import { planOf, type RunRecord } from "../../memory/runs/runs.ts";
-import { digest } from "../../steps/text/digest.ts";
-import type { ChunkPlan } from "../../steps/plan/chunk.ts";
-import { PROMPT_VERSION } from "../../steps/draft/prompt.ts";
-import type { Brief } from "../../workflows/port.ts";
-import type { Needs } from "../core.ts";
+import { TOLERATED_SUMMARY_TOKENS } from "../../../limits.ts";
+import { planOf, type RunRecord } from "../../../memory/runs/runs.ts";
+import { digest } from "../../../steps/text/digest.ts";
+import type { ChunkPlan } from "../../../steps/plan/chunk.ts";
+import { PROMPT_VERSION } from "../../../steps/draft/prompt.ts";
+import type { Brief } from "../../../workflows/port.ts";
+import type { Needs } from "../../core.ts";
 
 /** Largest size of a rebuilt summary, as a share of the summaries that it replaces. The rest is room for its frame. */
 const REBUILT_SUMMARY_RATIO = 0.9;

@@ -3,12 +3,12 @@
  *
  * A handle, its parts and the rooms that extend it (extension.ts) share one instance. It is cheap, because nothing is read before its use.
  */
-import type { History } from "../memory/messages/history.ts";
-import type { Core, Told } from "./core.ts";
-import { startNotesIfDue } from "./notes/trigger.ts";
-import { mendIfUncovered } from "./runs/mend.ts";
-import { maskIfDue, triggerIfDue } from "./runs/trigger.ts";
-import type { SessionSettings } from "./settings.ts";
+import type { History } from "../../memory/messages/history.ts";
+import type { Core, Told } from "../core.ts";
+import { startNotesIfDue } from "../notes/trigger.ts";
+import { mendIfUncovered } from "../runs/start/mend.ts";
+import { maskIfDue, triggerIfDue } from "../runs/start/trigger.ts";
+import type { SessionSettings } from "../settings.ts";
 
 export interface WriteOptions {
   /** The leaf that is appended to, where that is known. */

@@ -4,17 +4,17 @@
  * Runs in the agent and not in the workflow that asked, because a session's counter is a function of the agent's code. Everything with a
  * budget uses that one counter.
  */
-import { MIN_SURVIVAL } from "../../limits.ts";
-import { DEFAULT_NAMES_TOKENS } from "../../limits.ts";
-import type { Draft } from "../../memory/drafts.ts";
-import type { RunRecord } from "../../memory/runs/runs.ts";
-import { auditSummary } from "../../steps/draft/audit.ts";
-import { keepFacts } from "../../steps/pinned/keep.ts";
-import type { Survival } from "../../steps/pinned/survival.ts";
-import type { DraftInput } from "../../workflows/port.ts";
+import { MIN_SURVIVAL } from "../../../limits.ts";
+import { DEFAULT_NAMES_TOKENS } from "../../../limits.ts";
+import type { Draft } from "../../../memory/drafts.ts";
+import type { RunRecord } from "../../../memory/runs/runs.ts";
+import { auditSummary } from "../../../steps/draft/audit.ts";
+import { keepFacts } from "../../../steps/pinned/keep.ts";
+import type { Survival } from "../../../steps/pinned/survival.ts";
+import type { DraftInput } from "../../../workflows/port.ts";
 import { briefOf } from "./brief.ts";
-import type { Needs } from "../core.ts";
-import { auditNotes } from "../notes/port.ts";
+import type { Needs } from "../../core.ts";
+import { auditNotes } from "../../notes/port.ts";
 
 export type Audited = Pick<Draft, "tokens" | "problems" | "score" | "lost">;
 

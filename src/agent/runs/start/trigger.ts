@@ -9,18 +9,18 @@
  * doubles after each fruitless run. Only a run that lost a race (`stale`) may be followed at once, and only a few times in a row, because
  * the changes that caused it are likely to go on.
  */
-import type { Outcome, RunRecord, Trigger } from "../../memory/runs/runs.ts";
-import type { Core, Needs } from "../core.ts";
-import type { Policy } from "../../steps/plan/plan.ts";
-import { decide, decideMask, type Decision } from "../../steps/decide/decide.ts";
-import { isSoft, waitFor, type Waiting } from "../../steps/decide/why-not.ts";
-import { promptTokens } from "../reports/usage.ts";
+import type { Outcome, RunRecord, Trigger } from "../../../memory/runs/runs.ts";
+import type { Core, Needs } from "../../core.ts";
+import type { Policy } from "../../../steps/plan/plan.ts";
+import { decide, decideMask, type Decision } from "../../../steps/decide/decide.ts";
+import { isSoft, waitFor, type Waiting } from "../../../steps/decide/why-not.ts";
+import { promptTokens } from "../../reports/usage.ts";
 import { rentsNow } from "./rents.ts";
 import { planNow } from "./dry-run.ts";
-import { PalimpsestError } from "../../errors.ts";
-import { findNotes } from "../notes/ready.ts";
+import { PalimpsestError } from "../../../errors.ts";
+import { findNotes } from "../../notes/ready.ts";
 import { findLoss, findObstacle } from "./postpone.ts";
-import { redactionOf } from "../redaction.ts";
+import { redactionOf } from "../../redaction.ts";
 
 /** Most doublings of the required growth after fruitless runs. Beyond that a view exceeds any window. */
 const MAX_FRUITLESS_DOUBLINGS = 10;

@@ -1,7 +1,7 @@
 /** Removes a session's data beside its messages when all of them are removed, for every caller. */
-import type { Core } from "./core.ts";
-import { endRun } from "./runs/end-run.ts";
-import { measureAfresh } from "./runs/trigger.ts";
+import type { Core } from "../core.ts";
+import { endRun } from "../runs/end-run.ts";
+import { measureAfresh } from "../runs/start/trigger.ts";
 
 /**
  * Ends live runs as `stale`, and removes words of the conversation that are stored beside the messages (S2). Call inside the transaction.

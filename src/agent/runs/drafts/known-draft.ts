@@ -5,8 +5,8 @@
  * asked. A step that runs again, because its own result was lost, gets that refused answer and does not ask for another. A refusal leads to
  * a repair, which has a step of its own.
  */
-import type { DraftReceipt } from "../../workflows/port.ts";
-import type { PortCall } from "./port-call.ts";
+import type { DraftReceipt } from "../../../workflows/port.ts";
+import type { PortCall } from "../port-call.ts";
 import { receiptOf, verdictOf } from "./receipt.ts";
 import { mustDraft } from "./sources.ts";
 

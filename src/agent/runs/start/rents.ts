@@ -1,8 +1,8 @@
 /** Weighs the rents of a session's active view, under its configured policy and prices. */
-import { headTokensOf, weighRents, type Rents, type RentTerms } from "../../steps/decide/rent.ts";
-import type { Policy } from "../../steps/plan/policy.ts";
-import type { When } from "../../steps/decide/when.ts";
-import type { Core } from "../core.ts";
+import { headTokensOf, weighRents, type Rents, type RentTerms } from "../../../steps/decide/rent.ts";
+import type { Policy } from "../../../steps/plan/policy.ts";
+import type { When } from "../../../steps/decide/when.ts";
+import type { Core } from "../../core.ts";
 
 /** Tokens of a summariser's prompt beside the source. */
 const PROMPT_TOKENS = 700;
