@@ -15,7 +15,7 @@ const sim = {
   shrinkMs: Number(process.env["PALIMPSEST_SIM_SHRINK_MS"] ?? 0),
 };
 
-/** Which places of a run the crash matrix disturbs: test/workflows/crash-matrix.test.ts says. */
+/** Which places of a run the crash matrix disturbs: test/workflows/faults/crash-matrix.test.ts says. */
 const matrix = {
   full: everything || process.env["PALIMPSEST_MATRIX"] === "full",
   seed: process.env["PALIMPSEST_SEED"] ?? "1",
@@ -58,7 +58,7 @@ export default defineConfig({
         test: {
           setupFiles: everywhere.setupFiles,
           name: "workerd",
-          include: ["test/{memory,agent,workflows,sim,doors,{context,events}/workerd}/**/*.test.ts"],
+          include: ["test/{memory,agent,notes,recall,workflows,sim,doors,{context,events}/workerd}/**/*.test.ts"],
           provide: { sim, matrix, everything },
           testTimeout: 60_000,
         },

@@ -13,7 +13,7 @@ import type { ModelRequest, SummaryModel } from "../src/model/chosen.ts";
 import { CompactionWorkflow as RealCompactionWorkflow, type CompactionParams } from "../src/workflows/workflow.ts";
 import type { PortMethod } from "../src/workflows/port.ts";
 import { isScripted, scriptedModel, windowOf } from "./scripted-model.ts";
-import { faultyCall, faultyStep } from "./workflows/faulty-run.ts";
+import { faultyCall, faultyStep } from "./workflows/faults/faulty-run.ts";
 
 /** A bare Durable Object whose storage a test of src/memory borrows with `runInDurableObject`. */
 export class StorageProbe extends DurableObject {}

@@ -135,7 +135,7 @@ async function disturb(): Promise<Matrix> {
   const folder = await mkdtemp(join(tmpdir(), "palimpsest-matrix-"));
   try {
     const report = join(folder, "report.json");
-    const asked = `run --project workerd test/workflows/crash-matrix.test.ts --disable-console-intercept --reporter default --reporter json --outputFile.json ${report}`;
+    const asked = `run --project workerd test/workflows/faults/crash-matrix.test.ts --disable-console-intercept --reporter default --reporter json --outputFile.json ${report}`;
     const { stdout } = await run([join(ROOT, "node_modules/vitest/vitest.mjs"), ...asked.split(" ")], {
       PALIMPSEST_MATRIX: "full",
     });

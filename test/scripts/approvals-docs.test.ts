@@ -4,8 +4,8 @@ import { expect, test } from "vitest";
 
 const root = resolve(import.meta.dirname, "../..");
 
-test("docs/sessions.md shows how an approval is written as test/agent/approvals.test.ts runs it, letter by letter", () => {
-  const source = readFileSync(resolve(root, "test/agent/approvals.test.ts"), "utf8");
+test("docs/sessions.md shows how an approval is written as test/agent/runs/approvals.test.ts runs it, letter by letter", () => {
+  const source = readFileSync(resolve(root, "test/agent/runs/approvals.test.ts"), "utf8");
   const example = /\/\/ example\n([^]*?)\n *\/\/ end/.exec(source)?.[1]?.replaceAll(/^ {2}/gm, "");
   expect(example).toContain("approval-responded");
   expect(readFileSync(resolve(root, "docs/sessions.md"), "utf8")).toContain(example);

@@ -5,8 +5,8 @@ import { expect, test } from "vitest";
 const root = resolve(import.meta.dirname, "../..");
 const page = readFileSync(resolve(root, "docs/notes.md"), "utf8");
 
-test("docs/notes.md shows what is run in test/agent/notes.test.ts, letter by letter", () => {
-  const source = readFileSync(resolve(root, "test/agent/notes.test.ts"), "utf8");
+test("docs/notes.md shows what is run in test/notes/notes.test.ts, letter by letter", () => {
+  const source = readFileSync(resolve(root, "test/notes/notes.test.ts"), "utf8");
   const examples = [...source.matchAll(/\/\/ example\n([^]*?)\n *\/\/ end/g)].map(([, text = ""]) => {
     const indent = /^ */.exec(text)?.[0] ?? "";
     return text.replaceAll(new RegExp(`^${indent}`, "gm"), "");

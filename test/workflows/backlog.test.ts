@@ -14,7 +14,7 @@ import { talk } from "../conversation.ts";
 import { settled } from "../engine.ts";
 import { makeGate, narrowModel, scriptModel, summaryOf } from "../scripted-model.ts";
 import type { PalimpsestAgent } from "../worker.ts";
-import { planFault, planOf, type Fault } from "./faulty-run.ts";
+import { planFault, planOf, type Fault } from "./faults/faulty-run.ts";
 
 skipRetryDelays();
 

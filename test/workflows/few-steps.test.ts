@@ -5,7 +5,7 @@ import { newAgent, skipRetryDelays, startRun } from "../agents.ts";
 import { say } from "../conversation.ts";
 import { settled } from "../engine.ts";
 import { summaryOf } from "../scripted-model.ts";
-import { planFault } from "./faulty-run.ts";
+import { planFault } from "./faults/faulty-run.ts";
 
 skipRetryDelays();
 

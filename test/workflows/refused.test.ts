@@ -10,8 +10,8 @@ import { talk } from "../conversation.ts";
 import { noting, rest, SESSION } from "../noted.ts";
 import { summaryOf } from "../scripted-model.ts";
 import type { PalimpsestAgent } from "../worker.ts";
-import { planFault, type Fault } from "./faulty-run.ts";
-import { happen, SHAPES } from "./faulty-shapes.ts";
+import { planFault, type Fault } from "./faults/faulty-run.ts";
+import { happen, SHAPES } from "./faults/faulty-shapes.ts";
 
 skipRetryDelays();
 

@@ -9,7 +9,7 @@ import type { PortMethod } from "../../src/workflows/port.ts";
 import { newAgent, overlayOf, refusalOf, startRun, stubOf } from "../agents.ts";
 import { say, talk, textOf } from "../conversation.ts";
 import { makeGate, openGates, summaryOf } from "../scripted-model.ts";
-import { planFault } from "./faulty-run.ts";
+import { planFault } from "./faults/faulty-run.ts";
 import type { PalimpsestAgent } from "../worker.ts";
 
 beforeAll(async () => {

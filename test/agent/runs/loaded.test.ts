@@ -1,0 +1,87 @@
+/** Loaded texts survive any number of compactions word for word, whatever the summariser writes. */
+import { runInDurableObject } from "cloudflare:test";
+import type { UIMessage } from "ai";
+import { expect, test } from "vitest";
+import { Session } from "../../../src/agent/sessions/session.ts";
+import { newAgent, skipRetryDelays } from "../../agents.ts";
+import { say } from "../../conversation.ts";
+import type { FullSession } from "../../rooms.ts";
+import { summaryOf } from "../../scripted-model.ts";
+
+skipRetryDelays();
+
+const DEPTHS = new Set([1, 5, 10, 20]);
+const RULES = `# House rules\n\n${Array.from({ length: 20 }, (_, n) => `- Rule ${n}: every ${n}th number has a unit.`).join("\n")}`;
+const SKILL = `---\nname: release\n---\n\n${"Tag it, build it, and tell Ada. ".repeat(8)}`;
+
+function used(id: string, tool: string, input: unknown, output?: unknown): UIMessage {
+  const ended = output === undefined ? { state: "input-available" } : { state: "output-available", output };
+  return {
+    id,
+    role: "assistant",
+    parts: [
+      { type: `tool-${tool}`, toolCallId: `call-${id}`, input, ...ended } as never,
+      { type: "text", text: "Done." },
+    ],
+  };
+}
+
+const list = (id: string, status: string): UIMessage =>
+  used(id, "TodoWrite", { todos: [{ content: "Mend the lock", status }] }, "ok");
+
+/** A chat that loads everything at its start, and a summariser that mentions none of it. */
+async function chat(loadedTokens: number, look: (session: FullSession, depth: number) => Promise<void>): Promise<void> {
+  const { stub } = newAgent((prompt) => summaryOf(prompt, "Done."));
+  await runInDurableObject(stub, async (agent) => {
+    const session = Session.create(agent)
+      .forSession("loaded")
+      .compactAfter(12_000, { protectHead: 1, tailTokenBudget: 400, minSpanTokens: 100, loadedTokens });
+    await session.appendMessages([
+      say(0),
+      used("old-rules", "read_file", { path: "AGENTS.md" }, `An older version.\n${RULES}`),
+      used("rules", "read_file", { path: "AGENTS.md" }, RULES),
+      used("skill", "load_skill", { name: "release" }, SKILL),
+      list("list", "pending"),
+      used("open", "Task", { description: "Review the vault" }),
+    ]);
+    for (let [depth, n] = [1, 1]; depth <= 20; depth++) {
+      await session.appendMessages(Array.from({ length: 8 }, () => say(n++)));
+      const { run } = await session.compactNow();
+      expect((await session.ended(run.id)).outcome?.kind).toBe("applied");
+      if (depth === 3) await session.appendMessages([list("list-2", "in_progress")]);
+      if (DEPTHS.has(depth)) await look(session, depth);
+    }
+  });
+}
+
+async function shown(session: FullSession): Promise<string> {
+  const { messages } = await session.getView();
+  return messages.flatMap(({ parts }) => parts.map((part) => (part.type === "text" ? part.text : ""))).join("\n");
+}
+
+test("instruction files, skills, the list of tasks and open calls are in view word for word, once, at depth 1, 5, 10 and 20", async () => {
+  await chat(2_000, async (session, depth) => {
+    const view = await shown(session);
+    for (const text of [RULES, SKILL, 'Task {"description":"Review the vault"}']) {
+      expect(view.split(text).length - 1, `depth ${depth}: ${text.slice(0, 20)}`).toBe(1);
+    }
+    expect(view).not.toContain("An older version.");
+    expect(view).toContain(depth < 5 ? "[pending] Mend the lock" : "[in_progress] Mend the lock");
+    expect(view.match(/Mend the lock/g)).toHaveLength(1);
+  });
+});
+
+test("without room for them they are lost", async () => {
+  await chat(0, async (session) => expect(await shown(session)).not.toContain("every 7th number"));
+});
+
+test("S2: an edit of what was loaded leaves nothing of the old text in a view, and neither does a delete or clear", async () => {
+  await chat(2_000, async (session, depth) => {
+    if (depth !== 5) return;
+    await session.updateMessage(used("rules", "read_file", { path: "AGENTS.md" }, "Short."));
+    await session.deleteMessages(["old-rules"]);
+    expect(await shown(session)).not.toContain("every 7th number");
+    await session.clearMessages();
+    expect(JSON.stringify(await session.getCompactions())).not.toContain("Tag it");
+  });
+});

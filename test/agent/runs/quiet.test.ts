@@ -1,0 +1,180 @@
+/** After a run. Tests which later runs are started and when, and that vain runs do not repeat. Each bug was reported by a user. */
+import { Session } from "../../../src/agent/sessions/session.ts";
+import type { UIMessage } from "ai";
+import { runInDurableObject } from "cloudflare:test";
+import { afterEach, expect, test } from "vitest";
+import { newAgent, skipRetryDelays, startRun } from "../../agents.ts";
+import { say, talk } from "../../conversation.ts";
+import { makeGate, openGates, summaryOf } from "../../scripted-model.ts";
+import type { PalimpsestAgent } from "../../worker.ts";
+import { kinds, settle, sound, withPolicy } from "../runs.ts";
+
+skipRetryDelays();
+
+afterEach(openGates);
+
+// --- bugs that others had -------------------------------------------------------------------------------------------------
+
+test("the same failing compaction is not repeated for ever", async () => {
+  const { stub } = newAgent();
+  await runInDurableObject(stub, async (instance: PalimpsestAgent) => {
+    let asked = 0;
+    const session = Session.create(instance)
+      .compactAfter(2_000)
+      .onCompaction(async () => {
+        asked++;
+        throw new Error("always");
+      });
+    for (let n = 0; n < 300; n++) {
+      await session.appendMessage(say(n));
+      for (const run of instance.palimpsest.runs.live("")) await session.ended(run.id);
+    }
+    // The required growth doubles each time, up to 30,000 tokens over a threshold of 2,000.
+    expect(asked).toBeLessThanOrEqual(10);
+    expect(instance.palimpsest.runs.latestEnded("")?.outcome).toMatchObject({ kind: "failed" });
+    expect(await session.status()).toMatchObject({ waiting: { reason: "cooling-down" } });
+  });
+});
+
+test("a person who asks right after a run failed is not told to cool down", async () => {
+  const { stub } = newAgent();
+  await runInDurableObject(stub, async (instance: PalimpsestAgent) => {
+    let isDown = true;
+    const session = Session.create(instance)
+      .compactAfter(20_000)
+      .onCompaction(async () => {
+        if (isDown) throw new Error("down");
+        return { summary: "short", fromMessageId: "m2", toMessageId: "m5" };
+      });
+    await session.appendMessages(talk(0, 8));
+    const compact = async () => (await session.ended((await session.compact()).run.id)).outcome;
+    expect(await compact()).toMatchObject({ kind: "failed" });
+    isDown = false;
+    expect(await compact()).toMatchObject({ kind: "applied" });
+  });
+});
+
+test("a policy that can never shrink anything ends in one typed reason, once, not at every append", async () => {
+  const { agent, calls } = await withPolicy(sound, { minTailMessages: 1_000 });
+  for (let n = 0; n < 100; n++) {
+    await agent.append({ message: say(n) });
+    await settle(agent);
+  }
+  expect(await agent.runs({})).toMatchObject([{ outcome: { kind: "nothing", reason: "too-short" } }]);
+  expect((await agent.status({})).waiting).toMatchObject({ reason: "too-short" });
+  expect(calls).toEqual([]);
+});
+
+test("after a clear, and after a delete, the size that an earlier run was measured at keeps nothing quiet", async () => {
+  const { stub } = newAgent();
+  await runInDurableObject(stub, async (instance: PalimpsestAgent) => {
+    let asked = 0;
+    const session = Session.create(instance)
+      .compactAfter(2_000)
+      .onCompaction(async () => {
+        asked++;
+        return null;
+      });
+    const ended = async () => {
+      for (const run of instance.palimpsest.runs.live("")) await session.ended(run.id);
+    };
+    const say50 = async (from: number) => {
+      await session.appendMessages(talk(from, from + 50));
+      await ended();
+    };
+    await say50(0);
+    expect(asked).toBe(1);
+    await session.clearMessages();
+    for (let n = 100; n < 120; n++) await session.appendMessage(say(n));
+    await ended();
+    expect(asked).toBeGreaterThan(1);
+    await say50(200);
+    const before = asked;
+    const ids = (await session.getHistory()).map(({ id }) => id);
+    await session.deleteMessages(ids.slice(5));
+    for (let n = 300; n < 320; n++) await session.appendMessage(say(n));
+    await ended();
+    expect(asked).toBeGreaterThan(before);
+  });
+});
+
+test("a summary that is never smaller than its source is not asked for at every append", async () => {
+  const { stub } = newAgent();
+  await runInDurableObject(stub, async (instance: PalimpsestAgent) => {
+    const session = Session.create(instance)
+      .compactAfter(2_000)
+      .onCompaction(async (messages) => ({
+        summary: "word after word ".repeat(20_000),
+        fromMessageId: messages[3]?.id ?? "",
+        toMessageId: messages.at(-3)?.id ?? "",
+      }));
+    for (let n = 0; n < 100; n++) {
+      await session.appendMessage(say(n));
+      for (const run of instance.palimpsest.runs.live("")) await session.ended(run.id);
+    }
+    const runs = instance.palimpsest.runs.list("", { limit: 100 });
+    expect(runs.length).toBeLessThanOrEqual(8);
+    expect(runs[0]?.outcome).toEqual({ kind: "stale", reason: "larger" });
+    expect((await session.status()).waiting?.reason).toBe("would-not-shrink");
+  });
+});
+
+test("stale token counts do not trigger every turn", async () => {
+  const { agent, stub } = newAgent(sound);
+  await startRun(agent);
+  await settle(agent);
+  const before = (await agent.runs({})).length;
+  // A caller that, after each turn, tells the count of the prompt before the summary came in.
+  for (let n = 17; n < 40; n++) {
+    await agent.append({ message: { id: `t${n}`, role: "user", parts: [{ type: "text", text: "go on" }] } });
+    await runInDurableObject(stub, (instance: PalimpsestAgent) =>
+      Session.create(instance).recordUsage({ inputTokens: 2_600 }),
+    );
+    await settle(agent);
+  }
+  expect((await agent.runs({})).length - before).toBeLessThanOrEqual(3);
+});
+
+// --- runs side by side ----------------------------------------------------------------------------------------------------
+
+test("what crosses the threshold while a run is at work is looked at again when it ends, with no further append (R2)", async () => {
+  const gate = makeGate();
+  const { agent } = newAgent(async (prompt, call) => {
+    if (call === 0) await gate.pass();
+    return summaryOf(prompt, `summary ${call}`);
+  });
+  await startRun(agent);
+  await gate.reached();
+  await agent.appendAll({ messages: talk(17, 45) });
+  expect(await agent.runs({})).toHaveLength(1);
+  gate.open();
+  const runs = await settle(agent);
+  expect(runs.length).toBeGreaterThan(1);
+  expect(new Set(kinds(runs))).toEqual(new Set(["applied"]));
+  expect((await agent.status({})).viewTokens).toBeLessThan(2_000);
+});
+
+function branch(word: string): UIMessage[] {
+  return talk(4, 22).map((message, n) => ({ ...say(4 + n, `${word} `), id: `${word}-${message.id}` }));
+}
+
+test("runs on two branches of one session at once both commit, each over its own branch (R2, C2)", async () => {
+  const gate = makeGate();
+  const { agent } = newAgent(async (prompt) => {
+    await gate.pass();
+    return summaryOf(prompt, /left|right/.exec(prompt.transcript ?? "")?.[0] ?? "trunk");
+  });
+  await agent.appendAll({ messages: talk(0, 4) });
+  await agent.appendAll({ messages: branch("left"), parentId: "m3" });
+  await gate.reached();
+  await agent.appendAll({ messages: branch("right"), parentId: "m3" });
+  expect((await agent.status({})).liveRunIds).toHaveLength(2);
+  gate.open();
+  expect(kinds(await settle(agent))).toEqual(["applied", "applied"]);
+  for (const word of ["left", "right"]) {
+    const view = await agent.getView({ leafId: `${word}-m21` });
+    expect(view.tokens).toBeLessThan(2_000);
+    expect(JSON.stringify(view)).not.toContain(word === "left" ? "right" : "left");
+    expect(await agent.getPathLength({ leafId: `${word}-m21` })).toBe(22);
+  }
+});

@@ -1,0 +1,217 @@
+/**
+ * `compactAfter("auto")`. Older tool outputs become stubs once carrying them has cost as much as the edit. Tests the masks through later
+ * changes.
+ */
+import type { UIMessage } from "ai";
+import { expect, test } from "vitest";
+import type { CompactAfterOptions } from "../../../src/agent/settings.ts";
+import { Session } from "../../../src/agent/sessions/session.ts";
+import { newAgent, skipRetryDelays } from "../../agents.ts";
+import { say, textOf } from "../../conversation.ts";
+import type { FullManager } from "../../rooms.ts";
+import type { PalimpsestAgent } from "../../worker.ts";
+import { inside } from "../inside.ts";
+
+skipRetryDelays();
+
+const WORDS = ["ledger", "fence", "outline", "watchdog", "parser", "scheduler"];
+/** So large that no summary is ever due here. */
+const CEILING: CompactAfterOptions = { ceiling: 900_000, tailTokenBudget: 2_000 };
+
+/** A step of an agent, with a call and some four hundred tokens of output. */
+function work(n: number, output: unknown = listing(n)): UIMessage {
+  const call = { toolCallId: `c${n}`, input: { path: `src/file-${n}.ts` } } as const;
+  return {
+    id: `w${n}`,
+    role: "assistant",
+    parts: [{ type: "step-start" }, { type: "tool-read", state: "output-available", output, ...call }],
+  };
+}
+
+function listing(n: number): string {
+  const line = (at: number): string =>
+    `export function ${WORDS[at % 6]}Of${n}x${at}(value: number): number { return value * ${at}; }\n`;
+  return Array.from({ length: 24 }, (_, at) => line(at)).join("");
+}
+
+async function auto<T>(
+  test: (
+    session: ReturnType<FullManager["getSession"]>,
+    parts: { manager: FullManager; agent: PalimpsestAgent; storage: DurableObjectStorage },
+  ) => Promise<T>,
+  options: CompactAfterOptions = CEILING,
+): Promise<T> {
+  return inside(newAgent(null), async (manager, agent, storage) => {
+    const session = Session.create(agent).compactAfter("auto", options);
+    await session.appendMessage(say(0));
+    return test(session, { manager, agent, storage });
+  });
+}
+
+function rows(storage: DurableObjectStorage): number {
+  const made = storage.sql.exec("SELECT 1 FROM sqlite_master WHERE name = 'palimpsest_masks'").toArray();
+  return made.length === 0 ? 0 : storage.sql.exec("SELECT 1 FROM palimpsest_masks").toArray().length;
+}
+
+test("older outputs give way to stubs, one row an edit, and between two edits a view begins as it did, byte for byte", async () => {
+  await auto(async (session, { storage }) => {
+    let [before, edits, largest] = ["", 0, 0];
+    for (let n = 1; n <= 120; n++) {
+      await session.appendMessage(work(n));
+      const { messages, tokens } = await session.getView();
+      const now = messages.map((message) => JSON.stringify(message)).join("\n");
+      if (rows(storage) === edits) expect(now.startsWith(before)).toBe(true);
+      expect(rows(storage) - edits).toBeLessThanOrEqual(1);
+      [before, edits, largest] = [now, rows(storage), Math.max(largest, tokens)];
+    }
+    expect(edits).toBeGreaterThan(1);
+    expect(edits).toBeLessThan(30);
+    const { masked, rents } = await session.status();
+    expect(masked?.tokens).toBeGreaterThan(20_000);
+    expect(rents?.mask.paid).toBeLessThan(rents?.mask.price ?? 0);
+    const { messages, tokens } = await session.getView();
+    // The stub keeps the call, its input and the place of the whole. The newest outputs stay.
+    const stub = JSON.stringify(messages[1]);
+    expect(stub).toContain("src/file-1.ts");
+    expect(stub).toMatch(/recall @[0-9a-z]{7}/);
+    expect(stub).not.toContain("return value * 3");
+    expect(textOf(messages.slice(-1))).toContain("return value * 3");
+    expect(tokens).toBeLessThan(60_000);
+    expect((await session.getMessage("w1")) ?? null).toEqual(work(1));
+  });
+});
+
+test("what a stub left out is read again by the reference that it names", async () => {
+  await auto(async (session) => {
+    for (let n = 1; n <= 60; n++) await session.appendMessage(work(n));
+    const { messages } = await session.getView();
+    const [reference = ""] = /@[0-9a-z]{7}/.exec(JSON.stringify(messages[1])) ?? [];
+    expect(JSON.stringify(await session.recall({ ids: [reference] }))).toContain("return value * 3");
+    // A search finds it too, although it is masked and not under a summary.
+    expect(JSON.stringify(await session.recall({ query: "watchdogOf1x3" }))).toContain("return value * 3");
+  });
+});
+
+test("errors keep their words, however a tool tells them", async () => {
+  await auto(async (session) => {
+    const long = "the disk is full ".repeat(60);
+    await session.appendMessage(work(1, `Error: ${long}`));
+    await session.appendMessage(work(2, { exitCode: 1, stderr: long }));
+    await session.appendMessage(work(3, { isError: true, content: long }));
+    for (let n = 4; n <= 60; n++) await session.appendMessage(work(n));
+    const { messages } = await session.getView();
+    for (const at of [1, 2, 3]) expect(messages[at]).toEqual(await session.getMessage(`w${at}`));
+    expect(JSON.stringify(messages[4])).toContain("Left out");
+  });
+});
+
+test("names of what is masked stay in view, within their share", async () => {
+  await auto(
+    async (session) => {
+      for (let n = 1; n <= 60; n++) await session.appendMessage(work(n));
+      const { messages } = await session.getView();
+      const stubs = messages.filter((message) => JSON.stringify(message).includes("Left out"));
+      expect(stubs.length).toBeGreaterThan(10);
+      expect(textOf(stubs)).toMatch(/\w+Of\d+x\d+/);
+      expect(textOf(stubs)).toContain("Words of outputs that were left out");
+    },
+    { ceiling: 60_000, tailTokenBudget: 2_000, minTailMessages: 2 },
+  );
+});
+
+test("an edit, a delete and a clear leave no stub of what is gone, and originals are never touched", async () => {
+  await auto(async (session, { storage }) => {
+    for (let n = 1; n <= 60; n++) await session.appendMessage(work(n));
+    const masked = (await session.status()).masked?.upTo ?? "";
+    // The message that holds the line is deleted, and the line moves up.
+    await session.deleteMessages([masked]);
+    expect((await session.status()).masked?.upTo).toBe(`w${Number(masked.slice(1)) - 1}`);
+    expect(textOf((await session.getView()).messages)).not.toContain("Words of outputs");
+    await session.updateMessage(work(2, "short now"));
+    const { messages } = await session.getView();
+    expect(messages[2]).toEqual(work(2, "short now"));
+    expect(JSON.stringify(messages[1])).toContain("Left out");
+    expect((await session.getMessage("w1")) ?? null).toEqual(work(1));
+    await session.clearMessages();
+    expect(rows(storage)).toBe(0);
+    expect((await session.status()).masked).toBeNull();
+  });
+});
+
+test("a branch that left before the line is not masked, and a fork has the line that its path has", async () => {
+  await auto(async (session, { manager }) => {
+    for (let n = 1; n <= 60; n++) await session.appendMessage(work(n));
+    const masked = (await session.status()).masked?.upTo ?? "";
+    const fork = await manager.fork(session.id, "w60", "copy");
+    expect(
+      textOf(
+        await manager
+          .getSession(fork.id)
+          .getView()
+          .then(({ messages }) => messages),
+      ),
+    ).toBe(textOf((await session.getView()).messages));
+    await session.appendMessage({ ...say(1), id: "aside" }, "w3");
+    const view = await session.getView("aside");
+    expect(textOf(view.messages)).not.toContain("Left out");
+    expect(masked).not.toBe("");
+    expect(textOf((await session.getView("w60")).messages)).toContain("Left out");
+  });
+});
+
+test("a view that is due for its rent is summarised under its ceiling, and rents start anew", async () => {
+  await auto(
+    async (session) => {
+      const asked: number[] = [];
+      (session as never as { onCompaction(work: (messages: UIMessage[]) => unknown): unknown }).onCompaction(
+        (messages) => {
+          asked.push(messages.length);
+          const [first, last] = [messages[1], messages.at(-4)];
+          return { summary: "All of it was read.", fromMessageId: first?.id ?? "", toMessageId: last?.id ?? "" };
+        },
+      );
+      for (let n = 1; n <= 300 && asked.length === 0; n++) {
+        await session.appendMessage({ ...say(n), role: "assistant" });
+        const { liveRunIds } = await session.status();
+        for (const id of liveRunIds) await session.ended(id);
+      }
+      expect(asked).toHaveLength(1);
+      const { rents, viewTokens } = await session.status();
+      expect(viewTokens).toBeLessThan(10_000);
+      expect(rents?.summary.paid).toBeLessThan(1_000);
+    },
+    {
+      ceiling: 900_000,
+      tailTokenBudget: 2_000,
+      stackTokens: 2_000,
+      summaryTokens: 400,
+      minSpanTokens: 500,
+      protectHead: 1,
+    },
+  );
+});
+
+test("plan() tells both rents, what is masked and what an edit would save", async () => {
+  await auto(async (session) => {
+    for (let n = 1; n <= 60; n++) await session.appendMessage(work(n));
+    const { rents, masked, lines } = await session.plan();
+    expect(rents?.mask.price).toBeGreaterThan(0);
+    expect(masked?.upTo).toMatch(/^w\d+$/);
+    expect(lines.join("\n")).toContain("Older tool outputs are masked up to message");
+    expect(lines.join("\n")).toMatch(/Masking would save \d+ tokens a call/);
+  });
+});
+
+test("auto needs a bound, a number takes none, and nothing is stored before that is said", async () => {
+  await inside(newAgent(null), async (_, agent) => {
+    const told = (threshold: number | "auto", options: CompactAfterOptions) => () =>
+      Session.create(agent).compactAfter(threshold, options);
+    const refused = expect.objectContaining({ code: "invalid_options" });
+    expect(told("auto", {})).toThrow(refused);
+    expect(told("auto", { ceiling: 0.5 })).toThrow(refused);
+    expect(told("auto", { ceiling: 200_000, windowTokens: 100_000 })).toThrow(refused);
+    expect(told(60_000, { ceiling: 60_000 })).toThrow(refused);
+    expect(told("auto", { windowTokens: 200_000 })).not.toThrow();
+    expect((await Session.create(agent).status()).thresholdTokens).toBe(160_000);
+  });
+});

@@ -1,0 +1,241 @@
+import { existsSync, readFileSync } from "node:fs";
+import { array, assert, constantFrom, oneof, property, string } from "fast-check";
+import { describe, expect, it } from "vitest";
+import { expectLinear } from "../../growth.ts";
+import { extractConstraints, extractIdentifiers, type IdentifierKind } from "../../../src/steps/facts/facts.ts";
+import { splitSentences } from "../../../src/steps/text/sentences.ts";
+
+const transcripts = process.env["PALIMPSEST_TRANSCRIPTS"] ?? "../shared/transcripts";
+const piSession = `${transcripts}/pi-coding-session.jsonl`;
+
+function values(text: string, kind: IdentifierKind): string[] {
+  return extractIdentifiers(text)
+    .filter((each) => each.kind === kind)
+    .map((each) => each.value);
+}
+
+describe("identifiers are found by kind, as written", () => {
+  it.each<[IdentifierKind, string, string[]]>([
+    [
+      "path",
+      "Read src/core/main.ts:120:4, then `./a/b.test.ts` and /etc/hosts.",
+      ["src/core/main.ts", "./a/b.test.ts", "/etc/hosts"],
+    ],
+    ["path", "see @packages/app/README.md (and package.json)", ["packages/app/README.md", "package.json"]],
+    ["path", "print/json and/or yes/no, TUI/agent, Node.js, e.g. this", []],
+    ["url", "Docs: https://example.com/a?b=1#c, thanks.", ["https://example.com/a?b=1#c"]],
+    [
+      "id",
+      "Reservation ZFA04Y for mia_li_3668, flight HAT136, paid by credit_card_4421486.",
+      ["ZFA04Y", "mia_li_3668", "HAT136", "credit_card_4421486"],
+    ],
+    [
+      "id",
+      "Commit 1507f8b fixes #151; run 0b7c9f8e-3c1d-4e5f-8a9b-0c1d2e3f4a5b.",
+      ["1507f8b", "#151", "0b7c9f8e-3c1d-4e5f-8a9b-0c1d2e3f4a5b"],
+    ],
+    ["id", "UTF-8 over HTTP2 with SHA256, a defaced facade, step1 of 3", []],
+    ["date", "from 2024-05-20 at 11:30 or 11am", ["2024-05-20", "11:30", "11am"]],
+    [
+      "quantity",
+      "250 ms, 1.5 GB, $1,250 and 99% of 12 tests in 30s",
+      ["250 ms", "1.5 GB", "$1,250", "99%", "12 tests", "30s"],
+    ],
+    ["version", "typescript@7.0.2 with 1.2.3-beta.1 on v24", ["typescript@7.0.2", "1.2.3-beta.1", "v24"]],
+    ["error", "TS2345 then ENOENT, a TypeError: and exit code 137", ["TS2345", "ENOENT", "TypeError", "code 137"]],
+    ["env", "set API_BASE_URL and $HOME_DIR", ["API_BASE_URL", "$HOME_DIR"]],
+    ["symbol", "call `store.put()` or `AgentSession`, not `the` word", ["store.put()", "AgentSession"]],
+    ["command", "run `npm run check -- --fix`\n$ git status\n", ["npm run check -- --fix", "git status"]],
+  ])("%s in %j", (kind, text, expected) => {
+    expect(values(text, kind)).toEqual(expected);
+  });
+
+  it("counts repeats and keeps the order of first appearance", () => {
+    expect(extractIdentifiers("b.ts a.ts b.ts")).toEqual([
+      { kind: "path", value: "b.ts", count: 2 },
+      { kind: "path", value: "a.ts", count: 1 },
+    ]);
+  });
+});
+
+describe("rules of the user are found, word for word", () => {
+  it.each([
+    "Never push to main.",
+    "Please don't touch the billing module!",
+    "Always run the tests before you commit.",
+    "I do not want to fly before 11am EST.",
+    "You must use the larger certificate first.",
+    "Only use direct flights.",
+    "I'd prefer the cheapest economy option.",
+    "Use pnpm instead of npm.",
+    "Make sure the old code keeps working.",
+    "Keep it under 200 lines.",
+    "From now on, answer in German.",
+    "I'm willing to pay up to $600.",
+    "look it up if you need to (don't read the full file!)",
+    "import the customers but never touch the billing table",
+    "return the totals and never touch the billing table",
+    "at no point may you touch the billing table",
+    "Hands off the billing table!",
+    "Leave the billing table alone.",
+    "Stop touching the billing table.",
+    "Touching the billing table is prohibited.",
+    "The billing table is forbidden.",
+    "The billing table is off limits.",
+    "The billing table is read-only.",
+    "Nobody touches the billing table.",
+    "You shall not touch the billing table.",
+    "You are not to touch the billing table.",
+    "Please refrain from touching the billing table.",
+    "do  not touch the billing table",
+    "No changes to the billing table, please.",
+    "Never touch the billing table => ask me first",
+    "<b>Never touch the billing table</b>",
+    "(see above, never touch the billing table);",
+    "Fass die billing-Tabelle nicht an.",
+    "Du darfst die Tabelle niemals anfassen.",
+    "Bitte keine Dateien löschen.",
+    "Ne touche jamais à la table billing.",
+    "Ne pas toucher à la table billing.",
+    "N'efface pas les données.",
+    "No toques la tabla billing.",
+    "Nunca borres la tabla billing.",
+    "Non toccare mai la tabella billing.",
+    "Non modificare la tabella billing.",
+    "Nunca apague a tabela billing.",
+    "Não toque na tabela billing.",
+    "不要碰账单表",
+    "禁止修改 billing 表",
+    "绝对不要动 billing 表",
+    "请勿删除数据库",
+    "billingテーブルに触らないでください",
+    "絶対に本番を変更しないで",
+    "削除してはいけません",
+  ])("%s", (rule) => {
+    expect(extractConstraints(`Hello there. ${rule}\nThanks a lot.`)).toEqual([rule]);
+  });
+
+  it.each([
+    "I don't know why.",
+    "It never worked for me.",
+    "The build always fails here.",
+    "I must have left it at home.",
+    "Why must it be so slow?",
+    "Don't worry about it.",
+    "Do you always do that?",
+    "I'll make sure to find my user ID.",
+    "const x = () => never();",
+    "    at Object.must (node:internal/modules:12:3)",
+    "import { never } from './must-not.ts'",
+    "return always(must, never);",
+    "The tests stop working here.",
+    "We left for lunch at no. 12.",
+    "There is no use in that.",
+    "Das hat nie funktioniert.",
+    "Je ne sais pas pourquoi.",
+    "El archivo no existe aquí.",
+    "Non funziona ancora bene.",
+    "O teste não passa ainda.",
+    "我不知道为什么会这样",
+    "テストが動きません",
+  ])("but not: %s", (said) => {
+    expect(extractConstraints(said)).toEqual([]);
+  });
+
+  it("skips fenced code and keeps each rule once", () => {
+    expect(extractConstraints("```\nnever do this\n```\n- Never log secrets.\n- Never log secrets.")).toEqual([
+      "Never log secrets.",
+    ]);
+  });
+
+  it("reads headings, table cells, and what stands behind a fence that nothing closes", () => {
+    expect(extractConstraints("# Never log secrets")).toEqual(["Never log secrets"]);
+    expect(extractConstraints("| rule |\n| --- |\n| 1 | never log secrets |")).toEqual(["never log secrets"]);
+    expect(extractConstraints("Log:\n```\nit broke\n\nPlease never log secrets.")).toEqual([
+      "Please never log secrets.",
+    ]);
+    expect(extractConstraints("```it broke``` fix it. Never log secrets.")).toEqual(["Never log secrets."]);
+  });
+
+  it("cuts a very long sentence without commas to the words around each prohibition", () => {
+    const filler = "and as we discussed at great length with everyone from finance ".repeat(10);
+    const found = extractConstraints(`${filler}never touch the billing table ${filler}hands off the archive ${filler}`);
+    expect(found).toHaveLength(2);
+    expect(found[0]).toContain("never touch the billing table");
+    expect(found[1]).toContain("hands off the archive");
+    for (const each of found) expect(each.length).toBeLessThanOrEqual(400);
+    expect(extractConstraints("never touch the billing table ".repeat(20)).length).toBeLessThan(5);
+  });
+
+  it("cuts a very long sentence back to the clause that states the rule", () => {
+    const long = `${"we looked at many things and then ".repeat(15)}, never delete the archive, and so on`;
+    expect(extractConstraints(long)).toEqual(["never delete the archive,"]);
+  });
+});
+
+describe("time stays linear on hostile text", () => {
+  it.each<[string, (size: number) => string]>([
+    ["one letter", (size) => "a".repeat(size)],
+    ["dots", (size) => ".".repeat(size)],
+    ["backticks", (size) => "`".repeat(size)],
+    ["slashes", (size) => "/".repeat(size)],
+    ["sentences of nothing", (size) => ". ".repeat(size / 2)],
+    ["nested brackets", (size) => "([{".repeat(size / 3)],
+    ["almost a rule", (size) => "don't , ".repeat(size / 8)],
+    ["almost a path", (size) => "a/".repeat(size / 2)],
+    ["almost an id", (size) => "a_1-".repeat(size / 4)],
+    ["paths of the longest size looked at", (size) => `${"a.".repeat(149)} `.repeat(size / 299)],
+    ["clauses", (size) => "never , ".repeat(size / 8)],
+    ["prohibitions without an end", (size) => "never leave it ".repeat(size / 15)],
+    ["one fence", (size) => "```\nnever mind the gap\n".repeat(size / 23)],
+    ["almost a French one", (size) => "ne ".repeat(size / 3)],
+    ["almost a German one", (size) => "darf ".repeat(size / 5)],
+    ["almost a Chinese one", (size) => "绝対に".repeat(size / 3)],
+    ["calls", (size) => "a(".repeat(size / 2)],
+    ["list marks", (size) => "- ".repeat(size / 2)],
+  ])("%s", (_name, make) => {
+    expectLinear(make, (text) => [extractIdentifiers(text), extractConstraints(text)], 50_000);
+  });
+});
+
+describe("nothing is invented", () => {
+  it("every identifier, rule and sentence is a slice of the text", () => {
+    const word = constantFrom(
+      "never",
+      "src/a.ts:3",
+      "`x.y()`",
+      "don't use",
+      "$5",
+      "12 ms",
+      "- [ ]",
+      ".",
+      "?",
+      "\n",
+      "```",
+      "#12",
+      "ok",
+    );
+    assert(
+      property(array(oneof(word, string()), { maxLength: 40 }), (words) => {
+        const text = words.join(" ");
+        for (const { value, count } of extractIdentifiers(text)) {
+          expect(value.split(" ").every((part) => text.includes(part))).toBe(true);
+          expect(count).toBeGreaterThan(0);
+        }
+        for (const rule of extractConstraints(text)) expect(text).toContain(rule);
+        for (const { text: sentence } of splitSentences(text)) expect(text).toContain(sentence);
+      }),
+    );
+  });
+});
+
+describe.skipIf(!existsSync(piSession))("a real coding session (skipped where the transcripts are absent)", () => {
+  it("yields the files, commits and compiler errors that were at stake, and few others", () => {
+    const text = readFileSync(piSession, "utf8").replaceAll("\\n", "\n");
+    const found = extractIdentifiers(text);
+    const all = new Set(found.map((each) => each.value));
+    for (const known of ["src/main.ts", "tui-renderer.ts", "TS2339", "ENOENT", "AgentSession"])
+      expect(all).toContain(known);
+    expect(found.filter((each) => each.kind === "error").length).toBeLessThan(60);
+  });
+});

@@ -1,0 +1,350 @@
+/** The place of the cut in small conversations and in real ones. */
+import { convertToModelMessages, type ModelMessage, type UIMessage } from "ai";
+import * as fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { importTranscript } from "../../../src/import/import.ts";
+import { WHOLE_MESSAGE, type OutlineRow } from "../../../src/steps/plan/outline.ts";
+import { planCut, type Plan } from "../../../src/steps/plan/plan.ts";
+import { resolvePolicy, type Policy } from "../../../src/steps/plan/policy.ts";
+import { repairMessages } from "../../../src/steps/view/repair.ts";
+import { sliceMessage } from "../../../src/steps/message/slice.ts";
+import { summaryMessage } from "../../../src/steps/view/view.ts";
+import { conversation, messageRow, outlineOf, overlayRow } from "../conversations.ts";
+import { readTranscript } from "../transcripts.ts";
+
+const policy: Policy = {
+  thresholdTokens: 1_000,
+  protectHead: 1,
+  headTokenBudget: 100_000,
+  headWithin: "budget",
+  firstMessageTokens: 0,
+  openingTokens: 0,
+  tailTokenBudget: 300,
+  minTailMessages: 2,
+  summaryTokens: 200,
+  pinnedTokens: 0,
+  loadedTokens: 0,
+  stackTokens: 200,
+  maxSummaryRatio: 0.8,
+  minSpanTokens: 100,
+  chunkTokens: 400,
+};
+
+/** A row of 100 tokens a step, `u` for user and `a` for assistant. */
+function row(id: string, more: Partial<OutlineRow> = {}): OutlineRow {
+  const steps = more.steps ?? [100];
+  return {
+    kind: "message",
+    id,
+    role: id.startsWith("u") ? "user" : "assistant",
+    tokens: steps.reduce((a, b) => a + b, 0),
+    firstStep: 0,
+    steps,
+    complete: true,
+    calls: [],
+    results: [],
+    texts: [],
+    group: null,
+    ...more,
+  };
+}
+
+/** `from..to` of a plan's span, with steps where it cuts messages, or the reason for no span. */
+function cut(
+  rows: readonly OutlineRow[],
+  change: Partial<Policy> = {},
+  more: Parameters<typeof outlineOf>[1] = {},
+): string {
+  const plan = planCut(outlineOf(rows, more), { ...policy, ...change });
+  if (plan.kind === "nothing") return plan.reason;
+  const { fromId, fromStep, toId, toStep } = plan.span;
+  const from = fromStep === 0 ? fromId : `${fromId}#${fromStep}`;
+  return `${from}..${toStep === WHOLE_MESSAGE ? toId : `${toId}#${toStep}`}`;
+}
+
+/** Fourteen messages with one user turn beside the first. */
+function turnAt(turn: number): OutlineRow[] {
+  return Array.from({ length: 14 }, (_, n) => row(n === turn || n === 0 ? `u${n}` : `a${n}`));
+}
+
+function moves(plan: Plan): readonly string[] {
+  return plan.kind === "span" ? plan.moves.map(({ boundary, why, tokens }) => `${boundary} ${why} ${tokens}`) : [];
+}
+
+const chat = (count: number): OutlineRow[] =>
+  Array.from({ length: count }, (_, n) => row(n % 2 === 0 ? `u${n}` : `a${n}`));
+
+describe("where the cut falls", () => {
+  test("head by count, tail by budget, the tail from a user turn", () => {
+    expect(cut(chat(12))).toBe("a1..a7");
+    expect(cut(chat(12), { tailTokenBudget: 400 })).toBe("a1..a7");
+    expect(cut(chat(12), { protectHead: 4 })).toBe("u4..a7");
+  });
+
+  test("a user turn further back is taken while the budget stretches, else one further on while half of it is kept", () => {
+    expect(cut(turnAt(10))).toBe("a1..a9");
+    expect(cut(turnAt(12))).toBe("a1..a11");
+    expect(cut(turnAt(13), { minTailMessages: 0 })).toBe("a1..a10");
+    expect(cut(turnAt(8))).toBe("a1..a10");
+  });
+
+  test("V2: a pair in separate messages stays together, also for parallel calls", () => {
+    const rows = Array.from({ length: 12 }, (_, n) => row(`a${n}`));
+    rows[8] = row("a8", {
+      calls: [
+        ["x", 0],
+        ["y", 0],
+      ],
+    });
+    rows[9] = row("a9", { results: [["x", 0]] });
+    rows[10] = row("a10", { results: [["y", 0]] });
+    expect(cut(rows)).toBe("a1..a7");
+  });
+
+  test("a reply that was stored as several messages stays together", () => {
+    const rows = Array.from({ length: 12 }, (_, n) => row(`a${n}`));
+    for (const n of [8, 9, 10]) rows[n] = row(`a${n}`, { group: "g" });
+    expect(cut(rows)).toBe("a1..a7");
+  });
+
+  test("what a user says ends every reply: an id that comes again ties nothing", () => {
+    const rows = Array.from({ length: 12 }, (_, n) => row(`${n % 2 === 0 ? "u" : "a"}${n}`, { texts: [0] }));
+    expect(cut(rows.map((each) => ({ ...each, group: "g" })))).toBe(cut(rows));
+  });
+
+  test("a dangling call neither blocks the cut nor moves it", () => {
+    const rows = chat(12);
+    rows[3] = row("a3", { calls: [["lost", 0]] });
+    expect(cut(rows)).toBe(cut(chat(12)));
+  });
+
+  test("a call of the newest message that waits for its answer is never in the span, whatever is kept else", () => {
+    const open = { calls: [["ask", 2]] as const };
+    const newest = row("a3", { steps: [100, 900, 800, 200, 90], ...open });
+    const nothingKept = { tailTokenBudget: 0, minTailMessages: 0 };
+    expect(cut([row("u0"), row("u1"), row("u2"), { ...newest, calls: [] }], nothingKept)).toBe("u1..a3");
+    expect(cut([row("u0"), row("u1"), row("u2"), newest], nothingKept)).toBe("u1..a3#1");
+    // Also where the message that holds the next turn's place is there already, or another call of it was answered.
+    const place = row("a4", { steps: [4] });
+    expect(cut([row("u0"), row("u1"), row("u2"), newest, place], nothingKept)).toBe("u1..a3#1");
+    const answer = row("a4", { results: [["other", 0]] });
+    const asking = { ...newest, calls: [...open.calls, ["other", 2]] as const };
+    expect(cut([row("u0"), row("u1"), row("u2"), asking, answer], nothingKept)).toBe("u1..a3#1");
+    // The conversation went on without an answer.
+    expect(cut([row("u0"), row("u1"), row("u2"), newest, row("u4")], nothingKept)).toBe("u1..u4");
+  });
+
+  test("one enormous message is cut between its steps, and the least tail is waived for it", () => {
+    const rows = [row("u0"), row("u1"), row("a2", { steps: [100, 900, 800, 200, 90] })];
+    expect(cut(rows)).toBe("u1..a2#2");
+    expect(cut([...rows, row("u3")])).toBe("u1..a2#3");
+  });
+
+  test("an enormous message of one step is kept when it is of the least tail, and summarised when it is not", () => {
+    expect(cut([row("u0"), row("a1"), row("a2"), row("a3", { steps: [9_000] }), row("u4")])).toBe("a1..a2");
+    expect(cut([row("u0"), row("a1", { steps: [9_000] }), row("u2"), row("a3")])).toBe("a1..a1");
+  });
+
+  test("an earlier summary is inside the next span, and its text is the previous one", () => {
+    const plan = planCut(outlineOf([row("u0"), overlayRow("o", 150), ...chat(12)]), policy);
+    expect(plan).toMatchObject({ kind: "span", span: { fromId: "o", fromStep: 0 }, overlayIds: ["o"] });
+  });
+
+  test("an overlay that ends inside a message leaves a row that starts at a later step", () => {
+    const rest = row("a1", { firstStep: 2, steps: [300, 300, 300] });
+    expect(cut([row("u0"), overlayRow("o", 50), rest, row("u2"), row("a3")])).toBe("o..a1");
+    expect(cut([rest, ...chat(8)], { protectHead: 0 })).toMatch(/^a1#2\.\./);
+  });
+
+  test("an outline that was cut off is compacted to its end, except into calls that are being answered", () => {
+    expect(cut(chat(12), {}, { truncated: true })).toBe("a1..a11");
+    const asking = [
+      ...chat(10),
+      row("a10", {
+        calls: [
+          ["x", 0],
+          ["y", 0],
+        ],
+      }),
+      row("a11", { results: [["x", 0]] }),
+    ];
+    expect(cut(asking, {}, { truncated: true })).toBe("a1..a9");
+  });
+
+  test("every reason for doing nothing", () => {
+    expect(cut([])).toBe("empty");
+    expect(cut(chat(10))).toBe("under-threshold");
+    expect(cut(chat(10), {}, { overheadTokens: 500, tokens: 1_500 })).toBe("a1..a5");
+    expect(cut([row("u0"), row("u1", { steps: [4_000] })])).toBe("too-short");
+    expect(cut(chat(12), { minSpanTokens: 2_000 })).toBe("too-small");
+    expect(cut([row("u0"), overlayRow("o1", 900), overlayRow("o2", 900), row("u1"), row("a2")])).toBe("too-small");
+  });
+
+  test("every move of a boundary says why", () => {
+    expect(moves(planCut(outlineOf(chat(12)), policy))).toEqual(["tail user-turn 100"]);
+    expect(moves(planCut(outlineOf(chat(12)), { ...policy, tailTokenBudget: 0 }))).toEqual(["tail min-tail 200"]);
+    const tied = [row("u0", { calls: [["x", 0]] }), row("a1", { results: [["x", 0]] }), ...chat(12).slice(2)];
+    expect(moves(planCut(outlineOf(tied), policy))).toEqual(["head tool-pair 100", "tail user-turn 100"]);
+    const steps = [row("u0"), row("u1"), row("a2", { steps: [100, 900, 800, 200, 90] })];
+    expect(moves(planCut(outlineOf(steps), policy))).toEqual(["tail inside-message 1800"]);
+  });
+});
+
+describe("chunks", () => {
+  test("are near each other in size: no tiny last one", () => {
+    const plan = planCut(outlineOf(chat(12)), policy);
+    expect(plan.kind === "span" && plan.chunks.map(({ tokens }) => tokens)).toEqual([400, 300]);
+    const five = planCut(outlineOf([...chat(12), row("u12"), row("a13")]), policy);
+    expect(five.kind === "span" && five.chunks.map(({ tokens }) => tokens)).toEqual([300, 300, 300]);
+  });
+});
+
+/** The view after a plan, with the messages before and after its span, and a summary between. */
+function viewAfter(messages: readonly UIMessage[], plan: Plan & { kind: "span" }): UIMessage[] {
+  const { fromId, fromStep, toId, toStep } = plan.span;
+  const from = messages.findIndex(({ id }) => id === fromId);
+  const to = messages.findIndex(({ id }) => id === toId);
+  const [first, last] = [messages[from] as UIMessage, messages[to] as UIMessage];
+  return [
+    ...messages.slice(0, from),
+    ...(fromStep > 0 ? [sliceMessage(first, 0, fromStep - 1)] : []),
+    summaryMessage({ overlayId: "o", summary: "## Goal\nShip." }),
+    ...(toStep < WHOLE_MESSAGE ? [sliceMessage(last, toStep + 1, WHOLE_MESSAGE)] : []),
+    ...messages.slice(to + 1),
+  ];
+}
+
+function orphans(view: readonly UIMessage[]): number {
+  return JSON.stringify(view).split("[Result of tool").length - 1;
+}
+
+function inOrder(a: string, b: string): number {
+  return a.localeCompare(b);
+}
+
+function callsAndResults(messages: readonly ModelMessage[]): [string[], string[]] {
+  const calls: string[] = [];
+  const results: string[] = [];
+  for (const { content } of messages) {
+    if (typeof content === "string") continue;
+    for (const part of content) {
+      if (part.type === "tool-call") calls.push(part.toolCallId);
+      if (part.type === "tool-result") results.push(part.toolCallId);
+    }
+  }
+  return [calls.toSorted(inOrder), results.toSorted(inOrder)];
+}
+
+test("V2: the view after any cut converts with each call paired once, and no result of a known call becomes an orphan", async () => {
+  await fc.assert(
+    fc.asyncProperty(conversation, fc.integer({ min: 0, max: 3_000 }), async (messages, tailTokenBudget) => {
+      const plan = planCut(outlineOf(messages.map(messageRow)), { ...policy, tailTokenBudget }, { manual: true });
+      if (plan.kind !== "span") return;
+      const repaired = repairMessages(viewAfter(messages, plan), { canBeAnswered: () => false });
+      const [calls, results] = callsAndResults(await convertToModelMessages(repaired));
+      expect(results).toEqual(calls);
+      expect(orphans(repaired)).toBeLessThanOrEqual(orphans(repairMessages(messages)));
+    }),
+    { numRuns: 400 },
+  );
+});
+
+describe("policies", () => {
+  test("two summaries fit the third of a stack that is theirs, at every threshold, share and summary", () => {
+    const share = fc.option(fc.double({ min: 0.001, max: 0.25, noNaN: true }), { nil: undefined });
+    fc.assert(
+      fc.property(fc.integer({ min: 100, max: 1_000_000 }), share, (thresholdTokens, given) => {
+        const { summaryTokens, stackTokens } = resolvePolicy({ thresholdTokens, share: given });
+        if (summaryTokens > 40) expect(2 * summaryTokens).toBeLessThanOrEqual(stackTokens / 3);
+        expect(stackTokens).toBeLessThanOrEqual(Math.max(160, thresholdTokens * (given ?? 1 / 15)));
+      }),
+    );
+    expect(resolvePolicy({ thresholdTokens: 100_000, summaryTokens: 8_000 }).stackTokens).toBe(24_000);
+    expect(resolvePolicy({ thresholdTokens: 60_000, share: 1 / 30 })).toMatchObject({
+      stackTokens: 2_000,
+      summaryTokens: 333,
+    });
+  });
+
+  test.each([0, -1, 0.3, Number.NaN])("a share of %d is refused", (share) => {
+    expect(() => resolvePolicy({ thresholdTokens: 60_000, share })).toThrowError(/share is/);
+  });
+
+  test("defaults scale with the threshold, and always leave something to compact", () => {
+    expect(resolvePolicy({ thresholdTokens: 100_000 })).toEqual({
+      thresholdTokens: 100_000,
+      protectHead: 3,
+      headTokenBudget: 10_000,
+      headWithin: "budget",
+      firstMessageTokens: 25_000,
+      openingTokens: 1_000,
+      tailTokenBudget: 20_000,
+      minTailMessages: 2,
+      summaryTokens: 1_111,
+      pinnedTokens: 3_333,
+      loadedTokens: 10_000,
+      stackTokens: 6_666,
+      maxSummaryRatio: 0.8,
+      minSpanTokens: 5_000,
+      chunkTokens: 48_000,
+    });
+    fc.assert(
+      fc.property(fc.integer({ min: 5, max: 2_000_000 }), (thresholdTokens) => {
+        const policy = resolvePolicy({ thresholdTokens });
+        expect(policy.tailTokenBudget * 1.5 + policy.summaryTokens).toBeLessThanOrEqual(thresholdTokens + 1);
+      }),
+    );
+  });
+
+  test.each([
+    [{ thresholdTokens: 10_000, model: " " }, /model is " "/],
+    [{ thresholdTokens: 10_000, model: 7 as unknown as string }, /model is 7/],
+    [{ thresholdTokens: 0 }, /thresholdTokens is 0/],
+    [{ thresholdTokens: Number.NaN }, /thresholdTokens is NaN/],
+    [{ thresholdTokens: -5 }, /thresholdTokens is -5/],
+    [{ thresholdTokens: 10.5 }, /thresholdTokens is 10.5/],
+    [{ thresholdTokens: 1_000, tailTokenBudget: 1_000 }, /tailTokenBudget \(1000\).*thresholdTokens \(1000/],
+    [
+      { thresholdTokens: 1_000, tailTokenBudget: 500, summaryTokens: 500 },
+      /summaryTokens \(500\).*tailTokenBudget \(500\)/,
+    ],
+    [{ thresholdTokens: 1_000, overheadTokens: 1_000 }, /overheadTokens \(1000\).*thresholdTokens \(1000\)/],
+    [{ thresholdTokens: 1_000, maxSummaryRatio: 1 }, /maxSummaryRatio is 1/],
+    [{ thresholdTokens: 1_000, chunkTokens: 0 }, /chunkTokens is 0/],
+    [{ thresholdTokens: 1_000, protectHead: -1 }, /protectHead is -1/],
+  ])("refused with both numbers and what to change: %j", (options, message) => {
+    expect(() => resolvePolicy(options)).toThrow(message);
+    expect(() => resolvePolicy(options)).toThrow(/\[invalid_options\]/);
+  });
+});
+
+describe("real transcripts", () => {
+  const sources = ["pi-coding-session.jsonl", "tau-airline-100.json"].map((name) => ({
+    name,
+    text: readTranscript(name),
+  }));
+
+  test.for(sources)("every prefix of $name that is over its threshold is cut soundly", async ({ text }, { skip }) => {
+    if (text === null) skip("transcript not here");
+    let planned = 0;
+    for (const { messages } of importTranscript(text ?? "").conversations.slice(0, 30)) {
+      const rows = messages.map(messageRow);
+      const step = Math.max(1, Math.floor(messages.length / 25));
+      for (let length = step; length <= messages.length; length += step) {
+        const part = messages.slice(0, length);
+        const outline = outlineOf(rows.slice(0, length));
+        const policy = resolvePolicy({ thresholdTokens: Math.max(100, Math.floor(outline.tokens * 0.7)) });
+        const plan = planCut(outline, policy);
+        if (plan.kind !== "span") continue;
+        planned++;
+        expect(plan.headTokens + plan.spanTokens + plan.tailTokens).toBe(outline.tokens);
+        expect(plan.chunks.reduce((sum, { tokens }) => sum + tokens, 0)).toBe(plan.spanTokens);
+        const [calls, results] = callsAndResults(
+          await convertToModelMessages(repairMessages(viewAfter(part, plan), { canBeAnswered: () => false })),
+        );
+        expect(results).toEqual(calls);
+      }
+    }
+    expect(planned).toBeGreaterThan(15);
+  });
+});
