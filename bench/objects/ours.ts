@@ -127,7 +127,7 @@ function contender(agent: Ours): Contender {
   const session = Session.create(agent);
   return {
     append: (message) => session.appendMessage(message),
-    appendAll: (messages) => session.appendMessages(messages),
+    appendAll: (messages) => session.appendAll(messages),
     addSummary: (summary, fromId, toId) => session.addCompaction(summary, fromId, toId),
     view: async () => (await session.getView()).messages,
     update: (message) => session.updateMessage(message),

@@ -315,7 +315,7 @@ export const calls = {
     group: "write",
     does: "Appends messages in order, all or none.",
     input: z.strictObject({ sessionId, messages, parentId }),
-    run: ({ session }, { sessionId, messages, parentId }) => session(sessionId).appendMessages(messages, parentId),
+    run: ({ session }, { sessionId, messages, parentId }) => session(sessionId).appendAll(messages, parentId),
   }),
   upsert: call({
     group: "write",

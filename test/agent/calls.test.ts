@@ -36,7 +36,6 @@ const WITHOUT_A_METHOD: ReadonlySet<CallName> = new Set<CallName>([
 /** Calls whose method goes by another name. */
 const NAMED_OTHERWISE: Partial<Record<CallName, string>> = {
   append: "appendMessage",
-  appendAll: "appendMessages",
   upsert: "upsertMessage",
   update: "updateMessage",
   createSession: "create",

@@ -130,9 +130,9 @@ test("a summary within its budget may stay as long as it was when it is carried 
     const session = Session.create(instance).forSession("carried").compactAfter(2_500, { summaryTokens: 420 });
     const compact = async (): Promise<unknown> =>
       (await session.ended((await session.compactNow()).run.id)).outcome?.kind;
-    await session.appendMessages(talk(0, 22));
+    await session.appendAll(talk(0, 22));
     expect(await compact()).toBe("applied");
-    await session.appendMessages(talk(22, 25));
+    await session.appendAll(talk(22, 25));
     expect(await compact()).toBe("applied");
   });
   const update = calls.findLast((call) => call.previous !== null);
@@ -164,7 +164,7 @@ test.each<[string, InlineCompaction, "failed" | "nothing"]>([
         return summarise(...asked);
       };
       const { inlineFirst: session } = instance;
-      await session.appendMessages(talk(0, 17));
+      await session.appendAll(talk(0, 17));
       const ended = async (n: number): Promise<void> => {
         const [run] = instance.palimpsest.runs.list("inline", { limit: 10 });
         expect(run?.n).toBe(n);
@@ -174,7 +174,7 @@ test.each<[string, InlineCompaction, "failed" | "nothing"]>([
       for (let n = 0; n < 10; n++) await session.appendMessage(nod(n));
       expect([calls, instance.reported.length]).toEqual([1, failures]);
       // Only when there is that much more to gain is it worth another call.
-      await session.appendMessages(talk(17, 24));
+      await session.appendAll(talk(17, 24));
       await ended(2);
       expect([calls, instance.reported.length]).toEqual([2, 2 * failures]);
     });

@@ -211,7 +211,7 @@ test("a summary that is laid by hand or as an event pins no secret, though its o
   const { agent, stub } = newAgent();
   await runInDurableObject(stub, async (instance: PalimpsestAgent) => {
     const session = Session.create(instance).redactSecrets(secretRules());
-    await session.appendMessages(talk(0, 12).map((each, n) => (n === 2 || n === 7 ? say(n, RULE) : each)));
+    await session.appendAll(talk(0, 12).map((each, n) => (n === 2 || n === 7 ? say(n, RULE) : each)));
     await session.addCompaction("What was done first, in short.", "m0", "m4");
   });
   const event = {

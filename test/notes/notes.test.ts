@@ -354,7 +354,7 @@ test("the example of docs/notes.md runs", async () => {
   const { agent: made, stub } = newAgent(noting);
   await runInDurableObject(stub, async (agent: PalimpsestAgent) => {
     const session = declare(agent);
-    await session.appendMessages(talk(0, 4));
+    await session.appendAll(talk(0, 4));
     // example
     const notes = await session.getNotes(); // the newest version that holds for the active branch, or null
     if (notes !== null) console.log(notes.n, notes.tokens, notes.covered, notes.text);

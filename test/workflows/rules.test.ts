@@ -55,7 +55,7 @@ test("where nothing is pinned beside a summary, the summary itself says the rule
       .forSession("alone")
       .compactAfter(10_000, { pinnedTokens: 0, summaryTokens: 300, stackTokens: 900, tailTokenBudget: 400 });
     for (const messages of [conversation(14), talk(14, 24)]) {
-      await session.appendMessages(messages);
+      await session.appendAll(messages);
       expect((await session.ended((await session.compactNow()).run.id)).outcome).toMatchObject({ kind: "applied" });
       const { messages: shown } = await session.getView();
       expect(shown.map(({ id }) => id)).not.toContain("m4");
@@ -95,7 +95,7 @@ test("what a split's child begins with brings the rules along, also when its sum
   await runInDurableObject(stub, async (instance: PalimpsestAgent) => {
     const session = SessionManager.create(instance).getSession(childId);
     await session.rollback(inherited?.id ?? "");
-    await session.compactAfter(2_000, { chunkTokens: 1_500 }).appendMessages(talk(30, 36));
+    await session.compactAfter(2_000, { chunkTokens: 1_500 }).appendAll(talk(30, 36));
   });
   const again = await agent.compact({ sessionId: childId });
   await agent.waitForRun({ runId: again.run.id });

@@ -84,7 +84,7 @@ function adapt(agent: Ours, sessionId: string): SessionStore {
       await manager.appendAll(sessionId, messages);
     },
     storeAll: async (messages) => {
-      await session.appendMessages(messages);
+      await session.appendAll(messages);
     },
     upsert: async (message) => {
       await session.upsertMessage(message);

@@ -159,7 +159,7 @@ export class SessionManager<R extends Rooms = Rooms> extends Configured {
 
   /** In order, all or none. Without a parent they continue from the session's leaf. */
   async appendAll(id: string, messages: readonly UIMessage[], parent?: ParentInput): Promise<AppendResult[]> {
-    return this.getSession(id).appendMessages(messages, parent);
+    return this.getSession(id).appendAll(messages, parent);
   }
 
   async getHistory(id: string, leaf?: LeafInput): Promise<UIMessage[]> {

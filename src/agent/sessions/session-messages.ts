@@ -44,7 +44,7 @@ export class SessionMessages {
   }
 
   /** Appends in order, all or none. Each message's parent is the one before it. */
-  async appendMessages(messages: readonly UIMessage[], parent?: ParentInput): Promise<AppendResult[]> {
+  async appendAll(messages: readonly UIMessage[], parent?: ParentInput): Promise<AppendResult[]> {
     const parentId = parentOf(parent);
     return this.#state.write((history) => {
       const results: AppendResult[] = [];

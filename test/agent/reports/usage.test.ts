@@ -154,7 +154,7 @@ test("a deleted session leaves no usage behind (S2), and no other session sees i
   const { stub } = await talked(0);
   await runInDurableObject(stub, async (agent, state) => {
     const [one, other] = ["one", "other"].map((id) => Session.create(agent).forSession(id));
-    for (const session of [one!, other!]) await session.appendMessages(talk(0, 4));
+    for (const session of [one!, other!]) await session.appendAll(talk(0, 4));
     await one!.recordUsage({ inputTokens: 1_500 });
     expect(await other!.getUsage()).toEqual([]);
     expect((await other!.status()).viewTokens).toBeLessThan(600);

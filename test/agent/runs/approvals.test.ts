@@ -103,7 +103,7 @@ async function stream(model: MockLanguageModelV4, tools: ToolSet, turn: KeptTurn
 
 /** A question, and a reply whose call waits for a person's word. */
 async function ask(session: FullSession, before: readonly UIMessage[] = []): Promise<void> {
-  await session.appendMessages([...before, say(90), { id: "reply", role: "assistant", parts: [] }]);
+  await session.appendAll([...before, say(90), { id: "reply", role: "assistant", parts: [] }]);
   await stream(
     scripted(deleting).model,
     dangerous().tools,
@@ -192,7 +192,7 @@ describe("a call that a person must approve", () => {
         // A later question does not run it again.
         const again = scripted();
         await stream(again.model, tools, keepTurn(session, { replyId: "reply", tools }));
-        await session.appendMessages([say(92), { id: "next", role: "assistant", parts: [] }]);
+        await session.appendAll([say(92), { id: "next", role: "assistant", parts: [] }]);
         await stream(again.model, tools, keepTurn(session, { replyId: "next", tools }));
         expect(runs).toHaveLength(1);
       });
@@ -209,7 +209,7 @@ describe("a call that a person must approve", () => {
       expect(runs).toEqual([]);
       expect(prompts().map(told)).toEqual([{ "call-1": { type: "execution-denied", reason: "Keep that file." } }]);
       // And in every later turn.
-      await session.appendMessages([say(92), { id: "next", role: "assistant", parts: [] }]);
+      await session.appendAll([say(92), { id: "next", role: "assistant", parts: [] }]);
       const later = scripted();
       await stream(later.model, tools, keepTurn(session, { replyId: "next", tools }));
       expect(told(later.prompts()[0])["call-1"]).toMatchObject({ reason: "Keep that file." });
@@ -317,7 +317,7 @@ describe("a call that a person must approve", () => {
   test("is run through a view that had to be made to fit with the very input that was approved", async () => {
     await inSession("large!100000", async (session) => {
       const path = "a/long/way/".repeat(400);
-      await session.appendMessages([...talk(0, 9), { id: "reply", role: "assistant", parts: [] }]);
+      await session.appendAll([...talk(0, 9), { id: "reply", role: "assistant", parts: [] }]);
       const call: Content = [
         { type: "tool-call", toolCallId: "call-1", toolName: "remove", input: JSON.stringify({ path }) },
       ];
@@ -337,7 +337,7 @@ describe("a call that a person must approve", () => {
   test("one that was not answered when the user went on is closed, and says that it was never answered", async () => {
     await inSession("ignored!100000", async (session) => {
       await ask(session);
-      await session.appendMessages([say(92), { id: "next", role: "assistant", parts: [] }]);
+      await session.appendAll([say(92), { id: "next", role: "assistant", parts: [] }]);
       const { tools, runs } = dangerous();
       const { model, prompts } = scripted();
       await stream(model, tools, keepTurn(session, { replyId: "next", tools }));
@@ -355,7 +355,7 @@ describe("a call that a person must approve", () => {
     await inSession("dropped!100000", async (session) => {
       await ask(session);
       await answer(session, true);
-      await session.appendMessages([say(92)]);
+      await session.appendAll([say(92)]);
       const { messages } = await session.getView();
       const closed = called(messages[1]);
       expect(closed).toMatchObject({ state: "output-error", errorText: expect.stringMatching(/approved/) as string });
@@ -386,7 +386,7 @@ describe("a call that a client is to run", () => {
 
   test("stays open in the newest message until its output is there", async () => {
     await inSession("client!100000", async (session) => {
-      await session.appendMessages([say(0), { id: "reply", role: "assistant", parts: [] }]);
+      await session.appendAll([say(0), { id: "reply", role: "assistant", parts: [] }]);
       await stream(scripted(confirming).model, tools, keepTurn(session, { replyId: "reply", tools }));
       const { messages } = await session.getView();
       expect(messages.at(-1)?.parts.at(-1)).toMatchObject({ type: "tool-confirm", state: "input-available" });
@@ -405,7 +405,7 @@ describe("a call that a client is to run", () => {
   test("a call of the server's own that a crash cut off is closed when the model is asked on: nobody will run it", async () => {
     await inSession("cut-off!100000", async (session) => {
       const call: Part = { type: "tool-remove", toolCallId: "call-1", state: "input-available", input: { path: "x" } };
-      await session.appendMessages([say(0), { id: "reply", role: "assistant", parts: [{ type: "step-start" }, call] }]);
+      await session.appendAll([say(0), { id: "reply", role: "assistant", parts: [{ type: "step-start" }, call] }]);
       expect(called((await session.getView()).messages.at(-1))).toEqual(call);
       const { model, prompts } = scripted();
       const tools = dangerous().tools;

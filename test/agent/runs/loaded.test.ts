@@ -36,7 +36,7 @@ async function chat(loadedTokens: number, look: (session: FullSession, depth: nu
     const session = Session.create(agent)
       .forSession("loaded")
       .compactAfter(12_000, { protectHead: 1, tailTokenBudget: 400, minSpanTokens: 100, loadedTokens });
-    await session.appendMessages([
+    await session.appendAll([
       say(0),
       used("old-rules", "read_file", { path: "AGENTS.md" }, `An older version.\n${RULES}`),
       used("rules", "read_file", { path: "AGENTS.md" }, RULES),
@@ -45,10 +45,10 @@ async function chat(loadedTokens: number, look: (session: FullSession, depth: nu
       used("open", "Task", { description: "Review the vault" }),
     ]);
     for (let [depth, n] = [1, 1]; depth <= 20; depth++) {
-      await session.appendMessages(Array.from({ length: 8 }, () => say(n++)));
+      await session.appendAll(Array.from({ length: 8 }, () => say(n++)));
       const { run } = await session.compactNow();
       expect((await session.ended(run.id)).outcome?.kind).toBe("applied");
-      if (depth === 3) await session.appendMessages([list("list-2", "in_progress")]);
+      if (depth === 3) await session.appendAll([list("list-2", "in_progress")]);
       if (DEPTHS.has(depth)) await look(session, depth);
     }
   });

@@ -49,7 +49,7 @@ async function stacked(look: (made: Stacked) => Promise<void>, added: string | n
       [12, 22],
       [22, 32],
     ] as const) {
-      await session.appendMessages(Array.from({ length: to - from }, (_, at) => told(from + at)));
+      await session.appendAll(Array.from({ length: to - from }, (_, at) => told(from + at)));
       await compact();
     }
     const active = (await session.getCompactions()).filter(({ state }) => state === "active");
@@ -128,7 +128,7 @@ test("later compactions have them again, of what is said now", async () => {
   await stacked(async ({ session, compact }) => {
     await session.updateMessage(say(2, "Keep wombat-23 and only wombat-23: it is wombat-23. "));
     await settle(session);
-    await session.appendMessages(talk(32, 42));
+    await session.appendAll(talk(32, 42));
     await compact();
     expect(await shown(session)).toContain("wombat-23");
     expect(await shown(session)).not.toContain(WORD);

@@ -352,7 +352,7 @@ describe("what it makes", () => {
         .onCompaction(cover("we changed files", 2, 12));
       await session.replaceContextBlock("todo", "- [ ] write the tests");
       const rule = { ...say(4), parts: [{ type: "text" as const, text: "Never push to the main branch. ".repeat(4) }] };
-      await session.appendMessages(talk(0, 18).map((message) => (message.id === "m4" ? rule : message)));
+      await session.appendAll(talk(0, 18).map((message) => (message.id === "m4" ? rule : message)));
       const [started] = instance.palimpsest.runs.list("", { limit: 1 });
       const run = await session.ended(started?.id ?? "");
       expect(run).toMatchObject({
@@ -432,7 +432,7 @@ describe("what it makes", () => {
           given = textOf(messages);
           return cover("done")(messages, context);
         });
-      await session.appendMessages(talk(0, 17).map((each, n) => (n === 4 ? say(4, `The token is ${secret}. `) : each)));
+      await session.appendAll(talk(0, 17).map((each, n) => (n === 4 ? say(4, `The token is ${secret}. `) : each)));
       const [run] = instance.palimpsest.runs.list("", { limit: 1 });
       expect((await session.ended(run?.id ?? "")).outcome).toMatchObject({ kind: "applied" });
       expect(given).not.toContain(secret);

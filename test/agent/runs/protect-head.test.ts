@@ -33,7 +33,7 @@ function begin<T>(
   const { stub } = newAgent((prompt) => summaryOf(prompt, "done"));
   return runInDurableObject(stub, async (agent) => {
     const session = Session.create(agent).forSession("long").compactAfter(10_000, options);
-    await session.appendMessages([task(tokens), ...talk(1, 70)]);
+    await session.appendAll([task(tokens), ...talk(1, 70)]);
     await settle(session);
     return look(session, () => agent.palimpsest.runs.list("long", { limit: 1 })[0]);
   });
@@ -74,7 +74,7 @@ describe("by default", () => {
     const { stub } = newAgent();
     await runInDurableObject(stub, async (agent) => {
       const session = Session.create(agent).forSession("asked").compactAfter(10_000);
-      await session.appendMessages([task(4_000), ...talk(1, 40)]);
+      await session.appendAll([task(4_000), ...talk(1, 40)]);
       expect(agent.palimpsest.runs.list("asked", { limit: 1 })).toEqual([]);
       const report = await session.plan({ manual: true });
       expect(report?.plan).toMatchObject({ kind: "span", head: { beginningOf: "m0" } });
@@ -85,7 +85,7 @@ describe("by default", () => {
   test("they stay through later compactions that fold the summary in, and through an edit elsewhere", async () => {
     await begin(4_000, {}, async (session) => {
       for (let from = 70; from < 400; from += 30) {
-        await session.appendMessages(talk(from, from + 30));
+        await session.appendAll(talk(from, from + 30));
         await settle(session);
         const text = await shown(session);
         expect([from, text.includes(BEGINNING), text.includes(RULE)]).toEqual([from, true, true]);
@@ -112,7 +112,7 @@ describe("by default", () => {
       const secret = "ghp_abcdefghijklmnopqrstuvwxyz0123456789";
       const [part] = task(4_000).parts;
       const text = part?.type === "text" ? `Log in with ${secret} first. ${part.text}` : "";
-      await session.appendMessages([{ id: "m0", role: "user", parts: [{ type: "text", text }] }, ...talk(1, 70)]);
+      await session.appendAll([{ id: "m0", role: "user", parts: [{ type: "text", text }] }, ...talk(1, 70)]);
       await settle(session);
       const seen = await shown(session);
       expect(seen).toContain(BEGINNING);
@@ -188,7 +188,7 @@ test("a function that takes the first message into its range leaves the beginnin
         fromMessageId: messages[0]?.id ?? "",
         toMessageId: messages.at(-5)?.id ?? "",
       }));
-    await session.appendMessages([task(4_000), ...talk(1, 70)]);
+    await session.appendAll([task(4_000), ...talk(1, 70)]);
     await settle(session);
     const [run] = agent.palimpsest.runs.list("own", { limit: 1 });
     expect(run).toMatchObject({

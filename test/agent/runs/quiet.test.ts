@@ -46,7 +46,7 @@ test("a person who asks right after a run failed is not told to cool down", asyn
         if (isDown) throw new Error("down");
         return { summary: "short", fromMessageId: "m2", toMessageId: "m5" };
       });
-    await session.appendMessages(talk(0, 8));
+    await session.appendAll(talk(0, 8));
     const compact = async () => (await session.ended((await session.compact()).run.id)).outcome;
     expect(await compact()).toMatchObject({ kind: "failed" });
     isDown = false;
@@ -79,7 +79,7 @@ test("after a clear, and after a delete, the size that an earlier run was measur
       for (const run of instance.palimpsest.runs.live("")) await session.ended(run.id);
     };
     const say50 = async (from: number) => {
-      await session.appendMessages(talk(from, from + 50));
+      await session.appendAll(talk(from, from + 50));
       await ended();
     };
     await say50(0);

@@ -133,7 +133,7 @@ test("blocks, entries, loaded skills and what was learned of the provider's coun
       .withContext("skills", { provider: { get: async () => "- pdf", load: async (key) => `How to ${key}` } })
       .withCachedPrompt();
     const parent = manager.getSession(PARENT);
-    await parent.appendMessages(talk(0, 20));
+    await parent.appendAll(talk(0, 20));
     await parent.replaceContextBlock("memory", "Frozen.");
     const frozen = await parent.freezeSystemPrompt();
     await parent.replaceContextBlock("memory", "Ana likes tea. 東京");
@@ -192,7 +192,7 @@ test("a session with a function of its own is split through that function; where
       const manager = SessionManager.create(agent);
       agent.summarise = async ([, , from, ...rest]) =>
         declines ? null : { summary: "made here", fromMessageId: from?.id ?? "", toMessageId: rest.at(-3)?.id ?? "" };
-      await session.appendMessages(talk(0, 12));
+      await session.appendAll(talk(0, 12));
       const { run } = await manager.compactAndSplit("inline");
       const view = await manager.getSession(childOf(await session.ended(run.id))).getView();
       expect(JSON.stringify(view).includes("made here")).toBe(!declines);

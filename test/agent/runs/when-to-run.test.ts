@@ -103,7 +103,7 @@ test("an append that waits costs the same rows as one under the threshold", asyn
     await spent(17);
     expect((await session.status()).waiting?.reason).toBe("under-threshold");
     const under = await spent(18);
-    await session.appendMessages(talk(19, 27));
+    await session.appendAll(talk(19, 27));
     expect((await session.status()).waiting?.reason).toBe("breaker-open");
     expect(await spent(27)).toEqual(under);
   });

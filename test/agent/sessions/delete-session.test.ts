@@ -36,7 +36,7 @@ async function fillTables(manager: FullManager, agent: PalimpsestAgent): Promise
   await session.appendMessage(say(0));
   // Before the threshold asks for a run of its own, which has no focus and which this would join.
   await session.compact({ focus: WORD });
-  await session.appendMessages([...talk(1, 15), say(15, `${WORD} `)]);
+  await session.appendAll([...talk(1, 15), say(15, `${WORD} `)]);
   await session.addCompaction(`${WORD} in short`, "m1", "m3");
   await session.search(WORD);
   await session.recordUsage({ inputTokens: 1_000, outputTokens: 10, model: "big" });
@@ -185,7 +185,7 @@ test("a function of the caller's own that answers after its session was deleted 
       await gate.pass();
       return { summary: "too late", fromMessageId: "m1", toMessageId: "m5" };
     });
-    await session.appendMessages(talk(0, 17));
+    await session.appendAll(talk(0, 17));
     const [run] = agent.palimpsest.runs.live("s");
     const waiting = session.ended(run?.id ?? "");
     await gate.reached();

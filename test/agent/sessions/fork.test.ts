@@ -37,7 +37,7 @@ function newStub(name: string) {
 /** A session that has said, loaded, written, frozen and recorded something. */
 async function fillParent(manager: FullManager): Promise<FullSession> {
   const parent = manager.getSession(PARENT);
-  await parent.appendMessages(talk(0, 10));
+  await parent.appendAll(talk(0, 10));
   const input = { label: "skills", key: "pdf" };
   const loaded = { toolCallId: "1", state: "output-available", input, output: await loadPdf(parent) } as const;
   await parent.appendMessage({ id: "load", role: "assistant", parts: [{ type: "tool-load_context", ...loaded }] });

@@ -174,7 +174,7 @@ test("what a reminder takes of a step's prompt is the session's count", async ()
     const session = Session.create(agent)
       .withContext("todo", { whenChanged: "remind" })
       .compactAfter(40_000, { tokenCounter: twice });
-    await session.appendMessages(talk(0, 60));
+    await session.appendAll(talk(0, 60));
     await session.freezeSystemPrompt();
     await session.replaceContextBlock("todo", words(2_000));
     for (let maxTokens = 6_000; maxTokens < 9_000; maxTokens += 250) {

@@ -157,7 +157,7 @@ test("summaries of a caller's own are laid and listed by session id", async () =
 test("branches are named by id or in an object, as the SDK's sessions have it; anything else is refused by name", async () => {
   await inside(newAgent(), async (manager, agent) => {
     const session = Session.create(agent).forSession("s");
-    await session.appendMessages(talk(0, 4));
+    await session.appendAll(talk(0, 4));
     const path = async (leaf?: LeafInput) => ids(await session.getHistory(leaf));
     expect(await path({ leafId: "m1" })).toEqual(["m0", "m1"]);
     for (const leaf of [undefined, null, {}, { leafId: null }]) expect(await path(leaf)).toHaveLength(4);
@@ -168,7 +168,7 @@ test("branches are named by id or in an object, as the SDK's sessions have it; a
     expect(ids(await session.getBranches("m1"))).toEqual(["m2", "m10"]);
     expect(await path("m11")).toEqual(["m11"]);
     await session.upsertMessage(say(12), { parentId: "m10" });
-    await session.appendMessages([say(13)], { parentId: "m12" });
+    await session.appendAll([say(13)], { parentId: "m12" });
     expect(await path()).toEqual(["m0", "m1", "m10", "m12", "m13"]);
     const wrong: unknown[] = [5, true, [], ["m1"], { id: "m1" }, { leafId: "m1", newestFirst: true }, { leafId: 5 }];
     for (const leaf of wrong) {
@@ -183,7 +183,7 @@ test("branches are named by id or in an object, as the SDK's sessions have it; a
 test("a turn that was made in a context is stored by its session, whole", async () => {
   await inside(newAgent(), async (manager) => {
     const session = manager.getSession("s!2000");
-    await session.appendMessages(talk(0, 16));
+    await session.appendAll(talk(0, 16));
     const context = buildWorkingContext(await session.loadEvents());
     context.addMessage(say(16)).addMessage(say(17));
     expect(await session.persistWorkingContext(context)).toEqual({ inserted: true, leafId: "m17" });
@@ -196,7 +196,7 @@ test("compacting a fork asks no model for what its parent has a draft of (R3)", 
   const made = newAgent((prompt) => summaryOf(prompt, "what was said"));
   await inside(made, async (manager) => {
     const parent = manager.getSession("!9000");
-    await parent.appendMessages(talk(0, 80));
+    await parent.appendAll(talk(0, 80));
     const { overlayId } = await compact(parent);
     await parent.rollback(overlayId);
     const paid = made.calls.length;

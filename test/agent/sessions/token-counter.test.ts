@@ -15,7 +15,7 @@ async function measured(tokenCounter?: Counter) {
   const warn = vi.spyOn(console, "warn").mockImplementation(() => undefined);
   return runInDurableObject(newAgent().stub, async (agent) => {
     const session = Session.create(agent).forSession("counted").compactAfter(20_000, { tokenCounter });
-    await session.appendMessages(talk(0, 9));
+    await session.appendAll(talk(0, 9));
     await session.appendMessage(say(9));
     const { tokens } = await session.getView({ truncate: { maxTextChars: 200, keepRecent: 1 } });
     const { viewTokens } = await session.status();

@@ -85,7 +85,7 @@ test("a limit is held against what the provider counts: its ratio, and what the 
     const session = Session.create(agent).forSession("counts!100000");
     const maxTokens = 6_000;
     for (let n = 0; n < 60; n++) {
-      await session.appendMessages(exchange(n));
+      await session.appendAll(exchange(n));
       const { tokens, fitted } = await session.getView({ maxTokens });
       expect(fitted?.promptTokens).toBeLessThanOrEqual(maxTokens);
       // The first calls are only estimated. See src/steps/tokens/calibrate.ts.
@@ -107,7 +107,7 @@ test("a fitted view reads the rows that a plain one reads, and what fits is hand
   const { stub } = newAgent();
   await runInDurableObject(stub, async (agent) => {
     const session = Session.create(agent).forSession("rows!100000");
-    await session.appendMessages(talk(0, 60));
+    await session.appendAll(talk(0, 60));
     const { meter } = agent.palimpsest.db;
     const rows = async (read: () => Promise<unknown>): Promise<number> => {
       const before = meter.rowsRead;
@@ -151,7 +151,7 @@ test("an oversized tool output is shown as its two ends with a note where the wh
     const look = { type: "tool-look" as const, toolCallId: "c", state: "output-available" as const, input: {}, output };
     const big: UIMessage = { id: "big", role: "assistant", parts: [look] };
     const small: UIMessage = { id: "small", role: "assistant", parts: [{ ...look, toolCallId: "d", output: "fine" }] };
-    await session.appendMessages([...talk(0, 1), big, small]);
+    await session.appendAll([...talk(0, 1), big, small]);
     const { messages, tokens } = await session.getView();
     const [part] = messages[1]!.parts as { output: string }[];
     expect(part?.output).toMatch(

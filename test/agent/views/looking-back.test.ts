@@ -92,7 +92,7 @@ test("the examples of docs/recall.md do what they say", async () => {
     const said = vi.spyOn(console, "log").mockReturnValue(undefined);
     const session = Session.create(agent).forSession("docs!1000000");
     const zanzibar = say(0, "Of Zanzibar. ");
-    await session.appendMessages([{ ...zanzibar, id: "z" }, ...talk(0, 70)]);
+    await session.appendAll([{ ...zanzibar, id: "z" }, ...talk(0, 70)]);
     await session.addCompaction("## Goal\n- Go to Zanzibar.", "z", "m60");
     const summarised = await session.getView();
     // example

@@ -45,7 +45,7 @@ async function streamed(session: FullSession, model: MockLanguageModelV4, tools:
 
 /** A session with a question, and a reply that is still empty. */
 async function begin(session: FullSession, before: readonly UIMessage[] = []): Promise<FullSession> {
-  await session.appendMessages([...before, say(90), { id: "reply", role: "assistant", parts: [] }]);
+  await session.appendAll([...before, say(90), { id: "reply", role: "assistant", parts: [] }]);
   return session;
 }
 
@@ -62,7 +62,7 @@ test("a step that cannot be stored ends the turn before anything more is paid fo
     const session = manager.getSession("full!100000000");
     // A reply so long that no step fits behind it.
     const text = "x".repeat(MESSAGE_MAX_BYTES - 300);
-    await session.appendMessages([say(0), { id: "reply", role: "assistant", parts: [{ type: "text", text }] }]);
+    await session.appendAll([say(0), { id: "reply", role: "assistant", parts: [{ type: "text", text }] }]);
     const { failure, calls } = await takeTurn(session, 5, async () => "y".repeat(2_000));
     expect(failure).toContain("[message_too_large]");
     expect(calls).toBe(1);

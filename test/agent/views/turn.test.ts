@@ -169,7 +169,7 @@ test("streamText keeps a turn as generateText does", async () => {
   const { stub } = newAgent();
   const reply = await runInDurableObject(stub, async (agent): Promise<UIMessage | null> => {
     const session = Session.create(agent).forSession("streamed!100000");
-    await session.appendMessages([say(0), { id: "reply", role: "assistant", parts: [] }]);
+    await session.appendAll([say(0), { id: "reply", role: "assistant", parts: [] }]);
     const kept = keepTurn(session, { replyId: "reply", tools });
     const result = streamText({ model: looker(4), tools, prompt: "-", stopWhen: isStepCount(9), ...kept });
     await result.consumeStream();
@@ -248,7 +248,7 @@ test("a block that changed since the prompt was frozen is told at the end of the
   const { stub } = newAgent();
   await runInDurableObject(stub, async (agent) => {
     const session = Session.create(agent).forSession("told").withContext("memory", { whenChanged: "remind" });
-    await session.appendMessages(talk(0, 2));
+    await session.appendAll(talk(0, 2));
     await session.freezeSystemPrompt();
     const before = await viewBeforeStep(session)();
     await session.replaceContextBlock("memory", "The user prefers tables.");
