@@ -26,7 +26,7 @@ const ROOMS: readonly (readonly [name: string, table: CallTable])[] = [
 const HEAD = `# Calls
 
 Each call of an agent takes one object and answers with a promise. Over the agent's stub all of them are there; a connected client may make those
-that the agent's class opens, by group or by name ([sessions.md](sessions.md#over-rpc)). A field that a call does not have is refused as
+that the agent's class opens, by group or by name ([clients.md](clients.md)). A field that a call does not have is refused as
 \`invalid_input\` that names it. A field with a question mark may be left out; \`sessionId\` is \`""\` then, the agent's default session.
 
 This page is made from the table of calls (\`npm run api\`).

@@ -75,7 +75,14 @@ const [AFTER_1, AFTER_2, AFTER_3, AFTER_4] = limits.COOLDOWNS_MS.map(minutes) as
 const { input, output, cacheRead, cacheWrite } = limits.DEFAULT_PRICES;
 
 const HELD: Readonly<Record<string, readonly Held[]>> = {
-  "docs/sessions.md": [
+  "docs/compaction.md": [
+    says`the next may start after ${AFTER_1}, ${AFTER_2}, ${AFTER_3}, ${AFTER_4} minutes, and`,
+    says`one run asks again after ${AFTER_1}, ${AFTER_2}, ${AFTER_3}, ${AFTER_4} minutes |`,
+    says`Of one text it sees at most ${limits.RENDER_TEXT_CHARS} characters and of one tool output ${limits.RENDER_TOOL_CHARS}, cut`,
+    says`within \`timeoutMs\`: ${minutes(limits.DEFAULT_FUNCTION_LIMIT_MS)} minutes unless told otherwise, ${minutes(limits.MAX_FUNCTION_LIMIT_MS)} minutes at most |`,
+    says`it is called anew up to ${limits.MAX_INSTANCE_RESTARTS} times |`,
+  ],
+  "docs/options.md": [
     says`| \`protectHead\` | ${limits.DEFAULT_PROTECT_HEAD} |`,
     says`| \`headTokenBudget\` | ${share(limits.HEAD_SHARE_OF_THRESHOLD)} of the threshold;`,
     says`| \`firstMessageTokens\` | ${share(limits.FIRST_MESSAGE_SHARE_OF_THRESHOLD)} of the threshold,`,
@@ -95,19 +102,20 @@ const HELD: Readonly<Record<string, readonly Held[]>> = {
     says`| \`maxBreakEvenCalls\` | ${limits.DEFAULT_MAX_BREAK_EVEN_CALLS} |`,
     says`| cache read ${cacheRead}, cache write ${cacheWrite}, input ${input}, output ${output} |`,
     says`| \`template\` | ${word(DEFAULT_TEMPLATE.sections.length)} sections |`,
-    says`the next may start after ${AFTER_1}, ${AFTER_2}, ${AFTER_3}, ${AFTER_4} minutes, and`,
-    says`one run asks again after ${AFTER_1}, ${AFTER_2}, ${AFTER_3}, ${AFTER_4} minutes |`,
-    says`Of one text it sees at most ${limits.RENDER_TEXT_CHARS} characters and of one tool output ${limits.RENDER_TOOL_CHARS}, cut`,
-    says`for the whole prompt (see below), ${limits.MIN_VIEW_TOKENS} at least.`,
-    says`\`keepRecent\` (${limits.TRUNCATE_KEEP_RECENT}), \`maxToolOutputChars\` (${limits.TRUNCATE_OUTPUT_CHARS}), \`maxTextChars\` (${limits.TRUNCATE_TEXT_CHARS}) and \`step\` (${limits.TRUNCATE_STEP}),`,
-    says`the first ${limits.MAX_QUERY_TERMS} different ones, and of a phrase the first ${limits.MAX_PHRASE_WORDS} words.`,
-    says`within \`timeoutMs\`: ${minutes(limits.DEFAULT_FUNCTION_LIMIT_MS)} minutes unless told otherwise, ${minutes(limits.MAX_FUNCTION_LIMIT_MS)} minutes at most |`,
-    says`it is called anew up to ${limits.MAX_INSTANCE_RESTARTS} times |`,
-    says`how many more there are is counted, up to ${limits.MAX_BAD_ENTRIES}. One import takes ${limits.MAX_IMPORT_ENTRIES} entries`,
-    says`A line, or a file that is one JSON document, takes ${limits.MAX_IMPORT_VALUE_CHARS} characters`,
     says`beyond which it is compacted (${limits.WORKER_THRESHOLD_TOKENS}) |`,
     says`between two looks at live runs (${limits.WATCHDOG_SECONDS}) |`,
     says`in the long run (${limits.CALLS_PER_SECOND}); a caller has ${word(limits.CALLER_SHARE)} times as many`,
+  ],
+  "docs/sessions.md": [
+    says`the first ${limits.MAX_QUERY_TERMS} different ones, and of a phrase the first ${limits.MAX_PHRASE_WORDS} words.`,
+  ],
+  "docs/transcripts.md": [
+    says`It counts how many more there are, up to ${limits.MAX_BAD_ENTRIES}. - One import takes ${limits.MAX_IMPORT_ENTRIES} entries.`,
+    says`A line, or a file that is one JSON document, takes ${limits.MAX_IMPORT_VALUE_CHARS} characters`,
+  ],
+  "docs/views.md": [
+    says`for the whole prompt, ${limits.MIN_VIEW_TOKENS} at least.`,
+    says`\`keepRecent\` (${limits.TRUNCATE_KEEP_RECENT}), \`maxToolOutputChars\` (${limits.TRUNCATE_OUTPUT_CHARS}), \`maxTextChars\` (${limits.TRUNCATE_TEXT_CHARS}) and \`step\` (${limits.TRUNCATE_STEP}),`,
   ],
   "docs/notes.md": [
     says`the ${word(DEFAULT_NOTES_SECTIONS.length)} above, each`,
@@ -178,7 +186,8 @@ const FREE: Readonly<Record<string, readonly string[]>> = {
     "and 1,000 calls that are sound",
   ],
   "ARCHITECTURE.md": ["has level 0,", "packed 32-bit hashes", "at most 1.3 times the storage"],
-  "docs/sessions.md": ["| `overheadTokens` | 0 |", "sums begin at 0"],
+  "docs/sessions.md": ["sums begin at 0"],
+  "docs/options.md": ["| `overheadTokens` | 0 |", "0 where `protectHead`"],
   "docs/notes.md": ["(0 where there were none)"],
   "docs/chat.md": ["a real session of 484 calls", "with 40% of the error of characters / 4", "at 90% of the window"],
   "docs/page.md": ["from 375 pixels on"],

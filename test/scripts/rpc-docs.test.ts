@@ -9,11 +9,11 @@ const page = (name: string): string => readFileSync(resolve(import.meta.dirname,
 const namesIn = (text: string): string[] => [...text.matchAll(/`(\w+)`/g)].map(([, name]) => name ?? "");
 const inGroup = (group: string): string[] => CALL_NAMES.filter((name) => calls[name].group === group).toSorted();
 
-test("the table of docs/sessions.md names every call, each in its group", () => {
+test("the table of docs/clients.md names every call, each in its group", () => {
   const section =
-    page("docs/sessions.md")
+    page("docs/clients.md")
       .split("\n## ")
-      .find((each) => each.startsWith("Over RPC")) ?? "";
+      .find((each) => each.startsWith("Groups")) ?? "";
   const rows = [...section.matchAll(/^\| `(\w+)` \| (.*) \|$/gm)];
   const groups = new Set(CALL_NAMES.map((name) => calls[name].group));
   expect(rows.map(([, group]) => group)).toEqual([...groups]);

@@ -111,7 +111,7 @@ async function ask(session: FullSession, before: readonly UIMessage[] = []): Pro
   );
 }
 
-/** Answers as an application does, see docs/sessions.md. */
+/** Answers as an application does, see docs/views.md. */
 async function answer(session: FullSession, approved: boolean, reason?: string): Promise<void> {
   const replyId = "reply";
   const asked = called(await session.getMessage(replyId));
