@@ -123,10 +123,10 @@ const HELD: Readonly<Record<string, readonly Held[]>> = {
     says`an update after ${ofNotes.NOTES_GROWTH_TOKENS} new tokens (at most ${share(ofNotes.NOTES_GROWTH_SHARE)} of the threshold, but ${ofNotes.LEAST_NOTES_GROWTH_TOKENS} or ${share(ofNotes.LEAST_NOTES_GROWTH_SHARE)} of it at least) and ${ofNotes.NOTES_TOOL_CALLS} tool calls,`,
     says`at least ${ofNotes.DEFAULT_NOTES_MIN_TOKENS} tokens and ${ofNotes.DEFAULT_NOTES_MIN_TEXT_BLOCK_MESSAGES} messages with text, at most ${ofNotes.DEFAULT_NOTES_MAX_TOKENS} (scaled`,
     says`which is at work waits ${ofNotes.NOTES_WAIT_MS / 1_000} s for it |`,
-    says`is kept whole, up to ${ofNotes.MAX_NOTES_BYTES / 1_000} kB, whatever`,
+    says`is kept whole, up to ${ofNotes.MAX_NOTES_BYTES / 1_000} kB, at any budget`,
     says`// the last ${word(ofNotes.NOTES_VERSIONS)}, newest first`,
     says`is kept beyond the last ${word(ofNotes.NOTES_VERSIONS)}, up to ${word(ofNotes.MAX_POINTED_NOTES)} of them.`,
-    says`the watchdog tells it again, ${word(ofNotes.MAX_HOOK_ATTEMPTS)} times in all.`,
+    says`the watchdog calls it again, ${word(ofNotes.MAX_HOOK_ATTEMPTS)} times in all.`,
   ],
   "docs/recall.md": [
     says`word for word, within ${limits.RECALL_TOKENS} tokens.`,
