@@ -137,11 +137,11 @@ const HELD: Readonly<Record<string, readonly Held[]>> = {
   ],
   "docs/chat.md": [says`so one turn's reply, holds ${limits.MESSAGE_MAX_BYTES / 1_024 / 1_024} MiB.`],
   "docs/operations.md": [
-    says`and asks again after ${AFTER_1}, ${AFTER_2}, ${AFTER_3}, ${AFTER_4} minutes.`,
+    says`It lets one run ask again after ${AFTER_1}, ${AFTER_2}, ${AFTER_3}, ${AFTER_4} minutes.`,
     says`once the answer is ${limits.ANSWER_CHARS_PER_TOKEN} times as many characters`,
     says`One call takes ${minutes(limits.MODEL_CALL_MS)} minutes at most. All tries of one step together take ${minutes(limits.MODEL_STEP_MS)} minutes at most,`,
     says`at most ${MOST_TIMES_ESTIMATE} times what we estimate for a prompt and ${MOST_FRAMING_TOKENS} more, and at most ${MOST_WRITTEN_TOKENS} for an answer.`,
-    says`may redirect a call ${MAX_REDIRECTS} times: to its own host`,
+    says`may redirect a call ${MAX_REDIRECTS} times: to its own origin`,
     says`At most ${MAX_RESPONSE_BYTES / 1_000_000} MB are read of one response.`,
   ],
   "docs/deploy.md": [says`The outline is held under ${limits.MAX_OUTLINE_BYTES / 1_000} kB |`],
