@@ -8,11 +8,11 @@ import { transcriptCalls } from "../../src/import/calls.ts";
 import { recallCalls } from "../../src/recall/calls.ts";
 
 const GROUPS: Readonly<Record<Group, string>> = {
-  watch: "Ask for compactions and follow them. Open by default; no answer holds a word of what was said.",
-  read: "All that was said, and what became of it.",
+  watch: "Ask for compactions and follow them. Open by default. No answer holds a word of the conversation.",
+  read: "The conversation, its summaries, runs and sums.",
   write: "Say more, in any role.",
-  steer: "Decide how summaries come about and which of them hold.",
-  admin: "Delete, and change what the model is told beside the conversation.",
+  steer: "Decide how summaries are made and which of them hold.",
+  admin: "Delete, and change the system prompt and the sums of usage.",
 };
 
 const ROOMS: readonly (readonly [name: string, table: CallTable])[] = [
@@ -25,11 +25,12 @@ const ROOMS: readonly (readonly [name: string, table: CallTable])[] = [
 
 const HEAD = `# Calls
 
-Each call of an agent takes one object and answers with a promise. Over the agent's stub all of them are there; a connected client may make those
+Each call of an agent takes one object and returns a promise. A holder of the agent's stub may make all of them. A connected client may make those
 that the agent's class opens, by group or by name ([clients.md](clients.md)). A field that a call does not have is refused as
-\`invalid_input\` that names it. A field with a question mark may be left out; \`sessionId\` is \`""\` then, the agent's default session.
+\`invalid_input\`, and the error names it. A field with a question mark may be left out. Without \`sessionId\` a call uses the agent's default session,
+\`""\`.
 
-This page is made from the table of calls (\`npm run api\`).
+This page is generated from the table of calls (\`npm run api\`).
 `;
 
 export function apiPage(): string {

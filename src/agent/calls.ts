@@ -112,7 +112,7 @@ export const calls = {
   }),
   plan: call({
     group: "watch",
-    does: "Tells what a compaction would do now, and why, without doing it.",
+    does: "Says what a compaction would do now and why, without doing it.",
     input: z.strictObject({ sessionId, ...planQuestion }),
     run: ({ session }, { sessionId, ...question }) => session(sessionId).plan(question),
   }),
@@ -125,7 +125,7 @@ export const calls = {
   }),
   liveRuns: call({
     group: "watch",
-    does: "Lists the runs of every session that have no outcome yet, newest first, as an event tells of each.",
+    does: "Lists the runs of every session that have no outcome yet, newest first, each in the form of an event.",
     input: z.strictObject({ limit: page.default(MAX_PAGE) }),
     run: ({ core }, { limit }) => {
       const live = core.runs.allLive().toSorted((a, b) => b.createdAt - a.createdAt);
@@ -134,7 +134,7 @@ export const calls = {
   }),
   getRun: call({
     group: "watch",
-    does: "Reads one run: its plan, its steps, its outcome.",
+    does: "Reads one run with its plan, its steps and its outcome.",
     input: ofRun,
     run: (context, { runId }) => showRun(context, context.core.runs.mustGet(runId)),
   }),
@@ -146,7 +146,7 @@ export const calls = {
   }),
   status: call({
     group: "watch",
-    does: "Tells where a session stands: the view's size, the threshold, live runs, and what keeps it from being compacted.",
+    does: "Reads a session's view size, threshold and live runs, and the reason that keeps it from being compacted.",
     input: ofSession,
     run: ({ session }, { sessionId }) => session(sessionId).status(),
   }),
@@ -155,25 +155,25 @@ export const calls = {
 
   getHistory: call({
     group: "read",
-    does: "Reads a branch as its view shows it: summaries stand in place of what they cover.",
+    does: "Reads a branch as its view shows it, with summaries in place of the messages that they cover.",
     input: ofBranch,
     run: ({ session }, { sessionId, leafId }) => session(sessionId).getHistory(leafId),
   }),
   getMessage: call({
     group: "read",
-    does: "Reads one message; null when there is none.",
+    does: "Reads one message, or null when there is none.",
     input: ofMessage,
     run: ({ session }, { sessionId, id }) => session(sessionId).getMessage(id),
   }),
   getBranches: call({
     group: "read",
-    does: "Reads the messages that answer one: more than one where the conversation branches.",
+    does: "Reads the messages that answer one, of which there are several where the conversation branches.",
     input: ofMessage,
     run: ({ session }, { sessionId, id }) => session(sessionId).getBranches(id),
   }),
   getParent: call({
     group: "read",
-    does: "The id of the message that this one hangs under; null for a root.",
+    does: "Reads the id of a message's parent, or null for a root.",
     input: ofMessage,
     run: ({ session }, { sessionId, id }) => session(sessionId).getParent(id),
   }),
@@ -185,13 +185,13 @@ export const calls = {
   }),
   listBranches: call({
     group: "read",
-    does: "Tells where each branch has come to, newest first, the newest 100.",
+    does: "Lists the leaf of each branch, newest first, at most the newest 100.",
     input: ofSession,
     run: ({ core }, { sessionId }) => core.memory.session(sessionId).branchTips(),
   }),
   findLeaf: call({
     group: "read",
-    does: "The newest leaf of the branches that a message stands on; null for an unknown message.",
+    does: "Finds the newest leaf of the branches with a message on them, or null for an unknown message.",
     input: ofMessage,
     run: ({ core }, { sessionId, id }) => core.memory.session(sessionId).leafAfter(id),
   }),
@@ -204,13 +204,13 @@ export const calls = {
   }),
   getView: call({
     group: "read",
-    does: "Reads what a model is sent: summaries in place of what they cover, every tool call with its result.",
+    does: "Reads the view for a model, with summaries in place of the messages that they cover, and every tool call with its result.",
     input: z.strictObject({ sessionId, ...viewOptions }),
     run: ({ session }, { sessionId, ...options }) => session(sessionId).getView(options),
   }),
   getViewAsOf: call({
     group: "read",
-    does: "Reads the view right after a summary came into force, of messages as they are now.",
+    does: "Reads the view right after a summary came into force, made of messages as they are now.",
     input: ofOverlay,
     run: ({ session }, { sessionId, overlayId }) => session(sessionId).getViewAsOf(overlayId),
   }),
@@ -232,13 +232,13 @@ export const calls = {
   }),
   diffCompaction: call({
     group: "read",
-    does: "Tells what a summary changed against those that it took the place of.",
+    does: "Compares a summary with the ones that it replaced.",
     input: ofOverlay,
     run: ({ session }, { sessionId, overlayId }) => session(sessionId).diffCompaction(overlayId),
   }),
   getProvenance: call({
     group: "read",
-    does: "Tells which messages each bullet of a summary comes from.",
+    does: "Reads the source messages of each bullet of a summary.",
     input: ofOverlay,
     run: ({ session }, { sessionId, overlayId }) => session(sessionId).getProvenance(overlayId),
   }),
@@ -256,13 +256,13 @@ export const calls = {
   }),
   getProposal: call({
     group: "read",
-    does: "Reads the summary that waits for a person; null when the run waits for nobody.",
+    does: "Reads the summary that waits for a person, or null when the run waits for nobody.",
     input: ofRun,
     run: ({ core }, { runId }) => findProposal(core, core.runs.mustGet(runId)),
   }),
   waitForRun: call({
     group: "read",
-    does: "Answers with the run once it has its outcome, or as it stands after `timeoutMs`.",
+    does: "Returns the run once it has its outcome, or in its present state after `timeoutMs`.",
     input: z.strictObject({ runId: id, timeoutMs: wholeNumber.positive().max(MAX_WAIT_MS).default(60_000) }),
     run: async (context, { runId, timeoutMs }) => {
       const { core } = context;
@@ -274,13 +274,13 @@ export const calls = {
   }),
   health: call({
     group: "read",
-    does: "Tells how compaction fares: breakers, spend, calibration, and what a page of runs came to.",
+    does: "Reads the health of compaction, which is breakers, spend, calibration, and the results of a page of runs.",
     input: ofRuns,
     run: ({ core }, { sessionId, ...page }) => reportHealth(core, sessionId, defined(page)),
   }),
   getUsage: call({
     group: "read",
-    does: "Tells what model calls came to, by model, the one that was called last first.",
+    does: "Reads the sums of model calls by model, the one that was called last first.",
     input: ofSession,
     run: ({ session }, { sessionId }) => session(sessionId).getUsage(),
   }),
@@ -292,13 +292,13 @@ export const calls = {
   }),
   getSessionInfo: call({
     group: "read",
-    does: "Reads a session's name, parent, sums and times; null when there is none.",
+    does: "Reads a session's name, parent, sums and times, or null when there is none.",
     input: ofSession,
     run: ({ manager }, { sessionId }) => manager.get(sessionId),
   }),
   newestSession: call({
     group: "read",
-    does: "The session in which a conversation goes on; the one asked for while it has not ended.",
+    does: "Reads the session that continues a conversation, which is the given one while it has not ended.",
     input: ofSession,
     run: ({ manager }, { sessionId }) => manager.newestOf(sessionId),
   }),
@@ -307,7 +307,7 @@ export const calls = {
 
   append: call({
     group: "write",
-    does: "Appends a message; a known id changes nothing.",
+    does: "Appends a message, where a known id changes nothing.",
     input: withMessage,
     run: ({ session }, { sessionId, message, parentId }) => session(sessionId).appendMessage(message, parentId),
   }),
@@ -325,19 +325,19 @@ export const calls = {
   }),
   update: call({
     group: "write",
-    does: "Replaces a message; null when there is none with its id.",
+    does: "Replaces a message, or returns null when there is none with its id.",
     input: z.strictObject({ sessionId, message }),
     run: ({ session }, { sessionId, message }) => session(sessionId).updateMessage(message),
   }),
   createSession: call({
     group: "write",
-    does: "Makes a session; without a name it goes by the beginning of its first user message.",
+    does: "Makes a session, which without a name goes by the beginning of its first user message.",
     input: z.strictObject({ name: name.optional(), ...newSession }),
     run: ({ manager }, { name, ...options }) => manager.create(name, options),
   }),
   renameSession: call({
     group: "write",
-    does: "Names a session; a blank name gives it its title back.",
+    does: "Names a session, where a blank name restores its title.",
     input: z.strictObject({ sessionId, name }),
     run: ({ manager }, { sessionId, name }) => manager.rename(sessionId, name),
   }),
@@ -365,7 +365,7 @@ export const calls = {
   }),
   compactAndSplit: call({
     group: "steer",
-    does: "Asks for a run that compacts a session, ends it, and goes on in a new one.",
+    does: "Asks for a run that compacts a session, ends it and continues it in a new one.",
     input: z.strictObject({ sessionId, name: name.optional(), ...splitOptions }),
     run: async (context, { sessionId, name, ...options }) => {
       mayOverride(context, options);
@@ -380,46 +380,46 @@ export const calls = {
   }),
   resumeRun: call({
     group: "steer",
-    does: "Lets a paused run go on.",
+    does: "Resumes a paused run.",
     input: ofRun,
     run: async (context, { runId }) => showRun(context, await context.core.dispatcher.resume(runId)),
   }),
   retryRun: call({
     group: "steer",
-    does: "Starts another run in place of one that ended without effect; what that one paid for is used again.",
+    does: "Starts another run in place of one that ended without effect, and uses the drafts of that one again.",
     input: ofRun,
     run: (context, { runId }) => showReceipt(context, context.core.dispatcher.retry(runId, context.may("override"))),
   }),
   retryRunFrom: call({
     group: "steer",
-    does: "Has a step of a live run done again, and all that come after it.",
+    does: "Repeats a step of a live run, and all steps after it.",
     input: z.strictObject({ runId: id, stepName: words(MAX_STEP_NAME_CHARS).min(1) }),
     run: async (context, { runId, stepName }) =>
       showRun(context, await context.core.dispatcher.retryFrom(runId, stepName)),
   }),
   approveRun: call({
     group: "steer",
-    does: "Says yes to the summary that a run proposes, or to another text in its place.",
+    does: "Approves the summary that a run proposes, or another text in its place.",
     input: z.strictObject({ runId: id, summary: z.string().max(MAX_SUMMARY_CHARS).optional() }),
     run: async (context, { runId, summary }) =>
       showDecided(context, await context.core.dispatcher.approve(runId, summary)),
   }),
   rejectRun: call({
     group: "steer",
-    does: "Says no to the summary that a run proposes: the run ends without effect.",
+    does: "Rejects the summary that a run proposes, which ends the run without effect.",
     input: z.strictObject({ runId: id, reason: words(MAX_REASON_CHARS).optional() }),
     run: async (context, { runId, reason }) =>
       showDecided(context, await context.core.dispatcher.reject(runId, reason)),
   }),
   rollback: call({
     group: "steer",
-    does: "Takes a summary out of every view; what lies under it shows again.",
+    does: "Takes a summary out of every view, so that the messages under it show again.",
     input: ofOverlay,
     run: ({ session }, { sessionId, overlayId }) => session(sessionId).rollback(overlayId),
   }),
   restore: call({
     group: "steer",
-    does: "Puts a summary into force again that was rolled back or gave way to an edit.",
+    does: "Puts a summary into force again that was rolled back or went out of force by an edit.",
     input: ofOverlay,
     run: ({ session }, { sessionId, overlayId }) => session(sessionId).restore(overlayId),
   }),
@@ -441,31 +441,31 @@ export const calls = {
 
   deleteMessages: call({
     group: "admin",
-    does: "Deletes messages; what hangs under one moves to its nearest ancestor that is left.",
+    does: "Deletes messages, and moves the children of each to its nearest ancestor that is left.",
     input: ofMessages,
     run: ({ session }, { sessionId, ids }) => session(sessionId).deleteMessages(ids),
   }),
   clearMessages: call({
     group: "admin",
-    does: "Deletes all that was said in a session; its name, blocks and sums stay.",
+    does: "Deletes the conversation of a session, and keeps its name, blocks and sums.",
     input: ofSession,
     run: ({ session }, { sessionId }) => session(sessionId).clearMessages(),
   }),
   deleteSession: call({
     group: "admin",
-    does: "Deletes all that was stored of a session; false when there was none.",
+    does: "Deletes everything of a session, or returns false when there was none.",
     input: ofSession,
     run: ({ manager }, { sessionId }) => manager.delete(sessionId),
   }),
   recordUsage: call({
     group: "admin",
-    does: "Tells what a provider counted for a model call on a session's view.",
+    does: "Records the provider's count of a model call on a session's view.",
     input: z.strictObject({ sessionId, ...usageReport }),
     run: ({ session }, { sessionId, ...report }) => session(sessionId).recordUsage(report),
   }),
   addUsage: call({
     group: "admin",
-    does: "Adds to a session's sums what no `recordUsage` was told.",
+    does: "Adds usage to a session's sums that `recordUsage` did not get.",
     input: z.strictObject({
       sessionId,
       inputTokens: z.number().nonnegative(),

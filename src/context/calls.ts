@@ -13,19 +13,19 @@ const withContent = z.strictObject({ sessionId, label, content });
 export const contextCalls = {
   getContextBlocks: call({
     group: "admin",
-    does: "Reads the context blocks that the system prompt is made of.",
+    does: "Reads the context blocks of the system prompt.",
     input: ofSession,
     run: ({ session }, { sessionId }) => session(sessionId).getContextBlocks(),
   }),
   getContextBlock: call({
     group: "admin",
-    does: "Reads one context block; null when none of this label is declared.",
+    does: "Reads one context block, or null when none of this label is declared.",
     input: z.strictObject({ sessionId, label }),
     run: ({ session }, { sessionId, label }) => session(sessionId).getContextBlock(label),
   }),
   replaceContextBlock: call({
     group: "admin",
-    does: "Writes a context block anew.",
+    does: "Replaces the text of a context block.",
     input: withContent,
     run: ({ session }, { sessionId, label, content }) => session(sessionId).replaceContextBlock(label, content),
   }),
@@ -37,19 +37,19 @@ export const contextCalls = {
   }),
   freezeSystemPrompt: call({
     group: "admin",
-    does: "Reads the system prompt: the same string at every call until it is refreshed.",
+    does: "Reads the system prompt, which is the same string at every call until it is refreshed.",
     input: ofSession,
     run: ({ session }, { sessionId }) => session(sessionId).freezeSystemPrompt(),
   }),
   refreshSystemPrompt: call({
     group: "admin",
-    does: "Makes the system prompt of the context blocks as they are now.",
+    does: "Rebuilds the system prompt from the present context blocks.",
     input: ofSession,
     run: ({ session }, { sessionId }) => session(sessionId).refreshSystemPrompt(),
   }),
   reminder: call({
     group: "admin",
-    does: "Tells what changed since the system prompt was frozen; null when nothing.",
+    does: "Reads the changes since the system prompt was frozen, or null when there are none.",
     input: ofSession,
     run: ({ session }, { sessionId }) => session(sessionId).reminder(),
   }),

@@ -34,19 +34,19 @@ export const eventCalls = {
   }),
   appendEvents: call({
     group: "write",
-    does: "Appends events, all or none; one that is there already changes nothing.",
+    does: "Appends events, all or none, where a known event changes nothing.",
     input: z.strictObject({ sessionId, events: z.array(event).max(MAX_BATCH_MESSAGES) }),
     run: ({ session }, { sessionId, events }) => session(sessionId).appendEvents(events),
   }),
   persistTurn: call({
     group: "write",
-    does: "Stores a whole turn behind what came meanwhile, all or nothing.",
+    does: "Stores a whole turn behind the messages that came meanwhile, all or nothing.",
     input: z.strictObject({ sessionId, ...turn }),
     run: ({ session }, { sessionId, ...turn }) => session(sessionId).persistTurn(turn),
   }),
   deleteEvents: call({
     group: "admin",
-    does: "Deletes events; a call takes its result with it.",
+    does: "Deletes events, and the result of each deleted call.",
     input: ofMessages,
     run: ({ session }, { sessionId, ids }) => session(sessionId).deleteEvents(ids),
   }),

@@ -18,14 +18,14 @@ const exportOptions = { redact: flag };
 export const transcriptCalls = {
   exportTranscript: call({
     group: "read",
-    does: "Writes a branch as JSON lines, whole: stream `Session.exportTranscript` for more than some 10 MB.",
+    does: "Writes a whole branch as JSON lines, up to some 10 MB, beyond which `Session.exportTranscript` streams it.",
     input: z.strictObject({ sessionId, leafId, ...exportOptions }),
     run: async ({ session }, { sessionId, leafId, redact }) =>
       (await Array.fromAsync(session(sessionId).exportTranscript(leafId, { redact }))).join(""),
   }),
   importTranscript: call({
     group: "write",
-    does: "Appends a transcript file's conversation, its branches included, all or nothing.",
+    does: "Appends a transcript file's conversation with its branches, all or nothing.",
     input: z.strictObject({ sessionId, text: z.string(), ...importOptions }),
     run: ({ session }, { sessionId, text, ...options }) => session(sessionId).importTranscript(text, options),
   }),

@@ -9,13 +9,13 @@ const call = callOf<RecallMethods, ManagerRecallMethods>();
 export const recallCalls = {
   search: call({
     group: "read",
-    does: "Finds messages of a session that hold all the words of a query.",
+    does: "Finds messages of a session that hold all the words of a query, or most of them where none holds all.",
     input: searchInSession,
     run: ({ session }, { sessionId, query, limit }) => session(sessionId).search(query, { limit }),
   }),
   searchSessions: call({
     group: "read",
-    does: "Finds messages of every session, or of one, that hold all the words of a query.",
+    does: "Finds messages of every session, or of one, that hold all the words of a query, or most of them where none holds all.",
     input: recallInputs.searchSessions,
     run: ({ manager }, { query, ...options }) => manager.search(query, defined(options)),
   }),
