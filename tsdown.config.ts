@@ -25,6 +25,7 @@ const subpaths = defineConfig({
     react: "src/react/index.ts",
     recall: "src/recall/index.ts",
     redact: "src/redact/secret-rules.ts",
+    sessions: "src/sessions-source/durable.ts",
     testing: "src/testing/index.ts",
     think: "src/think/with-compaction.ts",
     turn: "src/agent/views/turn.ts",

@@ -1,7 +1,7 @@
 import type * as worker from "./worker.ts";
 import type { CompactionParams } from "../src/workflows/workflow.ts";
 import type { ChatAgent } from "../examples/minimal/worker.ts";
-import type { Chat, Family, RoomyChat, StockChat } from "./ai-chat/worker.ts";
+import type { Chat, Family, Keeper, RoomyChat, StockChat } from "./ai-chat/worker.ts";
 import type { StockThink, Thinker } from "./think/worker.ts";
 import type {
   BareAgent,
@@ -31,6 +31,7 @@ declare global {
       RoomyChat: DurableObjectNamespace<RoomyChat>;
       StockChat: DurableObjectNamespace<StockChat>;
       Family: DurableObjectNamespace<Family>;
+      Keeper: DurableObjectNamespace<Keeper>;
       Thinker: DurableObjectNamespace<Thinker>;
       StockThink: DurableObjectNamespace<StockThink>;
       SKILLS: R2Bucket;

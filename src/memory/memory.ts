@@ -83,6 +83,11 @@ export class Memory {
     return (this.#hosted.get(sessionId) ?? new StoredContents(this.statements, sessionId)).read(row);
   }
 
+  /** Whether a session's messages were read or written since the object woke. */
+  isUsed(sessionId: string): boolean {
+    return this.#histories.has(sessionId);
+  }
+
   /** Names the host that keeps a session's messages. Call it before the session is first used. */
   host(sessionId: string, source: MessageSource): HostedContents {
     assert(!this.#histories.has(sessionId), `Session "${sessionId}" was used before its host was named.`);

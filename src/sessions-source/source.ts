@@ -22,7 +22,10 @@ export interface SessionsSourceOptions {
   readonly rewrites?: (message: UIMessage) => boolean;
 }
 
-export function sessionsSource(sessions: Sessions, options: SessionsSourceOptions): MessageSource {
+/** The part of `Sessions` that a source needs. */
+export type Feed = Pick<Sessions, "session" | "subscribe">;
+
+export function sessionsSource(sessions: Feed, options: SessionsSourceOptions): MessageSource {
   const { name, sessionId, live, keeps = () => undefined, read = (message) => message } = options;
   const { rewrites = () => false } = options;
   const session = sessions.session(sessionId);

@@ -1,12 +1,16 @@
 /** The Worker of agents whose base class keeps the messages. It uses the real packages with a scripted model. */
 import { AIChatAgent } from "@cloudflare/ai-chat";
-import { routeAgentRequest } from "agents";
+import { Agent, routeAgentRequest } from "agents";
+import { Sessions } from "agents/sessions";
 import { isStepCount, streamText, type UIMessage } from "ai";
+import { withCompaction as withPlainCompaction } from "../../src/agent/compacting-agent.ts";
+import type { Session } from "../../src/agent/sessions/session.ts";
 import { compactAfter, withCompaction } from "../../src/ai-chat/with-compaction.ts";
 import { guardConnections } from "../../src/doors/guard.ts";
 import { transcripts } from "../../src/import/room.ts";
 import type { RunRecord } from "../../src/memory/runs/runs.ts";
 import { recall } from "../../src/recall/room.ts";
+import { durable, type WriteBack } from "../../src/sessions-source/durable.ts";
 import { chatModel, partOf, tools } from "./chat-model.ts";
 
 export { CompactionWorkflow, StorageProbe } from "../worker.ts";
@@ -38,6 +42,35 @@ export class Chat extends withCompaction(AIChatAgent, { rooms: [recall()] })<Clo
       ...(options?.abortSignal !== undefined && { abortSignal: options.abortSignal }),
     }).toUIMessageStreamResponse();
   }
+}
+
+/** An agent that keeps its conversation in `agents/sessions`, and its summaries as well. `late-` names the threshold too early. */
+export class Keeper extends withPlainCompaction(Agent) {
+  readonly store = new Sessions();
+  readonly told: WriteBack[] = [];
+  /** Cleared by a test that wants a summary to be written later. */
+  readonly writes = { open: true };
+
+  constructor(ctx: DurableObjectState, env: Cloudflare.Env) {
+    super(ctx, env);
+    this.lifecycle.use(this.store);
+    const session = this.store.session();
+    const add = session.addCompaction.bind(session);
+    session.addCompaction = async (...args) => {
+      while (!this.writes.open) await scheduler.wait(1);
+      return add(...args);
+    };
+    const onWriteBack = (result: WriteBack): void => void this.told.push(result);
+    if (this.name.startsWith("late")) {
+      session.compactAfter(2_000).onCompaction(durable(this, session, { onWriteBack }));
+      return;
+    }
+    session.onCompaction(durable(this, session, { configure: smallChunks, onWriteBack })).compactAfter(2_000);
+  }
+}
+
+function smallChunks(ours: Session): void {
+  ours.compactAfter(2_000, { chunkTokens: 1_500 });
 }
 
 /** A chat that works on a sub-agent. The sub-agent has no binding and is reached through its parents alone. */

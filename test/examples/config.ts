@@ -14,7 +14,7 @@ export const ALIAS: Readonly<Record<string, string>> = Object.fromEntries(
 );
 
 /** The path of an example's configuration, unchanged except for its imports. */
-export function configOf(example: "ai-chat" | "chat" | "minimal"): string {
+export function configOf(example: "ai-chat" | "chat" | "minimal" | "sessions" | "think"): string {
   const folder = join(root, "examples", example);
   // Vite says where a page's files are.
   const config = readFileSync(join(folder, "wrangler.jsonc"), "utf8")

@@ -12,7 +12,7 @@ import { sliceMessage } from "../../steps/message/slice.ts";
 import { ownMark, parseSyntheticId, RESERVED_METADATA, RESERVED_PREFIX } from "../../steps/view/view.ts";
 import { findLeafAfter, listTips, type BranchTip } from "./branch-tips.ts";
 import { checkShape, encodeHosted, encodeMessage, hostedSliceDigest, parseFacts, type Encoded } from "./content.ts";
-import { isPruned } from "./contents.ts";
+import { HOSTED, isPruned } from "./contents.ts";
 import { invalidate } from "../overlays/invalidation.ts";
 import { sessionEnded } from "../sessions/lineage.ts";
 import { coveredSteps, type Steps } from "../overlays/record.ts";
@@ -274,9 +274,18 @@ export class History extends SessionOverlays {
     return kept;
   }
 
-  /** Ids that the index has and the host lacks, without pruned ones. Reads a row for each message. */
+  /**
+   * Ids that the index has and the host lacks, without pruned ones. Reads a row for each message. Throws `conflict` where the session holds
+   * messages of its own, because a host would take them for messages that it deleted.
+   */
   unknownTo(known: ReadonlySet<string>): string[] {
     const rows = [...this.tree.sql.shapesDown(this.sessionId, this.tree.newest()?.seq ?? -1)];
+    if (rows.some(({ parts }) => parts > HOSTED)) {
+      throw new PalimpsestError(
+        "conflict",
+        `Session "${this.sessionId}" holds messages of its own, from before ${this.tree.contents.host ?? "a host"} kept them. Move them there and delete the session, or let the host use another session id.`,
+      );
+    }
     return rows.flatMap((row) => (known.has(row.id) || isPruned(row) ? [] : [row.id]));
   }
 
