@@ -78,6 +78,7 @@ const HELD: Readonly<Record<string, readonly Held[]>> = {
   "docs/compaction.md": [
     says`the next may start after ${AFTER_1}, ${AFTER_2}, ${AFTER_3}, ${AFTER_4} minutes, and`,
     says`one run asks again after ${AFTER_1}, ${AFTER_2}, ${AFTER_3}, ${AFTER_4} minutes |`,
+    says`After ${AFTER_1}, ${AFTER_2}, ${AFTER_3}, ${AFTER_4} minutes one run asks the model again.`,
     says`Of one text it sees at most ${limits.RENDER_TEXT_CHARS} characters and of one tool output ${limits.RENDER_TOOL_CHARS}, cut`,
     says`within \`timeoutMs\`: ${minutes(limits.DEFAULT_FUNCTION_LIMIT_MS)} minutes unless told otherwise, ${minutes(limits.MAX_FUNCTION_LIMIT_MS)} minutes at most |`,
     says`it is called anew up to ${limits.MAX_INSTANCE_RESTARTS} times |`,
