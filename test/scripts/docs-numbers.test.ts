@@ -128,6 +128,8 @@ const HELD: Readonly<Record<string, readonly Held[]>> = {
     says`// the last ${word(ofNotes.NOTES_VERSIONS)}, newest first`,
     says`is kept beyond the last ${word(ofNotes.NOTES_VERSIONS)}, up to ${word(ofNotes.MAX_POINTED_NOTES)} of them.`,
     says`the watchdog calls it again, ${word(ofNotes.MAX_HOOK_ATTEMPTS)} times in all.`,
+    says`with at most ${ofNotes.CARRIED_TOKENS} tokens of one block.`,
+    says`behind the summary too, at most ${ofNotes.HOOK_TOKENS} tokens of it.`,
   ],
   "docs/recall.md": [
     says`word for word, within ${limits.RECALL_TOKENS} tokens.`,
