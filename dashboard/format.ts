@@ -19,12 +19,6 @@ export function money(value: number): string {
   return MONEY.format(value);
 }
 
-/** Formats 0 to 1 as a percentage without decimals. It shows 100 % only for a full share. */
-export function share(value: number): string {
-  const percent = value < 1 ? Math.min(99, Math.round(value * 100)) : 100;
-  return `${percent} %`;
-}
-
 export function plural(value: number, noun: string): string {
   return `${count(value)} ${noun}${value === 1 ? "" : "s"}`;
 }

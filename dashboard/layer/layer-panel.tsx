@@ -1,13 +1,14 @@
-/** One overlay in full, with its text, sources, losses, changes and the originals beneath. */
+/** One overlay in full, with its text, sources, changes, the originals beneath, and what was needed again. */
 import { useState } from "react";
 import type { OverlayRecord } from "../../src/memory/overlays/record.ts";
 import { Empty, Told } from "../frame/states.tsx";
 import { useBorrowedFocus } from "../frame/use-borrowed-focus.ts";
-import { count, share, when } from "../format.ts";
+import { count, when } from "../format.ts";
 import { formatRoute, type SessionRoute } from "../route.ts";
-import { FactList, Figure } from "../session/beside.tsx";
+import { Figure } from "../session/beside.tsx";
 import { useAct } from "../use-agent.ts";
 import { BeneathLayer } from "./beneath-layer.tsx";
+import { HindsightFigures, useHindsight } from "./hindsight.tsx";
 import { LayerDiff } from "./layer-diff.tsx";
 import { SummaryText } from "./summary-text.tsx";
 import { Withheld } from "./withheld.tsx";
@@ -22,7 +23,7 @@ const LOOKS = [
   ["says", "What it says"],
   ["beneath", "What lies beneath"],
   ["changed", "What it changed"],
-  ["lost", "What it lost"],
+  ["again", "What came up again"],
 ] as const;
 
 type Look = (typeof LOOKS)[number][0];
@@ -30,6 +31,7 @@ type Look = (typeof LOOKS)[number][0];
 export function LayerPanel({ route, overlay, onChanged }: LayerPanelProps) {
   const [look, setLook] = useState<Look>("says");
   // The panel may open below the visible area, so the focus moves there.
+  const hindsight = useHindsight(route.id, overlay);
   const title = useBorrowedFocus<HTMLHeadingElement>(`[data-overlay="${CSS.escape(route.overlay ?? "")}"]`);
   if (overlay === null) return <Empty title="This layer is not here any more." />;
   const { details } = overlay;
@@ -56,7 +58,6 @@ export function LayerPanel({ route, overlay, onChanged }: LayerPanelProps) {
         <Figure name="messages" value={count(overlay.spanMessages)} />
         <Figure name="tokens before" value={count(overlay.spanTokens)} />
         <Figure name="tokens now" value={count(overlay.tokens)} />
-        {details.survival !== null && <Figure name="facts kept" value={share(details.survival.score)} />}
       </dl>
       <LayerActs route={route} overlay={overlay} onChanged={onChanged} />
       <div className="looks" role="group" aria-label="What to look at">
@@ -70,7 +71,7 @@ export function LayerPanel({ route, overlay, onChanged }: LayerPanelProps) {
         (overlay.withheld === true ? <Withheld /> : <SummaryText sessionId={route.id} overlay={overlay} />)}
       {look === "beneath" && <BeneathLayer sessionId={route.id} overlay={overlay} />}
       {look === "changed" && <LayerDiff sessionId={route.id} overlayId={overlay.id} />}
-      {look === "lost" && (overlay.withheld === true ? <Withheld /> : <Lost overlay={overlay} />)}
+      {look === "again" && <HindsightFigures hindsight={hindsight} />}
     </section>
   );
 }
@@ -114,25 +115,5 @@ function LayerActs({ route, overlay, onChanged }: LayerPanelProps & { overlay: O
       <a href={formatRoute({ ...route, asOf: overlay.id, branch: null, at: null })}>See the session as it was then</a>
       <Told act={act} />
     </div>
-  );
-}
-
-function Lost({ overlay }: { overlay: OverlayRecord }) {
-  const { survival } = overlay.details;
-  if (survival === null) return <Empty title="Nobody measured it." />;
-  const kinds = Object.entries(survival.kinds);
-  return (
-    <>
-      <dl className="figures">
-        {kinds.map(([kind, kept]) => (
-          <Figure key={kind} name={kind} value={`${kept.kept} of ${kept.of}`} />
-        ))}
-      </dl>
-      {survival.missing.length === 0 ? (
-        <Empty title="No fact that was looked for is missing." />
-      ) : (
-        <FactList facts={survival.missing} />
-      )}
-    </>
   );
 }

@@ -3,7 +3,7 @@ import { MAX_REASON_CHARS } from "../../src/agent/calls.ts";
 import { useState } from "react";
 import { findInvisible, stripInvisible } from "../../src/steps/text/invisible-characters.ts";
 import { Empty, Shown, Told } from "../frame/states.tsx";
-import { plural, share, when } from "../format.ts";
+import { plural, when } from "../format.ts";
 import { useAct, useCall } from "../use-agent.ts";
 import type { CallResult } from "../../src/rooms.ts";
 
@@ -47,8 +47,7 @@ function Decide({ proposal }: { proposal: NonNullable<CallResult<"getProposal">>
   return (
     <>
       <p className="dim">
-        {plural(proposal.tokens, "token")} for {plural(proposal.spanTokens, "token")}, {share(proposal.score)} of the
-        facts kept
+        {plural(proposal.tokens, "token")} for {plural(proposal.spanTokens, "token")}
         {proposal.degraded && ", made without a model"}. Until {when(proposal.expiresAt)}; after that it is{" "}
         {proposal.onTimeout === "apply" ? "applied" : "discarded"}.
       </p>

@@ -2,7 +2,8 @@
 import { runEvent } from "../../src/agent/events.ts";
 import type { RunRecord } from "../../src/memory/runs/runs.ts";
 import { Shown } from "../frame/states.tsx";
-import { count, duration, share, when } from "../format.ts";
+import { count, duration, when } from "../format.ts";
+import { HindsightFigures, useHindsight } from "../layer/hindsight.tsx";
 import { LayerDiff } from "../layer/layer-diff.tsx";
 import { formatRoute, toSession } from "../route.ts";
 import { Figure } from "../session/beside.tsx";
@@ -113,14 +114,14 @@ function BeforeAfter({ run }: { run: RunRecord }) {
   );
 }
 
-/** The run's overlay, with its losses and changes. */
+/** The run's overlay, with what was needed again and its changes. */
 function Laid({ agent, run }: { agent: string; run: RunRecord }) {
   const { outcome, sessionId } = run;
   const overlayId = outcome !== null && "overlayId" in outcome ? outcome.overlayId : null;
   const compactions = useCall("getCompactions", overlayId === null ? null : { sessionId });
-  if (overlayId === null) return null;
   const overlay = compactions.kind === "ready" ? compactions.value.find(({ id }) => id === overlayId) : undefined;
-  const survival = overlay?.details.survival ?? null;
+  const hindsight = useHindsight(sessionId, overlay ?? null);
+  if (overlayId === null) return null;
   return (
     <>
       <h3>What it laid</h3>
@@ -128,14 +129,7 @@ function Laid({ agent, run }: { agent: string; run: RunRecord }) {
         <a href={formatRoute(toSession(agent, sessionId, { overlay: overlayId }))}>The layer</a>, and{" "}
         <a href={formatRoute(toSession(agent, sessionId, { asOf: overlayId }))}>the session as it was then</a>.
       </p>
-      {survival !== null && (
-        <dl className="figures">
-          <Figure name="facts kept" value={share(survival.score)} />
-          {Object.entries(survival.kinds).map(([kind, kept]) => (
-            <Figure key={kind} name={kind} value={`${kept.kept} of ${kept.of}`} />
-          ))}
-        </dl>
-      )}
+      <HindsightFigures hindsight={hindsight} />
       <LayerDiff sessionId={sessionId} overlayId={overlayId} />
     </>
   );

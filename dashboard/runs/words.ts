@@ -1,6 +1,6 @@
 /** Describes runs in words. Pure. */
 import type { Outcome, RunRecord } from "../../src/memory/runs/runs.ts";
-import { count, plural, share } from "../format.ts";
+import { count, plural } from "../format.ts";
 
 /** Outcomes that need no numbers. Kinds from a later version of the agent are shown by their names. */
 const PLAIN: Readonly<Record<string, string>> = {
@@ -11,9 +11,8 @@ const PLAIN: Readonly<Record<string, string>> = {
 export function describeOutcome(outcome: Outcome): string {
   if (outcome.kind === "applied" || outcome.kind === "rebased") {
     const how = outcome.kind === "rebased" ? ", over layers that changed meanwhile" : "";
-    const kept = outcome.score === null ? "" : `, ${share(outcome.score)} of the facts kept`;
     const by = outcome.degraded ? ", without a model" : "";
-    return `${count(outcome.tokensBefore)} → ${count(outcome.tokensAfter)} tokens${kept}${by}${how}`;
+    return `${count(outcome.tokensBefore)} → ${count(outcome.tokensAfter)} tokens${by}${how}`;
   }
   if (outcome.kind === "split") return `split: the child begins with ${count(outcome.tokensAfter)} tokens`;
   if (outcome.kind === "stale") {

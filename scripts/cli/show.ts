@@ -4,6 +4,7 @@ import type { Proposal } from "../../src/agent/runs/approval.ts";
 import type { PlanReport } from "../../src/agent/reports/explain.ts";
 import type { Outcome, RunRecord, StepRecord } from "../../src/memory/runs/runs.ts";
 import type { SessionInfo } from "../../src/memory/sessions/sessions.ts";
+import { sumHindsight, tellHindsight } from "../../src/steps/hindsight/tell.ts";
 import { showInvisible } from "../../src/steps/text/invisible-characters.ts";
 import type { Paint, Style } from "../report/paint.ts";
 import { table, type Column } from "../report/table.ts";
@@ -114,6 +115,7 @@ export function showHealth(health: HealthReport, paint: Paint): string[] {
   const day = `${count(spend.dayTokens)}${of(budget?.dayTokens)} today`;
   return [
     `${painted(state, paint)}: ${plural(runs.length, "run")} looked at, ${count(spentTokens)} tokens spent, each later call ${count(savedTokens)} shorter`,
+    `hindsight: ${tellHindsight(sumHindsight(runs.map(({ hindsight }) => hindsight)))}`,
     `spent ${count(spend.sessionTokens)}${of(budget?.sessionTokens)} tokens in this session, ${day}`,
     ...breakers.map(({ model, state, failures, until, advice }) => {
       const rest = until === null ? "" : ` until ${moment(until)}: ${advice ?? ""}`;
@@ -130,8 +132,7 @@ export function showHealth(health: HealthReport, paint: Paint): string[] {
 export function tellOutcome(outcome: Outcome, paint: Paint): string {
   const kind = painted(outcome.kind, paint);
   if (outcome.kind === "applied" || outcome.kind === "rebased") {
-    const score = outcome.score === null ? "" : `, keeps ${Math.round(outcome.score * 100)} % of the facts`;
-    return `${kind}: ${outcome.tokensBefore} → ${outcome.tokensAfter} tokens${score}${outcome.degraded ? paint(", degraded", "yellow") : ""}`;
+    return `${kind}: ${outcome.tokensBefore} → ${outcome.tokensAfter} tokens${outcome.degraded ? paint(", degraded", "yellow") : ""}`;
   }
   if (outcome.kind === "split") return `${kind}: goes on in session ${inert(outcome.childId)}`;
   const detail = "detail" in outcome ? `: ${inert(outcome.detail)}` : "";

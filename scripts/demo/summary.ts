@@ -74,7 +74,7 @@ function runReport(run: RunRecord, { overlays, replays }: Findings): RunReport {
     spanTokens: run.plan?.spanTokens ?? 0,
     summaryTokens: overlay?.tokens ?? 0,
     modelCalls: run.modelCalls,
-    score: run.outcome !== null && "score" in run.outcome ? run.outcome.score : null,
+    hindsight: overlay?.details.hindsight ?? null,
     ms: (run.endedAt ?? run.createdAt) - run.createdAt,
   };
 }

@@ -3,6 +3,7 @@
  *
  * A pure function from one value to one string. Safe for any transcript, because its text is stripped of terminal control sequences.
  */
+import type { Hindsight } from "../../src/steps/hindsight/hindsight.ts";
 import { lineChart } from "./chart.ts";
 import { createPaint, type Paint, type Style } from "./paint.ts";
 import { strata } from "./strata.ts";
@@ -26,8 +27,8 @@ export interface RunReport {
   readonly spanTokens: number;
   readonly summaryTokens: number;
   readonly modelCalls: number;
-  /** Share (0 to 1) of the span's facts that its overlay keeps. Null when no overlay was added. */
-  readonly score: number | null;
+  /** What came of the names that the view of its overlay hid. Null when no overlay was added, and while it is not known. */
+  readonly hindsight: Hindsight | null;
   readonly ms: number;
 }
 
@@ -178,7 +179,7 @@ function runs(report: DemoReport, { width, paint }: Page): string[] {
     { title: "outcome" },
     { title: "span → summary", align: right },
     ...(wide ? [{ title: "ratio", align: right }] : []),
-    ...(roomy ? [{ title: "kept", align: right }] : []),
+    ...(roomy ? [{ title: "again", align: right }] : []),
     { title: "calls", align: right },
     { title: "time", align: right },
   ];
@@ -192,13 +193,20 @@ function runs(report: DemoReport, { width, paint }: Page): string[] {
       paint(clip(inert(run.outcome), 10), OUTCOMES.get(run.outcome) ?? "yellow"),
       spanTokens > 0 ? `${count(spanTokens)} → ${count(summaryTokens)}` : "–",
       ...(wide ? [ratio] : []),
-      ...(roomy ? [run.score === null ? "–" : `${Math.round(100 * run.score)}%`] : []),
+      ...(roomy ? [tellAgain(run.hindsight)] : []),
       String(run.modelCalls),
       duration(run.ms),
     ];
   });
   const older = hidden > 0 ? [paint(`${plural(hidden, "earlier run")}; --json has all of them`, "dim")] : [];
   return [...table(head, rows, paint), ...older];
+}
+
+/** Of the hidden names that came up again, those that were in view or recalled. */
+function tellAgain(hindsight: Hindsight | null): string {
+  if (hindsight === null) return "–";
+  const { names, missed } = hindsight;
+  return `${names - missed}/${names}`;
 }
 
 /** Thresholds below this leave no room for a summary beside the newest messages. */

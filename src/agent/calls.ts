@@ -123,6 +123,12 @@ export const calls = {
     run: (context, { sessionId, ...page }) =>
       context.core.runs.list(sessionId, defined(page)).map((run) => showRun(context, run)),
   }),
+  hindsight: call({
+    group: "watch",
+    does: "Counts the hidden names that came up again after each compaction, and how many of them the view had kept.",
+    input: z.strictObject({ sessionId, limit: page.default(50) }),
+    run: ({ session }, { sessionId, limit }) => session(sessionId).hindsight({ limit }),
+  }),
   liveRuns: call({
     group: "watch",
     does: "Lists the runs of every session that have no outcome yet, newest first, each in the form of an event.",

@@ -177,6 +177,7 @@ export const inputs = {
   history: z.strictObject({ leafId, newestFirst: z.boolean().optional() }),
   branch: z.strictObject({ leafId }),
   recordUsage: z.strictObject(usageReport),
+  hindsight: z.strictObject({ limit: page.default(50) }),
   expand: z.strictObject({ ...expandOptions, limit: wholeNumber.positive().optional() }),
   refreshNotes: z.strictObject({ ignoreBudget: z.boolean().optional() }),
   updateNotes: z.strictObject(notesEdit),

@@ -3,7 +3,7 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { layWaterfall } from "../../dashboard/runs/waterfall.ts";
 import { describeOutcome } from "../../dashboard/runs/words.ts";
-import { duration, share } from "../../dashboard/format.ts";
+import { duration } from "../../dashboard/format.ts";
 import { orderByLineage } from "../../dashboard/sessions/lineage.ts";
 import type { StepRecord } from "../../src/memory/runs/runs.ts";
 import type { SessionInfo } from "../../src/memory/sessions/sessions.ts";
@@ -79,16 +79,15 @@ describe("the steps of a run", () => {
   });
 });
 
-test("outcomes, times and shares in words", () => {
+test("outcomes and times in words", () => {
   const applied = {
     kind: "applied",
     overlayId: "o",
     tokensBefore: 9_000,
     tokensAfter: 1_000,
     degraded: true,
-    score: 0.999,
   } as const;
-  expect(describeOutcome(applied)).toBe("9,000 → 1,000 tokens, 99 % of the facts kept, without a model");
+  expect(describeOutcome(applied)).toBe("9,000 → 1,000 tokens, without a model");
   expect(describeOutcome({ kind: "failed", reason: "no key" })).toBe("failed: no key");
   expect([duration(840), duration(12_400), duration(200_000), duration(7_500_000)]).toEqual([
     "840 ms",
@@ -96,5 +95,4 @@ test("outcomes, times and shares in words", () => {
     "3 min 20 s",
     "2 h 5 min",
   ]);
-  expect([share(1), share(0.999), share(0)]).toEqual(["100 %", "99 %", "0 %"]);
 });

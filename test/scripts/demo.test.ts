@@ -17,7 +17,6 @@ const APPLIED: Outcome = {
   tokensBefore: 9,
   tokensAfter: 3,
   degraded: false,
-  score: 1,
 };
 
 function step(name: string, facts: Partial<StepRecord> = {}): StepRecord {

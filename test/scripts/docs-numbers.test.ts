@@ -17,6 +17,8 @@ import { PASSAGES_PIECE_CHARS } from "../../src/steps/recall/passages.ts";
 import { MOST_FRAMING_TOKENS, MOST_TIMES_ESTIMATE, MOST_WRITTEN_TOKENS } from "../../src/model/call-cost.ts";
 import { MAX_REDIRECTS, MAX_RESPONSE_BYTES } from "../../src/model/endpoint-fetch.ts";
 import { DEFAULT_NOTES_SECTIONS } from "../../src/steps/notes/document.ts";
+import { HINDSIGHT_BYTES } from "../../src/agent/reports/hindsight.ts";
+import { MAX_WORDS } from "../../src/steps/salience/table.ts";
 import { DEFAULT_TEMPLATE } from "../../src/steps/draft/template.ts";
 
 const ROOT = resolve(import.meta.dirname, "../..");
@@ -130,6 +132,10 @@ const HELD: Readonly<Record<string, readonly Held[]>> = {
     says`the watchdog calls it again, ${word(ofNotes.MAX_HOOK_ATTEMPTS)} times in all.`,
     says`with at most ${ofNotes.CARRIED_TOKENS} tokens of one block.`,
     says`behind the summary too, at most ${ofNotes.HOOK_TOKENS} tokens of it.`,
+  ],
+  "docs/hindsight.md": [
+    says`at most ${HINDSIGHT_BYTES / 1_000_000} MB of messages: first`,
+    says`those of the ${MAX_WORDS} warmest words under each summary.`,
   ],
   "docs/recall.md": [
     says`word for word, within ${limits.RECALL_TOKENS} tokens.`,

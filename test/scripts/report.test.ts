@@ -54,7 +54,6 @@ describe("numbers and text", () => {
       tokens: 1,
       spanTokens: 2,
       degraded: false,
-      score: 1,
       askedAt: 0,
       expiresAt: 0,
       onTimeout: "discard",
@@ -190,7 +189,9 @@ describe("the page", () => {
     spanTokens: size,
     summaryTokens: size,
     modelCalls: fc.nat(99),
-    score: fc.option(fc.double({ min: 0, max: 1, noNaN: true })),
+    hindsight: fc.option(
+      fc.record({ messages: size, unread: size, names: size, inView: size, recalled: size, missed: size }),
+    ),
     ms: time,
   });
   const facts = { id: word, spanTokens: size, summaryTokens: size, active: fc.boolean() };

@@ -108,7 +108,6 @@ test("a draft that loses what matters is sent back once, with what is missing na
   expect(repair?.problems.join()).toContain("Never touch billing_");
   const [ended] = await agent.runs({});
   expect(ended?.outcome).toMatchObject({ kind: "applied", degraded: false });
-  expect(ended?.outcome).toMatchObject({ score: expect.any(Number) });
 });
 
 test("a degraded overlay is not carried on: the next fold asks a model for what only a digest told", async () => {

@@ -176,7 +176,7 @@ export function saveNotes(call: PortCall, key: string): RunEnded {
     facts: redactionOf(core.settings.get(run.sessionId)).facts(mergeFacts([base?.facts ?? NO_FACTS, draft.facts])),
   });
   const tokens = notesTokens(sections, core.counterOf(run.sessionId));
-  return call.end({ kind: "noted", version: version.n, coveredId: end.messageId, tokens, score: draft.score });
+  return call.end({ kind: "noted", version: version.n, coveredId: end.messageId, tokens });
 }
 
 export function keepNotes(call: PortCall): RunEnded {

@@ -175,7 +175,7 @@ function judge(
   const budget = { spanTokens: plan.spanTokens, pinnedTokens, loadedTokens, namesTokens, countTokens };
   const { pinned, survival } = pinWithin(summary, facts, budget);
   if (survival.score < MIN_SURVIVAL) {
-    return decline("lost-too-much", `With the notes, ${survival.score.toFixed(2)} of what they tell of would be kept.`);
+    return decline("lost-too-much", "The notes lack too many of the rules, open tasks and names of what they tell of.");
   }
   const summarised = summaryMessage({ overlayId: "", summary, pinned, carried, opening: openingOf(plan) });
   const text = summarised.parts.map((part) => (part.type === "text" ? part.text : "")).join("\n");

@@ -4,6 +4,7 @@
  * Reads existing rows and a bounded page of runs, and counts. It holds no content of messages, and no text of a provider.
  */
 import type { RunRecord } from "../../memory/runs/runs.ts";
+import type { Hindsight } from "../../steps/hindsight/hindsight.ts";
 import { explainFailure, isOpen } from "../../steps/decide/breaker.ts";
 import type { Budget, Spend } from "../../steps/decide/budget.ts";
 import { listUsage, type ModelUsage } from "./usage.ts";
@@ -30,7 +31,8 @@ export interface RunHealth {
   readonly state: RunRecord["state"];
   readonly outcome: string | null;
   readonly degraded: boolean;
-  readonly score: number | null;
+  /** What came of the names that the view of its overlay hid. Null without one, and while it is not known. */
+  readonly hindsight: Hindsight | null;
   /** Epoch ms. */
   readonly createdAt: number;
   readonly endedAt: number | null;
@@ -73,7 +75,12 @@ export function reportHealth(
 ): HealthReport {
   const at = core.platform.now();
   const records = core.runs.list(sessionId, page);
-  const runs = records.map(readRun);
+  const laid = records.flatMap(({ outcome }) =>
+    outcome !== null && "overlayId" in outcome ? [outcome.overlayId ?? ""] : [],
+  );
+  const found = core.memory.session(sessionId).hindsightsOf(laid);
+  const known = new Map(found.map(({ overlayId, hindsight }) => [overlayId, hindsight]));
+  const runs = records.map((run) => readRun(run, known));
   const breakers = core.health.list().map(({ model, until, failures, code, ...rest }): BreakerHealth => {
     const state = until === null ? "closed" : isOpen({ until, failures, code, ...rest }, at) ? "open" : "probing";
     return { model, state, failures, until, code, advice: code === null ? null : explainFailure(code) };
@@ -92,7 +99,7 @@ export function reportHealth(
   };
 }
 
-function readRun(run: RunRecord): RunHealth {
+function readRun(run: RunRecord, known: ReadonlyMap<string, Hindsight | null>): RunHealth {
   const { id, n, trigger, state, outcome, createdAt, endedAt, tokensBefore } = run;
   const tokensAfter = outcome !== null && "tokensAfter" in outcome ? outcome.tokensAfter : null;
   const laid = outcome?.kind === "applied" || outcome?.kind === "rebased" ? outcome : null;
@@ -103,7 +110,7 @@ function readRun(run: RunRecord): RunHealth {
     state,
     outcome: outcome?.kind ?? null,
     degraded: laid?.degraded ?? false,
-    score: laid?.score ?? null,
+    hindsight: known.get(laid?.overlayId ?? "") ?? null,
     createdAt,
     endedAt,
     tokensBefore,

@@ -73,7 +73,7 @@ export class Telemetry {
   /**
    * Writes one point. The index is the agent's name. The blobs are session, trigger, kind of the outcome, its reason where that is one of a
    * closed list, and kind of the run. The doubles are tokens before, tokens after, model calls, tokens in, tokens out, ms from the request
-   * to the end, steps, score (-1 for none), and degraded (0 or 1).
+   * to the end, steps, and degraded (0 or 1).
    */
   record(run: RunRecord): void {
     const { outcome, steps, modelCalls, inputTokens, outputTokens, createdAt, endedAt } = run;
@@ -90,7 +90,7 @@ export class Telemetry {
       this.#env.PALIMPSEST_ANALYTICS?.writeDataPoint({
         indexes: [clip(this.#agent.name)],
         blobs: [run.sessionId, run.trigger, outcome.kind, reason, run.kind],
-        doubles: [...doubles, laid?.score ?? -1, laid?.degraded === true ? 1 : 0],
+        doubles: [...doubles, laid?.degraded === true ? 1 : 0],
       }),
     );
   }

@@ -33,8 +33,6 @@ export interface Proposal {
   readonly spanTokens: number;
   /** True when no model made it. */
   readonly degraded: boolean;
-  /** Share of the span's facts that it keeps, 0 to 1. */
-  readonly score: number;
   /** Epoch ms. */
   readonly askedAt: number;
   readonly expiresAt: number;
@@ -102,10 +100,10 @@ export function lacksApproval(core: Needs<"settings">, { sessionId, approval }: 
 export function findProposal(core: Needs<"drafts">, run: RunRecord): Proposal | null {
   const { approval, outcome } = run;
   if (approval == null || outcome !== null || approval.approvedKey !== null) return null;
-  const { text, tokens, degraded, score } = mustDraft(core, run, approval.key);
+  const { text, tokens, degraded } = mustDraft(core, run, approval.key);
   const { askedAt, expiresAt, onTimeout } = approval;
   const spanTokens = run.plan?.spanTokens ?? 0;
-  return { runId: run.id, summary: text, tokens, spanTokens, degraded, score, askedAt, expiresAt, onTimeout };
+  return { runId: run.id, summary: text, tokens, spanTokens, degraded, askedAt, expiresAt, onTimeout };
 }
 
 /** Records a person's approval of the draft, or of a text of their own. Call inside a transaction. Throws `invalid_state`. */

@@ -58,7 +58,7 @@ export function commitSummary(
     countTokens,
     around,
   };
-  const { pinned, survival } = pinWithin(text, facts, budget);
+  const { pinned } = pinWithin(text, facts, budget);
   const history = core.memory.session(run.sessionId);
   const result = history.addOverlay({
     span,
@@ -75,7 +75,6 @@ export function commitSummary(
       facts: lineage.draftKey == null ? facts : null,
       pinned,
       namesOf,
-      survival,
       ...describeBoundary(core, run, { plan, carried }),
     },
   });
@@ -86,7 +85,6 @@ export function commitSummary(
     tokensBefore: run.tokensBefore,
     tokensAfter: promptTokens(core, run.sessionId, history.has(run.leafId) ? run.leafId : null),
     degraded: lineage.degraded,
-    score: survival.score,
   };
 }
 

@@ -30,6 +30,7 @@ import { keepFacts } from "../../steps/pinned/keep.ts";
 import { mergeFacts } from "../../steps/pinned/merge.ts";
 import type { SpanPlan } from "../../steps/plan/plan.ts";
 import { beginApproval, declined, silenceAsYes } from "./approval.ts";
+import { noteHindsight } from "../reports/hindsight.ts";
 import { readCarried } from "./boundary.ts";
 import { briefOf } from "./drafts/brief.ts";
 import { commitSummary, conclude } from "./commit.ts";
@@ -115,6 +116,7 @@ export async function runInline(core: Core, pending: RunRecord): Promise<void> {
     const history = core.memory.session(run.sessionId);
     if (!history.has(run.leafId)) outcome = (live) => conclude(core, live, { kind: "stale", reason: "gone" });
     else {
+      await noteHindsight(core, run.id);
       const { messages, elements } = await core.read(run.sessionId, () => history.view(run.leafId));
       const shown = elements.map((element) => noteElement(history, element));
       const view = messages.map(redaction.message);

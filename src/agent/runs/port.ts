@@ -24,6 +24,7 @@ import type { Core } from "../core.ts";
 import { commitSummary } from "./commit.ts";
 import { reuseDraft } from "./drafts/known-draft.ts";
 import { redactionOf } from "../redaction.ts";
+import { noteHindsight } from "../reports/hindsight.ts";
 import { keepNotes, planNotes, readNotes, saveNotes } from "../notes/port.ts";
 import { inRun, type PortCall } from "./port-call.ts";
 import { receiptOf, verdictOf } from "./drafts/receipt.ts";
@@ -94,6 +95,7 @@ export class RunPort implements CompactionPort {
   }
 
   async recordPlan(mark: StepMark, proposed: Plan, models: readonly string[]): Promise<PlanReceipt> {
+    await noteHindsight(this.#core, this.#runId);
     return this.#inRun(mark, (call) => {
       const { run, core } = call;
       // A late attempt must not pin the run to a view that its drafts do not match.
@@ -279,6 +281,7 @@ export class RunPort implements CompactionPort {
   }
 
   async planNotes(mark: StepMark, models: readonly string[], windowTokens: number): Promise<NotesPlanned> {
+    await noteHindsight(this.#core, this.#runId);
     return this.#inRun(mark, (call) => planNotes(call, models, windowTokens));
   }
 

@@ -91,6 +91,8 @@ export function switchToChild(core: Core, run: RunRecord): Outcome {
       ...overlay.details,
       madeOf: [],
       draftKey: null,
+      hindsight: null,
+      topStep: null,
       facts: factsOf(core, overlay, sessionId),
     }),
   });

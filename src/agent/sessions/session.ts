@@ -21,6 +21,7 @@ import type { Rooms, SessionMethodsOf } from "../extension.ts";
 import { SessionNotes } from "../notes/session-notes.ts";
 import { SessionMessages } from "./session-messages.ts";
 import { SessionState } from "./session-state.ts";
+import { reportHindsight, type HindsightReport } from "../reports/hindsight.ts";
 import type { PlanReport } from "../reports/explain.ts";
 import { reportPlan, type PlanQuestion } from "../reports/plan.ts";
 import type { SessionSettings } from "../settings.ts";
@@ -216,6 +217,17 @@ export class Session extends Configured {
   /** All overlays in every state, oldest first. The text of one is withheld where its messages were edited or deleted since. */
   async getCompactions(): Promise<OverlayRecord[]> {
     return this.#state.read((history) => history.overlays());
+  }
+
+  /**
+   * What came of the names that each compaction hid: how many came up again, and how many of those were in view, recalled or missed. Counts
+   * the newest compaction until now, and lists the counts that are kept of the newest `limit`. Without a word of the conversation. Throws
+   * `invalid_input`.
+   */
+  async hindsight(options: { limit?: number | undefined } = {}): Promise<HindsightReport> {
+    const { limit } = parseInput(inputs.hindsight, options);
+    this.apply();
+    return reportHindsight(this.#core, this.id, limit);
   }
 
   /**

@@ -31,6 +31,7 @@ import {
   type RecentHistory,
   type View,
 } from "./view.ts";
+import { readSince, type SinceOverlay } from "./since.ts";
 import { readSurroundings, type Surroundings } from "./surroundings.ts";
 import { elementTokens, walkShown, walkView } from "./walk.ts";
 
@@ -494,6 +495,16 @@ export class History extends SessionOverlays {
     const range = this.laid.locate(span);
     const leaf = this.#start(leafId);
     return range === null || leaf === null ? null : readSurroundings(this.tree, { ...range, leaf }, maxBytes);
+  }
+
+  /**
+   * The view of a leaf as its newest overlay left it, and the messages since. Null without an overlay in force, and where
+   * the leaf was deleted.
+   */
+  since({ leafId, maxBytes }: { leafId: string | null; maxBytes: number }): SinceOverlay | null {
+    if (leafId !== null && this.tree.newest()?.id !== leafId && !this.has(leafId)) return null;
+    const start = this.#start(leafId);
+    return start === null ? null : readSince(this.tree, start, maxBytes);
   }
 
   /** Estimated tokens of the view. The active leaf's total is cached from append to append. Throws `unknown_leaf`. */

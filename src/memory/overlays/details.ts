@@ -6,7 +6,7 @@
  */
 import type { Span } from "../../steps/plan/outline.ts";
 import { NO_FACTS, NOTHING_PINNED, type Facts, type Pinned } from "../../steps/pinned/fact.ts";
-import type { Survival } from "../../steps/pinned/survival.ts";
+import type { Hindsight } from "../../steps/hindsight/hindsight.ts";
 
 /** A chunk as a run cut it, with the draft made of it. */
 export interface Leaf extends Span {
@@ -72,8 +72,13 @@ export interface OverlayDetails {
   readonly namesOf: readonly string[];
   /** The part of its tokens that the names take, and the part that the summary with the line before it takes. */
   readonly weights: { readonly names: number; readonly summary: number };
-  /** The facts of the span that summary and pinned facts keep. Null when it was not measured. */
-  readonly survival: Survival | null;
+  /**
+   * How many names that the view hid came up again while this was its newest overlay. Null until a later compaction is
+   * planned, and while nothing was said since.
+   */
+  readonly hindsight: Hindsight | null;
+  /** The last step of the newest message when it was added. Null where that is not known. */
+  readonly topStep: number | null;
   /** The version of the session's notes that it shows. Null for a summary. */
   readonly notesVersion: number | null;
   /** Null when a caller added it. */
@@ -99,7 +104,8 @@ const BY_HAND: OverlayDetails = {
   pinned: NOTHING_PINNED,
   namesOf: [],
   weights: { names: 0, summary: 0 },
-  survival: null,
+  hindsight: null,
+  topStep: null,
   notesVersion: null,
   boundary: null,
   carried: [],

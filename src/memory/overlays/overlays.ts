@@ -13,6 +13,7 @@ import type { UIMessage } from "ai";
 import { PalimpsestError } from "../../errors.ts";
 import { digest, sumDigests } from "../../steps/text/digest.ts";
 import { measureMessage, type CountTokens } from "../../steps/message/measure.ts";
+import type { Hindsight } from "../../steps/hindsight/hindsight.ts";
 import { WHOLE_MESSAGE, type Span } from "../../steps/plan/outline.ts";
 import { sliceMessage } from "../../steps/message/slice.ts";
 import { isBareResult, isOpenApproval, isSaid, toolPart, type Part } from "../../steps/message/tool-parts.ts";
@@ -206,6 +207,15 @@ export class Overlays {
     return true;
   }
 
+  /** Keeps with an overlay what came of the names that its view hid. Nothing that a view shows changes. */
+  noteHindsight(overlayId: string, hindsight: Hindsight): void {
+    const row = this.#row(overlayId);
+    if (row === undefined) return;
+    const details = JSON.stringify({ ...parseDetails(row.details), hindsight });
+    this.#tree.sql.changeOverlay(this.#tree.sessionId, { ...row, details });
+    this.#tree.touch();
+  }
+
   /**
    * Puts an overlay back into force, through the fence of a new one. The caller has checked that its messages are
    * unchanged (C3). `rebased` means that other overlays cover it now and are shown instead.
@@ -319,8 +329,10 @@ export class Overlays {
   #newRow(input: OverlayInput, place: { range: Range; found: SpanDigest; overlayId: string }): OverlayRow {
     const { range, found, overlayId } = place;
     const shown = { overlayId, summary: input.summary, spanMessages: found.messages };
+    const newest = this.#tree.newest();
+    const topStep = newest === null ? null : parseFacts(this.#tree.shape(newest.seq).facts).steps.length - 1;
     return {
-      ...this.#weighed(shown, fillDetails(input.details ?? {})),
+      ...this.#weighed(shown, fillDetails({ ...input.details, topStep })),
       n: this.#tree.sql.lastOverlayNumber(this.#tree.sessionId) + 1,
       overlayId,
       state: "active" satisfies OverlayState,
@@ -336,7 +348,7 @@ export class Overlays {
       runId: input.runId ?? null,
       createdAt: this.#now(),
       summary: input.summary,
-      topSeq: this.#tree.newest()?.seq ?? range.to.seq,
+      topSeq: newest?.seq ?? range.to.seq,
       changes: "[]",
     };
   }

@@ -7,6 +7,7 @@
 import type { UIMessage } from "ai";
 import { PalimpsestError } from "../../errors.ts";
 import { DEFAULT_LOADED_TOKENS, DEFAULT_NAMES_TOKENS, DEFAULT_PINNED_TOKENS } from "../../limits.ts";
+import type { Hindsight } from "../../steps/hindsight/hindsight.ts";
 import type { CountTokens } from "../../steps/message/measure.ts";
 import { gatherFacts } from "../../steps/pinned/gather.ts";
 import { pinWithin } from "../../steps/pinned/keep.ts";
@@ -25,7 +26,7 @@ import { SessionMasks } from "../masks/session-masks.ts";
 import { SessionNotes } from "../notes/notes.ts";
 import type { NotesStatements } from "../notes/statements.ts";
 import type { SearchRows } from "../search/search-rows.ts";
-import type { OverlayRow, ShapeRow } from "../statements.ts";
+import type { HindsightRow, OverlayRow, ShapeRow } from "../statements.ts";
 import { discloseOverlay, isUnchanged, listReplaced, readPastView, type PastView } from "./time-travel.ts";
 import type { Tree } from "../messages/tree.ts";
 import { elementMessages, outlineRow } from "../messages/view.ts";
@@ -52,6 +53,17 @@ export interface ExpandOptions {
   readonly limit?: number | undefined;
   /** The id of the last message of the previous page. */
   readonly after?: string | undefined;
+}
+
+/** What is known of one overlay's view. */
+export interface OverlayHindsight {
+  readonly overlayId: string;
+  /** The session's first overlay is 1. */
+  readonly n: number;
+  /** Epoch ms. */
+  readonly createdAt: number;
+  /** Null while it is not known. */
+  readonly hindsight: Hindsight | null;
 }
 
 export abstract class SessionOverlays {
@@ -121,7 +133,7 @@ export abstract class SessionOverlays {
     if (spanTokens === undefined) return input;
     const facts = gatherFacts((this.spanMessages(span) ?? []).map(this.options.redactMessage));
     const budget = { spanTokens, pinnedTokens, loadedTokens, namesTokens, countTokens: this.options.countTokens };
-    return { ...input, details: { ...details, facts, ...pinWithin(summary, facts, budget) } };
+    return { ...input, details: { ...details, facts, pinned: pinWithin(summary, facts, budget).pinned } };
   }
 
   /** Takes an overlay out of force, so narrower ones under it show again. Throws `unknown_overlay`. */
@@ -142,6 +154,21 @@ export abstract class SessionOverlays {
       if (added) this.viewChanged();
       return added;
     });
+  }
+
+  /** The newest overlays in any state, newest first, with what came of the names that their views hid. */
+  hindsights(limit: number): OverlayHindsight[] {
+    return this.tree.sql.hindsights(this.tree.sessionId, limit).map(parseHindsight);
+  }
+
+  /** As {@link hindsights}, of overlays by id, in no order. */
+  hindsightsOf(overlayIds: readonly string[]): OverlayHindsight[] {
+    return this.tree.sql.hindsightsOf(this.tree.sessionId, overlayIds).map(parseHindsight);
+  }
+
+  /** Keeps with an overlay what came of the names that its view hid. */
+  noteHindsight(overlayId: string, hindsight: Hindsight): void {
+    this.options.db.transaction(() => this.laid.noteHindsight(overlayId, hindsight));
   }
 
   /**
@@ -300,6 +327,10 @@ export abstract class SessionOverlays {
     );
     return elementMessages(this.tree, read);
   }
+}
+
+function parseHindsight({ hindsight, ...row }: HindsightRow): OverlayHindsight {
+  return { ...row, hindsight: hindsight === null ? null : (JSON.parse(hindsight) as Hindsight) };
 }
 
 /** False for a message that the host pruned, because none of it can be read. */

@@ -91,7 +91,6 @@ export function discloseOverlay(past: Past, row: OverlayRow): OverlayRecord {
     namesOf: [],
     weights: { names: 0, summary: 0 },
     facts: null,
-    survival: null,
     carried: [],
     opening: null,
     context: null,

@@ -29,8 +29,6 @@ export type Outcome =
       readonly tokensBefore: number;
       readonly tokensAfter: number;
       readonly degraded: boolean;
-      /** The share of the span's facts that summary and pinned facts keep, from 0 to 1. Null when it was not measured. */
-      readonly score: number | null;
     }
   /** Like applied, but other overlays than planned lie over the same messages now. */
   | {
@@ -39,8 +37,6 @@ export type Outcome =
       readonly tokensBefore: number;
       readonly tokensAfter: number;
       readonly degraded: boolean;
-      /** The share of the span's facts that summary and pinned facts keep, from 0 to 1. Null when it was not measured. */
-      readonly score: number | null;
     }
   /**
    * The session has ended and continues in the child. `overlayId` is the overlay that this run added before the split,
@@ -54,16 +50,12 @@ export type Outcome =
       /** Tokens of the child's view. */
       readonly tokensAfter: number;
     }
-  /**
-   * A new version of the notes covers the branch up to a message. `score` is the share of the branch's facts that it
-   * keeps.
-   */
+  /** A new version of the notes covers the branch up to a message. */
   | {
       readonly kind: "noted";
       readonly version: number;
       readonly coveredId: string;
       readonly tokens: number;
-      readonly score: number;
     }
   /** The messages changed while the model worked. Nothing was written. */
   | { readonly kind: "stale"; readonly reason: StaleReason }
@@ -128,8 +120,6 @@ export interface StepRecord {
 
 export interface Verdict {
   readonly tokens: number;
-  /** The share of its source's facts that it keeps, from 0 to 1. */
-  readonly score: number;
   readonly problems: readonly AuditProblemKind[];
   /** The problems that keep it from being the summary of the whole span. */
   readonly unfit: readonly AuditProblemKind[];

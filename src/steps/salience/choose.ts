@@ -70,6 +70,11 @@ export function chooseWords(words: Words, { characters, talk, isShown }: Room): 
   return words.rows.flatMap(([word]) => (chosen.has(word) ? [word] : []));
 }
 
+/** False for a word of a script without blanks that is too rare to be told from prose. */
+export function isName([word, , , count]: WordRow): boolean {
+  return !isTerm(word) || count >= TERM_COUNT;
+}
+
 /** The worth of each word, regardless of its length. */
 function weighWords(words: Words, talk: Talk): Worth[] {
   const { rows } = words;
@@ -90,8 +95,8 @@ function weighWords(words: Words, talk: Talk): Worth[] {
   }
   const name = nameTalk(rows, talk);
   return rows.flatMap((row) => {
+    if (!isName(row)) return [];
     const [word, written, , count, ...places] = row;
-    if (isTerm(word) && count < TERM_COUNT) return [];
     const rare = rarity(count);
     const own = lightOf(talk.get(word) ?? 0, written) * rare;
     let [spread, company] = [0, 0];

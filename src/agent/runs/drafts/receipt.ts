@@ -13,8 +13,8 @@ export function receiptOf(core: Needs<"counterOf" | "settings">, run: RunRecord,
 }
 
 /** The same for the ledger. */
-export function verdictOf({ tokens, score, problems, unfit }: DraftReceipt): Verdict {
-  return { tokens, score, problems: problems.map(({ kind }) => kind), unfit };
+export function verdictOf({ tokens, problems, unfit }: DraftReceipt): Verdict {
+  return { tokens, problems: problems.map(({ kind }) => kind), unfit };
 }
 
 /** Skips the check whether the source had content, because only audit-answer.ts has the source at hand. */

@@ -1,0 +1,63 @@
+/**
+ * Counts what came of the names that a view hides, once something was said after its newest overlay.
+ *
+ * Reads rows that are there and asks no model. It keeps six counts and no word beside the overlay, so that nothing of
+ * them can outlive a message that is edited or deleted (S2). It reads at most {@link HINDSIGHT_BYTES} of messages, and
+ * lets other requests in between the pieces of its work.
+ */
+import type { History } from "../../memory/messages/history.ts";
+import { toRecord } from "../../memory/overlays/record.ts";
+import type { OverlayHindsight } from "../../memory/overlays/session-overlays.ts";
+import { countAgain, findAgain, type Hindsight } from "../../steps/hindsight/hindsight.ts";
+import { inPieces } from "../../steps/text/pieces.ts";
+import type { Core, Needs } from "../core.ts";
+import { letOthersIn } from "../let-others-in.ts";
+import { factsOf } from "../runs/drafts/sources.ts";
+
+/** Bytes of messages that one count reads: a view of some 200,000 tokens. Of more, the newest messages are not counted. */
+export const HINDSIGHT_BYTES = 1_000_000;
+
+/** The hindsight of one branch. Without a word of the conversation. */
+export interface HindsightReport {
+  /**
+   * What came of the newest compaction until now. Null before the first one, and "not known yet" while nothing was said
+   * since.
+   */
+  readonly now: (Hindsight & { readonly overlayId: string }) | null;
+  /** The newest overlays in any state with what is known of each, newest first. */
+  readonly overlays: readonly OverlayHindsight[];
+}
+
+type Reads = Needs<"drafts" | "memory" | "read">;
+
+/** Counts for the newest overlay of a branch. Null without one, and while nothing was said since. */
+export async function countHindsight(
+  core: Reads,
+  sessionId: string,
+  leafId: string | null,
+): Promise<(Hindsight & { overlayId: string }) | null> {
+  const history = (): History => core.memory.session(sessionId);
+  const found = await core.read(sessionId, () => history().since({ leafId, maxBytes: HINDSIGHT_BYTES }));
+  if (found === null || found.later.length === 0) return null;
+  const { newest, overlays, shown, later, unread } = found;
+  const hidden = overlays.map(({ row }) => factsOf(core, toRecord(row), sessionId).words);
+  const again = await inPieces(findAgain({ hidden, shown, later }), letOthersIn);
+  const texts = overlays.map(({ text }) => text);
+  return { overlayId: newest.overlayId, messages: later.length, unread, ...countAgain(again, texts) };
+}
+
+/** The newest branch's count until now, and the counts that are kept. */
+export async function reportHindsight(core: Reads, sessionId: string, limit: number): Promise<HindsightReport> {
+  const now = await countHindsight(core, sessionId, null);
+  return { now, overlays: core.memory.session(sessionId).hindsights(limit) };
+}
+
+/** Counts for a run that is being planned, and keeps the counts beside the overlay. A second count replaces the first. */
+export async function noteHindsight(core: Core, runId: string): Promise<void> {
+  const run = core.runs.get(runId);
+  if (run === null || run.outcome !== null) return;
+  const counted = await countHindsight(core, run.sessionId, run.leafId);
+  if (counted === null) return;
+  const { overlayId, ...hindsight } = counted;
+  core.memory.session(run.sessionId).noteHindsight(overlayId, hindsight);
+}

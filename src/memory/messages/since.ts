@@ -1,0 +1,79 @@
+/**
+ * Reads a branch as its newest overlay left it: the overlays of the view, the messages beside them, and those since.
+ *
+ * Reads one row without content for each visible element, and the content of at most `maxBytes`. The messages beside
+ * the overlays come first, so that of a longer branch its newest messages stay unread.
+ */
+import type { UIMessage } from "ai";
+import { WHOLE_MESSAGE } from "../../steps/plan/outline.ts";
+import { parseFacts } from "./content.ts";
+import { parseDetails } from "../overlays/details.ts";
+import type { OverlayRow, Place, ShapeRow } from "../statements.ts";
+import type { Tree } from "./tree.ts";
+import { elementMessages, overlayMessage } from "./view.ts";
+import { PATH_START, walkView, type MessageElement, type OverlayElement } from "./walk.ts";
+
+export interface SinceOverlay {
+  /** The newest overlay of the branch. */
+  readonly newest: OverlayRow;
+  /** The overlays of the view, oldest first, and the text of each as the view shows it. */
+  readonly overlays: readonly { readonly row: OverlayRow; readonly text: string }[];
+  /** The messages that stood in the view when the newest overlay was added, oldest first. */
+  readonly shown: readonly UIMessage[];
+  /** The messages since then, oldest first. */
+  readonly later: readonly UIMessage[];
+  /** The number of messages that were not read. */
+  readonly unread: number;
+}
+
+/** Null where no overlay is in force on the branch. */
+export function readSince(tree: Tree, start: Place, maxBytes: number): SinceOverlay | null {
+  if (tree.sql.overlayAtOrBelow(tree.sessionId, start, PATH_START) === undefined) return null;
+  const elements = [...walkView(tree, start, { content: false })].toReversed();
+  const overlays = elements.filter((each): each is OverlayElement => each.kind === "overlay");
+  const newest = overlays.map(({ overlay }) => overlay).toSorted((a, b) => b.n - a.n)[0];
+  if (newest === undefined) return null;
+  const messages = elements.filter((each): each is MessageElement<ShapeRow> => each.kind === "message");
+  const top = { seq: newest.topSeq, step: parseDetails(newest.details).topStep ?? WHOLE_MESSAGE };
+  const room = { bytes: maxBytes, unread: 0 };
+  const shown = messages.flatMap((element) => upTo(element, top));
+  const later = messages.flatMap((element) => after(element, top));
+  const read = (wanted: readonly MessageElement<ShapeRow>[]): UIMessage[] => {
+    const fit = wanted.filter(({ row: { bytes } }) => {
+      const fits = bytes <= room.bytes;
+      if (fits) room.bytes -= bytes;
+      else room.unread++;
+      return fits;
+    });
+    return elementMessages(
+      tree,
+      fit.map((element) => ({ ...element, row: tree.contentAt(element.row.seq) })),
+    );
+  };
+  return {
+    newest,
+    overlays: overlays.map(({ overlay, isLast }) => ({ row: overlay, text: textOf(overlay, isLast) })),
+    shown: read(shown),
+    later: read(later),
+    unread: room.unread,
+  };
+}
+
+/** The part of a message up to a place, or nothing. */
+function upTo<Each extends MessageElement<ShapeRow>>(element: Each, top: Place): Each[] {
+  if (element.row.seq !== top.seq) return element.row.seq < top.seq ? [element] : [];
+  return element.fromStep > top.step ? [] : [{ ...element, toStep: Math.min(element.toStep, top.step) }];
+}
+
+/** The part of a message after a place, or nothing. */
+function after<Each extends MessageElement<ShapeRow>>(element: Each, top: Place): Each[] {
+  if (element.row.seq !== top.seq) return element.row.seq > top.seq ? [element] : [];
+  const last = Math.min(element.toStep, parseFacts(element.row.facts).steps.length - 1);
+  return last <= top.step ? [] : [{ ...element, fromStep: Math.max(element.fromStep, top.step + 1) }];
+}
+
+function textOf(overlay: OverlayRow, isLast: boolean): string {
+  return overlayMessage(overlay, isLast)
+    .parts.flatMap((part) => (part.type === "text" ? [part.text] : []))
+    .join("\n");
+}
