@@ -8,7 +8,7 @@
 import type { UIMessage } from "ai";
 import { MAX_ID_CHARS } from "../limits.ts";
 import { innerParts, type Part } from "../steps/message/tool-parts.ts";
-import { parseSyntheticId, RESERVED_METADATA, RESERVED_PREFIX } from "../steps/view/view.ts";
+import { RESERVED_METADATA, RESERVED_PREFIX } from "../steps/view/view.ts";
 
 /** Prefix of the new id of a disowned message. */
 const IMPORTED = "imported-";
@@ -19,17 +19,25 @@ export function ordinaryId(id: string): string {
   return `${IMPORTED}${rest}`.slice(0, MAX_ID_CHARS).toWellFormed();
 }
 
-/** Returns the message without any mark of ours. */
+/** Returns the message without any mark of ours. Nobody vouches for its author, so it is the assistant's. */
 export function disown({ metadata, ...message }: UIMessage): UIMessage {
   const kept = withoutOurs(metadata);
-  // Only a part of a cut message keeps the author of its own words.
-  const isPart = parseSyntheticId(message.id)?.kind === "slice";
-  const role = message.role === "user" && !isPart ? "assistant" : message.role;
-  const parts = isPart ? message.parts : message.parts.flatMap(withoutSteering);
-  return { ...message, id: ordinaryId(message.id), role, parts, ...(kept !== undefined && { metadata: kept }) };
+  const parts = message.parts.flatMap(withoutSteering);
+  return {
+    ...message,
+    id: ordinaryId(message.id),
+    role: disownedRole(message.role),
+    parts,
+    ...(kept !== undefined && { metadata: kept }),
+  };
 }
 
-/** A user's message during a reply is the user's own words. A summary holds none. */
+/** The role of a message that claimed to be ours. No word of it may count as the user's. */
+export function disownedRole(role: UIMessage["role"]): UIMessage["role"] {
+  return role === "user" ? "assistant" : role;
+}
+
+/** A user's message during a reply would count as the user's own words. */
 function withoutSteering(part: Part): Part[] {
   return part.type === "steering-message" ? innerParts(part).flatMap(withoutSteering) : [part];
 }

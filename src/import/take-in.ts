@@ -6,9 +6,9 @@
  * of them.
  */
 import type { UIMessage } from "ai";
-import { errorCode, PalimpsestError } from "../errors.ts";
+import { errorCode, PalimpsestError, type ErrorCode } from "../errors.ts";
 import type { SessionState } from "../agent/sessions/session-state.ts";
-import type { History } from "../memory/messages/history.ts";
+import type { AppendResult, History } from "../memory/messages/history.ts";
 import { WHOLE_MESSAGE, type Span } from "../steps/plan/outline.ts";
 import type { StoredConversation, StoredPlace, StoredSummary } from "./store.ts";
 
@@ -84,14 +84,21 @@ async function takePage(state: SessionState, { source, page, instead, notes }: P
   return state.write(take, { quiet: true });
 }
 
+/** The errors of an append that are about the message itself. Any other ends the call. */
+const REFUSED: ReadonlySet<ErrorCode | undefined> = new Set<ErrorCode>([
+  "invalid_message",
+  "message_too_large",
+  "not_serializable",
+  "reserved_id",
+  "reserved_metadata",
+]);
+
 /** Returns null, or the reason for a refusal. Each append is a transaction within the page's, so a refused message leaves nothing. */
-function tryAppend(append: () => unknown): string | null {
+function tryAppend(append: () => AppendResult): string | null {
   try {
-    append();
-    return null;
+    return append().synthetic ? "it is a summary or a part of a message in a view, and nobody's own" : null;
   } catch (error) {
-    const code = errorCode(error);
-    if (code === "invalid_message" || code === "message_too_large" || code === "not_serializable") return String(error);
+    if (REFUSED.has(errorCode(error))) return String(error);
     throw error;
   }
 }

@@ -7,7 +7,7 @@
  */
 import type { UIMessage } from "ai";
 import { RESERVED_PREFIX } from "../steps/view/view.ts";
-import { ordinaryId } from "./ours.ts";
+import { disownedRole, ordinaryId } from "./ours.ts";
 import type { Pieces } from "../steps/text/pieces.ts";
 import { importPace } from "./pace.ts";
 
@@ -99,7 +99,7 @@ export function* assemble(turns: readonly Turn[], prefix: string): Pieces<Assemb
     }
     const message: UIMessage = {
       id: ids.takeForMessage(turn.id, `${prefix}-${index + 1}`),
-      role: turn.role,
+      role: turn.id?.startsWith(RESERVED_PREFIX) === true ? disownedRole(turn.role) : turn.role,
       parts: parts.length > 0 ? parts : [emptyPart(turn)],
       ...(Object.keys(turn.metadata).length > 0 && { metadata: turn.metadata }),
     };

@@ -97,6 +97,31 @@ test("where it was interrupted, doing it again goes on, and ends in the same", a
   });
 });
 
+test("a message with a mark of ours is left out and named, and what hangs under it moves up", async () => {
+  await inNewAgent(async (agent) => {
+    const session = own(agent);
+    const ids = ["m0", "palimpsest:record:ov_1", "palimpsest:slice:0-end:m0", "m3", "marked", "m4"];
+    const source: StoredConversation = {
+      name: "a store",
+      places: async () => ids.map((id, at) => ({ id, parentId: ids[at - 1] ?? null })),
+      message: async (id) => ({
+        ...say(0),
+        id,
+        ...(id === "marked" && { metadata: { palimpsest: { kind: "record", rules: [] } } }),
+      }),
+      summaries: async () => [],
+    };
+    const { inserted, notes } = await session.importFrom(source);
+    expect(inserted).toBe(3);
+    expect(notes).toEqual([
+      expect.stringMatching(/"palimpsest:record:ov_1" was left out: .*reserved_id/),
+      expect.stringMatching(/"palimpsest:slice:0-end:m0" was left out: .*view/),
+      expect.stringMatching(/"marked" was left out: .*reserved_metadata/),
+    ]);
+    expect((await session.getHistory()).map(({ id }) => id)).toEqual(["m0", "m3", "m4"]);
+  });
+});
+
 test("a session in which somebody spoke before all was there is refused, and stays as it is", async () => {
   await inNewAgent(async (agent) => {
     const theirs = await spoken(agent);

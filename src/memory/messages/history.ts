@@ -533,16 +533,23 @@ export class History extends SessionOverlays {
   /** The message that the view shows under a reserved id. Null where it shows none, and for a caller's own id. */
   #recognise(message: UIMessage): UIMessage | null {
     const synthetic = parseSyntheticId(message.id);
-    if (synthetic?.kind === "overlay") {
+    // A fitted view is made for one prompt and not stored, so its own text is the only one.
+    if (synthetic?.kind === "fitted") return this.#shows(synthetic.messageId) === null ? null : message;
+    return synthetic === null ? null : this.#shows(message.id);
+  }
+
+  /** The stored message or the summary under an id of a view. Null for an unknown one. */
+  #shows(id: string): UIMessage | null {
+    const synthetic = parseSyntheticId(id);
+    if (synthetic === null) return this.get(id);
+    if (synthetic.kind === "overlay") {
       const overlay = this.tree.sql.overlayById(this.sessionId, synthetic.overlayId);
-      if (overlay !== undefined) return overlayMessage(overlay);
+      return overlay === undefined ? null : overlayMessage(overlay);
     }
-    if (synthetic?.kind === "fitted") return message;
-    if (synthetic?.kind === "slice") {
-      const stored = this.get(synthetic.messageId);
-      if (stored !== null) return sliceMessage(stored, synthetic.fromStep, synthetic.toStep);
-    }
-    return null;
+    const stored = synthetic.kind === "slice" ? this.get(synthetic.messageId) : null;
+    return stored === null || synthetic.kind !== "slice"
+      ? null
+      : sliceMessage(stored, synthetic.fromStep, synthetic.toStep);
   }
 
   #parentSeq(id: string, parentId: string | null | undefined): number | null {

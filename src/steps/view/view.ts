@@ -24,7 +24,7 @@ export const RESERVED_METADATA = "palimpsest";
 export type SyntheticId =
   | { readonly kind: "overlay"; readonly overlayId: string }
   | { readonly kind: "slice"; readonly messageId: string; readonly fromStep: number; readonly toStep: number }
-  | { readonly kind: "fitted" };
+  | { readonly kind: "fitted"; readonly messageId: string };
 
 export interface SummarySource {
   readonly overlayId: string;
@@ -52,7 +52,7 @@ export function sliceMessageId(messageId: string, fromStep: number, toStep: numb
   return `${RESERVED_PREFIX}slice:${fromStep}-${toStep === WHOLE_MESSAGE ? "end" : toStep}:${messageId}`;
 }
 
-/** The id of a digest, or of a message's remaining part, in one fitted view. It names nothing that is stored. */
+/** The id of a digest, or of a message's remaining part, in one fitted view. It names the element of the view that it begins with. */
 export function fittedMessageId(messageId: string, step: number): string {
   return `${RESERVED_PREFIX}fitted:${step}:${messageId}`;
 }
@@ -62,7 +62,8 @@ export function parseSyntheticId(id: string): SyntheticId | null {
   if (!id.startsWith(RESERVED_PREFIX)) return null;
   const rest = id.slice(RESERVED_PREFIX.length);
   if (rest.startsWith("overlay:")) return { kind: "overlay", overlayId: rest.slice("overlay:".length) };
-  if (rest.startsWith("fitted:")) return { kind: "fitted" };
+  const [, fittedId] = /^fitted:\d+:([^]+)$/.exec(rest) ?? [];
+  if (fittedId !== undefined) return { kind: "fitted", messageId: fittedId };
   const [, from, to, messageId] = /^slice:(\d+)-(\d+|end):([^]*)$/.exec(rest) ?? [];
   if (from === undefined || to === undefined || messageId === undefined) return null;
   return { kind: "slice", messageId, fromStep: Number(from), toStep: to === "end" ? WHOLE_MESSAGE : Number(to) };

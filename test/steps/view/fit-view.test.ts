@@ -379,7 +379,7 @@ describe("what is done, gentlest first", () => {
     expect(fitted.messages.slice(0, 3)).toEqual(messages.slice(0, 3));
     const [digest] = fitted.messages.slice(3);
     expect(digest).toMatchObject({ role: "user", metadata: { palimpsest: { kind: "digest" } } });
-    expect(parseSyntheticId(digest?.id ?? "")).toEqual({ kind: "fitted" });
+    expect(parseSyntheticId(digest?.id ?? "")).toEqual({ kind: "fitted", messageId: "u0" });
     expect(textOf(digest)).toContain(rule);
     expect(textOf(digest)).toContain("1 failed tool call among them");
     expect(textOf(digest)).toContain("ENOENT: no such file src/wheel.ts");
