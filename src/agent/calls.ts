@@ -13,6 +13,7 @@ import type { AgentCore } from "./agent-core.ts";
 import { runEvent, runWithoutWords } from "./events.ts";
 import { reportHealth } from "./reports/health.ts";
 import {
+  byHand,
   compactOptions,
   defined,
   expandOptions,
@@ -393,8 +394,9 @@ export const calls = {
   retryRun: call({
     group: "steer",
     does: "Starts another run in place of one that ended without effect, and uses the drafts of that one again.",
-    input: ofRun,
-    run: (context, { runId }) => showReceipt(context, context.core.dispatcher.retry(runId, context.may("override"))),
+    input: z.strictObject({ runId: id, ...byHand }),
+    run: (context, { runId, ignoreBudget }) =>
+      showReceipt(context, context.core.dispatcher.retry(runId, ignores(context, ignoreBudget))),
   }),
   retryRunFrom: call({
     group: "steer",
@@ -438,9 +440,11 @@ export const calls = {
   refreshNotes: call({
     group: "steer",
     does: "Asks for an update of the notes now and returns at once, with the run that will do it.",
-    input: ofSession,
-    run: async (context, { sessionId }) =>
-      showReceipt(context, await context.session(sessionId).refreshNotes({ ignoreBudget: context.may("override") })),
+    input: z.strictObject({ sessionId, ...byHand }),
+    run: async (context, { sessionId, ignoreBudget }) => {
+      const options = { ignoreBudget: ignores(context, ignoreBudget) };
+      return showReceipt(context, await context.session(sessionId).refreshNotes(options));
+    },
   }),
 
   // --- admin ---------------------------------------------------------------------------------------------------------
@@ -535,6 +539,12 @@ function mayOverride({ may }: CallContext, { ignoreBudget }: { readonly ignoreBu
     "unauthorized",
     'Clients of this agent may not go past a spent budget or an open breaker. Leave ignoreBudget out, or open "override" where the agent is declared.',
   );
+}
+
+/** Whether a call by hand ignores the budget. Left out, it does where the caller may. */
+function ignores(context: CallContext, ignoreBudget: boolean | undefined): boolean {
+  mayOverride(context, { ignoreBudget: ignoreBudget === true });
+  return ignoreBudget ?? context.may("override");
 }
 
 /** A run for its caller. A client that may not read gets no word of the conversation. */

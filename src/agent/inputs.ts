@@ -109,6 +109,9 @@ export const expandOptions = {
   after: id.optional(),
 } satisfies FieldsOf<ExpandOptions>;
 
+/** For calls that a person makes. Left out, they ignore the budget as far as the caller may. */
+export const byHand = { ignoreBudget: z.boolean().optional() };
+
 export const notesEdit = {
   sections: z
     .array(z.strictObject({ title: z.string(), text: z.string().max(MAX_NOTES_BYTES) }))
@@ -179,7 +182,7 @@ export const inputs = {
   recordUsage: z.strictObject(usageReport),
   hindsight: z.strictObject({ limit: page.default(50) }),
   expand: z.strictObject({ ...expandOptions, limit: wholeNumber.positive().optional() }),
-  refreshNotes: z.strictObject({ ignoreBudget: z.boolean().optional() }),
+  refreshNotes: z.strictObject(byHand),
   updateNotes: z.strictObject(notesEdit),
   createSession: z.strictObject(newSession),
   listSessions: z.strictObject(sessionsPage),

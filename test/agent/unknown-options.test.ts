@@ -6,7 +6,9 @@ import { Agent } from "agents";
 import { expect, test } from "vitest";
 import { withCompaction } from "../../src/agent/compacting-agent.ts";
 import { Session } from "../../src/agent/sessions/session.ts";
-import type { FullManager, FullSession } from "../rooms.ts";
+import { inputs } from "../../src/agent/inputs.ts";
+import type { CallName } from "../../src/rooms.ts";
+import { calls, type FullManager, type FullSession } from "../rooms.ts";
 import { keepTurn, viewBeforeStep } from "../../src/agent/views/turn.ts";
 import { errorCode } from "../../src/errors.ts";
 import { buildWorkingContext } from "../../src/events/context.ts";
@@ -109,4 +111,37 @@ test.each(Object.entries(METHODS))("%s refuses an option that it has not, and wr
     expect([code, says]).toEqual([expected, expect.stringContaining("misspelt")]);
     expect(tables(storage)).toEqual(before);
   });
+});
+
+/** Methods that no call has, and fields that only code in the object can use. */
+const ONLY_INSIDE: ReadonlySet<string> = new Set(["history", "addContext", "getView: truncate"]);
+const CALLS_OF: Readonly<Record<string, CallName>> = {
+  "manager.create": "createSession",
+  "manager.list": "listSessions",
+  "manager.search": "searchSessions",
+};
+
+test.each(Object.entries(METHODS).filter(([name]) => !ONLY_INSIDE.has(name) && !name.includes(": ")))(
+  "what %s takes, its call takes",
+  async (name, call) => {
+    await inside(newAgent(), async (manager) => {
+      await manager.append("s", say(1));
+      const { says } = await refusalOf(() => call(manager.getSession("s").compactAfter(2_000).keepNotes(), manager));
+      const takes = /it may have: (.*)\.$/.exec(says)?.[1]?.split(", ") ?? [];
+      expect(takes).not.toEqual([]);
+      const entry = calls[CALLS_OF[name] ?? (name as CallName)];
+      expect(Object.keys(entry.input.shape)).toEqual(expect.arrayContaining(takes));
+    });
+  },
+);
+
+test("each method that refuses unknown options by its schema is walked", () => {
+  const walked = new Set(Object.keys(METHODS).map((name) => /\w+$/.exec(name.split(":")[0] ?? "")?.[0]));
+  const others: Readonly<Record<string, string>> = {
+    split: "compactAndSplit",
+    branch: "getRecentHistory",
+    createSession: "create",
+    listSessions: "list",
+  };
+  expect(Object.keys(inputs).filter((name) => !walked.has(others[name] ?? name))).toEqual([]);
 });

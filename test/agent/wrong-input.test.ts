@@ -148,7 +148,7 @@ const CALLS: Partial<Record<CallName, Call>> = {
     good: { sections: [] },
     fields: { ...inSession, sections: "sections", coveredId: "idOrNull", basedOn: "total" },
   },
-  refreshNotes: ofSession,
+  refreshNotes: { good: {}, fields: { ...inSession, ignoreBudget: "flag" } },
   notesHistory: ofSession,
   getRecentHistory: { good: { maxBytes: 1 }, fields: { ...ofBranch.fields, maxBytes: "count" } },
   getView: { good: {}, fields: { ...ofBranch.fields, asOf: "id", maxTokens: "count", truncate: "truncate" } },
@@ -177,7 +177,7 @@ const CALLS: Partial<Record<CallName, Call>> = {
   cancelRun: ofRun,
   pauseRun: ofRun,
   resumeRun: ofRun,
-  retryRun: ofRun,
+  retryRun: { good: { runId: "r" }, fields: { runId: "id", ignoreBudget: "flag" } },
   retryRunFrom: { good: { runId: "r", stepName: "add compaction" }, fields: { runId: "id", stepName: "step" } },
   getProposal: ofRun,
   approveRun: { good: { runId: "r" }, fields: { runId: "id", summary: "summary" } },
@@ -397,7 +397,13 @@ function takers(field: string): string[] {
 
 test("to plan as if asked by hand, and to go past a spent budget, have one name each, and stand only where they mean that", () => {
   expect(takers("manual")).toEqual(["plan"]);
-  expect(takers("ignoreBudget").toSorted()).toEqual(["compact", "compactAndSplit", "compactNow"]);
+  expect(takers("ignoreBudget").toSorted()).toEqual([
+    "compact",
+    "compactAndSplit",
+    "compactNow",
+    "refreshNotes",
+    "retryRun",
+  ]);
   expect([...takers("force"), ...takers("insist")]).toEqual([]);
 });
 

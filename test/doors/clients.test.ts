@@ -329,9 +329,14 @@ test("without `override` no call goes past a spent budget, whatever else is open
       session,
       may: (grant) => may || grant !== "override",
     });
-    for (const name of ["compact", "compactNow", "compactAndSplit"] as const) {
-      const asked = runCall(calls[name], context(false), { sessionId, ignoreBudget: true });
-      await expect(asked).rejects.toThrow(/^\[unauthorized\] .*override/);
+    for (const name of ["compact", "compactNow", "compactAndSplit", "refreshNotes", "retryRun"] as const) {
+      const input = name === "retryRun" ? { runId } : { sessionId };
+      const asked = async () => runCall(calls[name], context(false), { ...input, ignoreBudget: true });
+      await expect(asked()).rejects.toThrow(/^\[unauthorized\] .*override/);
+      // A prompt that a provider refused as too long is compacted whatever was spent.
+      if (name === "compactNow" || name === "compactAndSplit") continue;
+      const held = await runCall(calls[name], context(true), { ...input, ignoreBudget: false });
+      expect(held.run.outcome, name).toMatchObject(spent);
     }
     expect((await runCall(calls["retryRun"], context(false), { runId })).run.outcome).toMatchObject(spent);
     expect((await runCall(calls["refreshNotes"], context(false), { sessionId })).run.outcome).toMatchObject(spent);

@@ -250,7 +250,7 @@ export class Dispatcher {
    * Starts a run in place of an ended one, which finds the paid drafts by their keys. With `ignoreBudget` it goes past a spent budget and
    * an open breaker.
    */
-  retry(runId: string, ignoreBudget = true): { run: RunRecord; joined: boolean } {
+  retry(runId: string, ignoreBudget: boolean): { run: RunRecord; joined: boolean } {
     const { outcome, kind, sessionId, leafId, focus, split } = this.#core.runs.mustGet(runId);
     if (outcome === null)
       throw new PalimpsestError("invalid_state", `Run "${runId}" is still at work. Cancel it first, or wait for it.`);
