@@ -33,6 +33,7 @@ import {
   sessionId,
   sessionsPage,
   splitOptions,
+  summary,
   usageReport,
   viewOptions,
   wholeNumber,
@@ -41,9 +42,6 @@ import {
 import type { CallEntry, CallsOf, CallTable, Group, Rooms } from "./extension.ts";
 import type { SessionManager } from "./sessions/session-manager.ts";
 import type { CompactReceipt, Session } from "./sessions/session.ts";
-
-/** Characters of a summary that a person wrote, some ten times the largest budget. The audit reports a text that is too large. */
-const MAX_SUMMARY_CHARS = 200_000;
 
 /** Characters of a step's name, as the platform limits it. */
 const MAX_STEP_NAME_CHARS = 256;
@@ -408,7 +406,7 @@ export const calls = {
   approveRun: call({
     group: "steer",
     does: "Approves the summary that a run proposes, or another text in its place.",
-    input: z.strictObject({ runId: id, summary: z.string().max(MAX_SUMMARY_CHARS).optional() }),
+    input: z.strictObject({ runId: id, summary: summary.optional() }),
     run: async (context, { runId, summary }) =>
       showDecided(context, await context.core.dispatcher.approve(runId, summary)),
   }),

@@ -67,6 +67,13 @@ export const name = words(MAX_NAME_CHARS);
 export const label = words(MAX_LABEL_CHARS).min(1);
 export const focus = words(MAX_FOCUS_CHARS).optional();
 export const flag = z.boolean().default(false);
+/** Characters of a summary that a person wrote, some ten times the largest budget. The audit reports a text that is too large. */
+const MAX_SUMMARY_CHARS = 200_000;
+export const summary = words(MAX_SUMMARY_CHARS);
+/** An id under which a view shows a message or a part of it, which is longer than the message's own. */
+const VIEW_ID_EXTRA_CHARS = 100;
+export const viewId = words(MAX_ID_CHARS + VIEW_ID_EXTRA_CHARS).min(1);
+const viewIds = z.array(viewId).max(MAX_BATCH_MESSAGES);
 export const tokens = wholeNumber.nonnegative();
 export const page = wholeNumber.positive().max(MAX_PAGE);
 export const ids = z.array(id).max(MAX_BATCH_MESSAGES);
@@ -114,7 +121,7 @@ export const byHand = { ignoreBudget: z.boolean().optional() };
 
 export const notesEdit = {
   sections: z
-    .array(z.strictObject({ title: z.string(), text: z.string().max(MAX_NOTES_BYTES) }))
+    .array(z.strictObject({ title: words(MAX_NOTES_BYTES), text: words(MAX_NOTES_BYTES) }))
     .max(MAX_NOTES_SECTIONS),
   coveredId: parentId,
   basedOn: tokens.optional(),
@@ -169,6 +176,8 @@ export const sessionsPage = {
 
 export const ofSession = z.strictObject({ sessionId });
 export const ofMessages = z.strictObject({ sessionId, ids });
+/** Ids of events begin with their message's and are longer. */
+export const ofEvents = z.strictObject({ sessionId, ids: viewIds });
 
 /** Object inputs of a session's methods. */
 export const inputs = {
@@ -187,6 +196,33 @@ export const inputs = {
   createSession: z.strictObject(newSession),
   listSessions: z.strictObject(sessionsPage),
 };
+
+/** Arguments of a session's and a manager's methods that are no objects, by name. */
+export const given = {
+  session: z.strictObject({ sessionId }),
+  message: z.strictObject({ id }),
+  shownMessage: z.strictObject({ id: viewId }),
+  messages: z.strictObject({ ids }),
+  events: z.strictObject({ ids: viewIds }),
+  overlay: z.strictObject({ overlayId: id }),
+  run: z.strictObject({ runId: id }),
+  summary: z.strictObject({ summary, fromMessageId: viewId, toMessageId: viewId }),
+  fork: z.strictObject({ sessionId, atMessageId: id }),
+  label: z.strictObject({ label }),
+  leaf: z.strictObject({ leafId: id.nullish() }),
+  parent: z.strictObject({ parentId: id.nullish() }),
+};
+
+/** Checks what a method was given in place. Throws `invalid_input` with the name of each wrong argument. */
+export function checkGiven<Schema extends z.ZodObject>(
+  schema: Schema,
+  args: Record<keyof z.output<Schema>, unknown>,
+): void {
+  const parsed = schema.safeParse(args);
+  if (parsed.success) return;
+  const wrong = parsed.error.issues.flatMap((issue) => describe(issue, []));
+  throw new PalimpsestError("invalid_input", `${wrong.join("; ")}. Nothing was read or written.`);
+}
 
 /** Throws `invalid_input` with the name of each wrong and each unknown field. */
 export function parseInput<Schema extends z.ZodObject>(schema: Schema, input: unknown): z.output<Schema> {

@@ -207,6 +207,7 @@ export class ContextBlocks {
 
   /** Returns false when the skill was not loaded. */
   async unloadSkill(label: string, key: string): Promise<boolean> {
+    checkKey(key);
     return this.#host.statements.unloadSkill(this.#skillPlace(label), key);
   }
 

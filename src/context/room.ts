@@ -5,6 +5,7 @@ import type { ToolSet } from "ai";
 import type { Methods } from "../agent/compose.ts";
 import type { Told, Core } from "../agent/core.ts";
 import type { Extension, Installed, ManagerState } from "../agent/extension.ts";
+import { checkGiven, given } from "../agent/inputs.ts";
 import type { SessionState } from "../agent/sessions/session-state.ts";
 import { PalimpsestError } from "../errors.ts";
 import type { ContextBlocks, OnToolError } from "./blocks.ts";
@@ -89,10 +90,12 @@ class SessionContext extends ContextSettings {
 
   /** Removes a block from the prompt and the tools. Its content stays stored. */
   removeContext(label: string): boolean {
+    checkGiven(given.label, { label });
     return this.context.removeContext(label);
   }
 
   async getContextBlock(label: string): Promise<ContextBlock | null> {
+    checkGiven(given.label, { label });
     return this.context.getContextBlock(label);
   }
 
@@ -102,15 +105,18 @@ class SessionContext extends ContextSettings {
 
   /** Throws `unknown_block`, `readonly_block`, `block_full`, `provider_failed`. */
   async replaceContextBlock(label: string, content: string): Promise<ContextBlock> {
+    checkGiven(given.label, { label });
     return this.context.replaceContextBlock(label, content);
   }
 
   async appendContextBlock(label: string, content: string): Promise<ContextBlock> {
+    checkGiven(given.label, { label });
     return this.context.appendContextBlock(label, content);
   }
 
   /** Removes a skill's text from the model's context. The stored messages do not change. */
   async unloadSkill(label: string, key: string): Promise<boolean> {
+    checkGiven(given.label, { label });
     return this.context.unloadSkill(label, key);
   }
 

@@ -1,7 +1,7 @@
 /** The calls that the room of events adds. */
 import { z } from "zod";
 import { callOf } from "../agent/calls.ts";
-import { id, leafId, message, messages, ofMessages, page, sessionId, type FieldsOf } from "../agent/inputs.ts";
+import { id, leafId, message, messages, ofEvents, page, sessionId, type FieldsOf } from "../agent/inputs.ts";
 import { MAX_BATCH_MESSAGES } from "../limits.ts";
 import type { LoadEventsOptions, NewEvent } from "./log.ts";
 import type { Turn } from "./persist.ts";
@@ -47,7 +47,7 @@ export const eventCalls = {
   deleteEvents: call({
     group: "admin",
     does: "Deletes events, and the result of each deleted call.",
-    input: ofMessages,
+    input: ofEvents,
     run: ({ session }, { sessionId, ids }) => session(sessionId).deleteEvents(ids),
   }),
 };

@@ -6,12 +6,14 @@
  */
 import { z } from "zod";
 import { PalimpsestError } from "../errors.ts";
+import { isWellFormed, NOT_WELL_FORMED, summary, viewId } from "../agent/inputs.ts";
 import type { Part } from "../steps/message/tool-parts.ts";
 
 /** Parts as a UIMessage holds them. Only the type of a part is checked. */
 const parts = z.array(z.custom<Part>((part) => typeof (part as { type?: unknown } | null)?.type === "string"));
 const fields = z.record(z.string(), z.unknown());
-const id = z.string().min(1);
+const id = viewId;
+const toolText = z.string().min(1).refine(isWellFormed, NOT_WELL_FORMED);
 
 const base = z.strictObject({
   /** Stays the same while the message grows. The first event of a message has the message's id. */
@@ -25,7 +27,7 @@ const base = z.strictObject({
 });
 
 /** `part` holds the fields of the tool part beyond the event's own. It may be empty. */
-const tool = base.extend({ toolCallId: id, toolName: z.string().min(1), part: fields.default({}) });
+const tool = base.extend({ toolCallId: toolText, toolName: toolText, part: fields.default({}) });
 
 const event = z.discriminatedUnion("action", [
   base.extend({ action: z.literal("system_instruction"), content: parts }),
@@ -43,7 +45,7 @@ const event = z.discriminatedUnion("action", [
   base.extend({
     action: z.literal("compaction"),
     overlayId: id,
-    summary: z.string().min(1),
+    summary: summary.min(1),
     fromMessageId: id,
     toMessageId: id,
     /** Number of messages that the summary replaces. */

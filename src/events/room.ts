@@ -1,7 +1,7 @@
 /** The room of events. It offers a session as a log over the rows of its messages. */
 import type { Extension } from "../agent/extension.ts";
 import type { Methods } from "../agent/compose.ts";
-import { parseInput } from "../agent/inputs.ts";
+import { checkGiven, given, parseInput } from "../agent/inputs.ts";
 import type { SessionState } from "../agent/sessions/session-state.ts";
 import { eventCalls, eventInputs } from "./calls.ts";
 import type { WorkingContext } from "./context.ts";
@@ -30,6 +30,7 @@ class SessionEvents {
 
   /** Returns the number of deleted events. Deleting a call deletes its result too. */
   async deleteEvents(ids: readonly string[]): Promise<number> {
+    checkGiven(given.events, { ids });
     return this.#state.write(() => deleteEvents(this.#state.core.memory, this.#state.id, ids));
   }
 

@@ -3,7 +3,7 @@ import type { UIMessage } from "ai";
 import type { Methods } from "../agent/compose.ts";
 import type { Extension } from "../agent/extension.ts";
 import { noRules, redactionOf } from "../agent/redaction.ts";
-import { parseInput } from "../agent/inputs.ts";
+import { checkGiven, given, parseInput } from "../agent/inputs.ts";
 import type { SessionState } from "../agent/sessions/session-state.ts";
 import { transcriptCalls, transcriptInputs } from "./calls.ts";
 import { exportJsonl } from "./export.ts";
@@ -68,6 +68,7 @@ class SessionTranscripts {
    * `not_configured` where the session has no rules.
    */
   async *exportTranscript(leafId?: string, options: { redact?: boolean } = {}): AsyncGenerator<string> {
+    checkGiven(given.leaf, { leafId });
     const { redact } = parseInput(transcriptInputs.exportTranscript, options);
     const { secretRules } = this.#state.settings;
     if (redact && secretRules === null) throw noRules(this.#state.id);

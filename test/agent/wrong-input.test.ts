@@ -36,7 +36,7 @@ const WRONG: Readonly<Record<string, readonly unknown[]>> = {
   text: [...NO_TEXT, LONE],
   file: NO_TEXT,
   step: [...NO_TEXT, "", LONE, "x".repeat(257)],
-  summary: [...NO_TEXT, "x".repeat(200_001)],
+  summary: [...NO_TEXT, LONE, "x".repeat(200_001)],
   reason: [...NO_TEXT, LONE, "x".repeat(501)],
   flag: [null, "yes", 1],
   word: [null, "because", 1],
@@ -64,6 +64,8 @@ const WRONG: Readonly<Record<string, readonly unknown[]>> = {
     [{ title: "t" }],
     [{ title: 1, text: "x" }],
     [{ title: "t", text: null }],
+    [{ title: LONE, text: "x" }],
+    [{ title: "t", text: LONE }],
   ],
   messages: [...NO_LIST, [null], [say(90), 1]],
   lastSession: [

@@ -4,6 +4,7 @@
  * Safe because any other form is refused before a read. An object taken for an id would be an id that nobody can find.
  */
 import { PalimpsestError } from "../../errors.ts";
+import { checkGiven, given } from "../inputs.ts";
 
 /** A message's id or `{ leafId }` names the branch that ends there. Undefined or null is the active one. */
 export type LeafInput = string | null | { readonly leafId?: string | null | undefined } | undefined;
@@ -21,13 +22,18 @@ export function parentOf(parent: ParentInput): string | null | undefined {
   return idIn(parent, "parentId");
 }
 
-function idIn(given: unknown, field: "leafId" | "parentId"): string | null | undefined {
-  const isObject = typeof given === "object" && given !== null && Object.keys(given).every((key) => key === field);
-  const id: unknown = isObject ? Reflect.get(given, field) : given;
-  if (id === undefined || id === null || typeof id === "string") return id;
-  const fields = typeof given === "object" && given !== null ? ` with ${Object.keys(given).join(", ")}` : "";
+function idIn(input: unknown, field: "leafId" | "parentId"): string | null | undefined {
+  const isObject = typeof input === "object" && input !== null && Object.keys(input).every((key) => key === field);
+  const id: unknown = isObject ? Reflect.get(input, field) : input;
+  if (id === undefined || id === null) return id;
+  if (typeof id === "string") {
+    if (field === "leafId") checkGiven(given.leaf, { leafId: id });
+    else checkGiven(given.parent, { parentId: id });
+    return id;
+  }
+  const fields = typeof input === "object" && input !== null ? ` with ${Object.keys(input).join(", ")}` : "";
   throw new PalimpsestError(
     "invalid_input",
-    `${field} is of type ${typeof given}${fields}: give a message's id, or { ${field} } with one and nothing else.`,
+    `${field} is of type ${typeof input}${fields}: give a message's id, or { ${field} } with one and nothing else.`,
   );
 }

@@ -12,7 +12,7 @@ import type { LeafInput, ParentInput } from "./branch-input.ts";
 import { addMethods } from "../compose.ts";
 import { Configured } from "../configured.ts";
 import type { Told } from "../core.ts";
-import { inputs, parseInput } from "../inputs.ts";
+import { checkGiven, given, inputs, parseInput } from "../inputs.ts";
 import type { ManagerMethodsOf, Rooms } from "../extension.ts";
 import { endRun } from "../runs/end-run.ts";
 import { inheritDrafts } from "../runs/drafts/inherited-drafts.ts";
@@ -60,6 +60,7 @@ export class SessionManager<R extends Rooms = Rooms> extends Configured {
   }
 
   get(id: string): SessionInfo | null {
+    checkGiven(given.session, { sessionId: id });
     return this.#sessions.get(id);
   }
 
@@ -75,6 +76,7 @@ export class SessionManager<R extends Rooms = Rooms> extends Configured {
 
   /** A blank name restores the session's title. Throws `unknown_session`, `invalid_input`. */
   rename(id: string, name: string): SessionInfo {
+    checkGiven(given.session, { sessionId: id });
     return this.#sessions.rename(id, name);
   }
 
@@ -83,6 +85,7 @@ export class SessionManager<R extends Rooms = Rooms> extends Configured {
    * or money alone. Throws `unknown_session`, `invalid_input`.
    */
   addUsage(id: string, ...usage: [inputTokens: number, outputTokens: number, cost?: number]): SessionInfo {
+    checkGiven(given.session, { sessionId: id });
     const [inputTokens, outputTokens, cost = 0] = usage;
     return this.#sessions.addUsage(id, { inputTokens, outputTokens, cost });
   }
@@ -93,6 +96,7 @@ export class SessionManager<R extends Rooms = Rooms> extends Configured {
    * so a repeated call does no harm.
    */
   async delete(id: string): Promise<boolean> {
+    checkGiven(given.session, { sessionId: id });
     const core = this.#core;
     const { existed, live } = core.transaction(() => {
       const live = core.runs.live(id);
@@ -117,6 +121,7 @@ export class SessionManager<R extends Rooms = Rooms> extends Configured {
    * `invalid_input`.
    */
   async fork(id: string, atMessageId: string, name?: string): Promise<SessionInfo> {
+    checkGiven(given.fork, { sessionId: id, atMessageId });
     const core = this.#core;
     return core.transaction<SessionInfo>(() => {
       const fork = this.#sessions.fork(id, { id: crypto.randomUUID(), atMessageId, name });
@@ -133,6 +138,7 @@ export class SessionManager<R extends Rooms = Rooms> extends Configured {
    * `unknown_session`, `session_ended`, `invalid_input`, `invalid_state` for a session without messages, `not_configured`.
    */
   async compactAndSplit(id: string, name?: string, options: SplitOptions = {}): Promise<CompactReceipt> {
+    checkGiven(given.session, { sessionId: id });
     const core = this.#core;
     const checked = parseInput(inputs.split, { ...options, name });
     const receipt = core.transaction<CompactReceipt>(() => startSplit(core, id, checked));
@@ -144,6 +150,7 @@ export class SessionManager<R extends Rooms = Rooms> extends Configured {
    * `unknown_session`.
    */
   newestOf(id: string): SessionInfo {
+    checkGiven(given.session, { sessionId: id });
     return this.#sessions.newestOf(id);
   }
 

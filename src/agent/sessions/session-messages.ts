@@ -14,7 +14,7 @@ import type { View } from "../../memory/messages/view.ts";
 import type { AppendResult, RecentHistory } from "../../memory/messages/history.ts";
 import { unseenTokens } from "../reports/usage.ts";
 import { leafOf, parentOf, type LeafInput, type ParentInput } from "./branch-input.ts";
-import { defined, inputs, parseInput } from "../inputs.ts";
+import { checkGiven, defined, given, inputs, parseInput } from "../inputs.ts";
 import { forgetWhatWasSaid } from "./clear-session.ts";
 import type { Core } from "../core.ts";
 import { shapeView, viewOptions, type GetViewOptions, type ShownView } from "../views/shown-view.ts";
@@ -69,6 +69,7 @@ export class SessionMessages {
 
   /** Children of a deleted message move to its nearest surviving ancestor. Returns how many were deleted. */
   async deleteMessages(ids: readonly string[]): Promise<number> {
+    checkGiven(given.messages, { ids });
     return this.#state.write((history) => {
       const deleted = history.delete(ids);
       measureAfresh(this.#core, this.#state.id);
@@ -104,6 +105,7 @@ export class SessionMessages {
   }
 
   async getMessage(id: string): Promise<UIMessage | null> {
+    checkGiven(given.message, { id });
     return this.#state.read((history) => history.get(id));
   }
 
@@ -113,11 +115,13 @@ export class SessionMessages {
 
   /** The messages with this parent. There are several where the conversation branches. */
   async getBranches(id: string): Promise<UIMessage[]> {
+    checkGiven(given.message, { id });
     return this.#state.read((history) => history.branches(id));
   }
 
   /** The id of this message's parent, by its id or by the id of a part of it in a view. Null for a root. Throws `unknown_message`. */
   async getParent(id: string): Promise<string | null> {
+    checkGiven(given.shownMessage, { id });
     return this.#state.stored.parentOf(id);
   }
 
@@ -127,6 +131,7 @@ export class SessionMessages {
    * writes nothing, even when another message has its id. Throws the errors of {@link updateMessage} too.
    */
   editor(id: string, options: WriteOptions = {}): ((change: ChangeParts) => void) | null {
+    checkGiven(given.message, { id });
     const number = this.#state.stored.numberOf(id);
     if (number === null) return null;
     return (change) =>
@@ -187,6 +192,7 @@ export class SessionMessages {
    * omits every summary over messages that were edited or deleted since, and names those in `changed`. Throws `unknown_overlay`.
    */
   async getViewAsOf(overlayId: string): Promise<PastView> {
+    checkGiven(given.overlay, { overlayId });
     const view = await this.#state.read((history) => history.viewAsOf(overlayId));
     return { ...view, messages: this.#core.rooms.shown(this.#state.id, view.messages) };
   }

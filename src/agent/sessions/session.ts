@@ -7,7 +7,7 @@ import type { History } from "../../memory/messages/history.ts";
 import { findNewest } from "../../memory/sessions/lineage.ts";
 import type { CommitResult, OverlayRecord } from "../../memory/overlays/overlays.ts";
 import type { ExpandOptions } from "../../memory/overlays/session-overlays.ts";
-import { inputs, parseInput, type CompactOptions } from "../inputs.ts";
+import { checkGiven, given, inputs, parseInput, type CompactOptions } from "../inputs.ts";
 import type { RunRecord } from "../../memory/runs/runs.ts";
 import { PalimpsestError } from "../../errors.ts";
 import type { Waiting } from "../../steps/decide/why-not.ts";
@@ -102,7 +102,9 @@ export class Session extends Configured {
     return this.#state.id;
   }
 
+  /** Throws `invalid_input`. */
   forSession(sessionId: string): this {
+    checkGiven(given.session, { sessionId });
     this.#state.id = sessionId;
     return this;
   }
@@ -192,6 +194,7 @@ export class Session extends Configured {
 
   /** Resolves with the ledger row once the run has its outcome. */
   async ended(runId: string): Promise<RunRecord> {
+    checkGiven(given.run, { runId });
     return this.#core.ended(runId);
   }
 
@@ -200,6 +203,7 @@ export class Session extends Configured {
    * it. Throws `invalid_range`, `invalid_input`, `unknown_message`.
    */
   async addCompaction(summary: string, fromMessageId: string, toMessageId: string): Promise<OverlayRecord> {
+    checkGiven(given.summary, { summary, fromMessageId, toMessageId });
     const commit = await this.#state.read(() =>
       this.#state.write((history) => {
         const span = visibleSpan(history, fromMessageId, toMessageId);
@@ -235,12 +239,14 @@ export class Session extends Configured {
    * beneath. Throws `unknown_overlay`, `unknown_message` for `after`, `invalid_input`.
    */
   async expand(overlayId: string, options: ExpandOptions = {}): Promise<UIMessage[]> {
+    checkGiven(given.overlay, { overlayId });
     const checked = parseInput(inputs.expand, options);
     return this.#state.read((history) => history.expand(overlayId, checked));
   }
 
   /** Takes an overlay out of every view, so that the messages under it show again. Deletes nothing. */
   async rollback(overlayId: string): Promise<void> {
+    checkGiven(given.overlay, { overlayId });
     const undo = (history: History): void => {
       history.rollback(overlayId);
       this.#core.runs.settle(this.id, promptTokens(this.#core, this.id));
@@ -253,16 +259,19 @@ export class Session extends Configured {
    * longer fits, and then nothing changed. Throws `unknown_overlay`.
    */
   async restore(overlayId: string): Promise<CommitResult> {
+    checkGiven(given.overlay, { overlayId });
     return this.#state.write((history) => history.restore(overlayId), { quiet: true });
   }
 
   /** The source messages of each bullet of an overlay's summary, by line numbers from 0. Throws `unknown_overlay`. */
   async getProvenance(overlayId: string): Promise<BulletSource[]> {
+    checkGiven(given.overlay, { overlayId });
     return this.#state.stored.provenance(overlayId);
   }
 
   /** The changes of an overlay's summary against the overlays that it replaced. Throws `unknown_overlay`. */
   async diffCompaction(overlayId: string): Promise<CompactionDiff> {
+    checkGiven(given.overlay, { overlayId });
     const replaced = this.#state.stored.replacedBy(overlayId);
     const overlay = this.#state.stored.overlays().find((each) => each.id === overlayId) ?? null;
     if (replaced === null || overlay === null) return { kind: "gone" };
