@@ -13,6 +13,9 @@ export const ALIAS: Readonly<Record<string, string>> = Object.fromEntries(
   Object.entries(compilerOptions.paths).map(([name, [path]]) => [name, join(root, path)]),
 );
 
+/** What Think imports for scripts of skills, which no example has. */
+const NO_BASH = { "just-bash": join(root, "test/think/no-bash.ts") };
+
 /** The path of an example's configuration, unchanged except for its imports. */
 export function configOf(example: "ai-chat" | "chat" | "minimal" | "sessions" | "think"): string {
   const folder = join(root, "examples", example);
@@ -21,7 +24,7 @@ export function configOf(example: "ai-chat" | "chat" | "minimal" | "sessions" | 
     .replace(/^ *"assets":.*\n/m, "")
     .replace(
       '"main": "worker.ts"',
-      `"main": ${JSON.stringify(join(folder, "worker.ts"))}, "alias": ${JSON.stringify(ALIAS)}`,
+      `"main": ${JSON.stringify(join(folder, "worker.ts"))}, "alias": ${JSON.stringify({ ...ALIAS, ...NO_BASH })}`,
     );
   const written = join(root, ".state", `example-${example}-${process.pid}`, "wrangler.jsonc");
   mkdirSync(resolve(written, ".."), { recursive: true });

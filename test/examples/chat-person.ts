@@ -1,0 +1,48 @@
+/** A person at an example's chat, who speaks over a WebSocket as `useAgentChat` does. */
+import { AgentClient } from "agents/client";
+import type { UIMessage } from "ai";
+
+interface Frame {
+  readonly type: string;
+  readonly id?: string;
+  readonly done?: boolean;
+}
+
+export class Person {
+  readonly agent: AgentClient;
+  readonly #host: string;
+  readonly #name: string;
+
+  /** The example's agent is called `chat`. */
+  constructor(host: string, name: string) {
+    this.#host = host;
+    this.#name = name;
+    this.agent = new AgentClient({ agent: "chat", name, host });
+  }
+
+  /** What the person's page shows. */
+  async load(): Promise<UIMessage[]> {
+    const response = await fetch(`http://${this.#host}/agents/chat/${this.#name}/get-messages`);
+    return (await response.json()) as UIMessage[];
+  }
+
+  /** Sends the whole conversation with the new message, and waits until the answer is done. */
+  async say(text: string, shown?: readonly UIMessage[]): Promise<void> {
+    const message = { id: crypto.randomUUID(), role: "user", parts: [{ type: "text", text }] };
+    const id = crypto.randomUUID();
+    const { promise: answered, resolve } = Promise.withResolvers<void>();
+    const heard = ({ data }: MessageEvent): void => {
+      const frame = JSON.parse(String(data)) as Frame;
+      if (frame.type === "cf_agent_use_chat_response" && frame.id === id && frame.done === true) resolve();
+    };
+    this.agent.addEventListener("message", heard);
+    const body = JSON.stringify({ messages: [...(shown ?? (await this.load())), message], trigger: "submit-message" });
+    this.agent.send(JSON.stringify({ type: "cf_agent_use_chat_request", id, init: { method: "POST", body } }));
+    await answered;
+    this.agent.removeEventListener("message", heard);
+  }
+
+  leave(): void {
+    this.agent.close();
+  }
+}
