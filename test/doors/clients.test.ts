@@ -1,5 +1,5 @@
 /**
- * Calls that a connected client of an agent may make. There are seven unless its author opened more, and none returns a word of the
+ * Calls that a connected client of an agent may make. There are eight unless its author opened more, and none returns a word of the
  * conversation.
  */
 import { runInDurableObject } from "cloudflare:test";
@@ -27,7 +27,16 @@ skipRetryDelays();
 // The SDK writes each refusal to the log with its stack.
 vi.spyOn(console, "error").mockImplementation(() => undefined);
 
-const WATCH: readonly CallName[] = ["compact", "plan", "runs", "liveRuns", "getRun", "cancelRun", "status"];
+const WATCH: readonly CallName[] = [
+  "compact",
+  "plan",
+  "runs",
+  "liveRuns",
+  "getRun",
+  "cancelRun",
+  "status",
+  "hindsight",
+];
 
 let agents = 0;
 
@@ -49,11 +58,11 @@ const rowsOf = (stub: DurableObjectStub<DefaultAgent>) =>
 
 // --- who may call --------------------------------------------------------------------------------------------------------
 
-test("the group that is open by default is these seven, and no other call is in it", () => {
+test("the group that is open by default is these eight, and no other call is in it", () => {
   expect(CALL_NAMES.filter((name) => calls[name].group === "watch").toSorted()).toEqual(WATCH.toSorted());
 });
 
-test("a client of a default agent may make these seven calls; every other is refused, whatever it sends, and writes nothing", async () => {
+test("a client of a default agent may make these eight calls; every other is refused, whatever it sends, and writes nothing", async () => {
   const { stub, agent, connect } = newDefaultAgent();
   await agent.appendAll({ messages: talk(0, 3) });
   const line = await connect();
