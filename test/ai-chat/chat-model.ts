@@ -35,9 +35,9 @@ export function partOf<Of extends Agent>(name: string): Part<Of> {
 
 export const tools = {
   look: tool({
-    description: "Looks something up.",
+    description: "Looks something up. Entries from 1,000 on are long.",
     inputSchema: z.object({ n: z.number() }),
-    execute: async ({ n }) => `Entry ${n}: ${"the ledger keeps its promise. ".repeat(12)}`,
+    execute: async ({ n }) => `Entry ${n}: ${"the ledger keeps its promise. ".repeat(n < 1_000 ? 12 : 100)}`,
   }),
   pay: tool({
     description: "Pays. A person is asked first.",

@@ -1,8 +1,8 @@
 /** AIChatAgent with compaction, as the model sees it and as the person sees it. */
 import { evictDurableObject } from "cloudflare:test";
-import type { ModelMessage } from "ai";
+import type { ModelMessage, UIMessage } from "ai";
 import { expect, test } from "vitest";
-import { connect, ended, inside, messagesOf, newChat, skipRetryDelays, talkUntilCompacted, user } from "./chat.ts";
+import { both, connect, ended, inside, messagesOf, newChat, skipRetryDelays, talkUntilCompacted, user } from "./chat.ts";
 
 skipRetryDelays();
 
@@ -49,3 +49,33 @@ test("version 6 of the AI SDK says less of a step: what the turn has brought is 
     expect(replaced.messages?.slice(-2)).toEqual(brought);
   });
 });
+
+test("older outputs are masked for the model alone, by rent, and the person sees everything, before and after eviction", async () => {
+  const { name, part, stub } = newChat("auto");
+  const work = Array.from({ length: 60 }, (_, n) => lookedUp(n));
+  for (const message of work) await inside(name, (agent) => agent.persistMessages([...agent.messages, message]));
+  const person = await connect(name);
+  const whole = await person.say(user("now", "And now?"));
+  expect(whole.slice(0, work.length)).toEqual(work);
+  const prompt = JSON.stringify(part.prompts.at(-1));
+  expect(prompt).toMatch(/Left out: an output of \d+ characters\. recall @/);
+  expect(prompt).not.toContain("entry 0 of 1 ");
+  expect(prompt).toContain("entry 0 of 59 ");
+  const masked = await inside(name, async (agent) => (await agent.palimpsest.session().status()).masked);
+  expect(masked?.tokens).toBeGreaterThan(10_000);
+  await evictDurableObject(stub);
+  expect(await messagesOf(name)).toEqual(whole);
+  const again = await connect(name);
+  await again.say(user("later", "And after a sleep?"));
+  // The prompt goes on where the one before it ended, so a provider's cache still holds its beginning.
+  const [before, after] = part.prompts.slice(-2).map((each) => each.map((message) => JSON.stringify(message)));
+  expect(after?.slice(0, before?.length)).toEqual(before);
+  expect((await both(name)).ours).toEqual((await both(name)).host);
+});
+
+/** A step with some four hundred tokens of output. */
+function lookedUp(n: number): UIMessage {
+  const output = Array.from({ length: 40 }, (_, at) => `entry ${at} of ${n} says that ledger${n}x${at} is kept`).join("\n");
+  const call = { toolCallId: `look-${n}`, input: { n }, state: "output-available", output } as const;
+  return { id: `w${n}`, role: "assistant", parts: [{ type: "step-start" }, { type: "tool-look", ...call }] };
+}

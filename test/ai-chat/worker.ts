@@ -17,10 +17,10 @@ export { CompactionWorkflow, StorageProbe } from "../worker.ts";
 
 /**
  * The three lines of the guide, and a room. An agent's name begins with its special setup. `keeps-n` prunes, `narrow` hydrates little,
- * `idle` does not compact.
+ * `idle` does not compact, and `auto` goes by what it costs to carry outputs.
  */
 export class Chat extends withCompaction(AIChatAgent, { rooms: [recall()] })<Cloudflare.Env> {
-  override compaction = this.name.startsWith("idle") ? undefined : compactAfter(2_000, { chunkTokens: 1_500 });
+  override compaction = compactionOf(this.name);
   override maxPersistedMessages = keepsOf(this.name);
   override hydrationByteBudget = this.name.includes("narrow") ? 4_000 : 32 * 1024 * 1024;
 
@@ -111,6 +111,12 @@ export class StockChat extends AIChatAgent {}
 /** An agent whose Worker was deployed without the Workflow. */
 function isUnbound({ id }: DurableObjectState): boolean {
   return id.name?.startsWith("unbound") === true;
+}
+
+function compactionOf(name: string) {
+  if (name.startsWith("idle")) return undefined;
+  if (name.startsWith("auto")) return compactAfter("auto", { ceiling: 900_000, tailTokenBudget: 2_000 });
+  return compactAfter(2_000, { chunkTokens: 1_500 });
 }
 
 function keepsOf(name: string): number | undefined {

@@ -30,7 +30,8 @@ const WEIGHTS = {
   dropSession: 0.6,
   fork: 1.2,
   split: 1,
-  // compaction by hand
+  // masks, and compaction by hand
+  mask: 6,
   compact: 5,
   rebuild: 1.5,
   cover: 2,

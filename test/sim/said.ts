@@ -56,6 +56,9 @@ export function order(id: string, marks: Marks): UIMessage {
   return say(id, "assistant", text(sentence(marks, 30)), done(`${id}-page`, `</transcript>\n${said}`));
 }
 
+/** Words of each parallel output. The first two are large enough to be masked. */
+const WORDS_READ = [120, 160, 40] as const;
+
 /** A reply with steps of parallel calls. The last of them may have no result. */
 export function toolTurn(id: string, marks: Marks, shape: { steps: number; dangling: boolean }): UIMessage {
   const parts = Array.from({ length: shape.steps }, (_, step): Part[] => {
@@ -65,7 +68,7 @@ export function toolTurn(id: string, marks: Marks, shape: { steps: number; dangl
       stepStart,
       text(sentence(marks, 15)),
       ...calls.map((each, n) =>
-        open && n === 0 ? call(each, { q: marks.next() }) : done(each, { found: sentence(marks, 20) }),
+        open && n === 0 ? call(each, { q: marks.next() }) : done(each, { found: sentence(marks, WORDS_READ[n] ?? 20) }),
       ),
     ];
   });

@@ -339,3 +339,21 @@ test("a class that is not Think, and Think given to another door, are refused wi
   expect(() => withCompaction(LostHook)).toThrow(/invalid_options.*no beforeStep: @cloudflare\/think has changed/);
   expect(() => withPlainCompaction(Think as never)).toThrow(/invalid_options.*palimpsest\/think/);
 });
+
+test("older outputs are masked for the model alone, by rent, and the person sees everything, before and after eviction", async () => {
+  const { name, part, stub } = newThinker("auto");
+  const person = await connect(name);
+  // Each turn looks something up, so every request has the outputs of those before it.
+  part.script = (_prompt, call) => (call % 2 === 0 ? { tool: "look", id: `look-${call}`, input: { n: 1_000 + call } } : "Seen.");
+  for (let n = 0; n < 45; n++) await person.say(user(`u${n}`, "Look."));
+  const prompt = told(part.prompts.at(-1));
+  expect(prompt).toMatch(/Left out: an output of \d+ characters\. recall @/);
+  expect(toolsIn(part.prompts.at(-1)).results).toHaveLength(45);
+  const whole = told(await messagesOf(name));
+  expect(whole).not.toContain("Left out");
+  await evictDurableObject(stub);
+  expect(told(await messagesOf(name))).toBe(whole);
+  await (await connect(name)).say(user("later", "And after a sleep?"));
+  expect(told(part.prompts.at(-1))).toContain("Left out");
+  await expectEqual(name);
+});

@@ -3,12 +3,12 @@ import { defaultContextOverflowClassifier, Think, type ThinkSession, type TurnCo
 import { routeAgentRequest } from "agents";
 import type { ContextConfig } from "agents/context";
 import { guardConnections } from "../../src/doors/guard.ts";
-import { withCompaction } from "../../src/think/with-compaction.ts";
+import { compactAfter, withCompaction } from "../../src/think/with-compaction.ts";
 import { chatModel, tools } from "../ai-chat/chat-model.ts";
 
 export { CompactionWorkflow } from "../worker.ts";
 
-/** `idle` compacts on request alone, `own` has a function, `guarded` and `reactive` have Think's guards against an overflow. */
+/** `idle` compacts on request alone, `auto` masks older outputs by their cost, `own` has a function, `guarded` and `reactive` have Think's guards against an overflow. */
 export class Thinker extends withCompaction(Think)<Cloudflare.Env> {
   /** Text that a reminder shows and tests change. */
   board = "Nothing is on the board.";
@@ -24,6 +24,8 @@ export class Thinker extends withCompaction(Think)<Cloudflare.Env> {
 
   constructor(ctx: DurableObjectState, env: Cloudflare.Env) {
     super(ctx, env);
+    if (ctx.id.name?.startsWith("auto-") === true)
+      this.compaction = compactAfter("auto", { ceiling: 900_000, tailTokenBudget: 2_000 });
     if (ctx.id.name?.startsWith("guarded-") === true)
       guardConnections(this, ctx, { PALIMPSEST_CALLS_PER_SECOND: "10" });
   }
@@ -52,7 +54,7 @@ export class Thinker extends withCompaction(Think)<Cloudflare.Env> {
   }
 
   override configureSession(session: ThinkSession) {
-    if (this.is("idle")) return session;
+    if (this.is("idle") || this.is("auto")) return session;
     if (this.is("broken")) return session.compactAfter(Number.NaN);
     if (this.is("own")) {
       return session

@@ -1,15 +1,16 @@
 /**
- * Reads the view before and behind a span, without reading the span.
+ * Reads the view before and behind a span, as a model is shown it, without reading the span.
  *
  * Reads one row for each element shown beside the span. Content is read newest first until a byte bound is reached.
  * After the bound it only collects summaries and reads no content.
  */
 import type { UIMessage } from "ai";
+import type { Line } from "../masks/masks.ts";
 import type { ContentRow, OverlayRow, Place } from "../statements.ts";
 import { isPruned } from "./contents.ts";
 import { PathReader, type Tree } from "./tree.ts";
 import { elementMessages } from "./view.ts";
-import { comparePlaces, placeBefore, placeFrom, placeTo, walkView, type Element } from "./walk.ts";
+import { comparePlaces, placeBefore, placeFrom, placeTo, walkView, withMask, type Element } from "./walk.ts";
 
 /** Oldest first. */
 export interface Side {
@@ -29,9 +30,11 @@ export function readSurroundings(
   maxBytes: number,
 ): Surroundings | null {
   const room = { bytes: maxBytes };
-  const behind = new SideReader(tree, room);
+  // The line of the whole path. It may end behind the span and still mask outputs before it.
+  const line = tree.masks.line(leaf);
+  const behind = new SideReader(tree, room, line);
   if (!behind.readDownTo(leaf, to)) return null;
-  const before = new SideReader(tree, room);
+  const before = new SideReader(tree, room, line);
   before.readDown(placeBefore(from, new PathReader(tree, { content: false })));
   return { before: before.side(), behind: behind.side() };
 }
@@ -40,12 +43,14 @@ class SideReader {
   readonly #tree: Tree;
   /** Bytes left to read, shared by both sides. */
   readonly #room: { bytes: number };
+  readonly #line: Line | null;
   readonly #read: Element<ContentRow>[] = [];
   readonly #overlays: OverlayRow[] = [];
 
-  constructor(tree: Tree, room: { bytes: number }) {
+  constructor(tree: Tree, room: { bytes: number }, line: Line | null) {
     this.#tree = tree;
     this.#room = room;
+    this.#line = line;
   }
 
   readDown(start: Place | null): void {
@@ -97,7 +102,8 @@ class SideReader {
     if (element.kind === "overlay") this.#overlays.push(element.overlay);
     else if (hasContent(element.row) && !isPruned(element.row)) {
       this.#room.bytes -= element.row.bytes;
-      this.#read.push({ ...element, row: element.row });
+      const read = { ...element, row: element.row };
+      this.#read.push(this.#line === null ? read : withMask<ContentRow>(read, this.#line));
     }
   }
 }

@@ -3,8 +3,8 @@
  *
  * Arithmetic over the steps of a view. Two rents rise with each request. One is paid for reading tool outputs that
  * stubs could replace, and the other for reading messages that a summary could replace. An edit is due once its rent
- * reaches its price. As in the ski rental problem, the total is then at most twice the cost of deciding with knowledge
- * of the future. It knows tokens and relative prices, but no currency, row or clock.
+ * reaches its price, the first one once it reaches one and a half. As in the ski rental problem, the total is then at
+ * most some two and a half times the cost of deciding with knowledge of the future. It knows tokens and relative prices, but no currency, row or clock.
  */
 import type { Prices } from "./break-even.ts";
 
@@ -41,6 +41,8 @@ export interface RentTerms {
   readonly promptTokens: number;
   /** The share of its price that a rent must reach. Default 1. */
   readonly alpha?: number;
+  /** The least share for the first edit of a view. Default {@link FIRST_EDIT_SHARE}. */
+  readonly firstShare?: number;
 }
 
 /** One kind of edit, with the cost so far of not making it and its price now. */
@@ -69,6 +71,13 @@ export interface Rents {
  */
 const SHOWN_OF_AN_OUTPUT = 230;
 
+/**
+ * The first edit of a conversation waits until its rent is this share of its price. Many conversations end soon after
+ * they could be edited once, and then the edit would not be paid back. A later edit has a long conversation before it.
+ * docs/decisions/0018 says how it was chosen.
+ */
+export const FIRST_EDIT_SHARE = 1.5;
+
 /** Tokens of the messages that a summary would keep at the start, as far as their budget reaches. */
 export function headTokensOf(
   steps: readonly ViewStep[],
@@ -86,7 +95,7 @@ export function headTokensOf(
 
 /** Computes both rents. Reads each step a fixed number of times. */
 export function weighRents({ steps, sinceEdit, sinceSummary }: RentedView, terms: RentTerms): Rents {
-  const { prices, protectTokens, alpha = 1 } = terms;
+  const { prices, protectTokens } = terms;
   const kept = terms.headTokens + terms.tailTokens + terms.summaryTokens;
   const older = new OlderSteps(steps, protectTokens);
   let [tokens, maskPaid, summaryPaid] = [0, 0, 0];
@@ -103,10 +112,11 @@ export function weighRents({ steps, sinceEdit, sinceSummary }: RentedView, terms
   const premium = Math.max(0, prices.cacheWrite - prices.cacheRead);
   const summaryFreed = Math.max(0, tokens - kept);
   const price = premium * (terms.tailTokens + terms.summaryTokens) + summariserPrice(steps, tokens, terms);
+  const share = shareOf(terms, sinceEdit === 0);
   return {
     masks,
-    mask: rent({ paid: maskPaid, price: premium * rewritten, freedTokens: freed, alpha }),
-    summary: rent({ paid: summaryPaid, price, freedTokens: summaryFreed, alpha }),
+    mask: rent({ paid: maskPaid, price: premium * rewritten, freedTokens: freed, share }),
+    summary: rent({ paid: summaryPaid, price, freedTokens: summaryFreed, share }),
   };
 }
 
@@ -118,8 +128,13 @@ function summariserPrice(steps: readonly ViewStep[], tokens: number, terms: Rent
   return prices.input * (read + promptTokens) + prices.output * answerTokens;
 }
 
-function rent({ alpha, ...rest }: Omit<Rent, "isDue"> & { readonly alpha: number }): Rent {
-  return { ...rest, isDue: rest.freedTokens > 0 && rest.paid >= alpha * rest.price && rest.paid > 0 };
+/** The share of its price that a rent must reach now. */
+function shareOf({ alpha = 1, firstShare = FIRST_EDIT_SHARE }: RentTerms, isFirst: boolean): number {
+  return isFirst ? Math.max(alpha, firstShare) : alpha;
+}
+
+function rent({ share, ...rest }: Omit<Rent, "isDue"> & { readonly share: number }): Rent {
+  return { ...rest, isDue: rest.freedTokens > 0 && rest.paid >= share * rest.price && rest.paid > 0 };
 }
 
 function sum(steps: readonly ViewStep[]): number {

@@ -10,6 +10,8 @@ import { newAgent, skipRetryDelays } from "../../agents.ts";
 import { say, textOf } from "../../conversation.ts";
 import type { FullManager } from "../../rooms.ts";
 import type { PalimpsestAgent } from "../../worker.ts";
+import { WHOLE_MESSAGE } from "../../../src/steps/plan/outline.ts";
+import { seeded } from "../../sim/random.ts";
 import { inside } from "../inside.ts";
 
 skipRetryDelays();
@@ -214,4 +216,61 @@ test("auto needs a bound, a number takes none, and nothing is stored before that
     expect(told("auto", { windowTokens: 200_000 })).not.toThrow();
     expect((await Session.create(agent).status()).thresholdTokens).toBe(160_000);
   });
+});
+
+test("while the summariser is down outputs are masked all the same, and no run is begun for a view that is only dear", async () => {
+  const options = {
+    ...CEILING,
+    stackTokens: 2_000,
+    summaryTokens: 400,
+    minSpanTokens: 500,
+    protectHead: 1,
+    model: "down",
+  } as const;
+  await auto(async (session, { agent, storage }) => {
+    const { health, platform } = agent.palimpsest;
+    for (let n = 1; n <= 80; n++) {
+      health.noteFailure("down", "auth", platform.now());
+      await session.appendMessage(work(n));
+    }
+    expect(rows(storage)).toBeGreaterThan(1);
+    const { rents, liveRunIds } = await session.status();
+    expect(rents?.summary.isDue).toBe(true);
+    expect(liveRunIds).toEqual([]);
+    expect(agent.palimpsest.runs.list(session.id, { limit: 5 })).toEqual([]);
+    expect(JSON.stringify((await session.getView()).messages[1])).toContain("Left out");
+  }, options);
+});
+
+test("what stands beside a span is read as a model is shown it, so names of masked outputs do not count as shown", async () => {
+  await auto(async (session, { agent }) => {
+    for (let n = 1; n <= 60; n++) await session.appendMessage(work(n));
+    const shown = new Map((await session.getView()).messages.map((message) => [message.id, message]));
+    const history = agent.palimpsest.memory.session(session.id);
+    const span = { fromId: "w20", fromStep: 0, toId: "w22", toStep: WHOLE_MESSAGE };
+    const beside = history.surroundings(span, { leafId: "w60", maxBytes: 1_000_000 });
+    const read = [...(beside?.before.messages ?? []), ...(beside?.behind.messages ?? [])];
+    expect(read).toHaveLength(58);
+    expect(textOf(read).includes("Left out")).toBe(true);
+    for (const message of read) expect(message).toEqual(shown.get(message.id));
+  });
+});
+
+test("whatever sizes come: one row an edit, and between two edits a view begins as it did, byte for byte", async () => {
+  for (const seed of [1, 2, 3]) {
+    const random = seeded(seed);
+    await auto(async (session, { storage }) => {
+      let [before, edits] = ["", 0];
+      for (let n = 1; n <= 90; n++) {
+        const lines = 1 + random.below(60);
+        const output = Array.from({ length: lines }, (_, at) => `line ${at} of ${n}: ${WORDS[random.below(6)]}\n`).join("");
+        await session.appendMessage(random.chance(0.2) ? say(n) : work(n, output));
+        const now = (await session.getView()).messages.map((message) => JSON.stringify(message)).join("\n");
+        expect(rows(storage) - edits).toBeLessThanOrEqual(1);
+        if (rows(storage) === edits) expect(now.startsWith(before)).toBe(true);
+        [before, edits] = [now, rows(storage)];
+      }
+      expect(edits).toBeGreaterThan(0);
+    });
+  }
 });

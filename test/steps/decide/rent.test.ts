@@ -2,7 +2,7 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { decide, decideMask, type Situation } from "../../../src/steps/decide/decide.ts";
-import { headTokensOf, weighRents, type RentTerms, type ViewStep } from "../../../src/steps/decide/rent.ts";
+import { FIRST_EDIT_SHARE, headTokensOf, weighRents, type RentTerms, type ViewStep } from "../../../src/steps/decide/rent.ts";
 import { waitFor } from "../../../src/steps/decide/why-not.ts";
 
 const PRICES = { input: 1, output: 5, cacheRead: 0.1, cacheWrite: 1.25 } as const;
@@ -53,8 +53,19 @@ test("a worked example: an output of 2,000 tokens, carried for 24 requests behin
 test("an edit is due only when what was paid for carrying is at least what it costs, and frees something", () => {
   fc.assert(
     fc.property(steps, (view) => {
-      for (const { paid, price, freedTokens, isDue } of [weigh(view).mask, weigh(view).summary]) {
+      const later = weighRents({ steps: view, sinceEdit: 1, sinceSummary: 0 }, TERMS);
+      for (const { paid, price, freedTokens, isDue } of [later.mask, later.summary]) {
         expect(isDue).toBe(freedTokens > 0 && paid > 0 && paid >= price);
+      }
+    }),
+  );
+});
+
+test("the first edit of a conversation waits until it was paid for one and a half times, so that most short ones are left alone", () => {
+  fc.assert(
+    fc.property(steps, (view) => {
+      for (const { paid, price, freedTokens, isDue } of [weigh(view).mask, weigh(view).summary]) {
+        expect(isDue).toBe(freedTokens > 0 && paid > 0 && paid >= FIRST_EDIT_SHARE * price);
       }
     }),
   );
