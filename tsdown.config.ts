@@ -23,6 +23,7 @@ const subpaths = defineConfig({
     models: "src/models.ts",
     "openai-compatible": "src/model/openai-compatible.ts",
     react: "src/react/index.ts",
+    costs: "src/costs/index.ts",
     recall: "src/recall/index.ts",
     redact: "src/redact/secret-rules.ts",
     sessions: "src/sessions-source/durable.ts",

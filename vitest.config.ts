@@ -43,7 +43,7 @@ export default defineConfig({
           name: "pure",
           environment: "node",
           include: [
-            "test/{steps,compat,react,redact,import,model,scripts,dashboard,{context,events}/pure}/**/*.test.ts",
+            "test/{steps,compat,react,redact,import,model,scripts,dashboard,{context,costs,events}/pure}/**/*.test.ts",
           ],
           testTimeout: 60_000,
         },
@@ -58,7 +58,7 @@ export default defineConfig({
         test: {
           setupFiles: everywhere.setupFiles,
           name: "workerd",
-          include: ["test/{memory,agent,notes,recall,workflows,sim,doors,{context,events}/workerd}/**/*.test.ts"],
+          include: ["test/{memory,agent,notes,recall,workflows,sim,doors,{context,costs,events}/workerd}/**/*.test.ts"],
           provide: { sim, matrix, everything },
           testTimeout: 60_000,
         },

@@ -36,7 +36,8 @@ export type {
   Threshold,
 } from "./agent/settings.ts";
 export type { CreateSessionOptions, ListSessionsOptions, SessionInfo } from "./memory/sessions/sessions.ts";
-export type { ModelUsage, UsageReport } from "./agent/reports/usage.ts";
+export type { ModelUsage } from "./agent/reports/usage.ts";
+export type { UsageReport } from "./agent/reports/usage-report.ts";
 export { isContextOverflow } from "./model/overflow.ts";
 export type { PlanReport, SummariserCost } from "./agent/reports/explain.ts";
 export type { NotesForecast } from "./agent/notes/forecast.ts";

@@ -1,11 +1,18 @@
 /** All rooms of the deployable Worker, and the calls of an agent with them. */
 import type { Calls, InputOf, ResultOf } from "./agent/calls.ts";
 import { context } from "./context/room.ts";
+import type { PriceList } from "./costs/prices.ts";
+import { costs } from "./costs/room.ts";
 import { events } from "./events/room.ts";
 import { transcripts } from "./import/room.ts";
 import { recall } from "./recall/room.ts";
 
-export const ALL_ROOMS = [context(), events(), recall(), transcripts()] as const;
+/** With prices, the room of costs tells what conversations cost. */
+export function allRooms(prices?: PriceList) {
+  return [context(), costs({ prices }), events(), recall(), transcripts()] as const;
+}
+
+export const ALL_ROOMS = allRooms();
 
 export type AllRooms = typeof ALL_ROOMS;
 

@@ -1,21 +1,26 @@
 /** The deployable Worker. It has one agent class with its workflows, reached at `/agents/palimpsest-agent/<name>`. */
+import { env as bindings } from "cloudflare:workers";
 import { Agent } from "agents";
 import { withCompaction } from "./agent/compacting-agent.ts";
 import type { WatchdogEnv } from "./agent/platform.ts";
 import type { Session } from "./agent/sessions/session.ts";
+import type { PriceList } from "./costs/prices.ts";
 import { refuse } from "./doors/answers.ts";
 import { createWorker, type WorkerEnv } from "./doors/create-worker.ts";
 import { guardConnections, type GuardEnv } from "./doors/guard.ts";
+import { PalimpsestError } from "./errors.ts";
 import { WORKER_THRESHOLD_TOKENS } from "./limits.ts";
 import type { ModelEnv } from "./models.ts";
 import { secretRules } from "./redact/secret-rules.ts";
-import { ALL_ROOMS } from "./rooms.ts";
+import { allRooms } from "./rooms.ts";
 
 export { CompactionWorkflow } from "./models.ts";
 
 interface Env extends Cloudflare.Env, ModelEnv, WatchdogEnv, WorkerEnv, GuardEnv {
-  /** Tokens of a view beyond which it is compacted. */
+  /** Tokens of a view beyond which it is compacted. Without it the cost of carrying a view decides, up to a ceiling. */
   readonly PALIMPSEST_THRESHOLD?: string;
+  /** What a million tokens cost, by model, as JSON. `{"*":{"input":3,"output":15,"cacheRead":0.3,"cacheWrite":3.75}}` */
+  readonly PALIMPSEST_PRICES?: string;
   /** Most source tokens per call of the summariser. */
   readonly PALIMPSEST_CHUNK_TOKENS?: string;
   /** When set, notes are kept in the background and become the summary when a compaction is due. */
@@ -27,7 +32,10 @@ interface Env extends Cloudflare.Env, ModelEnv, WatchdogEnv, WorkerEnv, GuardEnv
 }
 
 /** A caller that the door admits may do everything. */
-export class PalimpsestAgent extends withCompaction(Agent<Env>, { clients: "all", rooms: ALL_ROOMS }) {
+export class PalimpsestAgent extends withCompaction(Agent<Env>, {
+  clients: "all",
+  rooms: allRooms(readPrices(bindings as Pick<Env, "PALIMPSEST_PRICES">)),
+}) {
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, env);
     guardConnections(this, ctx, env);
@@ -50,13 +58,25 @@ export class PalimpsestAgent extends withCompaction(Agent<Env>, { clients: "all"
       PALIMPSEST_REDACT: redact,
       PALIMPSEST_NOTES: notes,
     } = this.env;
-    session.compactAfter(
-      Number(threshold ?? WORKER_THRESHOLD_TOKENS),
-      chunk === undefined ? {} : { chunkTokens: Number(chunk) },
-    );
+    const limits = chunk === undefined ? {} : { chunkTokens: Number(chunk) };
+    if (threshold === undefined) session.compactAfter("auto", { ceiling: WORKER_THRESHOLD_TOKENS, ...limits });
+    else session.compactAfter(Number(threshold), limits);
     if (notes !== undefined && notes !== "") session.keepNotes();
     if (redact !== undefined && redact !== "") session.redactSecrets(secretRules());
     if (onTimeout !== undefined) session.requireApproval({ onTimeout });
+  }
+}
+
+/** Throws `invalid_options`, so that a Worker with wrong prices does not start. */
+function readPrices({ PALIMPSEST_PRICES: json }: { readonly PALIMPSEST_PRICES?: string }): PriceList | undefined {
+  if (json === undefined || json.trim() === "") return undefined;
+  try {
+    return JSON.parse(json) as PriceList;
+  } catch {
+    throw new PalimpsestError(
+      "invalid_options",
+      'PALIMPSEST_PRICES is no JSON: give prices by model, such as {"*":{"input":3,"output":15}}.',
+    );
   }
 }
 

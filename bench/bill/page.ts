@@ -115,7 +115,7 @@ request, what was paid to carry what could have gone, and edits when that sum ha
 
     (cache write − cache read) × the tokens behind the edit + what the summariser charges.
 
-Older tool outputs then give way to stubs, or older messages to a summary. In a conversation of small steps that is now and then, in one of large outputs soon, in a short one mostly never; the ceiling holds in any case.
+Older tool outputs then give way to stubs, or older messages to a summary. The first edit of a conversation waits until the sum is one and a half times its price, because many conversations end soon after. In a conversation of small steps edits come now and then, in one of large outputs soon, in a short one mostly never; the ceiling holds in any case.
 Prices are ratios of one another, and those of the large providers by default (input 1, cached 0.1, written 1.25, output 5). Put in your own, \`input\` and \`output\` being your summariser's, all in the unit of your agent's uncached input:
 
 \`\`\`ts
@@ -127,7 +127,34 @@ session.compactAfter("auto", {
 \`\`\`
 
 A provider without a cache has \`cacheRead: 1, cacheWrite: 1\`. \`plan()\` and \`status()\` show both sums, what an edit would save at every later call and what is masked. What it comes to on real sessions is in
-[bench/results/cost.md](../bench/results/cost.md), beside the SDK's policy; why it is so in [decision 18](decisions/0018-by-what-it-costs.md).`;
+[bench/results/cost.md](../bench/results/cost.md), beside the SDK's policy; why it is so in [decision 18](decisions/0018-by-what-it-costs.md).
+
+## What a conversation costs, live
+
+The room of costs adds up what each conversation's model calls came to, by what a provider charges for: tokens sent, read from its prompt cache, written to it and answered, and the summarisers' own calls.
+Beside it stands an estimate of the same calls without compaction: every message in each prompt, the part that the prompt before had read from the cache, and no summariser.
+
+\`\`\`ts
+import { costs } from "palimpsest/costs";
+
+export class Chat extends withCompaction(AIChatAgent, {
+  rooms: [
+    costs({
+      prices: {
+        // What a million tokens cost, in one currency for all models.
+        "anthropic.messages:claude-large": { input: 3, output: 15, cacheRead: 0.3, cacheWrite: 3.75 },
+        "*": { input: 0.25, output: 1.25 },
+      },
+    }),
+  ],
+})<Env> {}
+\`\`\`
+
+A model goes by the name under which its usage is recorded, \`provider:model\`, and a summariser by its own name; \`*\` is for every other one. Prices of the cache are those of input where they are left out. \`session.getCosts()\` answers, a client
+needs \`read\` for it, and the page shows it under *Health*. The deployable Worker has the room: set \`PALIMPSEST_PRICES\` to the same object as JSON. Without prices the tokens are counted and costs are null.
+
+Turns that run through \`keepTurn\`, \`compacted()\` or Think record what the AI SDK reports of the cache. Who calls \`recordUsage\` passes \`cachedTokens\` and \`writtenTokens\`. The estimate takes a cache to forget nothing between two calls, and
+it misses changes of older messages. A fork and the child of a split begin at nothing. Calls of notes count as a summariser's.`;
 
 function describeLimits({ bounds, overloaded, chunksToLimit }: CostsPage): string {
   return `## Which limit is met first

@@ -138,6 +138,8 @@ export interface RentOptions {
   readonly summaryTokens: number;
   readonly summariserShare: number;
   readonly alpha: number;
+  /** The least share of its price for the first edit. */
+  readonly firstShare: number;
   readonly masks: boolean;
   readonly summaries: boolean;
   /** Whether the summariser may read the prompt that is in the provider's cache. */
@@ -188,7 +190,7 @@ class Rented {
   }
 
   #terms(): RentTerms {
-    const { prices, protectTokens, summaryTokens, namesTokens, summariserShare, alpha } = this.#options;
+    const { prices, protectTokens, summaryTokens, namesTokens, summariserShare, alpha, firstShare } = this.#options;
     const head = this.#head();
     const { input, output } = prices;
     return {
@@ -201,6 +203,7 @@ class Rented {
       answerTokens: summaryTokens,
       promptTokens: PROMPT_TOKENS,
       alpha,
+      firstShare,
     };
   }
 

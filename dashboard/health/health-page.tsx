@@ -7,6 +7,7 @@ import { showInvisible } from "../reading/inert-text.ts";
 import { nameOf } from "../sessions/lineage.ts";
 import { Figure } from "../session/beside.tsx";
 import { useCall, useRunEvents, useTick } from "../use-agent.ts";
+import { CostsCard } from "./costs-card.tsx";
 import { FailuresPlot, HindsightPlot, RatioPlot, SavedPlot } from "./plots.tsx";
 
 /** Number of plotted runs, and milliseconds between two polls. */
@@ -49,6 +50,7 @@ export default function HealthPage() {
       <Shown asked={health} what="the health">
         {(report) => <Report report={report} />}
       </Shown>
+      {asking !== null && <CostsCard sessionId={sessionId} revision={[tick, ended]} />}
     </>
   );
 }

@@ -3,6 +3,7 @@ import { z } from "zod";
 import { calls } from "../../src/agent/calls.ts";
 import type { Group, CallTable } from "../../src/agent/extension.ts";
 import { contextCalls } from "../../src/context/calls.ts";
+import { costCalls } from "../../src/costs/calls.ts";
 import { eventCalls } from "../../src/events/calls.ts";
 import { transcriptCalls } from "../../src/import/calls.ts";
 import { recallCalls } from "../../src/recall/calls.ts";
@@ -18,6 +19,7 @@ const GROUPS: Readonly<Record<Group, string>> = {
 const ROOMS: readonly (readonly [name: string, table: CallTable])[] = [
   ["", calls],
   ["context", contextCalls],
+  ["costs", costCalls],
   ["events", eventCalls],
   ["recall", recallCalls],
   ["transcripts", transcriptCalls],

@@ -17,6 +17,7 @@ import type { UsageTable } from "../memory/runs/usage.ts";
 import type { CountTokens } from "../steps/message/measure.ts";
 import type { Policy } from "../steps/plan/policy.ts";
 import type { RunEvent } from "./events.ts";
+import type { UsageReport } from "./reports/usage-report.ts";
 import type { SessionSettings, SettingsTable } from "./settings.ts";
 
 /** The state of a workflow instance as the engine reports it, or `missing` when it knows no such instance. */
@@ -102,6 +103,8 @@ export interface RoomHooks {
   cleared(sessionId: string): void;
   deleted(sessionId: string): void;
   copied(fromId: string, toId: string): void;
+  used(sessionId: string, report: UsageReport): void;
+  summarised(sessionId: string, call: SummariserCall): void;
   shown(sessionId: string, messages: UIMessage[]): UIMessage[];
   tools(sessionId: string, newest: () => string): ToolSet;
   reminder(sessionId: string): Promise<string | null>;
@@ -109,6 +112,12 @@ export interface RoomHooks {
   searchAll(): (query: string) => Promise<string | null>;
   carriedText(sessionId: string, label: string): Promise<string | null>;
   declareText(sessionId: string, label: string, text: ShownText): void;
+}
+
+/** A call of a summariser, with its tokens. */
+export interface SummariserCall {
+  readonly model: string;
+  readonly cost: { readonly inputTokens: number; readonly outputTokens: number };
 }
 
 /** A text that a model always sees. */

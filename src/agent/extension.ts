@@ -8,7 +8,8 @@
 import type { ToolSet, UIMessage } from "ai";
 import type { z } from "zod";
 import { PalimpsestError } from "../errors.ts";
-import type { Core, RoomHooks, ShownText, Told } from "./core.ts";
+import type { Core, RoomHooks, ShownText, SummariserCall, Told } from "./core.ts";
+import type { UsageReport } from "./reports/usage-report.ts";
 import type { SessionState } from "./sessions/session-state.ts";
 
 /**
@@ -46,6 +47,10 @@ export interface Installed<SessionMethods extends object, ManagerMethods extends
   readonly deleted?: (sessionId: string) => void;
   /** A session was made as a copy of another. */
   readonly copied?: (fromId: string, toId: string) => void;
+  /** A provider's count of a call of the agent's own model was recorded. */
+  readonly used?: (sessionId: string, report: UsageReport) => void;
+  /** A summariser's call is on the bill, once. */
+  readonly summarised?: (sessionId: string, call: SummariserCall) => void;
   /** Removes messages from a view that the room does not want shown. */
   readonly shown?: (sessionId: string, messages: UIMessage[]) => UIMessage[];
   /** Tools for a model. `newest` names the session in which the conversation goes on. */
@@ -114,6 +119,14 @@ export class InstalledRooms implements RoomHooks {
 
   copied(fromId: string, toId: string): void {
     for (const room of this.#rooms) room.copied?.(fromId, toId);
+  }
+
+  used(sessionId: string, report: UsageReport): void {
+    for (const room of this.#rooms) room.used?.(sessionId, report);
+  }
+
+  summarised(sessionId: string, call: SummariserCall): void {
+    for (const room of this.#rooms) room.summarised?.(sessionId, call);
   }
 
   shown(sessionId: string, messages: UIMessage[]): UIMessage[] {

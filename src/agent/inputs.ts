@@ -21,7 +21,7 @@ import type { CreateSessionOptions, ListSessionsOptions, SessionInfo } from "../
 import type { TruncateOptions } from "../steps/view/truncate.ts";
 import type { NotesSection } from "../steps/notes/document.ts";
 import type { PlanQuestion } from "./reports/plan.ts";
-import type { UsageReport } from "./reports/usage.ts";
+import type { UsageReport } from "./reports/usage-report.ts";
 import type { SplitOptions } from "./runs/split.ts";
 import type { GetViewOptions } from "./views/shown-view.ts";
 
@@ -130,6 +130,8 @@ export const notesEdit = {
 export const usageReport = {
   inputTokens: tokens,
   outputTokens: tokens.optional(),
+  cachedTokens: tokens.optional(),
+  writtenTokens: tokens.optional(),
   cost: z.number().nonnegative().optional(),
   model: name.optional(),
   leafId,

@@ -2,7 +2,17 @@
 import { evictDurableObject } from "cloudflare:test";
 import type { ModelMessage, UIMessage } from "ai";
 import { expect, test } from "vitest";
-import { both, connect, ended, inside, messagesOf, newChat, skipRetryDelays, talkUntilCompacted, user } from "./chat.ts";
+import {
+  both,
+  connect,
+  ended,
+  inside,
+  messagesOf,
+  newChat,
+  skipRetryDelays,
+  talkUntilCompacted,
+  user,
+} from "./chat.ts";
 
 skipRetryDelays();
 
@@ -75,7 +85,9 @@ test("older outputs are masked for the model alone, by rent, and the person sees
 
 /** A step with some four hundred tokens of output. */
 function lookedUp(n: number): UIMessage {
-  const output = Array.from({ length: 40 }, (_, at) => `entry ${at} of ${n} says that ledger${n}x${at} is kept`).join("\n");
+  const output = Array.from({ length: 40 }, (_, at) => `entry ${at} of ${n} says that ledger${n}x${at} is kept`).join(
+    "\n",
+  );
   const call = { toolCallId: `look-${n}`, input: { n }, state: "output-available", output } as const;
   return { id: `w${n}`, role: "assistant", parts: [{ type: "step-start" }, { type: "tool-look", ...call }] };
 }

@@ -105,7 +105,7 @@ const HELD: Readonly<Record<string, readonly Held[]>> = {
     says`| \`maxBreakEvenCalls\` | ${limits.DEFAULT_MAX_BREAK_EVEN_CALLS} |`,
     says`| cache read ${cacheRead}, cache write ${cacheWrite}, input ${input}, output ${output} |`,
     says`| \`template\` | ${word(DEFAULT_TEMPLATE.sections.length)} sections |`,
-    says`beyond which it is compacted (${limits.WORKER_THRESHOLD_TOKENS}) |`,
+    says`without it \`auto\` with a ceiling (${limits.WORKER_THRESHOLD_TOKENS}) |`,
     says`between two looks at live runs (${limits.WATCHDOG_SECONDS}) |`,
     says`in the long run (${limits.CALLS_PER_SECOND}); a caller has ${word(limits.CALLER_SHARE)} times as many`,
   ],

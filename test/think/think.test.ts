@@ -344,7 +344,8 @@ test("older outputs are masked for the model alone, by rent, and the person sees
   const { name, part, stub } = newThinker("auto");
   const person = await connect(name);
   // Each turn looks something up, so every request has the outputs of those before it.
-  part.script = (_prompt, call) => (call % 2 === 0 ? { tool: "look", id: `look-${call}`, input: { n: 1_000 + call } } : "Seen.");
+  part.script = (_prompt, call) =>
+    call % 2 === 0 ? { tool: "look", id: `look-${call}`, input: { n: 1_000 + call } } : "Seen.";
   for (let n = 0; n < 45; n++) await person.say(user(`u${n}`, "Look."));
   const prompt = told(part.prompts.at(-1));
   expect(prompt).toMatch(/Left out: an output of \d+ characters\. recall @/);

@@ -9,27 +9,13 @@ import { PalimpsestError } from "../../errors.ts";
 import { MAX_NAME_CHARS } from "../../limits.ts";
 import { calibrate, calibrationRatio, predictTokens } from "../../steps/tokens/calibrate.ts";
 import type { Needs } from "../core.ts";
+import type { UsageReport } from "./usage-report.ts";
 
 /**
  * Most tokens that one model call may report. It is larger than any model's window, and bounds the effect of a wrong report on sums and
  * views.
  */
 export const MAX_CALL_TOKENS = 10_000_000;
-
-/** A provider's report of one model call on a session's view. */
-export interface UsageReport {
-  /** Tokens of the whole prompt, cached ones included, of one call and not of a turn of several. 0 means unknown. */
-  readonly inputTokens: number;
-  readonly outputTokens?: number | undefined;
-  /** In a currency of the caller's choice. Default 0. */
-  readonly cost?: number | undefined;
-  /** Each model is calibrated by itself, because models count differently. */
-  readonly model?: string | undefined;
-  /** The branch that was sent, which is the active one by default. */
-  readonly leafId?: string | undefined;
-  /** The `tokens` of the view that was sent, for a case where messages or an overlay may have come in since. */
-  readonly viewTokens?: number | undefined;
-}
 
 /** Sums of one model's calls in a session. */
 export interface ModelUsage {
@@ -44,7 +30,7 @@ export interface ModelUsage {
 
 /** Calibrates by one call and adds it to the session's sums. Call inside a transaction. Throws `invalid_input`, `unknown_leaf`. */
 export function recordUsage(
-  core: Needs<"memory" | "platform" | "settings" | "usage">,
+  core: Needs<"memory" | "platform" | "rooms" | "settings" | "usage">,
   sessionId: string,
   report: UsageReport,
 ): void {
@@ -74,6 +60,7 @@ export function recordUsage(
     // Later than any other row, so that the last call is known even within one millisecond.
     recordedAt: Math.max(core.platform.now(), (core.usage.rows(sessionId)[0]?.recordedAt ?? 0) + 1),
   });
+  core.rooms.used(sessionId, report);
 }
 
 /** By model, the last called first. */
@@ -106,8 +93,10 @@ export function isTokenCount(value: unknown): value is number {
 }
 
 /** `Sessions.addUsage` refuses every other value that a sum cannot take. */
-function checkReport({ inputTokens, outputTokens = 0, viewTokens = 0, model = "" }: UsageReport): void {
-  for (const [field, value] of Object.entries({ inputTokens, outputTokens, viewTokens })) {
+function checkReport({ model = "", ...report }: UsageReport): void {
+  const { inputTokens, outputTokens = 0, cachedTokens = 0, writtenTokens = 0, viewTokens = 0 } = report;
+  const counts = { inputTokens, outputTokens, cachedTokens, writtenTokens, viewTokens };
+  for (const [field, value] of Object.entries(counts)) {
     if (isTokenCount(value)) continue;
     throw new PalimpsestError(
       "invalid_input",

@@ -11,7 +11,8 @@ import { checkGiven, given, inputs, parseInput, type CompactOptions } from "../i
 import type { RunRecord } from "../../memory/runs/runs.ts";
 import { PalimpsestError } from "../../errors.ts";
 import type { Waiting } from "../../steps/decide/why-not.ts";
-import { listUsage, promptTokens, recordUsage, type ModelUsage, type UsageReport } from "../reports/usage.ts";
+import { listUsage, promptTokens, recordUsage, type ModelUsage } from "../reports/usage.ts";
+import type { UsageReport } from "../reports/usage-report.ts";
 import { diffSummaries, type SummaryDiff } from "../../steps/recall/diff-summaries.ts";
 import { addMethods, type Methods } from "../compose.ts";
 import { Configured } from "../configured.ts";

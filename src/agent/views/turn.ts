@@ -16,7 +16,8 @@ import { MAX_NAME_CHARS, MESSAGE_OVERHEAD_TOKENS, MIN_VIEW_TOKENS } from "../../
 import { checkFields, type FieldNames } from "../../known-fields.ts";
 import { answerCalls, repairMessages } from "../../steps/view/repair.ts";
 import { isSaid, toolName, toolPart, type Part, type ToolPart } from "../../steps/message/tool-parts.ts";
-import { isTokenCount, type UsageReport } from "../reports/usage.ts";
+import { isTokenCount } from "../reports/usage.ts";
+import type { UsageReport } from "../reports/usage-report.ts";
 import { ReplyWriter } from "./reply-writer.ts";
 import { firstResults, resultOf, type StepBegun, type ToolEnded } from "./call-results.ts";
 import type { Session } from "../sessions/session.ts";
@@ -139,6 +140,8 @@ export function usageOf({ usage, model }: StepResult<ToolSet>): UsageReport {
   return {
     inputTokens: countedTokens(usage.inputTokens),
     outputTokens: countedTokens(usage.outputTokens),
+    cachedTokens: countedTokens(usage.inputTokenDetails?.cacheReadTokens),
+    writtenTokens: countedTokens(usage.inputTokenDetails?.cacheWriteTokens),
     model: `${model.provider}:${model.modelId}`.slice(0, MAX_NAME_CHARS),
   };
 }

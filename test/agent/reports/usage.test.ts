@@ -5,7 +5,7 @@ import type { FullSession } from "../../rooms.ts";
 import { MAX_CALL_TOKENS } from "../../../src/agent/reports/usage.ts";
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { expect, test } from "vitest";
-import type { UsageReport } from "../../../src/agent/reports/usage.ts";
+import type { UsageReport } from "../../../src/agent/reports/usage-report.ts";
 import { newAgent, skipRetryDelays } from "../../agents.ts";
 import { say, talk } from "../../conversation.ts";
 import { summaryOf } from "../../scripted-model.ts";
@@ -164,7 +164,7 @@ test("a deleted session leaves no usage behind (S2), and no other session sees i
   });
 });
 
-test("an append under the threshold reads no row for it once it is warm, and recording writes two", async () => {
+test("an append under the threshold reads no row for it once it is warm, and recording writes two, and one for the room of costs", async () => {
   const { stub } = await talked(6);
   await runInDurableObject(stub, async (agent) => {
     const session = Session.create(agent);
@@ -176,7 +176,7 @@ test("an append under the threshold reads no row for it once it is warm, and rec
     };
     await session.appendMessage(say(6));
     const without = await spent(() => session.appendMessage(say(7)));
-    expect((await spent(() => session.recordUsage({ inputTokens: 1_000 }))).written).toBe(2);
+    expect((await spent(() => session.recordUsage({ inputTokens: 1_000 }))).written).toBe(3);
     await session.appendMessage(say(8));
     expect(await spent(() => session.appendMessage(say(9)))).toEqual(without);
   });

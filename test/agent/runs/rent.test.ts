@@ -263,7 +263,9 @@ test("whatever sizes come: one row an edit, and between two edits a view begins 
       let [before, edits] = ["", 0];
       for (let n = 1; n <= 90; n++) {
         const lines = 1 + random.below(60);
-        const output = Array.from({ length: lines }, (_, at) => `line ${at} of ${n}: ${WORDS[random.below(6)]}\n`).join("");
+        const output = Array.from({ length: lines }, (_, at) => `line ${at} of ${n}: ${WORDS[random.below(6)]}\n`).join(
+          "",
+        );
         await session.appendMessage(random.chance(0.2) ? say(n) : work(n, output));
         const now = (await session.getView()).messages.map((message) => JSON.stringify(message)).join("\n");
         expect(rows(storage) - edits).toBeLessThanOrEqual(1);

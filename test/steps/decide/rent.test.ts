@@ -2,7 +2,13 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { decide, decideMask, type Situation } from "../../../src/steps/decide/decide.ts";
-import { FIRST_EDIT_SHARE, headTokensOf, weighRents, type RentTerms, type ViewStep } from "../../../src/steps/decide/rent.ts";
+import {
+  FIRST_EDIT_SHARE,
+  headTokensOf,
+  weighRents,
+  type RentTerms,
+  type ViewStep,
+} from "../../../src/steps/decide/rent.ts";
 import { waitFor } from "../../../src/steps/decide/why-not.ts";
 
 const PRICES = { input: 1, output: 5, cacheRead: 0.1, cacheWrite: 1.25 } as const;

@@ -1,0 +1,16 @@
+/** The call that the room of costs adds. */
+import { z } from "zod";
+import { callOf } from "../agent/calls.ts";
+import { sessionId } from "../agent/inputs.ts";
+import type { CostMethods } from "./room.ts";
+
+const call = callOf<CostMethods>();
+
+export const costCalls = {
+  getCosts: call({
+    group: "read",
+    does: "Tells what a conversation's model calls cost, by model, and what they would have cost without compaction.",
+    input: z.strictObject({ sessionId }),
+    run: ({ session }, { sessionId: id }) => session(id).getCosts(),
+  }),
+};

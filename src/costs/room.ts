@@ -1,0 +1,105 @@
+/**
+ * The room of costs. It adds up what each conversation's model calls cost, by what a provider charges for: tokens sent, read from its
+ * prompt cache, written to it, answered, and the summarisers' own.
+ *
+ * It writes one row for each recorded call, in the same transaction. It stores numbers and names of models, and no word of a message.
+ */
+import type { Methods } from "../agent/compose.ts";
+import type { Core } from "../agent/core.ts";
+import type { Extension, Installed } from "../agent/extension.ts";
+import type { UsageReport } from "../agent/reports/usage-report.ts";
+import type { SessionState } from "../agent/sessions/session-state.ts";
+import { checkFields } from "../known-fields.ts";
+import { calibrationRatio } from "../steps/tokens/calibrate.ts";
+import { costCalls } from "./calls.ts";
+import { checkPrices, type PriceList } from "./prices.ts";
+import { CostStatements, type CostRow } from "./statements.ts";
+import { addCall, addSummary, reportCosts, type Costs } from "./sums.ts";
+
+export interface CostsOptions {
+  /** What a million tokens cost, by model. Without it costs are null, and tokens are counted all the same. */
+  readonly prices?: PriceList | undefined;
+}
+
+class SessionCosts {
+  readonly #state: SessionState;
+  readonly #sql: CostStatements;
+  readonly #prices: PriceList;
+
+  constructor(state: SessionState, sql: CostStatements, prices: PriceList) {
+    this.#state = state;
+    this.#sql = sql;
+    this.#prices = prices;
+  }
+
+  /** What the recorded model calls of this session cost, by model, and what they would have cost without compaction. */
+  async getCosts(): Promise<Costs> {
+    this.#state.apply();
+    return reportCosts(this.#sql.costs(this.#state.id), this.#prices);
+  }
+}
+
+/** The methods that the room adds to a session. */
+export interface CostMethods extends Methods<SessionCosts> {}
+
+/**
+ * What conversations cost, as in `withCompaction(Base, { rooms: [costs({ prices })] })`. Throws `invalid_options`.
+ */
+export function costs(options: CostsOptions = {}): Extension<CostMethods, object, typeof costCalls> {
+  checkFields("costs", options, { prices: true });
+  const prices = checkPrices(options.prices ?? {});
+  return { name: "costs", calls: costCalls, install: (core) => install(core, prices) };
+}
+
+function install(core: Core, prices: PriceList): Installed<CostMethods, object> {
+  const sql = new CostStatements(core.db);
+  return {
+    session: (state) => new SessionCosts(state, sql, prices),
+    used: (sessionId, report) => addOwn(core, sql, { sessionId, report }),
+    summarised: (sessionId, { model, cost }) => {
+      sql.put(sessionId, addSummary(sql.cost(sessionId, { model, summarises: 1 }), model, cost));
+    },
+    deleted: (sessionId) => sql.delete(sessionId),
+  };
+}
+
+function addOwn(
+  core: Core,
+  sql: CostStatements,
+  { sessionId, report }: { readonly sessionId: string; readonly report: UsageReport },
+): void {
+  const { model = "", inputTokens, outputTokens = 0, cachedTokens = 0, writtenTokens = 0, leafId } = report;
+  if (inputTokens === 0) return;
+  const history = core.memory.session(sessionId);
+  const before = sql.cost(sessionId, { model, summarises: 0 });
+  const path = readPath(core, { sessionId, leafId }, before);
+  const viewTokens = report.viewTokens ?? history.tokens(leafId);
+  const row = core.usage.rows(sessionId).find((each) => each.model === model);
+  const ratio = row === undefined ? 1 : calibrationRatio(row);
+  const sparedTokens = Math.round(Math.max(0, path.tokens - viewTokens) * ratio);
+  const { pathSeq, pathTokens } = path;
+  const counts = { inputTokens, outputTokens, cachedTokens, writtenTokens };
+  sql.put(sessionId, addCall(before, model, { ...counts, sparedTokens, pathSeq, pathTokens }));
+}
+
+/**
+ * Estimated tokens of all messages of a path. Reads the messages since the last call on it, and all of another path. A
+ * change of a message before that is noticed on another path alone.
+ */
+function readPath(
+  core: Core,
+  { sessionId, leafId }: { readonly sessionId: string; readonly leafId: string | undefined },
+  known: Pick<CostRow, "pathSeq" | "pathTokens"> | null,
+): { readonly tokens: number; readonly pathSeq: number; readonly pathTokens: number } {
+  const { tree } = core.memory.session(sessionId);
+  const leaf = leafId === undefined ? tree.newest() : tree.find(leafId);
+  if (leaf === null) return { tokens: 0, pathSeq: -1, pathTokens: 0 };
+  let tokens = 0;
+  for (const seq of tree.pathDown(leaf.seq, 0)) {
+    tokens += tree.shape(seq).tokens;
+    if (seq !== known?.pathSeq) continue;
+    tokens += known.pathTokens;
+    break;
+  }
+  return { tokens, pathSeq: leaf.seq, pathTokens: tokens - tree.shape(leaf.seq).tokens };
+}

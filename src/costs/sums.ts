@@ -1,0 +1,139 @@
+/**
+ * Adds model calls to the sums of a session, and turns the sums into costs.
+ *
+ * Arithmetic alone. What a conversation would have cost without compaction is an estimate: each prompt with all messages
+ * of its path, of which a provider with a cache reads as much as the prompt before had. A cache is taken to forget
+ * nothing between two calls.
+ */
+import { costOf, pricesOf, type Charged, type PriceList } from "./prices.ts";
+import type { CostRow } from "./statements.ts";
+
+/** One call of the agent's own model. */
+export interface OwnCall {
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  readonly cachedTokens: number;
+  readonly writtenTokens: number;
+  /** Tokens that compaction kept out of the prompt. */
+  readonly sparedTokens: number;
+  readonly pathSeq: number;
+  readonly pathTokens: number;
+}
+
+/** Adds a call to the sums of its model, of which there are none before its first call. */
+export function addCall(before: CostRow | null, model: string, call: OwnCall): CostRow {
+  const row = before ?? emptyRow(model, 0);
+  const cached = Math.min(call.cachedTokens, call.inputTokens);
+  const whole = call.inputTokens + call.sparedTokens;
+  return {
+    ...row,
+    calls: row.calls + 1,
+    inputTokens: row.inputTokens + call.inputTokens,
+    outputTokens: row.outputTokens + call.outputTokens,
+    cachedTokens: row.cachedTokens + cached,
+    writtenTokens: row.writtenTokens + Math.min(call.writtenTokens, call.inputTokens - cached),
+    wholeTokens: row.wholeTokens + whole,
+    wholeCached: row.wholeCached + Math.min(row.lastWhole, whole),
+    lastWhole: whole,
+    pathSeq: call.pathSeq,
+    pathTokens: call.pathTokens,
+  };
+}
+
+export function addSummary(
+  before: CostRow | null,
+  model: string,
+  { inputTokens, outputTokens }: { readonly inputTokens: number; readonly outputTokens: number },
+): CostRow {
+  const row = before ?? emptyRow(model, 1);
+  return {
+    ...row,
+    calls: row.calls + 1,
+    inputTokens: row.inputTokens + inputTokens,
+    outputTokens: row.outputTokens + outputTokens,
+  };
+}
+
+function emptyRow(model: string, summarises: number): CostRow {
+  const sums = { calls: 0, inputTokens: 0, outputTokens: 0, cachedTokens: 0, writtenTokens: 0 };
+  return { model, summarises, ...sums, wholeTokens: 0, wholeCached: 0, lastWhole: 0, pathSeq: -1, pathTokens: 0 };
+}
+
+/** The sums of one model, by what a provider charges for them. Costs are null where the prices have no such model. */
+export interface ModelCosts {
+  /** "" for calls that named no model. */
+  readonly model: string;
+  readonly calls: number;
+  /** Tokens of all prompts, those read from and written to a cache among them. */
+  readonly inputTokens: number;
+  readonly cachedTokens: number;
+  readonly writtenTokens: number;
+  readonly outputTokens: number;
+  readonly cost: number | null;
+}
+
+export interface Costs {
+  /** The agent's own models, and the summarisers. */
+  readonly agent: readonly ModelCosts[];
+  readonly summarisers: readonly ModelCosts[];
+  /** The sum of all costs. Null where some model has no price. */
+  readonly total: number | null;
+  /** An estimate of the same calls with every message in each prompt, and without a summariser. */
+  readonly withoutCompaction: {
+    readonly inputTokens: number;
+    readonly cachedTokens: number;
+    readonly total: number | null;
+  };
+  /** Models that have no price. */
+  readonly unpriced: readonly string[];
+}
+
+export function reportCosts(rows: readonly CostRow[], list: PriceList): Costs {
+  const models = rows.map((row) => ({ row, shown: { ...told(row), cost: priced(list, row.model, chargedOf(row)) } }));
+  const own = models.filter(({ row }) => row.summarises === 0);
+  const whole = own.map(({ row }) => wholeOf(row));
+  return {
+    agent: own.map(({ shown }) => shown),
+    summarisers: models.flatMap(({ row, shown }) => (row.summarises === 0 ? [] : [shown])),
+    total: sumOf(models.map(({ shown }) => shown.cost)),
+    withoutCompaction: {
+      inputTokens: own.reduce((sum, { row }) => sum + row.wholeTokens, 0),
+      cachedTokens: whole.reduce((sum, { cacheRead }) => sum + cacheRead, 0),
+      total: sumOf(own.map(({ row }, at) => priced(list, row.model, whole[at] ?? chargedOf(row)))),
+    },
+    unpriced: [...new Set(models.flatMap(({ shown }) => (shown.cost === null ? [shown.model] : [])))],
+  };
+}
+
+function told({ model, calls, inputTokens, cachedTokens, writtenTokens, outputTokens }: CostRow) {
+  return { model, calls, inputTokens, cachedTokens, writtenTokens, outputTokens };
+}
+
+function chargedOf({ inputTokens, cachedTokens, writtenTokens, outputTokens }: CostRow): Charged {
+  const input = inputTokens - cachedTokens - writtenTokens;
+  return { input, cacheRead: cachedTokens, cacheWrite: writtenTokens, output: outputTokens };
+}
+
+/** The calls as they would have been without compaction. A provider that reported no cache has none. */
+function wholeOf({ cachedTokens, writtenTokens, wholeTokens, wholeCached, outputTokens: output }: CostRow): Charged {
+  if (cachedTokens + writtenTokens === 0) return { input: wholeTokens, cacheRead: 0, cacheWrite: 0, output };
+  const fresh = wholeTokens - wholeCached;
+  // Some providers keep a prompt without charging for it, and report nothing as written.
+  return writtenTokens > 0
+    ? { input: 0, cacheRead: wholeCached, cacheWrite: fresh, output }
+    : { input: fresh, cacheRead: wholeCached, cacheWrite: 0, output };
+}
+
+function priced(list: PriceList, model: string, tokens: Charged): number | null {
+  const prices = pricesOf(list, model);
+  return prices === null ? null : costOf(tokens, prices);
+}
+
+function sumOf(costs: readonly (number | null)[]): number | null {
+  let sum = 0;
+  for (const cost of costs) {
+    if (cost === null) return null;
+    sum += cost;
+  }
+  return sum;
+}

@@ -1,0 +1,59 @@
+/** The room of costs on a real agent. It counts each recorded call once, keeps no words, and estimates the bill without compaction. */
+import { evictDurableObject, runInDurableObject } from "cloudflare:test";
+import { expect, test } from "vitest";
+import { newAgent, skipRetryDelays } from "../../agents.ts";
+import { talk } from "../../conversation.ts";
+import { rowsOf } from "../../rows.ts";
+import { summaryOf } from "../../scripted-model.ts";
+
+skipRetryDelays();
+
+test("calls are summed by what a provider charges for, and so are the summariser's, once each", async () => {
+  const { agent, stub } = newAgent((prompt) => summaryOf(prompt, "done"));
+  await agent.appendAll({ messages: talk(0, 14) });
+  await agent.recordUsage({ inputTokens: 2_600, outputTokens: 40, writtenTokens: 2_500, model: "big" });
+  const [run] = await agent.runs({});
+  await agent.waitForRun({ runId: run?.id ?? "" });
+  await agent.recordUsage({
+    inputTokens: 1_500,
+    outputTokens: 40,
+    cachedTokens: 300,
+    writtenTokens: 1_200,
+    model: "big",
+  });
+  const costs = await agent.getCosts({});
+  expect(costs.agent).toMatchObject([
+    { model: "big", calls: 2, inputTokens: 4_100, cachedTokens: 300, writtenTokens: 3_700, outputTokens: 80 },
+  ]);
+  const [summariser] = costs.summarisers;
+  const { modelCalls, inputTokens, outputTokens } = await agent.getRun({ runId: run?.id ?? "" });
+  expect(summariser).toMatchObject({ calls: modelCalls, inputTokens, outputTokens });
+  // The second prompt would have had the hidden messages as well.
+  expect(costs.withoutCompaction.inputTokens).toBeGreaterThan(2_600 + 1_500 + 500);
+  expect(costs).toMatchObject({ total: null, unpriced: ["big", summariser?.model] });
+  await evictDurableObject(stub);
+  expect(await agent.getCosts({})).toEqual(costs);
+  const rows = await runInDurableObject(stub, (_, { storage }) => rowsOf(storage, "palimpsest_costs"));
+  expect(JSON.stringify(rows)).not.toContain("changed");
+});
+
+test("where nothing was compacted, nothing was spared", async () => {
+  const { agent } = newAgent();
+  for (let n = 0; n < 4; n++) {
+    await agent.appendAll({ messages: talk(n * 2, 2) });
+    await agent.recordUsage({ inputTokens: 300 * (n + 1), model: "big" });
+  }
+  expect((await agent.getCosts({})).withoutCompaction).toMatchObject({ inputTokens: 300 + 600 + 900 + 1_200 });
+});
+
+test("a session that is deleted leaves no sum, and one without calls has none", async () => {
+  const { agent, stub } = newAgent();
+  expect(await agent.getCosts({})).toMatchObject({ agent: [], summarisers: [], total: 0 });
+  const { id: gone } = await agent.createSession({ name: "gone" });
+  await agent.appendAll({ sessionId: gone, messages: talk(0, 2) });
+  await agent.recordUsage({ sessionId: gone, inputTokens: 200, cachedTokens: 50 });
+  expect((await agent.getCosts({ sessionId: gone })).agent).toMatchObject([{ model: "", cachedTokens: 50 }]);
+  await agent.deleteSession({ sessionId: gone });
+  const rows = await runInDurableObject(stub, (_, { storage }) => rowsOf(storage, "palimpsest_costs"));
+  expect(rows).toEqual([]);
+});
