@@ -135,7 +135,7 @@ const HELD: Readonly<Record<string, readonly Held[]>> = {
   ],
   "docs/hindsight.md": [
     says`at most ${HINDSIGHT_BYTES / 1_000_000} MB of messages: first`,
-    says`those of the ${MAX_WORDS} warmest words under each summary.`,
+    says`those of the ${MAX_WORDS} words of most weight under each summary.`,
   ],
   "docs/recall.md": [
     says`word for word, within ${limits.RECALL_TOKENS} tokens.`,
