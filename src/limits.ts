@@ -104,7 +104,10 @@ export const MAX_FOCUS_CHARS = 2_000;
 export const MAX_BATCH_MESSAGES = 10_000;
 export const MAX_PAGE = 500;
 
-/** Most entries of one import. All are in memory at once and are stored in one transaction, which blocks other calls. */
+/**
+ * Most entries of one import. All are in memory at once and are stored in one transaction, which blocks other calls for seconds. Storing
+ * them in pieces would write each row twice, first where no reader looks.
+ */
 export const MAX_IMPORT_ENTRIES = 50_000;
 
 /**

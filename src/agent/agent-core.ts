@@ -1,4 +1,5 @@
 /** Assembles the parts of one agent object. Knows no Agents SDK. The mixin (compacting-agent.ts) provides the {@link Platform}. */
+import { Uses } from "./let-others-in.ts";
 import type { UIMessage } from "ai";
 import { PalimpsestError } from "../errors.ts";
 import { Db } from "../memory/db.ts";
@@ -49,6 +50,7 @@ export class AgentCore implements Core {
   readonly hookOutbox: HookOutbox;
   readonly telling = new Set<string>();
   readonly inlineCalls = new Map<string, AbortController>();
+  readonly uses = new Uses();
   readonly hosted = new Map<string, HostedSession>();
   readonly #waiters = new Map<string, ((run: RunRecord) => void)[]>();
 

@@ -5,6 +5,7 @@
  * Interfaces only. agent-core.ts assembles the object behind them. Functions name the members that they need ({@link Needs}).
  */
 import type { ToolSet, UIMessage } from "ai";
+import type { Uses } from "./let-others-in.ts";
 import type { Db } from "../memory/db.ts";
 import type { Drafts } from "../memory/drafts.ts";
 import type { Memory } from "../memory/memory.ts";
@@ -172,6 +173,8 @@ export interface Core {
   readonly telling: Set<string>;
   /** Running calls of a session's own function, by run. */
   readonly inlineCalls: Map<string, AbortController>;
+  /** Long work waits for the calls of others by it. */
+  readonly uses: Uses;
   /** Sessions whose messages a host keeps. */
   readonly hosted: ReadonlyMap<string, HostedReads>;
 

@@ -1,4 +1,40 @@
-/** Pauses long work on the object's thread, so that waiting calls are answered first. */
-export async function letOthersIn(): Promise<void> {
-  await scheduler.wait(0);
+/**
+ * Pauses long work on the object's thread, so that waiting calls are answered first.
+ *
+ * A timer alone is not fair: it may not fire while calls follow each other without a gap. So the pause also ends when sessions of the agent
+ * were used a number of times meanwhile.
+ */
+
+/** Uses of sessions that one pause lets in, some ten calls' worth. A piece of work takes about as long as they do. */
+const USES_IN_A_PAUSE = 40;
+
+interface Pause {
+  left: number;
+  readonly end: () => void;
+}
+
+/** The uses of an agent's sessions, as far as long work waits for them. */
+export class Uses {
+  readonly #pauses = new Set<Pause>();
+
+  count(): void {
+    for (const pause of this.#pauses) if (--pause.left <= 0) pause.end();
+  }
+
+  /** Resolves after one round of waiting calls, or after {@link USES_IN_A_PAUSE}. */
+  async letOthersIn(): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const pause = { left: USES_IN_A_PAUSE, end: resolve };
+    this.#pauses.add(pause);
+    try {
+      await Promise.race([scheduler.wait(0), promise]);
+    } finally {
+      this.#pauses.delete(pause);
+    }
+  }
+}
+
+/** The pause between two pieces of an agent's long work. */
+export function pauseOf({ uses }: { readonly uses: Uses }): () => Promise<void> {
+  return async () => uses.letOthersIn();
 }

@@ -7,7 +7,7 @@
 import type { UIMessage } from "ai";
 import { PalimpsestError } from "../errors.ts";
 import { readTranscript, type Conversation, type Format } from "./import.ts";
-import { letOthersIn } from "../agent/let-others-in.ts";
+import { pauseOf, type Uses } from "../agent/let-others-in.ts";
 import { inPieces, type Pieces } from "../steps/text/pieces.ts";
 import { importPace } from "./pace.ts";
 import { MAX_IMPORTING_CHARS } from "../limits.ts";
@@ -27,9 +27,11 @@ interface ReadFile {
   readonly encoded: readonly Encoded[];
 }
 
-/** Number of characters in the files that one agent is reading. */
+/** The files that one agent is reading. */
 export interface Reading {
+  /** Number of their characters. */
   chars: number;
+  readonly uses: Uses;
 }
 
 /** Throws `import_failed`, `invalid_input` for an index that the file does not have, `rate_limited`, and the errors of an append. */
@@ -44,7 +46,7 @@ export async function readFile(
   }
   reading.chars += text.length;
   try {
-    return await inPieces(read(history, text, options), letOthersIn);
+    return await inPieces(read(history, text, options), pauseOf(reading));
   } finally {
     reading.chars -= text.length;
   }

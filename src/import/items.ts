@@ -8,7 +8,7 @@
 import { z } from "zod";
 import { PalimpsestError } from "../errors.ts";
 import { MAX_BAD_ENTRIES, MAX_IMPORT_ENTRIES, MAX_IMPORT_VALUE_CHARS } from "../limits.ts";
-import type { Pieces } from "../steps/text/pieces.ts";
+import type { Pace, Pieces } from "../steps/text/pieces.ts";
 import { importPace } from "./pace.ts";
 
 /** A JSON value with its place for people, such as `line 17`, `item 3` or `item 3, message 5`. */
@@ -52,7 +52,7 @@ class Problems {
 export function* readItems(text: string): Pieces<Item[]> {
   const source = text.replace(/^\uFEFF/, "");
   if (source.trim() === "") throw importFailed("The text is empty: there is nothing to import");
-  const document = readDocument(source);
+  const document = (yield* readArray(source)) ?? readDocument(source);
   if (document !== null) return document;
   const pace = importPace();
   const items: Item[] = [];
@@ -77,6 +77,64 @@ export function* readItems(text: string): Pieces<Item[]> {
 }
 
 /**
+ * Returns the elements of a text that is one JSON array, or null for any other text. The text is split at the commas between elements, so no
+ * list is parsed whole before its length is known. Throws `import_failed` for more elements than one import takes.
+ */
+function* readArray(source: string): Pieces<Item[] | null> {
+  const from = source.search(/\S/);
+  if (source[from] !== "[" || source.length - from > MAX_IMPORT_VALUE_CHARS) return null;
+  const pace = importPace();
+  const items: Item[] = [];
+  for (let at = from + 1; ;) {
+    const end = yield* endOfElement(source, at, pace);
+    if (end === null) return null;
+    const element = source.slice(at, end);
+    const isLast = source[end] === "]";
+    const isEmptyList = isLast && items.length === 0 && element.trim() === "";
+    if (!isEmptyList) {
+      checkCount(items.length + 1);
+      const parsed = element.length > MAX_IMPORT_VALUE_CHARS ? null : parseJson(element);
+      if (parsed?.ok !== true) return null;
+      items.push({ place: `item ${items.length + 1}`, value: parsed.value, size: element.length });
+      if (pace.isOverEntry(element.length)) yield;
+    }
+    if (isLast) return source.slice(end + 1).trim() === "" ? items : null;
+    at = end + 1;
+  }
+}
+
+const BRACKET_OR_STRING = /[[\]{},"]/g;
+const END_OF_STRING = /["\\]/g;
+
+/** Returns the place of the comma or bracket behind an array's element, or null where there is none. */
+function* endOfElement(source: string, from: number, pace: Pace): Pieces<number | null> {
+  let depth = 0;
+  for (let at = from; ;) {
+    BRACKET_OR_STRING.lastIndex = at;
+    const found = BRACKET_OR_STRING.exec(source);
+    if (found === null) return null;
+    const { 0: sign, index } = found;
+    if (depth === 0 && (sign === "," || sign === "]")) return index;
+    if (pace.isOver(index - at + 1)) yield;
+    at = sign === '"' ? endOfString(source, index + 1) : index + 1;
+    if (sign === "[" || sign === "{") depth++;
+    else if (sign === "]" || sign === "}") depth--;
+    if (depth < 0) return null;
+  }
+}
+
+/** Returns the place behind a string's closing quote, or the text's end where there is none. */
+function endOfString(source: string, from: number): number {
+  for (let at = from; ;) {
+    END_OF_STRING.lastIndex = at;
+    const found = END_OF_STRING.exec(source);
+    if (found === null) return source.length;
+    if (found[0] === '"') return found.index + 1;
+    at = found.index + 2;
+  }
+}
+
+/**
  * Returns the values of a text that is one JSON document, or null for one of lines. Throws `import_failed` for a document that is too long.
  */
 function readDocument(source: string): Item[] | null {
@@ -88,11 +146,7 @@ function readDocument(source: string): Item[] | null {
   }
   const parsed = parseJson(source);
   if (!parsed.ok) return null;
-  const { value } = parsed;
-  if (!Array.isArray(value)) return [{ place: "line 1", value, size }];
-  checkCount(value.length);
-  const share = size / Math.max(1, value.length);
-  return value.map((each: unknown, index) => ({ place: `item ${index + 1}`, value: each, size: share }));
+  return [{ place: "line 1", value: parsed.value, size }];
 }
 
 function tooLong(chars: number): string {

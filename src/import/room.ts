@@ -93,8 +93,8 @@ export function transcripts(): Extension<TranscriptMethods, object, typeof trans
   return {
     name: "transcripts",
     calls: transcriptCalls,
-    install: () => {
-      const reading: Reading = { chars: 0 };
+    install: ({ uses }) => {
+      const reading: Reading = { chars: 0, uses };
       return { session: (state) => new SessionTranscripts(state, reading) };
     },
   };

@@ -11,7 +11,7 @@ import type { Core } from "../agent/core.ts";
 import type { Methods } from "../agent/compose.ts";
 import type { Extension, Installed, ManagerState } from "../agent/extension.ts";
 import { defined, parseInput } from "../agent/inputs.ts";
-import { letOthersIn } from "../agent/let-others-in.ts";
+import { pauseOf } from "../agent/let-others-in.ts";
 import { SessionState } from "../agent/sessions/session-state.ts";
 import { recall as recallIn, recallTool, type RecallRequest } from "../agent/views/recall.ts";
 import type { Recall } from "../agent/views/recalled.ts";
@@ -48,11 +48,12 @@ class SessionRecall {
       const { tree, notes } = memory.session(sessionId);
       return yield* recallIn({ places: new HiddenMessages(tree, search), notes }, checked, countTokens);
     };
-    const own = await this.#state.read(async () => inPieces(ask(id), letOthersIn));
+    const pause = pauseOf(core);
+    const own = await this.#state.read(async () => inPieces(ask(id), pause));
     if (own.kind === "found") return own;
     const { sessions } = memory;
     for (let earlier = sessions.earlierOf(id); earlier !== null; earlier = sessions.earlierOf(earlier)) {
-      const answer = await inPieces(ask(earlier), letOthersIn);
+      const answer = await inPieces(ask(earlier), pause);
       if (answer.kind === "found") return answer;
     }
     return own;
@@ -63,7 +64,7 @@ class SessionRecall {
     const checked = defined(parseInput(recallInputs.search, { ...options, query }));
     const { id } = this.#state;
     return this.#state.read(async () => {
-      await inPieces(this.#search.catchUp(id), letOthersIn);
+      await inPieces(this.#search.catchUp(id), pauseOf(this.#state.core));
       return this.#search.find(checked.query, { ...checked, sessionId: id });
     });
   }
@@ -81,7 +82,7 @@ class ManagerRecall {
   /** Messages of every session, or of one, that hold every word of the query; where none does, most of them. Throws `invalid_input`. */
   async search(query: string, options: SearchOptions = {}): Promise<SearchHit[]> {
     const checked = defined(parseInput(recallInputs.searchSessions, { ...options, query }));
-    await inPieces(this.#search.catchUp(checked.sessionId), letOthersIn);
+    await inPieces(this.#search.catchUp(checked.sessionId), pauseOf(this.#core));
     return this.#search.find(checked.query, checked);
   }
 

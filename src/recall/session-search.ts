@@ -1,6 +1,6 @@
 /** What a model's own search over all of an agent's conversations answers. */
-import type { Core } from "../agent/core.ts";
-import { letOthersIn } from "../agent/let-others-in.ts";
+import type { Needs } from "../agent/core.ts";
+import { pauseOf } from "../agent/let-others-in.ts";
 import type { MessageSearch, SearchHit } from "../memory/search/search.ts";
 import { inPieces } from "../steps/text/pieces.ts";
 
@@ -11,10 +11,10 @@ const SESSION_SEARCH_CHARS = 400;
 /** Null when nothing matches. */
 export async function answerSearch(
   search: MessageSearch,
-  { memory }: Pick<Core, "memory">,
+  { memory, ...core }: Needs<"memory" | "uses">,
   query: string,
 ): Promise<string | null> {
-  await inPieces(search.catchUp(), letOthersIn);
+  await inPieces(search.catchUp(), pauseOf(core));
   const hits = search.find(query, { limit: SESSION_SEARCH_HITS });
   if (hits.length === 0) return null;
   const named = (id: string): string => memory.sessions.get(id)?.name ?? id;

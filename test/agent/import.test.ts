@@ -27,6 +27,19 @@ describe("while a file is read", () => {
     expect([path.length, path[0], path[1], path.at(-1)]).toEqual([5_001, "m0", "f0", "f4999"]);
   });
 
+  test("calls that follow each other without a gap do not keep it from its end", async () => {
+    const { agent } = newAgent();
+    const work = { ended: false };
+    const text = Array.from({ length: 2_000 }, (_, n) => line(n)).join("");
+    const importing = agent.importTranscript({ sessionId: "s!900000", text }).then(() => (work.ended = true));
+    let calls = 0;
+    for (; !work.ended && calls < 1_000; calls++)
+      await agent.append({ sessionId: "other!900000", message: say(calls) });
+    expect(work.ended).toBe(true);
+    expect(calls).toBeGreaterThan(10);
+    await importing;
+  });
+
   test("a bad line at its end leaves nothing of it, and all that was said meanwhile", async () => {
     const { agent } = newAgent();
     const importing = refusalOf(() => agent.importTranscript({ text: `${LONG}{"id":7}` }));

@@ -77,6 +77,46 @@ describe("one JSON value is bounded, because nobody is let in while it is read",
   });
 });
 
+describe("a list is read element by element", () => {
+  test("one with more elements than an import takes is refused before it is parsed whole", () => {
+    const parse = vi.spyOn(JSON, "parse");
+    try {
+      const said = messageOf(failure(() => importTranscript(`[${"{},".repeat(4_000_000)}{}]`)));
+      expect(said).toContain(`more than ${MAX_IMPORT_ENTRIES} entries`);
+      expect(Math.max(...parse.mock.calls.map(([parsed]) => parsed.length))).toBeLessThan(100);
+    } finally {
+      parse.mockRestore();
+    }
+  });
+
+  test("others are let in between its elements", () => {
+    const list = Array.from({ length: 5_000 }, (_, n) => lineOf(200).replace('"m"', `"m${n}"`));
+    expect([...readTranscript(`[${list.join()}]`)].length).toBeGreaterThan(5);
+  });
+
+  test("whatever stands in a text, it comes out as it is", () => {
+    const message = fc.record({
+      id: fc.uuid(),
+      role: fc.constant("user"),
+      parts: fc.array(fc.record({ type: fc.constant("data-x"), data: fc.jsonValue() })),
+    });
+    const tricky = fc.constantFrom('"', "\\", '\\"', "],[", "{", "\n", "},{");
+    const texts = fc.array(fc.oneof(tricky, fc.string()), { maxLength: 5 }).map((words) => words.join(""));
+    fc.assert(
+      fc.property(fc.uniqueArray(message, { minLength: 1, selector: ({ id }) => id }), texts, (messages, said) => {
+        const given = messages.map((each) => ({ ...each, parts: [...each.parts, { type: "text", text: said }] }));
+        const [found] = importTranscript(JSON.stringify(given, null, 2)).conversations;
+        expect(found?.messages).toEqual(JSON.parse(JSON.stringify(given)));
+      }),
+      { numRuns: tries(200) },
+    );
+  });
+
+  test.each(["[", "[{}", "[{},]", "[{}]]", "[{]}", '[{"a":"}]', "[,]", '["\\"]'])("%s is refused", (text) => {
+    expect(errorCode(failure(() => importTranscript(text)))).toBe("import_failed");
+  });
+});
+
 describe("every format", () => {
   test.each(FORMATS)("%s is told apart without being named", (format) => {
     expect(detectFormat(FIXTURES[format])).toBe(format);

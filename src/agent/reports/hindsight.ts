@@ -11,7 +11,7 @@ import type { OverlayHindsight } from "../../memory/overlays/session-overlays.ts
 import { countAgain, findAgain, type Hindsight } from "../../steps/hindsight/hindsight.ts";
 import { inPieces } from "../../steps/text/pieces.ts";
 import type { Core, Needs } from "../core.ts";
-import { letOthersIn } from "../let-others-in.ts";
+import { pauseOf } from "../let-others-in.ts";
 import { factsOf } from "../runs/drafts/sources.ts";
 
 /** Bytes of messages that one count reads: a view of some 200,000 tokens. Of more, the newest messages are not counted. */
@@ -28,7 +28,7 @@ export interface HindsightReport {
   readonly overlays: readonly OverlayHindsight[];
 }
 
-type Reads = Needs<"drafts" | "memory" | "read">;
+type Reads = Needs<"drafts" | "memory" | "read" | "uses">;
 
 /** Counts for the newest overlay of a branch. Null without one, and while nothing was said since. */
 export async function countHindsight(
@@ -41,7 +41,7 @@ export async function countHindsight(
   if (found === null || found.later.length === 0) return null;
   const { newest, overlays, shown, later, unread } = found;
   const hidden = overlays.map(({ row }) => factsOf(core, toRecord(row), sessionId).words);
-  const again = await inPieces(findAgain({ hidden, shown, later }), letOthersIn);
+  const again = await inPieces(findAgain({ hidden, shown, later }), pauseOf(core));
   const texts = overlays.map(({ text }) => text);
   return { overlayId: newest.overlayId, messages: later.length, unread, ...countAgain(again, texts) };
 }

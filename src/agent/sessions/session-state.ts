@@ -47,6 +47,7 @@ export class SessionState {
 
   /** Applies pending builder calls. At every use of the session it throws the error that one of them caused. */
   apply(): void {
+    this.core.uses.count();
     this.#settleAll();
     if (this.core.refused.has(this.id)) throw this.core.refused.get(this.id);
   }
