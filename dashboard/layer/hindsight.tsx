@@ -26,7 +26,7 @@ export function HindsightFigures({ hindsight }: { hindsight: Hindsight | null })
         <Figure name="were missed" value={count(missed)} />
       </dl>
       <p className="dim">
-        Counted over the {plural(messages, "message")} said since
+        Counted over {plural(messages, "message")} said since
         {unread > 0 && `; ${plural(unread, "message")} not read`}.
       </p>
     </>
