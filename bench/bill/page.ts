@@ -50,37 +50,37 @@ export function writeCosts(page: CostsPage): string {
   const { messageBytes, textBytes, emptyBytes, firstWritten, runBytes } = stored;
   return `# Costs
 
-Written by \`npm run bench -- --only bill\`: what one operation takes is counted, the rest is arithmetic on it. Put your own conversations into
-\`bench/bill/workload.ts\`, your model's prices into \`bench/prices.ts\`, and run it again. List prices and limits are of the paid plan as Cloudflare documented them in ${LOOKED_UP}
+\`npm run bench -- --only bill\` writes this page. It counts the cost of one operation, and the rest is arithmetic on that. Put your own conversations into
+\`bench/bill/workload.ts\` and your model's prices into \`bench/prices.ts\`, and run it again. List prices and limits are of the paid plan as Cloudflare documented them in ${LOOKED_UP}
 (${SOURCES.map((page) => `[${page}](https://developers.cloudflare.com/${page}/)`).join(", ")}).
 
 ## What one operation takes
 
 ${show(operations)}
 
-Stored are ${renderCell(messageBytes)} bytes for a message of ${renderCell(textBytes)} characters, and ${renderCell(emptyBytes)} for an object with one message in it. A view reads a row for each visible message and a few more, however many are stored. Rows of an append are a mean: every 64th writes one more.
-A table is made when it is first written to. An agent with one message takes 155,648 bytes where an agent of the SDK alone takes 131,072: 1.19 times as much, and a test holds it under 1.3.
-A wake is what the object does of itself before its first call, most of it the SDK's own; the first append after it reads the view once, to know what is in it. Keys that are looked up count as rows, as they are billed; what the local platform writes for itself does not.
+Stored are ${renderCell(messageBytes)} bytes for a message of ${renderCell(textBytes)} characters, and ${renderCell(emptyBytes)} for an object with one message in it. A view reads a row for each visible message and a few more, at any number of stored ones. Rows of an append are a mean, because every 64th writes one more.
+A table is created when it is first written to. An agent with one message takes 155,648 bytes, and an agent of the SDK alone takes 131,072. That is 1.19 times as much, and a test holds it under 1.3.
+A wake is the object's work before its first call, and most of it is the SDK's own. The first append after it reads the view once, to know its size. Keys that are looked up count as rows, as they are billed. Rows that the local platform writes for itself do not count.
 
 ## What a run takes, by its chunks
 
 ${show(runs)}
 
-From asking to the end, with nothing tried twice and a model that answers; the SDK's own rows included. Requests are the workflow's calls to the object. From two chunks
-on, one model call more merges their drafts. Tokens out are bounded by the largest summary, and assumed to be as many.
+The figures cover a run from the request to the end, with nothing tried twice and a model that answers. The SDK's own rows are included. Requests are the workflow's calls to the object. From
+two chunks on, one more model call merges their drafts. Tokens out are bounded by the largest summary, and assumed to be as many.
 
-In the month a run is the mean of the ${RUNS_OF_A_LONG} that a long conversation has: every second one folds in the summary before it, with one model call more. What a run stores are its drafts, the overlay and its row in the
-ledger, above in whole pages of the database; in the month it is ${renderCell(Math.round(runBytes))} bytes, with the largest answers. What is said here names little: of a span full of names, the facts beside a draft take up to 150,000 bytes.
+In the month a run is the mean of the ${RUNS_OF_A_LONG} that a long conversation has. Every second one merges the summary before it, with one more model call. A run stores its drafts, the overlay and its row in the
+ledger. The table above counts whole pages of the database. In the month it is ${renderCell(Math.round(runBytes))} bytes, with the largest answers. The conversation of this page has few names. In a span full of names, the facts beside a draft take up to 150,000 bytes.
 
 ## Assumed
 
-- ${renderCell(ASSUMED.longShare * 100)} of 100 conversations are long, ${renderCell(ASSUMED.longMessages)} messages; the others have ${renderCell(ASSUMED.shortMessages)}. A message is ${renderCell(ASSUMED.messageTokens)} tokens. Before every second message the agent looks at its view.
+- ${renderCell(ASSUMED.longShare * 100)} of 100 conversations are long, ${renderCell(ASSUMED.longMessages)} messages. The others have ${renderCell(ASSUMED.shortMessages)}. A message is ${renderCell(ASSUMED.messageTokens)} tokens. Before every second message the agent reads its view.
 - Threshold ${renderCell(ASSUMED.thresholdTokens)}; a run of ${ASSUMED.chunksOfARun} chunk brings a view back to ${renderCell(ASSUMED.viewAfterTokens)}. Short conversations never get there.
-- Appends and views come over a WebSocket, of which ${ASSUMED.framesPerRequest} frames are billed as one request. That connection hibernates when nothing is said for some ten seconds, so ${renderCell(ASSUMED.wakesPerMessage * 100)} of 100 messages wake the object: each one of a user. That is pessimistic: who answers at once finds it awake.
-- A call keeps its object at work for ${renderCell(ASSUMED.callSeconds * 1_000)} ms, a wake for ${renderCell(ASSUMED.wakeSeconds * 1_000)} more. What it is on Cloudflare was not measured, so these are assumptions. Measured once, in one lab, on the machine of the benchmark, which loads no code and has its disk beside it: ${renderMs(times.append)} ms for an append, ${renderMs(times.view)} for a view of 220 messages, ${renderMs(times.wake)} for a wake with that view after it.
-- A run takes ${ASSUMED.runSeconds} s, a model's time: 3,000 tokens at 100 a second. No model is asked here, so it stays an assumption. With a model that answers at once a run took ${renderMs(times.run)} ms on the machine of the benchmark, measured once as well. The watchdog looks each ${ASSUMED.watchdogSeconds} s meanwhile and writes ${ASSUMED.watchdogRows} rows, its alarm among them.
+- Appends and views come over a WebSocket, of which ${ASSUMED.framesPerRequest} frames are billed as one request. That connection hibernates after some ten quiet seconds, so ${renderCell(ASSUMED.wakesPerMessage * 100)} of 100 messages wake the object, one for each message of a user. That is pessimistic, because a user who answers at once finds it awake.
+- A call keeps its object at work for ${renderCell(ASSUMED.callSeconds * 1_000)} ms, a wake for ${renderCell(ASSUMED.wakeSeconds * 1_000)} more. The times on Cloudflare were not measured, so these are assumptions. They were measured once, in one lab, on the machine of the benchmark, which loads no code and has a local disk: ${renderMs(times.append)} ms for an append, ${renderMs(times.view)} for a view of 220 messages, ${renderMs(times.wake)} for a wake with that view after it.
+- A run takes ${ASSUMED.runSeconds} s, which is a model's time for 3,000 tokens at 100 a second. No model is asked here, so it stays an assumption. With a model that answers at once a run took ${renderMs(times.run)} ms on the machine of the benchmark, measured once as well. The watchdog looks each ${ASSUMED.watchdogSeconds} s meanwhile and writes ${ASSUMED.watchdogRows} rows, its alarm among them.
 - Each conversation has an object of its own, which takes the bytes below once something is said in it: the tables of the SDK, and those of Palimpsest that are in use, a page or two each. An object for each user shares them.
-- Everything is kept for ${ASSUMED.monthsStored} months, finished workflow instances for ${ASSUMED.instanceDays} days; the busiest hour has ${ASSUMED.peak} times the mean.
+- Everything is kept for ${ASSUMED.monthsStored} months, finished workflow instances for ${ASSUMED.instanceDays} days. The busiest hour has ${ASSUMED.peak} times the mean.
 
 ## A month
 
@@ -92,31 +92,32 @@ US dollars a month, after what the plan of $${PLAN} includes.
 
 ${show(bills)}
 
-Two models are shown for the summariser: one that costs as the large ones do, and a small one. It is what costs most: a cheaper model with a fallback, a higher threshold, or \`budget\` lower it.
-Each later call of the agent's own model reads less for it, which is in no table here: [bench/RESULTS.md](../bench/RESULTS.md).
+The table shows two models for the summariser: one with the price of the large ones, and a small one. The summariser costs most. A cheaper model with a fallback, a higher threshold, or \`budget\` lower it.
+Each later call of the agent's own model reads less in return. No table here has that, but [bench/RESULTS.md](../bench/RESULTS.md) does.
 
-Most of what Cloudflare itself charges is for objects that begin and are kept, however little is said in them: ${renderCell(firstWritten)} rows written and ${renderCell(emptyBytes)} bytes each, the
-SDK's own tables included. An object for each user with a session for each conversation pays that once a user, not once a conversation.
+Most of Cloudflare's own charge is for objects that are created and kept, even with few messages in them: ${renderCell(firstWritten)} rows written and ${renderCell(emptyBytes)} bytes each, the
+SDK's own tables included. With an object for each user and a session for each conversation, that is paid once a user, not once a conversation.
 
 ${OWN_MODEL}
 
 ${describeLimits(page)}
 
-Not in this page: CPU time of the Worker, the page's own files, logs, egress, the agent's own model, the calls and tokens of notes where they are kept (an update takes one model call, which reads what is new and the notes as they stand), and what a run that waits for a person keeps the watchdog writing (some 17,300 rows a day, two cents).
+This page leaves out CPU time of the Worker, the page's own files, logs, egress and the agent's own model. It leaves out the calls and tokens of notes (an update takes one model call, which reads the new messages and the notes). And it leaves out the rows
+that the watchdog writes while a run waits for a person (some 17,300 rows a day, two cents).
 `;
 }
 
 /** Text without figures. The cost case has the figures. */
 const OWN_MODEL = `## What the agent's own model costs, and \`compactAfter("auto")\`
 
-Most of a bill is the agent's own requests: each one sends the view again. With a prompt cache the part that the provider has seen is read for a tenth of the price, so a long view costs little each
-time and much in the end; and an edit costs once, because everything behind it is written to the cache anew. \`compactAfter("auto", { windowTokens: 200_000 })\` weighs the two: it adds up, request by
-request, what was paid to carry what could have gone, and edits when that sum has reached what the edit costs,
+Most of a bill is the agent's own requests, because each one sends the view again. With a prompt cache the known part of a prompt is read for a tenth of the price. So a long view costs little each
+time and much in the end. An edit costs once, because everything behind it is written to the cache anew. \`compactAfter("auto", { windowTokens: 200_000 })\` weighs the two. Request by request, it
+adds up the cost of carrying text that could be removed. It edits when that sum has reached the price of the edit:
 
-    (cache write − cache read) × the tokens behind the edit + what the summariser charges.
+    (cache write − cache read) × the tokens behind the edit + the summariser's charge
 
-Older tool outputs then give way to stubs, or older messages to a summary. The first edit of a conversation waits until the sum is one and a half times its price, because many conversations end soon after. In a conversation of small steps edits come now and then, in one of large outputs soon, in a short one mostly never; the ceiling holds in any case.
-Prices are ratios of one another, and those of the large providers by default (input 1, cached 0.1, written 1.25, output 5). Put in your own, \`input\` and \`output\` being your summariser's, all in the unit of your agent's uncached input:
+Then stubs replace older tool outputs, or a summary replaces older messages. The first edit of a conversation waits until the sum is one and a half times its price, because many conversations end soon after. In a conversation of small steps edits come now and then, in one of large outputs soon, and in a short one mostly never. The ceiling holds in any case.
+Prices are ratios of one another, and by default those of the large providers (input 1, cached 0.1, written 1.25, output 5). Put in your own, all in the unit of your agent's uncached input. \`input\` and \`output\` are your summariser's:
 
 \`\`\`ts
 session.compactAfter("auto", {
@@ -126,13 +127,13 @@ session.compactAfter("auto", {
 });
 \`\`\`
 
-A provider without a cache has \`cacheRead: 1, cacheWrite: 1\`. \`plan()\` and \`status()\` show both sums, what an edit would save at every later call and what is masked. What it comes to on real sessions is in
-[bench/results/cost.md](../bench/results/cost.md), beside the SDK's policy; why it is so in [decision 18](decisions/0018-by-what-it-costs.md).
+A provider without a cache has \`cacheRead: 1, cacheWrite: 1\`. \`plan()\` and \`status()\` show both sums, the saving of an edit at every later call, and the masked part. [bench/results/cost.md](../bench/results/cost.md) has the effect on
+real sessions, beside the SDK's policy. [Decision 18](decisions/0018-by-what-it-costs.md) has the reasons.
 
 ## What a conversation costs, live
 
-The room of costs adds up what each conversation's model calls came to, by what a provider charges for: tokens sent, read from its prompt cache, written to it and answered, and the summarisers' own calls.
-Beside it stands an estimate of the same calls without compaction: every message in each prompt, the part that the prompt before had read from the cache, and no summariser.
+The room of costs adds up the model calls of each conversation by the provider's kinds of tokens: sent, read from its prompt cache, written to it and answered. The summarisers' calls count too.
+Beside the sum stands an estimate of the same calls without compaction. It has every message in each prompt, reads the part of the prompt before from the cache, and has no summariser.
 
 \`\`\`ts
 import { costs } from "palimpsest/costs";
@@ -150,35 +151,36 @@ export class Chat extends withCompaction(AIChatAgent, {
 })<Env> {}
 \`\`\`
 
-A model goes by the name under which its usage is recorded, \`provider:model\`, and a summariser by its own name; \`*\` is for every other one. Prices of the cache are those of input where they are left out. \`session.getCosts()\` answers, a client
-needs \`read\` for it, and the page shows it under *Health*. The deployable Worker has the room: set \`PALIMPSEST_PRICES\` to the same object as JSON. Without prices the tokens are counted and costs are null.
+A model goes by the name under which its usage is recorded, \`provider:model\`, and a summariser by its own name. \`*\` is for every other one. Prices of the cache are those of input where they are left out.
+\`session.getCosts()\` returns the costs, and the page shows them under *Health*. A client needs \`read\` for the call. The deployable Worker has the room: set \`PALIMPSEST_PRICES\` to the same object as JSON. Without
+prices the tokens are counted and costs are null.
 
-Turns that run through \`keepTurn\`, \`compacted()\` or Think record what the AI SDK reports of the cache. Who calls \`recordUsage\` passes \`cachedTokens\` and \`writtenTokens\`. The estimate takes a cache to forget nothing between two calls, and
-it misses changes of older messages. A fork and the child of a split begin at nothing. Calls of notes count as a summariser's.`;
+Turns that run through \`keepTurn\`, \`compacted()\` or Think record the AI SDK's report of the cache. Code that calls \`recordUsage\` passes \`cachedTokens\` and \`writtenTokens\`. The estimate assumes that a cache forgets nothing between two
+calls, and it ignores changes of older messages. A fork and the child of a split begin at zero. Calls of notes count as a summariser's.`;
 
 function describeLimits({ bounds, overloaded, chunksToLimit }: CostsPage): string {
   return `## Which limit is met first
 
-The share of each limit that the busiest hour takes; above 1 it is met.
+The table has the share of each limit that the busiest hour takes. Above 1 the limit is met.
 
 ${show(bounds)}
 
-A run of default chunks never comes near the steps of an instance: at one step a chunk that takes ${renderCell(chunksToLimit)} chunks, fewer by what merging their drafts takes, and an outline ends before there are eight of ${renderCell(DEFAULT_CHUNK_TOKENS)} tokens. It
+A run of default chunks never comes near the steps of an instance. At one step a chunk that takes ${renderCell(chunksToLimit)} chunks, less the steps that merge their drafts, and an outline ends before there are eight of ${renderCell(DEFAULT_CHUNK_TOKENS)} tokens. It
 also ends at ${renderCell(MAX_OUTLINE_ROWS)} messages. So only \`chunkTokens\` set so small that nearly each message is a chunk could meet ${renderCell(LIMITS.instanceSteps)}, when each draft is merged in pairs and repaired as well.
 
-An object a conversation, or a user, is far from every limit of an object at any size. One object for everybody is not: that is what the last two rows are for.
+An object a conversation, or a user, is far from every limit of an object at any size. One object for everybody is not, as the last two rows show.
 
-What happens to a run that meets a limit; appends and views never wait for it:
+A run that meets a limit ends as follows. Appends and views never wait for it:
 
 - A run that the engine does not take waits in the ledger, ${renderCell(PENDING_LIMIT_MS / 60_000)} minutes at most. Then it fails, and the next one is asked for when the view has grown.
-- A model call that is refused is tried again ${renderCell(MODEL_CALL.retries.limit)} times, after ${MODEL_CALL.retries.delay} and each time twice as long, or as long as the provider asks. Then the fallback model is asked, where there is one. Last comes a digest that no model
-  makes: the view is small again, and the overlay says \`degraded\`. After ${renderCell(FAILURES_TO_OPEN)} failures in a row an agent leaves the model alone for a while, and asks it no more until then; its view may grow to ${HARD_LINE} thresholds meanwhile.
+- A model call that is refused is tried again ${renderCell(MODEL_CALL.retries.limit)} times, after ${MODEL_CALL.retries.delay} and each time twice as long, or as long as the provider asks. Then the fallback model is asked, where there is one. Last comes a digest without a
+  model. The view is small again, and the overlay is marked \`degraded\`. After ${renderCell(FAILURES_TO_OPEN)} failures in a row the breaker keeps the agent from asking the model for a while. Its view may grow to ${HARD_LINE} thresholds meanwhile.
 ${overloaded.map(describeOverload).join("")}`.trimEnd();
 }
 
 function describeOverload({ at, share }: CostsPage["overloaded"][number]): string {
-  return `- That rides out a busy hour, and no more. At ${at} the mean hour asks for ${renderCell(share)} times as many calls as the limit lets through, so waiting does not help: at least ${renderCell(Math.round(100 - 100 / share))} of 100 calls find no place, and end
-  with the fallback or in a digest. What helps is a higher limit, several accounts or providers, or a higher threshold, with which fewer runs are due.
+  return `- That is enough for a busy hour, and no more. At ${at} the mean hour asks for ${renderCell(share)} times as many calls as the limit lets through, so waiting does not help: at least ${renderCell(Math.round(100 - 100 / share))} of 100 calls are refused, and end
+  with the fallback or in a digest. A higher limit, several accounts or providers, or a higher threshold help. With a higher threshold fewer runs are due.
 `;
 }
 
