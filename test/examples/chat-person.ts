@@ -23,7 +23,7 @@ export class Person {
   /** What the person's page shows. */
   async load(): Promise<UIMessage[]> {
     const response = await fetch(`http://${this.#host}/agents/chat/${this.#name}/get-messages`);
-    return (await response.json()) as UIMessage[];
+    return await response.json<UIMessage[]>();
   }
 
   /** Sends the whole conversation with the new message, and waits until the answer is done. */
