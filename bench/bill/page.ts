@@ -136,9 +136,11 @@ The room of costs adds up the model calls of each conversation by the provider's
 Beside the sum stands an estimate of the same calls without compaction. It has every message in each prompt, reads the part of the prompt before from the cache, and has no summariser.
 
 \`\`\`ts
+import { Agent } from "agents";
+import { withCompaction } from "palimpsest";
 import { costs } from "palimpsest/costs";
 
-export class Chat extends withCompaction(AIChatAgent, {
+export class Chat extends withCompaction(Agent, {
   rooms: [
     costs({
       prices: {
@@ -148,7 +150,7 @@ export class Chat extends withCompaction(AIChatAgent, {
       },
     }),
   ],
-})<Env> {}
+}) {}
 \`\`\`
 
 A model goes by the name under which its usage is recorded, \`provider:model\`, and a summariser by its own name. \`*\` is for every other one. Prices of the cache are those of input where they are left out.
