@@ -31,7 +31,7 @@ function Report({ report }: { report: Costs }) {
       <dl className="figures">
         <Figure name="so far" value={moneyOr(total)} />
         <Figure name="without compaction, estimated" value={moneyOr(withoutCompaction.total)} />
-        <Figure name="of that" value={shareOf(total, withoutCompaction.total)} />
+        <Figure name="share of the estimate" value={shareOf(total, withoutCompaction.total)} />
       </dl>
       <div className="scroll-x">
         <table className="costs" aria-label="Tokens and costs by model">

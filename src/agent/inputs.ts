@@ -21,7 +21,7 @@ import type { CreateSessionOptions, ListSessionsOptions, SessionInfo } from "../
 import type { TruncateOptions } from "../steps/view/truncate.ts";
 import type { NotesSection } from "../steps/notes/document.ts";
 import type { PlanQuestion } from "./reports/plan.ts";
-import type { UsageReport } from "./reports/usage-report.ts";
+import { MAX_CALL_TOKENS, type UsageReport } from "./reports/usage-report.ts";
 import type { SplitOptions } from "./runs/split.ts";
 import type { GetViewOptions } from "./views/shown-view.ts";
 
@@ -127,15 +127,18 @@ export const notesEdit = {
   basedOn: tokens.optional(),
 } satisfies FieldsOf<NotesEdit>;
 
+/** Tokens of one call. */
+const callTokens = tokens.max(MAX_CALL_TOKENS);
+
 export const usageReport = {
-  inputTokens: tokens,
-  outputTokens: tokens.optional(),
-  cachedTokens: tokens.optional(),
-  writtenTokens: tokens.optional(),
+  inputTokens: callTokens,
+  outputTokens: callTokens.optional(),
+  cachedTokens: callTokens.optional(),
+  writtenTokens: callTokens.optional(),
   cost: z.number().nonnegative().optional(),
   model: name.optional(),
   leafId,
-  viewTokens: tokens.optional(),
+  viewTokens: callTokens.optional(),
 } satisfies FieldsOf<UsageReport>;
 
 export const splitOptions = {

@@ -15,6 +15,7 @@ describe.skipIf(WITHOUT_BROWSER !== null)("the page", () => {
       PALIMPSEST_CHUNK_TOKENS: "400",
       PALIMPSEST_MODEL_DELAY_MS: "700",
       PALIMPSEST_WATCHDOG_SECONDS: "2",
+      PALIMPSEST_PRICES: '{"*":{"input":3,"output":15,"cacheRead":0.3,"cacheWrite":3.75}}',
     });
   });
 
@@ -71,6 +72,22 @@ describe.skipIf(WITHOUT_BROWSER !== null)("the page", () => {
     const person = page.getByRole("log", { name: "As it was written" });
     await readFromTop(person, /Under layer 1/);
     await person.getByText("Step 6:").first().waitFor();
+  });
+
+  test("the health page tells what the conversation costs, at the Worker's prices, and what it would have cost", async () => {
+    await layered("priced");
+    const call = { sessionId: "priced", model: "provider:large", outputTokens: 100 };
+    await stage.call("recordUsage", { ...call, inputTokens: 3_000, writtenTokens: 3_000 });
+    await stage.call("recordUsage", { ...call, inputTokens: 3_200, cachedTokens: 3_000, writtenTokens: 200 });
+    const page = await stage.visit("#health?agent=demo");
+    await page.getByLabel("Session").selectOption("priced");
+    const costs = page.getByRole("table", { name: "Tokens and costs by model" });
+    const own = costs.getByRole("row", { name: /^provider:large/ });
+    // 3,200 written, 3,000 read and 200 answered.
+    await own.getByText("0.0159").waitFor();
+    await costs.getByRole("row", { name: /for summaries/ }).waitFor();
+    await costs.getByRole("row", { name: /^without compaction, estimated/ }).waitFor();
+    await expectAccessible(page);
   });
 
   test("a reload in the middle of a run finds it again, and its end (R1)", async () => {

@@ -1,5 +1,11 @@
 /** What a caller reports of a model call. */
 
+/**
+ * Most tokens that one model call may report. It is larger than any model's window, and bounds the effect of a wrong report on sums and
+ * views.
+ */
+export const MAX_CALL_TOKENS = 10_000_000;
+
 /** A provider's report of one model call on a session's view. */
 export interface UsageReport {
   /** Tokens of the whole prompt, cached ones included, of one call and not of a turn of several. 0 means unknown. */

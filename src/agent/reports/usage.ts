@@ -6,16 +6,9 @@
  * trigger, the plan and the ledger agree on what is too large.
  */
 import { PalimpsestError } from "../../errors.ts";
-import { MAX_NAME_CHARS } from "../../limits.ts";
 import { calibrate, calibrationRatio, predictTokens } from "../../steps/tokens/calibrate.ts";
 import type { Needs } from "../core.ts";
-import type { UsageReport } from "./usage-report.ts";
-
-/**
- * Most tokens that one model call may report. It is larger than any model's window, and bounds the effect of a wrong report on sums and
- * views.
- */
-export const MAX_CALL_TOKENS = 10_000_000;
+import { MAX_CALL_TOKENS, type UsageReport } from "./usage-report.ts";
 
 /** Sums of one model's calls in a session. */
 export interface ModelUsage {
@@ -36,7 +29,6 @@ export function recordUsage(
 ): void {
   const { inputTokens, outputTokens = 0, cost = 0, model = "", leafId } = report;
   const history = core.memory.session(sessionId);
-  checkReport(report);
   if (history.leafId() === null) {
     throw new PalimpsestError("invalid_input", `Session "${sessionId}" has no messages: no call was made on its view.`);
   }
@@ -90,20 +82,4 @@ export function unseenTokens(core: Needs<"settings" | "usage">, sessionId: strin
 /** Whether a provider may have counted one call at this number. */
 export function isTokenCount(value: unknown): value is number {
   return Number.isSafeInteger(value) && (value as number) >= 0 && (value as number) <= MAX_CALL_TOKENS;
-}
-
-/** `Sessions.addUsage` refuses every other value that a sum cannot take. */
-function checkReport({ model = "", ...report }: UsageReport): void {
-  const { inputTokens, outputTokens = 0, cachedTokens = 0, writtenTokens = 0, viewTokens = 0 } = report;
-  const counts = { inputTokens, outputTokens, cachedTokens, writtenTokens, viewTokens };
-  for (const [field, value] of Object.entries(counts)) {
-    if (isTokenCount(value)) continue;
-    throw new PalimpsestError(
-      "invalid_input",
-      `${field} is ${String(value)}: give what one call was counted at, a whole number from 0 to ${MAX_CALL_TOKENS}.`,
-    );
-  }
-  if (typeof model !== "string" || model.length > MAX_NAME_CHARS) {
-    throw new PalimpsestError("invalid_input", `model is a name of at most ${MAX_NAME_CHARS} characters.`);
-  }
 }

@@ -2,10 +2,9 @@
 import { SessionManager } from "../../../src/agent/sessions/session-manager.ts";
 import { Session } from "../../../src/agent/sessions/session.ts";
 import type { FullSession } from "../../rooms.ts";
-import { MAX_CALL_TOKENS } from "../../../src/agent/reports/usage.ts";
+import { MAX_CALL_TOKENS, type UsageReport } from "../../../src/agent/reports/usage-report.ts";
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { expect, test } from "vitest";
-import type { UsageReport } from "../../../src/agent/reports/usage-report.ts";
 import { newAgent, skipRetryDelays } from "../../agents.ts";
 import { say, talk } from "../../conversation.ts";
 import { summaryOf } from "../../scripted-model.ts";
