@@ -104,8 +104,7 @@ export interface RoomHooks {
   cleared(sessionId: string): void;
   deleted(sessionId: string): void;
   copied(fromId: string, toId: string): void;
-  used(sessionId: string, report: UsageReport): void;
-  summarised(sessionId: string, call: SummariserCall): void;
+  counted(sessionId: string, call: UsageReport | SummariserCall): void;
   shown(sessionId: string, messages: UIMessage[]): UIMessage[];
   tools(sessionId: string, newest: () => string): ToolSet;
   reminder(sessionId: string): Promise<string | null>;
@@ -118,7 +117,7 @@ export interface RoomHooks {
 /** A call of a summariser, with its tokens. */
 export interface SummariserCall {
   readonly model: string;
-  readonly cost: { readonly inputTokens: number; readonly outputTokens: number };
+  readonly summariser: { readonly inputTokens: number; readonly outputTokens: number };
 }
 
 /** A text that a model always sees. */

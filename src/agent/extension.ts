@@ -47,10 +47,8 @@ export interface Installed<SessionMethods extends object, ManagerMethods extends
   readonly deleted?: (sessionId: string) => void;
   /** A session was made as a copy of another. */
   readonly copied?: (fromId: string, toId: string) => void;
-  /** A provider's count of a call of the agent's own model was recorded. */
-  readonly used?: (sessionId: string, report: UsageReport) => void;
-  /** A summariser's call is on the bill, once. */
-  readonly summarised?: (sessionId: string, call: SummariserCall) => void;
+  /** A model call was counted, once: the report of one of the agent's own, or a summariser's that is on the bill. */
+  readonly counted?: (sessionId: string, call: UsageReport | SummariserCall) => void;
   /** Removes messages from a view that the room does not want shown. */
   readonly shown?: (sessionId: string, messages: UIMessage[]) => UIMessage[];
   /** Tools for a model. `newest` names the session in which the conversation goes on. */
@@ -121,12 +119,8 @@ export class InstalledRooms implements RoomHooks {
     for (const room of this.#rooms) room.copied?.(fromId, toId);
   }
 
-  used(sessionId: string, report: UsageReport): void {
-    for (const room of this.#rooms) room.used?.(sessionId, report);
-  }
-
-  summarised(sessionId: string, call: SummariserCall): void {
-    for (const room of this.#rooms) room.summarised?.(sessionId, call);
+  counted(sessionId: string, call: UsageReport | SummariserCall): void {
+    for (const room of this.#rooms) room.counted?.(sessionId, call);
   }
 
   shown(sessionId: string, messages: UIMessage[]): UIMessage[] {

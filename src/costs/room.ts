@@ -55,9 +55,10 @@ function install(core: Core, prices: PriceList): Installed<CostMethods, object> 
   const sql = new CostStatements(core.db);
   return {
     session: (state) => new SessionCosts(state, sql, prices),
-    used: (sessionId, report) => addOwn(core, sql, { sessionId, report }),
-    summarised: (sessionId, { model, cost }) => {
-      sql.put(sessionId, addSummary(sql.cost(sessionId, { model, summarises: 1 }), model, cost));
+    counted: (sessionId, call) => {
+      if (!("summariser" in call)) return addOwn(core, sql, { sessionId, report: call });
+      const { model, summariser } = call;
+      sql.put(sessionId, addSummary(sql.cost(sessionId, { model, summarises: 1 }), model, summariser));
     },
     deleted: (sessionId) => sql.delete(sessionId),
   };

@@ -25,9 +25,7 @@ export type CostRow = {
   pathTokens: number;
 };
 
-const SUMS = `calls, input_tokens AS inputTokens, output_tokens AS outputTokens, cached_tokens AS cachedTokens,
-  written_tokens AS writtenTokens, whole_tokens AS wholeTokens, whole_cached AS wholeCached, last_whole AS lastWhole,
-  path_seq AS pathSeq, path_tokens AS pathTokens`;
+type Stored = { model: string; summarises: number; sums: string };
 
 export class CostStatements {
   readonly #db: Db;
@@ -37,27 +35,27 @@ export class CostStatements {
   }
 
   costs(sessionId: string): CostRow[] {
-    const sql = `SELECT model, summarises, ${SUMS} FROM palimpsest_costs WHERE session_id = ? ORDER BY summarises, model`;
-    return this.#db.run<CostRow>(sql, sessionId);
+    const sql = "SELECT model, summarises, sums FROM palimpsest_costs WHERE session_id = ? ORDER BY summarises, model";
+    return this.#db.run<Stored>(sql, sessionId).map(readRow);
   }
 
   cost(sessionId: string, { model, summarises }: Pick<CostRow, "model" | "summarises">): CostRow | null {
-    const sql = `SELECT model, summarises, ${SUMS} FROM palimpsest_costs
+    const sql = `SELECT model, summarises, sums FROM palimpsest_costs
        WHERE session_id = ? AND model = ? AND summarises = ?`;
-    return this.#db.run<CostRow>(sql, sessionId, model, summarises)[0] ?? null;
+    const [found] = this.#db.run<Stored>(sql, sessionId, model, summarises);
+    return found === undefined ? null : readRow(found);
   }
 
-  put(sessionId: string, row: CostRow): void {
-    const sql = `INSERT OR REPLACE INTO palimpsest_costs
-         (session_id, model, summarises, calls, input_tokens, output_tokens, cached_tokens, written_tokens,
-          whole_tokens, whole_cached, last_whole, path_seq, path_tokens)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
-    const sent = [row.calls, row.inputTokens, row.outputTokens, row.cachedTokens, row.writtenTokens];
-    const whole = [row.wholeTokens, row.wholeCached, row.lastWhole, row.pathSeq, row.pathTokens];
-    this.#db.run(sql, sessionId, row.model, row.summarises, ...sent, ...whole);
+  put(sessionId: string, { model, summarises, ...sums }: CostRow): void {
+    const sql = "INSERT OR REPLACE INTO palimpsest_costs (session_id, model, summarises, sums) VALUES (?, ?, ?, ?)";
+    this.#db.run(sql, sessionId, model, summarises, JSON.stringify(sums));
   }
 
   delete(sessionId: string): void {
     this.#db.run("DELETE FROM palimpsest_costs WHERE session_id = ?", sessionId);
   }
+}
+
+function readRow({ sums, ...row }: Stored): CostRow {
+  return { ...row, ...(JSON.parse(sums) as Omit<CostRow, "model" | "summarises">) };
 }

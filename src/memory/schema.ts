@@ -189,19 +189,10 @@ const FAMILIES = {
   // What model calls cost, by model, for the room of costs (src/costs/statements.ts).
   costs: [
     `CREATE TABLE palimpsest_costs (
-       session_id     TEXT NOT NULL,
-       model          TEXT NOT NULL,
-       summarises     INTEGER NOT NULL,
-       calls          INTEGER NOT NULL,
-       input_tokens   INTEGER NOT NULL,
-       output_tokens  INTEGER NOT NULL,
-       cached_tokens  INTEGER NOT NULL,
-       written_tokens INTEGER NOT NULL,
-       whole_tokens   INTEGER NOT NULL,
-       whole_cached   INTEGER NOT NULL,
-       last_whole     INTEGER NOT NULL,
-       path_seq       INTEGER NOT NULL,
-       path_tokens    INTEGER NOT NULL,
+       session_id TEXT NOT NULL,
+       model      TEXT NOT NULL,
+       summarises INTEGER NOT NULL,
+       sums       TEXT NOT NULL,
        PRIMARY KEY (session_id, model, summarises)
      ) WITHOUT ROWID`,
   ],

@@ -52,7 +52,7 @@ export function recordUsage(
     // Later than any other row, so that the last call is known even within one millisecond.
     recordedAt: Math.max(core.platform.now(), (core.usage.rows(sessionId)[0]?.recordedAt ?? 0) + 1),
   });
-  core.rooms.used(sessionId, report);
+  core.rooms.counted(sessionId, report);
 }
 
 /** By model, the last called first. */

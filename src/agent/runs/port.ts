@@ -217,7 +217,7 @@ export class RunPort implements CompactionPort {
       // Notes depend on more than their span, so their drafts are not shared with other sessions.
       const source = run.kind === "notes" ? {} : { source: { ...planOf(run).span, digest: run.planDigest ?? "" } };
       const draft = core.drafts.save(run.sessionId, { ...answer, ...audited, key, ...source });
-      if (cost !== null && bill(call, answerId, { model: input.model, cost })) {
+      if (cost !== null && bill(call, answerId, { model: input.model, summariser: cost })) {
         const now = core.platform.now();
         if (audited.problems.length === 0) core.health.noteAnswer(input.model, now);
         else if (again) core.health.noteFailure(input.model, "unusable", now);
@@ -245,7 +245,7 @@ export class RunPort implements CompactionPort {
         call.close({ failure: { attempt: mark.attempt, model, code, reason }, askedMs: tookMs });
         core.health.noteFailure(model, code, now);
       }
-      if (cost !== null) bill(call, answerId, { model, cost });
+      if (cost !== null) bill(call, answerId, { model, summariser: cost });
       return { kind: "noted", again: isInTime && (run.ignoreBudget === true || !core.health.isOpen(model, now)) };
     });
   }
@@ -375,9 +375,13 @@ function compacted(call: PortCall): Compacted {
  * Adds a model call to the bill of the run and of the session. False for a call that is already billed. A repeated report of it, after a
  * lost receipt, costs nothing.
  */
-function bill(call: PortCall, answerId: string, asked: { readonly model: string; readonly cost: CallCost }): boolean {
+function bill(
+  call: PortCall,
+  answerId: string,
+  asked: { readonly model: string; readonly summariser: CallCost },
+): boolean {
   const { core, run, mark } = call;
-  const { cost } = asked;
+  const { summariser: cost } = asked;
   const billed = run.steps.find(({ name }) => name === mark.step)?.billed ?? [];
   if (billed.includes(answerId)) return false;
   call.note({
@@ -388,6 +392,6 @@ function bill(call: PortCall, answerId: string, asked: { readonly model: string;
   });
   call.close({ ...cost, calls: 1, billed: [...billed, answerId] });
   core.spend.add(run.sessionId, cost.inputTokens + cost.outputTokens, core.platform.now());
-  core.rooms.summarised(run.sessionId, asked);
+  core.rooms.counted(run.sessionId, asked);
   return true;
 }
