@@ -1,6 +1,6 @@
 /**
  * A chat model without a model, so that the example runs with no account. It understands "track 7" and "send 7", reads what its
- * tools answered, and says how many messages it was shown.
+ * tools answered, and says how much it was shown.
  */
 import type {
   LanguageModelV3,
@@ -12,7 +12,8 @@ import type {
 } from "@ai-sdk/provider";
 
 const CHARS_PER_TOKEN = 4;
-const WORD_MS = 15;
+const WORDS = /(?:\S+\s*){1,4}/g;
+const WORDS_MS = 20;
 
 const TOOLS: Readonly<Record<string, string>> = { track: "trackParcel", send: "sendParcel" };
 
@@ -37,7 +38,7 @@ function decide({ prompt }: LanguageModelV3CallOptions): LanguageModelV3Content 
     const shown = results.join(" ").slice(0, 160);
     return {
       type: "text",
-      text: `Done. ${shown === "" ? "It was not approved." : shown} I was shown ${prompt.length} messages.`,
+      text: `Done. ${shown === "" ? "It was not approved." : shown} I was shown ${prompt.length} messages of some ${tokensOf(prompt)} tokens.`,
     };
   }
   const said =
@@ -48,15 +49,22 @@ function decide({ prompt }: LanguageModelV3CallOptions): LanguageModelV3Content 
     const input = JSON.stringify({ number: Number(number) });
     return { type: "tool-call", toolCallId: `call-${crypto.randomUUID()}`, toolName, input };
   }
-  return { type: "text", text: `You said: ${said.slice(0, 200)} I was shown ${prompt.length} messages.` };
+  return {
+    type: "text",
+    text: `You said: ${said.slice(0, 200)} I was shown ${prompt.length} messages of some ${tokensOf(prompt)} tokens.`,
+  };
 }
 
 function reasonOf({ type }: LanguageModelV3Content): LanguageModelV3FinishReason {
   return type === "tool-call" ? { unified: "tool-calls", raw: undefined } : { unified: "stop", raw: undefined };
 }
 
+function tokensOf(prompt: LanguageModelV3CallOptions["prompt"]): number {
+  return Math.ceil(JSON.stringify(prompt).length / CHARS_PER_TOKEN);
+}
+
 function usageOf({ prompt }: LanguageModelV3CallOptions): LanguageModelV3Usage {
-  const input = Math.ceil(JSON.stringify(prompt).length / CHARS_PER_TOKEN);
+  const input = tokensOf(prompt);
   return {
     inputTokens: { total: input, noCache: input, cacheRead: 0, cacheWrite: 0 },
     outputTokens: { total: 30, text: 30, reasoning: 0 },
@@ -72,9 +80,9 @@ function streamOf(
       controller.enqueue({ type: "stream-start", warnings: [] });
       if (content.type === "text") {
         controller.enqueue({ type: "text-start", id: "0" });
-        for (const word of content.text.split(/(?<= )/)) {
-          await new Promise((resolve) => setTimeout(resolve, WORD_MS));
-          controller.enqueue({ type: "text-delta", id: "0", delta: word });
+        for (const words of content.text.match(WORDS) ?? []) {
+          await new Promise((resolve) => setTimeout(resolve, WORDS_MS));
+          controller.enqueue({ type: "text-delta", id: "0", delta: words });
         }
         controller.enqueue({ type: "text-end", id: "0" });
       } else if (content.type === "tool-call") {

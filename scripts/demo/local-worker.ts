@@ -15,6 +15,8 @@ export interface LocalWorkerOptions {
   readonly stateDir: string;
   readonly port: number;
   readonly vars: Readonly<Record<string, string>>;
+  /** The configuration of another Worker than the deployable one, which has a page to build. */
+  readonly configPath?: string;
 }
 
 export class LocalWorker {
@@ -37,8 +39,8 @@ export class LocalWorker {
    */
   async start(): Promise<void> {
     if (this.#closed) throw new PalimpsestError("invalid_state", "The Worker was closed for good.");
-    await buildPage();
-    const { port, stateDir, vars } = this.#options;
+    const { port, stateDir, vars, configPath } = this.#options;
+    if (configPath === undefined) await buildPage();
     const flags = Object.entries(vars).flatMap(([name, value]) => ["--var", `${name}:${value}`]);
     const args = [
       "dev",
@@ -48,6 +50,7 @@ export class LocalWorker {
       "--persist-to",
       stateDir,
       "--show-interactive-dev-session=false",
+      ...(configPath === undefined ? [] : ["--config", configPath]),
     ];
     const child = spawn("wrangler", [...args, ...flags], {
       detached: true,

@@ -23,23 +23,28 @@ export class Person {
   /** What the person's page shows. */
   async load(): Promise<UIMessage[]> {
     const response = await fetch(`http://${this.#host}/agents/chat/${this.#name}/get-messages`);
-    return await response.json<UIMessage[]>();
+    return response.json<UIMessage[]>();
   }
 
   /** Sends the whole conversation with the new message, and waits until the answer is done. */
-  async say(text: string, shown?: readonly UIMessage[]): Promise<void> {
-    const message = { id: crypto.randomUUID(), role: "user", parts: [{ type: "text", text }] };
+  async say(text: string): Promise<void> {
+    await this.ask({ id: crypto.randomUUID(), role: "user", parts: [{ type: "text", text }] }, await this.load());
+  }
+
+  /** Sends a message behind what the page shows. Resolves when the answer is done. */
+  ask(message: UIMessage, shown: readonly UIMessage[]): Promise<void> {
     const id = crypto.randomUUID();
     const { promise: answered, resolve } = Promise.withResolvers<void>();
     const heard = ({ data }: MessageEvent): void => {
       const frame = JSON.parse(String(data)) as Frame;
-      if (frame.type === "cf_agent_use_chat_response" && frame.id === id && frame.done === true) resolve();
+      if (frame.type !== "cf_agent_use_chat_response" || frame.id !== id || frame.done !== true) return;
+      this.agent.removeEventListener("message", heard);
+      resolve();
     };
     this.agent.addEventListener("message", heard);
-    const body = JSON.stringify({ messages: [...(shown ?? (await this.load())), message], trigger: "submit-message" });
+    const body = JSON.stringify({ messages: [...shown, message], trigger: "submit-message" });
     this.agent.send(JSON.stringify({ type: "cf_agent_use_chat_request", id, init: { method: "POST", body } }));
-    await answered;
-    this.agent.removeEventListener("message", heard);
+    return answered;
   }
 
   leave(): void {

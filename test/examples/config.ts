@@ -16,15 +16,17 @@ export const ALIAS: Readonly<Record<string, string>> = Object.fromEntries(
 /** What Think imports for scripts of skills, which no example has. */
 const NO_BASH = { "just-bash": join(root, "test/think/no-bash.ts") };
 
-/** The path of an example's configuration, unchanged except for its imports. */
-export function configOf(example: "ai-chat" | "chat" | "minimal" | "sessions" | "think"): string {
+type Example = "ai-chat" | "chat" | "minimal" | "sessions" | "think";
+
+/** The path of an example's configuration, unchanged except for its imports, and for its Worker where a test has one of its own. */
+export function configOf(example: Example, main = join(root, "examples", example, "worker.ts")): string {
   const folder = join(root, "examples", example);
   // Vite says where a page's files are.
   const config = readFileSync(join(folder, "wrangler.jsonc"), "utf8")
     .replace(/^ *"assets":.*\n/m, "")
     .replace(
       '"main": "worker.ts"',
-      `"main": ${JSON.stringify(join(folder, "worker.ts"))}, "alias": ${JSON.stringify({ ...ALIAS, ...NO_BASH })}`,
+      `"main": ${JSON.stringify(main)}, "alias": ${JSON.stringify({ ...ALIAS, ...NO_BASH })}`,
     );
   const written = join(root, ".state", `example-${example}-${process.pid}`, "wrangler.jsonc");
   mkdirSync(resolve(written, ".."), { recursive: true });
