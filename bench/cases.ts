@@ -17,7 +17,6 @@ import { manySessions } from "./cases/many-sessions.ts";
 import { memory } from "./cases/memory.ts";
 import { millionTokens } from "./cases/million-tokens.ts";
 import { notes } from "./cases/notes.ts";
-import { rescued } from "./cases/rescued.ts";
 import { rent } from "./cases/rent.ts";
 import { runCost } from "./cases/run-cost.ts";
 import { runTime } from "./cases/run-time.ts";
@@ -35,7 +34,6 @@ export const CASES: readonly Case[] = [
   cost,
   rent,
   fidelity,
-  rescued,
   drift,
   notes,
   durability,

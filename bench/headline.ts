@@ -1,6 +1,6 @@
 /** The figures that the README shows. They are read from the results and written between two marks, never by hand. */
 import type { Cell } from "./finding.ts";
-import { renderTable } from "./report.ts";
+import { renderCell, renderTable } from "./report.ts";
 import type { Results } from "./results.ts";
 import { listLosses } from "./worse.ts";
 
@@ -29,20 +29,7 @@ const POLICIES = ["ours", "sdk 0.32", "sdk 0.20", "head and tail"];
 
 const LINES: readonly Line[] = [
   {
-    says: "Names still in view after 20 compactions",
-    places: { of: "fidelity", caption: "a coding session", column: "view, after 20", rows: POLICIES },
-  },
-  {
-    says: "Rules of the user in view, mean over 20",
-    places: {
-      of: "fidelity",
-      caption: "a coding session, summariser extractive: in view over all",
-      column: "rules",
-      rows: POLICIES,
-    },
-  },
-  {
-    says: "Dollars for that session, all calls",
+    says: "Dollars for a coding session, all calls",
     places: {
       of: "cost-of-a-conversation",
       caption: "the coding session, threshold 60,000: the bill",
@@ -77,7 +64,9 @@ export function showFigures(readme: string, results: Results): string {
 }
 
 function renderFigures(results: Results): string {
-  return [renderHeadline(results), describeLosses(results)].filter((part) => part !== "").join("\n\n");
+  return [renderHeadline(results), describeSight(results), describeLosses(results)]
+    .filter((part) => part !== "")
+    .join("\n\n");
 }
 
 /** The lines that say most about ours and the others. */
@@ -118,6 +107,26 @@ function failingMinute(results: Results): readonly Cell[] {
   return [calls("Ours"), calls("Sdk032"), calls("Sdk020"), NONE];
 }
 
+/** What summaries and names bring back, beside the floor and at the worst. Empty where no session was measured. */
+export function describeSight(results: Results): string {
+  const [wide, narrow] = ["a fifteenth", "a thirtieth"].map((share) => {
+    const table = results["fidelity"]?.finding.tables.find(
+      ({ caption = "" }) => caption.includes(share) && caption.endsWith("by source"),
+    );
+    const row = table?.rows.find(([name]) => name === "all sessions");
+    return (column: string): string => renderCell(row?.[table?.columns.indexOf(column) ?? -1] ?? NONE);
+  });
+  if (wide === undefined || narrow === undefined || wide("sessions") === NONE) return "";
+  const [ours, floor] = ["rescued by ours", "by the floor"] as const;
+  return [
+    `- Of hidden names that are needed again, ${wide(ours)} come back in a fifteenth of the threshold, ${narrow(ours)} in a thirtieth.`,
+    `- A bare list of the warmest words, without a sentence, brings back ${wide(floor)} and ${narrow(floor)} in as much room.`,
+    `- In the worst of ${wide("sessions")} real sessions it is ${wide("rescued there")}. Head and tail alone show ${wide("head and tail")} of all that is needed.`,
+  ]
+    .map((line) => wrap(line).replaceAll("\n", "\n  "))
+    .join("\n");
+}
+
 function describeLosses(results: Results): string {
   const list = listLosses(results).map(({ title, losses }) => `${title.toLowerCase()} (${losses.length})`);
   if (list.length === 0) return "";
@@ -126,5 +135,5 @@ function describeLosses(results: Results): string {
 
 /** Lines short enough for a terminal. */
 function wrap(text: string): string {
-  return text.replace(/(.{1,118})(?: |$)/g, "$1\n").trimEnd();
+  return text.replace(/(.{1,116})(?: |$)/g, "$1\n").trimEnd();
 }

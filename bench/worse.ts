@@ -25,7 +25,7 @@ type Peer = (typeof PEERS)[number];
 
 /** The compared figures in words. */
 export const READ =
-  "rows of one operation, its time beside the SDK's sessions, appends behind a summariser, model calls and views where a summariser is slow or of no use, what a summariser reads, the bills of conversations, and what is still there of them";
+  "rows of one operation, its time beside the SDK's sessions, appends behind a summariser, model calls and views where a summariser is slow or of no use, what a summariser reads, and the bills of conversations";
 
 /** Losses by subject. A subject without a loss is left out. */
 export function listLosses(results: Results): readonly Losses[] {
@@ -40,7 +40,6 @@ export function listLosses(results: Results): readonly Losses[] {
     { title: "The view after a summariser of no use, in thresholds", losses: losesBad(bad, "view, in thresholds") },
     { title: "Tokens that a summariser reads", losses: losesBill(bills, "in", "none") },
     { title: "Dollars", losses: losesBill(bills, "both $") },
-    { title: "What is still there", losses: losesSight(tablesOf("fidelity")) },
   ].filter(({ losses }) => losses.length > 0);
 }
 
@@ -164,22 +163,7 @@ function losesBill(tables: readonly Table[], column: string, without?: string): 
   });
 }
 
-/** Each row of this table is a loss, named by what is looked for in which conversation. */
-function losesSight(tables: readonly Table[]): readonly Loss[] {
-  const table = tables.find(({ columns }) => columns.includes(BEHIND));
-  const rows = (table?.rows ?? []).map((row) => {
-    const cell = (column: string): string => renderCell(row[at(table, column)] ?? NONE);
-    const name = `${cell("what")}, ${cell("conversation")}, ${cell("summariser")}`;
-    const where = `after ${cell("after")}, ${cell("in")}, most in ${cell("most in")}`;
-    return { name, says: `${cell(BEHIND)} ${cell("ours")}, where ${cell("rival")} has ${cell("shows")} (${where})` };
-  });
-  return joined(rows);
-}
-
 const NONE = "–";
-/** The column that names which of ours is behind. */
-const BEHIND = "which of ours";
-
 function at(table: Table | undefined, column: string): number {
   return table?.columns.indexOf(column) ?? -1;
 }

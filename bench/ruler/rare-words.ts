@@ -13,6 +13,7 @@ const LEAST_DIGITS = 5;
 const UNSPACED =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Thai}\u3000-\u303f\uff00-\uffef]+/gu;
 const RUN = /[\w@#$~./:+-]*\w/g;
+const ASCII = /^[!-~]+$/;
 const EDGE = /^[./:+~-]+|[./:+~-]+$/g;
 
 export type RareWords = (text: string) => ReadonlySet<string>;
@@ -32,6 +33,7 @@ export function readRuler(): RareWords | null {
     const found = new Set<string>();
     for (const [run] of text.replaceAll(UNSPACED, " ").matchAll(RUN)) {
       const word = run.replaceAll(EDGE, "");
+      if (!ASCII.test(word)) continue;
       if (word.length < LEAST_LETTERS || word.length > MOST_LETTERS) continue;
       if (/^\d+$/.test(word) && word.length < LEAST_DIGITS) continue;
       if (!found.has(word) && !isKnown(word)) found.add(word);

@@ -1,20 +1,22 @@
 /**
  * Replays a conversation through the real planner, extractor and choice of names. After each compaction it takes the rare words that only
- * hidden messages say and that somebody soon writes again, and counts those that summary and names still say.
+ * hidden messages say and that somebody soon writes again, and counts those that each policy still says.
  *
- * The floor is a baseline of equal size at the same moments. It has no summary and takes the warmest rare words per character. Warmth is
- * 0.99 to the power of a word's age, halved where only a tool said it. The floor sees the ruler's own words.
+ * The policies differ in what stands beside head and tail, which are the same for all. Ours has a summary and names. The second one has
+ * the summary alone. The floor has no sentence: it takes the warmest rare words per character, in as much room as ours. Warmth is 0.99 to
+ * the power of a word's age, halved where only a tool said it. The floor sees the ruler's own words.
  */
 import type { UIMessage } from "ai";
 import { extract } from "../../src/model/extractive.ts";
 import { DEFAULT_TEMPLATE } from "../../src/steps/draft/template.ts";
 import { withoutEmptySections } from "../../src/steps/draft/empty-sections.ts";
 import { renderTranscript } from "../../src/steps/draft/render.ts";
+import { NOTHING_PINNED } from "../../src/steps/pinned/fact.ts";
 import { readSayings } from "../../src/steps/pinned/gather.ts";
-import { renderNames } from "../../src/steps/pinned/render.ts";
 import { resolvePolicy, type Policy } from "../../src/steps/plan/policy.ts";
 import { estimateTokens } from "../../src/steps/tokens/tokens.ts";
-import { compactAlong, type Compaction, type Summariser } from "../drift/compact.ts";
+import { summaryMessage } from "../../src/steps/view/view.ts";
+import { compactAlong, type Compaction, type Standing, type Summariser } from "../drift/compact.ts";
 import type { RareWords } from "./rare-words.ts";
 
 /** Messages in which a word counts as needed soon. */
@@ -23,6 +25,8 @@ const AHEAD = 60;
 const MOST = 40;
 /** Characters per token, for sizes that must not depend on our estimate. */
 const CHARS_PER_TOKEN = 3.3;
+/** A line break that was escaped once more, as in JSON within JSON. */
+const ESCAPED_BREAK = /\\[nrt]/g;
 const FLOOR_FADES_TO = 0.99;
 const FLOOR_READ_SHARE = 0.5;
 /** A threshold is this part of a conversation, within these bounds. */
@@ -32,12 +36,15 @@ const MOST_THRESHOLD = 60_000;
 
 export interface Rescue {
   readonly compactions: number;
-  /** Needed words that head and tail do not show. */
+  /** Words of hidden messages that are soon written again. */
+  readonly needed: number;
+  /** Number of those that head and tail do not show. */
   readonly open: number;
-  /** Number of those that summary and names say, and that the floor says in as much room. */
+  /** Number of open words that summary and names say, that the summary alone says, and that the floor says. */
   readonly rescued: number;
+  readonly summaryAlone: number;
   readonly floor: number;
-  /** Mean size of summary and names, as a share of the threshold. */
+  /** Mean size of summary and names with the sentence that frames them, as a share of the threshold. */
   readonly size: number;
 }
 
@@ -53,21 +60,22 @@ export function measureRescue(messages: readonly UIMessage[], rareWords: RareWor
   const whole = told.reduce((sum, { characters }) => sum + characters / CHARS_PER_TOKEN, 0);
   const thresholdTokens = Math.floor(Math.max(LEAST_THRESHOLD, Math.min(MOST_THRESHOLD, whole / THRESHOLD_SHARE)));
   const policy: Policy = resolvePolicy({ thresholdTokens, share });
-  let [compactions, open, rescued, floor, size] = [0, 0, 0, 0, 0];
+  let [compactions, needed, open, rescued, summaryAlone, floor, size] = [0, 0, 0, 0, 0, 0, 0];
   const along = compactAlong({ messages, policy, summariser: offline, most: MOST, rebuilds: true, looks: true });
-  for (const [at, compaction] of withPlaces(along, told)) {
-    const said = sayBeside(compaction);
-    const shown = new Set(compaction.after.rows.flatMap(({ kind, id }) => (kind === "message" ? [id] : [])));
+  for (const [at, { standing, after }] of withPlaces(along, told)) {
+    const shown = new Set(after.rows.flatMap(({ kind, id }) => (kind === "message" ? [id] : [])));
     const words = judge(told, at, shown);
+    const said = say(standing, true);
     compactions++;
+    needed += words.needed;
     open += words.open.length;
-    const own = rareWords(said);
-    rescued += words.open.filter((word) => own.has(word) || said.includes(word)).length;
-    const pinned = fillFloor(words.hidden, words.seen, said.length);
-    floor += words.open.filter((word) => pinned.has(word)).length;
+    rescued += countSaid(words.open, said, rareWords);
+    summaryAlone += countSaid(words.open, say(standing, false), rareWords);
+    const listed = fillFloor(words.hidden, words.seen, said.length);
+    floor += words.open.filter((word) => listed.has(word)).length;
     size += said.length / CHARS_PER_TOKEN / thresholdTokens;
   }
-  return { compactions, open, rescued, floor, size: size / Math.max(1, compactions) };
+  return { compactions, needed, open, rescued, summaryAlone, floor, size: size / Math.max(1, compactions) };
 }
 
 /** The extractive model, as a session without a model of its own uses it. */
@@ -91,9 +99,21 @@ function summarise(summaryTokens: number, transcript: string | null, drafts: rea
   return { text, tokens: estimateTokens(text) };
 }
 
-/** The summaries and the names. Rules in force are left out, because they have a budget of their own. */
-function sayBeside({ standing }: Compaction): string {
-  return [...standing.map(({ text }) => text), renderNames(standing.at(-1)?.pinned.names ?? [])].join("\n\n");
+/** The summaries as the view frames them. What is in force is left out, because it has a budget of its own. */
+function say(standing: readonly Standing[], withNames: boolean): string {
+  const names = withNames ? (standing.at(-1)?.pinned.names ?? []) : [];
+  return standing
+    .map(({ id, text }, at) => {
+      const pinned = { ...NOTHING_PINNED, names: at === standing.length - 1 ? names : [] };
+      const [part] = summaryMessage({ overlayId: id, summary: text, pinned }).parts;
+      return part?.type === "text" ? part.text : "";
+    })
+    .join("\n\n");
+}
+
+function countSaid(words: readonly string[], said: string, rareWords: RareWords): number {
+  const own = rareWords(said);
+  return words.filter((word) => own.has(word) || said.includes(word)).length;
 }
 
 /** Each compaction with the place of the newest message at that time. */
@@ -111,7 +131,8 @@ function judge(told: readonly Told[], at: number, shown: ReadonlySet<string>) {
   const hidden = sofar.map((each) => (shown.has(each.id) ? null : each));
   const soon = new Set(told.slice(at + 1, at + 1 + AHEAD).flatMap(({ written }) => [...written]));
   const words = new Set(hidden.flatMap((each) => (each === null ? [] : [...each.all])));
-  return { seen, hidden, open: [...words].filter((word) => soon.has(word) && !seen.has(word)) };
+  const needed = [...words].filter((word) => soon.has(word));
+  return { seen, hidden, needed: needed.length, open: needed.filter((word) => !seen.has(word)) };
 }
 
 function fillFloor(
@@ -145,7 +166,7 @@ function widthOf(word: string): number {
 }
 
 function readMessage(message: UIMessage, rareWords: RareWords): Told {
-  const sayings = readSayings(message);
+  const sayings = readSayings(message).map(({ by, text }) => ({ by, text: text.replaceAll(ESCAPED_BREAK, "\n") }));
   const written = rareWords(sayings.flatMap(({ by, text }) => (by === "output" ? [] : [text])).join("\n"));
   const all = rareWords(sayings.map(({ text }) => text).join("\n"));
   const characters = sayings.reduce((sum, { text }) => sum + text.length, 0);

@@ -27,6 +27,18 @@ const TALK_READ_SHARE = 0.4;
 /** Spreading: the power that keeps nearness to the talk from outweighing heat, and the least nearness of a far place. */
 const SPREAD_POWER = 0.2;
 const SPREAD_LEAST = 0.1;
+/**
+ * The worth of a word or number that only tools said, relative to an identifier that only tools said. Such a word has
+ * plain letters, or is a compound of them. Numbers include times, dates and ranges. Identifiers that were read are
+ * written soon far more often.
+ */
+const PLAIN_SHARE = 0.4;
+const PLAIN = /^\p{Lu}?\p{Ll}+$|^\p{L}+(?:[-/]\p{L}+)+$|^[\d.,:+-]+$/u;
+/**
+ * Names that differ in their digits alone, such as `e101` to `e308`, are a series. The worth of each is divided by this
+ * power of their number, because few of a long series are needed again.
+ */
+const SERIES_POWER = 0.2;
 /** The largest bonus for a name whose parts all occur in the talk. */
 const NAME_SHARE = 0.5;
 /**
@@ -94,6 +106,7 @@ function weighWords(words: Words, talk: Talk): Worth[] {
     }
   }
   const name = nameTalk(rows, talk);
+  const lengthOf = measureSeries(rows);
   return rows.flatMap((row) => {
     if (!isName(row)) return [];
     const [word, written, , count, ...places] = row;
@@ -107,9 +120,23 @@ function weighWords(words: Words, talk: Talk): Worth[] {
     spread = (spread / Math.sqrt(places.length || 1) + SPREAD_LEAST) ** SPREAD_POWER;
     company /= places.length || 1;
     const worth = heatOf(row) * spread * (1 + company) * (1 + NAME_SHARE * name(word));
-    return [{ word, worth: isTerm(word) ? worth * TERM_SHARE : worth }];
+    const share = (isTerm(word) ? TERM_SHARE : 1) * (written === 0 && PLAIN.test(word) ? PLAIN_SHARE : 1);
+    return [{ word, worth: (worth * share) / lengthOf(word) ** SERIES_POWER }];
   });
 }
+
+/** The number of words in a word's series. 1 for a word without digits. */
+function measureSeries(rows: readonly WordRow[]): (word: string) => number {
+  const lengths = new Map<string, number>();
+  for (const [word] of rows) lengths.set(seriesOf(word), (lengths.get(seriesOf(word)) ?? 0) + 1);
+  return (word) => lengths.get(seriesOf(word)) ?? 1;
+}
+
+function seriesOf(word: string): string {
+  return word.replaceAll(DIGITS, "0");
+}
+
+const DIGITS = /\d+/g;
 
 /** How much a word activates its place: by being in the current talk, or by its own heat of writing. */
 function lightOf(told: number, written: number): number {

@@ -15,7 +15,7 @@ const INNER_CAPITAL = /\p{Ll}\p{Lu}/u;
 const ENDINGS = ["ing", "ed", "es", "s"];
 /** Size of the cache of results, enough for the words of a long conversation. */
 const MAX_REMEMBERED = 20_000;
-/** A shorter part of a compound counts as ordinary. */
+/** A shorter word counts as ordinary. In a compound, such as `Wi-Fi`, it counts as any other part. */
 const MIN_LETTERS = 3;
 
 const known = new Map<string, boolean>();
@@ -33,10 +33,8 @@ export function isOrdinary(word: string): boolean {
 
 function tellOrdinary(word: string): boolean {
   if (!WORD.test(word) || INNER_CAPITAL.test(word)) return false;
-  return word
-    .toLowerCase()
-    .split("-")
-    .every((part) => part.length < MIN_LETTERS || isListed(stem(part)));
+  const parts = word.toLowerCase().split("-");
+  return parts.every((part) => (parts.length === 1 && part.length < MIN_LETTERS) || isListed(stem(part)));
 }
 
 function stem(word: string): string {

@@ -262,7 +262,7 @@ describe("policies", () => {
     expect(resolvePolicy({ thresholdTokens: 100_000, summaryTokens: 8_000 }).stackTokens).toBe(24_000);
     expect(resolvePolicy({ thresholdTokens: 60_000, share: 1 / 30 })).toMatchObject({
       stackTokens: 2_000,
-      summaryTokens: 333,
+      summaryTokens: 250,
     });
   });
 
@@ -280,7 +280,7 @@ describe("policies", () => {
       openingTokens: 1_000,
       tailTokenBudget: 20_000,
       minTailMessages: 2,
-      summaryTokens: 1_111,
+      summaryTokens: 833,
       pinnedTokens: 3_333,
       loadedTokens: 10_000,
       stackTokens: 6_666,

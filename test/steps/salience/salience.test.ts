@@ -80,6 +80,8 @@ describe("words that name something", () => {
     for (const word of ["session", "Sessions", "walking", "authentication", "end-to-end"])
       expect(isOrdinary(word), word).toBe(true);
     for (const word of ["showThemeSelector", "user_id", "HAT223"]) expect(isOrdinary(word), word).toBe(false);
+    expect(["Wi-Fi", "zh-CN", "fs-extra"].filter(isOrdinary)).toEqual([]);
+    expect(["state-of-the-art", "follow-up", "one-to-one"].filter((word) => !isOrdinary(word))).toEqual([]);
   });
 
   it("are slices of what was said, whatever that is", () => {
@@ -91,6 +93,22 @@ describe("words that name something", () => {
         }
       }),
     );
+  });
+});
+
+describe("which words are chosen first", () => {
+  it("identifiers before plain words and numbers, where only a tool said them", () => {
+    const plain = ["nebulous", "Firebase", "Client/Server", "12:45:30", "265-286"];
+    for (const word of plain) {
+      const id = "q".repeat(word.length - 2) + "_q";
+      expect(choose(read(`${word}\n${id}`), widthOf(id)), word).toEqual([id]);
+    }
+    expect(choose(wrote("nebulous\nrun_this"), widthOf("nebulous"))).toEqual(["nebulous"]);
+  });
+
+  it("a name of its own before one of a long series", () => {
+    const series = Array.from({ length: 40 }, (_, n) => `node_${n + 100}`);
+    expect(choose(read([...series, "node_tree"].join(" ")), widthOf("node_tree"))).toEqual(["node_tree"]);
   });
 });
 
