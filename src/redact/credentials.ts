@@ -31,6 +31,30 @@ const PLACES: readonly (readonly [kind: string, place: RegExp])[] = [
     "credentials",
     /\b(?:sshpass\s{1,3}-p\s{0,3}|mysql(?:dump|admin)?\s[^\n]{0,100}?\s-p)["']?(?<secret>[^\s"'$]{3,200})/g,
   ],
+  // Other programs whose short option is a password. One `-p` is a port elsewhere, so the program is named.
+  [
+    "credentials",
+    new RegExp(
+      String.raw`\b(?:(?:docker|podman|nerdctl|skopeo|buildah|oras|crane|helm|az|oc|cf)\s[^\n|;&]{0,60}?\blogin\b[^\n|;&]{0,100}?\s-p` +
+        String.raw`|redis-cli\b[^\n|;&]{0,100}?\s-a|(?:mongo(?:sh|dump|restore|import|export)?|cqlsh|rabbitmqadmin)\s[^\n|;&]{0,100}?\s-p` +
+        String.raw`|(?:sqlcmd|bcp|isql|osql|unzip|zip)\s[^\n|;&]{0,100}?\s-P|ldap(?:search|add|modify|delete|whoami)\s[^\n|;&]{0,100}?\s-w)` +
+        String.raw`[ =]{0,3}["']?(?<secret>${REAL}(?!\d{1,5}(?:\s|$))[^\s"'$-][^\s"'$]{2,200})`,
+      "g",
+    ),
+  ],
+  [
+    "credentials",
+    /\bhtpasswd\s{1,3}-\w{0,5}b\w{0,5}\s{1,3}[^\s$]{1,100}\s{1,3}[^\s$]{1,60}\s{1,3}["']?(?<secret>[^\s"'$-][^\s"'$]{2,200})/g,
+  ],
+  ["credentials", /["'][\w.-]{1,60}:(?<secret>[^\s"'$:]{3,200})(?=["'] {0,3}\| {0,3}(?:sudo )?chpasswd)/g],
+  // PowerShell.
+  [
+    "credentials",
+    new RegExp(
+      String.raw`\bConvertTo-SecureString\s{1,3}(?:-\w{1,16}\s{1,3}){0,3}["']?(?<secret>${REAL}[^\s"'$-][^\s"'$]{2,200})`,
+      "gi",
+    ),
+  ],
   // SQL. In lower case and without quotes it would be a sentence, such as "identified by its path".
   ["credentials", new RegExp(String.raw`\bIDENTIFIED ${BY}["']?(?<secret>${REAL}[^\s"'?;)]{2,200})`, "g")],
   ["credentials", new RegExp(String.raw`\bidentified ${BY}["'](?<secret>${REAL}[^\s"'?;)]{2,200})`, "gi")],

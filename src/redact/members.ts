@@ -40,7 +40,7 @@ function blankMember(key: string, value: unknown, redactText: (text: string) => 
   const isPin = IS_PIN.test(words) && (typeof value === "number" || typeof value === "string");
   if (isPin && PIN_VALUE.test(String(value))) return BLANK;
   if (/tokens$/i.test(words) || !IS_SECRET.test(words)) return blankMembers(value, redactText);
-  if (typeof value === "number") return ARE_COUNTED.test(words) ? value : BLANK;
+  if (typeof value === "number") return ARE_COUNTED.test(words) && !isLongNumber(value) ? value : BLANK;
   if (typeof value === "string") return isSaid(words, value) ? redactText(value) : BLANK;
   if (Array.isArray(value)) return value.map((each) => blankMember(key, each, redactText));
   if (typeof value !== "object" || value === null) return value;
@@ -58,6 +58,11 @@ function blankMember(key: string, value: unknown, redactText: (text: string) => 
 function isSaid(words: string, value: string): boolean {
   if (/pwd$|secrets$/i.test(words) && PATH.test(value)) return true;
   return SAYS_NO_SECRET.test(value) && (value === "" || !/password|passphrase/i.test(words));
+}
+
+/** Nobody counts that many passed tests. A password may be a number. */
+function isLongNumber(value: number): boolean {
+  return Number.isInteger(value) && value >= 1_000_000;
 }
 
 function blankAll(value: unknown): unknown {

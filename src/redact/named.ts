@@ -68,7 +68,7 @@ function isPartOfWord(text: string, from: number, name: string): boolean {
 const CLOSE = /(?:\\{0,7}["'`])?\]?\*{0,2}/y;
 /** A type or an array size between a name and its `=`, as in `password: string = ` and `var password string = `. */
 const TYPE =
-  /(?:\[\w{0,10}\]|[ \t]{0,3}\??:[ \t]{0,3}[A-Za-z_&][\w.<>|&[\]' ]{0,40}?|[ \t][a-z_][\w.*[\]]{0,20}(?=[ \t]))[ \t]{0,3}(?==[^=>])/y;
+  /(?:\[\w{0,10}\]|[ \t]{0,3}\??:[ \t]{0,3}[A-Za-z_&][\w.<>|&[\]?' ]{0,40}?|[ \t][a-z_][\w.*[\]]{0,20}(?=[ \t]))[ \t]{0,3}(?==[^=>])/y;
 const ASSIGN =
   /([ \t]{0,20})(=>|:{1,3}=|\?{1,2}=|\.=|\|\|=|\+=|={2,3}(?=[ \t"'`\\])|=|!={1,2}|::?|：|<-|->)([ \t]{0,20})\*{0,2}[ \t]?/y;
 /** The value is on the next line, as people paste it. */
@@ -76,7 +76,7 @@ const NEXT_LINE = /[:：=][ \t]{0,5}\*{0,2}\r?\n[ \t]{0,10}/y;
 const SAID = new RegExp(
   // "the password for the database is", "my password is now", "changed the password to"
   String.raw`(?: (?:for|of|on|to|from|in) [^\s.,;:]{1,40}(?: [^\s.,;:]{1,40}){0,4}?)?` +
-    String.raw` (?:is|was|are|to|will be|should be|must be|ist|lautet|est|es|é)(?: (?:now|still|always|just|set to|simply))?:?[ \t]{1,3}` +
+    String.raw` (?:is|was|are|to|will be|should be|must be|ist|lautet|est|es|é|è)(?: (?:now|still|always|just|set to|simply))?:?[ \t]{1,3}` +
     // "password for the database: …"
     String.raw`| (?:for|of) [^\s.,;:]{1,40}(?: [^\s.,;:]{1,40}){0,3}?[:=][ \t]{0,3}` +
     String.raw`|[ \t]?(?:是|为|は|：|이|는)[ \t]?`,
@@ -86,6 +86,19 @@ const OPTION = /(?: {1,2}|=)(?=[^\s=-])/y;
 const BESIDE = /[ \t]{1,3}(?=\S)/y;
 const CALL = /\([ \t]{0,3}(?=["'`])/y;
 const ELEMENT = />\s{0,20}(?=[^<\s])/y;
+/** A value for the case that none is set, as in `env.PASSWORD || "…"` and `getenv("PASSWORD") ?: "…"`. */
+const FALLBACK = /["'`]?[\])]{0,2}[ \t]{0,3}(?:\|\||\?\?|\?:|or\b)[ \t]{0,3}(?=["'`])/y;
+/** The call of a function that reads a variable of the environment, up to the variable's name. */
+const READS_ENVIRONMENT =
+  /\b(?:get_?env|env|environ\.get|env_var|getProperty|getString)\([ \t]{0,3}["'`][\w.-]{0,60}$/i;
+/** A value in its wrapping, as in `Some("…")` and `String::from("…")`. */
+const WRAPPED =
+  /(?:new[ \t])?(?:Some|Ok|Just|String(?:::from|\.valueOf)?|(?:Box|Cow|Arc|Rc)::(?:new|from)|Optional\.(?:of|some)|Secret\w{0,20}(?:::(?:new|from))?|str|bytes|Buffer\.from)\([ \t]{0,3}(?=["'`])/y;
+/** The value of a named pair, as in `name: PASSWORD, value: …` and `key="password" value="…"`. */
+const PAIRED = /["']?[ \t]{0,3},?\s{1,40}["']?value["']?[ \t]{0,3}[:=][ \t]{0,3}/iy;
+const NAMES_A_PAIR = /(?:name|key|variable|parameter)["']?[ \t]{0,3}[:=][ \t]{0,3}["']?[\w.-]{0,60}$/i;
+/** The default of a variable in Terraform. */
+const DECLARED = /"[ \t]{0,3}\{(?:[^\n{}]{0,80}\n){1,4}?[ \t]{0,8}default[ \t]{0,5}=[ \t]{0,3}(?=")/y;
 /** `setProperty("password", "…")`. */
 const ARGUMENT = /,[ \t]{0,3}(?=\\{0,7}["'`])/y;
 const LIST = /\[\s{0,20}(?=\\{0,7}["'`])/y;
@@ -100,6 +113,8 @@ function valuesOf(named: Named): readonly Value[] {
     const at = typed + assigned[0].length;
     const list = behind(LIST, text, at);
     if (list !== null) return readList(named, list);
+    const wrapped = behind(WRAPPED, text, at);
+    if (wrapped !== null) return only(judge(named, "spaced", withoutSpace(text, readQuoted(text, wrapped))));
     const link = linkOf(assigned);
     const value = judge(
       named,
@@ -116,8 +131,10 @@ function valuesOf(named: Named): readonly Value[] {
   }
   const element = isTag(named) ? behind(ELEMENT, text, to) : null;
   if (element !== null) return only(judge(named, "element", readElement(text, element)));
-  const argument = closed > to || /^[A-Z_]+$/.test(text.slice(named.from, to)) ? behind(ARGUMENT, text, closed) : null;
-  if (argument !== null) return only(judge(named, "call", readQuoted(text, argument)));
+  const placed = placeBehind(named);
+  if (placed !== null) return only(judge(named, placed.link, withoutSpace(text, readValue(text, placed.at))));
+  const argument = argumentBehind(named, closed);
+  if (argument !== null) return only(argument.value);
   const call = behind(CALL, text, to);
   if (call !== null) return only(judge(named, "call", readValue(text, call)));
   const said = behind(SAID, text, closed);
@@ -125,6 +142,32 @@ function valuesOf(named: Named): readonly Value[] {
   if (told !== null) return [told];
   const beside = behind(BESIDE, text, closed);
   return only(beside === null ? null : judge(named, "beside", readValue(text, beside)));
+}
+
+/** The next argument of a call, judged. Null where the name is no argument of one. */
+function argumentBehind(named: Named, closed: number): { readonly value: Value | null } | null {
+  const { text, from, to } = named;
+  const isName = closed > to || /^[A-Z_]+$/.test(text.slice(from, to));
+  const at = isName ? behind(ARGUMENT, text, closed) : null;
+  if (at === null) return null;
+  const value = readQuoted(text, at);
+  const isDefault = READS_ENVIRONMENT.test(text.slice(Math.max(0, from - 90), from));
+  return { value: isDefault ? judge(named, "spaced", withoutSpace(text, value)) : judge(named, "call", value) };
+}
+
+/** The place of a value that code puts behind a name without assigning it. Null where there is none. */
+function placeBehind({ text, from, to }: Named): { readonly at: number; readonly link: Link } | null {
+  const fallback = behind(FALLBACK, text, to);
+  if (fallback !== null) return { at: fallback, link: "spaced" };
+  const line = text.slice(Math.max(0, from - 100), from);
+  const paired = NAMES_A_PAIR.test(line) ? behind(PAIRED, text, to) : null;
+  const at = paired ?? (/\bvariable[ \t]{1,3}"[\w-]{0,60}$/.test(line) ? behind(DECLARED, text, to) : null);
+  return at === null ? null : { at, link: "set" };
+}
+
+/** A message to a person is no default of a password. */
+function withoutSpace(text: string, value: Value | null): Value | null {
+  return value !== null && /\s/.test(text.slice(value.start, value.end)) ? null : value;
 }
 
 /** "use hunter22 as the password". The value is in quotes, or one word. */
@@ -323,7 +366,8 @@ function isAssigned({ word, value }: Given): boolean {
 function isWeak({ named: { text, from, to }, word, link, value }: Given): boolean {
   if (/\s/.test(word) || PATH.test(word)) return false;
   // A value named simply as a password may be as short as people make passwords.
-  if (/^(?:pass|pw|비번|암호)/i.test(text.slice(from, to))) return isTold(word) && !/^Test[A-Z]|\//.test(word);
+  if (/^(?:pass|pw|비번|암호)/i.test(text.slice(from, to)))
+    return isLongNumber(word, link) || (isTold(word) && !/^Test[A-Z]|\//.test(word));
   if (word.length < 8) return false;
   if (link === "set" && !value.quoted) return !isCode(word) && isEnded(text, value);
   if (!/\d/.test(word)) return false;
@@ -332,6 +376,11 @@ function isWeak({ named: { text, from, to }, word, link, value }: Given): boolea
   if (link === "said") return isMixed(word) && !WORDS.test(word);
   if (value.quoted) return !/^\d{1,3}(?:\.\d{1,3}){1,3}/.test(word);
   return !isCode(word) && !WORDS.test(word);
+}
+
+/** A password of digits alone. Nobody counts that many passed tests. */
+function isLongNumber(word: string, link: Link): boolean {
+  return /^\d{7,}$/.test(word) && link !== "beside" && link !== "said";
 }
 
 function isPin({ word, link }: Given): boolean {
@@ -390,7 +439,7 @@ function standsAlone({ text, from }: Named, { start, end }: Value): boolean {
   const line = text.slice(Math.max(0, from - 80), from);
   return (
     end - start >= 6 &&
-    /(?:^|\n)[ \t*-]{0,20}[\w.-]{0,60}$/.test(line) &&
+    /(?:^|\n)[ \t*-]{0,20}(?:[\w.-]{1,20} ){0,2}[\w.-]{0,60}$/.test(line) &&
     /^[ \t]{0,20}(?:\r?\n|$)/.test(text.slice(end, end + 22))
   );
 }

@@ -103,6 +103,7 @@ const KEYS: readonly (readonly [kind: string, keys: readonly string[]])[] = [
 const ADDRESSES: readonly Shape[] = [
   ["chat token", /hooks\.slack\.com\/(?:services|workflows|triggers)\/(?<secret>[\w/+]{10,200})/g],
   ["chat token", /discord(?:app)?\.com\/api\/(?:v\d{1,2}\/)?webhooks\/\d{10,20}\/(?<secret>[\w-]{20,})/g],
+  ["chat token", /api\.telegram\.org\/(?:file\/)?bot(?<secret>\d{5,12}:[\w-]{20,80})/g],
   ["chat token", /webhook\.office\.com\/webhookb2\/(?<secret>[\w@/-]{20,300})/g],
   ["cloud key", /[?&](?:sig|X-Amz-Signature|X-Goog-Signature|X-Amz-Security-Token)=(?<secret>[\w%+/=-]{20,})/g],
 ];

@@ -197,7 +197,6 @@ const FREE: Readonly<Record<string, readonly string[]>> = {
   ],
   "ARCHITECTURE.md": ["has level 0,", "packed 32-bit hashes", "at most 1.3 times the storage"],
   "docs/sessions.md": ["sums begin at 0"],
-  "docs/transcripts.md": ["20,000 messages of 250 characters kept others waiting for 4.9 s"],
   "docs/options.md": ["| `overheadTokens` | 0 |", "0 where `protectHead`"],
   "docs/notes.md": ["(0 where there were none)"],
   "docs/chat.md": ["a real session of 484 calls", "with 40% of the error of characters / 4", "at 90% of the window"],
@@ -223,7 +222,14 @@ const FREE: Readonly<Record<string, readonly string[]>> = {
     "14 chunks on the free plan",
     "| 10 GB | 10 GB |",
   ],
-  "docs/redaction.md": ["less than 110 kB, compressed 30 kB", "are missed 3 of 3 there", "has it behind 22 characters"],
+  "docs/transcripts.md": ["20,000 messages of 250 characters kept others waiting for 4.9 s"],
+  "docs/redaction.md": [
+    "Version 4 of our rules was written after reading 21 misses in 133 texts",
+    "to test version 3. It misses 6 of them",
+    "less than 110 kB, compressed 30 kB",
+    "are missed 3 of 3 there",
+    "has it behind 22 characters",
+  ],
 };
 
 /** The prose on one line, without code blocks, measured blocks, addresses of links and list marks. */
